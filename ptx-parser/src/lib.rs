@@ -1,0 +1,1 @@
+//! PTX text to a borrowed, flat syntax tree, and back.

@@ -1,0 +1,3 @@
+//! Static checking of compiled GPU code.
+
+fn main() {}
