@@ -1,0 +1,434 @@
+//! The syntax tree: flat arenas of small records that point into the source.
+//!
+//! A module is one sequence of [`Statement`]s in source order, those inside function bodies included. Nothing
+//! owns text: names, numbers and opcodes are byte ranges, decoded when somebody asks. An average instruction
+//! costs 20 bytes for its statement and 12 for each operand node.
+
+use crate::error::SyntaxError;
+use crate::span::Span;
+
+/// Marks "no index" in 32-bit index fields.
+pub const NONE: u32 = u32::MAX;
+
+/// A parsed module. Made by [`crate::parse`].
+#[derive(Debug)]
+pub struct Tree<'s> {
+    /// The text that all spans refer to.
+    pub source: &'s [u8],
+    /// All statements, in source order.
+    pub statements: Vec<Statement>,
+    /// All operand nodes, each directly followed by its descendants.
+    pub operands: Vec<Operand>,
+    /// All declared variables, registers and parameters.
+    pub variables: Vec<Variable>,
+    /// All functions, kernels and call prototypes.
+    pub functions: Vec<Function>,
+    /// All `.loc` directives.
+    pub locations: Vec<Location>,
+    /// The `inlined_at` parts of `.loc` directives.
+    pub inlined: Vec<InlinedAt>,
+    /// All `.file` directives.
+    pub files: Vec<File>,
+    /// All `.section` directives.
+    pub sections: Vec<Section>,
+    /// All comments (`// …` without the line ending, `/* … */`), in source order.
+    pub comments: Vec<Span>,
+    /// What could not be parsed, in source order, at most [`crate::limits::MAX_ERRORS`].
+    pub errors: Vec<SyntaxError>,
+    /// How many further errors were not kept.
+    pub errors_left_out: u32,
+}
+
+/// What a statement is, and where its parts lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatementKind {
+    /// `@!%p1 add.s32 %r1, %r2, 1;`: see [`Tree::instruction`].
+    Instruction,
+    /// `$L__BB0_1:`; its name is [`Statement::name`].
+    Label,
+    /// A declaration of one or more variables: [`Tree::declared`].
+    Declaration,
+    /// `{` of a nested scope; [`Statement::index`] is the statement of the `}` that closes it.
+    BlockOpen,
+    /// `}` of a nested scope; [`Statement::index`] is the statement of its `{`.
+    BlockClose,
+    /// A kernel or function, with or without body: [`Statement::index`] is its place in [`Tree::functions`].
+    /// The statements of its directives and its body follow directly.
+    Function,
+    /// `.callprototype` (a label stands before it): [`Statement::index`] in [`Tree::functions`].
+    Prototype,
+    /// `.loc`: [`Statement::index`] in [`Tree::locations`].
+    Location,
+    /// `.file`: [`Statement::index`] in [`Tree::files`].
+    File,
+    /// `.section`: [`Statement::index`] in [`Tree::sections`].
+    Section,
+    /// Any other directive (`.version`, `.target`, `.pragma`, `.branchtargets`, `.maxntid`, …), read like an
+    /// instruction: its name (with the dot) is [`Statement::name`], its arguments are operands.
+    Directive,
+}
+
+/// One statement. 20 bytes; what the fields mean depends on the kind, so they are read through methods.
+#[derive(Clone, Copy, Debug)]
+pub struct Statement {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    /// Instruction, directive: index of the first operand node (the guard comes first if there is one).
+    /// Others: see [`Statement::index`].
+    pub(crate) index: u32,
+    /// Instruction, directive, label: offset of the name. Declaration: number of variables.
+    pub(crate) name: u32,
+    pub(crate) tag: Tag,
+    /// Top-level operands, without the guard.
+    pub(crate) operand_count: u8,
+    /// Length of the name; a label's name may be longer than 16 bits tell, so it ends before the colon.
+    pub(crate) name_len: u16,
+}
+
+/// The kind with the guard folded in, to save a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Tag {
+    Instruction,
+    InstructionIf,
+    InstructionIfNot,
+    Label,
+    Declaration,
+    BlockOpen,
+    BlockClose,
+    Function,
+    Prototype,
+    Location,
+    File,
+    Section,
+    Directive,
+}
+
+impl Statement {
+    /// What it is.
+    #[must_use]
+    pub const fn kind(&self) -> StatementKind {
+        match self.tag {
+            Tag::Instruction | Tag::InstructionIf | Tag::InstructionIfNot => StatementKind::Instruction,
+            Tag::Label => StatementKind::Label,
+            Tag::Declaration => StatementKind::Declaration,
+            Tag::BlockOpen => StatementKind::BlockOpen,
+            Tag::BlockClose => StatementKind::BlockClose,
+            Tag::Function => StatementKind::Function,
+            Tag::Prototype => StatementKind::Prototype,
+            Tag::Location => StatementKind::Location,
+            Tag::File => StatementKind::File,
+            Tag::Section => StatementKind::Section,
+            Tag::Directive => StatementKind::Directive,
+        }
+    }
+
+    /// From its first byte (the guard's `@`, the directive's dot) to the terminator, included. A function's span
+    /// ends with its body.
+    #[must_use]
+    pub const fn span(&self) -> Span {
+        Span::new(self.start, self.end)
+    }
+
+    /// Instruction: the dotted opcode. Directive: its name with the dot. Label: its name. Others: empty.
+    #[must_use]
+    pub const fn name(&self) -> Span {
+        match self.tag {
+            Tag::Declaration => Span::new(self.start, self.start),
+            _ => Span::new(self.name, self.name + self.name_len as u32),
+        }
+    }
+
+    /// The index that the kind speaks of; 0 for the others.
+    #[must_use]
+    pub const fn index(&self) -> usize {
+        self.index as usize
+    }
+}
+
+/// What an operand node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum OperandKind {
+    /// An identifier: register, special register, symbol, label; with component selectors (`%r1.b0`, `%tid.x`).
+    Name,
+    /// `_`.
+    Sink,
+    /// An integer literal with its sign: `-1`, `0x1F`, `0777`, `0b01`, `16U`. See [`crate::operand::integer`].
+    Integer,
+    /// A floating-point literal: `0f3F800000`, `0d…`, `1.5e3`.
+    Float,
+    /// A constant expression that is more than a literal: `(4*N)+1`, `.s64 -1`, `~0`. No children.
+    Expression,
+    /// `"…"`, quotes included.
+    String,
+    /// `{a, b, c}`: children.
+    Vector,
+    /// `[…]`. Children: the base (name, integer, expression), then an [`OperandKind::Offset`] if there is one,
+    /// then whatever follows a comma (`[tensor, {x, y}]`, `[tex, sampler, {x}]`).
+    Address,
+    /// `sym+4` outside brackets. Children: the name, then the offset.
+    Sum,
+    /// The `+4`, `+-2`, ` - 4` of an address or sum: the span begins at the first sign. No children, unless the
+    /// offset is a name (`[sym+%r1]`), which is then the one child.
+    Offset,
+    /// `a|b`: two children.
+    Pair,
+    /// `!p`: one child.
+    Not,
+    /// `-%r1` before a name: one child.
+    Minus,
+    /// `(a, b)`: children; a call's arguments or results.
+    List,
+    /// `x[1]`, `x[%r2]`. Children: the name, then what stands in brackets (no `Address` node).
+    Index,
+}
+
+/// One operand node. Its descendants follow it directly in [`Tree::operands`].
+#[derive(Clone, Copy, Debug)]
+pub struct Operand {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    pub(crate) kind: OperandKind,
+    pub(crate) descendants: u16,
+}
+
+impl Operand {
+    /// What it is.
+    #[must_use]
+    pub const fn kind(&self) -> OperandKind {
+        self.kind
+    }
+
+    /// The bytes it covers, brackets included.
+    #[must_use]
+    pub const fn span(&self) -> Span {
+        Span::new(self.start, self.end)
+    }
+}
+
+/// Who sees a symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Linkage {
+    /// No linkage directive: local to the module.
+    Local,
+    /// `.extern`
+    Extern,
+    /// `.visible`
+    Visible,
+    /// `.weak`
+    Weak,
+    /// `.common`
+    Common,
+}
+
+/// A state space directive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StateSpace {
+    /// `.reg`
+    Reg,
+    /// `.sreg`
+    Sreg,
+    /// `.const`, `.const[n]`
+    Const,
+    /// `.global`
+    Global,
+    /// `.local`
+    Local,
+    /// `.param`
+    Param,
+    /// `.shared`
+    Shared,
+    /// `.tex`
+    Tex,
+}
+
+/// A scalar or opaque type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum ScalarType {
+    Pred,
+    B8,
+    B16,
+    B32,
+    B64,
+    B128,
+    U8,
+    U16,
+    U32,
+    U64,
+    S8,
+    S16,
+    S32,
+    S64,
+    F16,
+    F16x2,
+    BF16,
+    BF16x2,
+    F32,
+    F64,
+    Texref,
+    Samplerref,
+    Surfref,
+    /// A type this release has no entry for; [`Variable::scalar_name`] says which.
+    Other,
+}
+
+/// How many elements a declarator has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Extent {
+    /// No brackets.
+    Scalar,
+    /// `[]` alone or as the first dimension: the size is found elsewhere.
+    Unsized,
+    /// The product of the dimensions.
+    Elements(u64),
+}
+
+/// A declared variable, register (or register range) or parameter. One per declarator.
+#[derive(Clone, Copy, Debug)]
+pub struct Variable {
+    /// From the first directive of the declaration to the end of this declarator.
+    pub span: Span,
+    /// The declared name (`_` in prototypes; empty where a prototype gives none).
+    pub name: Span,
+    /// `[3][4]`, empty for scalars.
+    pub dimensions: Span,
+    /// What stands after `=`, braces included; empty if there is none. See [`crate::operand::initializer`].
+    pub initializer: Span,
+    /// `.attribute(…)`, empty if there is none.
+    pub attribute: Span,
+    /// The scalar type's directive, with its dot (`.u64`, `.texref`).
+    pub scalar_name: Span,
+    /// Product of the dimensions.
+    pub extent: Extent,
+    /// `<n>`: registers `name0 … name(n-1)` are declared; [`NONE`] without it.
+    pub range: u32,
+    /// `.align n` in bytes; 0 without it.
+    pub align: u32,
+    /// `.ptr … .align n` in bytes; 0 without it.
+    pub pointer_align: u32,
+    /// Linkage of the declaration.
+    pub linkage: Linkage,
+    /// State space of the declaration. Kernel parameters without one are `.param`.
+    pub space: StateSpace,
+    /// Scalar type.
+    pub scalar: ScalarType,
+    /// 1, or 2, 4, 8 for `.v2`, `.v4`, `.v8`.
+    pub vector: u8,
+    /// `.ptr` was written.
+    pub is_pointer: bool,
+    /// `.ptr .space`: the space that the parameter points into, when given.
+    pub pointer_space: Option<StateSpace>,
+}
+
+/// Kernel, function, or prototype.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FunctionKind {
+    /// `.entry`
+    Entry,
+    /// `.func`
+    Func,
+    /// `.callprototype`
+    Prototype,
+}
+
+/// A range of indices into one of the arenas of a [`Tree`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Indices {
+    /// The first index.
+    pub start: u32,
+    /// One past the last.
+    pub end: u32,
+}
+
+impl Indices {
+    /// As a range for slicing.
+    #[must_use]
+    pub const fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// How many.
+    #[must_use]
+    pub const fn len(self) -> usize {
+        (self.end - self.start) as usize
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.end == self.start
+    }
+}
+
+/// A kernel, a function or a call prototype.
+#[derive(Clone, Copy, Debug)]
+pub struct Function {
+    /// From the linkage directive to the closing brace or semicolon.
+    pub span: Span,
+    /// From the linkage directive to the end of the parameter list.
+    pub header: Span,
+    /// Its name.
+    pub name: Span,
+    /// Linkage directive.
+    pub linkage: Linkage,
+    /// Kernel, function or prototype.
+    pub kind: FunctionKind,
+    /// Return parameters, in [`Tree::variables`].
+    pub results: Indices,
+    /// Parameters, in [`Tree::variables`].
+    pub params: Indices,
+    /// `.maxntid`, `.noreturn` and their like: [`StatementKind::Directive`]s in [`Tree::statements`].
+    pub directives: Indices,
+    /// The statements between the braces, in [`Tree::statements`].
+    pub body: Indices,
+    /// Whether it has braces: a definition, not a declaration.
+    pub has_body: bool,
+}
+
+/// A `.loc` directive (PTX ISA, Debugging Directives: .loc).
+#[derive(Clone, Copy, Debug)]
+pub struct Location {
+    /// Number of the `.file`.
+    pub file: u32,
+    /// 1-based line; 0 if the compiler had none.
+    pub line: u32,
+    /// 1-based column; 0 if the compiler had none.
+    pub column: u32,
+    /// Place in [`Tree::inlined`]: what follows `inlined_at`; [`NONE`] without it.
+    pub inlined: u32,
+}
+
+/// The `function_name …, inlined_at file line column` part of a `.loc`.
+#[derive(Clone, Copy, Debug)]
+pub struct InlinedAt {
+    /// A label in `.debug_str`, with an optional `+offset`: the linkage name of the function that was inlined.
+    pub function: Span,
+    /// Number of the `.file` of the call.
+    pub file: u32,
+    /// 1-based line of the call.
+    pub line: u32,
+    /// 1-based column of the call.
+    pub column: u32,
+}
+
+/// A `.file` directive.
+#[derive(Clone, Copy, Debug)]
+pub struct File {
+    /// Its number, as `.loc` uses it.
+    pub number: u32,
+    /// The name, without the quotes.
+    pub name: Span,
+    /// What follows the name: time stamp and size; empty without.
+    pub rest: Span,
+}
+
+/// A `.section` directive: debug data. Its items are read on demand, see [`crate::debug_info`].
+#[derive(Clone, Copy, Debug)]
+pub struct Section {
+    /// `.debug_info`, with the dot.
+    pub name: Span,
+    /// What stands between the braces.
+    pub body: Span,
+}
