@@ -1,0 +1,58 @@
+//! Lists the rule files, so that adding a rule touches no other file: writes the `mod` declarations, the table
+//! of rules sorted by code, and each rule's documentation, taken from its module documentation.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{env, fs};
+
+fn main() {
+    let root = env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
+    let folder = Path::new(&root).join("src").join("rules");
+    println!("cargo::rerun-if-changed={}", folder.display());
+
+    let mut rules: Vec<(String, String, String)> = Vec::new();
+    let mut modules = String::new();
+    for entry in fs::read_dir(&folder).expect("src/rules is a folder") {
+        let path = entry.expect("a readable folder").path();
+        if path.extension().is_none_or(|extension| extension != "rs") {
+            continue;
+        }
+        let stem = path
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .expect("a UTF-8 file name")
+            .to_owned();
+        let text = fs::read_to_string(&path).expect("a readable rule file");
+        let _ = writeln!(modules, "#[path = {path:?}]\nmod {stem};");
+        let Some(code) = text
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("code: \"")?.strip_suffix("\","))
+        else {
+            continue; // A helper that several rules of a family share.
+        };
+        let docs = text
+            .lines()
+            .take_while(|line| line.starts_with("//!"))
+            .map(|line| line.strip_prefix("//! ").unwrap_or_default())
+            .collect::<Vec<_>>()
+            .join("\n");
+        rules.push((code.to_owned(), stem, docs));
+    }
+    rules.sort();
+
+    let mut out = modules;
+    let _ = writeln!(
+        out,
+        "/// All rules, sorted by code.\npub static ALL: &[&Rule] = &["
+    );
+    for (_, stem, _) in &rules {
+        let _ = writeln!(out, "    &{stem}::RULE,");
+    }
+    let _ = writeln!(out, "];\nstatic DOCUMENTATION: &[(&str, &str)] = &[");
+    for (code, _, docs) in &rules {
+        let _ = writeln!(out, "    ({code:?}, {docs:?}),");
+    }
+    let _ = writeln!(out, "];");
+    let target = Path::new(&env::var("OUT_DIR").expect("cargo sets OUT_DIR")).join("rules.rs");
+    fs::write(target, out).expect("a writable OUT_DIR");
+}

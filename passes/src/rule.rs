@@ -1,0 +1,134 @@
+//! What a rule is: metadata, documentation, a check.
+
+use crate::context::{FunctionContext, ModuleContext, Report};
+
+/// How severe a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Not reported.
+    Allow,
+    /// Reported; fails the run only with `--fail-on warning`.
+    Warning,
+    /// Reported; fails the run.
+    Error,
+}
+
+impl Level {
+    /// The word in documents: `allow`, `warning`, `error`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// Rules that belong together, and can be switched together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// 1xx: host symbols in device code.
+    Host,
+    /// 2xx: address spaces.
+    Space,
+    /// 3xx: kernel parameters.
+    Params,
+    /// 4xx: warp collectives.
+    Warp,
+    /// 5xx: images of fat binaries.
+    Image,
+    /// 6xx: what device code may not do.
+    Device,
+    /// 9xx: about the run itself.
+    Run,
+}
+
+impl Family {
+    /// All families, in code order.
+    pub const ALL: [Self; 7] = [
+        Self::Host,
+        Self::Space,
+        Self::Params,
+        Self::Warp,
+        Self::Image,
+        Self::Device,
+        Self::Run,
+    ];
+
+    /// The word a user writes: `host`, `space`, `params`, `warp`, `image`, `device`, `run`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Space => "space",
+            Self::Params => "params",
+            Self::Warp => "warp",
+            Self::Image => "image",
+            Self::Device => "device",
+            Self::Run => "run",
+        }
+    }
+}
+
+/// What could not be done for an input; the 9xx rules turn it into findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProblemKind {
+    /// PTX901: the input could not be read, or is nothing this release reads.
+    Unreadable,
+    /// PTX902: the text is malformed.
+    Syntax,
+    /// PTX903: a limit was exceeded.
+    Limit,
+    /// PTX904: the analysis failed.
+    Internal,
+}
+
+/// When a rule looks, and at what.
+#[derive(Clone, Copy)]
+pub enum Check {
+    /// Once a module.
+    Module(fn(&ModuleContext<'_>, &mut Report<'_>)),
+    /// Once for every function with a body; functions of large modules in parallel.
+    Function(fn(&FunctionContext<'_>, &mut Report<'_>)),
+    /// Not at device code: for each problem of this kind that the run had with an input.
+    Problem(ProblemKind),
+}
+
+/// One rule. A file in `rules/` holds one as `pub static RULE`.
+pub struct Rule {
+    /// `PTX407`. Stable for ever.
+    pub code: &'static str,
+    /// Kebab case; reads after the word "allow".
+    pub name: &'static str,
+    /// Other names accepted wherever a code is: message keys of the guidelines' reference implementation.
+    pub aliases: &'static [&'static str],
+    /// Rules of NVIDIA's "CUDA C++ Guidelines for robust and safety-critical programming" 3.0.1 that it stands for.
+    pub guidelines: &'static [&'static str],
+    /// The family.
+    pub family: Family,
+    /// One line: what it finds.
+    pub summary: &'static str,
+    /// Level of its definite findings unless the settings say otherwise.
+    pub definite: Level,
+    /// Whether it can make definite findings at all.
+    pub can_be_definite: bool,
+    /// Whether it can make potential findings (always off unless the settings switch them on).
+    pub can_be_potential: bool,
+    /// When it looks, and at what.
+    pub check: Check,
+}
+
+impl std::fmt::Debug for Rule {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{} ({})", self.code, self.name)
+    }
+}
+
+impl Rule {
+    /// Its documentation in Markdown: the module documentation of its file.
+    #[must_use]
+    pub fn documentation(&self) -> &'static str {
+        crate::rules::documentation(self.code)
+    }
+}
