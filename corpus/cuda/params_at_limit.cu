@@ -1,0 +1,19 @@
+// why: exactly 32,764 bytes, and anything over the 4,096 of old targets, is allowed from sm_70 and PTX 8.1 on
+
+struct Most {
+  int words[8191];
+};
+
+struct Page {
+  int words[1024];
+};
+
+__device__ int sum;
+
+__global__ void at_the_limit(Most most) {
+  atomicAdd(&sum, most.words[threadIdx.x]);
+}
+
+__global__ void over_a_page(Page page, int *out) {
+  out[threadIdx.x] = page.words[threadIdx.x];
+}
