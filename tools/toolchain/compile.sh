@@ -9,7 +9,7 @@
 #   SOURCE    flags are added from its `// nvcc-flags:` or `// clang-flags:` line
 #   OUTPUT    the .ptx file; written only if the compiler succeeds
 #   --show       prints the command as a user of an installed compiler would type it, and compiles nothing
-#   --cut-debug  leaves the DWARF sections out (.file and .loc stay)
+#   --cut-debug  leaves the DWARF sections and `.target …, debug` out (.file and .loc stay)
 #
 # Exit codes: 0 compiled, 1 the compiler reports errors (on stderr), 2 wrong usage, 3 that compiler isn't installed.
 set -euo pipefail
@@ -70,7 +70,7 @@ case $compiler in
 esac
 
 source_dir=$(cd "$(dirname "$source")" && pwd)
-work=$(mktemp -d "${TMPDIR:-/tmp}/ptxcheck.XXXXXX")
+work=$(mktemp -d -t ptxcheck.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 # Both compilers write the working directory into their output, so it is one that normalise.py can recognise.
 cp "$source" "$work/$name"

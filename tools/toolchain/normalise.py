@@ -6,7 +6,7 @@ usage: normalise.py [--cut-debug] FILE FROM=TO...
 * In the `.b8` bytes of DWARF sections, a FROM with an absolute TO is replaced by TO, padded with slashes to the same
   length, because offsets count the bytes.
 * The hash in nvcc's `_INTERNAL_<hash>_` names, which depends on the directory, becomes zeros, in both places.
-* --cut-debug removes the DWARF sections.
+* --cut-debug removes the DWARF sections, and `debug` from `.target`, because ptxas refuses the one without the other.
 """
 
 import re
@@ -59,6 +59,7 @@ def main(argv):
         text = f.read()
     if cut:
         text = SECTION.sub("", text)
+        text = re.sub(r"^(\.target .*), debug$", r"\1", text, flags=re.M)
     text = HASH.sub("_INTERNAL_00000000_", text)
     for old, new in pairs:
         text = text.replace(old, new)

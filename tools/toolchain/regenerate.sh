@@ -106,7 +106,7 @@ write_folder() {
   echo "$list" | xargs -P "$(nproc)" -L 1 bash -c 'compile_one "$@"' compile_one || { rm -rf "$out"; exit 1; }
   { printf 'file\tcommand\tafterwards\n'; LC_ALL=C sort "$out"/*.command; } >"$out/commands.tsv"
   rm "$out"/*.command
-  leaks=$(python3 "$here/find_paths.py" "$out"/*.ptx "$root" "$out" "${TMPDIR:-/tmp}/" "${HOME:-/root}/") ||
+  leaks=$(python3 "$here/find_paths.py" "$out"/*.ptx "$root" "$(dirname "$out")/" "${HOME:-$root}") ||
     { echo "regenerate.sh: paths of this machine in the output:"; echo "$leaks"; rm -rf "$out"; exit 1; } >&2
   mkdir -p "$folder"
   find "$folder" -maxdepth 1 \( -name '*.ptx' -o -name commands.tsv \) -delete
