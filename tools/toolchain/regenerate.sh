@@ -26,14 +26,14 @@ large_G="cub_reduce cooperative_groups_ok"
 
 # The demo: COMPILER TARGET MODE SOURCE.
 demo="
-nvcc  sm_90  O3 block_reduce
+nvcc  sm_90  O3 softmax_rows
 clang sm_120 O3 aggregated_atomics
+nvcc  sm_90  O3 ported_wave64
 nvcc  sm_120 G  zero_mask_values
-clang sm_90  O3 shuffle_width_bad
+clang sm_90  O3 shuffle_width_columns
 nvcc  sm_90  O3 erased_table
-nvcc  sm_120 O3 erased_table
+nvcc  sm_120 O3 erased_member_table
 nvcc  sm_75  O3 params_padding
-nvcc  sm_90  O3 host_runtime_guard
 "
 
 has_word() {
