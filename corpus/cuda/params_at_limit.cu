@@ -17,3 +17,12 @@ __global__ void at_the_limit(Most most) {
 __global__ void over_a_page(Page page, int *out) {
   out[threadIdx.x] = page.words[threadIdx.x];
 }
+
+struct alignas(16) Block {
+  int words[8188];
+};
+
+// The pointer follows at 32,752, and nothing is added at the end to fill up to 16 bytes.
+__global__ void no_tail_padding(Block block, int *out) {
+  out[threadIdx.x] = block.words[threadIdx.x];
+}

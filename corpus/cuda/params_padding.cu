@@ -1,4 +1,4 @@
-// why: 32,756 bytes and a pointer are 32,764 if added up and 32,768 as laid out; nvcc adds, and checks with ptxas only from sm_90 on
+// why: parameters that fit if added up and not as laid out (32,756 bytes, then a pointer); nvcc adds, and checks with ptxas only from sm_90 on
 // targets: sm_75
 
 struct Config {
@@ -7,4 +7,12 @@ struct Config {
 
 __global__ void configure(Config config, int *out) {  //~ PTX301
   out[threadIdx.x] = config.bytes[threadIdx.x];
+}
+
+struct alignas(16) Block {
+  char bytes[32752];
+};
+
+__global__ void fill(char tag, Block block, char *out) {  //~ PTX301
+  out[threadIdx.x] = block.bytes[threadIdx.x] + tag;
 }

@@ -1,4 +1,4 @@
-// why: externs that the module itself defines, weak ones, and declarations that nobody uses
+// why: externs that the module itself defines, and declarations that nobody uses
 // nvcc-flags: -rdc=true
 // clang-flags: -fgpu-rdc
 // ptxcheck-args: --whole-program
