@@ -33,7 +33,9 @@ impl Span {
     /// The bytes of `source` it covers; empty where it lies outside.
     #[must_use]
     pub fn of(self, source: &[u8]) -> &[u8] {
-        source.get(self.start as usize..self.end as usize).unwrap_or_default()
+        source
+            .get(self.start as usize..self.end as usize)
+            .unwrap_or_default()
     }
 }
 
@@ -65,16 +67,25 @@ impl LineIndex {
     #[must_use]
     pub fn position(&self, offset: u32) -> Position {
         let line = self.starts.partition_point(|&start| start <= offset);
-        Position { line: line as u32, column: offset - self.starts[line - 1] + 1 }
+        Position {
+            line: line as u32,
+            column: offset - self.starts[line - 1] + 1,
+        }
     }
 
     /// The bytes of a 1-based `line` of `source`, without its line ending; empty when there is no such line.
     #[must_use]
     pub fn line<'s>(&self, source: &'s [u8], line: u32) -> &'s [u8] {
-        let Some(&start) = (line as usize).checked_sub(1).and_then(|index| self.starts.get(index)) else {
+        let Some(&start) = (line as usize)
+            .checked_sub(1)
+            .and_then(|index| self.starts.get(index))
+        else {
             return &[];
         };
-        let end = self.starts.get(line as usize).map_or(source.len(), |&next| next as usize - 1);
+        let end = self
+            .starts
+            .get(line as usize)
+            .map_or(source.len(), |&next| next as usize - 1);
         let text = source.get(start as usize..end).unwrap_or_default();
         text.strip_suffix(b"\r").unwrap_or(text)
     }
