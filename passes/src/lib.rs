@@ -6,6 +6,7 @@
 pub mod context;
 pub mod finding;
 pub mod limits;
+pub mod names;
 pub mod rule;
 pub mod rules;
 pub mod run;
