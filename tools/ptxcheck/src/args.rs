@@ -61,7 +61,6 @@ Examples:
     after_long_help = AFTER_LONG_HELP,
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
-    disable_help_subcommand = true,
     max_term_width = 100
 )]
 pub struct Cli {
@@ -274,13 +273,26 @@ mod tests {
         let cli = Cli::try_parse_from(["ptxcheck", "-W", "potential", "rules"]).unwrap();
         assert!(cli.command.is_none());
         assert_eq!(cli.check.paths, ["rules"].map(std::path::PathBuf::from));
-        assert!(Cli::try_parse_from(["ptxcheck", "rules"]).unwrap().command.is_some());
+        assert!(
+            Cli::try_parse_from(["ptxcheck", "rules"])
+                .unwrap()
+                .command
+                .is_some()
+        );
     }
 
     #[test]
     fn level_flags_keep_their_order() {
         let cli = Cli::try_parse_from([
-            "ptxcheck", "-A", "all", "-D", "PTX407", "--warn=warp", "-Fspace", "-Apotential", "x.ptx",
+            "ptxcheck",
+            "-A",
+            "all",
+            "-D",
+            "PTX407",
+            "--warn=warp",
+            "-Fspace",
+            "-Apotential",
+            "x.ptx",
         ])
         .unwrap();
         let levels: Vec<(Level, bool)> = cli

@@ -72,10 +72,9 @@ impl FromArgMatches for Levels {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let mut settings: Vec<(usize, LevelSetting)> = Vec::new();
         for flag in &FLAGS {
-            let (Some(places), Some(selectors)) = (
-                matches.indices_of(flag.id),
-                matches.get_many::<Selector>(flag.id),
-            ) else {
+            let (Some(places), Some(selectors)) =
+                (matches.indices_of(flag.id), matches.get_many::<Selector>(flag.id))
+            else {
                 continue;
             };
             settings.extend(places.zip(selectors).map(|(place, selector)| {

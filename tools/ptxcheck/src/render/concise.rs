@@ -1,0 +1,36 @@
+//! Findings as compilers print them: `file:line:col: error: message [PTX401]`, one a line.
+
+use std::fmt::Write as _;
+
+use ptxcheck_passes::run::Outcome;
+
+use super::places::Place;
+use super::{escape, input_name, shown};
+
+/// Everything found, one line a finding, with colours.
+#[must_use]
+pub fn render(outcome: &Outcome) -> String {
+    let mut text = String::new();
+    for finding in shown(outcome) {
+        let place = match Place::of(finding) {
+            Some(Place {
+                file,
+                line,
+                column: Some(column),
+                ..
+            }) => format!("{file}:{line}:{column}"),
+            Some(Place { file, line, .. }) => format!("{file}:{line}"),
+            None => input_name(outcome, finding).to_owned(),
+        };
+        let style = crate::styles::level(finding.level);
+        let _ = writeln!(
+            text,
+            "{}: {style}{}{style:#}: {} [{}]",
+            escape::line(&place),
+            finding.level.as_str(),
+            escape::line(&finding.message),
+            finding.rule.code
+        );
+    }
+    text
+}
