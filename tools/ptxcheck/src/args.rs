@@ -60,6 +60,7 @@ Examples:
     after_help = AFTER_HELP,
     after_long_help = AFTER_LONG_HELP,
     args_conflicts_with_subcommands = true,
+    args_override_self = true,
     subcommand_negates_reqs = true,
     max_term_width = 100
 )]
@@ -312,6 +313,19 @@ mod tests {
                 (Level::Allow, false)
             ]
         );
+    }
+
+    #[test]
+    fn the_last_of_two_settings_wins() {
+        for command in [&["ptxcheck"][..], &["ptxcheck", "check"]] {
+            let words = ["-q", "-q", "-j1", "-j8", "-A", "warp", "-A", "space", "x.ptx"];
+            let cli = Cli::try_parse_from(command.iter().chain(&words)).unwrap();
+            let args = match &cli.command {
+                Some(super::Command::Check(args)) => args,
+                _ => &cli.check,
+            };
+            assert_eq!((args.jobs, args.levels.0.len()), (8, 2));
+        }
     }
 
     #[test]

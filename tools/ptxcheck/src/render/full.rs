@@ -60,13 +60,13 @@ fn places(finding: &Finding, input: &str, sources: &mut Sources) -> Vec<Element<
     let Some(place) = Place::of(finding) else {
         return vec![Origin::path(escape::line(input).into_owned()).into()];
     };
-    let carried = finding.line_text.as_ref().filter(|_| finding.source.is_none());
-    let mut elements = vec![spot(
-        &place,
-        place.show(carried, input, sources),
-        AnnotationKind::Primary,
-        None,
-    )];
+    let carried = finding.line_text.as_ref();
+    let shown = place.show(carried.filter(|_| finding.source.is_none()), input, sources);
+    let needs_input_line = shown.is_none();
+    let mut elements = vec![spot(&place, shown, AnnotationKind::Primary, None)];
+    if needs_input_line && let Some((place, shown)) = input_line(finding, input, sources) {
+        elements.push(spot(&place, Some(shown), AnnotationKind::Primary, None));
+    }
     for related in &finding.related {
         let shown = Place::either(related.source.as_ref(), related.location.as_ref())
             .and_then(|place| Some((place.show(None, input, sources)?, place)));
@@ -88,6 +88,14 @@ fn places(finding: &Finding, input: &str, sources: &mut Sources) -> Vec<Element<
         });
     }
     elements
+}
+
+/// The line of the input, for a finding whose source is not at hand.
+fn input_line<'a>(finding: &'a Finding, input: &str, sources: &mut Sources) -> Option<(Place<'a>, Shown)> {
+    finding.source.as_ref()?;
+    let place = Place::either(None, finding.location.as_ref())?;
+    let shown = place.show(Some(finding.line_text.as_ref()?), input, sources)?;
+    Some((place, shown))
 }
 
 /// A place with its line, or the place alone.
@@ -212,13 +220,19 @@ error[PTX407] zero-mask: the member mask is 0
             plain(&samples::outcome(finding)),
             "\
 error[PTX407] zero-mask: the member mask is 0
---> no/such/k.cu:4:13
- = inside: cuda/include/sm_30_intrinsics.hpp:110:3
- = inlined at: no/such/k.cu:9, in outer(int)
- = kernel: bad1()
- = note: a note
- = help: some help
- = ptx: a.ptx:31
+  --> no/such/k.cu:4:13
+   |
+  ::: a.ptx:31:2
+   |
+31 |     bar.warp.sync 0;
+   |     ^^^^^^^^^^^^^^^^
+   |
+   = inside: cuda/include/sm_30_intrinsics.hpp:110:3
+   = inlined at: no/such/k.cu:9, in outer(int)
+   = kernel: bad1()
+   = note: a note
+   = help: some help
+   = ptx: a.ptx:31
 
 "
         );
