@@ -24,13 +24,15 @@ const AFTER_HELP: &str = "\
 Exit codes:
   0  no finding at or above the fail level
   1  findings at or above the fail level
-  2  the job could not be done: wrong usage, an input that could not be analysed, no device code at all";
+  2  the job could not be done: wrong usage, an input that could not be analysed,
+     no device code at all";
 
 const AFTER_LONG_HELP: &str = "\
 Selectors:
   PTX401             a rule, by its code
   extra-lane-in-mask a rule, by its name or an alias
-  warp               the definite findings of a family: host, space, params, warp, image, device, run
+  warp               the definite findings of a family; the families are host, space, params,
+                     warp, image, device and run
   all                the definite findings of every rule
   potential          the potential findings of every rule, off by default
   Of several settings for a finding, the last wins; --forbid can't be lowered.
@@ -38,7 +40,8 @@ Selectors:
 Exit codes:
   0  no finding at or above the fail level
   1  findings at or above the fail level
-  2  the job could not be done: wrong usage, an input that could not be analysed, no device code at all
+  2  the job could not be done: wrong usage, an input that could not be analysed,
+     no device code at all
 
 Findings go to standard output, the summary to standard error. `@FILE` stands for the arguments in FILE, separated by \
 white space, with single quotes, double quotes and backslashes as in a shell.

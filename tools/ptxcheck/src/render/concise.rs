@@ -34,3 +34,31 @@ pub fn render(outcome: &Outcome) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::render;
+    use crate::render::samples;
+
+    fn plain(outcome: &ptxcheck_passes::run::Outcome) -> String {
+        anstream::adapter::strip_str(&render(outcome)).to_string()
+    }
+
+    #[test]
+    fn the_line_begins_with_the_best_place() {
+        let mut finding = samples::finding();
+        let rest = "error: the member mask is 0 [PTX407]\n";
+        assert_eq!(
+            plain(&samples::outcome(finding.clone())),
+            format!("a.ptx:31:2: {rest}")
+        );
+        finding.source = Some(samples::source());
+        assert_eq!(
+            plain(&samples::outcome(finding.clone())),
+            format!("no/such/k.cu:4:13: {rest}")
+        );
+        finding.source = None;
+        finding.location = None;
+        assert_eq!(plain(&samples::outcome(finding)), format!("a.ptx: {rest}"));
+    }
+}

@@ -300,3 +300,76 @@ struct Summary {
     suppressed: usize,
     elapsed_ms: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use ptxcheck_passes::finding::Suppression;
+    use ptxcheck_passes::rule::ProblemKind;
+    use ptxcheck_passes::run::{Outcome, Problem, Status};
+    use serde_json::Value;
+
+    use super::render;
+    use crate::render::samples;
+
+    fn document(outcome: &Outcome) -> Value {
+        let document = serde_json::from_str(&render(outcome, Duration::from_millis(3)).unwrap()).unwrap();
+        let schema = include_str!("../../schema/check-v1.schema.json");
+        let schema = serde_json::from_str(schema).unwrap();
+        jsonschema::draft202012::meta::validate(&schema).unwrap();
+        let validator = jsonschema::draft202012::new(&schema).unwrap();
+        let errors: Vec<_> = validator
+            .iter_errors(&document)
+            .map(|error| error.to_string())
+            .collect();
+        assert!(errors.is_empty(), "{errors:?}");
+        document
+    }
+
+    #[test]
+    fn a_document_with_everything_is_valid() {
+        let mut finding = samples::finding();
+        finding.source = Some(samples::source());
+        finding.suppressed = Some(Suppression {
+            by: "baseline",
+            reason: "known".to_owned(),
+        });
+        let mut outcome = samples::outcome(finding);
+        outcome.findings.push(samples::finding());
+        outcome.inputs[0].status = Status::Partly;
+        outcome.inputs[0].problems.push(Problem {
+            kind: ProblemKind::Syntax,
+            message: "no".to_owned(),
+            line: Some(2),
+        });
+        let document = document(&outcome);
+        let finding = &document["findings"][0];
+        assert_eq!(finding["function_demangled"], "bad1()");
+        assert_eq!(finding["source"]["inlined_at"][0]["column"], Value::Null);
+        assert_eq!(finding["data"]["lanes"], serde_json::json!([0, 31]));
+        assert_eq!(document["inputs"][0]["errors"][0]["code"], "PTX902");
+        assert_eq!(document["inputs"][0]["images"][0]["isa"], Value::Null);
+        let summary = &document["summary"];
+        assert_eq!(
+            (&summary["errors"], &summary["suppressed"]),
+            (&1.into(), &1.into())
+        );
+    }
+
+    #[test]
+    fn a_document_with_nothing_is_valid() {
+        let mut finding = samples::finding();
+        finding.function = None;
+        finding.kernel = None;
+        finding.image = None;
+        finding.location = None;
+        finding.related.clear();
+        finding.data.clear();
+        document(&samples::outcome(finding));
+        document(&Outcome {
+            inputs: Vec::new(),
+            findings: Vec::new(),
+        });
+    }
+}
