@@ -13,6 +13,7 @@ pub mod image;
 pub mod ir;
 pub mod limits;
 mod locate;
+pub mod names;
 pub mod rule;
 pub mod rules;
 pub mod run;

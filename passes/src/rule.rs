@@ -84,6 +84,19 @@ pub enum ProblemKind {
     Internal,
 }
 
+impl ProblemKind {
+    /// The code of the rule that reports problems of this kind.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Unreadable => "PTX901",
+            Self::Syntax => "PTX902",
+            Self::Limit => "PTX903",
+            Self::Internal => "PTX904",
+        }
+    }
+}
+
 /// When a rule looks, and at what.
 #[derive(Clone, Copy)]
 pub enum Check {

@@ -1,0 +1,124 @@
+//! Names of functions as a reader knows them.
+//!
+//! Names come from inputs and are hostile: their length, the depth of what they describe and the text that they
+//! expand to are limited.
+
+use cpp_demangle::{DemangleOptions, DemangleWrite, ParseOptions, Symbol};
+
+use crate::limits::{DEMANGLE_DEPTH, DEMANGLE_STEPS, DEMANGLED_NAME_BYTES, MANGLED_NAME_BYTES};
+
+/// The C++ name that `name` stands for, with its parameters; `None` if it isn't a mangled name, is malformed, or
+/// exceeds a limit.
+#[must_use]
+pub fn demangle(name: &str) -> Option<String> {
+    let mangled = without_static_prefix(name);
+    if mangled.len() > MANGLED_NAME_BYTES || !mangled.starts_with("_Z") {
+        return None;
+    }
+    let parse = ParseOptions::default().recursion_limit(DEMANGLE_DEPTH);
+    let symbol = Symbol::new_with_options(mangled, &parse).ok()?;
+    let mut text = Bounded {
+        text: String::new(),
+        steps: 0,
+    };
+    let options = DemangleOptions::new().recursion_limit(DEMANGLE_DEPTH);
+    symbol.structured_demangle(&mut text, &options).ok()?;
+    Some(text.text)
+}
+
+/// `name` without what nvcc puts before the name of a static kernel or variable in relocatable code:
+/// `__nv_static_<N>_<N characters>_<name>`.
+#[must_use]
+pub fn without_static_prefix(name: &str) -> &str {
+    strip_static(name).unwrap_or(name)
+}
+
+fn strip_static(name: &str) -> Option<&str> {
+    let (count, rest) = name.strip_prefix("__nv_static_")?.split_once('_')?;
+    let module_id: usize = count.parse().ok()?;
+    rest.get(module_id..)?.strip_prefix('_')
+}
+
+/// Takes demangled text up to the limits. Substitutions let a short name describe an exponentially long one.
+struct Bounded {
+    text: String,
+    steps: usize,
+}
+
+impl DemangleWrite for Bounded {
+    fn write_string(&mut self, piece: &str) -> std::fmt::Result {
+        self.steps += 1;
+        if self.steps > DEMANGLE_STEPS || self.text.len() + piece.len() > DEMANGLED_NAME_BYTES {
+            return Err(std::fmt::Error);
+        }
+        self.text.push_str(piece);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{demangle, without_static_prefix};
+
+    #[test]
+    fn demangles_kernels() {
+        assert_eq!(demangle("_Z4bad1v").as_deref(), Some("bad1()"));
+        assert_eq!(
+            demangle("_Z6kernelIfEvPT_i").as_deref(),
+            Some("void kernel<float>(float*, int)")
+        );
+    }
+
+    #[test]
+    fn leaves_other_names_alone() {
+        for name in ["main", "", "_Z", "_Zzzz", "$L__BB0_1", "__nv_static_99_x_y"] {
+            assert_eq!(demangle(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn sees_through_static_prefixes() {
+        assert_eq!(
+            demangle("__nv_static_6_abc_de__Z3fooPi").as_deref(),
+            Some("foo(int*)")
+        );
+        assert_eq!(without_static_prefix("__nv_static_6_abc_de_plain"), "plain");
+    }
+
+    #[test]
+    fn a_count_inside_a_character_is_no_prefix() {
+        assert_eq!(without_static_prefix("__nv_static_1_é_x"), "__nv_static_1_é_x");
+    }
+
+    #[test]
+    fn hostile_names_end() {
+        let deep = format!("_Z1f{}i", "P".repeat(3_000));
+        assert_eq!(demangle(&deep), None);
+        let long = format!("_Z{}{}v", 100_000, "a".repeat(100_000));
+        assert_eq!(demangle(&long), None);
+        // Every pair names the one before twice: 2^60 leaves.
+        let mut doubling = String::from("_Z1f4pairIiiE");
+        for pair in 0..60 {
+            let id = if pair == 0 {
+                String::new()
+            } else {
+                to_base_36(pair - 1)
+            };
+            doubling.push_str(&format!("4pairIS{id}_S{id}_E"));
+        }
+        let started = std::time::Instant::now();
+        let _ = demangle(&doubling);
+        assert!(started.elapsed().as_secs() < 5);
+    }
+
+    fn to_base_36(mut number: u32) -> String {
+        let mut digits = Vec::new();
+        loop {
+            digits.push(char::from_digit(number % 36, 36).unwrap().to_ascii_uppercase());
+            number /= 36;
+            if number == 0 {
+                return digits.iter().rev().collect();
+            }
+        }
+    }
+}

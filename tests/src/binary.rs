@@ -1,0 +1,62 @@
+//! The program under test.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use crate::root;
+
+/// The program: `PTXCHECK_BIN` where that is set, else built in the profile of the running test.
+///
+/// # Panics
+///
+/// If it can't be built.
+#[must_use]
+pub fn path() -> &'static PathBuf {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    PATH.get_or_init(|| std::env::var_os("PTXCHECK_BIN").map_or_else(build, PathBuf::from))
+}
+
+/// A test is `<target>/<profile>/deps/<name>-<hash>`; cargo has built the library that it tests, but another
+/// package's program only if somebody asked for it.
+fn build() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its own file");
+    let profile = test
+        .parent()
+        .and_then(|deps| deps.parent())
+        .expect("tests lie in <target>/<profile>/deps");
+    let target = profile.parent().expect("a profile lies in the target folder");
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo
+        .current_dir(root())
+        .args(["build", "--quiet", "--package", "ptxcheck", "--bin", "ptxcheck"])
+        .arg("--target-dir")
+        .arg(target);
+    if profile.file_name().is_some_and(|name| name == "release") {
+        cargo.arg("--release");
+    }
+    let status = cargo.status().expect("cargo runs");
+    assert!(status.success(), "the program could not be built");
+    profile.join(format!("ptxcheck{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// A command that runs the program in the workspace's folder, without colour settings from outside.
+#[must_use]
+pub fn command() -> Command {
+    let mut command = Command::new(path());
+    command.current_dir(root());
+    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "CI"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// Runs the program in the workspace's folder.
+///
+/// # Panics
+///
+/// If it can't be started.
+#[must_use]
+pub fn run<Arg: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = Arg>) -> Output {
+    command().args(args).output().expect("the program starts")
+}

@@ -1,0 +1,108 @@
+//! The JSON document of a run, as the tests look at it.
+
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::Value;
+
+use crate::expectation::Expected;
+use crate::{binary, schema};
+
+/// Runs `check --format json` with these arguments, and returns the exit code and the document.
+///
+/// # Errors
+///
+/// A sentence if it prints no document, or one that the schema refuses.
+pub fn check<Arg: AsRef<std::ffi::OsStr>>(
+    args: impl IntoIterator<Item = Arg>,
+) -> Result<(i32, Value), String> {
+    let mut command = binary::command();
+    command.args(["check", "--format", "json"]).args(args);
+    let output = command.output().map_err(|error| error.to_string())?;
+    document(&output)
+}
+
+/// The exit code and the document that a run printed.
+///
+/// # Errors
+///
+/// A sentence if it printed no document, or one that the schema refuses.
+pub fn document(output: &Output) -> Result<(i32, Value), String> {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let code = output
+        .status
+        .code()
+        .ok_or_else(|| format!("ended by a signal: {}\n{stderr}", output.status))?;
+    let document = serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("exit code {code}, and no JSON document ({error}):\n{stderr}"))?;
+    let problems = schema::problems(&document);
+    if problems.is_empty() {
+        Ok((code, document))
+    } else {
+        Err(format!(
+            "the schema refuses the document:\n{}",
+            problems.join("\n")
+        ))
+    }
+}
+
+/// The findings of a document.
+#[must_use]
+pub fn findings(document: &Value) -> &[Value] {
+    document["findings"].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The codes of a document's findings, in order.
+#[must_use]
+pub fn codes(document: &Value) -> Vec<&str> {
+    findings(document)
+        .iter()
+        .filter_map(|finding| finding["code"].as_str())
+        .collect()
+}
+
+/// The findings of a PTX case, by their line in the input, sorted.
+///
+/// # Errors
+///
+/// A sentence about a finding that has no line.
+pub fn by_input_line(document: &Value) -> Result<Vec<Expected>, String> {
+    by_line(document, |finding| &finding["location"])
+}
+
+/// The findings of a CUDA case, by their line in the source with this file name, sorted, and each once: a compiler
+/// copies code (loops, templates, inlining), and every copy has its finding.
+///
+/// # Errors
+///
+/// A sentence about a finding that has no line in that source.
+pub fn by_source_line(document: &Value, source: &str) -> Result<Vec<Expected>, String> {
+    let stray = findings(document).iter().find(|finding| {
+        let file = finding["source"]["file"].as_str().unwrap_or_default();
+        Path::new(file).file_name().is_none_or(|name| name != source)
+    });
+    if let Some(stray) = stray {
+        return Err(format!("a finding does not point into {source}: {stray:#}"));
+    }
+    let mut found = by_line(document, |finding| &finding["source"])?;
+    found.dedup();
+    Ok(found)
+}
+
+fn by_line(document: &Value, place: impl Fn(&Value) -> &Value) -> Result<Vec<Expected>, String> {
+    let mut found = findings(document)
+        .iter()
+        .map(|finding| {
+            let line = place(finding)["line"]
+                .as_u64()
+                .and_then(|line| u32::try_from(line).ok());
+            Ok(Expected {
+                line: line.ok_or_else(|| format!("a finding has no line: {finding:#}"))?,
+                code: finding["code"].as_str().unwrap_or_default().to_owned(),
+                is_potential: finding["certainty"] == "potential",
+            })
+        })
+        .collect::<Result<Vec<_>, String>>()?;
+    found.sort();
+    Ok(found)
+}

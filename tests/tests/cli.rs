@@ -1,0 +1,303 @@
+//! The command line: usage, inputs, output, exit codes. What needs findings is in `engine.rs`.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails")]
+
+use std::fs;
+use std::io::Write as _;
+use std::process::{Output, Stdio};
+
+use ptxcheck_tests::{binary, report};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The smallest module with a kernel.
+const CLEAN: &str = ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n";
+
+fn folder(files: &[(&str, &[u8])]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    folder
+}
+
+fn run_in(folder: &TempDir, args: &[&str]) -> Output {
+    binary::command().current_dir(folder).args(args).output().unwrap()
+}
+
+fn run_with_stdin(args: &[&str], stdin: &[u8]) -> Output {
+    let mut child = binary::command()
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(stdin).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The inputs of a run, as its document names them.
+fn inputs(folder: &TempDir, args: &[&str]) -> Vec<String> {
+    let mut all = vec!["--format", "json", "--allow-empty"];
+    all.extend(args);
+    let (_, document) = report::document(&run_in(folder, &all)).unwrap();
+    let inputs = document["inputs"].as_array().unwrap();
+    inputs
+        .iter()
+        .map(|input| input["path"].as_str().unwrap().replace('\\', "/"))
+        .collect()
+}
+
+#[test]
+fn help_and_version() {
+    for args in [["--help"], ["-h"]] {
+        let output = binary::run(args);
+        assert_eq!(output.status.code(), Some(0));
+        let text = stdout(&output);
+        for word in ["check", "rules", "explain", "--fail-on", "--output", "Exit codes"] {
+            assert!(text.contains(word), "{word} is missing in:\n{text}");
+        }
+    }
+    let output = binary::run(["--version"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stdout(&output).starts_with("ptxcheck 0."));
+}
+
+#[test]
+fn wrong_usage_is_2_and_says_why() {
+    let cases: [(&[&str], &str); 11] = [
+        (&[], "PATH"),
+        (&["check"], "PATH"),
+        (&["--no-such-option", "x.ptx"], "--no-such-option"),
+        (&["-W", "zero-mas", "x.ptx"], "did you mean `zero-mask`?"),
+        (&["-A", "ptx999", "x.ptx"], "no rule's code"),
+        (&["--format", "xml", "x.ptx"], "xml"),
+        (&["--output", "json", "x.ptx"], "json=report.json"),
+        (&["--timeout=-1", "x.ptx"], "a number of seconds"),
+        (&["-q", "-v", "x.ptx"], "--verbose"),
+        (&["@no-such-file"], "no-such-file"),
+        (&["explain", "no-such-rule"], "no rule's code"),
+    ];
+    for (args, wanted) in cases {
+        let output = binary::run(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(stderr(&output).contains(wanted), "{args:?}: {}", stderr(&output));
+        assert!(stdout(&output).is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn check_is_the_default_command() {
+    let folder = folder(&[("a.ptx", CLEAN.as_bytes()), ("rules", CLEAN.as_bytes())]);
+    for args in [
+        &["a.ptx"][..],
+        &["check", "a.ptx"],
+        &["-W", "potential", "a.ptx"],
+        &["./rules"],
+    ] {
+        assert_eq!(run_in(&folder, args).status.code(), Some(0), "{args:?}");
+    }
+    assert!(stdout(&run_in(&folder, &["rules"])).contains("PTX407"));
+}
+
+#[test]
+fn no_input_is_2_unless_allowed() {
+    let folder = folder(&[("empty/readme.md", b"# none")]);
+    let output = run_in(&folder, &["empty"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--allow-empty"));
+    assert_eq!(
+        run_in(&folder, &["--allow-empty", "empty"]).status.code(),
+        Some(0)
+    );
+    assert_eq!(run_in(&folder, &["--allow-empty"]).status.code(), Some(0));
+}
+
+#[test]
+fn folders_are_searched_in_order() {
+    let clean = CLEAN.as_bytes();
+    let folder = folder(&[
+        ("b/z.ptx", clean),
+        ("b/a.PTX", clean),
+        ("b/c/deep.ptx", clean),
+        ("b/by-its-text", clean),
+        ("b/dump.txt", clean),
+        ("b/other.bin", b"\0\x01\x02"),
+        ("a.ptx", clean),
+    ]);
+    let sorted = ["b/a.PTX", "b/by-its-text", "b/c/deep.ptx", "b/z.ptx"];
+    assert_eq!(inputs(&folder, &["b"]), sorted);
+    assert_eq!(
+        inputs(&folder, &["a.ptx", "b/dump.txt", "b"])[..2],
+        ["a.ptx", "b/dump.txt"]
+    );
+}
+
+#[test]
+fn an_input_counts_once() {
+    let folder = folder(&[("b/a.ptx", CLEAN.as_bytes()), ("b/c.ptx", CLEAN.as_bytes())]);
+    assert_eq!(
+        inputs(&folder, &["b/c.ptx", "b", "b/../b/a.ptx", "./b/c.ptx"]),
+        ["b/c.ptx", "b/a.ptx"]
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_go_round_are_harmless() {
+    let folder = folder(&[("b/a.ptx", CLEAN.as_bytes())]);
+    std::os::unix::fs::symlink("..", folder.path().join("b/up")).unwrap();
+    std::os::unix::fs::symlink("self", folder.path().join("b/self")).unwrap();
+    std::os::unix::fs::symlink("a.ptx", folder.path().join("b/again.ptx")).unwrap();
+    assert_eq!(inputs(&folder, &["b"]), ["b/a.ptx"]);
+}
+
+#[test]
+fn standard_input_is_read_once() {
+    let output = run_with_stdin(&["--format", "json", "-", "-"], CLEAN.as_bytes());
+    let (code, document) = report::document(&output).unwrap();
+    assert_eq!(code, 0);
+    assert_eq!(document["inputs"].as_array().unwrap().len(), 1);
+    assert_eq!(document["inputs"][0]["path"], "-");
+}
+
+#[test]
+fn response_files_stand_for_arguments() {
+    let folder = folder(&[
+        ("a b.ptx", CLEAN.as_bytes()),
+        ("@at.ptx", CLEAN.as_bytes()),
+        ("inner", b"'a b.ptx'"),
+        ("args", b"--allow-empty\r\n@inner\n"),
+        ("loop", b"@loop"),
+        ("open", b"'a b.ptx"),
+    ]);
+    assert_eq!(inputs(&folder, &["@args"]), ["a b.ptx"]);
+    assert_eq!(inputs(&folder, &["./@at.ptx"]), ["./@at.ptx"]);
+    assert_eq!(inputs(&folder, &["--", "@at.ptx"]), ["@at.ptx"]);
+    for (wrong, why) in [("@loop", "nested"), ("@open", "never closed")] {
+        let output = run_in(&folder, &[wrong]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(why), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn findings_and_chatter_go_different_ways() {
+    let folder = folder(&[("a.ptx", CLEAN.as_bytes())]);
+    let output = run_in(&folder, &["a.ptx"]);
+    assert!(stdout(&output).is_empty());
+    assert!(
+        stderr(&output).contains("0 errors, 0 warnings"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(stderr(&run_in(&folder, &["-q", "a.ptx"])).is_empty());
+    assert!(stderr(&run_in(&folder, &["--format", "json", "a.ptx"])).is_empty());
+    assert!(stderr(&run_in(&folder, &["-v", "a.ptx"])).contains("a.ptx: checked"));
+}
+
+#[test]
+fn output_goes_to_files_too() {
+    let folder = folder(&[("a.ptx", CLEAN.as_bytes())]);
+    let output = run_in(
+        &folder,
+        &["--output", "json=r.json", "--output", "concise=r.txt", "a.ptx"],
+    );
+    assert_eq!(output.status.code(), Some(0));
+    let document: Value = serde_json::from_slice(&fs::read(folder.path().join("r.json")).unwrap()).unwrap();
+    assert!(ptxcheck_tests::schema::problems(&document).is_empty());
+    assert!(folder.path().join("r.txt").exists());
+    let output = run_in(&folder, &["--output", "json=no/such/folder.json", "a.ptx"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("could not be written"));
+}
+
+#[test]
+fn colours_follow_the_settings() {
+    let styled = |args: &[&str], variables: &[(&str, &str)]| {
+        let mut command = binary::command();
+        let output = command
+            .arg("rules")
+            .args(args)
+            .envs(variables.iter().copied())
+            .output();
+        stdout(&output.unwrap()).contains('\x1b')
+    };
+    assert!(!styled(&[], &[]), "a pipe is no terminal");
+    assert!(styled(&["--color", "always"], &[]));
+    assert!(styled(&["--color", "always"], &[("NO_COLOR", "1")]));
+    assert!(styled(&[], &[("CLICOLOR_FORCE", "1")]));
+    assert!(!styled(&[], &[("NO_COLOR", "1"), ("TERM", "xterm")]));
+    assert!(!styled(&["--color", "never"], &[("CLICOLOR_FORCE", "1")]));
+}
+
+#[test]
+fn rules_are_listed() {
+    let output = binary::run(["rules", "--format", "json"]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["schema_version"], 1);
+    let rules = document["rules"].as_array().unwrap();
+    let codes: Vec<&str> = rules.iter().map(|rule| rule["code"].as_str().unwrap()).collect();
+    assert!(codes.is_sorted() && codes.contains(&"PTX407"));
+    let table = stdout(&binary::run(["rules"]));
+    for rule in rules {
+        let line = table
+            .lines()
+            .find(|line| line.starts_with(rule["code"].as_str().unwrap()));
+        assert!(
+            line.is_some_and(|line| line.contains(rule["name"].as_str().unwrap())),
+            "{rule:#}"
+        );
+        assert!(!rule["documentation"].as_str().unwrap().is_empty(), "{rule:#}");
+    }
+}
+
+#[test]
+fn every_rule_is_explained_by_any_of_its_names() {
+    let output = binary::run(["rules", "--format", "json"]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for rule in document["rules"].as_array().unwrap() {
+        let page = stdout(&binary::run(["explain", rule["code"].as_str().unwrap()]));
+        assert!(
+            page.contains("What it does") && page.contains(rule["summary"].as_str().unwrap()),
+            "{page}"
+        );
+        let aliases = rule["aliases"].as_array().unwrap();
+        for name in aliases.iter().chain([&rule["name"]]) {
+            assert_eq!(stdout(&binary::run(["explain", name.as_str().unwrap()])), page);
+        }
+    }
+    assert_eq!(binary::run(["explain", "warp"]).status.code(), Some(2));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_reported() {
+    let output = binary::command()
+        .arg("rules")
+        .stdout(fs::OpenOptions::new().write(true).open("/dev/full").unwrap())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("standard output"));
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it_quietly() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = binary::command().arg("rules").stdout(writer).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stderr(&output).is_empty(), "{}", stderr(&output));
+}

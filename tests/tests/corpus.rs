@@ -1,0 +1,214 @@
+//! Holds what the program finds in the corpus against the markers in it. A test is a file dropped in a folder.
+//!
+//! * `corpus/rules/<CODE>/*.ptx` and `corpus/syntax/*.ptx`: findings by line of the input, and the full rendering
+//!   against `<case>.full`; `BLESS=1` writes those files.
+//! * `corpus/compilers/<tool>-<version>/**/<stem>.<target>.<mode>.ptx`: findings by line of `<stem>.cu`.
+//! * Every rule has a case that makes it fire and one that does not.
+
+use std::fs;
+use std::path::Path;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use ptxcheck_tests::cases::{Case, files};
+use ptxcheck_tests::expectation::{difference, expected, tags};
+use ptxcheck_tests::{binary, report, root};
+use serde_json::Value;
+
+/// Rules that no file of the corpus can make fire, with the test that does: code, file, function.
+const FIRED_ELSEWHERE: [(&str, &str, &str); 3] = [
+    (
+        "PTX901",
+        "tests/tests/engine.rs",
+        "a_missing_file_is_reported_and_the_rest_is_analysed",
+    ),
+    ("PTX903", "tests/tests/engine.rs", "a_limit_is_reported"),
+    ("PTX904", "passes/src/run.rs", "a_panic_becomes_a_finding"),
+];
+
+fn main() {
+    let args = Arguments::from_args();
+    let mut trials = Vec::new();
+    for folder in ["corpus/rules", "corpus/syntax"] {
+        for path in files(folder, "ptx") {
+            trials.push(trial(&path, ptx_case));
+        }
+    }
+    for path in files("corpus/compilers", "ptx") {
+        trials.push(trial(&path, compiled_case));
+    }
+    trials.push(Trial::test(
+        "every rule has a firing and a silent case",
+        every_rule_is_tried,
+    ));
+    trials.push(Trial::test(
+        "every golden rendering has its case",
+        every_golden_has_its_case,
+    ));
+    libtest_mimic::run(&args, trials).exit();
+}
+
+fn trial(path: &Path, check: fn(&Case) -> Result<(), String>) -> Trial {
+    let case = Case::read(path);
+    let name = case
+        .as_ref()
+        .map_or_else(|_| path.display().to_string(), |case| case.name.clone());
+    Trial::test(name, move || Ok(check(&case?)?))
+}
+
+/// A case of our own in PTX.
+fn ptx_case(case: &Case) -> Result<(), String> {
+    let wanted = expected(&case.text, &[])?;
+    let (code, document) = report::check(case.args())?;
+    let found = report::by_input_line(&document)?;
+    let mut problems = difference(&wanted, &found);
+    let is_failed = document["inputs"][0]["errors"]
+        .as_array()
+        .is_some_and(|errors| !errors.is_empty());
+    if (code == 2) != is_failed {
+        problems.push(format!("the exit code is {code}"));
+    }
+    problems.extend(golden(case, !found.is_empty())?);
+    verdict(&problems, &document)
+}
+
+/// What differs between the full rendering and the golden one.
+fn golden(case: &Case, has_findings: bool) -> Result<Option<String>, String> {
+    let file = case.path.with_extension("full");
+    let shown = case.name.replace(".ptx", ".full");
+    let bless = std::env::var_os("BLESS").is_some_and(|value| value == "1");
+    if !has_findings {
+        if bless && file.exists() {
+            fs::remove_file(&file).map_err(|error| format!("{shown}: {error}"))?;
+        }
+        return Ok(file
+            .exists()
+            .then(|| format!("nothing is found, and yet there is {shown}: delete it")));
+    }
+    let mut args = ["check", "--format", "full", "--color", "never", "--quiet"]
+        .map(str::to_owned)
+        .to_vec();
+    args.extend(case.args());
+    let rendered = String::from_utf8_lossy(&binary::run(args).stdout).into_owned();
+    if bless {
+        fs::write(&file, rendered).map_err(|error| format!("{shown}: {error}"))?;
+        return Ok(None);
+    }
+    match fs::read_to_string(&file) {
+        Ok(golden) if golden == rendered => Ok(None),
+        Ok(golden) => Ok(Some(format!(
+            "the rendering is not that of {shown} (BLESS=1 writes it anew)\n--- {shown}\n{golden}+++ now\n{rendered}"
+        ))),
+        Err(_) => Ok(Some(format!(
+            "{shown} is missing; BLESS=1 writes it:\n{rendered}"
+        ))),
+    }
+}
+
+/// What a compiler made of a CUDA source of ours.
+fn compiled_case(case: &Case) -> Result<(), String> {
+    let stem = case.stem();
+    let mut parts = stem.rsplitn(3, '.');
+    let (Some(mode), Some(target), Some(source)) = (parts.next(), parts.next(), parts.next()) else {
+        return Err("the name is not <stem>.<target>.<mode>.ptx".to_owned());
+    };
+    let folder = case
+        .name
+        .split('/')
+        .nth(2)
+        .and_then(|folder| folder.split_once('-'))
+        .ok_or("the folder is not <tool>-<version>")?;
+    let source = format!("{source}.cu");
+    let beside = case.path.with_file_name(&source);
+    let file = [root().join("corpus/cuda").join(&source), beside]
+        .into_iter()
+        .find(|file| file.is_file())
+        .ok_or_else(|| format!("{source} is neither in corpus/cuda nor beside the case"))?;
+    let origin = Case::read(&file)?;
+    let wanted = expected(&origin.text, &tags(folder.0, target, mode))?;
+    let mut args = origin.args();
+    args.pop();
+    args.push(case.name.clone());
+    let (_, document) = report::check(args)?;
+    let found = report::by_source_line(&document, &source)?;
+    let mut wanted = wanted;
+    wanted.dedup();
+    verdict(&difference(&wanted, &found), &document)
+}
+
+fn verdict(problems: &[String], document: &Value) -> Result<(), String> {
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let findings: Vec<String> = report::findings(document)
+        .iter()
+        .map(|finding| {
+            format!(
+                "  {} at {}:{}: {}",
+                finding["code"],
+                finding["location"]["line"],
+                finding["location"]["column"],
+                finding["message"]
+            )
+        })
+        .collect();
+    Err(format!(
+        "{}\nfound:\n{}",
+        problems.join("\n"),
+        findings.join("\n")
+    ))
+}
+
+/// A rule is tried by the cases in its own folder; the rules about the run by those in `corpus/syntax`, or by the
+/// tests that are listed above.
+fn every_rule_is_tried() -> Result<(), Failed> {
+    let output = binary::run(["rules", "--format", "json"]);
+    let document: Value = serde_json::from_slice(&output.stdout)?;
+    let rules = document["rules"].as_array().ok_or("`rules` prints no list")?;
+    let mut missing = Vec::new();
+    for rule in rules {
+        let code = rule["code"].as_str().ok_or("a rule has no code")?;
+        if let Some((_, file, function)) = FIRED_ELSEWHERE.iter().find(|(known, ..)| *known == code) {
+            let text = fs::read_to_string(root().join(file)).unwrap_or_default();
+            if !text.contains(&format!("fn {function}(")) {
+                missing.push(format!("{code}: {file} has no test `{function}`"));
+            }
+            continue;
+        }
+        let folder = if rule["family"] == "run" {
+            "corpus/syntax".to_owned()
+        } else {
+            format!("corpus/rules/{code}")
+        };
+        let (mut fires, mut is_silent) = (false, false);
+        for path in files(&folder, "ptx") {
+            let wanted = expected(&Case::read(&path)?.text, &[])?;
+            let names_it = wanted.iter().any(|one| one.code == code);
+            fires |= names_it;
+            is_silent |= !names_it;
+        }
+        if !fires {
+            missing.push(format!("{code}: {folder} has no case that makes it fire"));
+        }
+        if !is_silent {
+            missing.push(format!("{code}: {folder} has no case on which it is silent"));
+        }
+    }
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        Err(missing.join("\n").into())
+    }
+}
+
+fn every_golden_has_its_case() -> Result<(), Failed> {
+    let stray: Vec<String> = files("corpus", "full")
+        .into_iter()
+        .filter(|golden| !golden.with_extension("ptx").exists())
+        .map(|golden| golden.display().to_string())
+        .collect();
+    if stray.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("no case belongs to {}", stray.join(", ")).into())
+    }
+}

@@ -1,0 +1,80 @@
+//! Compiles the CUDA sources of the corpus with the compilers that are installed, and holds the findings against
+//! the markers in the sources. Where a compiler is missing, its tests are counted as ignored.
+
+use std::process::Command;
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use ptxcheck_tests::cases::{Case, files};
+use ptxcheck_tests::expectation::{difference, expected, tags};
+use ptxcheck_tests::{report, root};
+
+const COMPILERS: [&str; 2] = ["nvcc", "clang"];
+const TARGETS: [&str; 3] = ["sm_75", "sm_90", "sm_120"];
+const MODES: [&str; 2] = ["O3", "G"];
+
+/// What `compile.sh` ends with where the compiler is not installed.
+const NOT_INSTALLED: i32 = 3;
+
+/// A compiler takes up to a gigabyte.
+const THREADS: usize = 2;
+
+fn main() {
+    let mut args = Arguments::from_args();
+    args.test_threads.get_or_insert(THREADS);
+    let mut trials = Vec::new();
+    for path in files("corpus/cuda", "cu") {
+        let case = match Case::read(&path) {
+            Ok(case) => case,
+            Err(problem) => {
+                trials.push(Trial::test(path.display().to_string(), || Err(problem.into())));
+                continue;
+            }
+        };
+        for compiler in COMPILERS
+            .into_iter()
+            .filter(|compiler| case.wants("compilers", compiler))
+        {
+            for target in TARGETS.into_iter().filter(|target| case.wants("targets", target)) {
+                for mode in MODES {
+                    let case = case.clone();
+                    let name = format!("{} {compiler} {target} {mode}", case.name);
+                    trials.push(Trial::ignorable_test(name, move || {
+                        try_case(&case, compiler, target, mode)
+                    }));
+                }
+            }
+        }
+    }
+    libtest_mimic::run(&args, trials).exit();
+}
+
+fn try_case(case: &Case, compiler: &str, target: &str, mode: &str) -> Result<Completion, Failed> {
+    let folder = tempfile::tempdir()?;
+    let compiled = folder.path().join(format!("{}.{target}.{mode}.ptx", case.stem()));
+    let output = Command::new(root().join("tools/toolchain/compile.sh"))
+        .args([compiler, target, mode])
+        .args([&case.path, &compiled])
+        .output()?;
+    if output.status.code() == Some(NOT_INSTALLED) {
+        return Ok(Completion::ignored_with(format!("{compiler} is not installed")));
+    }
+    if !output.status.success() {
+        return Err(format!("compile.sh failed:\n{}", String::from_utf8_lossy(&output.stderr)).into());
+    }
+    let mut args: Vec<_> = case.args().into_iter().map(std::ffi::OsString::from).collect();
+    args.pop();
+    args.push(compiled.clone().into());
+    let (code, document) = report::check(args)?;
+    let source = format!("{}.cu", case.stem());
+    let mut wanted = expected(&case.text, &tags(compiler, target, mode))?;
+    wanted.dedup();
+    let mut problems = difference(&wanted, &report::by_source_line(&document, &source)?);
+    if code == 2 {
+        problems.push(format!("the exit code is 2: {:#}", document["inputs"]));
+    }
+    if problems.is_empty() {
+        Ok(Completion::Completed)
+    } else {
+        Err(problems.join("\n").into())
+    }
+}

@@ -1,0 +1,349 @@
+//! What the command line accepts.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ptxcheck_passes::rule::Level;
+
+use crate::levels::Levels;
+
+const ABOUT: &str = "Static checking of compiled GPU code";
+
+const LONG_ABOUT: &str = "\
+Static checking of compiled GPU code
+
+Reads the PTX that nvcc, clang and other compilers write, and reports code that is undefined or fails at run time: \
+wrong member masks of warp collectives, accesses through the wrong state space, host symbols in device code, kernel \
+parameters over the limit.
+
+Without a command, `ptxcheck` checks: `ptxcheck build/*.ptx` is `ptxcheck check build/*.ptx`. A file that is called \
+like a command is given as `./rules`.";
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  no finding at or above the fail level
+  1  findings at or above the fail level
+  2  the job could not be done: wrong usage, an input that could not be analysed,
+     no device code at all";
+
+const AFTER_LONG_HELP: &str = "\
+Selectors:
+  PTX401             a rule, by its code
+  extra-lane-in-mask a rule, by its name or an alias
+  warp               the definite findings of a family; the families are host, space, params,
+                     warp, image, device and run
+  all                the definite findings of every rule
+  potential          the potential findings of every rule, off by default
+  Of several settings for a finding, the last wins; --forbid can't be lowered.
+
+Exit codes:
+  0  no finding at or above the fail level
+  1  findings at or above the fail level
+  2  the job could not be done: wrong usage, an input that could not be analysed,
+     no device code at all
+
+Findings go to standard output, the summary to standard error. `@FILE` stands for the arguments in FILE, separated by \
+white space, with single quotes, double quotes and backslashes as in a shell.
+
+Examples:
+  ptxcheck build/*.ptx
+  ptxcheck -W potential -A PTX403 --fail-on warning build/
+  nvcc -ptx -lineinfo -o - k.cu | ptxcheck -
+  ptxcheck --output json=report.json build/
+  ptxcheck explain PTX401";
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ptxcheck",
+    version,
+    about = ABOUT,
+    long_about = LONG_ABOUT,
+    after_help = AFTER_HELP,
+    after_long_help = AFTER_LONG_HELP,
+    args_conflicts_with_subcommands = true,
+    args_override_self = true,
+    subcommand_negates_reqs = true,
+    max_term_width = 100
+)]
+pub struct Cli {
+    /// The command; none means `check`.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// The arguments of the implied `check`.
+    #[command(flatten)]
+    pub check: CheckArgs,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Analyse inputs and report findings (the default command)
+    #[command(after_help = AFTER_HELP, after_long_help = AFTER_LONG_HELP)]
+    Check(Box<CheckArgs>),
+    /// List the rules
+    Rules(RulesArgs),
+    /// Show the documentation of a rule
+    Explain(ExplainArgs),
+}
+
+/// Arguments of `check`.
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    /// Files, folders (searched for PTX), `-` for standard input
+    #[arg(value_name = "PATH", required_unless_present = "allow_empty")]
+    pub paths: Vec<PathBuf>,
+
+    /// `-A`, `-W`, `-D`, `-F`.
+    #[command(flatten)]
+    pub levels: Levels,
+
+    /// Lowest level of a finding that makes the exit code 1
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = FailOn::Error)]
+    pub fail_on: FailOn,
+
+    /// How to print findings
+    #[arg(long, value_enum, default_value_t = Format::Full, help_heading = "Output")]
+    pub format: Format,
+
+    /// Also write findings to a file; repeatable
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_output, help_heading = "Output")]
+    pub output: Vec<Output>,
+
+    /// Colours on the terminal
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto, help_heading = "Output")]
+    pub color: Color,
+
+    /// No summary
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
+    pub quiet: bool,
+
+    /// Say what became of each input
+    #[arg(short, long, help_heading = "Output")]
+    pub verbose: bool,
+
+    /// The inputs are all the device code there is: a symbol that none of them defines has no definition
+    #[arg(long)]
+    pub whole_program: bool,
+
+    /// Inputs without device code, or no inputs at all, are not an error
+    #[arg(long)]
+    pub allow_empty: bool,
+
+    /// Threads; 0 for one a core
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    pub jobs: usize,
+
+    /// Longest analysis of one input
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub timeout: Option<Duration>,
+}
+
+/// Arguments of `rules`.
+#[derive(Args, Debug)]
+pub struct RulesArgs {
+    /// How to print the list
+    #[arg(long, value_enum, default_value_t = ListFormat::Text)]
+    pub format: ListFormat,
+
+    /// Colours on the terminal
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
+    pub color: Color,
+}
+
+/// Arguments of `explain`.
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// A rule's code, name or alias
+    #[arg(value_name = "RULE")]
+    pub rule: String,
+
+    /// Colours on the terminal
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
+    pub color: Color,
+}
+
+/// What `--fail-on` accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Errors only
+    Error,
+    /// Errors and warnings
+    Warning,
+    /// No finding
+    Never,
+}
+
+impl FailOn {
+    /// Whether a finding of this level fails the run.
+    #[must_use]
+    pub fn fails(self, level: Level) -> bool {
+        match self {
+            Self::Error => level >= Level::Error,
+            Self::Warning => level >= Level::Warning,
+            Self::Never => false,
+        }
+    }
+}
+
+/// How findings are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// With the source, notes and help
+    Full,
+    /// One line a finding
+    Concise,
+    /// One document for programs
+    Json,
+}
+
+/// How the list of rules is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ListFormat {
+    /// A table
+    Text,
+    /// For programs
+    Json,
+}
+
+/// What `--color` accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, honouring NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM=dumb
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl From<Color> for anstream::ColorChoice {
+    fn from(color: Color) -> Self {
+        match color {
+            Color::Auto => Self::Auto,
+            Color::Always => Self::Always,
+            Color::Never => Self::Never,
+        }
+    }
+}
+
+/// One `--output`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// How to print.
+    pub format: Format,
+    /// Where to.
+    pub file: PathBuf,
+}
+
+fn parse_output(text: &str) -> Result<Output, String> {
+    let (format, file) = text
+        .split_once('=')
+        .ok_or("a format, `=` and a file are wanted, as in `json=report.json`")?;
+    let format = Format::from_str(format, false)
+        .map_err(|_| format!("`{format}` is no format; the formats are full, concise and json"))?;
+    match file {
+        "" => Err("the name of the file is missing after `=`".to_owned()),
+        "-" => Err("use --format for standard output".to_owned()),
+        _ => Ok(Output {
+            format,
+            file: PathBuf::from(file),
+        }),
+    }
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    text.parse()
+        .ok()
+        .filter(|seconds: &f64| *seconds > 0.0)
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .ok_or_else(|| "a number of seconds over 0 is wanted".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cli, Format, parse_output, parse_seconds};
+    use clap::{CommandFactory as _, Parser as _};
+    use ptxcheck_passes::rule::Level;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn check_is_implied_unless_the_first_word_is_a_command() {
+        let cli = Cli::try_parse_from(["ptxcheck", "-W", "potential", "rules"]).unwrap();
+        assert!(cli.command.is_none());
+        assert_eq!(cli.check.paths, ["rules"].map(std::path::PathBuf::from));
+        assert!(
+            Cli::try_parse_from(["ptxcheck", "rules"])
+                .unwrap()
+                .command
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn level_flags_keep_their_order() {
+        let cli = Cli::try_parse_from([
+            "ptxcheck",
+            "-A",
+            "all",
+            "-D",
+            "PTX407",
+            "--warn=warp",
+            "-Fspace",
+            "-Apotential",
+            "x.ptx",
+        ])
+        .unwrap();
+        let levels: Vec<(Level, bool)> = cli
+            .check
+            .levels
+            .0
+            .iter()
+            .map(|setting| (setting.level, setting.forbid))
+            .collect();
+        assert_eq!(
+            levels,
+            [
+                (Level::Allow, false),
+                (Level::Error, false),
+                (Level::Warning, false),
+                (Level::Error, true),
+                (Level::Allow, false)
+            ]
+        );
+    }
+
+    #[test]
+    fn the_last_of_two_settings_wins() {
+        for command in [&["ptxcheck"][..], &["ptxcheck", "check"]] {
+            let words = ["-q", "-q", "-j1", "-j8", "-A", "warp", "-A", "space", "x.ptx"];
+            let cli = Cli::try_parse_from(command.iter().chain(&words)).unwrap();
+            let args = match &cli.command {
+                Some(super::Command::Check(args)) => args,
+                _ => &cli.check,
+            };
+            assert_eq!((args.jobs, args.levels.0.len()), (8, 2));
+        }
+    }
+
+    #[test]
+    fn outputs_name_a_format_and_a_file() {
+        assert_eq!(parse_output("json=a=b.json").unwrap().format, Format::Json);
+        for wrong in ["json", "sarif=x", "json=", "json=-"] {
+            assert!(parse_output(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn seconds_are_positive_and_finite() {
+        assert!(parse_seconds("0.25").is_ok());
+        for wrong in ["0", "-1", "nan", "inf", "1e300", "x"] {
+            assert!(parse_seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+}

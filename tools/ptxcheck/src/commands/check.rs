@@ -1,0 +1,97 @@
+//! `ptxcheck check`: the analysis.
+
+use std::time::{Duration, Instant};
+
+use anstream::ColorChoice;
+use ptxcheck_passes::run::{self, Outcome, Status};
+use ptxcheck_passes::settings::Settings;
+
+use crate::args::{CheckArgs, Format, Output};
+use crate::exit::Exit;
+use crate::render::{concise, escape, full, json};
+use crate::{inputs, output, summary};
+
+/// Analyses the inputs and prints what was found.
+#[must_use]
+pub fn run(args: &CheckArgs) -> Exit {
+    let started = Instant::now();
+    let inputs = inputs::collect(&args.paths);
+    let settings = Settings {
+        levels: args.levels.0.clone(),
+        whole_program: args.whole_program,
+        timeout: args.timeout,
+        threads: args.jobs,
+    };
+    let outcome = run::check(inputs, &settings);
+    let elapsed = started.elapsed();
+
+    // Files first: a reader that closes the pipe must not keep them from being written.
+    let mut exit = Exit::Clean;
+    for output in &args.output {
+        exit = exit.worst(write(output, &outcome, elapsed));
+    }
+    exit = exit.worst(match render(args.format, &outcome, elapsed) {
+        Ok(text) => output::print(&text, color(args)),
+        Err(problem) => output::complain(&problem),
+    });
+    if args.verbose {
+        output::say(&summary::render_inputs(&outcome), args.color.into());
+    }
+    if !args.quiet && args.format != Format::Json {
+        output::say(&summary::render(&outcome, elapsed), args.color.into());
+    }
+    exit.worst(judge(&outcome, args))
+}
+
+/// The exit code that the outcome deserves.
+fn judge(outcome: &Outcome, args: &CheckArgs) -> Exit {
+    if outcome.inputs.iter().any(summary::is_undone) {
+        return Exit::Undone;
+    }
+    let is_empty = outcome.inputs.iter().all(|input| input.status == Status::Skipped);
+    if is_empty && !args.allow_empty {
+        return output::complain(if outcome.inputs.is_empty() {
+            "no input found (--allow-empty makes this a success)"
+        } else {
+            "no device code in the inputs (--allow-empty makes this a success)"
+        });
+    }
+    let fails = outcome
+        .findings
+        .iter()
+        .any(|finding| finding.suppressed.is_none() && args.fail_on.fails(finding.level));
+    if fails { Exit::Findings } else { Exit::Clean }
+}
+
+/// The colours of standard output. A document for programs has none, and must not lose what looks like one.
+fn color(args: &CheckArgs) -> ColorChoice {
+    match args.format {
+        Format::Full | Format::Concise => args.color.into(),
+        Format::Json => ColorChoice::AlwaysAnsi,
+    }
+}
+
+fn render(format: Format, outcome: &Outcome, elapsed: Duration) -> Result<String, String> {
+    match format {
+        Format::Full => Ok(full::render(outcome)),
+        Format::Concise => Ok(concise::render(outcome)),
+        Format::Json => json::render(outcome, elapsed).map_err(|error| error.to_string()),
+    }
+}
+
+fn write(output: &Output, outcome: &Outcome, elapsed: Duration) -> Exit {
+    let written = render(output.format, outcome, elapsed).and_then(|text| {
+        let text = match output.format {
+            Format::Full | Format::Concise => anstream::adapter::strip_str(&text).to_string(),
+            Format::Json => text,
+        };
+        std::fs::write(&output.file, text).map_err(|error| error.to_string())
+    });
+    match written {
+        Ok(()) => Exit::Clean,
+        Err(problem) => output::complain(&format!(
+            "`{}` could not be written: {problem}",
+            escape::line(&output.file.to_string_lossy())
+        )),
+    }
+}

@@ -1,0 +1,150 @@
+//! From the paths of the command line to the inputs of a run.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use ptxcheck_passes::run::{Bytes, Input};
+use walkdir::WalkDir;
+
+/// How much of a file without a known extension is looked at, in bytes.
+const SNIFFED_BYTES: u64 = 1024;
+
+/// Extensions of files in build folders that hold no PTX, although their first lines may look like it.
+const OTHER_EXTENSIONS: [&str; 22] = [
+    "c", "cc", "cl", "cmake", "cpp", "cu", "cuh", "cxx", "d", "full", "h", "hpp", "html", "inc", "json",
+    "log", "md", "py", "rs", "toml", "txt", "yml",
+];
+
+/// The inputs that `paths` stand for: each file once, in the order given, a folder's files sorted by name.
+///
+/// What does not exist or can't be read is an input all the same, so that the run reports it.
+#[must_use]
+pub fn collect(paths: &[PathBuf]) -> Vec<Input> {
+    let mut inputs = Inputs::default();
+    for path in paths {
+        if path.as_os_str() == "-" {
+            inputs.add_stdin();
+        } else if path.is_dir() {
+            inputs.add_folder(path);
+        } else {
+            inputs.add_file(path);
+        }
+    }
+    inputs.inputs
+}
+
+#[derive(Default)]
+struct Inputs {
+    inputs: Vec<Input>,
+    seen: HashSet<PathBuf>,
+}
+
+impl Inputs {
+    fn add_file(&mut self, path: &Path) {
+        let identity = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if self.seen.insert(identity) {
+            self.inputs.push(Input {
+                name: path.to_string_lossy().into_owned(),
+                bytes: Bytes::File(path.to_owned()),
+            });
+        }
+    }
+
+    fn add_stdin(&mut self) {
+        if !self.seen.insert(PathBuf::from("-")) {
+            return;
+        }
+        let mut bytes = Vec::new();
+        let bytes = match std::io::stdin().lock().read_to_end(&mut bytes) {
+            Ok(_) => Bytes::Memory(bytes),
+            // Reading it again fails again, and then it is the run that reports it.
+            Err(_) => Bytes::File(PathBuf::from("/dev/stdin")),
+        };
+        self.inputs.push(Input {
+            name: "-".to_owned(),
+            bytes,
+        });
+    }
+
+    fn add_folder(&mut self, folder: &Path) {
+        for entry in WalkDir::new(folder).follow_links(true).sort_by_file_name() {
+            match entry {
+                Ok(entry) => {
+                    if entry.file_type().is_file() && holds_ptx(entry.path()) {
+                        self.add_file(entry.path());
+                    }
+                }
+                // A link to a folder around it: its files are on the list already.
+                Err(error) if error.loop_ancestor().is_some() => {}
+                Err(error) => {
+                    if let Some(path) = error.path()
+                        && (path.is_dir() || has_ptx_extension(path))
+                    {
+                        self.add_file(path);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn has_ptx_extension(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("ptx"))
+}
+
+/// Whether a file in a folder is an input: by its extension, else by its first bytes.
+fn holds_ptx(path: &Path) -> bool {
+    if has_ptx_extension(path) {
+        return true;
+    }
+    let is_other = path.extension().is_some_and(|extension| {
+        OTHER_EXTENSIONS
+            .iter()
+            .any(|other| extension.eq_ignore_ascii_case(other))
+    });
+    if is_other {
+        return false;
+    }
+    let mut start = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(SNIFFED_BYTES).read_to_end(&mut start))
+        .is_ok_and(|_| starts_like_ptx(&start))
+}
+
+/// Whether a line begins with `.version` and a number: the first directive of every PTX module.
+fn starts_like_ptx(start: &[u8]) -> bool {
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    start.split(|byte| matches!(byte, b'\n' | b'\r')).any(|line| {
+        line.trim_ascii_start()
+            .strip_prefix(b".version")
+            .filter(|rest| rest.first().is_some_and(u8::is_ascii_whitespace))
+            .and_then(|rest| rest.trim_ascii_start().first())
+            .is_some_and(u8::is_ascii_digit)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::starts_like_ptx;
+
+    #[test]
+    fn ptx_is_known_by_its_first_directive() {
+        assert!(starts_like_ptx(
+            b"//\n// Generated\n//\n\n.version 8.4\n.target sm_90\n"
+        ));
+        assert!(starts_like_ptx(b"\xef\xbb\xbf.version\t7.0\r\n"));
+        for other in [
+            &b""[..],
+            b"version 8.4",
+            b"see .version 8.4",
+            b".versions 8",
+            b".version x",
+            b".version",
+        ] {
+            assert!(!starts_like_ptx(other), "{:?}", String::from_utf8_lossy(other));
+        }
+    }
+}

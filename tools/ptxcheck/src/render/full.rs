@@ -1,0 +1,260 @@
+//! Findings as rustc prints errors: message, place, source line, what else one has to know.
+
+use std::fmt::Write as _;
+
+use annotate_snippets::{AnnotationKind, Element, Group, Level as Title, Origin, Renderer, Snippet};
+use ptxcheck_passes::finding::{Finding, Frame, Location};
+use ptxcheck_passes::names::demangle;
+use ptxcheck_passes::rule::Level;
+use ptxcheck_passes::run::Outcome;
+
+use super::places::{Place, Shown};
+use super::sources::Sources;
+use super::{escape, input_name, shown};
+
+/// Everything found, with colours.
+#[must_use]
+pub fn render(outcome: &Outcome) -> String {
+    let mut sources = Sources::default();
+    let renderer = Renderer::styled();
+    let mut text = String::new();
+    for finding in shown(outcome) {
+        let group = group(finding, input_name(outcome, finding), &mut sources);
+        let _ = writeln!(text, "{}\n", renderer.render(&[group]));
+    }
+    text
+}
+
+fn group(finding: &Finding, input: &str, sources: &mut Sources) -> Group<'static> {
+    let level = match finding.level {
+        Level::Error => Title::ERROR,
+        Level::Warning | Level::Allow => Title::WARNING,
+    };
+    let rule = finding.rule;
+    let head = format!("{}[{}] {}", finding.level.as_str(), rule.code, rule.name);
+    let mut group = level
+        .with_name(head)
+        .primary_title(escape::line(&finding.message).into_owned())
+        .elements(places(finding, input, sources));
+    group = group.elements(chain(finding));
+    group = group.elements(function(finding).map(|(name, text)| footer(name, text)));
+    group = group.elements(finding.notes.iter().map(|note| footer("note", note)));
+    group = group.elements(finding.help.iter().map(|help| footer("help", help)));
+    if let (Some(_), Some(location)) = (&finding.source, &finding.location) {
+        group = group.element(footer("ptx", format!("{}:{}", location.file, location.line)));
+    }
+    group
+}
+
+/// A line `= name: text` below the snippet.
+fn footer(name: &'static str, text: impl AsRef<str>) -> Element<'static> {
+    let level = if name == "help" { Title::HELP } else { Title::NOTE };
+    level
+        .with_name(name)
+        .message(escape::line(text.as_ref()).into_owned())
+        .into()
+}
+
+/// The place of the finding and the related ones, each with its line where that is at hand.
+fn places(finding: &Finding, input: &str, sources: &mut Sources) -> Vec<Element<'static>> {
+    let Some(place) = Place::of(finding) else {
+        return vec![Origin::path(escape::line(input).into_owned()).into()];
+    };
+    let carried = finding.line_text.as_ref();
+    let shown = place.show(carried.filter(|_| finding.source.is_none()), input, sources);
+    let needs_input_line = shown.is_none();
+    let mut elements = vec![spot(&place, shown, AnnotationKind::Primary, None)];
+    if needs_input_line && let Some((place, shown)) = input_line(finding, input, sources) {
+        elements.push(spot(&place, Some(shown), AnnotationKind::Primary, None));
+    }
+    for related in &finding.related {
+        let shown = Place::either(related.source.as_ref(), related.location.as_ref())
+            .and_then(|place| Some((place.show(None, input, sources)?, place)));
+        elements.push(match shown {
+            Some((shown, place)) => spot(
+                &place,
+                Some(shown),
+                AnnotationKind::Context,
+                Some(&related.message),
+            ),
+            None => footer(
+                "note",
+                unseen(
+                    &related.message,
+                    related.source.as_ref().map(|source| &source.at),
+                    related.location.as_ref(),
+                ),
+            ),
+        });
+    }
+    elements
+}
+
+/// The line of the input, for a finding whose source is not at hand.
+fn input_line<'a>(finding: &'a Finding, input: &str, sources: &mut Sources) -> Option<(Place<'a>, Shown)> {
+    finding.source.as_ref()?;
+    let place = Place::either(None, finding.location.as_ref())?;
+    let shown = place.show(Some(finding.line_text.as_ref()?), input, sources)?;
+    Some((place, shown))
+}
+
+/// A place with its line, or the place alone.
+fn spot(
+    place: &Place<'_>,
+    shown: Option<Shown>,
+    kind: AnnotationKind,
+    label: Option<&str>,
+) -> Element<'static> {
+    let file = escape::line(place.file).into_owned();
+    let Some(shown) = shown else {
+        let origin = Origin::path(file).line(place.line as usize);
+        return match place.column {
+            Some(column) => origin.char_column(column as usize).into(),
+            None => origin.into(),
+        };
+    };
+    let (text, span) = escape::snippet(&shown.text, &shown.span);
+    let label = label.map(|label| escape::line(label).into_owned());
+    Snippet::source(text)
+        .line_start(place.line as usize)
+        .path(file)
+        .annotation(kind.span(span).label(label))
+        .into()
+}
+
+/// A related place whose line is not at hand, in words.
+fn unseen(message: &str, frame: Option<&Frame>, location: Option<&Location>) -> String {
+    match (frame, location) {
+        (Some(frame), _) => format!("{message}: {}", position(frame)),
+        (None, Some(location)) => {
+            format!(
+                "{message}: {}:{}:{}",
+                location.file, location.line, location.column
+            )
+        }
+        (None, None) => message.to_owned(),
+    }
+}
+
+/// The frames inside the shown one, and those around it.
+fn chain(finding: &Finding) -> Vec<Element<'static>> {
+    let Some(source) = &finding.source else {
+        return Vec::new();
+    };
+    let line = |name, frame: &Frame| {
+        let function = frame.function.as_deref().map(readable);
+        let text = match function {
+            Some(function) => format!("{}, in {}", position(frame), escape::name(&function)),
+            None => position(frame),
+        };
+        footer(name, text)
+    };
+    let inside = source.inside.iter().map(|frame| line("inside", frame));
+    let around = source.inlined_at.iter().map(|frame| line("inlined at", frame));
+    inside.chain(around).collect()
+}
+
+/// The function that the finding lies in, and the kernel that reaches it.
+fn function(finding: &Finding) -> Option<(&'static str, String)> {
+    let function = finding.function.as_deref();
+    let kernel = finding.kernel.as_deref();
+    let shown = |name: &str| escape::name(&readable(name)).into_owned();
+    match (function, kernel) {
+        (Some(function), Some(kernel)) if function != kernel => Some((
+            "function",
+            format!("{}, reached from kernel {}", shown(function), shown(kernel)),
+        )),
+        (_, Some(kernel)) => Some(("kernel", shown(kernel))),
+        (Some(function), None) => Some(("function", shown(function))),
+        (None, None) => None,
+    }
+}
+
+fn readable(name: &str) -> String {
+    demangle(name).unwrap_or_else(|| name.to_owned())
+}
+
+fn position(frame: &Frame) -> String {
+    match frame.column {
+        0 => format!("{}:{}", frame.file, frame.line),
+        column => format!("{}:{}:{column}", frame.file, frame.line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::render;
+    use crate::render::samples;
+
+    fn plain(outcome: &ptxcheck_passes::run::Outcome) -> String {
+        anstream::adapter::strip_str(&render(outcome)).to_string()
+    }
+
+    #[test]
+    fn shows_the_line_of_the_input() {
+        let outcome = samples::outcome(samples::finding());
+        assert_eq!(
+            plain(&outcome),
+            "\
+error[PTX407] zero-mask: the member mask is 0
+  --> a.ptx:31:2
+   |
+31 |     bar.warp.sync 0;
+   |     ^^^^^^^^^^^^^^^^
+   |
+   = note: lanes leave here: k.cu:7
+   = kernel: bad1()
+   = note: a note
+   = help: some help
+
+"
+        );
+    }
+
+    #[test]
+    fn a_source_that_is_not_at_hand_is_named() {
+        let mut finding = samples::finding();
+        finding.source = Some(samples::source());
+        finding.related.clear();
+        assert_eq!(
+            plain(&samples::outcome(finding)),
+            "\
+error[PTX407] zero-mask: the member mask is 0
+  --> no/such/k.cu:4:13
+   |
+  ::: a.ptx:31:2
+   |
+31 |     bar.warp.sync 0;
+   |     ^^^^^^^^^^^^^^^^
+   |
+   = inside: cuda/include/sm_30_intrinsics.hpp:110:3
+   = inlined at: no/such/k.cu:9, in outer(int)
+   = kernel: bad1()
+   = note: a note
+   = help: some help
+   = ptx: a.ptx:31
+
+"
+        );
+    }
+
+    #[test]
+    fn nothing_from_an_input_reaches_the_terminal_as_it_is() {
+        let mut finding = samples::finding();
+        let hostile = "x\x1b[2J\n\u{202e}\u{9b}y";
+        hostile.clone_into(&mut finding.message);
+        finding.notes = vec![hostile.to_owned()];
+        finding.kernel = Some(hostile.to_owned());
+        finding.related[0].message = hostile.to_owned();
+        if let Some(text) = &mut finding.line_text {
+            text.text = "\tbar.warp\x1b[2J 0;\u{202e}".to_owned();
+        }
+        if let Some(location) = &mut finding.location {
+            location.file = hostile.to_owned();
+        }
+        let text = plain(&samples::outcome(finding));
+        assert!(!text.contains(['\x1b', '\u{202e}', '\u{9b}']), "{text:?}");
+        assert!(text.contains("x\\u{1b}[2J\\u{a}\\u{202e}\\u{9b}y"), "{text}");
+        assert_eq!(text.lines().count(), 11, "{text}");
+    }
+}

@@ -1,0 +1,375 @@
+//! The document for programs. Its shape is a promise: `schema/check-v1.schema.json` describes it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ptxcheck_passes::finding::{Finding, Frame, Location, Related, Source, Value};
+use ptxcheck_passes::names::demangle;
+use ptxcheck_passes::run::{ImageReport, InputReport, Outcome, Problem};
+use serde::Serialize;
+
+use super::input_name;
+use crate::summary::Counts;
+
+/// Raised when a key changes its meaning or goes away.
+const SCHEMA_VERSION: u32 = 1;
+
+/// The document, with a line end.
+///
+/// # Errors
+///
+/// None in practice: the document holds nothing that JSON can't say.
+pub fn render(outcome: &Outcome, elapsed: Duration) -> serde_json::Result<String> {
+    let counts = Counts::of(outcome);
+    let document = Document {
+        schema_version: SCHEMA_VERSION,
+        tool: Tool {
+            name: env!("CARGO_PKG_NAME"),
+            version: env!("CARGO_PKG_VERSION"),
+        },
+        inputs: outcome.inputs.iter().map(InputJson::new).collect(),
+        findings: outcome
+            .findings
+            .iter()
+            .map(|finding| FindingJson::new(finding, input_name(outcome, finding)))
+            .collect(),
+        summary: Summary {
+            inputs: outcome.inputs.len(),
+            images: counts.images,
+            kernels: counts.kernels,
+            errors: counts.errors,
+            warnings: counts.warnings,
+            suppressed: counts.suppressed,
+            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+        },
+    };
+    let mut text = serde_json::to_string_pretty(&document)?;
+    text.push('\n');
+    Ok(text)
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    tool: Tool,
+    inputs: Vec<InputJson<'a>>,
+    findings: Vec<FindingJson<'a>>,
+    summary: Summary,
+}
+
+#[derive(Serialize)]
+struct Tool {
+    name: &'static str,
+    version: &'static str,
+}
+
+#[derive(Serialize)]
+struct InputJson<'a> {
+    path: &'a str,
+    status: &'static str,
+    images: Vec<ImageJson<'a>>,
+    errors: Vec<ErrorJson<'a>>,
+}
+
+impl<'a> InputJson<'a> {
+    fn new(report: &'a InputReport) -> Self {
+        Self {
+            path: &report.name,
+            status: report.status.as_str(),
+            images: (0u32..)
+                .zip(&report.images)
+                .map(|(index, image)| ImageJson::new(index, image))
+                .collect(),
+            errors: report.problems.iter().map(ErrorJson::new).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ImageJson<'a> {
+    index: u32,
+    kind: &'static str,
+    target: Option<&'a str>,
+    isa: Option<&'a str>,
+    bytes: u64,
+    kernels: u32,
+    functions: u32,
+    compression: Option<&'static str>,
+    section: Option<&'a str>,
+}
+
+impl<'a> ImageJson<'a> {
+    fn new(index: u32, image: &'a ImageReport) -> Self {
+        let known = |text: &'a str| Some(text).filter(|text| !text.is_empty());
+        Self {
+            index,
+            kind: image.kind,
+            target: known(&image.target),
+            isa: known(&image.isa),
+            bytes: image.bytes,
+            kernels: image.kernels,
+            functions: image.functions,
+            compression: image.compression,
+            section: image.section.as_deref(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ErrorJson<'a> {
+    code: &'static str,
+    message: &'a str,
+    line: Option<u32>,
+}
+
+impl<'a> ErrorJson<'a> {
+    fn new(problem: &'a Problem) -> Self {
+        Self {
+            code: problem.kind.code(),
+            message: &problem.message,
+            line: problem.line,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct FindingJson<'a> {
+    code: &'static str,
+    name: &'static str,
+    level: &'static str,
+    certainty: &'static str,
+    message: &'a str,
+    notes: &'a [String],
+    help: &'a [String],
+    input: &'a str,
+    image: Option<u32>,
+    function: Option<&'a str>,
+    function_demangled: Option<String>,
+    kernel: Option<&'a str>,
+    location: Option<LocationJson<'a>>,
+    source: Option<SourceJson<'a>>,
+    related: Vec<RelatedJson<'a>>,
+    data: BTreeMap<&'static str, ValueJson<'a>>,
+    fingerprint: &'a str,
+    suppressed: Option<SuppressionJson<'a>>,
+}
+
+impl<'a> FindingJson<'a> {
+    fn new(finding: &'a Finding, input: &'a str) -> Self {
+        Self {
+            code: finding.rule.code,
+            name: finding.rule.name,
+            level: finding.level.as_str(),
+            certainty: finding.certainty.as_str(),
+            message: &finding.message,
+            notes: &finding.notes,
+            help: &finding.help,
+            input,
+            image: finding.image,
+            function: finding.function.as_deref(),
+            function_demangled: finding.function.as_deref().and_then(demangle),
+            kernel: finding.kernel.as_deref(),
+            location: finding.location.as_ref().map(LocationJson::new),
+            source: finding.source.as_ref().map(SourceJson::new),
+            related: finding.related.iter().map(RelatedJson::new).collect(),
+            data: finding
+                .data
+                .iter()
+                .map(|(key, value)| (*key, ValueJson::new(value)))
+                .collect(),
+            fingerprint: &finding.fingerprint,
+            suppressed: finding.suppressed.as_ref().map(|suppression| SuppressionJson {
+                by: suppression.by,
+                reason: &suppression.reason,
+            }),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct LocationJson<'a> {
+    file: &'a str,
+    line: u32,
+    column: u32,
+    end_line: u32,
+    end_column: u32,
+}
+
+impl<'a> LocationJson<'a> {
+    fn new(location: &'a Location) -> Self {
+        Self {
+            file: &location.file,
+            line: location.line,
+            column: location.column,
+            end_line: location.end_line,
+            end_column: location.end_column,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SourceJson<'a> {
+    file: &'a str,
+    line: u32,
+    column: Option<u32>,
+    inlined_at: Vec<FrameJson<'a>>,
+}
+
+impl<'a> SourceJson<'a> {
+    fn new(source: &'a Source) -> Self {
+        Self {
+            file: &source.at.file,
+            line: source.at.line,
+            column: column(&source.at),
+            inlined_at: source.inlined_at.iter().map(FrameJson::new).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct FrameJson<'a> {
+    file: &'a str,
+    line: u32,
+    column: Option<u32>,
+}
+
+impl<'a> FrameJson<'a> {
+    fn new(frame: &'a Frame) -> Self {
+        Self {
+            file: &frame.file,
+            line: frame.line,
+            column: column(frame),
+        }
+    }
+}
+
+fn column(frame: &Frame) -> Option<u32> {
+    Some(frame.column).filter(|column| *column > 0)
+}
+
+#[derive(Serialize)]
+struct RelatedJson<'a> {
+    message: &'a str,
+    location: Option<LocationJson<'a>>,
+    source: Option<SourceJson<'a>>,
+}
+
+impl<'a> RelatedJson<'a> {
+    fn new(related: &'a Related) -> Self {
+        Self {
+            message: &related.message,
+            location: related.location.as_ref().map(LocationJson::new),
+            source: related.source.as_ref().map(SourceJson::new),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ValueJson<'a> {
+    Text(&'a str),
+    Number(u64),
+    Numbers(&'a [u64]),
+    Texts(&'a [String]),
+}
+
+impl<'a> ValueJson<'a> {
+    fn new(value: &'a Value) -> Self {
+        match value {
+            Value::Text(text) => Self::Text(text),
+            Value::Number(number) => Self::Number(*number),
+            Value::Numbers(numbers) => Self::Numbers(numbers),
+            Value::Texts(texts) => Self::Texts(texts),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SuppressionJson<'a> {
+    by: &'static str,
+    reason: &'a str,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    inputs: usize,
+    images: usize,
+    kernels: u64,
+    errors: usize,
+    warnings: usize,
+    suppressed: usize,
+    elapsed_ms: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use ptxcheck_passes::finding::Suppression;
+    use ptxcheck_passes::rule::ProblemKind;
+    use ptxcheck_passes::run::{Outcome, Problem, Status};
+    use serde_json::Value;
+
+    use super::render;
+    use crate::render::samples;
+
+    fn document(outcome: &Outcome) -> Value {
+        let document = serde_json::from_str(&render(outcome, Duration::from_millis(3)).unwrap()).unwrap();
+        let schema = include_str!("../../schema/check-v1.schema.json");
+        let schema = serde_json::from_str(schema).unwrap();
+        jsonschema::draft202012::meta::validate(&schema).unwrap();
+        let validator = jsonschema::draft202012::new(&schema).unwrap();
+        let errors: Vec<_> = validator
+            .iter_errors(&document)
+            .map(|error| error.to_string())
+            .collect();
+        assert!(errors.is_empty(), "{errors:?}");
+        document
+    }
+
+    #[test]
+    fn a_document_with_everything_is_valid() {
+        let mut finding = samples::finding();
+        finding.source = Some(samples::source());
+        finding.suppressed = Some(Suppression {
+            by: "baseline",
+            reason: "known".to_owned(),
+        });
+        let mut outcome = samples::outcome(finding);
+        outcome.findings.push(samples::finding());
+        outcome.inputs[0].status = Status::Partly;
+        outcome.inputs[0].problems.push(Problem {
+            kind: ProblemKind::Syntax,
+            message: "no".to_owned(),
+            line: Some(2),
+        });
+        let document = document(&outcome);
+        let finding = &document["findings"][0];
+        assert_eq!(finding["function_demangled"], "bad1()");
+        assert_eq!(finding["source"]["inlined_at"][0]["column"], Value::Null);
+        assert_eq!(finding["data"]["lanes"], serde_json::json!([0, 31]));
+        assert_eq!(document["inputs"][0]["errors"][0]["code"], "PTX902");
+        assert_eq!(document["inputs"][0]["images"][0]["isa"], Value::Null);
+        let summary = &document["summary"];
+        assert_eq!(
+            (&summary["errors"], &summary["suppressed"]),
+            (&1.into(), &1.into())
+        );
+    }
+
+    #[test]
+    fn a_document_with_nothing_is_valid() {
+        let mut finding = samples::finding();
+        finding.function = None;
+        finding.kernel = None;
+        finding.image = None;
+        finding.location = None;
+        finding.related.clear();
+        finding.data.clear();
+        document(&samples::outcome(finding));
+        document(&Outcome {
+            inputs: Vec::new(),
+            findings: Vec::new(),
+        });
+    }
+}

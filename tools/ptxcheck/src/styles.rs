@@ -1,0 +1,20 @@
+//! The colours of text that we style ourselves.
+
+use anstyle::{AnsiColor, Style};
+use ptxcheck_passes::rule::Level;
+
+/// Headings and names.
+pub const BOLD: Style = Style::new().bold();
+
+/// Code in running text.
+pub const CODE: Style = AnsiColor::Cyan.on_default();
+
+/// The word for a level.
+#[must_use]
+pub const fn level(level: Level) -> Style {
+    match level {
+        Level::Error => AnsiColor::BrightRed.on_default().bold(),
+        Level::Warning => AnsiColor::Yellow.on_default().bold(),
+        Level::Allow => Style::new().dimmed(),
+    }
+}

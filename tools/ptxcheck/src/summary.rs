@@ -1,0 +1,169 @@
+//! What a run comes down to: counts, and the lines on standard error that say them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use ptxcheck_passes::rule::Level;
+use ptxcheck_passes::run::{InputReport, Outcome, Status};
+
+use crate::render::escape;
+use crate::styles::BOLD;
+
+/// What a run counted. Suppressed findings are neither errors nor warnings.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Images (modules).
+    pub images: usize,
+    /// Kernels.
+    pub kernels: u64,
+    /// Size of the images, in bytes.
+    pub bytes: u64,
+    /// Findings at level error.
+    pub errors: usize,
+    /// Findings at level warning.
+    pub warnings: usize,
+    /// Suppressed findings.
+    pub suppressed: usize,
+}
+
+impl Counts {
+    /// Counts what is in `outcome`.
+    #[must_use]
+    pub fn of(outcome: &Outcome) -> Self {
+        let mut counts = Self::default();
+        for image in outcome.inputs.iter().flat_map(|input| &input.images) {
+            counts.images += 1;
+            counts.kernels += u64::from(image.kernels);
+            counts.bytes = counts.bytes.saturating_add(image.bytes);
+        }
+        for finding in &outcome.findings {
+            match finding.level {
+                _ if finding.suppressed.is_some() => counts.suppressed += 1,
+                Level::Error => counts.errors += 1,
+                Level::Warning => counts.warnings += 1,
+                Level::Allow => {}
+            }
+        }
+        counts
+    }
+}
+
+/// The summary at the end of a run.
+#[must_use]
+pub fn render(outcome: &Outcome, elapsed: Duration) -> String {
+    let counts = Counts::of(outcome);
+    let mut text = String::new();
+    let mut by_rule: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for finding in crate::render::shown(outcome) {
+        *by_rule.entry((finding.rule.code, finding.rule.name)).or_default() += 1;
+    }
+    for ((code, name), count) in by_rule {
+        let _ = writeln!(text, "{count:>7}  {code} {name}");
+    }
+    let _ = write!(
+        text,
+        "{BOLD}{}, {}{BOLD:#}",
+        plural(counts.errors as u64, "error"),
+        plural(counts.warnings as u64, "warning")
+    );
+    if counts.suppressed > 0 {
+        let _ = write!(text, ", {} suppressed", counts.suppressed);
+    }
+    let undone = outcome.inputs.iter().filter(|input| is_undone(input)).count();
+    if undone > 0 {
+        let _ = write!(text, "; {} could not be analysed", plural(undone as u64, "input"));
+    }
+    let _ = writeln!(
+        text,
+        " ({}, {}, {} in {})",
+        plural(counts.images as u64, "module"),
+        plural(counts.kernels, "kernel"),
+        size(counts.bytes),
+        duration(elapsed)
+    );
+    text
+}
+
+/// A line for each input: what became of it, and its images.
+#[must_use]
+pub fn render_inputs(outcome: &Outcome) -> String {
+    let mut text = String::new();
+    for input in &outcome.inputs {
+        let _ = writeln!(text, "{}: {}", escape::line(&input.name), input.status.as_str());
+        for image in &input.images {
+            let _ = writeln!(
+                text,
+                "  {} {}, ISA {}, {}, {}, {}",
+                image.kind,
+                escape::line(known(&image.target)),
+                escape::line(known(&image.isa)),
+                size(image.bytes),
+                plural(u64::from(image.kernels), "kernel"),
+                plural(u64::from(image.functions), "function")
+            );
+        }
+    }
+    text
+}
+
+/// Whether some or all of an input could not be analysed.
+#[must_use]
+pub fn is_undone(input: &InputReport) -> bool {
+    matches!(input.status, Status::Failed | Status::Partly) || !input.problems.is_empty()
+}
+
+fn known(text: &str) -> &str {
+    if text.is_empty() { "unknown" } else { text }
+}
+
+fn plural(count: u64, thing: &str) -> String {
+    if count == 1 {
+        format!("1 {thing}")
+    } else {
+        format!("{count} {thing}s")
+    }
+}
+
+/// A size in bytes, for reading.
+#[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+fn size(bytes: u64) -> String {
+    const STEP: f64 = 1024.0;
+    let bytes = bytes as f64;
+    if bytes < STEP {
+        format!("{bytes} B")
+    } else if bytes < STEP * STEP {
+        format!("{:.1} KiB", bytes / STEP)
+    } else if bytes < STEP * STEP * STEP {
+        format!("{:.1} MiB", bytes / STEP / STEP)
+    } else {
+        format!("{:.1} GiB", bytes / STEP / STEP / STEP)
+    }
+}
+
+/// A time, for reading.
+fn duration(time: Duration) -> String {
+    if time.as_secs() > 0 {
+        format!("{:.1} s", time.as_secs_f64())
+    } else {
+        format!("{} ms", time.as_millis())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{duration, plural, size};
+    use std::time::Duration;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(plural(1, "kernel"), "1 kernel");
+        assert_eq!(plural(0, "kernel"), "0 kernels");
+        assert_eq!(
+            [size(0), size(1536), size(3 << 20), size(5 << 30)],
+            ["0 B", "1.5 KiB", "3.0 MiB", "5.0 GiB"]
+        );
+        assert_eq!(duration(Duration::from_millis(7)), "7 ms");
+        assert_eq!(duration(Duration::from_millis(1_250)), "1.2 s");
+    }
+}
