@@ -1,16 +1,244 @@
 //! What a check sees, and where it puts what it found.
 
-/// A module under analysis.
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use ptxcheck_ptx_parser::Span;
+
+use crate::analysis::call_graph::{CallGraph, CallSite};
+use crate::analysis::cfg::Cfg;
+use crate::analysis::collectives::{self, Site};
+use crate::analysis::definitions::Definitions;
+use crate::analysis::dominators::Dominators;
+use crate::finding::{Certainty, Value};
+use crate::ir::{Body, DebugId, Function, FunctionId, InstructionId, Module, SymbolId};
+use crate::rule::{Level, Rule};
+use crate::settings::Settings;
+
+/// A module under analysis, with the analyses that have been asked for.
 pub struct ModuleContext<'a> {
-    _stub: &'a (),
+    /// The module.
+    pub module: &'a Module<'a>,
+    /// What the user decided.
+    pub settings: &'a Settings,
+    functions: Vec<Analyses<'a>>,
+    call_graph: OnceLock<CallGraph>,
+    collectives: OnceLock<Vec<Site>>,
+}
+
+/// The analyses of one function.
+pub struct Analyses<'a> {
+    body: Option<&'a Body<'a>>,
+    cfg: OnceLock<Cfg>,
+    dominators: OnceLock<Dominators>,
+    post_dominators: OnceLock<Dominators>,
+    definitions: OnceLock<Definitions>,
+}
+
+static NO_BODY: Body<'static> = Body::EMPTY;
+
+impl<'a> Analyses<'a> {
+    fn of(function: &'a Function<'a>) -> Self {
+        Self {
+            body: function.body.as_ref(),
+            cfg: OnceLock::new(),
+            dominators: OnceLock::new(),
+            post_dominators: OnceLock::new(),
+            definitions: OnceLock::new(),
+        }
+    }
+
+    fn body(&self) -> &Body<'a> {
+        self.body.unwrap_or(&NO_BODY)
+    }
+
+    /// The control-flow graph.
+    pub fn cfg(&self) -> &Cfg {
+        self.cfg.get_or_init(|| Cfg::new(self.body()))
+    }
+
+    /// Which block every path to a block passes.
+    pub fn dominators(&self) -> &Dominators {
+        self.dominators.get_or_init(|| Dominators::new(self.body(), self.cfg()))
+    }
+
+    /// Which block every path from a block to the end passes.
+    pub fn post_dominators(&self) -> &Dominators {
+        self.post_dominators.get_or_init(|| Dominators::post(self.body(), self.cfg()))
+    }
+
+    /// Which instructions write a register.
+    pub fn definitions(&self) -> &Definitions {
+        self.definitions.get_or_init(|| Definitions::new(self.body()))
+    }
+}
+
+impl<'a> ModuleContext<'a> {
+    /// A context in which nothing has been analysed yet.
+    #[must_use]
+    pub fn new(module: &'a Module<'a>, settings: &'a Settings) -> Self {
+        Self {
+            module,
+            settings,
+            functions: module.functions.iter().map(Analyses::of).collect(),
+            call_graph: OnceLock::new(),
+            collectives: OnceLock::new(),
+        }
+    }
+
+    /// The analyses of a function.
+    #[must_use]
+    pub fn function(&self, id: FunctionId) -> &Analyses<'a> {
+        &self.functions[id.index()]
+    }
+
+    /// The direct calls.
+    pub fn call_graph(&self) -> &CallGraph {
+        self.call_graph.get_or_init(|| CallGraph::new(self.module))
+    }
+
+    /// The warp collectives, in the contexts that decide their operands.
+    pub fn collectives(&self) -> &[Site] {
+        self.collectives.get_or_init(|| collectives::sites(self))
+    }
 }
 
 /// A function under analysis.
 pub struct FunctionContext<'a> {
-    _stub: &'a (),
+    /// The module it is in.
+    pub module: &'a ModuleContext<'a>,
+    /// Its index.
+    pub id: FunctionId,
+    /// The function.
+    pub function: &'a Function<'a>,
+    /// Its body.
+    pub body: &'a Body<'a>,
+}
+
+impl<'a> FunctionContext<'a> {
+    /// Its analyses.
+    #[must_use]
+    pub fn analyses(&self) -> &'a Analyses<'a> {
+        self.module.function(self.id)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &'a str {
+        self.module.module.function_name(self.id)
+    }
+}
+
+/// What a finding, or a part of its explanation, is about.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// The module as a whole.
+    Module,
+    /// A symbol's declaration.
+    Symbol(SymbolId),
+    /// A function's header.
+    Function(FunctionId),
+    /// A stretch of text in a function, with its debug location.
+    Text(FunctionId, Span, DebugId),
+    /// An instruction, with the calls that lead to it, innermost first.
+    Instruction(FunctionId, InstructionId, Vec<CallSite>),
+}
+
+impl Place {
+    /// An instruction, in any context.
+    #[must_use]
+    pub const fn instruction(function: FunctionId, instruction: InstructionId) -> Self {
+        Self::Instruction(function, instruction, Vec::new())
+    }
+
+    /// A call.
+    #[must_use]
+    pub const fn call(site: CallSite) -> Self {
+        Self::instruction(site.caller, site.instruction)
+    }
+}
+
+/// A finding as a check writes it: places are not yet looked up.
+#[derive(Debug)]
+pub struct Draft {
+    pub(crate) rule: &'static Rule,
+    pub(crate) certainty: Certainty,
+    pub(crate) level: Level,
+    pub(crate) place: Place,
+    pub(crate) message: String,
+    pub(crate) notes: Vec<String>,
+    pub(crate) help: Vec<String>,
+    pub(crate) related: Vec<(Place, String)>,
+    pub(crate) data: BTreeMap<&'static str, Value>,
+}
+
+impl Draft {
+    /// Adds what else one has to know.
+    pub fn note(&mut self, note: impl Into<String>) -> &mut Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// Adds what to do.
+    pub fn help(&mut self, help: impl Into<String>) -> &mut Self {
+        self.help.push(help.into());
+        self
+    }
+
+    /// Adds a place that explains it.
+    pub fn related(&mut self, place: Place, message: impl Into<String>) -> &mut Self {
+        self.related.push((place, message.into()));
+        self
+    }
+
+    /// Adds to its payload.
+    pub fn data(&mut self, key: &'static str, value: impl Into<Value>) -> &mut Self {
+        self.data.insert(key, value.into());
+        self
+    }
+
+    /// Reports it at a lower level than the rule's other findings.
+    pub fn at_most(&mut self, level: Level) -> &mut Self {
+        self.level = self.level.min(level);
+        self
+    }
 }
 
 /// Where a check puts what it found.
 pub struct Report<'a> {
-    _stub: &'a (),
+    rule: &'static Rule,
+    drafts: &'a mut Vec<Draft>,
+}
+
+impl<'a> Report<'a> {
+    /// For the findings of `rule`.
+    pub(crate) fn new(rule: &'static Rule, drafts: &'a mut Vec<Draft>) -> Self {
+        Self { rule, drafts }
+    }
+
+    /// Reports what is wrong on every execution that reaches `place`.
+    pub fn definite(&mut self, place: Place, message: impl Into<String>) -> &mut Draft {
+        self.add(Certainty::Definite, place, message.into())
+    }
+
+    /// Reports what may be wrong.
+    pub fn potential(&mut self, place: Place, message: impl Into<String>) -> &mut Draft {
+        self.add(Certainty::Potential, place, message.into())
+    }
+
+    fn add(&mut self, certainty: Certainty, place: Place, message: String) -> &mut Draft {
+        self.drafts.push(Draft {
+            rule: self.rule,
+            certainty,
+            level: self.rule.definite,
+            place,
+            message,
+            notes: Vec::new(),
+            help: Vec::new(),
+            related: Vec::new(),
+            data: BTreeMap::new(),
+        });
+        let last = self.drafts.len() - 1;
+        &mut self.drafts[last]
+    }
 }

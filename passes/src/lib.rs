@@ -3,11 +3,19 @@
 //! [`run::check`] takes inputs and [`settings::Settings`] and returns findings. `ARCHITECTURE.md` shows the way of
 //! one input through the library.
 
+pub mod analysis;
 pub mod context;
+pub mod externs;
 pub mod finding;
+mod fingerprint;
+pub mod frontend;
+pub mod image;
+pub mod ir;
 pub mod limits;
+mod locate;
 pub mod names;
 pub mod rule;
 pub mod rules;
 pub mod run;
 pub mod settings;
+pub mod toolkit;

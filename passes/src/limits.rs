@@ -18,3 +18,29 @@ pub const DEMANGLE_DEPTH: u32 = 96;
 
 /// Most pieces that a demangled name is put together from.
 pub const DEMANGLE_STEPS: usize = 64 * 1024;
+
+/// Deepest chain of inlined calls that a debug location is followed through.
+pub const MAX_INLINE_DEPTH: usize = 64;
+
+/// Statements from which on the functions of one module are lowered and checked in parallel.
+pub const PARALLEL_STATEMENTS: usize = 20_000;
+
+/// Most calls between a collective and the place that decides its operands, in a chain of functions that hand them on
+/// as arguments.
+pub const MAX_CALL_DEPTH: usize = 8;
+
+/// Most chains of calls looked at for one collective.
+pub const MAX_CALL_CHAINS: usize = 256;
+
+/// Most rounds of a forward analysis over one body, as a multiple of its blocks. Lattices here are low; reaching it
+/// means giving up on the body, not looping.
+pub const MAX_DATAFLOW_ROUNDS: usize = 64;
+
+/// Most registers that one question about constants follows. Those beyond are unknown.
+pub const MAX_SLICE_REGISTERS: usize = 4_096;
+
+/// Most instructions passed over while looking at the calling contexts of one function.
+pub const MAX_CONTEXT_INSTRUCTIONS: usize = 20_000_000;
+
+/// Most lattice elements that one solution about constants keeps: blocks times registers of the slice.
+pub const MAX_SOLUTION_CELLS: usize = 8_000_000;

@@ -74,14 +74,15 @@ pub struct Statement {
     pub(crate) start: u32,
     pub(crate) end: u32,
     /// Instruction, directive: index of the first operand node (the guard comes first if there is one).
-    /// Others: see [`Statement::index`].
+    /// Label: where its name ends. Declaration: index of the first variable. Others: see [`Statement::index`].
     pub(crate) index: u32,
-    /// Instruction, directive, label: offset of the name. Declaration: number of variables.
+    /// Instruction, label: offset of the name. Directive (its name is at the start): number of top-level operands.
+    /// Declaration: number of variables.
     pub(crate) name: u32,
     pub(crate) tag: Tag,
-    /// Top-level operands, without the guard.
+    /// Instruction: top-level operands, without the guard.
     pub(crate) operand_count: u8,
-    /// Length of the name; a label's name may be longer than 16 bits tell, so it ends before the colon.
+    /// Instruction, directive: length of the name.
     pub(crate) name_len: u16,
 }
 
@@ -134,6 +135,8 @@ impl Statement {
     #[must_use]
     pub const fn name(&self) -> Span {
         match self.tag {
+            Tag::Label => Span::new(self.name, self.index),
+            Tag::Directive => Span::new(self.start, self.start + self.name_len as u32),
             Tag::Declaration => Span::new(self.start, self.start),
             _ => Span::new(self.name, self.name + self.name_len as u32),
         }
@@ -142,7 +145,10 @@ impl Statement {
     /// The index that the kind speaks of; 0 for the others.
     #[must_use]
     pub const fn index(&self) -> usize {
-        self.index as usize
+        match self.tag {
+            Tag::Label => 0,
+            _ => self.index as usize,
+        }
     }
 }
 
@@ -312,6 +318,8 @@ pub struct Variable {
     pub linkage: Linkage,
     /// State space of the declaration. Kernel parameters without one are `.param`.
     pub space: StateSpace,
+    /// `.const[n]`: the bank.
+    pub bank: Option<u32>,
     /// Scalar type.
     pub scalar: ScalarType,
     /// 1, or 2, 4, 8 for `.v2`, `.v4`, `.v8`.
@@ -371,6 +379,8 @@ pub struct Function {
     pub header: Span,
     /// Its name.
     pub name: Span,
+    /// `.attribute(…)`, empty if there is none.
+    pub attribute: Span,
     /// Linkage directive.
     pub linkage: Linkage,
     /// Kernel, function or prototype.

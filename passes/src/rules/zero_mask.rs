@@ -1,8 +1,33 @@
 //! ## What it does
 //!
-//! Finds warp collectives whose member mask is 0.
+//! Finds warp collectives whose member mask is 0: a literal, a register that holds 0 on every path, or an argument
+//! that a call passes (intrinsics are functions of their own in `-G` builds).
+//!
+//! ## Why is this bad?
+//!
+//! The behaviour of a collective is undefined if the executing lane is not in its mask (PTX ISA, `bar.warp.sync`,
+//! `shfl.sync`, `vote.sync`, `match.sync`, `redux.sync`, `elect.sync`). Nobody is in mask 0. No compiler says so: in
+//! converged code the mask is dropped and the program seems to work; under divergence it hangs or computes with
+//! stale values.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! unsigned mask = 0;                      // to be filled in later
+//! int sum = __shfl_down_sync(mask, value, 16);
+//! ```
+//!
+//! ## Use instead
+//!
+//! The lanes that take part: `0xffffffff` where the warp is converged, or the mask that `__ballot_sync` gives for
+//! the branch's condition, taken before the branch.
+//!
+//! ## Limits
+//!
+//! A mask that is loaded from memory or comes from a kernel parameter is not known. Chains of calls are followed
+//! eight calls deep, calls through pointers not at all.
 
-use crate::context::{ModuleContext, Report};
+use crate::context::{ModuleContext, Place, Report};
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -19,4 +44,22 @@ pub static RULE: Rule = Rule {
     check: Check::Module(check),
 };
 
-fn check(_module: &ModuleContext<'_>, _report: &mut Report<'_>) {}
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for site in module.collectives() {
+        if !site.sync || site.mask() != Some(0) {
+            continue;
+        }
+        let operation = site.kind.cuda_name();
+        let finding = report
+            .definite(site.place(), format!("the member mask of `{operation}` is 0, so it does not name the lane that calls"))
+            .help(format!(
+                "name the lanes that reach this `{operation}`: `0xffffffff` in converged code, or \
+                 `__ballot_sync(0xffffffff, condition)` taken before the branch"
+            ))
+            .data("operation", operation)
+            .data("mask", 0);
+        if let Some(call) = site.callers.first() {
+            finding.related(Place::call(*call), "the mask is passed here");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+// why: device code cannot throw; in a constexpr function nvcc drops the throwing path, and the kernel runs off its end
+// compilers: nvcc
+// targets: sm_75 sm_90
+// nvcc-flags: --expt-relaxed-constexpr
+
+constexpr int checked(int i) { return i < 8 ? i : throw "out of range"; }
+
+__global__ void store_checked(int *out, int i) {  //~[O3] PTX107
+  out[0] = checked(i);
+}

@@ -1,0 +1,12 @@
+//! Analyses: computed once per function, on first demand, and shared by all rules.
+
+pub mod call_graph;
+pub mod cfg;
+pub mod collectives;
+pub mod constants;
+pub mod dataflow;
+pub mod definitions;
+pub mod dominators;
+pub mod evaluate;
+pub mod params;
+pub mod references;

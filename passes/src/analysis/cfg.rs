@@ -1,0 +1,96 @@
+//! The control-flow graph of a body: what the IR stores (successors), turned around and put in order.
+
+use crate::ir::{BlockId, Body};
+
+/// Predecessors, and the blocks in reverse postorder.
+#[derive(Debug)]
+pub struct Cfg {
+    predecessors: Vec<BlockId>,
+    starts: Vec<u32>,
+    order: Vec<BlockId>,
+    rank: Vec<u32>,
+}
+
+/// The rank of a block that the entry does not reach.
+const UNREACHED: u32 = u32::MAX;
+
+impl Cfg {
+    /// Of `body`; time and memory are linear in its blocks and edges.
+    #[must_use]
+    pub fn new(body: &Body<'_>) -> Self {
+        let count = body.blocks.len();
+        let blocks = || (0..count).map(BlockId::new);
+        let mut starts = vec![0_u32; count + 1];
+        for block in blocks() {
+            for successor in body.successors(block) {
+                starts[successor.index() + 1] += 1;
+            }
+        }
+        for block in 0..count {
+            starts[block + 1] += starts[block];
+        }
+        let mut next = starts.clone();
+        let mut predecessors = vec![BlockId::new(0); starts[count] as usize];
+        for block in blocks() {
+            for successor in body.successors(block) {
+                let place = &mut next[successor.index()];
+                predecessors[*place as usize] = block;
+                *place += 1;
+            }
+        }
+        let order = reverse_postorder(body);
+        let mut rank = vec![UNREACHED; count];
+        for (number, block) in order.iter().enumerate() {
+            rank[block.index()] = number as u32;
+        }
+        Self { predecessors, starts, order, rank }
+    }
+
+    /// The blocks that lead to `block`, one entry per edge.
+    #[must_use]
+    pub fn predecessors(&self, block: BlockId) -> &[BlockId] {
+        let index = block.index();
+        &self.predecessors[self.starts[index] as usize..self.starts[index + 1] as usize]
+    }
+
+    /// The blocks that the entry reaches, each before its successors except along back edges.
+    #[must_use]
+    pub fn reverse_postorder(&self) -> &[BlockId] {
+        &self.order
+    }
+
+    /// The place of a block in [`Self::reverse_postorder`]; `None` if the entry does not reach it.
+    #[must_use]
+    pub fn rank(&self, block: BlockId) -> Option<usize> {
+        let rank = self.rank[block.index()];
+        (rank != UNREACHED).then_some(rank as usize)
+    }
+}
+
+fn reverse_postorder(body: &Body<'_>) -> Vec<BlockId> {
+    let mut seen = vec![false; body.blocks.len()];
+    let mut order = Vec::with_capacity(body.blocks.len());
+    // Each entry: a block and how many of its successors have been entered.
+    let mut stack = vec![(BlockId::new(0), 0)];
+    if let Some(entry) = seen.first_mut() {
+        *entry = true;
+    } else {
+        return order;
+    }
+    while let Some((block, entered)) = stack.last_mut() {
+        match body.successors(*block).get(*entered) {
+            Some(&successor) => {
+                *entered += 1;
+                if !std::mem::replace(&mut seen[successor.index()], true) {
+                    stack.push((successor, 0));
+                }
+            }
+            None => {
+                order.push(*block);
+                stack.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
+}

@@ -1,0 +1,284 @@
+//! Which registers hold a constant, flow-sensitively, for the few registers that a question depends on.
+//!
+//! ```text
+//! lattice  ⊥ (not written yet) < Known(v) for each v < ⊤ (Unknown), per register of the slice
+//! join     ⊥ ⊔ x = x      Known(v) ⊔ Known(v) = Known(v)      else ⊤
+//! apply    r := op(uses)  when every use is Known (see `evaluate`), a parameter where the caller's argument is given,
+//!          else ⊤; under a guard, the join with what the register held before
+//! ```
+//!
+//! The slice holds the registers asked about and, backwards, those that interpreted operations compute them from.
+//! Masks and their like hang off a handful of registers, so a function with ten thousand costs no more than one with
+//! ten.
+
+use rustc_hash::FxHashMap;
+
+use super::cfg::Cfg;
+use super::dataflow::{Analysis, Cursor, Solution, solve};
+use super::definitions::Definitions;
+use super::evaluate::{evaluate, ones, unpack};
+use crate::ir::{Access, AccessKind, Body, Instruction, InstructionId, Op, Register, Space, Value};
+use crate::limits::{MAX_SLICE_REGISTERS, MAX_SOLUTION_CELLS};
+
+/// An element of the lattice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Constant {
+    /// Nothing has been written on the paths so far.
+    Unwritten,
+    /// This bit pattern, zero above the register's width.
+    Known(u64),
+    /// More than one value, or one that is not interpreted.
+    Unknown,
+}
+
+impl Constant {
+    /// The value, if it is known.
+    #[must_use]
+    pub const fn known(self) -> Option<u64> {
+        match self {
+            Self::Known(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unwritten, value) | (value, Self::Unwritten) => value,
+            (Self::Known(a), Self::Known(b)) if a == b => self,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// A piece of a parameter: its number and a byte offset in it.
+pub type ParamPiece = (u16, u32);
+
+/// What a caller passes, by piece; pieces that are missing are unknown.
+pub type Arguments = FxHashMap<ParamPiece, Constant>;
+
+/// The constants of one body that some values depend on.
+pub struct Constants<'a> {
+    body: &'a Body<'a>,
+    slice: Slice<'a>,
+    solution: Option<Solution<Vec<Constant>>>,
+    /// The parameters that the slice reads.
+    pub params: Vec<ParamPiece>,
+}
+
+impl<'a> Constants<'a> {
+    /// Solves for `seeds` and what they are computed from, given what a caller passes.
+    #[must_use]
+    pub fn new(
+        body: &'a Body<'a>,
+        cfg: &Cfg,
+        definitions: &Definitions,
+        seeds: impl Iterator<Item = Value>,
+        arguments: &'a Arguments,
+    ) -> Self {
+        let slice = Slice::new(body, definitions, seeds, arguments);
+        let params = slice.params(definitions);
+        let cells = slice.registers.len().saturating_mul(body.blocks.len());
+        let solution = (1..=MAX_SOLUTION_CELLS).contains(&cells).then(|| solve(body, cfg, &slice)).flatten();
+        Self { body, slice, solution, params }
+    }
+
+    /// The constants before each of `instructions`, which should be in the order of the input.
+    pub fn before<T>(
+        &self,
+        instructions: impl Iterator<Item = InstructionId>,
+        mut visit: impl FnMut(InstructionId, &dyn Fn(Value) -> Constant) -> T,
+    ) -> Vec<T> {
+        let mut cursor = self.solution.as_ref().map(|solution| Cursor::new(self.body, &self.slice, solution));
+        let nothing = Vec::new();
+        instructions
+            .map(|instruction| {
+                let state = cursor.as_mut().and_then(|cursor| cursor.before(instruction)).unwrap_or(&nothing);
+                visit(instruction, &|value| self.slice.value(state, value))
+            })
+            .collect()
+    }
+}
+
+struct Slice<'a> {
+    body: &'a Body<'a>,
+    arguments: &'a Arguments,
+    /// Registers of the slice, and each one's place in the states.
+    registers: Vec<Register>,
+    places: FxHashMap<Register, u32>,
+}
+
+/// Whether the slice follows what an operation reads.
+fn is_interpreted(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Copy
+            | Op::Binary(..)
+            | Op::Unary(..)
+            | Op::MulAdd(..)
+            | Op::ExtractBits(..)
+            | Op::InsertBits(..)
+            | Op::Lop3(..)
+            | Op::FunnelShift { .. }
+            | Op::Compare(..)
+            | Op::Select
+            | Op::Convert { .. }
+            | Op::Pack(..)
+            | Op::Unpack(..)
+    )
+}
+
+/// The piece of a parameter that an instruction loads.
+fn loaded_param(body: &Body<'_>, instruction: &Instruction) -> Option<ParamPiece> {
+    match (instruction.op, body.uses(instruction)) {
+        (
+            Op::Access(Access { kind: AccessKind::Load, space: Space::Param, count: 1, .. }),
+            [Value::Param(number, offset), Value::Integer(0), ..],
+        ) => Some((*number, u32::try_from(*offset).ok()?)),
+        _ => None,
+    }
+}
+
+impl<'a> Slice<'a> {
+    fn new(
+        body: &'a Body<'a>,
+        definitions: &Definitions,
+        seeds: impl Iterator<Item = Value>,
+        arguments: &'a Arguments,
+    ) -> Self {
+        let mut slice = Self { body, arguments, registers: Vec::new(), places: FxHashMap::default() };
+        for seed in seeds {
+            slice.add(seed);
+        }
+        let mut next = 0;
+        while let Some(&register) = slice.registers.get(next) {
+            next += 1;
+            for &definition in definitions.of(register) {
+                let instruction = body.instruction(definition);
+                if let Some(guard) = instruction.guard {
+                    slice.add(Value::Register(guard.register));
+                }
+                if is_interpreted(instruction.op) {
+                    for &value in body.uses(instruction) {
+                        slice.add(value);
+                    }
+                }
+            }
+        }
+        slice
+    }
+
+    /// Registers past the limit are left out, and so unknown.
+    fn add(&mut self, value: Value) {
+        let (Value::Register(register) | Value::Not(register)) = value else { return };
+        if self.registers.len() < MAX_SLICE_REGISTERS && !self.places.contains_key(&register) {
+            self.places.insert(register, self.registers.len() as u32);
+            self.registers.push(register);
+        }
+    }
+
+    fn params(&self, definitions: &Definitions) -> Vec<ParamPiece> {
+        let mut params: Vec<_> = self
+            .registers
+            .iter()
+            .flat_map(|register| definitions.of(*register))
+            .filter_map(|definition| loaded_param(self.body, self.body.instruction(*definition)))
+            .collect();
+        params.sort_unstable();
+        params.dedup();
+        params
+    }
+
+    fn register(&self, state: &[Constant], register: Register) -> Constant {
+        let place = self.places.get(&register).map(|&place| place as usize);
+        place.and_then(|place| state.get(place)).copied().unwrap_or(Constant::Unknown)
+    }
+
+    fn value(&self, state: &[Constant], value: Value) -> Constant {
+        match value {
+            Value::Integer(value) => Constant::Known(value as u64),
+            Value::Register(register) => self.register(state, register),
+            Value::Not(register) => match self.register(state, register) {
+                Constant::Known(value) => Constant::Known(value & 1 ^ 1),
+                other => other,
+            },
+            _ => Constant::Unknown,
+        }
+    }
+
+    /// The result with this number.
+    fn outcome(&self, state: &[Constant], instruction: &Instruction, number: usize) -> Constant {
+        if let Some(piece) = loaded_param(self.body, instruction) {
+            return self.arguments.get(&piece).copied().unwrap_or(Constant::Unknown);
+        }
+        if !is_interpreted(instruction.op) {
+            return Constant::Unknown;
+        }
+        let mut values = [0; MAX_INTERPRETED_USES];
+        let uses = self.body.uses(instruction);
+        if uses.len() > values.len() {
+            return Constant::Unknown;
+        }
+        for (value, &operand) in values.iter_mut().zip(uses) {
+            match self.value(state, operand) {
+                Constant::Known(known) => *value = known,
+                // A register that nothing has written holds anything.
+                _ => return Constant::Unknown,
+            }
+        }
+        let outcome = match (instruction.op, number) {
+            (Op::Unpack(bits), number) => unpack(bits, number, values[0]),
+            // The second result of a comparison is the complement, combined with the third operand alike.
+            (Op::Compare(..), 1) => None,
+            (op, 0) => evaluate(op, &values[..uses.len()]),
+            _ => None,
+        };
+        outcome.map_or(Constant::Unknown, Constant::Known)
+    }
+}
+
+/// Most operands of an interpreted operation: a vector of 8 that is packed.
+const MAX_INTERPRETED_USES: usize = 8;
+
+impl Analysis for Slice<'_> {
+    type State = Vec<Constant>;
+
+    fn entry(&self) -> Self::State {
+        vec![Constant::Unwritten; self.registers.len()]
+    }
+
+    fn join(&self, into: &mut Self::State, from: &Self::State) -> bool {
+        let mut changed = false;
+        for (into, from) in into.iter_mut().zip(from) {
+            let joined = into.join(*from);
+            changed |= joined != *into;
+            *into = joined;
+        }
+        changed
+    }
+
+    fn apply(&self, state: &mut Self::State, _: InstructionId, instruction: &Instruction) {
+        for (number, result) in self.body.results(instruction).iter().enumerate() {
+            let Value::Register(register) = result else { continue };
+            let Some(&place) = self.places.get(register) else { continue };
+            let width = match self.body.registers[register.index()].bits {
+                0 => 64,
+                bits => bits,
+            };
+            let outcome = match self.outcome(state, instruction, number) {
+                Constant::Known(value) => Constant::Known(value & ones(width)),
+                other => other,
+            };
+            let executed = instruction.guard.map(|guard| {
+                self.register(state, guard.register).known().map(|value| (value & 1 == 1) != guard.negated)
+            });
+            let held = &mut state[place as usize];
+            *held = match executed {
+                None | Some(Some(true)) => outcome,
+                Some(Some(false)) => *held,
+                // Not written before, the register holds anything where the guard is false.
+                Some(None) if *held == Constant::Unwritten => Constant::Unknown,
+                Some(None) => held.join(outcome),
+            };
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What makes a finding the same one after a rebuild: no line, no register number, no path.
+
+/// FNV-1a, 64 bits: stable for ever, and no secret is at stake.
+struct Hash(u64);
+
+impl Hash {
+    const fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn byte(&mut self, byte: u8) {
+        self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+
+    fn text(&mut self, text: &[u8]) {
+        text.iter().for_each(|&byte| self.byte(byte));
+        self.byte(0);
+    }
+}
+
+/// From the rule's code, the function's name and the text of the place. Digits behind a letter, `%` or `$` (numbers of
+/// registers, labels, local functions) and white space do not count.
+pub(crate) fn of_instruction(code: &str, function: &str, text: &[u8]) -> String {
+    let mut hash = Hash::new();
+    hash.text(code.as_bytes());
+    hash.text(function.as_bytes());
+    let mut in_word = false;
+    for &byte in text {
+        let is_word = byte.is_ascii_alphanumeric() || b"_%$".contains(&byte);
+        let counts = !byte.is_ascii_whitespace() && !(byte.is_ascii_digit() && in_word);
+        if counts {
+            hash.byte(byte);
+        }
+        // A number of its own (an immediate) counts; one behind a letter does not.
+        in_word = is_word && (in_word || !byte.is_ascii_digit());
+    }
+    format!("{:016x}", hash.0)
+}
+
+/// The same, made different by an ordinal.
+pub(crate) fn with_ordinal(fingerprint: &str, ordinal: u32) -> String {
+    if ordinal == 0 {
+        return fingerprint.to_owned();
+    }
+    let mut hash = Hash::new();
+    hash.text(fingerprint.as_bytes());
+    hash.text(&ordinal.to_le_bytes());
+    format!("{:016x}", hash.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn register_numbers_do_not_count_but_immediates_do() {
+        let of = |text: &str| of_instruction("PTX407", "k", text.as_bytes());
+        assert_eq!(of("shfl.sync.idx.b32 %r1, %r2, 0, 31, 0;"), of("shfl.sync.idx.b32 \t%r14,%r7, 0, 31, 0;"));
+        assert_ne!(of("bar.warp.sync 0;"), of("bar.warp.sync 1;"));
+        assert_ne!(of_instruction("PTX407", "a", b"x"), of_instruction("PTX407", "b", b"x"));
+        assert_ne!(with_ordinal("aa", 1), with_ordinal("aa", 2));
+    }
+}

@@ -1,0 +1,66 @@
+//! PTX to device IR.
+//!
+//! `symbols.rs` reads what a module declares, `body.rs` walks a function's statements, `operands.rs` and `calls.rs`
+//! turn operands into values, `scope.rs` knows the names, `opcode.rs` what the opcodes do, and `origin.rs` leads
+//! back from the IR to the text.
+
+mod body;
+mod calls;
+mod modifiers;
+mod opcode;
+mod operands;
+mod origin;
+mod scope;
+mod symbols;
+
+pub use origin::PtxOrigin;
+
+use ptxcheck_ptx_parser::ast::Tree;
+use rayon::prelude::*;
+
+use crate::ir::{IsaVersion, Module, Target};
+use crate::limits::PARALLEL_STATEMENTS;
+use body::Lowering;
+use opcode::Opcodes;
+use symbols::Symbols;
+
+/// Lowers a tree; what the tree has no room for (see its errors) is missing in the module, too.
+#[must_use]
+pub fn lower<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
+    let mut symbols = Symbols::of(tree);
+    let definitions = std::mem::take(&mut symbols.definitions);
+    let lower_one = |opcodes: &mut Opcodes<'t>, place: usize| {
+        let function = &tree.functions[place];
+        Lowering::new(tree, &symbols, opcodes, function.span.len()).lower(function)
+    };
+    let bodies: Vec<_> = if tree.statements.len() < PARALLEL_STATEMENTS {
+        let mut opcodes = Opcodes::default();
+        definitions.iter().map(|(_, place)| lower_one(&mut opcodes, *place)).collect()
+    } else {
+        definitions.par_iter().map_init(Opcodes::default, |opcodes, (_, place)| lower_one(opcodes, *place)).collect()
+    };
+    for ((function, _), (body, declared)) in definitions.into_iter().zip(bodies) {
+        let function = &mut symbols.functions[function.index()];
+        function.body = Some(body);
+        function.declared = declared;
+    }
+    Module {
+        target: target(tree),
+        isa: tree.version().map(|(major, minor)| IsaVersion { major, minor }),
+        symbols: symbols.all,
+        functions: symbols.functions,
+        initializers: symbols.initializers,
+        is_damaged: !tree.errors.is_empty(),
+        origin,
+    }
+}
+
+/// `.target sm_90a, debug`: the first word that names an architecture.
+fn target<'t>(tree: &Tree<'t>) -> Target<'t> {
+    let name = tree
+        .target()
+        .find_map(|word| std::str::from_utf8(word).ok().filter(|word| word.starts_with("sm_")))
+        .unwrap_or_default();
+    let digits = name.trim_start_matches("sm_").trim_end_matches(|letter: char| !letter.is_ascii_digit());
+    Target { name, sm: digits.parse().unwrap_or(0) }
+}

@@ -1,0 +1,366 @@
+//! Lowers one function's statements to blocks of device IR.
+
+use rustc_hash::FxHashMap;
+
+use ptxcheck_ptx_parser::Span;
+use ptxcheck_ptx_parser::ast::{self, Indices, Statement, StatementKind, StateSpace, Tree};
+
+use super::calls::Slot;
+use super::opcode::{Decoded, Opcodes, Shape};
+use super::scope::{Binding, Registers, Scopes};
+use super::symbols::{Symbols, register_bits};
+use crate::ir::{
+    Block, BlockId, Body, DebugId, Guard, Instruction, InstructionId, Op, Reference, Slots, SymbolId, Unresolved,
+    Value,
+};
+
+/// A label, in the scope that declares it.
+struct Label {
+    /// The block it begins, once that has been reached.
+    block: Option<BlockId>,
+    /// The statement after it: `.branchtargets` may stand there.
+    next: usize,
+}
+
+/// An edge to a place that may lie ahead.
+#[derive(Clone, Copy)]
+enum Edge {
+    Label(u32),
+    Next,
+}
+
+/// The lowering of one body.
+pub(super) struct Lowering<'a, 's> {
+    pub(super) tree: &'a Tree<'s>,
+    pub(super) symbols: &'a Symbols<'s>,
+    pub(super) body: Body<'s>,
+    pub(super) scopes: Scopes<'s>,
+    pub(super) registers: Registers,
+    pub(super) slots: Vec<Slot>,
+    pub(super) slot_registers: FxHashMap<(u32, u32), crate::ir::Register>,
+    opcodes: &'a mut Opcodes<'s>,
+    labels: Vec<Label>,
+    label_of: FxHashMap<(u32, &'s [u8]), u32>,
+    /// Scope numbers from the outermost in, and each scope's parent.
+    open_scopes: Vec<u32>,
+    next_scope: u32,
+    edges: Vec<Edge>,
+    debug: DebugId,
+    block_start: usize,
+    block_span: Option<Span>,
+}
+
+impl<'a, 's> Lowering<'a, 's> {
+    pub(super) fn new(tree: &'a Tree<'s>, symbols: &'a Symbols<'s>, opcodes: &'a mut Opcodes<'s>, bytes: u32) -> Self {
+        Self {
+            tree,
+            symbols,
+            body: Body::default(),
+            scopes: Scopes::default(),
+            registers: Registers::new(bytes),
+            slots: Vec::new(),
+            slot_registers: FxHashMap::default(),
+            opcodes,
+            labels: Vec::new(),
+            label_of: FxHashMap::default(),
+            open_scopes: vec![0],
+            next_scope: 1,
+            edges: Vec::new(),
+            debug: DebugId::NONE,
+            block_start: 0,
+            block_span: None,
+        }
+    }
+
+    /// The body of `function`, and its first debug location.
+    pub(super) fn lower(mut self, function: &ast::Function) -> (Body<'s>, DebugId) {
+        self.collect_labels(function.body);
+        self.body.instructions.reserve(function.body.len());
+        self.body.values.reserve(function.body.len() * 3);
+        self.scopes.open();
+        self.bind_parameters(function);
+        let mut declared = DebugId::NONE;
+        let range = function.body.range();
+        for (place, statement) in range.clone().zip(&self.tree.statements[range]) {
+            self.statement(place, statement);
+            if declared == DebugId::NONE {
+                declared = self.debug;
+            }
+        }
+        self.finish_last_block();
+        self.resolve_edges();
+        self.body.registers = self.registers.all;
+        (self.body, declared)
+    }
+
+    /// Labels may be used before they stand: one pass finds them, with the scope each belongs to.
+    fn collect_labels(&mut self, body: Indices) {
+        let mut open = vec![0_u32];
+        let mut next_scope = 1;
+        for place in body.range() {
+            let statement = &self.tree.statements[place];
+            match statement.kind() {
+                StatementKind::BlockOpen => {
+                    open.push(next_scope);
+                    next_scope += 1;
+                }
+                StatementKind::BlockClose if open.len() > 1 => {
+                    open.pop();
+                }
+                StatementKind::Label => {
+                    let scope = open.last().copied().unwrap_or(0);
+                    let name = self.tree.text(statement.name());
+                    self.label_of.insert((scope, name), self.labels.len() as u32);
+                    self.labels.push(Label { block: None, next: place + 1 });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn bind_parameters(&mut self, function: &ast::Function) {
+        let tree = self.tree;
+        for (number, variable) in tree.variables[function.results.range()].iter().enumerate() {
+            let binding = match variable.space {
+                StateSpace::Reg => Binding::Register(self.registers.make(register_bits(variable), variable.name)),
+                _ => Binding::ReturnSlot(number.min(usize::from(u16::MAX)) as u16),
+            };
+            self.scopes.bind(tree.text(variable.name), binding);
+        }
+        for (number, variable) in tree.variables[function.params.range()].iter().enumerate() {
+            let number = number.min(usize::from(u16::MAX)) as u16;
+            let binding = if variable.space == StateSpace::Reg {
+                // The calling convention of PTX 1.x: the parameter is a register, loaded on entry.
+                let bits = register_bits(variable);
+                let register = self.registers.make(bits, variable.name);
+                let access = super::calls::param_load(bits);
+                self.emit(
+                    Op::Access(access),
+                    None,
+                    variable.span,
+                    &[Value::Register(register)],
+                    &[Value::Param(number, 0), Value::Integer(0)],
+                );
+                Binding::Register(register)
+            } else {
+                Binding::Param(number)
+            };
+            self.scopes.bind(tree.text(variable.name), binding);
+        }
+    }
+
+    fn statement(&mut self, place: usize, statement: &Statement) {
+        match statement.kind() {
+            StatementKind::Instruction => self.instruction(statement),
+            StatementKind::Label => self.label(statement),
+            StatementKind::Declaration => self.declaration(statement),
+            StatementKind::BlockOpen => {
+                self.scopes.open();
+                self.open_scopes.push(self.next_scope);
+                self.next_scope += 1;
+            }
+            StatementKind::BlockClose if self.open_scopes.len() > 1 => {
+                self.scopes.close();
+                self.open_scopes.pop();
+            }
+            StatementKind::Location => self.debug = DebugId::new(place),
+            _ => {}
+        }
+    }
+
+    fn declaration(&mut self, statement: &Statement) {
+        let tree = self.tree;
+        let first = statement.index();
+        for (number, variable) in tree.declared(statement).iter().enumerate() {
+            let name = tree.text(variable.name);
+            let binding = match variable.space {
+                StateSpace::Reg if variable.range != ast::NONE => {
+                    self.registers.declare_range(variable.range, register_bits(variable))
+                }
+                StateSpace::Reg => Binding::Register(self.registers.make(register_bits(variable), variable.name)),
+                StateSpace::Param => self.declare_slot(),
+                _ => match self.symbols.of_variable(first + number) {
+                    Some(symbol) => Binding::Symbol(symbol),
+                    None => continue,
+                },
+            };
+            self.scopes.bind(name, binding);
+        }
+    }
+
+    fn label(&mut self, statement: &Statement) {
+        if self.body.instructions.len() > self.block_start {
+            self.end_block(&[Edge::Next]);
+        }
+        self.block_span.get_or_insert(statement.span());
+        let scope = self.open_scopes.last().copied().unwrap_or(0);
+        if let Some(&label) = self.label_of.get(&(scope, self.tree.text(statement.name()))) {
+            self.labels[label as usize].block = Some(BlockId::new(self.body.blocks.len()));
+        }
+    }
+
+    fn find_label(&self, name: &[u8]) -> Option<u32> {
+        // The lifetime of the key is that of the source; a shorter borrow finds the same entry.
+        self.open_scopes.iter().rev().find_map(|&scope| self.label_of.get(&(scope, name)).copied())
+    }
+
+    /// Adds an instruction and, if it ends a block, nothing more: the caller says where control goes.
+    pub(super) fn emit(
+        &mut self,
+        op: Op,
+        guard: Option<Guard>,
+        span: Span,
+        results: &[Value],
+        uses: &[Value],
+    ) -> InstructionId {
+        let start = self.body.values.len();
+        self.body.values.extend_from_slice(results);
+        self.body.values.extend_from_slice(uses);
+        self.push(op, guard, span, start, results.len())
+    }
+
+    /// Adds an instruction whose values have been pushed since `start`.
+    pub(super) fn push(&mut self, op: Op, guard: Option<Guard>, span: Span, start: usize, results: usize) -> InstructionId {
+        let id = InstructionId::new(self.body.instructions.len());
+        self.body.instructions.push(Instruction {
+            op,
+            guard,
+            values: Slots::new(start, self.body.values.len()),
+            results: results as u16,
+            debug: self.debug,
+            span,
+        });
+        id
+    }
+
+    fn instruction(&mut self, statement: &Statement) {
+        let syntax = self.tree.instruction(statement);
+        let Decoded { op, shape } = self.opcodes.decode(syntax.opcode);
+        let guard = syntax.guard.and_then(|guard| {
+            let name = self.tree.text(guard.name);
+            match self.scopes.resolve(name, guard.name, &mut self.registers)? {
+                Binding::Register(register) => Some(Guard { register, negated: guard.negated }),
+                _ => None,
+            }
+        });
+        let span = statement.span();
+        match shape {
+            Shape::Plain(results) => self.plain(op, guard, span, syntax.operands, usize::from(results)),
+            Shape::Guess => {
+                let results = usize::from(super::operands::begins_with_result(&syntax.operands));
+                self.plain(op, guard, span, syntax.operands, results);
+            }
+            Shape::MaskLast => self.collective(op, guard, span, syntax.operands, true),
+            Shape::MaskAbsent => self.collective(op, guard, span, syntax.operands, false),
+            Shape::Memory { results, others } => {
+                self.memory(op, guard, span, syntax.operands, usize::from(results), others);
+            }
+            Shape::Call => self.call(guard, span, syntax.operands),
+            Shape::Branch => {
+                let target = syntax.operands.clone().next().and_then(|label| self.find_label(label.text()));
+                self.emit(op, guard, span, &[], &[]);
+                self.end_branch(guard, target.into_iter());
+            }
+            Shape::BranchTable => self.branch_table(op, guard, span, syntax.operands),
+        }
+        if matches!(op, Op::Return | Op::Exit | Op::Trap) {
+            let next: &[Edge] = if guard.is_some() { &[Edge::Next] } else { &[] };
+            self.end_block(next);
+        }
+    }
+
+    fn branch_table(&mut self, op: Op, guard: Option<Guard>, span: Span, operands: ast::Operands<'a, 's>) {
+        let tree = self.tree;
+        let mut operands = operands;
+        let index = operands.next().map_or(Value::Unknown, |operand| self.value(&operand));
+        let table = operands.next().and_then(|label| self.find_label(label.text()));
+        let targets = table
+            .map(|label| self.labels[label as usize].next)
+            .and_then(|place| tree.statements.get(place))
+            .filter(|next| tree.text(next.name()) == b".branchtargets");
+        self.emit(op, guard, span, &[], &[index]);
+        let labels: Vec<u32> = targets
+            .map(|directive| {
+                tree.instruction(directive).operands.filter_map(|label| self.find_label(label.text())).collect()
+            })
+            .unwrap_or_default();
+        self.end_branch(guard, labels.into_iter());
+    }
+
+    fn end_branch(&mut self, guard: Option<Guard>, targets: impl Iterator<Item = u32>) {
+        let mut edges: Vec<Edge> = targets.map(Edge::Label).collect();
+        if guard.is_some() {
+            edges.push(Edge::Next);
+        }
+        self.end_block(&edges);
+    }
+
+    fn end_block(&mut self, edges: &[Edge]) {
+        let end = self.body.instructions.len();
+        let span = self
+            .block_span
+            .take()
+            .or_else(|| self.body.instructions.get(self.block_start).map(|first| first.span))
+            .unwrap_or_default();
+        let first_edge = self.edges.len();
+        self.edges.extend_from_slice(edges);
+        self.body.blocks.push(Block {
+            instructions: Slots::new(self.block_start, end),
+            successors: Slots::new(first_edge, self.edges.len()),
+            span,
+        });
+        self.block_start = end;
+    }
+
+    /// What follows the last terminator is a block only if it has a label or an instruction; the entry always is.
+    fn finish_last_block(&mut self) {
+        let open = self.body.instructions.len() > self.block_start || self.block_span.is_some();
+        if open || self.body.blocks.is_empty() {
+            self.end_block(&[]);
+        }
+    }
+
+    /// Edges to labels that do not exist, or past the end, are dropped.
+    fn resolve_edges(&mut self) {
+        let count = self.body.blocks.len();
+        for number in 0..count {
+            let pending = self.body.blocks[number].successors;
+            let start = self.body.edges.len();
+            for edge in &self.edges[pending.range()] {
+                let target = match *edge {
+                    Edge::Label(label) => self.labels[label as usize].block,
+                    Edge::Next => Some(BlockId::new(number + 1)),
+                };
+                self.body.edges.extend(target.filter(|target| target.index() < count));
+            }
+            self.body.blocks[number].successors = Slots::new(start, self.body.edges.len());
+        }
+    }
+
+    /// Notes that the instruction about to be added uses a function or an undefined symbol.
+    pub(super) fn refer(&mut self, symbol: SymbolId, is_call: bool) {
+        let known = &self.symbols.all[symbol.index()];
+        if !known.is_undefined() && !matches!(known.kind, crate::ir::SymbolKind::Function(_)) {
+            return;
+        }
+        let instruction = InstructionId::new(self.body.instructions.len());
+        let reference = Reference { symbol, instruction, is_call };
+        if self.body.references.last() != Some(&reference) {
+            self.body.references.push(reference);
+        }
+    }
+
+    /// Notes a name that nothing declares.
+    pub(super) fn undeclared(&mut self, name: Span) {
+        let text = std::str::from_utf8(self.tree.text(name)).unwrap_or_default();
+        let instruction = InstructionId::new(self.body.instructions.len());
+        if !text.is_empty() && !self.body.undeclared.iter().any(|known| known.name == text) {
+            self.body.undeclared.push(Unresolved { name: text, instruction });
+        }
+    }
+
+    /// Whether a name is a label in scope: labels are no values, but they are declared.
+    pub(super) fn is_label(&self, name: &[u8]) -> bool {
+        self.find_label(name).is_some()
+    }
+}

@@ -1,0 +1,434 @@
+//! What PTX opcodes do: one row of [`ROWS`] per opcode, decoded once per distinct dotted spelling.
+//!
+//! An opcode without a row, or with modifiers a row does not interpret, is [`Op::Opaque`]: it defines its first
+//! operand and reads the others. Source: PTX ISA, Instruction Set.
+
+use rustc_hash::FxHashMap;
+
+use super::modifiers::{IntType, Modifiers};
+use crate::ir::{
+    Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, Op, Shuffle, Space, UnaryOp, Vote,
+};
+
+/// How an opcode's operands map to results and uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// The first so many operands are results, the others uses.
+    Plain(u8),
+    /// A result, the others uses, and the last operand is the member mask, which becomes the first use.
+    MaskLast,
+    /// The same without a mask.
+    MaskAbsent,
+    /// As for an opaque opcode: the first operand is a result unless it is an address or an integer.
+    Guess,
+    /// Memory access with so many results first, then addresses whose spaces are these in turn, then uses.
+    Memory {
+        /// Results before the first address.
+        results: u8,
+        /// Spaces of the second and later addresses; the first one's is in the op.
+        others: [Space; 2],
+    },
+    /// `call`.
+    Call,
+    /// `bra`: a label.
+    Branch,
+    /// `brx.idx`: an index and a label.
+    BranchTable,
+}
+
+/// An opcode, understood.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Decoded {
+    pub(super) op: Op,
+    pub(super) shape: Shape,
+}
+
+const OPAQUE: Decoded = Decoded { op: Op::Opaque, shape: Shape::Guess };
+const EFFECT: Decoded = Decoded { op: Op::Opaque, shape: Shape::Plain(0) };
+
+const fn plain(op: Op) -> Decoded {
+    Decoded { op, shape: Shape::Plain(1) }
+}
+
+const fn effect(op: Op) -> Decoded {
+    Decoded { op, shape: Shape::Plain(0) }
+}
+
+/// Decoded opcodes by their dotted spelling.
+#[derive(Default)]
+pub(super) struct Opcodes<'s> {
+    known: FxHashMap<&'s [u8], Decoded>,
+}
+
+impl<'s> Opcodes<'s> {
+    /// What `opcode` does.
+    pub(super) fn decode(&mut self, opcode: &'s [u8]) -> Decoded {
+        if let Some(decoded) = self.known.get(opcode) {
+            return *decoded;
+        }
+        let decoded = decode(opcode);
+        self.known.insert(opcode, decoded);
+        decoded
+    }
+}
+
+type Row = (&'static str, fn(&Modifiers<'_>) -> Decoded);
+
+/// Sorted by name.
+static ROWS: &[Row] = &[
+    ("abs", |m| unary(m, UnaryOp::Abs)),
+    ("activemask", |_| plain(Op::ActiveMask)),
+    ("add", |m| binary(m, BinaryOp::Add, BinaryOp::Add)),
+    ("alloca", |_| plain(Op::StackAlloc)),
+    ("and", |m| bitwise(m, BinaryOp::And)),
+    ("applypriority", |m| touch(m, 0, Space::Generic)),
+    ("atom", |m| access(m, AccessKind::Atomic, 1)),
+    ("bar", barrier),
+    ("barrier", barrier),
+    ("bfe", |m| int(m, |t| Op::ExtractBits(t.bits, t.signed))),
+    ("bfi", |m| m.bits().map_or(OPAQUE, |bits| plain(Op::InsertBits(bits)))),
+    ("bfind", |m| if m.has("shiftamt") { OPAQUE } else { unsigned_unary(m, UnaryOp::FindHighestSet) }),
+    ("bra", |_| Decoded { op: Op::Branch, shape: Shape::Branch }),
+    ("brev", |m| bits_unary(m, UnaryOp::ReverseBits)),
+    ("brx", |_| Decoded { op: Op::BranchTable, shape: Shape::BranchTable }),
+    ("call", |_| Decoded { op: Op::Opaque, shape: Shape::Call }),
+    ("clz", |m| bits_unary(m, UnaryOp::LeadingZeros)),
+    ("cnot", |m| bits_unary(m, UnaryOp::LogicalNot)),
+    ("cp", copy_async),
+    ("cvt", convert),
+    ("cvta", convert_address),
+    ("discard", |m| touch(m, 0, Space::Generic)),
+    ("div", |m| binary(m, BinaryOp::DivSigned, BinaryOp::DivUnsigned)),
+    ("elect", |m| collective(m, Collective::Elect)),
+    ("exit", |_| effect(Op::Exit)),
+    ("fence", |_| EFFECT),
+    ("griddepcontrol", |_| EFFECT),
+    ("isspacep", |m| m.space().map_or(OPAQUE, |space| plain(Op::IsSpace(space)))),
+    ("ld", |m| access(m, AccessKind::Load, 1)),
+    ("ldmatrix", |m| matrix(m, AccessKind::Load, 1)),
+    ("ldu", |m| access(m, AccessKind::Load, 1)),
+    ("lop3", |m| if m.len() == 1 && m.has("b32") { plain(Op::Lop3(0)) } else { OPAQUE }),
+    ("mad", multiply_add),
+    ("mapa", |m| {
+        plain(Op::MapShared(if m.space().is_some() { Space::SharedCluster } else { Space::Generic }))
+    }),
+    ("match", |m| {
+        let bits = m.bits().unwrap_or(32);
+        collective(m, Collective::Match(if m.has("all") { Match::All } else { Match::Any }, bits))
+    }),
+    ("max", |m| binary(m, BinaryOp::MaxSigned, BinaryOp::MaxUnsigned)),
+    ("mbarrier", memory_barrier),
+    ("membar", |_| EFFECT),
+    ("min", |m| binary(m, BinaryOp::MinSigned, BinaryOp::MinUnsigned)),
+    ("mov", |_| plain(Op::Copy)),
+    ("mul", multiply),
+    ("multimem", multimem),
+    ("nanosleep", |_| EFFECT),
+    ("neg", |m| unary(m, UnaryOp::Neg)),
+    ("not", |m| bits_unary(m, UnaryOp::Not)),
+    ("or", |m| bitwise(m, BinaryOp::Or)),
+    ("pmevent", |_| EFFECT),
+    ("popc", |m| bits_unary(m, UnaryOp::PopCount)),
+    ("prefetch", |m| touch(m, 0, Space::Generic)),
+    ("prefetchu", |_| touch_in(0, Space::Generic)),
+    ("red", |m| access(m, AccessKind::Reduction, 0)),
+    ("redux", |m| collective(m, Collective::Reduce)),
+    ("rem", |m| binary(m, BinaryOp::RemSigned, BinaryOp::RemUnsigned)),
+    ("ret", |_| effect(Op::Return)),
+    ("selp", |_| plain(Op::Select)),
+    ("setmaxnreg", |_| EFFECT),
+    ("setp", compare),
+    ("shf", |m| {
+        if m.has("b32") {
+            plain(Op::FunnelShift { left: m.has("l"), wrap: m.has("wrap") })
+        } else {
+            OPAQUE
+        }
+    }),
+    ("shfl", |m| match shuffle_mode(m) {
+        Some(mode) => collective(m, Collective::Shuffle(mode)),
+        None => OPAQUE,
+    }),
+    ("shl", |m| bitwise(m, BinaryOp::Shl)),
+    ("shr", |m| match m.int() {
+        Some(IntType { bits, signed: true }) => plain(Op::Binary(BinaryOp::ShrSigned, bits)),
+        _ => bitwise(m, BinaryOp::ShrUnsigned),
+    }),
+    ("st", |m| access(m, AccessKind::Store, 0)),
+    ("stmatrix", |m| matrix(m, AccessKind::Store, 0)),
+    ("sub", |m| binary(m, BinaryOp::Sub, BinaryOp::Sub)),
+    ("sust", |_| EFFECT),
+    ("tensormap", |m| touch(m, 0, Space::Generic)),
+    ("trap", |_| effect(Op::Trap)),
+    ("vote", |m| match vote_mode(m) {
+        Some(mode) => collective(m, Collective::Vote(mode)),
+        None => OPAQUE,
+    }),
+    ("wmma", |m| match (m.has("load"), m.has("store")) {
+        (true, _) => access(m, AccessKind::Load, 1),
+        (_, true) => access(m, AccessKind::Store, 0),
+        _ => OPAQUE,
+    }),
+    ("xor", |m| bitwise(m, BinaryOp::Xor)),
+];
+
+fn decode(opcode: &[u8]) -> Decoded {
+    let (name, modifiers) = Modifiers::split(opcode);
+    match ROWS.binary_search_by(|(known, _)| known.as_bytes().cmp(name)) {
+        Ok(row) => ROWS[row].1(&modifiers),
+        Err(_) => OPAQUE,
+    }
+}
+
+fn int(m: &Modifiers<'_>, op: impl Fn(IntType) -> Op) -> Decoded {
+    m.int().map_or(OPAQUE, |ty| plain(op(ty)))
+}
+
+fn binary(m: &Modifiers<'_>, signed: BinaryOp, unsigned: BinaryOp) -> Decoded {
+    if m.has("sat") {
+        return OPAQUE;
+    }
+    int(m, |ty| Op::Binary(if ty.signed { signed } else { unsigned }, ty.bits))
+}
+
+fn unary(m: &Modifiers<'_>, op: UnaryOp) -> Decoded {
+    int(m, |ty| Op::Unary(op, ty.bits))
+}
+
+fn unsigned_unary(m: &Modifiers<'_>, op: UnaryOp) -> Decoded {
+    match m.int() {
+        Some(IntType { bits, signed: false }) => plain(Op::Unary(op, bits)),
+        _ => OPAQUE,
+    }
+}
+
+fn bits_unary(m: &Modifiers<'_>, op: UnaryOp) -> Decoded {
+    m.bits().map_or(OPAQUE, |bits| plain(Op::Unary(op, bits)))
+}
+
+fn bitwise(m: &Modifiers<'_>, op: BinaryOp) -> Decoded {
+    m.bits().map_or(OPAQUE, |bits| plain(Op::Binary(op, bits)))
+}
+
+fn multiplication(m: &Modifiers<'_>, signed: bool) -> Option<BinaryOp> {
+    Some(match (m.has("lo"), m.has("hi"), m.has("wide"), signed) {
+        (true, ..) => BinaryOp::MulLow,
+        (_, true, _, true) => BinaryOp::MulHighSigned,
+        (_, true, _, false) => BinaryOp::MulHighUnsigned,
+        (_, _, true, true) => BinaryOp::MulWideSigned,
+        (_, _, true, false) => BinaryOp::MulWideUnsigned,
+        _ => return None,
+    })
+}
+
+/// The operation and the width of its result.
+fn multiplication_type(m: &Modifiers<'_>) -> Option<(BinaryOp, u8)> {
+    let ty = m.int().filter(|_| !m.has("sat"))?;
+    let op = multiplication(m, ty.signed)?;
+    Some((op, if m.has("wide") { ty.bits * 2 } else { ty.bits }))
+}
+
+fn multiply(m: &Modifiers<'_>) -> Decoded {
+    multiplication_type(m).map_or(OPAQUE, |(op, bits)| plain(Op::Binary(op, bits)))
+}
+
+fn multiply_add(m: &Modifiers<'_>) -> Decoded {
+    multiplication_type(m).map_or(OPAQUE, |(op, bits)| plain(Op::MulAdd(op, bits)))
+}
+
+fn compare(m: &Modifiers<'_>) -> Decoded {
+    let logic = if m.has("and") {
+        Logic::And
+    } else if m.has("or") {
+        Logic::Or
+    } else if m.has("xor") {
+        Logic::Xor
+    } else {
+        Logic::None
+    };
+    let Some(bits) = m.bits() else { return plain(Op::CompareOther) };
+    let signed = m.int().is_some_and(|ty| ty.signed);
+    let condition = match (m.first(), signed) {
+        (b"eq", _) => Condition::Equal,
+        (b"ne", _) => Condition::NotEqual,
+        (b"lt", true) => Condition::LessSigned,
+        (b"le", true) => Condition::LessEqualSigned,
+        (b"gt", true) => Condition::GreaterSigned,
+        (b"ge", true) => Condition::GreaterEqualSigned,
+        (b"lt" | b"lo", false) => Condition::LessUnsigned,
+        (b"le" | b"ls", false) => Condition::LessEqualUnsigned,
+        (b"gt" | b"hi", false) => Condition::GreaterUnsigned,
+        (b"ge" | b"hs", false) => Condition::GreaterEqualUnsigned,
+        _ => return plain(Op::CompareOther),
+    };
+    plain(Op::Compare(condition, bits, logic))
+}
+
+/// `cvt.dtype.atype`, integers only: conversions to or from floating point are opaque.
+fn convert(m: &Modifiers<'_>) -> Decoded {
+    match (m.len(), m.int_at(0), m.int_at(1)) {
+        (2, Some(to), Some(from)) => {
+            plain(Op::Convert { from: from.bits, signed: from.signed, to: to.bits })
+        }
+        _ => OPAQUE,
+    }
+}
+
+fn convert_address(m: &Modifiers<'_>) -> Decoded {
+    let (Some(space), Some(bits)) = (m.space(), m.bits()) else { return OPAQUE };
+    plain(if m.first() == b"to" { Op::FromGeneric(space, bits) } else { Op::ToGeneric(space, bits) })
+}
+
+fn memory(op: Access, results: u8, others: [Space; 2]) -> Decoded {
+    Decoded { op: Op::Access(op), shape: Shape::Memory { results, others } }
+}
+
+/// `ld`, `st`, `atom`, `red` and their like: one address in the space that the opcode names.
+fn access(m: &Modifiers<'_>, kind: AccessKind, results: u8) -> Decoded {
+    let op = Access {
+        kind,
+        space: m.space().unwrap_or(Space::Generic),
+        bits: m.any_bits().unwrap_or(0),
+        count: m.vector(),
+        volatile: m.has("volatile"),
+    };
+    // `st.async` and `red.async` signal a barrier in shared memory through their last address.
+    memory(op, results, [Space::SharedCluster, Space::Generic])
+}
+
+/// `ldmatrix`, `stmatrix`: rows of shared memory, whichever lane's address.
+fn matrix(m: &Modifiers<'_>, kind: AccessKind, results: u8) -> Decoded {
+    let space = m.space().unwrap_or(Space::Generic);
+    memory(Access { kind, space, bits: 0, count: 1, volatile: false }, results, [Space::Generic; 2])
+}
+
+/// An address that is used without a value to follow; the space from the opcode, or `default`.
+fn touch(m: &Modifiers<'_>, results: u8, default: Space) -> Decoded {
+    touch_in(results, m.space().unwrap_or(default))
+}
+
+fn touch_in(results: u8, space: Space) -> Decoded {
+    memory(other(space), results, [Space::Generic; 2])
+}
+
+const fn other(space: Space) -> Access {
+    Access { kind: AccessKind::Other, space, bits: 0, count: 1, volatile: false }
+}
+
+/// `cp.async`, `cp.async.bulk`, `cp.reduce.async.bulk`: destination, source, barrier. The opcode names the spaces
+/// of destination and source in this order; a tensor map's own address is generic.
+fn copy_async(m: &Modifiers<'_>) -> Decoded {
+    if m.has("commit_group") || m.has("wait_group") || m.has("wait_all") {
+        return EFFECT;
+    }
+    if m.has("mbarrier") {
+        return touch(m, 0, Space::Generic);
+    }
+    let tensor = m.has("tensor");
+    let mut spaces = m.spaces();
+    if m.has("prefetch") {
+        // `cp.async.bulk.prefetch.L2.global [src], size`, or the same with a tensor map.
+        return touch_in(0, if tensor { Space::Generic } else { Space::Global });
+    }
+    let first = spaces.next().unwrap_or(Space::Generic);
+    let second = spaces.next().unwrap_or(Space::Generic);
+    let to_global = first == Space::Global;
+    match (tensor, to_global) {
+        // `[tensorMap, {…}], [src]`
+        (true, true) => memory(other(Space::Generic), 0, [second, Space::Generic]),
+        // `[dst], [tensorMap, {…}], [mbar]`
+        (true, false) => memory(other(first), 0, [Space::Generic, Space::Shared]),
+        (false, _) => memory(other(first), 0, [second, Space::Shared]),
+    }
+}
+
+/// `mbarrier.*`: the object's space defaults to generic. Those that return a state have one result.
+fn memory_barrier(m: &Modifiers<'_>) -> Decoded {
+    let no_result = matches!(m.first(), b"init" | b"inval" | b"expect_tx" | b"complete_tx");
+    if m.first() == b"pending_count" {
+        return OPAQUE;
+    }
+    touch(m, u8::from(!no_result), Space::Generic)
+}
+
+fn multimem(m: &Modifiers<'_>) -> Decoded {
+    let results = u8::from(m.first() == b"ld_reduce");
+    touch(m, results, Space::Generic)
+}
+
+fn collective(m: &Modifiers<'_>, kind: Collective) -> Decoded {
+    let sync = m.has("sync");
+    Decoded { op: Op::Collective(kind, sync), shape: if sync { Shape::MaskLast } else { Shape::MaskAbsent } }
+}
+
+fn shuffle_mode(m: &Modifiers<'_>) -> Option<Shuffle> {
+    [("up", Shuffle::Up), ("down", Shuffle::Down), ("bfly", Shuffle::Butterfly), ("idx", Shuffle::Index)]
+        .into_iter()
+        .find_map(|(word, mode)| m.has(word).then_some(mode))
+}
+
+fn vote_mode(m: &Modifiers<'_>) -> Option<Vote> {
+    [("all", Vote::All), ("any", Vote::Any), ("uni", Vote::Uniform), ("ballot", Vote::Ballot)]
+        .into_iter()
+        .find_map(|(word, mode)| m.has(word).then_some(mode))
+}
+
+/// `bar`, `barrier`: of the warp, the CTA or the cluster. Whether a count is given is known from the operands.
+fn barrier(m: &Modifiers<'_>) -> Decoded {
+    if m.has("warp") {
+        return effect(Op::Collective(Collective::Sync, true));
+    }
+    let op = Op::Barrier(Barrier {
+        waits: !m.has("arrive"),
+        counted: false,
+        aligned: m.has("aligned"),
+        cluster: m.has("cluster"),
+    });
+    Decoded { op, shape: Shape::Plain(u8::from(m.has("red"))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_sorted() {
+        assert!(ROWS.is_sorted_by(|a, b| a.0 < b.0));
+    }
+
+    #[test]
+    fn qualifier_order_does_not_matter() {
+        for opcode in ["vote.ballot.sync.b32", "vote.sync.ballot.b32"] {
+            let decoded = decode(opcode.as_bytes());
+            assert_eq!(decoded.op, Op::Collective(Collective::Vote(Vote::Ballot), true), "{opcode}");
+            assert_eq!(decoded.shape, Shape::MaskLast);
+        }
+    }
+
+    #[test]
+    fn what_is_not_integer_arithmetic_is_opaque() {
+        for opcode in ["add.f32", "add.rn.f16x2", "min.s16x2", "add.sat.s32", "cvt.rn.f32.s32", "frobnicate.x"] {
+            assert_eq!(decode(opcode.as_bytes()).op, Op::Opaque, "{opcode}");
+        }
+        assert_eq!(decode(b"setp.lt.f32").op, Op::CompareOther);
+    }
+
+    #[test]
+    fn widths_are_those_of_the_result() {
+        assert_eq!(decode(b"mul.wide.s32").op, Op::Binary(BinaryOp::MulWideSigned, 64));
+        assert_eq!(decode(b"mad.lo.s32").op, Op::MulAdd(BinaryOp::MulLow, 32));
+        assert_eq!(decode(b"cvt.u64.u32").op, Op::Convert { from: 32, signed: false, to: 64 });
+    }
+
+    #[test]
+    fn bulk_copies_name_a_space_for_each_address() {
+        let decoded = decode(b"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes");
+        assert_eq!(
+            decoded.shape,
+            Shape::Memory { results: 0, others: [Space::Generic, Space::Shared] }
+        );
+        assert!(matches!(decoded.op, Op::Access(Access { space: Space::SharedCluster, .. })));
+        let store = decode(b"cp.async.bulk.global.shared::cta.bulk_group");
+        assert_eq!(store.shape, Shape::Memory { results: 0, others: [Space::Shared, Space::Shared] });
+    }
+}

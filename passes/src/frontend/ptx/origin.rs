@@ -1,0 +1,118 @@
+//! Places in PTX text, and the places in the program's source that its debug information names.
+
+use std::sync::OnceLock;
+
+use rustc_hash::FxHashMap;
+
+use ptxcheck_ptx_parser::ast::{self, Location, Statement, StatementKind, Tree};
+use ptxcheck_ptx_parser::{LineIndex, Position, Span, debug_info};
+
+use crate::finding::Frame;
+use crate::ir::{DebugId, Origin};
+use crate::limits::MAX_INLINE_DEPTH;
+
+/// The tree behind a module. A [`DebugId`] is the place of a `.loc` among the tree's statements.
+pub struct PtxOrigin<'t> {
+    tree: &'t Tree<'t>,
+    lines: OnceLock<LineIndex>,
+    files: OnceLock<FxHashMap<u32, String>>,
+}
+
+impl<'t> PtxOrigin<'t> {
+    /// For the modules lowered from `tree`.
+    #[must_use]
+    pub fn new(tree: &'t Tree<'t>) -> Self {
+        Self { tree, lines: OnceLock::new(), files: OnceLock::new() }
+    }
+
+    fn lines(&self) -> &LineIndex {
+        self.lines.get_or_init(|| LineIndex::new(self.tree.source))
+    }
+
+    fn file(&self, number: u32) -> Option<&str> {
+        let files = self.files.get_or_init(|| {
+            let name = |file: &ast::File| String::from_utf8_lossy(self.tree.text(file.name)).into_owned();
+            self.tree.files.iter().map(|file| (file.number, name(file))).collect()
+        });
+        files.get(&number).map(String::as_str)
+    }
+
+    fn frame(&self, file: u32, line: u32, column: u32) -> Option<Frame> {
+        let file = self.file(file)?.to_owned();
+        (line > 0).then_some(Frame { file, line, column, function: None })
+    }
+
+    fn location(&self, statement: &Statement) -> Option<&Location> {
+        (statement.kind() == StatementKind::Location).then(|| self.tree.locations.get(statement.index()))?
+    }
+
+    /// nvcc's chain: `.loc` names the place in the function that was inlined and the place of its call, and that
+    /// place stands in an earlier `.loc`, with its own call if it was inlined itself.
+    fn chain(&self, number: usize) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        let mut current = number;
+        for _ in 0..MAX_INLINE_DEPTH {
+            let Some(location) = self.tree.locations.get(current) else { break };
+            frames.extend(self.frame(location.file, location.line, location.column));
+            let Some(call) = self.tree.inlined.get(location.inlined as usize) else { return frames };
+            if let (Some(frame), Some(name)) =
+                (frames.last_mut(), debug_info::string_at_label(self.tree, self.tree.text(call.function)))
+            {
+                frame.function = Some(String::from_utf8_lossy(&name).into_owned());
+            }
+            let caller = self.tree.locations[..current].iter().rposition(|earlier| {
+                (earlier.file, earlier.line, earlier.column) == (call.file, call.line, call.column)
+            });
+            let Some(caller) = caller else {
+                frames.extend(self.frame(call.file, call.line, call.column));
+                return frames;
+            };
+            current = caller;
+        }
+        frames
+    }
+
+    /// clang's chain: a comment behind the `.loc`, with the names of the files.
+    fn commented_chain(&self, statement: &Statement) -> Vec<Frame> {
+        let Some(comment) = self.tree.comment_after(statement.span().end) else { return Vec::new() };
+        debug_info::inline_comment(self.tree.text(comment))
+            .map(|frame| Frame {
+                file: String::from_utf8_lossy(frame.file).into_owned(),
+                line: frame.line,
+                column: frame.column,
+                function: None,
+            })
+            .filter(|frame| frame.line > 0)
+            .collect()
+    }
+}
+
+impl Origin for PtxOrigin<'_> {
+    fn position(&self, offset: u32) -> Option<Position> {
+        Some(self.lines().position(offset))
+    }
+
+    fn line(&self, line: u32) -> &[u8] {
+        self.lines().line(self.tree.source, line)
+    }
+
+    fn text(&self, span: Span) -> &[u8] {
+        self.tree.text(span)
+    }
+
+    fn frames(&self, debug: DebugId) -> Vec<Frame> {
+        let Some(statement) = self.tree.statements.get(debug.index()) else { return Vec::new() };
+        let Some(location) = self.location(statement) else { return Vec::new() };
+        let mut frames = self.chain(statement.index());
+        if location.inlined == ast::NONE {
+            let commented = self.commented_chain(statement);
+            // The comment's first frame is the `.loc`'s own, whose full path the `.file` gives.
+            if commented.len() > 1 {
+                frames.truncate(1);
+                let skip = frames.len();
+                frames.extend(commented.into_iter().skip(skip));
+            }
+        }
+        frames
+    }
+}

@@ -1,0 +1,23 @@
+//! The device IR: one model of device code for every front end.
+//!
+//! It names what analyses interpret (copies, integer arithmetic, comparisons, selects, special registers, addresses
+//! and conversions between spaces, memory access, warp collectives, barriers, calls, branches). Everything else is
+//! one [`Op::Opaque`] instruction that defines its results. Registers may be written more than once: PTX is not SSA,
+//! and the phis of LLVM become copies on their edges.
+
+mod function;
+mod index;
+mod instruction;
+mod module;
+mod op;
+
+pub use function::{
+    Argument, Block, Body, Call, Callee, Function, FunctionKind, LaunchBounds, Parameter, Reference, RegisterInfo, Unresolved,
+};
+pub use index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
+pub use instruction::{Guard, Instruction, Value};
+pub use module::{IsaVersion, Linkage, Module, Origin, Symbol, SymbolKind, Target};
+pub use op::{
+    Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, Op, Shuffle, Space, Special, UnaryOp,
+    Vote,
+};

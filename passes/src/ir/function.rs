@@ -1,0 +1,261 @@
+//! Functions, their bodies, and what bodies are made of.
+
+use ptxcheck_ptx_parser::Span;
+
+use super::index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
+use super::instruction::{Instruction, Value};
+use super::op::{Op, Space};
+
+/// Kernel or function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FunctionKind {
+    /// Launched from the host (or the device).
+    Kernel,
+    /// Called from device code.
+    Device,
+}
+
+/// What a kernel says of its launches (PTX ISA, Performance-Tuning Directives).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaunchBounds {
+    /// `.maxntid`: most threads a CTA; missing dimensions are 1.
+    pub max_threads: Option<[u32; 3]>,
+    /// `.reqntid`: exactly so many threads a CTA.
+    pub required_threads: Option<[u32; 3]>,
+    /// `.minnctapersm`
+    pub min_ctas: Option<u32>,
+    /// `.maxnreg`
+    pub max_registers: Option<u32>,
+}
+
+/// A parameter or return value.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter<'s> {
+    /// Its name; empty where the front end has none.
+    pub name: &'s str,
+    /// Bytes; 0 for textures, samplers and surfaces, and for `foo[]`.
+    pub size: u64,
+    /// Alignment in bytes, at least 1.
+    pub align: u32,
+    /// The space it is declared to point into, where it is.
+    pub points_to: Option<Space>,
+    /// Its declaration in the input.
+    pub span: Span,
+}
+
+/// A function or kernel.
+#[derive(Debug)]
+pub struct Function<'s> {
+    /// Its symbol.
+    pub symbol: SymbolId,
+    /// Kernel or function.
+    pub kind: FunctionKind,
+    /// Parameters, in order.
+    pub params: Vec<Parameter<'s>>,
+    /// Return values, in order.
+    pub results: Vec<Parameter<'s>>,
+    /// Launch bounds, for kernels.
+    pub launch: LaunchBounds,
+    /// It never returns.
+    pub noreturn: bool,
+    /// The function that it is another name of, if it is.
+    pub alias_of: Option<FunctionId>,
+    /// What it does; `None` for a declaration.
+    pub body: Option<Body<'s>>,
+    /// Its header in the input.
+    pub header: Span,
+    /// Some of its text could not be read: what is missing from it proves nothing.
+    pub is_damaged: bool,
+    /// The first debug location of its body, which compilers give the line of its declaration, or [`DebugId::NONE`].
+    pub declared: DebugId,
+}
+
+/// A straight run of instructions.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    /// The instructions, a terminator at most at the end.
+    pub instructions: Slots,
+    /// In [`Body::edges`]. Branch: the target, then, if guarded, the next block. None at the end of a path.
+    pub(crate) successors: Slots,
+    /// Its label or first instruction in the input.
+    pub span: Span,
+}
+
+/// A virtual register.
+#[derive(Clone, Copy, Debug)]
+pub struct RegisterInfo {
+    /// Bits; 1 for predicates, 0 where not known.
+    pub bits: u8,
+    /// Its name where it first appears in the input; empty for registers the front end made.
+    pub name: Span,
+}
+
+/// What a call calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Callee {
+    /// This function.
+    Direct(SymbolId),
+    /// The function at this address.
+    Indirect(Value),
+}
+
+/// A piece of an argument: scalars have one, structures one per stored element.
+#[derive(Clone, Copy, Debug)]
+pub struct Argument {
+    /// Number of the parameter.
+    pub param: u32,
+    /// Byte offset in the parameter.
+    pub offset: u32,
+    /// The value passed.
+    pub value: Value,
+}
+
+/// A call.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// The instruction that makes it.
+    pub instruction: InstructionId,
+    /// What is called.
+    pub callee: Callee,
+    /// In [`Body::arguments`].
+    pub(crate) arguments: Slots,
+}
+
+/// A use of a symbol that the module does not define, or of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// The symbol.
+    pub symbol: SymbolId,
+    /// Where.
+    pub instruction: InstructionId,
+    /// It is called there (else its address is taken, or it is accessed).
+    pub is_call: bool,
+}
+
+/// A name that nothing in the module declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unresolved<'s> {
+    /// The name.
+    pub name: &'s str,
+    /// Where it first stands.
+    pub instruction: InstructionId,
+}
+
+/// A function's code. Block 0 is the entry.
+#[derive(Debug, Default)]
+pub struct Body<'s> {
+    /// Blocks, in the order of the input.
+    pub blocks: Vec<Block>,
+    /// Instructions, in the order of the input.
+    pub instructions: Vec<Instruction>,
+    /// Registers.
+    pub registers: Vec<RegisterInfo>,
+    /// Calls.
+    pub calls: Vec<Call>,
+    /// Uses of functions and of undefined symbols, in the order of the input.
+    pub references: Vec<Reference>,
+    /// Names that nothing in the module declares, each once.
+    pub undeclared: Vec<Unresolved<'s>>,
+    /// Instructions that are warp collectives.
+    pub collectives: Vec<InstructionId>,
+    pub(crate) values: Vec<Value>,
+    pub(crate) edges: Vec<BlockId>,
+    pub(crate) arguments: Vec<Argument>,
+}
+
+impl Body<'_> {
+    /// A body without code.
+    pub(crate) const EMPTY: Body<'static> = Body {
+        blocks: Vec::new(),
+        instructions: Vec::new(),
+        registers: Vec::new(),
+        calls: Vec::new(),
+        references: Vec::new(),
+        undeclared: Vec::new(),
+        collectives: Vec::new(),
+        values: Vec::new(),
+        edges: Vec::new(),
+        arguments: Vec::new(),
+    };
+
+    /// The instruction with this index.
+    #[must_use]
+    pub fn instruction(&self, id: InstructionId) -> &Instruction {
+        &self.instructions[id.index()]
+    }
+
+    /// The registers it writes; [`Value::Unknown`] for a sink.
+    #[must_use]
+    pub fn results(&self, instruction: &Instruction) -> &[Value] {
+        &self.values[instruction.values.range()][..usize::from(instruction.results)]
+    }
+
+    /// The registers it writes.
+    pub fn defined(&self, instruction: &Instruction) -> impl Iterator<Item = Register> + '_ {
+        self.results(instruction).iter().filter_map(|value| match value {
+            Value::Register(register) => Some(*register),
+            _ => None,
+        })
+    }
+
+    /// What it reads, without its guard.
+    #[must_use]
+    pub fn uses(&self, instruction: &Instruction) -> &[Value] {
+        &self.values[instruction.values.range()][usize::from(instruction.results)..]
+    }
+
+    /// The instructions of a block, with their indices.
+    pub fn block(&self, id: BlockId) -> impl DoubleEndedIterator<Item = (InstructionId, &Instruction)> + '_ {
+        let range = self.blocks[id.index()].instructions.range();
+        range.clone().map(InstructionId::new).zip(&self.instructions[range])
+    }
+
+    /// Where control goes after a block.
+    #[must_use]
+    pub fn successors(&self, id: BlockId) -> &[BlockId] {
+        &self.edges[self.blocks[id.index()].successors.range()]
+    }
+
+    /// The last instruction of a block, if it ends one.
+    #[must_use]
+    pub fn terminator(&self, id: BlockId) -> Option<&Instruction> {
+        let (_, last) = self.block(id).next_back()?;
+        last.op.is_terminator().then_some(last)
+    }
+
+    /// The block that holds an instruction.
+    #[must_use]
+    pub fn block_of(&self, instruction: InstructionId) -> BlockId {
+        let number = instruction.index() as u32;
+        BlockId::new(self.blocks.partition_point(|block| block.instructions.end <= number))
+    }
+
+    /// The call with this index.
+    #[must_use]
+    pub fn call(&self, id: CallId) -> &Call {
+        &self.calls[id.index()]
+    }
+
+    /// The pieces of a call's arguments, by parameter.
+    #[must_use]
+    pub fn arguments(&self, call: &Call) -> &[Argument] {
+        &self.arguments[call.arguments.range()]
+    }
+
+    /// The callee of an instruction, if it is a call.
+    #[must_use]
+    pub fn callee(&self, instruction: &Instruction) -> Option<Callee> {
+        match instruction.op {
+            Op::Call(call) => Some(self.call(call).callee),
+            _ => None,
+        }
+    }
+}
+
+impl Function<'_> {
+    /// Whether it is launched, not called.
+    #[must_use]
+    pub fn is_kernel(&self) -> bool {
+        self.kind == FunctionKind::Kernel
+    }
+}

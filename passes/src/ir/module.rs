@@ -1,0 +1,172 @@
+//! Modules and their symbols.
+
+use ptxcheck_ptx_parser::{Position, Span};
+
+use super::function::{Body, Function};
+use super::index::{DebugId, FunctionId, Slots, SymbolId};
+use super::op::Space;
+use crate::finding::Frame;
+
+/// What a module is compiled for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Target<'s> {
+    /// As the module writes it: `sm_90a`; empty if it does not say.
+    pub name: &'s str,
+    /// 90 for `sm_90a`; 0 if the module does not say.
+    pub sm: u32,
+}
+
+/// A PTX ISA version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct IsaVersion {
+    /// 9 of 9.2.
+    pub major: u32,
+    /// 2 of 9.2.
+    pub minor: u32,
+}
+
+impl std::fmt::Display for IsaVersion {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// Who sees a symbol, and who defines it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Linkage {
+    /// This module alone.
+    Local,
+    /// Other modules too.
+    External,
+    /// Other modules too; theirs may win.
+    Weak,
+    /// Merged with those of other modules.
+    Common,
+    /// Defined elsewhere.
+    Undefined,
+}
+
+/// What a symbol names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SymbolKind {
+    /// Memory.
+    Variable,
+    /// A texture, sampler or surface reference.
+    TextureReference,
+    /// A function or kernel.
+    Function(FunctionId),
+}
+
+/// A name for memory or code.
+#[derive(Clone, Debug)]
+pub struct Symbol<'s> {
+    /// As the module writes it.
+    pub name: &'s str,
+    /// What it names.
+    pub kind: SymbolKind,
+    /// Where it lies; [`Space::Generic`] for functions.
+    pub space: Space,
+    /// Linkage; never [`Linkage::Undefined`] where the module itself has a definition.
+    pub linkage: Linkage,
+    /// Bytes; `None` for functions and for `x[]`.
+    pub size: Option<u64>,
+    /// Alignment in bytes, at least 1.
+    pub align: u32,
+    /// The driver keeps it in managed memory.
+    pub managed: bool,
+    /// The function it is declared in, if it is.
+    pub owner: Option<FunctionId>,
+    /// Symbols that its initializer refers to, in [`Module::initializers`].
+    pub(crate) initializer: Slots,
+    /// Its declaration in the input.
+    pub span: Span,
+}
+
+impl Symbol<'_> {
+    /// Whether this module has no definition of it.
+    #[must_use]
+    pub fn is_undefined(&self) -> bool {
+        self.linkage == Linkage::Undefined
+    }
+
+    /// Whether it is shared memory sized at launch (`extern __shared__ x[]`), which is nobody's to define.
+    #[must_use]
+    pub fn is_dynamic_shared(&self) -> bool {
+        self.space == Space::Shared && self.linkage == Linkage::Undefined && self.size.is_none()
+    }
+}
+
+/// What a module was made from: turns spans and debug locations into places. One implementation per front end.
+pub trait Origin: Sync {
+    /// The line and column of an offset, both 1-based, where the input is text.
+    fn position(&self, offset: u32) -> Option<Position>;
+
+    /// The text of a 1-based line without its ending.
+    fn line(&self, line: u32) -> &[u8];
+
+    /// The bytes of a span.
+    fn text(&self, span: Span) -> &[u8];
+
+    /// The frames of a debug location, innermost first; empty where there is none.
+    fn frames(&self, debug: DebugId) -> Vec<Frame>;
+}
+
+/// One image's device code.
+pub struct Module<'s> {
+    /// What it is compiled for.
+    pub target: Target<'s>,
+    /// The PTX ISA version it is written in, where it is PTX.
+    pub isa: Option<IsaVersion>,
+    /// All symbols: those of the module, then those declared in functions.
+    pub symbols: Vec<Symbol<'s>>,
+    /// All functions, in the order of their first declaration.
+    pub functions: Vec<Function<'s>>,
+    /// What initializers refer to.
+    pub(crate) initializers: Vec<SymbolId>,
+    /// Some of its text could not be read: what is missing from it proves nothing.
+    pub is_damaged: bool,
+    /// Turns spans and debug locations into places.
+    pub origin: &'s dyn Origin,
+}
+
+impl<'s> Module<'s> {
+    /// The symbol with this index.
+    #[must_use]
+    pub fn symbol(&self, id: SymbolId) -> &Symbol<'s> {
+        &self.symbols[id.index()]
+    }
+
+    /// The function with this index.
+    #[must_use]
+    pub fn function(&self, id: FunctionId) -> &Function<'s> {
+        &self.functions[id.index()]
+    }
+
+    /// The name of a function.
+    #[must_use]
+    pub fn function_name(&self, id: FunctionId) -> &'s str {
+        self.symbol(self.function(id).symbol).name
+    }
+
+    /// The function that a symbol names, if it names one.
+    #[must_use]
+    pub fn function_of(&self, symbol: SymbolId) -> Option<FunctionId> {
+        match self.symbol(symbol).kind {
+            SymbolKind::Function(function) => Some(function),
+            _ => None,
+        }
+    }
+
+    /// All functions with a body.
+    pub fn bodies(&self) -> impl Iterator<Item = (FunctionId, &Function<'s>, &Body<'s>)> {
+        self.functions.iter().enumerate().filter_map(|(number, function)| {
+            function.body.as_ref().map(|body| (FunctionId::new(number), function, body))
+        })
+    }
+
+    /// The symbols that a symbol's initializer refers to.
+    #[must_use]
+    pub fn initializer(&self, symbol: &Symbol<'_>) -> &[SymbolId] {
+        &self.initializers[symbol.initializer.range()]
+    }
+}

@@ -1,0 +1,340 @@
+//! What instructions do, as far as analyses interpret it.
+
+use super::index::{CallId, InstructionId};
+
+/// A memory an address points into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Space {
+    /// No space named: the address is generic.
+    Generic,
+    /// Global memory.
+    Global,
+    /// Shared memory of the CTA (`.shared`, `.shared::cta`).
+    Shared,
+    /// Shared memory of a CTA of the cluster (`.shared::cluster`).
+    SharedCluster,
+    /// Memory of one thread.
+    Local,
+    /// Constant memory.
+    Const,
+    /// Parameters of kernels and functions.
+    Param,
+    /// Tensor memory (`tcgen05`).
+    Tensor,
+}
+
+impl Space {
+    /// The field's word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Generic => "generic",
+            Self::Global => "global",
+            Self::Shared => "shared",
+            Self::SharedCluster => "shared::cluster",
+            Self::Local => "local",
+            Self::Const => "const",
+            Self::Param => "param",
+            Self::Tensor => "tensor",
+        }
+    }
+}
+
+/// Two-operand integer operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    MulLow,
+    MulHighSigned,
+    MulHighUnsigned,
+    /// Operands of half the width, result of the full width.
+    MulWideSigned,
+    MulWideUnsigned,
+    DivSigned,
+    DivUnsigned,
+    RemSigned,
+    RemUnsigned,
+    MinSigned,
+    MinUnsigned,
+    MaxSigned,
+    MaxUnsigned,
+    And,
+    Or,
+    Xor,
+    /// Amounts of the width or more give 0, as in PTX (`shl`).
+    Shl,
+    /// Amounts of the width or more fill with the sign.
+    ShrSigned,
+    /// Amounts of the width or more give 0.
+    ShrUnsigned,
+}
+
+/// One-operand integer operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum UnaryOp {
+    Not,
+    Neg,
+    Abs,
+    /// Number of set bits, 32-bit result.
+    PopCount,
+    /// Number of leading zero bits, 32-bit result.
+    LeadingZeros,
+    ReverseBits,
+    /// Position of the most significant bit that is set (unsigned), 0xffffffff without one.
+    FindHighestSet,
+    /// C's negation: 1 for 0, else 0.
+    LogicalNot,
+}
+
+/// Comparison of two integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Condition {
+    Equal,
+    NotEqual,
+    LessSigned,
+    LessEqualSigned,
+    GreaterSigned,
+    GreaterEqualSigned,
+    LessUnsigned,
+    LessEqualUnsigned,
+    GreaterUnsigned,
+    GreaterEqualUnsigned,
+}
+
+/// How a comparison's outcome is combined with a third, predicate operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Logic {
+    None,
+    And,
+    Or,
+    Xor,
+}
+
+/// How a shuffle picks its source lane (PTX ISA, shfl.sync).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Shuffle {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}
+
+/// What a vote answers (PTX ISA, vote.sync).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Vote {
+    All,
+    Any,
+    Uniform,
+    Ballot,
+}
+
+/// What a match answers (PTX ISA, match.sync).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Match {
+    Any,
+    All,
+}
+
+/// A warp collective. Operands after the member mask, which is always the first use ([`super::Value::Unknown`] for
+/// the forms without `.sync`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Collective {
+    /// `bar.warp.sync`: no further use.
+    Sync,
+    /// `shfl`: value, source lane or delta, `c` operand. Results: value, in-range predicate (optional).
+    Shuffle(Shuffle),
+    /// `vote`: predicate.
+    Vote(Vote),
+    /// `match`: value, at 32 or 64 bits. Results: mask, predicate (`all`, optional).
+    Match(Match, u8),
+    /// `redux.sync`: value.
+    Reduce,
+    /// `elect.sync`: no further use. Results: lane, predicate.
+    Elect,
+}
+
+impl Collective {
+    /// The CUDA spelling. `redux` and `elect` have no intrinsic of one name, so the PTX spelling stands for them.
+    #[must_use]
+    pub const fn cuda_name(self) -> &'static str {
+        match self {
+            Self::Sync => "__syncwarp",
+            Self::Shuffle(Shuffle::Up) => "__shfl_up_sync",
+            Self::Shuffle(Shuffle::Down) => "__shfl_down_sync",
+            Self::Shuffle(Shuffle::Butterfly) => "__shfl_xor_sync",
+            Self::Shuffle(Shuffle::Index) => "__shfl_sync",
+            Self::Vote(Vote::All) => "__all_sync",
+            Self::Vote(Vote::Any) => "__any_sync",
+            Self::Vote(Vote::Uniform) => "vote.sync.uni",
+            Self::Vote(Vote::Ballot) => "__ballot_sync",
+            Self::Match(Match::Any, _) => "__match_any_sync",
+            Self::Match(Match::All, _) => "__match_all_sync",
+            Self::Reduce => "redux.sync",
+            Self::Elect => "elect.sync",
+        }
+    }
+}
+
+/// A barrier of the CTA or the cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Barrier {
+    /// Waits for the others, in contrast to arriving only.
+    pub waits: bool,
+    /// A thread count is given: the second use. Without it, all threads of the CTA take part.
+    pub counted: bool,
+    /// All threads of a warp must execute it together (`bar`, `.aligned`).
+    pub aligned: bool,
+    /// Of the cluster, not of the CTA.
+    pub cluster: bool,
+}
+
+/// What a memory access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum AccessKind {
+    Load,
+    Store,
+    /// Returns the old value.
+    Atomic,
+    /// An atomic without a result.
+    Reduction,
+    /// Uses the address without a value that analyses follow: prefetches, bulk copies, barriers in memory. An
+    /// instruction with several addresses becomes one access per address, all with its text and place; the first
+    /// has its results and other uses.
+    Other,
+}
+
+/// A memory access. Uses: base address, constant byte offset, then the values stored. Results: the values loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Access {
+    /// What it does.
+    pub kind: AccessKind,
+    /// The space that the instruction names.
+    pub space: Space,
+    /// Bits of one element; 0 where the instruction does not say.
+    pub bits: u8,
+    /// Elements.
+    pub count: u8,
+    /// `.volatile`, or an IR access marked so.
+    pub volatile: bool,
+}
+
+/// A special register (PTX ISA, Special Registers).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Special {
+    /// `%tid`, dimension 0 to 2.
+    Tid(u8),
+    Ntid(u8),
+    Ctaid(u8),
+    Nctaid(u8),
+    LaneId,
+    WarpId,
+    NwarpId,
+    LaneMaskEq,
+    LaneMaskLe,
+    LaneMaskLt,
+    LaneMaskGe,
+    LaneMaskGt,
+    /// The same for all threads of the grid, unknown: `%gridid`, `%dynamic_smem_size`, …
+    Uniform,
+    /// Anything else: may differ from lane to lane and from read to read.
+    Other,
+}
+
+/// What an instruction does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Result = use.
+    Copy,
+    /// Result = use 0 `op` use 1 at this many bits.
+    Binary(BinaryOp, u8),
+    /// Result = `op` use at this many bits.
+    Unary(UnaryOp, u8),
+    /// Result = use 0 × use 1 + use 2, at this many bits; the operation is one of the multiplications.
+    MulAdd(BinaryOp, u8),
+    /// `bfe`: use 0, start (use 1), length (use 2); bits, signed.
+    ExtractBits(u8, bool),
+    /// `bfi`: use 0 inserted into use 1 at start (use 2), length (use 3); bits.
+    InsertBits(u8),
+    /// `lop3`: the three uses combined by this truth table, 32 bits.
+    Lop3(u8),
+    /// `shf`: 32 bits of the pair (use 1 high, use 0 low) shifted left or right by use 2; left, wrapped amount.
+    FunnelShift {
+        /// Left.
+        left: bool,
+        /// The amount is taken modulo 32 (else clamped to 32).
+        wrap: bool,
+    },
+    /// Compares use 0 with use 1 at this many bits, combines with use 2. Results: predicate, its complement
+    /// (combined alike; optional).
+    Compare(Condition, u8, Logic),
+    /// A comparison whose outcome is not a function of integers (floating point): results are predicates.
+    CompareOther,
+    /// Result = use 2 ? use 0 : use 1.
+    Select,
+    /// Result = use, taken as `from` bits (signed or not), extended or cut to `to` bits.
+    Convert {
+        /// Bits of the source.
+        from: u8,
+        /// Sign-extends.
+        signed: bool,
+        /// Bits of the result.
+        to: u8,
+    },
+    /// Packs the uses, lowest first, each of this many bits, into one result (`mov.b64 d, {a, b}`).
+    Pack(u8),
+    /// Splits the use into results, lowest first, each of this many bits (`mov.b64 {a, b}, d`).
+    Unpack(u8),
+    /// Address in this space to generic address (`cvta`), at this many bits.
+    ToGeneric(Space, u8),
+    /// Generic address to address in this space (`cvta.to`), at this many bits.
+    FromGeneric(Space, u8),
+    /// Predicate: the generic address (use) lies in this space (`isspacep`).
+    IsSpace(Space),
+    /// `mapa`: the address (use 0) in the shared memory of CTA rank use 1. [`Space::SharedCluster`] where both are
+    /// addresses in the window, [`Space::Generic`] where both are generic.
+    MapShared(Space),
+    /// A memory access.
+    Access(Access),
+    /// A warp collective; true for the `.sync` form.
+    Collective(Collective, bool),
+    /// The mask of the lanes that execute it together.
+    ActiveMask,
+    /// A barrier: id (use 0), thread count (use 1, if counted), predicate of a reduction.
+    Barrier(Barrier),
+    /// A call; [`super::Body::calls`] says of what and with what. Results: those it writes into registers directly.
+    Call(CallId),
+    /// Result = what that call returned, at the byte offset in use 0 of its return value.
+    CallResult(InstructionId),
+    /// Memory on the stack; use 0 is the size in bytes.
+    StackAlloc,
+    /// To the block's first successor; if guarded, else to the second.
+    Branch,
+    /// To one of the successors, picked by use 0.
+    BranchTable,
+    /// Back to the caller; ends the thread in a kernel.
+    Return,
+    /// Ends the thread.
+    Exit,
+    /// Ends the grid with an error (`trap`), or never comes back.
+    Trap,
+    /// Anything else: defines its results, reads its uses.
+    Opaque,
+}
+
+impl Op {
+    /// Whether a block ends with it.
+    #[must_use]
+    pub const fn is_terminator(self) -> bool {
+        matches!(self, Self::Branch | Self::BranchTable | Self::Return | Self::Exit | Self::Trap)
+    }
+}

@@ -1,0 +1,169 @@
+//! Drafts to findings: places become lines, in the input and in the program's source.
+
+use ptxcheck_ptx_parser::Span;
+
+use crate::context::{Draft, Place};
+use crate::finding::{Certainty, Finding, Frame, LineText, Location, Related, Source};
+use crate::fingerprint;
+use crate::ir::{DebugId, FunctionId, Module, Origin};
+use crate::limits::SHOWN_LINE_BYTES;
+use crate::rule::Level;
+use crate::settings::Settings;
+use crate::toolkit;
+
+/// Looks places up in one image.
+pub(crate) struct Locator<'a> {
+    pub(crate) module: &'a Module<'a>,
+    /// The input's name, its index, and the image's.
+    pub(crate) name: &'a str,
+    pub(crate) input: usize,
+    pub(crate) image: u32,
+}
+
+/// A place, taken apart.
+struct Spot {
+    span: Span,
+    function: Option<FunctionId>,
+    /// Its debug location and those of the calls that lead to it.
+    debug: Vec<DebugId>,
+    /// Only the outermost frame counts: the place is a declaration, not a line of code.
+    is_declaration: bool,
+}
+
+impl Locator<'_> {
+    /// The finding that a draft becomes; `None` if the settings do not want it.
+    pub(crate) fn finding(&self, draft: Draft, settings: &Settings) -> Option<Finding> {
+        let level = settings.level(draft.rule, draft.certainty, draft.level);
+        if level == Level::Allow {
+            return None;
+        }
+        let spot = self.spot(&draft.place);
+        let kernel = self.kernel(&draft.place, spot.function);
+        let (location, line_text) = text(self.module.origin, spot.span, self.name);
+        let function = spot.function.map(|id| self.module.function_name(id));
+        Some(Finding {
+            rule: draft.rule,
+            certainty: draft.certainty,
+            level,
+            message: draft.message,
+            notes: draft.notes,
+            help: draft.help,
+            input: self.input,
+            image: Some(self.image),
+            offset: spot.span.start,
+            function: function.map(str::to_owned),
+            kernel: kernel.map(|id| self.module.function_name(id).to_owned()),
+            location,
+            line_text,
+            source: self.source(&spot),
+            related: draft.related.into_iter().map(|(place, message)| self.related(&place, message)).collect(),
+            data: draft.data,
+            fingerprint: fingerprint::of_instruction(
+                draft.rule.code,
+                function.unwrap_or_default(),
+                self.module.origin.text(spot.span),
+            ),
+            suppressed: None,
+        })
+    }
+
+    fn related(&self, place: &Place, message: String) -> Related {
+        let spot = self.spot(place);
+        let (location, _) = text(self.module.origin, spot.span, self.name);
+        Related { message, location, source: self.source(&spot) }
+    }
+
+    fn spot(&self, place: &Place) -> Spot {
+        let spot = |span, function, debug| Spot { span, function, debug, is_declaration: false };
+        match place {
+            Place::Module => spot(Span::default(), None, Vec::new()),
+            Place::Symbol(id) => {
+                let symbol = self.module.symbol(*id);
+                spot(symbol.span, symbol.owner, Vec::new())
+            }
+            Place::Function(id) => {
+                let function = self.module.function(*id);
+                let debug = vec![function.declared];
+                Spot { span: self.first_line(function.header), function: Some(*id), debug, is_declaration: true }
+            }
+            Place::Text(id, span, debug) => spot(*span, Some(*id), vec![*debug]),
+            Place::Instruction(id, instruction, callers) => {
+                let own = self.instruction(*id, *instruction);
+                let calls = callers.iter().map(|site| self.instruction(site.caller, site.instruction).1);
+                spot(own.0, Some(*id), std::iter::once(own.1).chain(calls).collect())
+            }
+        }
+    }
+
+    fn instruction(&self, function: FunctionId, instruction: crate::ir::InstructionId) -> (Span, DebugId) {
+        let body = self.module.function(function).body.as_ref();
+        body.map_or((Span::default(), DebugId::NONE), |body| {
+            let instruction = body.instruction(instruction);
+            (instruction.span, instruction.debug)
+        })
+    }
+
+    /// The kernel that the place is in, or that its chain of calls begins in.
+    fn kernel(&self, place: &Place, function: Option<FunctionId>) -> Option<FunctionId> {
+        let outermost = match place {
+            Place::Instruction(_, _, callers) => callers.last().map(|site| site.caller),
+            _ => None,
+        };
+        outermost.or(function).filter(|id| self.module.function(*id).is_kernel())
+    }
+
+    /// A header may run over hundreds of lines; its first one names the function.
+    fn first_line(&self, span: Span) -> Span {
+        let text = self.module.origin.text(span);
+        let end = memchr::memchr(b'\n', text).unwrap_or(text.len()) as u32;
+        Span::new(span.start, span.start + end)
+    }
+
+    fn source(&self, spot: &Spot) -> Option<Source> {
+        let mut frames: Vec<Frame> = Vec::new();
+        for &debug in spot.debug.iter().filter(|&&debug| debug != DebugId::NONE) {
+            frames.extend(self.module.origin.frames(debug));
+        }
+        if spot.is_declaration {
+            frames.drain(..frames.len().saturating_sub(1));
+        }
+        let shown = frames.iter().position(|frame| !toolkit::is_header(&frame.file)).unwrap_or(0);
+        if frames.is_empty() {
+            return None;
+        }
+        let inlined_at = frames.split_off(shown + 1);
+        let at = frames.pop()?;
+        Some(Source { at, inside: frames, inlined_at })
+    }
+}
+
+/// Where a span lies in the input's text, and the line it begins on.
+pub(crate) fn text(origin: &dyn Origin, span: Span, name: &str) -> (Option<Location>, Option<LineText>) {
+    let (Some(start), Some(end)) = (origin.position(span.start), origin.position(span.end.max(span.start))) else {
+        return (None, None);
+    };
+    let location = Location {
+        file: name.to_owned(),
+        line: start.line,
+        column: start.column,
+        end_line: end.line,
+        end_column: end.column,
+    };
+    let line = origin.line(start.line);
+    let column = start.column as usize - 1;
+    let from = if line.len() > SHOWN_LINE_BYTES { column.saturating_sub(SHOWN_LINE_BYTES / 4) } else { 0 };
+    let shown = line.get(from..(from + SHOWN_LINE_BYTES).min(line.len())).unwrap_or_default();
+    let line_text = LineText { text: String::from_utf8_lossy(shown).into_owned(), from: from as u32 + 1 };
+    (Some(location), Some(line_text))
+}
+
+/// The order of findings, the same for any number of threads.
+pub(crate) fn sort(findings: &mut [Finding]) {
+    findings.sort_by(|a, b| {
+        let key = |finding: &Finding| {
+            (finding.input, finding.image, finding.offset, finding.rule.code, finding.certainty == Certainty::Potential)
+        };
+        let frame = |finding: &Finding| finding.source.as_ref().map(|source| source.at.clone());
+        key(a).cmp(&key(b)).then_with(|| frame(a).cmp(&frame(b))).then_with(|| a.message.cmp(&b.message))
+    });
+}

@@ -1,0 +1,59 @@
+//! ## What it does
+//!
+//! Finds device code that refers to the C++ runtime of the host: exception handling (`__cxa_*`, `_Unwind_*`,
+//! personality routines), run-time type information (`_ZTI*`, `_ZTS*`, the `__cxxabiv1` classes, `__dynamic_cast`),
+//! the iostream objects, guards of function-local statics (`_ZGV*`), `__dso_handle`.
+//!
+//! ## Why is this bad?
+//!
+//! No device library has them. In a relocatable build the link fails late and far from the cause; for a variable in a
+//! whole program ptxas only warns and gives the kernel a private copy full of zeros.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! extern "C" __device__ int __cxa_guard_acquire(void *);
+//! __device__ void *guard;
+//! __global__ void k(int *out) { *out = __cxa_guard_acquire(guard); }
+//! ```
+//!
+//! ## Use instead
+//!
+//! Device code without exceptions, `typeid` and `dynamic_cast` (guideline G-S1.3), and `printf` or a buffer in place
+//! of streams.
+//!
+//! ## Limits
+//!
+//! Names that the module declares and does not use are silent, and so are those it defines itself.
+
+use crate::analysis::references;
+use crate::context::{ModuleContext, Report};
+use crate::externs;
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX108",
+    name: "host-runtime-reference",
+    aliases: &[],
+    guidelines: &["G-S1.3", "G-1.13"],
+    family: Family::Host,
+    summary: "device code refers to the C++ runtime of the host",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for reference in references::undefined(module.module) {
+        let name = module.module.symbol(reference.symbol).name;
+        let Some(what) = externs::host_runtime(name) else { continue };
+        let finding = report.definite(
+            reference.place(),
+            format!("`{name}` belongs to the C++ runtime of the host ({what}), which device code does not have"),
+        );
+        finding.data("symbol", name);
+        references::list_others(finding, &reference, "also used here");
+    }
+}

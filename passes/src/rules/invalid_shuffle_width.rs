@@ -1,0 +1,120 @@
+//! ## What it does
+//!
+//! Finds shuffles whose `c` operand is not one that a power-of-two width up to 32 produces. The intrinsics compute
+//! it as `(32 - width) << 8`, with 31 below for all but `__shfl_up_sync`; its bits 8 to 12 split the warp into
+//! segments.
+//!
+//! ## Why is this bad?
+//!
+//! The width must be a power of two from 1 to 32, else the result is undefined (CUDA C++ Programming Guide, Warp
+//! Shuffle Functions; guideline G-2.2). The hardware combines the segment mask bit by bit, so width 12 makes neither
+//! segments of 12 lanes nor an error.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! value = __shfl_sync(0xffffffff, value, 0, 12);
+//! ```
+//!
+//! ## Use instead
+//!
+//! A width of 1, 2, 4, 8, 16 or 32, with the lanes beyond the data left idle, or a source lane computed by hand
+//! with the full width.
+//!
+//! ## Limits
+//!
+//! A width that is not a constant is not known. The low five bits of `c` (the clamp) may be anything: libraries put
+//! the last valid lane there.
+
+use crate::context::{ModuleContext, Place, Report};
+use crate::ir::Collective;
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX405",
+    name: "invalid-shuffle-width",
+    aliases: &["width_is_not_power_of_two"],
+    guidelines: &["G-2.2"],
+    family: Family::Warp,
+    summary: "the width of a shuffle is not a power of two up to 32",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Module(check),
+};
+
+/// Place of the `c` operand among the uses of a shuffle.
+const CONTROL: usize = 3;
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for site in module.collectives().iter().filter(|site| matches!(site.kind, Collective::Shuffle(_))) {
+        let Some(control) = site.operands.get(CONTROL).and_then(|operand| operand.known()) else { continue };
+        let control = control as u32;
+        if is_valid(control) {
+            continue;
+        }
+        let operation = site.kind.cuda_name();
+        let message = match width(control) {
+            Some(width) => format!("`{operation}` has width {width}, which is not a power of two up to 32"),
+            None => format!("`{operation}` has a `c` operand of {control:#x}, which no width up to 32 produces"),
+        };
+        let finding = report.definite(site.place(), message);
+        finding
+            .help("use a width of 1, 2, 4, 8, 16 or 32")
+            .data("operation", operation)
+            .data("control", u64::from(control));
+        if let Some(mask) = site.mask() {
+            finding.data("mask", mask);
+        }
+        if let Some(call) = site.callers.first() {
+            finding.related(Place::call(*call), "the width is passed here");
+        }
+    }
+}
+
+/// Whether the bits above the clamp are a segment mask: ones from bit 12 down to the segment's size, then zeros.
+const fn is_valid(control: u32) -> bool {
+    let segments = control & !31;
+    segments & !0x1f00 == 0 && is_left_aligned(segments >> 8)
+}
+
+/// Whether a five-bit number is ones, then zeros, from the top.
+const fn is_left_aligned(bits: u32) -> bool {
+    let low_zeros = (!bits) & 31;
+    low_zeros & (low_zeros + 1) == 0
+}
+
+/// The width that an intrinsic must have been given; `None` where none gives this operand.
+const fn width(control: u32) -> Option<i32> {
+    let clamp = control & 0xff;
+    if clamp != 0 && clamp != 31 {
+        return None;
+    }
+    Some(32 - ((control as i32) >> 8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_two_are_valid() {
+        for width in [1, 2, 4, 8, 16, 32] {
+            let segments = (32 - width) << 8;
+            for clamp in [0, 31, 7] {
+                assert!(is_valid(segments | clamp), "{width} {clamp}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_widths_are_not() {
+        for width in (0..=64_u32).filter(|width| !(width.is_power_of_two() && *width <= 32)) {
+            let control = 32_u32.wrapping_sub(width) << 8 | 31;
+            assert!(!is_valid(control), "{width}");
+            assert_eq!(super::width(control), Some(width as i32));
+        }
+        assert_eq!(super::width(0x1207), None);
+    }
+}

@@ -1,0 +1,39 @@
+//! ## What it does
+//!
+//! Reports inputs that exceed one of the limits that keep the checker safe from hostile input (nesting, sizes,
+//! time), and says which.
+//!
+//! ## Why is this bad?
+//!
+//! What lies past the limit was not analysed. The limits are far above what compilers write; a file that hits one
+//! is broken or made to harm.
+//!
+//! ## Example
+//!
+//! ```text
+//! error[PTX903] limit-exceeded: blocks are nested deeper than 1,024
+//! ```
+//!
+//! ## Use instead
+//!
+//! For the time limit, a larger `--timeout`.
+//!
+//! ## Limits
+//!
+//! The limits are constants of the libraries (`limits.rs`) and cannot be set, apart from the time.
+
+use crate::rule::{Check, Family, Level, ProblemKind, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX903",
+    name: "limit-exceeded",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Run,
+    summary: "an input exceeds a limit of the checker",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Problem(ProblemKind::Limit),
+};

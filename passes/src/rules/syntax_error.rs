@@ -1,0 +1,40 @@
+//! ## What it does
+//!
+//! Reports what is malformed in a PTX module: the place, what was expected there and what stands there instead. The
+//! parser goes on after the next `;` or `}`, so that one bad line hides nothing else.
+//!
+//! ## Why is this bad?
+//!
+//! ptxas and the driver reject the module, and what a broken statement does is not analysed. The usual cause is
+//! inline assembly, or a file that was cut off.
+//!
+//! ## Example
+//!
+//! ```ptx
+//! add.s32 %r1, %r2;;
+//! ```
+//!
+//! ## Use instead
+//!
+//! What the message asks for.
+//!
+//! ## Limits
+//!
+//! Unknown opcodes, directives and types are no errors: PTX grows with every toolkit. What is well formed and still
+//! means nothing (operands that do not fit the opcode) is for ptxas to say.
+
+use crate::rule::{Check, Family, Level, ProblemKind, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX902",
+    name: "syntax-error",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Run,
+    summary: "the text of a module is malformed",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Problem(ProblemKind::Syntax),
+};

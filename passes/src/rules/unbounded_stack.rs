@@ -1,0 +1,106 @@
+//! ## What it does
+//!
+//! Finds code whose need of stack no compiler can tell: device functions that call each other in a cycle, and stack
+//! allocations (`alloca`) whose size is not a constant.
+//!
+//! ## Why is this bad?
+//!
+//! Each thread has a stack of fixed size (`cudaLimitStackSize`, 1 KiB by default). ptxas adds up what a kernel needs
+//! and the driver reserves it, unless recursion or a dynamic allocation hides it; then the default holds, and running
+//! over it corrupts memory or ends the kernel. In a relocatable build nothing says so before the link.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! __device__ int depth(const Node *n) { return n ? 1 + max(depth(n->left), depth(n->right)) : 0; }
+//! ```
+//!
+//! ## Use instead
+//!
+//! A loop with a stack of known size, or `cudaDeviceSetLimit(cudaLimitStackSize, …)` with a proven bound.
+//!
+//! ## Limits
+//!
+//! Calls through pointers are not followed. How deep the recursion goes is not computed: a shallow one is reported
+//! like a deep one, hence a warning.
+
+use std::collections::BTreeSet;
+
+use crate::analysis::constants::{Arguments, Constants};
+use crate::context::{FunctionContext, ModuleContext, Place, Report};
+use crate::ir::{FunctionId, InstructionId, Op};
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX602",
+    name: "unbounded-stack",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Device,
+    summary: "recursion or a stack allocation of unknown size hides how much stack a kernel needs",
+    definite: Level::Warning,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for cycle in module.call_graph().cycles() {
+        if !cycle.iter().any(|&member| module.module.function(member).is_kernel()) {
+            recursion(module, &cycle, report);
+        }
+    }
+    for (id, function, body) in module.module.bodies() {
+        allocations(&FunctionContext { module, id, function, body }, report);
+    }
+}
+
+fn recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Report<'_>) {
+    let members: BTreeSet<_> = cycle.iter().copied().collect();
+    let mut calls = cycle
+        .iter()
+        .flat_map(|&member| module.call_graph().calls_of(member))
+        .filter(|site| members.contains(&site.callee));
+    let Some(first) = calls.next() else { return };
+    let name = module.module.function_name(first.callee);
+    let message = if cycle.len() == 1 {
+        format!("`{name}` calls itself: how much stack it needs is not known")
+    } else {
+        format!("`{name}` is in a cycle of {} functions that call each other: how much stack they need is not known", cycle.len())
+    };
+    let finding = report.definite(Place::call(*first), message);
+    finding
+        .data("symbol", name)
+        .help("use a loop with a stack of known size, or set `cudaLimitStackSize` to a proven bound");
+    for site in calls.filter(|site| site.caller != first.caller) {
+        finding.related(Place::call(*site), "part of the cycle");
+    }
+}
+
+fn allocations(function: &FunctionContext<'_>, report: &mut Report<'_>) {
+    let body = function.body;
+    let allocations: Vec<InstructionId> = (0..body.instructions.len())
+        .map(InstructionId::new)
+        .filter(|&id| body.instruction(id).op == Op::StackAlloc)
+        .collect();
+    if allocations.is_empty() {
+        return;
+    }
+    let sizes = allocations.iter().filter_map(|&id| body.uses(body.instruction(id)).first().copied());
+    let (analyses, none) = (function.analyses(), Arguments::default());
+    let constants = Constants::new(body, analyses.cfg(), analyses.definitions(), sizes, &none);
+    let known = constants.before(allocations.iter().copied(), |id, value_of| {
+        let size = body.uses(body.instruction(id)).first().and_then(|&size| value_of(size).known());
+        (id, size)
+    });
+    for (id, _) in known.into_iter().filter(|(_, size)| size.is_none()) {
+        report
+            .definite(
+                Place::instruction(function.id, id),
+                "the size of this stack allocation is not known before it runs",
+            )
+            .help("allocate the largest size that can occur, or use memory that the kernel is given")
+            .data("symbol", function.name());
+    }
+}

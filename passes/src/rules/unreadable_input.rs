@@ -1,0 +1,38 @@
+//! ## What it does
+//!
+//! Reports inputs that cannot be read, and inputs that are nothing ptxcheck reads.
+//!
+//! ## Why is this bad?
+//!
+//! A check that silently skips a file is no check. The run goes on with the other inputs and ends with exit code 2.
+//!
+//! ## Example
+//!
+//! ```text
+//! error[PTX901] unreadable-input: cannot read it: No such file or directory
+//! ```
+//!
+//! ## Use instead
+//!
+//! A path that exists, to a file of a kind that this release reads; `--allow-empty` where a build step may leave
+//! nothing.
+//!
+//! ## Limits
+//!
+//! What a file is, is told from its first bytes, then from its ending. This release reads PTX text.
+
+use crate::rule::{Check, Family, Level, ProblemKind, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX901",
+    name: "unreadable-input",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Run,
+    summary: "an input cannot be read, or holds no device code that can be",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Problem(ProblemKind::Unreadable),
+};

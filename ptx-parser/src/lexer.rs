@@ -1,0 +1,374 @@
+//! Tokens: byte classes, names, numbers, strings, and the blanks and comments between them.
+//!
+//! All functions take the rest of the source and return what is left of it, as nom parsers do. Where a token lies
+//! follows from the length of the rest, so nothing has to carry offsets along.
+
+use memchr::{memchr, memchr2, memmem};
+use nom::error::{ErrorKind, ParseError};
+use nom::{IResult, Parser};
+
+use crate::ast::OperandKind;
+use crate::span::Span;
+
+/// What a parser wanted, and how many bytes were left where it wanted that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Expected {
+    pub(crate) what: &'static str,
+    pub(crate) rest: usize,
+    pub(crate) is_limit: bool,
+}
+
+/// A nom result over bytes.
+pub(crate) type Parsed<'s, T> = IResult<&'s [u8], T, Expected>;
+
+impl ParseError<&[u8]> for Expected {
+    fn from_error_kind(input: &[u8], _: ErrorKind) -> Self {
+        Self {
+            what: "PTX",
+            rest: input.len(),
+            is_limit: false,
+        }
+    }
+
+    fn append(_: &[u8], _: ErrorKind, other: Self) -> Self {
+        other
+    }
+
+    fn or(self, other: Self) -> Self {
+        if self.rest < other.rest { self } else { other }
+    }
+}
+
+/// The error of something else standing where `what` should at `input`.
+#[cold]
+pub(crate) fn failure(what: &'static str, input: &[u8]) -> nom::Err<Expected> {
+    nom::Err::Error(Expected {
+        what,
+        rest: input.len(),
+        is_limit: false,
+    })
+}
+
+/// Fails: `what` should have stood at `input`.
+#[cold]
+pub(crate) fn expected<'s, T>(what: &'static str, input: &'s [u8]) -> Parsed<'s, T> {
+    Err(failure(what, input))
+}
+
+/// Fails beyond backtracking: at `input` a limit is exceeded.
+#[cold]
+pub(crate) fn over_limit<'s, T>(sentence: &'static str, input: &'s [u8]) -> Parsed<'s, T> {
+    Err(nom::Err::Failure(Expected {
+        what: sentence,
+        rest: input.len(),
+        is_limit: true,
+    }))
+}
+
+/// Renames what a parser wants, and moves its errors to its beginning.
+pub(crate) fn expecting<'s, O>(
+    what: &'static str,
+    mut parser: impl Parser<&'s [u8], Output = O, Error = Expected>,
+) -> impl Parser<&'s [u8], Output = O, Error = Expected> {
+    move |input: &'s [u8]| match parser.parse(input) {
+        Err(nom::Err::Error(_)) => expected(what, input),
+        other => other,
+    }
+}
+
+/// `parser`, then blanks and comments.
+pub(crate) fn lexeme<'s, O>(
+    mut parser: impl Parser<&'s [u8], Output = O, Error = Expected>,
+) -> impl Parser<&'s [u8], Output = O, Error = Expected> {
+    move |input: &'s [u8]| parser.parse(input).map(|(rest, out)| (trivia(rest), out))
+}
+
+/// First byte of a name (PTX ISA, Identifiers).
+pub(crate) const NAME_START: u8 = 1;
+/// Further byte of a name. Dots belong to it: component selectors, and names as LLVM's tests have them.
+pub(crate) const NAME: u8 = 2;
+/// Decimal digit.
+pub(crate) const DIGIT: u8 = 4;
+/// Blank or line ending.
+pub(crate) const BLANK: u8 = 8;
+/// `/`, which may begin a comment.
+pub(crate) const SLASH: u8 = 16;
+/// Ends an operand: `,` `;` `]` `}` `)`.
+pub(crate) const CLOSER: u8 = 32;
+
+/// The classes of every byte.
+pub(crate) static CLASS: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = match byte as u8 {
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | b'%' => NAME_START | NAME,
+            b'0'..=b'9' => NAME | DIGIT,
+            b'.' => NAME,
+            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => BLANK,
+            b'/' => SLASH,
+            b',' | b';' | b']' | b'}' | b')' => CLOSER,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    table
+};
+
+/// The classes of a byte.
+#[inline(always)]
+pub(crate) fn class(byte: u8) -> u8 {
+    CLASS[byte as usize]
+}
+
+/// The classes of the first byte; 0 at the end.
+#[inline(always)]
+pub(crate) fn first_class(input: &[u8]) -> u8 {
+    input.first().map_or(0, |&byte| class(byte))
+}
+
+/// How many bytes from the first on are in one of `classes`.
+#[inline(always)]
+pub(crate) fn run(input: &[u8], classes: u8) -> usize {
+    input
+        .iter()
+        .position(|&byte| class(byte) & classes == 0)
+        .unwrap_or(input.len())
+}
+
+/// Skips blanks and comments.
+#[inline(always)]
+pub(crate) fn trivia(input: &[u8]) -> &[u8] {
+    let Some((&first, rest)) = input.split_first() else {
+        return input;
+    };
+    if class(first) & (BLANK | SLASH) == 0 {
+        return input;
+    }
+    if class(first) == BLANK && first_class(rest) & (BLANK | SLASH) == 0 {
+        return rest;
+    }
+    more_trivia(input)
+}
+
+fn more_trivia(mut input: &[u8]) -> &[u8] {
+    loop {
+        input = &input[run(input, BLANK)..];
+        match comment_len(input) {
+            0 => return input,
+            len => input = &input[len..],
+        }
+    }
+}
+
+/// Length of the comment that `input` begins with: a line comment without its line ending, a block comment with its
+/// end or, unterminated, all there is. 0 if it begins with none.
+pub(crate) fn comment_len(input: &[u8]) -> usize {
+    match input {
+        [b'/', b'/', rest @ ..] => 2 + memchr(b'\n', rest).unwrap_or(rest.len()),
+        [b'/', b'*', rest @ ..] => memmem::find(rest, b"*/").map_or(input.len(), |at| at + 4),
+        _ => 0,
+    }
+}
+
+/// Finds all comments. Only strings can hide the beginning of one, so this needs no grammar. The second value is
+/// the block comment that does not end.
+pub(crate) fn comments(source: &[u8]) -> (Vec<Span>, Option<Span>) {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(next) = memchr2(b'/', b'"', &source[at..]) {
+        at += next;
+        let rest = &source[at..];
+        if rest[0] == b'"' {
+            at += string_len(rest).unwrap_or(1);
+            continue;
+        }
+        let mut len = comment_len(rest);
+        if len == 0 {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        at += len;
+        if rest[1] == b'*' && (len < 4 || !rest[..len].ends_with(b"*/")) {
+            return (found, Some(Span::new(start as u32, at as u32)));
+        }
+        if rest[1] == b'/' && rest[..len].ends_with(b"\r") {
+            len -= 1;
+        }
+        found.push(Span::new(start as u32, (start + len) as u32));
+    }
+    (found, None)
+}
+
+/// Length of the string that `input` begins with, quotes included. A backslash takes the next byte with it; a
+/// string ends on its line.
+pub(crate) fn string_len(input: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        at += memchr::memchr3(b'"', b'\\', b'\n', input.get(at..)?)?;
+        match input[at] {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => return None,
+        }
+    }
+}
+
+/// `"…"`, quotes included.
+pub(crate) fn string(input: &[u8]) -> Parsed<'_, &[u8]> {
+    match input.first() {
+        Some(b'"') => match string_len(input) {
+            Some(len) => Ok((&input[len..], &input[..len])),
+            None => expected("a `\"` that ends the string on its line", input),
+        },
+        _ => expected("a string", input),
+    }
+}
+
+/// A name: register, symbol or label, dots included.
+#[inline(always)]
+pub(crate) fn name(input: &[u8]) -> Parsed<'_, &[u8]> {
+    if first_class(input) & NAME_START == 0 {
+        return expected("a name", input);
+    }
+    let (text, rest) = input.split_at(run(input, NAME));
+    Ok((rest, text))
+}
+
+/// What an instruction begins with: a name in which `::` may stand.
+#[inline(always)]
+pub(crate) fn opcode(input: &[u8]) -> Parsed<'_, &[u8]> {
+    let mut len = run(input, NAME);
+    while let [b':', b':', next, ..] = input[len..]
+        && class(next) & NAME_START != 0
+    {
+        len += 2;
+        len += run(&input[len..], NAME);
+    }
+    let (text, rest) = input.split_at(len);
+    Ok((rest, text))
+}
+
+/// `.word`, with `::word` behind it if there is. A dot ends it: `.reg.b32` are two.
+pub(crate) fn directive(input: &[u8]) -> Parsed<'_, &[u8]> {
+    let word = |at: usize| {
+        let rest = &input[at..];
+        rest.iter()
+            .position(|&byte| class(byte) & NAME == 0 || byte == b'.')
+            .unwrap_or(rest.len())
+    };
+    match input {
+        [b'.', next, ..] if class(*next) & NAME_START != 0 => {
+            let mut len = 1 + word(1);
+            while let [b':', b':', next, ..] = input[len..]
+                && class(next) & NAME_START != 0
+            {
+                len += 2;
+                len += word(len);
+            }
+            let (text, rest) = input.split_at(len);
+            Ok((rest, text))
+        }
+        _ => expected("a directive", input),
+    }
+}
+
+/// One byte of punctuation.
+pub(crate) fn byte<'s>(
+    wanted: u8,
+    what: &'static str,
+) -> impl Parser<&'s [u8], Output = (), Error = Expected> + use<'s> {
+    move |input: &'s [u8]| match input.split_first() {
+        Some((&found, rest)) if found == wanted => Ok((rest, ())),
+        _ => expected(what, input),
+    }
+}
+
+/// A number without sign, and whether it is an integer or floating-point literal (PTX ISA, Constants).
+pub(crate) fn number(input: &[u8]) -> Parsed<'_, (OperandKind, &[u8])> {
+    let digits = run(input, DIGIT);
+    if digits == 0 {
+        return expected("a number", input);
+    }
+    let mut len = digits + run(&input[digits..], NAME);
+    let hexadecimal = |text: &[u8]| text.iter().all(u8::is_ascii_hexdigit);
+    let kind = match &input[..len] {
+        _ if len == digits && input[0] != b'0' => OperandKind::Integer,
+        [b'0', b'f' | b'F', bits @ ..] if bits.len() == 8 && hexadecimal(bits) => OperandKind::Float,
+        [b'0', b'f' | b'F', ..] => return expected("8 hexadecimal digits after `0f`", input),
+        [b'0', b'd' | b'D', bits @ ..] if bits.len() == 16 && hexadecimal(bits) => OperandKind::Float,
+        [b'0', b'd' | b'D', ..] => return expected("16 hexadecimal digits after `0d`", input),
+        text if is_integer(text) => OperandKind::Integer,
+        text => {
+            if matches!(text, [.., b'e' | b'E']) && matches!(input.get(len), Some(b'+' | b'-')) {
+                len += 1;
+                len += run(&input[len..], DIGIT);
+            }
+            if !is_decimal_float(&input[..len]) {
+                return expected("a number", input);
+            }
+            OperandKind::Float
+        }
+    };
+    let (text, rest) = input.split_at(len);
+    Ok((rest, (kind, text)))
+}
+
+/// Whether the text is an unsigned integer literal: decimal, octal, hexadecimal or binary, with or without `U`.
+fn is_integer(text: &[u8]) -> bool {
+    let (radix, digits) = integer_digits(text);
+    !digits.is_empty() && digits.iter().all(|&digit| (digit as char).is_digit(radix))
+}
+
+/// The radix of an unsigned integer literal and its digits (PTX ISA, Integer Constants).
+pub(crate) fn integer_digits(text: &[u8]) -> (u32, &[u8]) {
+    let (radix, digits) = match text {
+        [b'0', b'x' | b'X', digits @ ..] => (16, digits),
+        [b'0', b'b' | b'B', digits @ ..] => (2, digits),
+        [b'0', digits @ ..] if !matches!(digits, [] | [b'U']) => (8, digits),
+        _ => (10, text),
+    };
+    (radix, digits.strip_suffix(b"U").unwrap_or(digits))
+}
+
+fn is_decimal_float(text: &[u8]) -> bool {
+    let whole = run(text, DIGIT);
+    if whole == text.len() {
+        return false;
+    }
+    let mut rest = &text[whole..];
+    if let [b'.', after @ ..] = rest {
+        rest = &after[run(after, DIGIT)..];
+    }
+    match rest {
+        [] => true,
+        [b'e' | b'E', b'+' | b'-', digits @ ..] | [b'e' | b'E', digits @ ..] => {
+            !digits.is_empty() && run(digits, DIGIT) == digits.len()
+        }
+        _ => false,
+    }
+}
+
+/// Length of the token that stands in the place of what was expected.
+pub(crate) fn token_len(input: &[u8]) -> usize {
+    match input.first() {
+        None => 0,
+        Some(b'"') => string_len(input).unwrap_or(1),
+        Some(&first) if class(first) & NAME != 0 => run(input, NAME),
+        Some(_) => 1,
+    }
+}
+
+/// Where the last token of `text` ends: `text` without the blanks and comments at its end.
+pub(crate) fn last_token_end(text: &[u8]) -> usize {
+    let mut rest = text;
+    let mut end = 0;
+    while !rest.is_empty() {
+        let len = token_len(rest).max(1);
+        rest = &rest[len..];
+        end = text.len() - rest.len();
+        rest = trivia(rest);
+    }
+    end
+}

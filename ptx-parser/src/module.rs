@@ -1,0 +1,368 @@
+//! The parser itself: statement after statement to the end, and on after what could not be read.
+
+use memchr::{memchr, memchr3};
+
+use crate::ast::{Statement, Tag, Tree};
+use crate::error::{Cause, SyntaxError};
+use crate::lexer::{
+    BLANK, Expected, NAME_START, Parsed, class, comment_len, comments, expected, failure, first_class,
+    over_limit, run, string_len, token_len, trivia,
+};
+use crate::limits::{MAX_BLOCK_DEPTH, MAX_ERRORS, MAX_SOURCE_BYTES};
+use crate::span::Span;
+
+/// Reads a module of any PTX ISA version.
+///
+/// # Errors
+///
+/// Only if `source` is longer than [`MAX_SOURCE_BYTES`]. What is malformed is in [`Tree::errors`]; the statements
+/// around it are in the tree. A scope or function that the source leaves open is closed, with an empty `}`, where
+/// the next function begins or the source ends.
+pub fn parse(source: &[u8]) -> Result<Tree<'_>, SyntaxError> {
+    if source.len() > MAX_SOURCE_BYTES {
+        return Err(SyntaxError {
+            cause: Cause::Limit,
+            span: Span::default(),
+            expected: "the source is longer than 4 GiB",
+        });
+    }
+    // Images in fat binaries are padded with NULs.
+    let padding = source.iter().rev().take_while(|&&byte| byte == 0).count();
+    let text = &source[..source.len() - padding];
+    let mut parser = Parser::new(source, text);
+    parser.module(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text));
+    Ok(parser.finish(text))
+}
+
+pub(crate) struct Parser<'s> {
+    pub(crate) tree: Tree<'s>,
+    /// Length of the text: offsets are this less what is left.
+    len: usize,
+    /// The instruction is a call: its parentheses hold arguments, not expressions.
+    pub(crate) in_call: bool,
+    /// The statement of the function whose body is open.
+    pub(crate) function: Option<usize>,
+    /// The statements of the open braces in it.
+    blocks: Vec<u32>,
+    /// Open braces beyond the limit, which are in no tree.
+    blocks_left_out: usize,
+}
+
+impl<'s> Parser<'s> {
+    fn new(source: &'s [u8], text: &'s [u8]) -> Self {
+        // An upper estimate that hardly ever has to grow: what ends statements, and what separates operands. Tables
+        // of numbers have many commas and no operands, so commas count for a few per statement only.
+        let count = |byte| memchr::memchr_iter(byte, text).count();
+        let (semicolons, commas) = (count(b';'), count(b','));
+        let statements = semicolons + semicolons / 8 + 16;
+        let operands = semicolons + commas.min(3 * semicolons) + semicolons / 4 + 16;
+        Self {
+            tree: Tree {
+                source,
+                statements: Vec::with_capacity(statements),
+                operands: Vec::with_capacity(operands),
+                variables: Vec::new(),
+                functions: Vec::new(),
+                locations: Vec::new(),
+                inlined: Vec::new(),
+                files: Vec::new(),
+                sections: Vec::new(),
+                comments: Vec::new(),
+                errors: Vec::new(),
+                errors_left_out: 0,
+            },
+            len: text.len(),
+            in_call: false,
+            function: None,
+            blocks: Vec::new(),
+            blocks_left_out: 0,
+        }
+    }
+
+    /// Where `rest`, which reaches to the end of the text, begins.
+    #[inline(always)]
+    pub(crate) fn offset(&self, rest: &[u8]) -> u32 {
+        (self.len - rest.len()) as u32
+    }
+
+    /// The range from one rest of the text to a later one.
+    pub(crate) fn span(&self, start: &[u8], end: &[u8]) -> Span {
+        Span::new(self.offset(start), self.offset(end))
+    }
+
+    #[inline(always)]
+    pub(crate) fn push(&mut self, statement: Statement) {
+        self.tree.statements.push(statement);
+    }
+
+    fn module(&mut self, mut rest: &'s [u8]) {
+        loop {
+            rest = trivia(rest);
+            let Some(&first) = rest.first() else { break };
+            let (operands, variables) = (self.tree.operands.len(), self.tree.variables.len());
+            match self.statement(rest, first) {
+                Ok((after, ())) => rest = after,
+                Err(nom::Err::Error(error) | nom::Err::Failure(error)) => {
+                    self.tree.operands.truncate(operands);
+                    self.tree.variables.truncate(variables);
+                    self.report(error);
+                    rest = recover(rest, error.rest);
+                }
+                Err(nom::Err::Incomplete(_)) => break,
+            }
+        }
+        if self.function.is_some() {
+            self.report(Expected {
+                what: "`}` that closes the function",
+                rest: 0,
+                is_limit: false,
+            });
+            self.abandon_function(rest);
+        }
+    }
+
+    #[inline(always)]
+    fn statement(&mut self, input: &'s [u8], first: u8) -> Parsed<'s, ()> {
+        let in_function = self.function.is_some();
+        if in_function && class(first) & NAME_START != 0 {
+            return self.label_or_instruction(input);
+        }
+        match first {
+            b'.' => self.directive_statement(input),
+            b'@' if input.starts_with(b"@@DWARF") => Ok((self.dwarf_line(input), ())),
+            b'@' if in_function => self.guarded(input),
+            b'{' if in_function => self.open_block(input),
+            b'}' if in_function => {
+                self.close_block(input, &input[1..]);
+                Ok((&input[1..], ()))
+            }
+            b';' => Ok((&input[1..], ())),
+            _ if in_function => expected("a label, an instruction, a directive, `{` or `}`", input),
+            _ => expected("a directive", input),
+        }
+    }
+
+    fn open_block(&mut self, input: &'s [u8]) -> Parsed<'s, ()> {
+        let rest = &input[1..];
+        if self.blocks.len() >= MAX_BLOCK_DEPTH {
+            self.blocks_left_out += 1;
+            if self.blocks_left_out == 1
+                && let Err(nom::Err::Failure(error)) =
+                    over_limit::<()>("the scopes are nested more than 1,024 levels deep", input)
+            {
+                self.report(error);
+            }
+            return Ok((rest, ()));
+        }
+        self.blocks.push(self.tree.statements.len() as u32);
+        self.push_brace(Tag::BlockOpen, input, rest, 0);
+        Ok((rest, ()))
+    }
+
+    /// Closes the innermost scope, or the function, with a brace (or nothing) from `input` to `rest`.
+    fn close_block(&mut self, input: &'s [u8], rest: &'s [u8]) {
+        if self.blocks_left_out > 0 {
+            self.blocks_left_out -= 1;
+        } else if let Some(open) = self.blocks.pop() {
+            self.tree.statements[open as usize].index = self.tree.statements.len() as u32;
+            self.push_brace(Tag::BlockClose, input, rest, open);
+        } else if let Some(statement) = self.function.take() {
+            let end = self.offset(rest);
+            let body_end = self.tree.statements.len() as u32;
+            let header = &mut self.tree.statements[statement];
+            header.end = end;
+            let function = &mut self.tree.functions[header.index as usize];
+            function.span.end = end;
+            function.body.end = body_end;
+        }
+    }
+
+    fn push_brace(&mut self, tag: Tag, input: &'s [u8], rest: &'s [u8], index: u32) {
+        let (start, end) = (self.offset(input), self.offset(rest));
+        self.push(Statement {
+            start,
+            end,
+            index,
+            name: start,
+            tag,
+            operand_count: 0,
+            name_len: 0,
+        });
+    }
+
+    /// Closes all that is open, with braces that the source does not have.
+    pub(crate) fn abandon_function(&mut self, input: &'s [u8]) {
+        self.blocks_left_out = 0;
+        while self.function.is_some() {
+            self.close_block(input, input);
+        }
+    }
+
+    /// Old modules carry debug data as `@@DWARF …` lines (PTX ISA, Debugging Directives: @@dwarf). The line is one
+    /// directive without operands; its text is the statement's.
+    fn dwarf_line(&mut self, input: &'s [u8]) -> &'s [u8] {
+        let mut len = memchr(b'\n', input).unwrap_or(input.len());
+        let mut at = 0;
+        while let Some(next) = memchr::memchr2(b'/', b'"', &input[at..len]) {
+            at += next;
+            match input[at] {
+                b'"' => at += string_len(&input[at..]).unwrap_or(1),
+                _ if comment_len(&input[at..]) > 0 => len = at,
+                _ => at += 1,
+            }
+        }
+        len = input[..len]
+            .iter()
+            .rposition(|&byte| class(byte) != BLANK)
+            .map_or(0, |last| last + 1);
+        let (start, end) = (self.offset(input), self.offset(&input[len..]));
+        self.push(Statement {
+            start,
+            end,
+            index: self.tree.operands.len() as u32,
+            name: 0,
+            tag: Tag::Directive,
+            operand_count: 0,
+            name_len: b"@@DWARF".len() as u16,
+        });
+        &input[len..]
+    }
+
+    #[cold]
+    pub(crate) fn report(&mut self, error: Expected) {
+        let start = (self.len - error.rest) as u32;
+        if self.tree.errors.len() >= MAX_ERRORS {
+            self.tree.errors_left_out += 1;
+            return;
+        }
+        let found = &self.tree.source[start as usize..self.len];
+        self.tree.errors.push(SyntaxError {
+            cause: if error.is_limit {
+                Cause::Limit
+            } else {
+                Cause::Malformed
+            },
+            span: Span::new(start, start + token_len(found) as u32),
+            expected: error.what,
+        });
+    }
+
+    fn finish(mut self, text: &'s [u8]) -> Tree<'s> {
+        let (comments, unterminated) = comments(text);
+        self.tree.comments = comments;
+        if let Some(span) = unterminated {
+            let comment = &text[span.start as usize..];
+            self.insert_error(failure("`*/` that ends the comment", comment));
+        }
+        if let Some(at) = memchr(0, text) {
+            self.insert_error(failure("text without NUL bytes", &text[at..]));
+        }
+        self.tree.shrink();
+        self.tree
+    }
+
+    /// Adds what is found apart from the grammar, in front of what that says about the same place.
+    fn insert_error(&mut self, error: nom::Err<Expected>) {
+        let (nom::Err::Error(error) | nom::Err::Failure(error)) = error else {
+            return;
+        };
+        let start = (self.len - error.rest) as u32;
+        let at = self
+            .tree
+            .errors
+            .partition_point(|earlier| earlier.span.start < start);
+        if at >= MAX_ERRORS {
+            self.tree.errors_left_out += 1;
+            return;
+        }
+        if self
+            .tree
+            .errors
+            .get(at)
+            .is_some_and(|same| same.span.start == start)
+        {
+            self.tree.errors.remove(at);
+        }
+        let span = Span::new(start, start + 1);
+        let error = SyntaxError {
+            cause: Cause::Malformed,
+            span,
+            expected: error.what,
+        };
+        self.tree.errors.insert(at, error);
+        if self.tree.errors.len() > MAX_ERRORS {
+            self.tree.errors.pop();
+            self.tree.errors_left_out += 1;
+        }
+    }
+}
+
+/// Where to go on after an error in the statement that `statement` begins with; `rest` bytes were left there. Behind
+/// the next semicolon, or before the next brace that ends or begins a scope, or before the next line that begins
+/// with a directive.
+fn recover(statement: &[u8], rest: usize) -> &[u8] {
+    let (read, mut rest) = statement.split_at(statement.len() - rest);
+    let (mut braces, brackets) = nesting(read);
+    if brackets == 0 && !read.is_empty() && ends_with_line(read) && first_class(rest) & NAME_START != 0 {
+        return rest;
+    }
+    // A first token that no statement can begin with must be passed over.
+    let mut may_stop = !read.is_empty();
+    while let Some(&first) = rest.first() {
+        let mut len = 1;
+        match first {
+            b';' => return &rest[1..],
+            b'}' if braces > 0 => braces -= 1,
+            b'}' if may_stop => return rest,
+            b'{' if may_stop && braces == 0 && begins_scope(rest) => return rest,
+            b'{' => braces += 1,
+            b'/' => len = comment_len(rest).max(1),
+            b'"' => len = string_len(rest).unwrap_or(1),
+            b'\n' if may_stop => {
+                let blanks = 1 + run(&rest[1..], BLANK);
+                if braces == 0
+                    && let [b'.', next, ..] = rest[blanks..]
+                    && class(next) & NAME_START != 0
+                {
+                    return &rest[blanks..];
+                }
+                len = blanks;
+            }
+            _ => {}
+        }
+        may_stop = true;
+        rest = &rest[len..];
+    }
+    rest
+}
+
+/// Open curly braces, and open brackets of any kind.
+fn nesting(mut text: &[u8]) -> (usize, usize) {
+    let (mut braces, mut brackets) = (0_usize, 0_usize);
+    while let Some(&first) = text.first() {
+        let mut len = 1;
+        match first {
+            b'{' => (braces, brackets) = (braces + 1, brackets + 1),
+            b'}' => (braces, brackets) = (braces.saturating_sub(1), brackets.saturating_sub(1)),
+            b'(' | b'[' => brackets += 1,
+            b')' | b']' => brackets = brackets.saturating_sub(1),
+            b'/' => len = comment_len(text).max(1),
+            b'"' => len = string_len(text).unwrap_or(1),
+            _ => {}
+        }
+        text = text.get(len..).unwrap_or_default();
+    }
+    (braces, brackets)
+}
+
+/// Whether the last line of `text` is blank, and not its first.
+pub(crate) fn ends_with_line(text: &[u8]) -> bool {
+    let blank = text.iter().rev().take_while(|&&byte| class(byte) == BLANK);
+    blank.into_iter().any(|&byte| byte == b'\n')
+}
+
+/// Whether the brace begins a scope, not a vector: a semicolon or another brace comes before its end.
+fn begins_scope(input: &[u8]) -> bool {
+    let inner = &input[1..];
+    memchr3(b';', b'{', b'}', inner).is_none_or(|at| inner[at] != b'}')
+}

@@ -1,0 +1,203 @@
+//! How a finished tree is read.
+
+use std::mem::size_of;
+
+use crate::ast::{
+    File, Function, Location, OperandKind, Section, Statement, StatementKind, Tag, Tree, Variable,
+};
+use crate::operand::{OperandRef, Operands};
+use crate::span::Span;
+
+/// The `@p` or `@!p` of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard<'t> {
+    /// `@!p`: executed where the predicate is false.
+    pub negated: bool,
+    /// The predicate register.
+    pub name: &'t [u8],
+}
+
+/// An instruction, or a directive that is read like one.
+#[derive(Clone, Debug)]
+pub struct Instruction<'t> {
+    /// The guard, if there is one.
+    pub guard: Option<Guard<'t>>,
+    /// The dotted opcode, or the directive with its dot.
+    pub opcode: &'t [u8],
+    /// The operands, without the guard.
+    pub operands: Operands<'t>,
+}
+
+impl Statement {
+    /// How many operands it has at the top level, without the guard; 0 for what has none.
+    #[must_use]
+    pub const fn operand_count(&self) -> usize {
+        match self.tag {
+            Tag::Instruction | Tag::InstructionIf | Tag::InstructionIfNot => self.operand_count as usize,
+            Tag::Directive => self.name as usize,
+            _ => 0,
+        }
+    }
+
+    const fn has_guard(&self) -> bool {
+        matches!(self.tag, Tag::InstructionIf | Tag::InstructionIfNot)
+    }
+}
+
+impl<'s> Tree<'s> {
+    /// The bytes that `span` covers.
+    #[must_use]
+    pub fn text(&self, span: Span) -> &'s [u8] {
+        span.of(self.source)
+    }
+
+    /// Label: its name. Instruction: its opcode. Directive: its name with the dot. Others: empty.
+    #[must_use]
+    pub fn name(&self, statement: &Statement) -> &'s [u8] {
+        match statement.kind() {
+            StatementKind::Label | StatementKind::Instruction | StatementKind::Directive => {
+                self.text(statement.name())
+            }
+            _ => &[],
+        }
+    }
+
+    /// Guard, opcode and operands. Other statements than instructions and directives have no operands.
+    #[must_use]
+    pub fn instruction<'t>(&'t self, statement: &Statement) -> Instruction<'t> {
+        let guard = statement.has_guard().then(|| Guard {
+            negated: statement.tag == Tag::InstructionIfNot,
+            name: self
+                .operands
+                .get(statement.index as usize)
+                .map_or(&[][..], |node| self.text(node.span())),
+        });
+        Instruction {
+            guard,
+            opcode: self.name(statement),
+            operands: self.operands(statement),
+        }
+    }
+
+    /// The operands at the top level, without the guard, of an instruction or directive.
+    #[must_use]
+    pub fn operands<'t>(&'t self, statement: &Statement) -> Operands<'t> {
+        let first = match statement.kind() {
+            StatementKind::Instruction | StatementKind::Directive => {
+                statement.index + u32::from(statement.has_guard())
+            }
+            _ => 0,
+        };
+        Operands::new(self, first, statement.operand_count() as u32)
+    }
+
+    /// The operand node at `index` of [`Tree::operands`].
+    #[must_use]
+    pub fn operand(&self, index: usize) -> Option<OperandRef<'_>> {
+        (index < self.operands.len()).then(|| OperandRef::new(self, index as u32))
+    }
+
+    /// The variables of a declaration; none for other statements.
+    #[must_use]
+    pub fn declared(&self, statement: &Statement) -> &[Variable] {
+        if statement.tag != Tag::Declaration {
+            return &[];
+        }
+        let first = statement.index as usize;
+        self.variables
+            .get(first..first + statement.name as usize)
+            .unwrap_or_default()
+    }
+
+    /// The function or prototype that the statement is.
+    #[must_use]
+    pub fn function(&self, statement: &Statement) -> Option<&Function> {
+        matches!(statement.tag, Tag::Function | Tag::Prototype).then(|| &self.functions[statement.index()])
+    }
+
+    /// The `.loc` that the statement is.
+    #[must_use]
+    pub fn location(&self, statement: &Statement) -> Option<&Location> {
+        (statement.tag == Tag::Location).then(|| &self.locations[statement.index()])
+    }
+
+    /// The `.file` that the statement is.
+    #[must_use]
+    pub fn file(&self, statement: &Statement) -> Option<&File> {
+        (statement.tag == Tag::File).then(|| &self.files[statement.index()])
+    }
+
+    /// The `.section` that the statement is.
+    #[must_use]
+    pub fn section(&self, statement: &Statement) -> Option<&Section> {
+        (statement.tag == Tag::Section).then(|| &self.sections[statement.index()])
+    }
+
+    /// The first directive of that name, with its dot.
+    fn first_directive(&self, name: &[u8]) -> Option<Instruction<'_>> {
+        let is_it = |statement: &&Statement| {
+            statement.kind() == StatementKind::Directive && self.name(statement) == name
+        };
+        self.statements
+            .iter()
+            .find(is_it)
+            .map(|statement| self.instruction(statement))
+    }
+
+    /// The PTX ISA version of `.version`, major and minor: (8, 5).
+    #[must_use]
+    pub fn version(&self) -> Option<(u32, u32)> {
+        let text = self.first_directive(b".version")?.operands.next()?.text();
+        let (major, minor) = std::str::from_utf8(text).ok()?.split_once('.')?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    }
+
+    /// The words of `.target`: the architecture (`sm_90a`) and options (`debug`, `texmode_unified`).
+    pub fn target(&self) -> impl Iterator<Item = &[u8]> {
+        let words = self
+            .first_directive(b".target")
+            .map(|directive| directive.operands);
+        words.into_iter().flatten().map(OperandRef::text)
+    }
+
+    /// The bits of `.address_size`, 32 or 64; `None` where the module has none (the ISA then says 32).
+    #[must_use]
+    pub fn address_size(&self) -> Option<u32> {
+        let operand = self.first_directive(b".address_size")?.operands.next()?;
+        (operand.kind() == OperandKind::Integer).then(|| operand.constant()?.try_into().ok())?
+    }
+
+    /// Bytes that the tree has allocated, the source not included.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        fn bytes<T>(arena: &Vec<T>) -> usize {
+            arena.capacity() * size_of::<T>()
+        }
+        bytes(&self.statements)
+            + bytes(&self.operands)
+            + bytes(&self.variables)
+            + bytes(&self.functions)
+            + bytes(&self.locations)
+            + bytes(&self.inlined)
+            + bytes(&self.files)
+            + bytes(&self.sections)
+            + bytes(&self.comments)
+            + bytes(&self.errors)
+    }
+
+    /// Gives back what the estimates of the arenas' sizes had too much.
+    pub(crate) fn shrink(&mut self) {
+        fn fit<T>(arena: &mut Vec<T>) {
+            if arena.capacity() - arena.len() > arena.len() / 8 {
+                arena.shrink_to_fit();
+            }
+        }
+        fit(&mut self.statements);
+        fit(&mut self.operands);
+        fit(&mut self.variables);
+        fit(&mut self.functions);
+        fit(&mut self.locations);
+        fit(&mut self.inlined);
+        fit(&mut self.comments);
+    }
+}

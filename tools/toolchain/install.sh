@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# Installs the compilers of the live-compiler tests into <repository>/.toolchain.
+#
+# usage: install.sh [nvcc|clang|all]        default: all
+#
+#   nvcc   nvcc from PyPI, pinned by requirements.txt, into .toolchain/nvcc
+#   clang  clang-22 from PATH or from Debian; .toolchain/clang links it and the CUDA headers of nvcc
+#   all    both; a missing clang-22 is only reported
+#
+# Exit codes: 0 installed (or already there), 2 wrong usage, 3 "skipped: <why>" on stderr.
+# A folder under .toolchain has a stamp only if it is complete: it is built beside its place and renamed.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+toolchain=$root/.toolchain
+requirements=$here/requirements.txt
+log=$toolchain/install.log
+
+skip() {
+  echo "skipped: $*" >&2
+  exit 3
+}
+
+# The stamp of an installation: what it was made from. Changing the pins or this script makes it stale.
+stamp_of() {
+  { cat "$requirements" "$here/install.sh"; echo "$1"; } | sha256sum | cut -d ' ' -f 1
+}
+
+is_current() {
+  [ -f "$toolchain/$1/stamp" ] && [ "$(cat "$toolchain/$1/stamp")" = "$(stamp_of "$1")" ]
+}
+
+# Puts the finished folder $2 in the place of .toolchain/$1.
+publish() {
+  stamp_of "$1" >"$2/stamp"
+  rm -rf "${toolchain:?}/$1"
+  mv "$2" "$toolchain/$1"
+}
+
+# Runs apt-get as root, if there is a way to that without a password.
+apt() {
+  command -v apt-get >/dev/null || return 1
+  local as_root=()
+  if [ "$(id -u)" != 0 ]; then
+    sudo -n true 2>/dev/null || return 1
+    as_root=(sudo -n)
+  fi
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+    -o Acquire::Retries=1 -o Acquire::http::Timeout=20 -o DPkg::Lock::Timeout=60 "$@" >>"$log" 2>&1 </dev/null
+}
+
+apt_install() {
+  apt update && apt install --no-install-recommends "$1"
+}
+
+# Prints a python that has pip; makes a virtual environment in folder $1 if the system's has none.
+python_with_pip() {
+  command -v python3 >/dev/null || return 1
+  if python3 -m pip --version >/dev/null 2>&1; then
+    echo python3
+  else
+    python3 -m venv "$1/venv" >>"$log" 2>&1 || return 1
+    echo "$1/venv/bin/python"
+  fi
+}
+
+install_nvcc() {
+  if ! command -v g++ >/dev/null; then
+    apt_install g++ || skip "nvcc needs g++, and apt-get could not install it (see $log)"
+  fi
+  is_current nvcc && return
+  local python
+  python=$(python_with_pip "$work") || skip "nvcc comes from PyPI, and there is no python3 with pip or venv"
+  "$python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
+    --retries 1 --timeout 20 --target "$work/nvcc" -r "$requirements" >>"$log" 2>&1 ||
+    skip "pip could not install nvcc from PyPI (see $log)"
+  local cuda
+  cuda=$(dirname "$(dirname "$(find "$work/nvcc" -path '*/bin/nvcc' -print -quit)")")
+  [ -x "$cuda/bin/nvcc" ] || skip "the wheels hold no bin/nvcc"
+  ln -s "${cuda#"$work/nvcc/"}" "$work/nvcc/cuda"
+  echo '__global__ void smoke(int *p) { *p = 1; }' >"$work/smoke.cu"
+  "$work/nvcc/cuda/bin/nvcc" -ptx -arch=sm_75 -o "$work/smoke.ptx" "$work/smoke.cu" >>"$log" 2>&1 ||
+    skip "nvcc is downloaded but does not compile an empty kernel (see $log)"
+  publish nvcc "$work/nvcc"
+}
+
+# Sets `missing` and returns 1 where clang can't be had.
+install_clang() {
+  if ! command -v clang-22 >/dev/null; then
+    apt_install clang-22 || { missing="clang-22 is not on PATH and apt-get could not install it (see $log)"; return 1; }
+  fi
+  is_current clang && return
+  mkdir -p "$work/clang/bin" "$work/clang/cuda/bin"
+  ln -s "$(command -v clang-22)" "$work/clang/bin/clang-22"
+  # clang wants one folder with the parts of a toolkit in it; the links are relative to .toolchain.
+  local part
+  for part in include nvvm; do
+    ln -s "../../nvcc/cuda/$part" "$work/clang/cuda/$part"
+  done
+  ln -s ../../../nvcc/cuda/bin/ptxas "$work/clang/cuda/bin/ptxas"
+  # clang's CUDA wrapper includes one header of cuRAND, which the toolkit wheels do not hold; no case needs its contents.
+  mkdir "$work/clang/stubs"
+  echo '// Stands in for the header of cuRAND that clang includes.' >"$work/clang/stubs/curand_mtgp32_kernel.h"
+  publish clang "$work/clang"
+  echo '__global__ void smoke(int *p) { *p = 1; }' >"$work/smoke.cu"
+  if ! "$here/compile.sh" clang sm_75 O3 "$work/smoke.cu" "$work/smoke.ptx" >>"$log" 2>&1; then
+    rm -rf "$toolchain/clang"
+    missing="clang-22 does not compile an empty kernel (see $log)"
+    return 1
+  fi
+}
+
+what=${1:-all}
+case $what in
+  nvcc | clang | all) ;;
+  *)
+    echo "usage: install.sh [nvcc|clang|all]" >&2
+    exit 2
+    ;;
+esac
+
+mkdir -p "$toolchain"
+exec 9>"$toolchain/lock"
+flock 9 2>/dev/null || true
+work=$(mktemp -d "$toolchain/tmp.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+: >"$log"
+
+install_nvcc
+if [ "$what" != nvcc ]; then
+  if ! install_clang; then
+    [ "$what" = all ] || skip "$missing"
+    echo "skipped: $missing" >&2
+  fi
+fi
