@@ -59,12 +59,14 @@ impl<'a> Analyses<'a> {
 
     /// Which block every path to a block passes.
     pub fn dominators(&self) -> &Dominators {
-        self.dominators.get_or_init(|| Dominators::new(self.body(), self.cfg()))
+        self.dominators
+            .get_or_init(|| Dominators::new(self.body(), self.cfg()))
     }
 
     /// Which block every path from a block to the end passes.
     pub fn post_dominators(&self) -> &Dominators {
-        self.post_dominators.get_or_init(|| Dominators::post(self.body(), self.cfg()))
+        self.post_dominators
+            .get_or_init(|| Dominators::post(self.body(), self.cfg()))
     }
 
     /// Which instructions write a register.

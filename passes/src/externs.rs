@@ -18,19 +18,28 @@ pub fn is_provided(name: &str) -> bool {
 /// The library of the toolkit that has this symbol, where one has.
 #[must_use]
 pub fn library(name: &str) -> Option<&'static str> {
-    let has = |prefix: &str| name.starts_with(prefix);
-    if has("__cudaCDP2") || has("cudaLaunchDevice") || has("cudaGetParameterBuffer") || has("cudaDeviceSynchronize") {
-        Some("the device runtime (`-lcudadevrt`)")
-    } else if has("cudaGet") || has("cudaMalloc") || has("cudaFree") || has("cudaStream") || has("cudaEvent") {
-        Some("the device runtime (`-lcudadevrt`)")
-    } else if has("__nv_") {
-        Some("libdevice (`libdevice.10.bc`, linked as IR)")
-    } else if has("nvshmem") {
-        Some("NVSHMEM's device library (`-lnvshmem_device`)")
-    } else {
-        None
-    }
+    LIBRARIES
+        .iter()
+        .find(|(prefix, _)| name.starts_with(prefix))
+        .map(|(_, library)| *library)
 }
+
+const DEVICE_RUNTIME: &str = "the device runtime (`-lcudadevrt`)";
+
+/// Libraries of the toolkit, by the prefix of what they define.
+const LIBRARIES: &[(&str, &str)] = &[
+    ("__cudaCDP2", DEVICE_RUNTIME),
+    ("__nv_", "libdevice (`libdevice.10.bc`, linked as IR)"),
+    ("cudaDeviceGet", DEVICE_RUNTIME),
+    ("cudaDeviceSynchronize", DEVICE_RUNTIME),
+    ("cudaEvent", DEVICE_RUNTIME),
+    ("cudaFree", DEVICE_RUNTIME),
+    ("cudaGet", DEVICE_RUNTIME),
+    ("cudaLaunchDevice", DEVICE_RUNTIME),
+    ("cudaMalloc", DEVICE_RUNTIME),
+    ("cudaStream", DEVICE_RUNTIME),
+    ("nvshmem", "NVSHMEM's device library (`-lnvshmem_device`)"),
+];
 
 /// The C++ runtime of the host, by prefix: exact names are prefixes of themselves.
 const HOST_RUNTIME: &[(&str, &str)] = &[
@@ -62,7 +71,10 @@ const HOST_RUNTIME: &[(&str, &str)] = &[
 /// What part of the host's C++ runtime a symbol belongs to, if it does.
 #[must_use]
 pub fn host_runtime(name: &str) -> Option<&'static str> {
-    HOST_RUNTIME.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, what)| *what)
+    HOST_RUNTIME
+        .iter()
+        .find(|(prefix, _)| name.starts_with(prefix))
+        .map(|(_, what)| *what)
 }
 
 #[cfg(test)]
@@ -73,7 +85,10 @@ mod tests {
     fn names_are_told_apart() {
         assert!(is_provided("vprintf") && is_provided("__cuda_syscall_32f3056bbb"));
         assert!(!is_provided("printf") && !is_provided("memcpy"));
-        assert_eq!(host_runtime("__cxa_guard_acquire"), Some("guards of function-local statics"));
+        assert_eq!(
+            host_runtime("__cxa_guard_acquire"),
+            Some("guards of function-local statics")
+        );
         assert_eq!(host_runtime("_ZTI4Base"), Some("run-time type information"));
         assert_eq!(host_runtime("_ZN4Base3runEv"), None);
         assert!(library("__cudaCDP2LaunchDeviceV2").is_some());

@@ -27,7 +27,7 @@ pub(crate) fn of_instruction(code: &str, function: &str, text: &[u8]) -> String 
     let mut in_word = false;
     for &byte in text {
         let is_word = byte.is_ascii_alphanumeric() || b"_%$".contains(&byte);
-        let counts = !byte.is_ascii_whitespace() && !(byte.is_ascii_digit() && in_word);
+        let counts = !(byte.is_ascii_whitespace() || byte.is_ascii_digit() && in_word);
         if counts {
             hash.byte(byte);
         }
@@ -55,9 +55,15 @@ mod tests {
     #[test]
     fn register_numbers_do_not_count_but_immediates_do() {
         let of = |text: &str| of_instruction("PTX407", "k", text.as_bytes());
-        assert_eq!(of("shfl.sync.idx.b32 %r1, %r2, 0, 31, 0;"), of("shfl.sync.idx.b32 \t%r14,%r7, 0, 31, 0;"));
+        assert_eq!(
+            of("shfl.sync.idx.b32 %r1, %r2, 0, 31, 0;"),
+            of("shfl.sync.idx.b32 \t%r14,%r7, 0, 31, 0;")
+        );
         assert_ne!(of("bar.warp.sync 0;"), of("bar.warp.sync 1;"));
-        assert_ne!(of_instruction("PTX407", "a", b"x"), of_instruction("PTX407", "b", b"x"));
+        assert_ne!(
+            of_instruction("PTX407", "a", b"x"),
+            of_instruction("PTX407", "b", b"x")
+        );
         assert_ne!(with_ordinal("aa", 1), with_ordinal("aa", 2));
     }
 }

@@ -12,12 +12,13 @@ mod module;
 mod op;
 
 pub use function::{
-    Argument, Block, Body, Call, Callee, Function, FunctionKind, LaunchBounds, Parameter, Reference, RegisterInfo, Unresolved,
+    Argument, Block, Body, Call, Callee, Function, FunctionKind, LaunchBounds, Parameter, Reference,
+    RegisterInfo, Unresolved,
 };
 pub use index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
 pub use instruction::{Guard, Instruction, Value};
 pub use module::{IsaVersion, Linkage, Module, Origin, Symbol, SymbolKind, Target};
 pub use op::{
-    Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, Op, Shuffle, Space, Special, UnaryOp,
-    Vote,
+    Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, Op, Shuffle, Space, Special,
+    UnaryOp, Vote,
 };

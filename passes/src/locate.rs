@@ -56,7 +56,11 @@ impl Locator<'_> {
             location,
             line_text,
             source: self.source(&spot),
-            related: draft.related.into_iter().map(|(place, message)| self.related(&place, message)).collect(),
+            related: draft
+                .related
+                .into_iter()
+                .map(|(place, message)| self.related(&place, message))
+                .collect(),
             data: draft.data,
             fingerprint: fingerprint::of_instruction(
                 draft.rule.code,
@@ -70,11 +74,20 @@ impl Locator<'_> {
     fn related(&self, place: &Place, message: String) -> Related {
         let spot = self.spot(place);
         let (location, _) = text(self.module.origin, spot.span, self.name);
-        Related { message, location, source: self.source(&spot) }
+        Related {
+            message,
+            location,
+            source: self.source(&spot),
+        }
     }
 
     fn spot(&self, place: &Place) -> Spot {
-        let spot = |span, function, debug| Spot { span, function, debug, is_declaration: false };
+        let spot = |span, function, debug| Spot {
+            span,
+            function,
+            debug,
+            is_declaration: false,
+        };
         match place {
             Place::Module => spot(Span::default(), None, Vec::new()),
             Place::Symbol(id) => {
@@ -84,12 +97,19 @@ impl Locator<'_> {
             Place::Function(id) => {
                 let function = self.module.function(*id);
                 let debug = vec![function.declared];
-                Spot { span: self.first_line(function.header), function: Some(*id), debug, is_declaration: true }
+                Spot {
+                    span: self.first_line(function.header),
+                    function: Some(*id),
+                    debug,
+                    is_declaration: true,
+                }
             }
             Place::Text(id, span, debug) => spot(*span, Some(*id), vec![*debug]),
             Place::Instruction(id, instruction, callers) => {
                 let own = self.instruction(*id, *instruction);
-                let calls = callers.iter().map(|site| self.instruction(site.caller, site.instruction).1);
+                let calls = callers
+                    .iter()
+                    .map(|site| self.instruction(site.caller, site.instruction).1);
                 spot(own.0, Some(*id), std::iter::once(own.1).chain(calls).collect())
             }
         }
@@ -109,7 +129,9 @@ impl Locator<'_> {
             Place::Instruction(_, _, callers) => callers.last().map(|site| site.caller),
             _ => None,
         };
-        outermost.or(function).filter(|id| self.module.function(*id).is_kernel())
+        outermost
+            .or(function)
+            .filter(|id| self.module.function(*id).is_kernel())
     }
 
     /// A header may run over hundreds of lines; its first one names the function.
@@ -127,19 +149,29 @@ impl Locator<'_> {
         if spot.is_declaration {
             frames.drain(..frames.len().saturating_sub(1));
         }
-        let shown = frames.iter().position(|frame| !toolkit::is_header(&frame.file)).unwrap_or(0);
+        let shown = frames
+            .iter()
+            .position(|frame| !toolkit::is_header(&frame.file))
+            .unwrap_or(0);
         if frames.is_empty() {
             return None;
         }
         let inlined_at = frames.split_off(shown + 1);
         let at = frames.pop()?;
-        Some(Source { at, inside: frames, inlined_at })
+        Some(Source {
+            at,
+            inside: frames,
+            inlined_at,
+        })
     }
 }
 
 /// Where a span lies in the input's text, and the line it begins on.
 pub(crate) fn text(origin: &dyn Origin, span: Span, name: &str) -> (Option<Location>, Option<LineText>) {
-    let (Some(start), Some(end)) = (origin.position(span.start), origin.position(span.end.max(span.start))) else {
+    let (Some(start), Some(end)) = (
+        origin.position(span.start),
+        origin.position(span.end.max(span.start)),
+    ) else {
         return (None, None);
     };
     let location = Location {
@@ -151,9 +183,18 @@ pub(crate) fn text(origin: &dyn Origin, span: Span, name: &str) -> (Option<Locat
     };
     let line = origin.line(start.line);
     let column = start.column as usize - 1;
-    let from = if line.len() > SHOWN_LINE_BYTES { column.saturating_sub(SHOWN_LINE_BYTES / 4) } else { 0 };
-    let shown = line.get(from..(from + SHOWN_LINE_BYTES).min(line.len())).unwrap_or_default();
-    let line_text = LineText { text: String::from_utf8_lossy(shown).into_owned(), from: from as u32 + 1 };
+    let from = if line.len() > SHOWN_LINE_BYTES {
+        column.saturating_sub(SHOWN_LINE_BYTES / 4)
+    } else {
+        0
+    };
+    let shown = line
+        .get(from..(from + SHOWN_LINE_BYTES).min(line.len()))
+        .unwrap_or_default();
+    let line_text = LineText {
+        text: String::from_utf8_lossy(shown).into_owned(),
+        from: from as u32 + 1,
+    };
     (Some(location), Some(line_text))
 }
 
@@ -161,9 +202,18 @@ pub(crate) fn text(origin: &dyn Origin, span: Span, name: &str) -> (Option<Locat
 pub(crate) fn sort(findings: &mut [Finding]) {
     findings.sort_by(|a, b| {
         let key = |finding: &Finding| {
-            (finding.input, finding.image, finding.offset, finding.rule.code, finding.certainty == Certainty::Potential)
+            (
+                finding.input,
+                finding.image,
+                finding.offset,
+                finding.rule.code,
+                finding.certainty == Certainty::Potential,
+            )
         };
         let frame = |finding: &Finding| finding.source.as_ref().map(|source| source.at.clone());
-        key(a).cmp(&key(b)).then_with(|| frame(a).cmp(&frame(b))).then_with(|| a.message.cmp(&b.message))
+        key(a)
+            .cmp(&key(b))
+            .then_with(|| frame(a).cmp(&frame(b)))
+            .then_with(|| a.message.cmp(&b.message))
     });
 }

@@ -123,14 +123,25 @@ pub struct Outcome {
 /// Whatever goes wrong with one input becomes a [`Problem`] of that input and leaves the others alone.
 #[must_use]
 pub fn check(inputs: Vec<Input>, settings: &Settings) -> Outcome {
-    let work = || inputs.into_par_iter().enumerate().map(|(index, input)| one(index, input, settings)).collect();
-    let checked: Vec<(InputReport, Vec<Finding>)> =
-        match rayon::ThreadPoolBuilder::new().num_threads(settings.threads).build() {
-            Ok(pool) => pool.install(work),
-            // The machine has no threads to give: rayon's own pool runs on what there is.
-            Err(_) => work(),
-        };
-    let mut outcome = Outcome { inputs: Vec::with_capacity(checked.len()), findings: Vec::new() };
+    let work = || {
+        inputs
+            .into_par_iter()
+            .enumerate()
+            .map(|(index, input)| one(index, input, settings))
+            .collect()
+    };
+    let checked: Vec<(InputReport, Vec<Finding>)> = match rayon::ThreadPoolBuilder::new()
+        .num_threads(settings.threads)
+        .build()
+    {
+        Ok(pool) => pool.install(work),
+        // The machine has no threads to give: rayon's own pool runs on what there is.
+        Err(_) => work(),
+    };
+    let mut outcome = Outcome {
+        inputs: Vec::with_capacity(checked.len()),
+        findings: Vec::new(),
+    };
     for (report, findings) in checked {
         outcome.inputs.push(report);
         outcome.findings.extend(findings);
@@ -182,9 +193,22 @@ struct Analysis<'a> {
 
 impl<'a> Analysis<'a> {
     fn new(index: usize, name: String, settings: &'a Settings) -> Self {
-        let report = InputReport { name, status: Status::Checked, images: Vec::new(), problems: Vec::new() };
-        let deadline = settings.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        Self { index, settings, deadline, report, findings: Vec::new() }
+        let report = InputReport {
+            name,
+            status: Status::Checked,
+            images: Vec::new(),
+            problems: Vec::new(),
+        };
+        let deadline = settings
+            .timeout
+            .and_then(|timeout| Instant::now().checked_add(timeout));
+        Self {
+            index,
+            settings,
+            deadline,
+            report,
+            findings: Vec::new(),
+        }
     }
 
     fn run(&mut self, bytes: Bytes) {
@@ -198,7 +222,10 @@ impl<'a> Analysis<'a> {
         match image::form(&self.report.name, &bytes) {
             Form::Ptx => self.ptx(&bytes),
             Form::Unknown => {
-                self.fail(ProblemKind::Unreadable, "it holds no device code that this release reads".to_owned());
+                self.fail(
+                    ProblemKind::Unreadable,
+                    "it holds no device code that this release reads".to_owned(),
+                );
             }
             form => {
                 let message = format!("it is {}; this release reads PTX text only", form.describe());
@@ -228,13 +255,23 @@ impl<'a> Analysis<'a> {
             apply(rule, &context, &mut drafts);
         }
         let name = self.report.name.clone();
-        let locator = Locator { module: &module, name: &name, input: self.index, image: 0 };
-        let findings = drafts.into_iter().filter_map(|draft| locator.finding(draft, self.settings));
+        let locator = Locator {
+            module: &module,
+            name: &name,
+            input: self.index,
+            image: 0,
+        };
+        let findings = drafts
+            .into_iter()
+            .filter_map(|draft| locator.finding(draft, self.settings));
         self.findings.extend(findings);
     }
 
     fn image(&mut self, module: &Module<'_>, bytes: usize) {
-        let kernels = module.bodies().filter(|(_, function, _)| function.is_kernel()).count();
+        let kernels = module
+            .bodies()
+            .filter(|(_, function, _)| function.is_kernel())
+            .count();
         let functions = module.bodies().count() - kernels;
         self.report.images.push(ImageReport {
             kind: "ptx",
@@ -256,10 +293,10 @@ impl<'a> Analysis<'a> {
             };
             self.problem(kind, error.message(tree.source), Some((error.span, origin)));
         }
-        let left_out =
-            tree.errors.len().saturating_sub(SHOWN_SYNTAX_ERRORS) + tree.errors_left_out as usize;
+        let left_out = tree.errors.len().saturating_sub(SHOWN_SYNTAX_ERRORS) + tree.errors_left_out as usize;
         if let (1.., Some(last)) = (left_out, self.findings.last_mut()) {
-            last.notes.push(format!("{left_out} more errors in this module are not shown"));
+            last.notes
+                .push(format!("{left_out} more errors in this module are not shown"));
         }
         if !tree.errors.is_empty() {
             self.report.status = Status::Partly;
@@ -286,10 +323,19 @@ impl<'a> Analysis<'a> {
     /// Notes a problem, and makes the finding of the rule for its kind.
     fn problem(&mut self, kind: ProblemKind, message: String, place: Option<(Span, &PtxOrigin<'_>)>) {
         let spot = place.map(|(span, origin)| locate::text(origin, span, &self.report.name));
-        let line = spot.as_ref().and_then(|(location, _)| location.as_ref()).map(|location| location.line);
-        self.report.problems.push(Problem { kind, message: message.clone(), line });
+        let line = spot
+            .as_ref()
+            .and_then(|(location, _)| location.as_ref())
+            .map(|location| location.line);
+        self.report.problems.push(Problem {
+            kind,
+            message: message.clone(),
+            line,
+        });
         let of_kind = |rule: &&&'static Rule| matches!(rule.check, Check::Problem(own) if own == kind);
-        let Some(rule) = rules::ALL.iter().find(of_kind) else { return };
+        let Some(rule) = rules::ALL.iter().find(of_kind) else {
+            return;
+        };
         let level = self.settings.level(rule, Certainty::Definite, rule.definite);
         if level == Level::Allow {
             return;
@@ -325,7 +371,12 @@ fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draf
         Check::Function(check) => {
             let of_one = |(id, function, body)| {
                 let mut drafts = Vec::new();
-                let function = FunctionContext { module: context, id, function, body };
+                let function = FunctionContext {
+                    module: context,
+                    id,
+                    function,
+                    body,
+                };
                 check(&function, &mut Report::new(rule, &mut drafts));
                 drafts
             };

@@ -49,7 +49,8 @@ const FOLDERS: &[&str] = &[
 pub fn is_header(file: &str) -> bool {
     let path = file.replace('\\', "/");
     let name = path.rsplit('/').next().unwrap_or_default();
-    let intrinsics = name.starts_with("sm_") && (name.contains("_intrinsics.h") || name.contains("_functions.h"));
+    let intrinsics =
+        name.starts_with("sm_") && (name.contains("_intrinsics.h") || name.contains("_functions.h"));
     let clang = name.starts_with("__clang_cuda_") || name.starts_with("__clang_hip_");
     intrinsics || clang || HEADERS.contains(&name) || FOLDERS.iter().any(|folder| path.contains(folder))
 }
@@ -69,7 +70,12 @@ mod tests {
         ] {
             assert!(is_header(file), "{file}");
         }
-        for file in ["kernel.cu", "src/reduce.cuh", "include/sm_kernels.h", "my_cub.cuh"] {
+        for file in [
+            "kernel.cu",
+            "src/reduce.cuh",
+            "include/sm_kernels.h",
+            "my_cub.cuh",
+        ] {
             assert!(!is_header(file), "{file}");
         }
     }

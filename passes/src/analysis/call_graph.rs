@@ -33,9 +33,15 @@ impl CallGraph {
         let mut starts = vec![0_u32; count + 1];
         for (caller, _, body) in module.bodies() {
             for reference in body.references.iter().filter(|reference| reference.is_call) {
-                let Some(callee) = module.function_of(reference.symbol) else { continue };
+                let Some(callee) = module.function_of(reference.symbol) else {
+                    continue;
+                };
                 let callee = module.function(callee).alias_of.unwrap_or(callee);
-                sites.push(CallSite { caller, instruction: reference.instruction, callee });
+                sites.push(CallSite {
+                    caller,
+                    instruction: reference.instruction,
+                    callee,
+                });
             }
             starts[caller.index() + 1] = sites.len() as u32;
         }
@@ -44,9 +50,15 @@ impl CallGraph {
         }
         let mut incoming = sites.clone();
         incoming.sort_by_key(|site| (site.callee, site.caller, site.instruction));
-        let incoming_starts =
-            (0..=count).map(|f| incoming.partition_point(|site| site.callee.index() < f) as u32).collect();
-        Self { sites, starts, incoming, incoming_starts }
+        let incoming_starts = (0..=count)
+            .map(|f| incoming.partition_point(|site| site.callee.index() < f) as u32)
+            .collect();
+        Self {
+            sites,
+            starts,
+            incoming,
+            incoming_starts,
+        }
     }
 
     /// The calls that a function makes, in the order of the input.
@@ -73,7 +85,11 @@ impl CallGraph {
         }
         let mut cycles = search.components;
         cycles.retain(|members| {
-            members.len() > 1 || self.calls_of(members[0]).iter().any(|site| site.callee == members[0])
+            members.len() > 1
+                || self
+                    .calls_of(members[0])
+                    .iter()
+                    .any(|site| site.callee == members[0])
         });
         for members in &mut cycles {
             members.sort_unstable();
@@ -140,7 +156,11 @@ impl Tarjan {
                 self.low[caller.index()] = self.low[caller.index()].min(low);
             }
             if low == self.index[function.index()] {
-                let start = self.stack.iter().rposition(|&member| member == function).unwrap_or(0);
+                let start = self
+                    .stack
+                    .iter()
+                    .rposition(|&member| member == function)
+                    .unwrap_or(0);
                 let members = self.stack.split_off(start);
                 for member in &members {
                     self.on_stack[member.index()] = false;

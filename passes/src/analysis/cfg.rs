@@ -43,7 +43,12 @@ impl Cfg {
         for (number, block) in order.iter().enumerate() {
             rank[block.index()] = number as u32;
         }
-        Self { predecessors, starts, order, rank }
+        Self {
+            predecessors,
+            starts,
+            order,
+            rank,
+        }
     }
 
     /// The blocks that lead to `block`, one entry per edge.

@@ -86,18 +86,27 @@ fn solve<'a>(
 }
 
 fn sites_of(module: &ModuleContext<'_>, function: FunctionId, body: &Body<'_>, sites: &mut Vec<Site>) {
-    let seeds = || body.collectives.iter().flat_map(|&id| body.uses(body.instruction(id)).iter().copied());
+    let seeds = || {
+        body.collectives
+            .iter()
+            .flat_map(|&id| body.uses(body.instruction(id)).iter().copied())
+    };
     let alone = Arguments::default();
     let constants = solve(module, function, body, seeds(), &alone);
     let first = sites.len();
-    sites.extend(operands(body, &constants).into_iter().map(|(instruction, operands)| {
-        site(function, body, instruction, Vec::new(), operands)
-    }));
+    sites.extend(
+        operands(body, &constants)
+            .into_iter()
+            .map(|(instruction, operands)| site(function, body, instruction, Vec::new(), operands)),
+    );
     let count = sites.len() - first;
     if constants.params.is_empty() {
         return;
     }
-    let mut budget = Budget { chains: MAX_CALL_CHAINS, instructions: MAX_CONTEXT_INSTRUCTIONS };
+    let mut budget = Budget {
+        chains: MAX_CALL_CHAINS,
+        instructions: MAX_CONTEXT_INSTRUCTIONS,
+    };
     for context in contexts(module, function, &constants.params, 0, &mut budget) {
         if !budget.pay(body) {
             break;
@@ -111,7 +120,13 @@ fn sites_of(module: &ModuleContext<'_>, function: FunctionId, body: &Body<'_>, s
                 }
             }
             if operands.iter().any(|operand| operand.known().is_some()) {
-                sites.push(site(function, body, instruction, context.callers.clone(), operands));
+                sites.push(site(
+                    function,
+                    body,
+                    instruction,
+                    context.callers.clone(),
+                    operands,
+                ));
             }
         }
     }
@@ -119,7 +134,13 @@ fn sites_of(module: &ModuleContext<'_>, function: FunctionId, body: &Body<'_>, s
 
 fn operands(body: &Body<'_>, constants: &Constants<'_>) -> Vec<(InstructionId, Vec<Constant>)> {
     constants.before(body.collectives.iter().copied(), |id, value_of| {
-        (id, body.uses(body.instruction(id)).iter().map(|&value| value_of(value)).collect())
+        (
+            id,
+            body.uses(body.instruction(id))
+                .iter()
+                .map(|&value| value_of(value))
+                .collect(),
+        )
     })
 }
 
@@ -133,7 +154,14 @@ fn site(
     let Op::Collective(kind, sync) = body.instruction(instruction).op else {
         unreachable!("`Body::collectives` lists collectives");
     };
-    Site { function, instruction, kind, sync, callers, operands }
+    Site {
+        function,
+        instruction,
+        kind,
+        sync,
+        callers,
+        operands,
+    }
 }
 
 /// The chains of calls of `function` that pass a constant in one of `params`. A caller that hands on a parameter of
@@ -149,11 +177,17 @@ fn contexts(
     let calls = module.call_graph().calls_to(function);
     for of_one_caller in calls.chunk_by(|a, b| a.caller == b.caller) {
         let caller = of_one_caller[0].caller;
-        let Some(body) = module.module.function(caller).body.as_ref() else { continue };
+        let Some(body) = module.module.function(caller).body.as_ref() else {
+            continue;
+        };
         if !budget.pay(body) {
             break;
         }
-        let seeds = || of_one_caller.iter().flat_map(|site| passed(body, *site, params).map(|(_, value)| value));
+        let seeds = || {
+            of_one_caller
+                .iter()
+                .flat_map(|site| passed(body, *site, params).map(|(_, value)| value))
+        };
         let alone = Arguments::default();
         let constants = solve(module, caller, body, seeds(), &alone);
         let decided = arguments(body, of_one_caller, params, &constants);
@@ -179,10 +213,19 @@ fn contexts(
     found
 }
 
-fn add(found: &mut Vec<Context>, budget: &mut Budget, site: CallSite, outer: &[CallSite], arguments: Arguments) {
+fn add(
+    found: &mut Vec<Context>,
+    budget: &mut Budget,
+    site: CallSite,
+    outer: &[CallSite],
+    arguments: Arguments,
+) {
     if !arguments.is_empty() && budget.chains > 0 {
         budget.chains -= 1;
-        found.push(Context { callers: std::iter::once(site).chain(outer.iter().copied()).collect(), arguments });
+        found.push(Context {
+            callers: std::iter::once(site).chain(outer.iter().copied()).collect(),
+            arguments,
+        });
     }
 }
 

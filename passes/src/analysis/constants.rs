@@ -78,8 +78,16 @@ impl<'a> Constants<'a> {
         let slice = Slice::new(body, definitions, seeds, arguments);
         let params = slice.params(definitions);
         let cells = slice.registers.len().saturating_mul(body.blocks.len());
-        let solution = (1..=MAX_SOLUTION_CELLS).contains(&cells).then(|| solve(body, cfg, &slice)).flatten();
-        Self { body, slice, solution, params }
+        let solution = (1..=MAX_SOLUTION_CELLS)
+            .contains(&cells)
+            .then(|| solve(body, cfg, &slice))
+            .flatten();
+        Self {
+            body,
+            slice,
+            solution,
+            params,
+        }
     }
 
     /// The constants before each of `instructions`, which should be in the order of the input.
@@ -88,11 +96,17 @@ impl<'a> Constants<'a> {
         instructions: impl Iterator<Item = InstructionId>,
         mut visit: impl FnMut(InstructionId, &dyn Fn(Value) -> Constant) -> T,
     ) -> Vec<T> {
-        let mut cursor = self.solution.as_ref().map(|solution| Cursor::new(self.body, &self.slice, solution));
+        let mut cursor = self
+            .solution
+            .as_ref()
+            .map(|solution| Cursor::new(self.body, &self.slice, solution));
         let nothing = Vec::new();
         instructions
             .map(|instruction| {
-                let state = cursor.as_mut().and_then(|cursor| cursor.before(instruction)).unwrap_or(&nothing);
+                let state = cursor
+                    .as_mut()
+                    .and_then(|cursor| cursor.before(instruction))
+                    .unwrap_or(&nothing);
                 visit(instruction, &|value| self.slice.value(state, value))
             })
             .collect()
@@ -131,7 +145,12 @@ fn is_interpreted(op: Op) -> bool {
 fn loaded_param(body: &Body<'_>, instruction: &Instruction) -> Option<ParamPiece> {
     match (instruction.op, body.uses(instruction)) {
         (
-            Op::Access(Access { kind: AccessKind::Load, space: Space::Param, count: 1, .. }),
+            Op::Access(Access {
+                kind: AccessKind::Load,
+                space: Space::Param,
+                count: 1,
+                ..
+            }),
             [Value::Param(number, offset), Value::Integer(0), ..],
         ) => Some((*number, u32::try_from(*offset).ok()?)),
         _ => None,
@@ -145,7 +164,12 @@ impl<'a> Slice<'a> {
         seeds: impl Iterator<Item = Value>,
         arguments: &'a Arguments,
     ) -> Self {
-        let mut slice = Self { body, arguments, registers: Vec::new(), places: FxHashMap::default() };
+        let mut slice = Self {
+            body,
+            arguments,
+            registers: Vec::new(),
+            places: FxHashMap::default(),
+        };
         for seed in seeds {
             slice.add(seed);
         }
@@ -169,7 +193,9 @@ impl<'a> Slice<'a> {
 
     /// Registers past the limit are left out, and so unknown.
     fn add(&mut self, value: Value) {
-        let (Value::Register(register) | Value::Not(register)) = value else { return };
+        let (Value::Register(register) | Value::Not(register)) = value else {
+            return;
+        };
         if self.registers.len() < MAX_SLICE_REGISTERS && !self.places.contains_key(&register) {
             self.places.insert(register, self.registers.len() as u32);
             self.registers.push(register);
@@ -190,7 +216,10 @@ impl<'a> Slice<'a> {
 
     fn register(&self, state: &[Constant], register: Register) -> Constant {
         let place = self.places.get(&register).map(|&place| place as usize);
-        place.and_then(|place| state.get(place)).copied().unwrap_or(Constant::Unknown)
+        place
+            .and_then(|place| state.get(place))
+            .copied()
+            .unwrap_or(Constant::Unknown)
     }
 
     fn value(&self, state: &[Constant], value: Value) -> Constant {
@@ -258,8 +287,12 @@ impl Analysis for Slice<'_> {
 
     fn apply(&self, state: &mut Self::State, _: InstructionId, instruction: &Instruction) {
         for (number, result) in self.body.results(instruction).iter().enumerate() {
-            let Value::Register(register) = result else { continue };
-            let Some(&place) = self.places.get(register) else { continue };
+            let Value::Register(register) = result else {
+                continue;
+            };
+            let Some(&place) = self.places.get(register) else {
+                continue;
+            };
             let width = match self.body.registers[register.index()].bits {
                 0 => 64,
                 bits => bits,
@@ -269,7 +302,9 @@ impl Analysis for Slice<'_> {
                 other => other,
             };
             let executed = instruction.guard.map(|guard| {
-                self.register(state, guard.register).known().map(|value| (value & 1 == 1) != guard.negated)
+                self.register(state, guard.register)
+                    .known()
+                    .map(|value| (value & 1 == 1) != guard.negated)
             });
             let held = &mut state[place as usize];
             *held = match executed {

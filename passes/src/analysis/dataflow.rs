@@ -54,7 +54,9 @@ pub fn solve<A: Analysis>(body: &Body<'_>, cfg: &Cfg, analysis: &A) -> Option<So
         visits = visits.checked_sub(1)?;
         queued[rank] = false;
         let block = order[rank];
-        let Some(mut state) = entries[block.index()].clone() else { continue };
+        let Some(mut state) = entries[block.index()].clone() else {
+            continue;
+        };
         for (id, instruction) in body.block(block) {
             analysis.apply(&mut state, id, instruction);
         }
@@ -104,7 +106,14 @@ impl<'a, A: Analysis> Cursor<'a, A> {
     #[must_use]
     pub fn new(body: &'a Body<'a>, analysis: &'a A, solution: &'a Solution<A::State>) -> Self {
         let block = BlockId::new(0);
-        Self { body, analysis, solution, block, next: 0, state: solution.at_entry(block).cloned() }
+        Self {
+            body,
+            analysis,
+            solution,
+            block,
+            next: 0,
+            state: solution.at_entry(block).cloned(),
+        }
     }
 
     /// The state before `instruction`; `None` if it is never reached.

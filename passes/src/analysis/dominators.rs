@@ -23,7 +23,11 @@ impl Dominators {
     /// The dominators of `body`.
     #[must_use]
     pub fn new(body: &Body<'_>, cfg: &Cfg) -> Self {
-        let order: Vec<u32> = cfg.reverse_postorder().iter().map(|block| block.index() as u32).collect();
+        let order: Vec<u32> = cfg
+            .reverse_postorder()
+            .iter()
+            .map(|block| block.index() as u32)
+            .collect();
         let count = body.blocks.len();
         Self::iterate(count, count, &order, |node, visit| {
             for block in cfg.predecessors(BlockId::new(node)) {
@@ -38,7 +42,10 @@ impl Dominators {
     pub fn post(body: &Body<'_>, cfg: &Cfg) -> Self {
         let count = body.blocks.len();
         let exit = count;
-        let ends: Vec<u32> = (0..count).filter(|&b| body.successors(BlockId::new(b)).is_empty()).map(|b| b as u32).collect();
+        let ends: Vec<u32> = (0..count)
+            .filter(|&b| body.successors(BlockId::new(b)).is_empty())
+            .map(|b| b as u32)
+            .collect();
         let order = reversed_order(count, exit, &ends, cfg);
         Self::iterate(count + 1, count, &order, |node, visit| {
             if node == exit {
@@ -55,12 +62,23 @@ impl Dominators {
     }
 
     /// `before(node, visit)` visits the nodes whose common ancestor dominates `node`.
-    fn iterate(nodes: usize, blocks: usize, order: &[u32], before: impl Fn(usize, &mut dyn FnMut(usize))) -> Self {
-        let mut tree = Self { parent: vec![NONE; nodes], rank: vec![NONE; nodes], blocks };
+    fn iterate(
+        nodes: usize,
+        blocks: usize,
+        order: &[u32],
+        before: impl Fn(usize, &mut dyn FnMut(usize)),
+    ) -> Self {
+        let mut tree = Self {
+            parent: vec![NONE; nodes],
+            rank: vec![NONE; nodes],
+            blocks,
+        };
         for (rank, &node) in order.iter().enumerate() {
             tree.rank[node as usize] = rank as u32;
         }
-        let Some((&root, rest)) = order.split_first() else { return tree };
+        let Some((&root, rest)) = order.split_first() else {
+            return tree;
+        };
         tree.parent[root as usize] = root;
         let mut changed = true;
         while changed {
@@ -69,7 +87,11 @@ impl Dominators {
                 let mut ancestor = NONE;
                 before(node as usize, &mut |other| {
                     if tree.parent[other] != NONE {
-                        ancestor = if ancestor == NONE { other as u32 } else { tree.common(ancestor, other as u32) };
+                        ancestor = if ancestor == NONE {
+                            other as u32
+                        } else {
+                            tree.common(ancestor, other as u32)
+                        };
                     }
                 });
                 if ancestor != NONE && tree.parent[node as usize] != ancestor {

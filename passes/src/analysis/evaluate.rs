@@ -15,7 +15,11 @@ pub const fn ones(bits: u8) -> u64 {
 #[must_use]
 pub const fn signed(value: u64, bits: u8) -> i64 {
     let unused = 64_u32.saturating_sub(bits as u32);
-    if unused >= 64 { 0 } else { ((value << unused) as i64) >> unused }
+    if unused >= 64 {
+        0
+    } else {
+        ((value << unused) as i64) >> unused
+    }
 }
 
 /// The single result of `op` on `uses`; `None` where the operation has no such result, or none that is a function of
@@ -43,9 +47,17 @@ pub fn evaluate(op: Op, uses: &[u64]) -> Option<u64> {
                 at(1)?
             }
         }
-        Op::Convert { from, signed: is_signed, to } => {
+        Op::Convert {
+            from,
+            signed: is_signed,
+            to,
+        } => {
             let value = at(0)? & ones(from);
-            (if is_signed { signed(value, from) as u64 } else { value }) & ones(to)
+            (if is_signed {
+                signed(value, from) as u64
+            } else {
+                value
+            }) & ones(to)
         }
         Op::Pack(bits) => {
             let mut packed = 0;
@@ -93,8 +105,20 @@ fn binary(op: BinaryOp, bits: u8, a: u64, b: u64) -> Option<u64> {
         B::And => ua & ub,
         B::Or => ua | ub,
         B::Xor => ua ^ ub,
-        B::Shl => if amount < u32::from(bits) { ua << amount } else { 0 },
-        B::ShrUnsigned => if amount < u32::from(bits) { ua >> amount } else { 0 },
+        B::Shl => {
+            if amount < u32::from(bits) {
+                ua << amount
+            } else {
+                0
+            }
+        }
+        B::ShrUnsigned => {
+            if amount < u32::from(bits) {
+                ua >> amount
+            } else {
+                0
+            }
+        }
         B::ShrSigned => (sa >> amount.min(u32::from(bits).saturating_sub(1))) as u64,
     };
     Some(value & mask)
@@ -119,10 +143,18 @@ fn unary(op: UnaryOp, bits: u8, a: u64) -> u64 {
 fn extract(bits: u8, is_signed: bool, a: u64, start: u64, length: u64) -> u64 {
     let (start, length, top) = (start & 0xff, length & 0xff, u64::from(bits) - 1);
     let bit = |place: u64| if place <= top { a >> place & 1 } else { 0 };
-    let sign = if is_signed && length > 0 { bit((start + length - 1).min(top)) } else { 0 };
+    let sign = if is_signed && length > 0 {
+        bit((start + length - 1).min(top))
+    } else {
+        0
+    };
     let mut value = 0;
     for place in 0..=top {
-        let taken = if place < length && start + place <= top { bit(start + place) } else { sign };
+        let taken = if place < length && start + place <= top {
+            bit(start + place)
+        } else {
+            sign
+        };
         value |= taken << place;
     }
     value
@@ -155,7 +187,11 @@ fn funnel(left: bool, wrap: bool, low: u64, high: u64, amount: u64) -> u64 {
     let pair = (high & ones(32)) << 32 | low & ones(32);
     let amount = amount & ones(32);
     let amount = if wrap { amount & 31 } else { amount.min(32) };
-    if left { (pair << amount) >> 32 } else { pair >> amount & ones(32) }
+    if left {
+        (pair << amount) >> 32
+    } else {
+        pair >> amount & ones(32)
+    }
 }
 
 fn compare(condition: Condition, bits: u8, a: u64, b: u64) -> bool {
@@ -207,9 +243,18 @@ mod tests {
     #[test]
     fn arithmetic_wraps_at_its_width() {
         assert_eq!(two(BinaryOp::Add, 32, ones(32), 2), Some(1));
-        assert_eq!(two(BinaryOp::MulWideSigned, 64, ones(32), 3), Some((-3_i64) as u64));
-        assert_eq!(two(BinaryOp::MulWideUnsigned, 64, ones(32), 3), Some(0x2_ffff_fffd));
-        assert_eq!(two(BinaryOp::MulHighUnsigned, 32, ones(32), ones(32)), Some(0xffff_fffe));
+        assert_eq!(
+            two(BinaryOp::MulWideSigned, 64, ones(32), 3),
+            Some((-3_i64) as u64)
+        );
+        assert_eq!(
+            two(BinaryOp::MulWideUnsigned, 64, ones(32), 3),
+            Some(0x2_ffff_fffd)
+        );
+        assert_eq!(
+            two(BinaryOp::MulHighUnsigned, 32, ones(32), ones(32)),
+            Some(0xffff_fffe)
+        );
         assert_eq!(two(BinaryOp::DivSigned, 32, 7, 0), None);
         assert_eq!(two(BinaryOp::DivSigned, 64, i64::MIN as u64, u64::MAX), None);
     }
@@ -229,9 +274,18 @@ mod tests {
     #[test]
     fn bit_fields() {
         assert_eq!(evaluate(Op::ExtractBits(32, false), &[0xabcd, 4, 8]), Some(0xbc));
-        assert_eq!(evaluate(Op::ExtractBits(32, true), &[0xabcd, 4, 8]), Some(0xffff_ffbc));
-        assert_eq!(evaluate(Op::ExtractBits(32, true), &[0x8000_0000, 31, 5]), Some(ones(32)));
-        assert_eq!(evaluate(Op::ExtractBits(32, true), &[0x8000_0000, 31, 0]), Some(0));
+        assert_eq!(
+            evaluate(Op::ExtractBits(32, true), &[0xabcd, 4, 8]),
+            Some(0xffff_ffbc)
+        );
+        assert_eq!(
+            evaluate(Op::ExtractBits(32, true), &[0x8000_0000, 31, 5]),
+            Some(ones(32))
+        );
+        assert_eq!(
+            evaluate(Op::ExtractBits(32, true), &[0x8000_0000, 31, 0]),
+            Some(0)
+        );
         assert_eq!(evaluate(Op::InsertBits(32), &[0xff, 0, 4, 4]), Some(0xf0));
         assert_eq!(evaluate(Op::InsertBits(32), &[0xff, 1, 40, 4]), Some(1));
     }
@@ -264,7 +318,10 @@ mod tests {
         assert_eq!(evaluate(Op::Unary(UnaryOp::LeadingZeros, 32), &[1]), Some(31));
         assert_eq!(evaluate(Op::Unary(UnaryOp::LeadingZeros, 32), &[0]), Some(32));
         assert_eq!(evaluate(Op::Unary(UnaryOp::ReverseBits, 32), &[1]), Some(1 << 31));
-        assert_eq!(evaluate(Op::Unary(UnaryOp::FindHighestSet, 32), &[0]), Some(ones(32)));
+        assert_eq!(
+            evaluate(Op::Unary(UnaryOp::FindHighestSet, 32), &[0]),
+            Some(ones(32))
+        );
         assert_eq!(evaluate(Op::Unary(UnaryOp::Abs, 32), &[ones(32)]), Some(1));
     }
 }

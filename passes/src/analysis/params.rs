@@ -18,7 +18,9 @@ pub fn layout(params: &[Parameter<'_>]) -> Layout {
     let offsets = params
         .iter()
         .map(|param| {
-            let offset = size.checked_next_multiple_of(u64::from(param.align.max(1))).unwrap_or(u64::MAX);
+            let offset = size
+                .checked_next_multiple_of(u64::from(param.align.max(1)))
+                .unwrap_or(u64::MAX);
             size = offset.saturating_add(param.size);
             offset
         })
@@ -51,7 +53,13 @@ mod tests {
     fn size(params: &[(u64, u32)]) -> u64 {
         let params: Vec<_> = params
             .iter()
-            .map(|&(size, align)| Parameter { name: "", size, align, points_to: None, span: Span::default() })
+            .map(|&(size, align)| Parameter {
+                name: "",
+                size,
+                align,
+                points_to: None,
+                span: Span::default(),
+            })
             .collect();
         layout(&params).size
     }

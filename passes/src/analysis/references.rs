@@ -35,7 +35,11 @@ pub fn undefined(module: &Module<'_>) -> Vec<UndefinedUse> {
     let mut places: FxHashMap<SymbolId, usize> = FxHashMap::default();
     let mut entry = |symbol: SymbolId, found: &mut Vec<UndefinedUse>| {
         *places.entry(symbol).or_insert_with(|| {
-            found.push(UndefinedUse { symbol, uses: Vec::new(), initializers: Vec::new() });
+            found.push(UndefinedUse {
+                symbol,
+                uses: Vec::new(),
+                initializers: Vec::new(),
+            });
             found.len() - 1
         })
     };
@@ -66,7 +70,10 @@ const NAMED: usize = 8;
 
 /// Adds the uses after the first to a finding.
 pub fn list_others(finding: &mut Draft, reference: &UndefinedUse, message: &str) {
-    let code = reference.uses.iter().map(|&(function, instruction)| Place::instruction(function, instruction));
+    let code = reference
+        .uses
+        .iter()
+        .map(|&(function, instruction)| Place::instruction(function, instruction));
     let data = reference.initializers.iter().map(|&symbol| Place::Symbol(symbol));
     let mut others = code.chain(data).skip(1);
     for place in others.by_ref().take(NAMED) {

@@ -35,9 +35,15 @@ pub fn lower<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
     };
     let bodies: Vec<_> = if tree.statements.len() < PARALLEL_STATEMENTS {
         let mut opcodes = Opcodes::default();
-        definitions.iter().map(|(_, place)| lower_one(&mut opcodes, *place)).collect()
+        definitions
+            .iter()
+            .map(|(_, place)| lower_one(&mut opcodes, *place))
+            .collect()
     } else {
-        definitions.par_iter().map_init(Opcodes::default, |opcodes, (_, place)| lower_one(opcodes, *place)).collect()
+        definitions
+            .par_iter()
+            .map_init(Opcodes::default, |opcodes, (_, place)| lower_one(opcodes, *place))
+            .collect()
     };
     for ((function, _), (body, declared)) in definitions.into_iter().zip(bodies) {
         let function = &mut symbols.functions[function.index()];
@@ -56,11 +62,20 @@ pub fn lower<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
 }
 
 /// `.target sm_90a, debug`: the first word that names an architecture.
-fn target<'t>(tree: &Tree<'t>) -> Target<'t> {
+fn target<'t>(tree: &'t Tree<'t>) -> Target<'t> {
     let name = tree
         .target()
-        .find_map(|word| std::str::from_utf8(word).ok().filter(|word| word.starts_with("sm_")))
+        .find_map(|word| {
+            std::str::from_utf8(word)
+                .ok()
+                .filter(|word| word.starts_with("sm_"))
+        })
         .unwrap_or_default();
-    let digits = name.trim_start_matches("sm_").trim_end_matches(|letter: char| !letter.is_ascii_digit());
-    Target { name, sm: digits.parse().unwrap_or(0) }
+    let digits = name
+        .trim_start_matches("sm_")
+        .trim_end_matches(|letter: char| !letter.is_ascii_digit());
+    Target {
+        name,
+        sm: digits.parse().unwrap_or(0),
+    }
 }

@@ -207,7 +207,10 @@ impl Body<'_> {
     /// The instructions of a block, with their indices.
     pub fn block(&self, id: BlockId) -> impl DoubleEndedIterator<Item = (InstructionId, &Instruction)> + '_ {
         let range = self.blocks[id.index()].instructions.range();
-        range.clone().map(InstructionId::new).zip(&self.instructions[range])
+        range
+            .clone()
+            .map(InstructionId::new)
+            .zip(&self.instructions[range])
     }
 
     /// Where control goes after a block.
@@ -227,7 +230,10 @@ impl Body<'_> {
     #[must_use]
     pub fn block_of(&self, instruction: InstructionId) -> BlockId {
         let number = instruction.index() as u32;
-        BlockId::new(self.blocks.partition_point(|block| block.instructions.end <= number))
+        BlockId::new(
+            self.blocks
+                .partition_point(|block| block.instructions.end <= number),
+        )
     }
 
     /// The call with this index.

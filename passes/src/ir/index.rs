@@ -59,7 +59,10 @@ impl Slots {
     /// The entries `start..end`.
     #[must_use]
     pub const fn new(start: usize, end: usize) -> Self {
-        Self { start: start as u32, end: end as u32 }
+        Self {
+            start: start as u32,
+            end: end as u32,
+        }
     }
 
     /// As a range, for slicing the arena.

@@ -159,9 +159,15 @@ impl<'s> Module<'s> {
 
     /// All functions with a body.
     pub fn bodies(&self) -> impl Iterator<Item = (FunctionId, &Function<'s>, &Body<'s>)> {
-        self.functions.iter().enumerate().filter_map(|(number, function)| {
-            function.body.as_ref().map(|body| (FunctionId::new(number), function, body))
-        })
+        self.functions
+            .iter()
+            .enumerate()
+            .filter_map(|(number, function)| {
+                function
+                    .body
+                    .as_ref()
+                    .map(|body| (FunctionId::new(number), function, body))
+            })
     }
 
     /// The symbols that a symbol's initializer refers to.

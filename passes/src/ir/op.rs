@@ -335,6 +335,9 @@ impl Op {
     /// Whether a block ends with it.
     #[must_use]
     pub const fn is_terminator(self) -> bool {
-        matches!(self, Self::Branch | Self::BranchTable | Self::Return | Self::Exit | Self::Trap)
+        matches!(
+            self,
+            Self::Branch | Self::BranchTable | Self::Return | Self::Exit | Self::Trap
+        )
     }
 }

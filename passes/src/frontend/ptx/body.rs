@@ -3,15 +3,17 @@
 use rustc_hash::FxHashMap;
 
 use ptxcheck_ptx_parser::Span;
-use ptxcheck_ptx_parser::ast::{self, Indices, Statement, StatementKind, StateSpace, Tree};
+use ptxcheck_ptx_parser::ast::{self, Indices, StateSpace, Statement, StatementKind, Tree};
+
+use ptxcheck_ptx_parser::operand::Operands;
 
 use super::calls::Slot;
 use super::opcode::{Decoded, Opcodes, Shape};
 use super::scope::{Binding, Registers, Scopes};
 use super::symbols::{Symbols, register_bits};
 use crate::ir::{
-    Block, BlockId, Body, DebugId, Guard, Instruction, InstructionId, Op, Reference, Slots, SymbolId, Unresolved,
-    Value,
+    Block, BlockId, Body, DebugId, Guard, Instruction, InstructionId, Op, Reference, Slots, SymbolId,
+    Unresolved, Value,
 };
 
 /// A label, in the scope that declares it.
@@ -31,7 +33,7 @@ enum Edge {
 
 /// The lowering of one body.
 pub(super) struct Lowering<'a, 's> {
-    pub(super) tree: &'a Tree<'s>,
+    pub(super) tree: &'s Tree<'s>,
     pub(super) symbols: &'a Symbols<'s>,
     pub(super) body: Body<'s>,
     pub(super) scopes: Scopes<'s>,
@@ -51,7 +53,12 @@ pub(super) struct Lowering<'a, 's> {
 }
 
 impl<'a, 's> Lowering<'a, 's> {
-    pub(super) fn new(tree: &'a Tree<'s>, symbols: &'a Symbols<'s>, opcodes: &'a mut Opcodes<'s>, bytes: u32) -> Self {
+    pub(super) fn new(
+        tree: &'s Tree<'s>,
+        symbols: &'a Symbols<'s>,
+        opcodes: &'a mut Opcodes<'s>,
+        bytes: u32,
+    ) -> Self {
         Self {
             tree,
             symbols,
@@ -109,9 +116,12 @@ impl<'a, 's> Lowering<'a, 's> {
                 }
                 StatementKind::Label => {
                     let scope = open.last().copied().unwrap_or(0);
-                    let name = self.tree.text(statement.name());
+                    let name = self.tree.name(statement);
                     self.label_of.insert((scope, name), self.labels.len() as u32);
-                    self.labels.push(Label { block: None, next: place + 1 });
+                    self.labels.push(Label {
+                        block: None,
+                        next: place + 1,
+                    });
                 }
                 _ => {}
             }
@@ -122,7 +132,9 @@ impl<'a, 's> Lowering<'a, 's> {
         let tree = self.tree;
         for (number, variable) in tree.variables[function.results.range()].iter().enumerate() {
             let binding = match variable.space {
-                StateSpace::Reg => Binding::Register(self.registers.make(register_bits(variable), variable.name)),
+                StateSpace::Reg => {
+                    Binding::Register(self.registers.make(register_bits(variable), variable.name))
+                }
                 _ => Binding::ReturnSlot(number.min(usize::from(u16::MAX)) as u16),
             };
             self.scopes.bind(tree.text(variable.name), binding);
@@ -174,10 +186,12 @@ impl<'a, 's> Lowering<'a, 's> {
         for (number, variable) in tree.declared(statement).iter().enumerate() {
             let name = tree.text(variable.name);
             let binding = match variable.space {
-                StateSpace::Reg if variable.range != ast::NONE => {
-                    self.registers.declare_range(variable.range, register_bits(variable))
+                StateSpace::Reg if variable.range != ast::NONE => self
+                    .registers
+                    .declare_range(variable.range, register_bits(variable)),
+                StateSpace::Reg => {
+                    Binding::Register(self.registers.make(register_bits(variable), variable.name))
                 }
-                StateSpace::Reg => Binding::Register(self.registers.make(register_bits(variable), variable.name)),
                 StateSpace::Param => self.declare_slot(),
                 _ => match self.symbols.of_variable(first + number) {
                     Some(symbol) => Binding::Symbol(symbol),
@@ -194,14 +208,17 @@ impl<'a, 's> Lowering<'a, 's> {
         }
         self.block_span.get_or_insert(statement.span());
         let scope = self.open_scopes.last().copied().unwrap_or(0);
-        if let Some(&label) = self.label_of.get(&(scope, self.tree.text(statement.name()))) {
+        if let Some(&label) = self.label_of.get(&(scope, self.tree.name(statement))) {
             self.labels[label as usize].block = Some(BlockId::new(self.body.blocks.len()));
         }
     }
 
     fn find_label(&self, name: &[u8]) -> Option<u32> {
         // The lifetime of the key is that of the source; a shorter borrow finds the same entry.
-        self.open_scopes.iter().rev().find_map(|&scope| self.label_of.get(&(scope, name)).copied())
+        self.open_scopes
+            .iter()
+            .rev()
+            .find_map(|&scope| self.label_of.get(&(scope, name)).copied())
     }
 
     /// Adds an instruction and, if it ends a block, nothing more: the caller says where control goes.
@@ -220,7 +237,14 @@ impl<'a, 's> Lowering<'a, 's> {
     }
 
     /// Adds an instruction whose values have been pushed since `start`.
-    pub(super) fn push(&mut self, op: Op, guard: Option<Guard>, span: Span, start: usize, results: usize) -> InstructionId {
+    pub(super) fn push(
+        &mut self,
+        op: Op,
+        guard: Option<Guard>,
+        span: Span,
+        start: usize,
+        results: usize,
+    ) -> InstructionId {
         let id = InstructionId::new(self.body.instructions.len());
         self.body.instructions.push(Instruction {
             op,
@@ -236,14 +260,16 @@ impl<'a, 's> Lowering<'a, 's> {
     fn instruction(&mut self, statement: &Statement) {
         let syntax = self.tree.instruction(statement);
         let Decoded { op, shape } = self.opcodes.decode(syntax.opcode);
+        let span = statement.span();
         let guard = syntax.guard.and_then(|guard| {
-            let name = self.tree.text(guard.name);
-            match self.scopes.resolve(name, guard.name, &mut self.registers)? {
-                Binding::Register(register) => Some(Guard { register, negated: guard.negated }),
+            match self.scopes.resolve(guard.name, span, &mut self.registers)? {
+                Binding::Register(register) => Some(Guard {
+                    register,
+                    negated: guard.negated,
+                }),
                 _ => None,
             }
         });
-        let span = statement.span();
         match shape {
             Shape::Plain(results) => self.plain(op, guard, span, syntax.operands, usize::from(results)),
             Shape::Guess => {
@@ -257,7 +283,11 @@ impl<'a, 's> Lowering<'a, 's> {
             }
             Shape::Call => self.call(guard, span, syntax.operands),
             Shape::Branch => {
-                let target = syntax.operands.clone().next().and_then(|label| self.find_label(label.text()));
+                let target = syntax
+                    .operands
+                    .clone()
+                    .next()
+                    .and_then(|label| self.find_label(label.text()));
                 self.emit(op, guard, span, &[], &[]);
                 self.end_branch(guard, target.into_iter());
             }
@@ -269,19 +299,24 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    fn branch_table(&mut self, op: Op, guard: Option<Guard>, span: Span, operands: ast::Operands<'a, 's>) {
+    fn branch_table(&mut self, op: Op, guard: Option<Guard>, span: Span, operands: Operands<'s>) {
         let tree = self.tree;
         let mut operands = operands;
-        let index = operands.next().map_or(Value::Unknown, |operand| self.value(&operand));
+        let index = operands
+            .next()
+            .map_or(Value::Unknown, |operand| self.value(&operand));
         let table = operands.next().and_then(|label| self.find_label(label.text()));
         let targets = table
             .map(|label| self.labels[label as usize].next)
             .and_then(|place| tree.statements.get(place))
-            .filter(|next| tree.text(next.name()) == b".branchtargets");
+            .filter(|next| tree.name(next) == b".branchtargets");
         self.emit(op, guard, span, &[], &[index]);
         let labels: Vec<u32> = targets
             .map(|directive| {
-                tree.instruction(directive).operands.filter_map(|label| self.find_label(label.text())).collect()
+                tree.instruction(directive)
+                    .operands
+                    .filter_map(|label| self.find_label(label.text()))
+                    .collect()
             })
             .unwrap_or_default();
         self.end_branch(guard, labels.into_iter());
@@ -300,7 +335,12 @@ impl<'a, 's> Lowering<'a, 's> {
         let span = self
             .block_span
             .take()
-            .or_else(|| self.body.instructions.get(self.block_start).map(|first| first.span))
+            .or_else(|| {
+                self.body
+                    .instructions
+                    .get(self.block_start)
+                    .map(|first| first.span)
+            })
             .unwrap_or_default();
         let first_edge = self.edges.len();
         self.edges.extend_from_slice(edges);
@@ -331,7 +371,9 @@ impl<'a, 's> Lowering<'a, 's> {
                     Edge::Label(label) => self.labels[label as usize].block,
                     Edge::Next => Some(BlockId::new(number + 1)),
                 };
-                self.body.edges.extend(target.filter(|target| target.index() < count));
+                self.body
+                    .edges
+                    .extend(target.filter(|target| target.index() < count));
             }
             self.body.blocks[number].successors = Slots::new(start, self.body.edges.len());
         }
@@ -344,7 +386,11 @@ impl<'a, 's> Lowering<'a, 's> {
             return;
         }
         let instruction = InstructionId::new(self.body.instructions.len());
-        let reference = Reference { symbol, instruction, is_call };
+        let reference = Reference {
+            symbol,
+            instruction,
+            is_call,
+        };
         if self.body.references.last() != Some(&reference) {
             self.body.references.push(reference);
         }
@@ -355,7 +401,10 @@ impl<'a, 's> Lowering<'a, 's> {
         let text = std::str::from_utf8(self.tree.text(name)).unwrap_or_default();
         let instruction = InstructionId::new(self.body.instructions.len());
         if !text.is_empty() && !self.body.undeclared.iter().any(|known| known.name == text) {
-            self.body.undeclared.push(Unresolved { name: text, instruction });
+            self.body.undeclared.push(Unresolved {
+                name: text,
+                instruction,
+            });
         }
     }
 

@@ -4,11 +4,15 @@
 //! what its argument variables hold; a load from a variable that a call has filled is [`Op::CallResult`].
 
 use ptxcheck_ptx_parser::Span;
-use ptxcheck_ptx_parser::ast::{OperandKind, OperandRef, Operands};
+use ptxcheck_ptx_parser::ast::OperandKind;
+use ptxcheck_ptx_parser::operand::{OperandRef, Operands};
 
 use super::body::Lowering;
 use super::scope::Binding;
-use crate::ir::{Access, AccessKind, Argument, Call, CallId, Callee, Guard, InstructionId, Op, Register, Slots, Space, Value};
+use crate::ir::{
+    Access, AccessKind, Argument, Call, CallId, Callee, Guard, InstructionId, Op, Register, Slots, Space,
+    Value,
+};
 
 /// A `.param` variable declared in a body.
 #[derive(Default)]
@@ -21,10 +25,16 @@ pub(super) struct Slot {
 
 /// The load of a parameter.
 pub(super) const fn param_load(bits: u8) -> Access {
-    Access { kind: AccessKind::Load, space: Space::Param, bits, count: 1, volatile: false }
+    Access {
+        kind: AccessKind::Load,
+        space: Space::Param,
+        bits,
+        count: 1,
+        volatile: false,
+    }
 }
 
-impl<'a, 's> Lowering<'a, 's> {
+impl<'s> Lowering<'_, 's> {
     pub(super) fn declare_slot(&mut self) -> Binding {
         self.slots.push(Slot::default());
         Binding::Slot(self.slots.len() as u32 - 1)
@@ -47,14 +57,14 @@ impl<'a, 's> Lowering<'a, 's> {
         guard: Option<Guard>,
         span: Span,
         slot: u32,
-        address: &OperandRef<'a, 's>,
-        operands: Operands<'a, 's>,
+        address: &OperandRef<'s>,
+        operands: Operands<'s>,
     ) {
         let Op::Access(access) = op else { return };
         let offset = address
             .children()
             .find(|child| child.kind() == OperandKind::Offset)
-            .map_or(Some(0), |child| child.offset())
+            .map_or(Some(0), super::operands::offset)
             .and_then(|offset| u32::try_from(offset).ok());
         let is_load = access.kind == AccessKind::Load;
         let data = operands.filter(|operand| operand.kind() != OperandKind::Address);
@@ -75,7 +85,13 @@ impl<'a, 's> Lowering<'a, 's> {
                 let piece = self.piece(slot, at, access.bits);
                 self.emit(Op::Copy, guard, span, &[Value::Register(piece)], &[value]);
             } else if let Some(call) = self.slots[slot as usize].filled_by {
-                self.emit(Op::CallResult(call), guard, span, &[value], &[Value::Integer(i64::from(at))]);
+                self.emit(
+                    Op::CallResult(call),
+                    guard,
+                    span,
+                    &[value],
+                    &[Value::Integer(i64::from(at))],
+                );
             } else {
                 let piece = self.piece(slot, at, access.bits);
                 self.emit(Op::Copy, guard, span, &[value], &[Value::Register(piece)]);
@@ -84,21 +100,21 @@ impl<'a, 's> Lowering<'a, 's> {
     }
 
     /// `call (results), callee, (arguments), prototype;` in all its abridged forms.
-    pub(super) fn call(&mut self, guard: Option<Guard>, span: Span, operands: Operands<'a, 's>) {
-        let is_list = |operand: &OperandRef<'_, '_>| operand.kind() == OperandKind::List;
+    pub(super) fn call(&mut self, guard: Option<Guard>, span: Span, operands: Operands<'s>) {
+        let is_list = |operand: &OperandRef<'_>| operand.kind() == OperandKind::List;
         let mut operands = operands.peekable();
         let results = operands.next_if(is_list);
         let Some(callee) = operands.next() else { return };
         let arguments = operands.next_if(is_list);
 
         let first_argument = self.body.arguments.len();
-        for (number, argument) in arguments.iter().flat_map(OperandRef::children).enumerate() {
+        for (number, argument) in arguments.into_iter().flat_map(OperandRef::children).enumerate() {
             self.argument(number as u32, &argument);
         }
         let callee = self.callee(&callee);
         let id = InstructionId::new(self.body.instructions.len());
         let start = self.body.values.len();
-        for result in results.iter().flat_map(OperandRef::children) {
+        for result in results.into_iter().flat_map(OperandRef::children) {
             match self.scopes.get(result.text()) {
                 Some(Binding::Slot(slot)) => self.slots[slot as usize].filled_by = Some(id),
                 _ => {
@@ -113,24 +129,36 @@ impl<'a, 's> Lowering<'a, 's> {
             callee,
             arguments: Slots::new(first_argument, self.body.arguments.len()),
         });
-        self.push(Op::Call(CallId::new(self.body.calls.len() - 1)), guard, span, start, results);
+        self.push(
+            Op::Call(CallId::new(self.body.calls.len() - 1)),
+            guard,
+            span,
+            start,
+            results,
+        );
     }
 
-    fn argument(&mut self, param: u32, operand: &OperandRef<'a, 's>) {
+    fn argument(&mut self, param: u32, operand: &OperandRef<'s>) {
         if let Some(Binding::Slot(slot)) = self.scopes.get(operand.text()) {
             let pieces = &self.slots[slot as usize].pieces;
-            self.body.arguments.extend(pieces.iter().map(|&(offset, register)| Argument {
-                param,
-                offset,
-                value: Value::Register(register),
-            }));
+            self.body
+                .arguments
+                .extend(pieces.iter().map(|&(offset, register)| Argument {
+                    param,
+                    offset,
+                    value: Value::Register(register),
+                }));
         } else {
             let value = self.value(operand);
-            self.body.arguments.push(Argument { param, offset: 0, value });
+            self.body.arguments.push(Argument {
+                param,
+                offset: 0,
+                value,
+            });
         }
     }
 
-    fn callee(&mut self, operand: &OperandRef<'a, 's>) -> Callee {
+    fn callee(&mut self, operand: &OperandRef<'s>) -> Callee {
         let name = operand.text();
         if let Some(symbol) = self.symbols.find(name) {
             self.refer(symbol, true);

@@ -22,7 +22,9 @@ impl<'a> Modifiers<'a> {
     }
 
     fn iter(&self) -> impl DoubleEndedIterator<Item = &'a [u8]> + use<'a> {
-        self.text.split(|&byte| byte == b'.').skip(1)
+        // Without its first dot, the text is what lies between dots; without any text, it is nothing.
+        let parts = self.text.get(1..).into_iter();
+        parts.flat_map(|text| text.split(|&byte| byte == b'.'))
     }
 
     /// How many parts.

@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 
 use super::modifiers::{IntType, Modifiers};
 use crate::ir::{
-    Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, Op, Shuffle, Space, UnaryOp, Vote,
+    Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, Op, Shuffle, Space, UnaryOp,
+    Vote,
 };
 
 /// How an opcode's operands map to results and uses.
@@ -43,15 +44,27 @@ pub(super) struct Decoded {
     pub(super) shape: Shape,
 }
 
-const OPAQUE: Decoded = Decoded { op: Op::Opaque, shape: Shape::Guess };
-const EFFECT: Decoded = Decoded { op: Op::Opaque, shape: Shape::Plain(0) };
+const OPAQUE: Decoded = Decoded {
+    op: Op::Opaque,
+    shape: Shape::Guess,
+};
+const EFFECT: Decoded = Decoded {
+    op: Op::Opaque,
+    shape: Shape::Plain(0),
+};
 
 const fn plain(op: Op) -> Decoded {
-    Decoded { op, shape: Shape::Plain(1) }
+    Decoded {
+        op,
+        shape: Shape::Plain(1),
+    }
 }
 
 const fn effect(op: Op) -> Decoded {
-    Decoded { op, shape: Shape::Plain(0) }
+    Decoded {
+        op,
+        shape: Shape::Plain(0),
+    }
 }
 
 /// Decoded opcodes by their dotted spelling.
@@ -86,12 +99,29 @@ static ROWS: &[Row] = &[
     ("bar", barrier),
     ("barrier", barrier),
     ("bfe", |m| int(m, |t| Op::ExtractBits(t.bits, t.signed))),
-    ("bfi", |m| m.bits().map_or(OPAQUE, |bits| plain(Op::InsertBits(bits)))),
-    ("bfind", |m| if m.has("shiftamt") { OPAQUE } else { unsigned_unary(m, UnaryOp::FindHighestSet) }),
-    ("bra", |_| Decoded { op: Op::Branch, shape: Shape::Branch }),
+    ("bfi", |m| {
+        m.bits().map_or(OPAQUE, |bits| plain(Op::InsertBits(bits)))
+    }),
+    ("bfind", |m| {
+        if m.has("shiftamt") {
+            OPAQUE
+        } else {
+            unsigned_unary(m, UnaryOp::FindHighestSet)
+        }
+    }),
+    ("bra", |_| Decoded {
+        op: Op::Branch,
+        shape: Shape::Branch,
+    }),
     ("brev", |m| bits_unary(m, UnaryOp::ReverseBits)),
-    ("brx", |_| Decoded { op: Op::BranchTable, shape: Shape::BranchTable }),
-    ("call", |_| Decoded { op: Op::Opaque, shape: Shape::Call }),
+    ("brx", |_| Decoded {
+        op: Op::BranchTable,
+        shape: Shape::BranchTable,
+    }),
+    ("call", |_| Decoded {
+        op: Op::Opaque,
+        shape: Shape::Call,
+    }),
     ("clz", |m| bits_unary(m, UnaryOp::LeadingZeros)),
     ("cnot", |m| bits_unary(m, UnaryOp::LogicalNot)),
     ("cp", copy_async),
@@ -103,18 +133,33 @@ static ROWS: &[Row] = &[
     ("exit", |_| effect(Op::Exit)),
     ("fence", |_| EFFECT),
     ("griddepcontrol", |_| EFFECT),
-    ("isspacep", |m| m.space().map_or(OPAQUE, |space| plain(Op::IsSpace(space)))),
+    ("isspacep", |m| {
+        m.space().map_or(OPAQUE, |space| plain(Op::IsSpace(space)))
+    }),
     ("ld", |m| access(m, AccessKind::Load, 1)),
     ("ldmatrix", |m| matrix(m, AccessKind::Load, 1)),
     ("ldu", |m| access(m, AccessKind::Load, 1)),
-    ("lop3", |m| if m.len() == 1 && m.has("b32") { plain(Op::Lop3(0)) } else { OPAQUE }),
+    ("lop3", |m| {
+        if m.len() == 1 && m.has("b32") {
+            plain(Op::Lop3(0))
+        } else {
+            OPAQUE
+        }
+    }),
     ("mad", multiply_add),
     ("mapa", |m| {
-        plain(Op::MapShared(if m.space().is_some() { Space::SharedCluster } else { Space::Generic }))
+        plain(Op::MapShared(if m.space().is_some() {
+            Space::SharedCluster
+        } else {
+            Space::Generic
+        }))
     }),
     ("match", |m| {
         let bits = m.bits().unwrap_or(32);
-        collective(m, Collective::Match(if m.has("all") { Match::All } else { Match::Any }, bits))
+        collective(
+            m,
+            Collective::Match(if m.has("all") { Match::All } else { Match::Any }, bits),
+        )
     }),
     ("max", |m| binary(m, BinaryOp::MaxSigned, BinaryOp::MaxUnsigned)),
     ("mbarrier", memory_barrier),
@@ -140,7 +185,10 @@ static ROWS: &[Row] = &[
     ("setp", compare),
     ("shf", |m| {
         if m.has("b32") {
-            plain(Op::FunnelShift { left: m.has("l"), wrap: m.has("wrap") })
+            plain(Op::FunnelShift {
+                left: m.has("l"),
+                wrap: m.has("wrap"),
+            })
         } else {
             OPAQUE
         }
@@ -188,7 +236,9 @@ fn binary(m: &Modifiers<'_>, signed: BinaryOp, unsigned: BinaryOp) -> Decoded {
     if m.has("sat") {
         return OPAQUE;
     }
-    int(m, |ty| Op::Binary(if ty.signed { signed } else { unsigned }, ty.bits))
+    int(m, |ty| {
+        Op::Binary(if ty.signed { signed } else { unsigned }, ty.bits)
+    })
 }
 
 fn unary(m: &Modifiers<'_>, op: UnaryOp) -> Decoded {
@@ -246,7 +296,9 @@ fn compare(m: &Modifiers<'_>) -> Decoded {
     } else {
         Logic::None
     };
-    let Some(bits) = m.bits() else { return plain(Op::CompareOther) };
+    let Some(bits) = m.bits() else {
+        return plain(Op::CompareOther);
+    };
     let signed = m.int().is_some_and(|ty| ty.signed);
     let condition = match (m.first(), signed) {
         (b"eq", _) => Condition::Equal,
@@ -267,20 +319,31 @@ fn compare(m: &Modifiers<'_>) -> Decoded {
 /// `cvt.dtype.atype`, integers only: conversions to or from floating point are opaque.
 fn convert(m: &Modifiers<'_>) -> Decoded {
     match (m.len(), m.int_at(0), m.int_at(1)) {
-        (2, Some(to), Some(from)) => {
-            plain(Op::Convert { from: from.bits, signed: from.signed, to: to.bits })
-        }
+        (2, Some(to), Some(from)) => plain(Op::Convert {
+            from: from.bits,
+            signed: from.signed,
+            to: to.bits,
+        }),
         _ => OPAQUE,
     }
 }
 
 fn convert_address(m: &Modifiers<'_>) -> Decoded {
-    let (Some(space), Some(bits)) = (m.space(), m.bits()) else { return OPAQUE };
-    plain(if m.first() == b"to" { Op::FromGeneric(space, bits) } else { Op::ToGeneric(space, bits) })
+    let (Some(space), Some(bits)) = (m.space(), m.bits()) else {
+        return OPAQUE;
+    };
+    plain(if m.first() == b"to" {
+        Op::FromGeneric(space, bits)
+    } else {
+        Op::ToGeneric(space, bits)
+    })
 }
 
 fn memory(op: Access, results: u8, others: [Space; 2]) -> Decoded {
-    Decoded { op: Op::Access(op), shape: Shape::Memory { results, others } }
+    Decoded {
+        op: Op::Access(op),
+        shape: Shape::Memory { results, others },
+    }
 }
 
 /// `ld`, `st`, `atom`, `red` and their like: one address in the space that the opcode names.
@@ -299,7 +362,17 @@ fn access(m: &Modifiers<'_>, kind: AccessKind, results: u8) -> Decoded {
 /// `ldmatrix`, `stmatrix`: rows of shared memory, whichever lane's address.
 fn matrix(m: &Modifiers<'_>, kind: AccessKind, results: u8) -> Decoded {
     let space = m.space().unwrap_or(Space::Generic);
-    memory(Access { kind, space, bits: 0, count: 1, volatile: false }, results, [Space::Generic; 2])
+    memory(
+        Access {
+            kind,
+            space,
+            bits: 0,
+            count: 1,
+            volatile: false,
+        },
+        results,
+        [Space::Generic; 2],
+    )
 }
 
 /// An address that is used without a value to follow; the space from the opcode, or `default`.
@@ -312,7 +385,13 @@ fn touch_in(results: u8, space: Space) -> Decoded {
 }
 
 const fn other(space: Space) -> Access {
-    Access { kind: AccessKind::Other, space, bits: 0, count: 1, volatile: false }
+    Access {
+        kind: AccessKind::Other,
+        space,
+        bits: 0,
+        count: 1,
+        volatile: false,
+    }
 }
 
 /// `cp.async`, `cp.async.bulk`, `cp.reduce.async.bulk`: destination, source, barrier. The opcode names the spaces
@@ -358,19 +437,32 @@ fn multimem(m: &Modifiers<'_>) -> Decoded {
 
 fn collective(m: &Modifiers<'_>, kind: Collective) -> Decoded {
     let sync = m.has("sync");
-    Decoded { op: Op::Collective(kind, sync), shape: if sync { Shape::MaskLast } else { Shape::MaskAbsent } }
+    Decoded {
+        op: Op::Collective(kind, sync),
+        shape: if sync { Shape::MaskLast } else { Shape::MaskAbsent },
+    }
 }
 
 fn shuffle_mode(m: &Modifiers<'_>) -> Option<Shuffle> {
-    [("up", Shuffle::Up), ("down", Shuffle::Down), ("bfly", Shuffle::Butterfly), ("idx", Shuffle::Index)]
-        .into_iter()
-        .find_map(|(word, mode)| m.has(word).then_some(mode))
+    [
+        ("up", Shuffle::Up),
+        ("down", Shuffle::Down),
+        ("bfly", Shuffle::Butterfly),
+        ("idx", Shuffle::Index),
+    ]
+    .into_iter()
+    .find_map(|(word, mode)| m.has(word).then_some(mode))
 }
 
 fn vote_mode(m: &Modifiers<'_>) -> Option<Vote> {
-    [("all", Vote::All), ("any", Vote::Any), ("uni", Vote::Uniform), ("ballot", Vote::Ballot)]
-        .into_iter()
-        .find_map(|(word, mode)| m.has(word).then_some(mode))
+    [
+        ("all", Vote::All),
+        ("any", Vote::Any),
+        ("uni", Vote::Uniform),
+        ("ballot", Vote::Ballot),
+    ]
+    .into_iter()
+    .find_map(|(word, mode)| m.has(word).then_some(mode))
 }
 
 /// `bar`, `barrier`: of the warp, the CTA or the cluster. Whether a count is given is known from the operands.
@@ -384,7 +476,10 @@ fn barrier(m: &Modifiers<'_>) -> Decoded {
         aligned: m.has("aligned"),
         cluster: m.has("cluster"),
     });
-    Decoded { op, shape: Shape::Plain(u8::from(m.has("red"))) }
+    Decoded {
+        op,
+        shape: Shape::Plain(u8::from(m.has("red"))),
+    }
 }
 
 #[cfg(test)]
@@ -400,14 +495,25 @@ mod tests {
     fn qualifier_order_does_not_matter() {
         for opcode in ["vote.ballot.sync.b32", "vote.sync.ballot.b32"] {
             let decoded = decode(opcode.as_bytes());
-            assert_eq!(decoded.op, Op::Collective(Collective::Vote(Vote::Ballot), true), "{opcode}");
+            assert_eq!(
+                decoded.op,
+                Op::Collective(Collective::Vote(Vote::Ballot), true),
+                "{opcode}"
+            );
             assert_eq!(decoded.shape, Shape::MaskLast);
         }
     }
 
     #[test]
     fn what_is_not_integer_arithmetic_is_opaque() {
-        for opcode in ["add.f32", "add.rn.f16x2", "min.s16x2", "add.sat.s32", "cvt.rn.f32.s32", "frobnicate.x"] {
+        for opcode in [
+            "add.f32",
+            "add.rn.f16x2",
+            "min.s16x2",
+            "add.sat.s32",
+            "cvt.rn.f32.s32",
+            "frobnicate.x",
+        ] {
             assert_eq!(decode(opcode.as_bytes()).op, Op::Opaque, "{opcode}");
         }
         assert_eq!(decode(b"setp.lt.f32").op, Op::CompareOther);
@@ -415,9 +521,19 @@ mod tests {
 
     #[test]
     fn widths_are_those_of_the_result() {
-        assert_eq!(decode(b"mul.wide.s32").op, Op::Binary(BinaryOp::MulWideSigned, 64));
+        assert_eq!(
+            decode(b"mul.wide.s32").op,
+            Op::Binary(BinaryOp::MulWideSigned, 64)
+        );
         assert_eq!(decode(b"mad.lo.s32").op, Op::MulAdd(BinaryOp::MulLow, 32));
-        assert_eq!(decode(b"cvt.u64.u32").op, Op::Convert { from: 32, signed: false, to: 64 });
+        assert_eq!(
+            decode(b"cvt.u64.u32").op,
+            Op::Convert {
+                from: 32,
+                signed: false,
+                to: 64
+            }
+        );
     }
 
     #[test]
@@ -425,10 +541,25 @@ mod tests {
         let decoded = decode(b"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes");
         assert_eq!(
             decoded.shape,
-            Shape::Memory { results: 0, others: [Space::Generic, Space::Shared] }
+            Shape::Memory {
+                results: 0,
+                others: [Space::Generic, Space::Shared]
+            }
         );
-        assert!(matches!(decoded.op, Op::Access(Access { space: Space::SharedCluster, .. })));
+        assert!(matches!(
+            decoded.op,
+            Op::Access(Access {
+                space: Space::SharedCluster,
+                ..
+            })
+        ));
         let store = decode(b"cp.async.bulk.global.shared::cta.bulk_group");
-        assert_eq!(store.shape, Shape::Memory { results: 0, others: [Space::Shared, Space::Shared] });
+        assert_eq!(
+            store.shape,
+            Shape::Memory {
+                results: 0,
+                others: [Space::Shared, Space::Shared]
+            }
+        );
     }
 }

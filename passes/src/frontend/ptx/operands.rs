@@ -1,17 +1,26 @@
 //! Operands to values, and the shapes of instructions.
 
 use ptxcheck_ptx_parser::Span;
-use ptxcheck_ptx_parser::ast::{OperandKind, OperandRef, Operands};
+use ptxcheck_ptx_parser::ast::OperandKind;
+use ptxcheck_ptx_parser::operand::{OperandRef, Operands};
 
 use super::body::Lowering;
 use super::scope::Binding;
-use crate::ir::{AccessKind, Access, Collective, Guard, Op, Space, Special, Value};
+use crate::ir::{Access, AccessKind, Collective, Guard, Op, Space, Special, Value};
 
 /// Whether an opcode that is not interpreted seems to write its first operand.
-pub(super) fn begins_with_result(operands: &Operands<'_, '_>) -> bool {
+pub(super) fn begins_with_result(operands: &Operands<'_>) -> bool {
     operands.clone().next().is_some_and(|first| {
-        matches!(first.kind(), OperandKind::Name | OperandKind::Sink | OperandKind::Vector | OperandKind::Pair)
+        matches!(
+            first.kind(),
+            OperandKind::Name | OperandKind::Sink | OperandKind::Vector | OperandKind::Pair
+        )
     })
+}
+
+/// The bytes that an offset node adds, if that is a constant.
+pub(super) fn offset(operand: OperandRef<'_>) -> Option<i64> {
+    operand.constant().and_then(|bytes| i64::try_from(bytes).ok())
 }
 
 /// What a name stands for, as an operand.
@@ -20,7 +29,7 @@ enum Named {
     Slot(u32),
 }
 
-impl<'a, 's> Lowering<'a, 's> {
+impl<'s> Lowering<'_, 's> {
     fn named(&mut self, name: Span) -> Named {
         let text = self.tree.text(name);
         let value = match self.scopes.resolve(text, name, &mut self.registers) {
@@ -57,14 +66,15 @@ impl<'a, 's> Lowering<'a, 's> {
     }
 
     /// The value of an operand that is one value; the registers inside others are read, but not followed.
-    pub(super) fn value(&mut self, operand: &OperandRef<'a, 's>) -> Value {
+    pub(super) fn value(&mut self, operand: &OperandRef<'s>) -> Value {
         match operand.kind() {
             OperandKind::Name => match self.named(operand.span()) {
                 Named::Value(value) => value,
                 Named::Slot(_) => Value::Unknown,
             },
-            OperandKind::Integer => operand.integer().map_or(Value::Unknown, |value| Value::Integer(value as i64)),
-            OperandKind::Expression => operand.constant().map_or(Value::Unknown, |value| Value::Integer(value as i64)),
+            OperandKind::Integer | OperandKind::Expression => operand
+                .constant()
+                .map_or(Value::Unknown, |value| Value::Integer(value as i64)),
             OperandKind::Not => match operand.children().next().map(|child| self.value(&child)) {
                 Some(Value::Register(register)) => Value::Not(register),
                 _ => Value::Unknown,
@@ -72,7 +82,7 @@ impl<'a, 's> Lowering<'a, 's> {
             OperandKind::Sum => {
                 let mut children = operand.children();
                 let base = children.next().map_or(Value::Unknown, |child| self.value(&child));
-                let offset = children.next().and_then(|child| child.offset());
+                let offset = children.next().and_then(offset);
                 displaced(base, offset)
             }
             OperandKind::Index => {
@@ -86,7 +96,7 @@ impl<'a, 's> Lowering<'a, 's> {
     }
 
     /// Pushes an operand's values: those of its elements if it has several.
-    pub(super) fn push_values(&mut self, operand: &OperandRef<'a, 's>) {
+    pub(super) fn push_values(&mut self, operand: &OperandRef<'s>) {
         match operand.kind() {
             OperandKind::Vector | OperandKind::Pair | OperandKind::List | OperandKind::Address => {
                 for child in operand.children() {
@@ -104,7 +114,7 @@ impl<'a, 's> Lowering<'a, 's> {
     }
 
     /// Pushes what an operand names as results: registers, or a sink.
-    fn push_results(&mut self, operand: &OperandRef<'a, 's>) {
+    fn push_results(&mut self, operand: &OperandRef<'s>) {
         let start = self.body.values.len();
         self.push_values(operand);
         for value in &mut self.body.values[start..] {
@@ -119,7 +129,7 @@ impl<'a, 's> Lowering<'a, 's> {
         op: Op,
         guard: Option<Guard>,
         span: Span,
-        mut operands: Operands<'a, 's>,
+        mut operands: Operands<'s>,
         results: usize,
     ) {
         let start = self.body.values.len();
@@ -140,8 +150,12 @@ impl<'a, 's> Lowering<'a, 's> {
         match op {
             Op::Copy => match (results, read) {
                 (1, 1) => Op::Copy,
-                (1, 2 | 4 | 8) => self.register_bits(start).map_or(Op::Opaque, |bits| Op::Pack(bits / read as u8)),
-                (2 | 4 | 8, 1) => self.register_bits(uses).map_or(Op::Opaque, |bits| Op::Unpack(bits / results as u8)),
+                (1, 2 | 4 | 8) => self
+                    .register_bits(start)
+                    .map_or(Op::Opaque, |bits| Op::Pack(bits / read as u8)),
+                (2 | 4 | 8, 1) => self
+                    .register_bits(uses)
+                    .map_or(Op::Opaque, |bits| Op::Unpack(bits / results as u8)),
                 _ => Op::Opaque,
             },
             Op::Lop3(_) => match self.body.values.get(uses + 3) {
@@ -182,7 +196,7 @@ impl<'a, 's> Lowering<'a, 's> {
         op: Op,
         guard: Option<Guard>,
         span: Span,
-        mut operands: Operands<'a, 's>,
+        mut operands: Operands<'s>,
         mask_last: bool,
     ) {
         let start = self.body.values.len();
@@ -209,17 +223,24 @@ impl<'a, 's> Lowering<'a, 's> {
         op: Op,
         guard: Option<Guard>,
         span: Span,
-        operands: Operands<'a, 's>,
+        operands: Operands<'s>,
         results: usize,
         others: [Space; 2],
     ) {
-        let is_address = |operand: &OperandRef<'_, '_>| operand.kind() == OperandKind::Address;
-        let results = operands.clone().take(results).take_while(|operand| !is_address(operand)).count();
+        let is_address = |operand: &OperandRef<'_>| operand.kind() == OperandKind::Address;
+        let results = operands
+            .clone()
+            .take(results)
+            .take_while(|operand| !is_address(operand))
+            .count();
         let mut addresses = operands.clone().filter(is_address);
         let Some(first) = addresses.next() else {
             return self.plain(Op::Opaque, guard, span, operands, results);
         };
-        if let Some(name) = first.children().next().filter(|base| base.kind() == OperandKind::Name)
+        if let Some(name) = first
+            .children()
+            .next()
+            .filter(|base| base.kind() == OperandKind::Name)
             && let Named::Slot(slot) = self.named(name.span())
         {
             return self.slot_access(op, guard, span, slot, &first, operands);
@@ -237,17 +258,23 @@ impl<'a, 's> Lowering<'a, 's> {
         for (address, space) in addresses.zip(others) {
             let start = self.body.values.len();
             self.push_address(&address);
-            let access = Access { kind: AccessKind::Other, space, bits: 0, count: 1, volatile: false };
+            let access = Access {
+                kind: AccessKind::Other,
+                space,
+                bits: 0,
+                count: 1,
+                volatile: false,
+            };
             self.finish(Op::Access(access), guard, span, start, 0);
         }
     }
 
     /// Base, constant offset, then whatever else stands in the brackets (coordinates).
-    fn push_address(&mut self, address: &OperandRef<'a, 's>) {
+    fn push_address(&mut self, address: &OperandRef<'s>) {
         let mut children = address.children().peekable();
         let base = children.next().map_or(Value::Unknown, |base| self.value(&base));
         let offset = match children.next_if(|child| child.kind() == OperandKind::Offset) {
-            Some(offset) => offset.offset().map_or(Value::Unknown, Value::Integer),
+            Some(by) => offset(by).map_or(Value::Unknown, Value::Integer),
             None => Value::Integer(0),
         };
         let (base, offset) = match (base, offset) {
@@ -265,13 +292,19 @@ impl<'a, 's> Lowering<'a, 's> {
 
 /// `base + by`, where that is a value; unknown where the offset is not known or does not fit.
 pub(super) fn displaced(base: Value, by: Option<i64>) -> Value {
-    let Some(by) = by.and_then(|by| i32::try_from(by).ok()) else { return Value::Unknown };
+    let Some(by) = by.and_then(|by| i32::try_from(by).ok()) else {
+        return Value::Unknown;
+    };
     match base {
-        Value::Symbol(symbol, at) => at.checked_add(by).map_or(Value::Unknown, |at| Value::Symbol(symbol, at)),
-        Value::Param(number, at) => at.checked_add(by).map_or(Value::Unknown, |at| Value::Param(number, at)),
-        Value::ReturnSlot(number, at) => {
-            at.checked_add(by).map_or(Value::Unknown, |at| Value::ReturnSlot(number, at))
-        }
+        Value::Symbol(symbol, at) => at
+            .checked_add(by)
+            .map_or(Value::Unknown, |at| Value::Symbol(symbol, at)),
+        Value::Param(number, at) => at
+            .checked_add(by)
+            .map_or(Value::Unknown, |at| Value::Param(number, at)),
+        Value::ReturnSlot(number, at) => at
+            .checked_add(by)
+            .map_or(Value::Unknown, |at| Value::ReturnSlot(number, at)),
         _ => Value::Unknown,
     }
 }
@@ -298,13 +331,32 @@ fn special(name: &[u8]) -> Option<Special> {
         b"lanemask_lt" => Special::LaneMaskLt,
         b"lanemask_ge" => Special::LaneMaskGe,
         b"lanemask_gt" => Special::LaneMaskGt,
-        b"gridid" | b"smid" | b"nsmid" | b"clusterid" | b"nclusterid" | b"cluster_ctaid" | b"cluster_nctaid"
-        | b"cluster_ctarank" | b"cluster_nctarank" | b"is_explicit_cluster" | b"total_smem_size"
-        | b"aggr_smem_size" | b"dynamic_smem_size" | b"reserved_smem_offset_begin" | b"reserved_smem_offset_end"
-        | b"reserved_smem_offset_cap" | b"current_graph_exec" => Special::Uniform,
-        _ if [&b"clock"[..], b"globaltimer", b"pm", b"envreg", b"reserved_smem_offset"]
-            .iter()
-            .any(|prefix| stem.starts_with(prefix)) =>
+        b"gridid"
+        | b"smid"
+        | b"nsmid"
+        | b"clusterid"
+        | b"nclusterid"
+        | b"cluster_ctaid"
+        | b"cluster_nctaid"
+        | b"cluster_ctarank"
+        | b"cluster_nctarank"
+        | b"is_explicit_cluster"
+        | b"total_smem_size"
+        | b"aggr_smem_size"
+        | b"dynamic_smem_size"
+        | b"reserved_smem_offset_begin"
+        | b"reserved_smem_offset_end"
+        | b"reserved_smem_offset_cap"
+        | b"current_graph_exec" => Special::Uniform,
+        _ if [
+            &b"clock"[..],
+            b"globaltimer",
+            b"pm",
+            b"envreg",
+            b"reserved_smem_offset",
+        ]
+        .iter()
+        .any(|prefix| stem.starts_with(prefix)) =>
         {
             Special::Other
         }

@@ -16,30 +16,49 @@ pub struct PtxOrigin<'t> {
     tree: &'t Tree<'t>,
     lines: OnceLock<LineIndex>,
     files: OnceLock<FxHashMap<u32, String>>,
+    strings: OnceLock<debug_info::Strings<'t>>,
 }
 
 impl<'t> PtxOrigin<'t> {
     /// For the modules lowered from `tree`.
     #[must_use]
     pub fn new(tree: &'t Tree<'t>) -> Self {
-        Self { tree, lines: OnceLock::new(), files: OnceLock::new() }
+        Self {
+            tree,
+            lines: OnceLock::new(),
+            files: OnceLock::new(),
+            strings: OnceLock::new(),
+        }
     }
 
     fn lines(&self) -> &LineIndex {
         self.lines.get_or_init(|| LineIndex::new(self.tree.source))
     }
 
+    fn strings(&self) -> &debug_info::Strings<'t> {
+        self.strings.get_or_init(|| debug_info::Strings::new(self.tree))
+    }
+
     fn file(&self, number: u32) -> Option<&str> {
         let files = self.files.get_or_init(|| {
             let name = |file: &ast::File| String::from_utf8_lossy(self.tree.text(file.name)).into_owned();
-            self.tree.files.iter().map(|file| (file.number, name(file))).collect()
+            self.tree
+                .files
+                .iter()
+                .map(|file| (file.number, name(file)))
+                .collect()
         });
         files.get(&number).map(String::as_str)
     }
 
     fn frame(&self, file: u32, line: u32, column: u32) -> Option<Frame> {
         let file = self.file(file)?.to_owned();
-        (line > 0).then_some(Frame { file, line, column, function: None })
+        (line > 0).then_some(Frame {
+            file,
+            line,
+            column,
+            function: None,
+        })
     }
 
     fn location(&self, statement: &Statement) -> Option<&Location> {
@@ -52,12 +71,17 @@ impl<'t> PtxOrigin<'t> {
         let mut frames = Vec::new();
         let mut current = number;
         for _ in 0..MAX_INLINE_DEPTH {
-            let Some(location) = self.tree.locations.get(current) else { break };
+            let Some(location) = self.tree.locations.get(current) else {
+                break;
+            };
             frames.extend(self.frame(location.file, location.line, location.column));
-            let Some(call) = self.tree.inlined.get(location.inlined as usize) else { return frames };
-            if let (Some(frame), Some(name)) =
-                (frames.last_mut(), debug_info::string_at_label(self.tree, self.tree.text(call.function)))
-            {
+            let Some(call) = self.tree.inlined.get(location.inlined as usize) else {
+                return frames;
+            };
+            if let (Some(frame), Some(name)) = (
+                frames.last_mut(),
+                self.strings().at_label(self.tree.text(call.function)),
+            ) {
                 frame.function = Some(String::from_utf8_lossy(&name).into_owned());
             }
             let caller = self.tree.locations[..current].iter().rposition(|earlier| {
@@ -74,15 +98,18 @@ impl<'t> PtxOrigin<'t> {
 
     /// clang's chain: a comment behind the `.loc`, with the names of the files.
     fn commented_chain(&self, statement: &Statement) -> Vec<Frame> {
-        let Some(comment) = self.tree.comment_after(statement.span().end) else { return Vec::new() };
-        debug_info::inline_comment(self.tree.text(comment))
+        let Some(comment) = self.tree.comment_after(statement.span().end) else {
+            return Vec::new();
+        };
+        debug_info::frames(self.tree.text(comment))
+            .into_iter()
             .map(|frame| Frame {
                 file: String::from_utf8_lossy(frame.file).into_owned(),
                 line: frame.line,
                 column: frame.column,
                 function: None,
             })
-            .filter(|frame| frame.line > 0)
+            .filter(|frame: &Frame| frame.line > 0)
             .collect()
     }
 }
@@ -101,8 +128,12 @@ impl Origin for PtxOrigin<'_> {
     }
 
     fn frames(&self, debug: DebugId) -> Vec<Frame> {
-        let Some(statement) = self.tree.statements.get(debug.index()) else { return Vec::new() };
-        let Some(location) = self.location(statement) else { return Vec::new() };
+        let Some(statement) = self.tree.statements.get(debug.index()) else {
+            return Vec::new();
+        };
+        let Some(location) = self.location(statement) else {
+            return Vec::new();
+        };
         let mut frames = self.chain(statement.index());
         if location.inlined == ast::NONE {
             let commented = self.commented_chain(statement);

@@ -66,12 +66,18 @@ impl<'s> Scopes<'s> {
     pub(super) fn bind(&mut self, name: &'s [u8], binding: Binding) {
         let shadowed = self.innermost.insert(name, self.entries.len() as u32);
         self.numbered_singles += u32::from(is_numbered_single(name, binding));
-        self.entries.push(Entry { name, binding, shadowed });
+        self.entries.push(Entry {
+            name,
+            binding,
+            shadowed,
+        });
     }
 
     /// What a name stands for, registers of ranges aside.
     pub(super) fn get(&self, name: &[u8]) -> Option<Binding> {
-        self.innermost.get(name).map(|&entry| self.entries[entry as usize].binding)
+        self.innermost
+            .get(name)
+            .map(|&entry| self.entries[entry as usize].binding)
     }
 
     /// What a name stands for.
@@ -81,18 +87,26 @@ impl<'s> Scopes<'s> {
         {
             return Some(Binding::Register(register));
         }
-        self.get(name).or_else(|| self.of_range(name, span, registers).map(Binding::Register))
+        self.get(name)
+            .or_else(|| self.of_range(name, span, registers).map(Binding::Register))
     }
 
     /// The register of a range: every split of `%r12` into a prefix and a number is tried, the longest number first.
     fn of_range(&self, name: &[u8], span: Span, registers: &mut Registers) -> Option<Register> {
-        let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count().min(10);
+        let digits = name
+            .iter()
+            .rev()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count()
+            .min(10);
         (name.len() - digits..name.len()).find_map(|split| {
             let (prefix, number) = name.split_at(split);
             if number.len() > 1 && number[0] == b'0' {
                 return None;
             }
-            let Some(Binding::Range(range)) = self.get(prefix) else { return None };
+            let Some(Binding::Range(range)) = self.get(prefix) else {
+                return None;
+            };
             let number = number.iter().try_fold(0_u32, |sum, digit| {
                 sum.checked_mul(10)?.checked_add(u32::from(digit - b'0'))
             })?;
@@ -139,7 +153,11 @@ impl Registers {
 
     /// Declares a range.
     pub(super) fn declare_range(&mut self, count: u32, bits: u8) -> Binding {
-        self.ranges.push(Range { count, bits, dense: Vec::new() });
+        self.ranges.push(Range {
+            count,
+            bits,
+            dense: Vec::new(),
+        });
         Binding::Range(self.ranges.len() as u32 - 1)
     }
 
@@ -206,7 +224,10 @@ mod tests {
         scopes.open();
         let own = registers.make(32, Span::default());
         scopes.bind(b"r0", Binding::Register(own));
-        assert_eq!(resolve(&scopes, &mut registers, "r0"), Some(Binding::Register(own)));
+        assert_eq!(
+            resolve(&scopes, &mut registers, "r0"),
+            Some(Binding::Register(own))
+        );
         scopes.close();
         assert_eq!(resolve(&scopes, &mut registers, "r0"), outer);
     }

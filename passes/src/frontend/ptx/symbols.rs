@@ -2,12 +2,13 @@
 
 use rustc_hash::FxHashMap;
 
+use ptxcheck_ptx_parser::Element;
 use ptxcheck_ptx_parser::ast::{self, Extent, ScalarType, StateSpace, StatementKind, Tree};
-use ptxcheck_ptx_parser::operand;
+use ptxcheck_ptx_parser::operand::initializer;
 
 use crate::ir::{
-    DebugId, Function, FunctionId, FunctionKind, LaunchBounds, Linkage, Parameter, Slots, Space, Symbol, SymbolId,
-    SymbolKind,
+    DebugId, Function, FunctionId, FunctionKind, LaunchBounds, Linkage, Parameter, Slots, Space, Symbol,
+    SymbolId, SymbolKind,
 };
 
 /// The symbols of a module and where to find them.
@@ -22,7 +23,7 @@ pub(super) struct Symbols<'s> {
 }
 
 /// Identifiers are ASCII, so this fails on nothing that the parser let through.
-fn name_of<'s>(bytes: &'s [u8]) -> &'s str {
+fn name_of(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap_or_default()
 }
 
@@ -68,15 +69,25 @@ fn layout(variable: &ast::Variable) -> (Option<u64>, u32) {
         Extent::Elements(count) => Some(element.saturating_mul(count)),
     };
     let natural = u32::try_from(element).unwrap_or(1).max(1);
-    (size, if variable.align == 0 { natural } else { variable.align })
+    (
+        size,
+        if variable.align == 0 {
+            natural
+        } else {
+            variable.align
+        },
+    )
 }
 
 fn is_reference(scalar: ScalarType) -> bool {
-    matches!(scalar, ScalarType::Texref | ScalarType::Samplerref | ScalarType::Surfref)
+    matches!(
+        scalar,
+        ScalarType::Texref | ScalarType::Samplerref | ScalarType::Surfref
+    )
 }
 
 impl<'s> Symbols<'s> {
-    pub(super) fn of(tree: &Tree<'s>) -> Self {
+    pub(super) fn of(tree: &'s Tree<'s>) -> Self {
         let mut symbols = Self {
             all: Vec::with_capacity(tree.functions.len() + 16),
             functions: Vec::with_capacity(tree.functions.len()),
@@ -106,12 +117,16 @@ impl<'s> Symbols<'s> {
         self.of_variable.get(place).copied().flatten()
     }
 
-    fn declare_function(&mut self, tree: &Tree<'s>, place: usize, syntax: &ast::Function) {
+    fn declare_function(&mut self, tree: &'s Tree<'s>, place: usize, syntax: &ast::Function) {
         let name = syntax.name.of(tree.source);
-        let known = self.by_name.get(name).copied().and_then(|symbol| match self.all[symbol.index()].kind {
-            SymbolKind::Function(function) => Some(function),
-            _ => None,
-        });
+        let known = self
+            .by_name
+            .get(name)
+            .copied()
+            .and_then(|symbol| match self.all[symbol.index()].kind {
+                SymbolKind::Function(function) => Some(function),
+                _ => None,
+            });
         let function = known.unwrap_or_else(|| self.new_function(tree, syntax));
         if syntax.has_body && self.functions[function.index()].header != syntax.header {
             // The definition of what was declared before.
@@ -126,7 +141,7 @@ impl<'s> Symbols<'s> {
         }
     }
 
-    fn new_function(&mut self, tree: &Tree<'s>, syntax: &ast::Function) -> FunctionId {
+    fn new_function(&mut self, tree: &'s Tree<'s>, syntax: &ast::Function) -> FunctionId {
         let id = FunctionId::new(self.functions.len());
         let symbol = SymbolId::new(self.all.len());
         let name = syntax.name.of(tree.source);
@@ -134,7 +149,11 @@ impl<'s> Symbols<'s> {
             name: name_of(name),
             kind: SymbolKind::Function(id),
             space: Space::Generic,
-            linkage: if syntax.has_body { defined_linkage(syntax.linkage) } else { Linkage::Undefined },
+            linkage: if syntax.has_body {
+                defined_linkage(syntax.linkage)
+            } else {
+                Linkage::Undefined
+            },
             size: None,
             align: 1,
             managed: false,
@@ -148,18 +167,23 @@ impl<'s> Symbols<'s> {
     }
 
     /// Variables in memory, of the module and of its functions. Parameters and registers are the functions' own.
-    fn declare_variables(&mut self, tree: &Tree<'s>) {
+    fn declare_variables(&mut self, tree: &'s Tree<'s>) {
         let mut next = 0;
         for (place, variable) in tree.variables.iter().enumerate() {
-            while self.definitions.get(next).is_some_and(|(_, function)| {
-                tree.functions[*function].span.end <= variable.span.start
-            }) {
+            while self
+                .definitions
+                .get(next)
+                .is_some_and(|(_, function)| tree.functions[*function].span.end <= variable.span.start)
+            {
                 next += 1;
             }
             let owner = self.definitions.get(next).and_then(|(id, function)| {
                 (tree.functions[*function].span.start <= variable.span.start).then_some(*id)
             });
-            if matches!(variable.space, StateSpace::Reg | StateSpace::Sreg | StateSpace::Param) {
+            if matches!(
+                variable.space,
+                StateSpace::Reg | StateSpace::Sreg | StateSpace::Param
+            ) {
                 continue;
             }
             let name = variable.name.of(tree.source);
@@ -170,7 +194,7 @@ impl<'s> Symbols<'s> {
 
     fn declare_variable(
         &mut self,
-        tree: &Tree<'s>,
+        tree: &'s Tree<'s>,
         variable: &ast::Variable,
         name: &'s [u8],
         owner: Option<FunctionId>,
@@ -197,7 +221,11 @@ impl<'s> Symbols<'s> {
         let id = SymbolId::new(self.all.len());
         self.all.push(Symbol {
             name: name_of(name),
-            kind: if is_reference(variable.scalar) { SymbolKind::TextureReference } else { SymbolKind::Variable },
+            kind: if is_reference(variable.scalar) {
+                SymbolKind::TextureReference
+            } else {
+                SymbolKind::Variable
+            },
             space: space_of(variable.space),
             linkage,
             size,
@@ -214,15 +242,21 @@ impl<'s> Symbols<'s> {
     }
 
     /// `.alias b, a`: b is defined, as another name of a.
-    fn resolve_aliases(&mut self, tree: &Tree<'s>) {
+    fn resolve_aliases(&mut self, tree: &'s Tree<'s>) {
         let aliases = tree.statements.iter().filter(|statement| {
-            statement.kind() == StatementKind::Directive && tree.text(statement.name()) == b".alias"
+            statement.kind() == StatementKind::Directive && tree.name(statement) == b".alias"
         });
         for statement in aliases {
             let mut names = tree.instruction(statement).operands.map(|operand| operand.text());
-            let (Some(alias), Some(target)) = (names.next(), names.next()) else { continue };
-            let (Some(alias), Some(target)) = (self.find(alias), self.find(target)) else { continue };
-            let SymbolKind::Function(target) = self.all[target.index()].kind else { continue };
+            let (Some(alias), Some(target)) = (names.next(), names.next()) else {
+                continue;
+            };
+            let (Some(alias), Some(target)) = (self.find(alias), self.find(target)) else {
+                continue;
+            };
+            let SymbolKind::Function(target) = self.all[target.index()].kind else {
+                continue;
+            };
             if let SymbolKind::Function(function) = self.all[alias.index()].kind {
                 self.all[alias.index()].linkage = Linkage::External;
                 self.functions[function.index()].alias_of = Some(target);
@@ -230,12 +264,16 @@ impl<'s> Symbols<'s> {
         }
     }
 
-    fn resolve_initializers(&mut self, tree: &Tree<'s>) {
+    fn resolve_initializers(&mut self, tree: &'s Tree<'s>) {
         for (place, variable) in tree.variables.iter().enumerate() {
-            let (false, Some(id)) = (variable.initializer.is_empty(), self.of_variable(place)) else { continue };
+            let (false, Some(id)) = (variable.initializer.is_empty(), self.of_variable(place)) else {
+                continue;
+            };
             let start = self.initializers.len();
-            for name in operand::initializer_symbols(tree.source, variable.initializer) {
-                self.initializers.extend(self.by_name.get(name));
+            for element in initializer(tree.source, variable.initializer) {
+                if let Element::Address(address) = element {
+                    self.initializers.extend(self.by_name.get(address.symbol));
+                }
             }
             self.all[id.index()].initializer = Slots::new(start, self.initializers.len());
         }
@@ -251,9 +289,12 @@ fn defined_linkage(linkage: ast::Linkage) -> Linkage {
     }
 }
 
-fn function_of<'s>(tree: &Tree<'s>, syntax: &ast::Function, symbol: SymbolId) -> Function<'s> {
+fn function_of<'s>(tree: &'s Tree<'s>, syntax: &ast::Function, symbol: SymbolId) -> Function<'s> {
     let parameters = |indices: ast::Indices| {
-        tree.variables[indices.range()].iter().map(|variable| parameter(tree, variable)).collect()
+        tree.variables[indices.range()]
+            .iter()
+            .map(|variable| parameter(tree, variable))
+            .collect()
     };
     let mut launch = LaunchBounds::default();
     let mut noreturn = false;
@@ -261,10 +302,12 @@ fn function_of<'s>(tree: &Tree<'s>, syntax: &ast::Function, symbol: SymbolId) ->
         let mut numbers = tree
             .instruction(directive)
             .operands
-            .map(|operand| operand.integer().and_then(|value| u32::try_from(value).ok()));
+            .map(|operand| operand.constant().and_then(|value| u32::try_from(value).ok()));
         let mut number = || numbers.next().flatten();
-        match tree.text(directive.name()) {
-            b".maxntid" => launch.max_threads = number().map(|x| [x, number().unwrap_or(1), number().unwrap_or(1)]),
+        match tree.name(directive) {
+            b".maxntid" => {
+                launch.max_threads = number().map(|x| [x, number().unwrap_or(1), number().unwrap_or(1)]);
+            }
             b".reqntid" => {
                 launch.required_threads = number().map(|x| [x, number().unwrap_or(1), number().unwrap_or(1)]);
             }
@@ -287,12 +330,15 @@ fn function_of<'s>(tree: &Tree<'s>, syntax: &ast::Function, symbol: SymbolId) ->
         alias_of: None,
         body: None,
         header: syntax.header,
-        is_damaged: tree.errors.iter().any(|error| (syntax.span.start..=syntax.span.end).contains(&error.span.start)),
+        is_damaged: tree
+            .errors
+            .iter()
+            .any(|error| (syntax.span.start..=syntax.span.end).contains(&error.span.start)),
         declared: DebugId::NONE,
     }
 }
 
-fn parameter<'s>(tree: &Tree<'s>, variable: &ast::Variable) -> Parameter<'s> {
+fn parameter<'s>(tree: &'s Tree<'s>, variable: &ast::Variable) -> Parameter<'s> {
     let (size, align) = layout(variable);
     Parameter {
         name: name_of(variable.name.of(tree.source)),
