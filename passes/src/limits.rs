@@ -7,6 +7,18 @@ pub const SHOWN_LINE_BYTES: usize = 240;
 /// Most syntax errors of one input that become findings; a note counts the rest.
 pub const SHOWN_SYNTAX_ERRORS: usize = 20;
 
+/// Longest mangled name that is demangled, in bytes. Real kernels of template libraries stay under 8 KiB.
+pub const MANGLED_NAME_BYTES: usize = 16 * 1024;
+
+/// Longest demangled name, in bytes.
+pub const DEMANGLED_NAME_BYTES: usize = 64 * 1024;
+
+/// Deepest nesting of a name that is demangled.
+pub const DEMANGLE_DEPTH: u32 = 96;
+
+/// Most pieces that a demangled name is put together from.
+pub const DEMANGLE_STEPS: usize = 64 * 1024;
+
 /// Deepest chain of inlined calls that a debug location is followed through.
 pub const MAX_INLINE_DEPTH: usize = 64;
 
@@ -32,14 +44,3 @@ pub const MAX_CONTEXT_INSTRUCTIONS: usize = 20_000_000;
 
 /// Most lattice elements that one solution about constants keeps: blocks times registers of the slice.
 pub const MAX_SOLUTION_CELLS: usize = 8_000_000;
-/// Longest mangled name that is demangled, in bytes. Real kernels of template libraries stay under 8 KiB.
-pub const MANGLED_NAME_BYTES: usize = 16 * 1024;
-
-/// Longest demangled name, in bytes.
-pub const DEMANGLED_NAME_BYTES: usize = 64 * 1024;
-
-/// Deepest nesting of a name that is demangled.
-pub const DEMANGLE_DEPTH: u32 = 96;
-
-/// Most pieces that a demangled name is put together from.
-pub const DEMANGLE_STEPS: usize = 64 * 1024;
