@@ -22,6 +22,7 @@ pub fn print(tree: &Tree<'_>) -> Vec<u8> {
         depth: 0,
         comment: 0,
         at: 0,
+        after_brace: false,
     };
     let mut index = 0;
     // Where the bodies of functions end, in statements. Functions do not nest.
@@ -31,6 +32,7 @@ pub fn print(tree: &Tree<'_>) -> Vec<u8> {
             body_end = None;
             printer.depth = 0;
             printer.line(b"}");
+            printer.after_brace = false;
         }
         let Some(statement) = tree.statements.get(index) else {
             break;
@@ -62,6 +64,8 @@ struct Printer<'t> {
     comment: usize,
     /// Where in the source the statement printed last ends.
     at: u32,
+    /// The line just printed is the brace of a body: comments go below it, wherever the source has the brace.
+    after_brace: bool,
 }
 
 impl Printer<'_> {
@@ -94,7 +98,8 @@ impl Printer<'_> {
             .filter(|comment| comment.start < offset)
         {
             let between = Span::new(self.at, comment.start).of(self.tree.source);
-            let is_trailing = !self.out.is_empty() && !between.contains(&b'\n');
+            let is_trailing = !self.out.is_empty() && !self.after_brace && !between.contains(&b'\n');
+            self.after_brace = false;
             if is_trailing && self.out.last() != Some(&b'\n') {
                 self.out.push(b' ');
             } else {
@@ -111,6 +116,7 @@ impl Printer<'_> {
     }
 
     fn statement(&mut self, statement: &Statement) {
+        self.after_brace = false;
         match statement.kind() {
             StatementKind::BlockClose => self.depth = self.depth.saturating_sub(1).max(1),
             StatementKind::Label => {
@@ -336,6 +342,7 @@ impl Printer<'_> {
         }
         if function.has_body {
             self.line(b"{");
+            self.after_brace = true;
         } else {
             self.line(b";");
         }
