@@ -38,6 +38,7 @@ fn main() {
     println!("{} inputs, {megabytes:.1} MB", inputs.len());
 
     let mut errors = 0;
+    let mut changed = 0;
     let (mut heap, mut worst) = (0, 0.0_f64);
     for (name, source) in &inputs {
         let tree = ptxcheck_ptx_parser::parse(source).unwrap();
@@ -59,6 +60,18 @@ fn main() {
         }
     }
     println!("inputs with errors: {errors}");
+    for (name, source) in &inputs {
+        let tree = ptxcheck_ptx_parser::parse(source).unwrap();
+        let printed = ptxcheck_ptx_parser::printer::print(&tree);
+        let again = ptxcheck_ptx_parser::parse(&printed).unwrap();
+        if !ptxcheck_ptx_parser::printer::same(&tree, &again)
+            || ptxcheck_ptx_parser::printer::print(&again) != printed
+        {
+            changed += 1;
+            println!("{name}: printing changes it");
+        }
+    }
+    println!("inputs that printing changes: {changed}");
 
     let (mut tokenising, mut parsing) = (Duration::MAX, Duration::MAX);
     let mut tokens = 0;

@@ -9,6 +9,7 @@ pub mod debug_info;
 pub mod error;
 pub mod limits;
 pub mod operand;
+pub mod printer;
 pub mod span;
 
 mod directive;

@@ -5,8 +5,8 @@ use memchr::{memchr, memchr3};
 use crate::ast::{Statement, Tag, Tree};
 use crate::error::{Cause, SyntaxError};
 use crate::lexer::{
-    BLANK, Expected, NAME_START, Parsed, class, comment_len, comments, expected, failure, first_class,
-    over_limit, run, string_len, token_len, trivia,
+    BLANK, Expected, NAME_START, Parsed, class, comment_len, comments, expected, first_class, over_limit,
+    run, string_len, token_len, trivia,
 };
 use crate::limits::{MAX_BLOCK_DEPTH, MAX_ERRORS, MAX_SOURCE_BYTES};
 use crate::span::Span;
@@ -251,47 +251,37 @@ impl<'s> Parser<'s> {
         let (comments, unterminated) = comments(text);
         self.tree.comments = comments;
         if let Some(span) = unterminated {
-            let comment = &text[span.start as usize..];
-            self.insert_error(failure("`*/` that ends the comment", comment));
+            self.insert_error("`*/` that ends the comment", span.start);
         }
         if let Some(at) = memchr(0, text) {
-            self.insert_error(failure("text without NUL bytes", &text[at..]));
+            self.insert_error("text without NUL bytes", at as u32);
         }
         self.tree.shrink();
         self.tree
     }
 
     /// Adds what is found apart from the grammar, in front of what that says about the same place.
-    fn insert_error(&mut self, error: nom::Err<Expected>) {
-        let (nom::Err::Error(error) | nom::Err::Failure(error)) = error else {
-            return;
-        };
-        let start = (self.len - error.rest) as u32;
-        let at = self
-            .tree
-            .errors
-            .partition_point(|earlier| earlier.span.start < start);
+    fn insert_error(&mut self, what: &'static str, start: u32) {
+        let errors = &mut self.tree.errors;
+        let at = errors.partition_point(|earlier| earlier.span.start < start);
         if at >= MAX_ERRORS {
             self.tree.errors_left_out += 1;
             return;
         }
-        if self
-            .tree
-            .errors
-            .get(at)
-            .is_some_and(|same| same.span.start == start)
-        {
-            self.tree.errors.remove(at);
+        if errors.get(at).is_some_and(|same| same.span.start == start) {
+            errors.remove(at);
         }
         let span = Span::new(start, start + 1);
-        let error = SyntaxError {
-            cause: Cause::Malformed,
-            span,
-            expected: error.what,
-        };
-        self.tree.errors.insert(at, error);
-        if self.tree.errors.len() > MAX_ERRORS {
-            self.tree.errors.pop();
+        errors.insert(
+            at,
+            SyntaxError {
+                cause: Cause::Malformed,
+                span,
+                expected: what,
+            },
+        );
+        if errors.len() > MAX_ERRORS {
+            errors.pop();
             self.tree.errors_left_out += 1;
         }
     }

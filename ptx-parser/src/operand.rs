@@ -314,15 +314,14 @@ impl<'s> Parser<'s> {
         } else {
             rest = self.operand(base, depth + 1)?.0;
         }
-        match rest.split_first() {
-            Some((b']', after)) => rest = after,
+        rest = match rest.split_first() {
+            Some((b']', after)) => after,
             Some((b',', after)) => {
-                rest = self
-                    .several(trivia(after), b']', "`,` or `]` in the address", depth)?
+                self.several(trivia(after), b']', "`,` or `]` in the address", depth)?
                     .0
             }
             _ => return expected("`+`, `,` or `]` in the address", rest),
-        }
+        };
         // `[a].unified` (PTX ISA, ld).
         if rest.first() == Some(&b'.') {
             rest = directive(rest)?.0;
