@@ -23,7 +23,7 @@ pub fn demangle(name: &str) -> Option<String> {
     };
     let options = DemangleOptions::new().recursion_limit(DEMANGLE_DEPTH);
     symbol.structured_demangle(&mut text, &options).ok()?;
-    Some(text.text)
+    Some(without_internal_namespaces(text.text))
 }
 
 /// `name` without what nvcc puts before the name of a static kernel or variable in relocatable code:
@@ -37,6 +37,35 @@ fn strip_static(name: &str) -> Option<&str> {
     let (count, rest) = name.strip_prefix("__nv_static_")?.split_once('_')?;
     let module_id: usize = count.parse().ok()?;
     rest.get(module_id..)?.strip_prefix('_')
+}
+
+/// nvcc puts what has internal linkage into a namespace `_INTERNAL_<hash>_<N>_<file>_<hash>` of its own. Nobody wrote
+/// it, and it changes with the path of the file.
+fn without_internal_namespaces(name: String) -> String {
+    const MARK: &str = "_INTERNAL_";
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    let mut kept = String::new();
+    let mut rest = name.as_str();
+    while let Some(at) = rest.find(MARK) {
+        let end = rest[at..]
+            .find(|character| !is_word(character))
+            .map_or(rest.len(), |length| at + length);
+        let is_whole_word = !rest[..at].ends_with(is_word);
+        match rest[end..].strip_prefix("::") {
+            Some(after) if is_whole_word => {
+                kept.push_str(&rest[..at]);
+                rest = after;
+            }
+            _ => {
+                kept.push_str(&rest[..end]);
+                rest = &rest[end..];
+            }
+        }
+    }
+    if kept.is_empty() && rest.len() == name.len() {
+        return name;
+    }
+    kept + rest
 }
 
 /// Takes demangled text up to the limits. Substitutions let a short name describe an exponentially long one.
@@ -83,6 +112,17 @@ mod tests {
             Some("foo(int*)")
         );
         assert_eq!(without_static_prefix("__nv_static_6_abc_de_plain"), "plain");
+    }
+
+    #[test]
+    fn drops_the_namespaces_of_internal_linkage() {
+        let demangled = demangle("_ZN34_INTERNAL_00000000_4_k_cu_abd101301gEi");
+        assert_eq!(demangled.as_deref(), Some("g(int)"));
+        let other = "my_INTERNAL_x::f(_INTERNAL_y, _INTERNAL_z::T)";
+        assert_eq!(
+            super::without_internal_namespaces(other.to_owned()),
+            "my_INTERNAL_x::f(_INTERNAL_y, T)"
+        );
     }
 
     #[test]
