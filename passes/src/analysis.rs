@@ -10,3 +10,4 @@ pub mod dominators;
 pub mod evaluate;
 pub mod params;
 pub mod references;
+pub mod slots;

@@ -10,6 +10,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::collectives::{self, Site};
 use crate::analysis::definitions::Definitions;
 use crate::analysis::dominators::Dominators;
+use crate::analysis::slots::Slots;
 use crate::finding::{Certainty, Value};
 use crate::ir::{Body, DebugId, Function, FunctionId, InstructionId, Module, SymbolId};
 use crate::rule::{Level, Rule};
@@ -28,23 +29,27 @@ pub struct ModuleContext<'a> {
 
 /// The analyses of one function.
 pub struct Analyses<'a> {
+    module: &'a Module<'a>,
     body: Option<&'a Body<'a>>,
     cfg: OnceLock<Cfg>,
     dominators: OnceLock<Dominators>,
     post_dominators: OnceLock<Dominators>,
     definitions: OnceLock<Definitions>,
+    slots: OnceLock<Slots>,
 }
 
 static NO_BODY: Body<'static> = Body::EMPTY;
 
 impl<'a> Analyses<'a> {
-    fn of(function: &'a Function<'a>) -> Self {
+    fn of(module: &'a Module<'a>, function: &'a Function<'a>) -> Self {
         Self {
+            module,
             body: function.body.as_ref(),
             cfg: OnceLock::new(),
             dominators: OnceLock::new(),
             post_dominators: OnceLock::new(),
             definitions: OnceLock::new(),
+            slots: OnceLock::new(),
         }
     }
 
@@ -69,6 +74,12 @@ impl<'a> Analyses<'a> {
             .get_or_init(|| Dominators::post(self.body(), self.cfg()))
     }
 
+    /// Which values stay in `.local` memory.
+    pub fn slots(&self) -> &Slots {
+        self.slots
+            .get_or_init(|| Slots::new(self.module, self.body(), self.definitions()))
+    }
+
     /// Which instructions write a register.
     pub fn definitions(&self) -> &Definitions {
         self.definitions.get_or_init(|| Definitions::new(self.body()))
@@ -82,7 +93,11 @@ impl<'a> ModuleContext<'a> {
         Self {
             module,
             settings,
-            functions: module.functions.iter().map(Analyses::of).collect(),
+            functions: module
+                .functions
+                .iter()
+                .map(|function| Analyses::of(module, function))
+                .collect(),
             call_graph: OnceLock::new(),
             collectives: OnceLock::new(),
         }

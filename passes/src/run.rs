@@ -161,15 +161,24 @@ fn number(findings: &mut [Finding]) {
     }
 }
 
-/// One input; a panic inside is a problem of this input.
+/// One input.
 fn one(index: usize, input: Input, settings: &Settings) -> (InputReport, Vec<Finding>) {
-    let name = input.name.clone();
-    let analysis = AssertUnwindSafe(|| {
-        let mut analysis = Analysis::new(index, input.name, settings);
-        analysis.run(input.bytes);
+    guarded(index, input.name, settings, |analysis| analysis.run(input.bytes))
+}
+
+/// Runs `work` on a new analysis; a panic inside is a problem of this input.
+fn guarded(
+    index: usize,
+    name: String,
+    settings: &Settings,
+    work: impl FnOnce(&mut Analysis<'_>),
+) -> (InputReport, Vec<Finding>) {
+    let analysis = catch_unwind(AssertUnwindSafe(|| {
+        let mut analysis = Analysis::new(index, name.clone(), settings);
+        work(&mut analysis);
         analysis
-    });
-    let analysis = catch_unwind(analysis).unwrap_or_else(|payload| {
+    }));
+    let analysis = analysis.unwrap_or_else(|payload| {
         let said = payload
             .downcast_ref::<String>()
             .map(String::as_str)
@@ -239,6 +248,10 @@ impl<'a> Analysis<'a> {
             Ok(tree) => tree,
             Err(error) => return self.fail(ProblemKind::Limit, error.message(bytes)),
         };
+        if tree.statements.is_empty() && tree.errors.is_empty() {
+            self.report.status = Status::Skipped;
+            return;
+        }
         let origin = PtxOrigin::new(&tree);
         self.syntax_errors(&tree, &origin);
         if self.is_late() {
@@ -389,5 +402,53 @@ fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draf
             }
         }
         Check::Problem(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_a_finding() {
+        let settings = Settings::default();
+        let (report, findings) = guarded(3, "a.ptx".to_owned(), &settings, |_| panic!("a broken invariant"));
+        assert_eq!(report.status, Status::Failed);
+        assert_eq!(report.problems.len(), 1);
+        let finding = &findings[0];
+        assert_eq!(
+            (finding.rule.code, finding.input, findings.len()),
+            ("PTX904", 3, 1)
+        );
+        assert!(
+            finding.message.contains("a broken invariant"),
+            "{}",
+            finding.message
+        );
+    }
+
+    #[test]
+    fn a_late_analysis_is_cut_short() {
+        let settings = Settings {
+            timeout: Some(std::time::Duration::ZERO),
+            ..Settings::default()
+        };
+        let bytes = Bytes::Memory(b".version 9.2\n.target sm_90\n.visible .entry k() { }\n".to_vec());
+        let (report, findings) = one(
+            0,
+            Input {
+                name: "a.ptx".to_owned(),
+                bytes,
+            },
+            &settings,
+        );
+        assert_eq!(report.status, Status::Partly);
+        assert_eq!(
+            findings
+                .iter()
+                .map(|finding| finding.rule.code)
+                .collect::<Vec<_>>(),
+            ["PTX903"]
+        );
     }
 }

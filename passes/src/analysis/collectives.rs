@@ -82,7 +82,7 @@ fn solve<'a>(
     arguments: &'a Arguments,
 ) -> Constants<'a> {
     let analyses = module.function(function);
-    Constants::new(body, analyses.cfg(), analyses.definitions(), seeds, arguments)
+    Constants::new(body, analyses, seeds, arguments)
 }
 
 fn sites_of(module: &ModuleContext<'_>, function: FunctionId, body: &Body<'_>, sites: &mut Vec<Site>) {

@@ -8,15 +8,16 @@
 //! ```
 //!
 //! The slice holds the registers asked about and, backwards, those that interpreted operations compute them from.
-//! Masks and their like hang off a handful of registers, so a function with ten thousand costs no more than one with
+//! Values spilled to `.local` memory are followed through their slots (see `slots`). Masks and their like hang off a handful of registers, so a function with ten thousand costs no more than one with
 //! ten.
 
 use rustc_hash::FxHashMap;
 
-use super::cfg::Cfg;
 use super::dataflow::{Analysis, Cursor, Solution, solve};
 use super::definitions::Definitions;
-use super::evaluate::{evaluate, ones, unpack};
+use super::evaluate::{evaluate, ones, signed, unpack};
+use super::slots::{Effect, SlotId, Slots};
+use crate::context::Analyses;
 use crate::ir::{Access, AccessKind, Body, Instruction, InstructionId, Op, Register, Space, Value};
 use crate::limits::{MAX_SLICE_REGISTERS, MAX_SOLUTION_CELLS};
 
@@ -70,14 +71,14 @@ impl<'a> Constants<'a> {
     #[must_use]
     pub fn new(
         body: &'a Body<'a>,
-        cfg: &Cfg,
-        definitions: &Definitions,
+        analyses: &'a Analyses<'_>,
         seeds: impl Iterator<Item = Value>,
         arguments: &'a Arguments,
     ) -> Self {
-        let slice = Slice::new(body, definitions, seeds, arguments);
+        let (cfg, definitions, slots) = (analyses.cfg(), analyses.definitions(), analyses.slots());
+        let slice = Slice::new(body, definitions, slots, seeds, arguments);
         let params = slice.params(definitions);
-        let cells = slice.registers.len().saturating_mul(body.blocks.len());
+        let cells = slice.keys.len().saturating_mul(body.blocks.len());
         let solution = (1..=MAX_SOLUTION_CELLS)
             .contains(&cells)
             .then(|| solve(body, cfg, &slice))
@@ -113,12 +114,20 @@ impl<'a> Constants<'a> {
     }
 }
 
+/// What holds a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Register(Register),
+    Slot(SlotId),
+}
+
 struct Slice<'a> {
     body: &'a Body<'a>,
     arguments: &'a Arguments,
-    /// Registers of the slice, and each one's place in the states.
-    registers: Vec<Register>,
-    places: FxHashMap<Register, u32>,
+    slots: &'a Slots,
+    /// What the slice follows, and each one's place in the states.
+    keys: Vec<Key>,
+    places: FxHashMap<Key, u32>,
 }
 
 /// Whether the slice follows what an operation reads.
@@ -161,52 +170,78 @@ impl<'a> Slice<'a> {
     fn new(
         body: &'a Body<'a>,
         definitions: &Definitions,
+        slots: &'a Slots,
         seeds: impl Iterator<Item = Value>,
         arguments: &'a Arguments,
     ) -> Self {
         let mut slice = Self {
             body,
             arguments,
-            registers: Vec::new(),
+            slots,
+            keys: Vec::new(),
             places: FxHashMap::default(),
         };
         for seed in seeds {
-            slice.add(seed);
+            slice.add_value(seed);
         }
         let mut next = 0;
-        while let Some(&register) = slice.registers.get(next) {
+        while let Some(&key) = slice.keys.get(next) {
             next += 1;
-            for &definition in definitions.of(register) {
-                let instruction = body.instruction(definition);
-                if let Some(guard) = instruction.guard {
-                    slice.add(Value::Register(guard.register));
-                }
-                if is_interpreted(instruction.op) {
-                    for &value in body.uses(instruction) {
-                        slice.add(value);
-                    }
-                }
+            let writers = match key {
+                Key::Register(register) => definitions.of(register),
+                Key::Slot(slot) => slots.stores(slot),
+            };
+            for &writer in writers {
+                slice.add_inputs(writer);
             }
         }
         slice
     }
 
-    /// Registers past the limit are left out, and so unknown.
-    fn add(&mut self, value: Value) {
-        let (Value::Register(register) | Value::Not(register)) = value else {
-            return;
-        };
-        if self.registers.len() < MAX_SLICE_REGISTERS && !self.places.contains_key(&register) {
-            self.places.insert(register, self.registers.len() as u32);
-            self.registers.push(register);
+    /// Adds what an instruction's outcome hangs off.
+    fn add_inputs(&mut self, id: InstructionId) {
+        let (body, instruction) = (self.body, self.body.instruction(id));
+        if let Some(guard) = instruction.guard {
+            self.add(Key::Register(guard.register));
+        }
+        match self.slots.effect(id, instruction) {
+            Effect::Load(slot) => self.add(Key::Slot(slot)),
+            Effect::Store(_) => body
+                .uses(instruction)
+                .get(2)
+                .into_iter()
+                .for_each(|&value| self.add_value(value)),
+            _ if is_interpreted(instruction.op) => {
+                body.uses(instruction)
+                    .iter()
+                    .for_each(|&value| self.add_value(value));
+            }
+            _ => {}
+        }
+    }
+
+    fn add_value(&mut self, value: Value) {
+        if let Value::Register(register) | Value::Not(register) = value {
+            self.add(Key::Register(register));
+        }
+    }
+
+    /// What lies past the limit is left out, and so unknown.
+    fn add(&mut self, key: Key) {
+        if self.keys.len() < MAX_SLICE_REGISTERS && !self.places.contains_key(&key) {
+            self.places.insert(key, self.keys.len() as u32);
+            self.keys.push(key);
         }
     }
 
     fn params(&self, definitions: &Definitions) -> Vec<ParamPiece> {
         let mut params: Vec<_> = self
-            .registers
+            .keys
             .iter()
-            .flat_map(|register| definitions.of(*register))
+            .flat_map(|key| match key {
+                Key::Register(register) => definitions.of(*register),
+                Key::Slot(_) => &[],
+            })
             .filter_map(|definition| loaded_param(self.body, self.body.instruction(*definition)))
             .collect();
         params.sort_unstable();
@@ -214,12 +249,16 @@ impl<'a> Slice<'a> {
         params
     }
 
-    fn register(&self, state: &[Constant], register: Register) -> Constant {
-        let place = self.places.get(&register).map(|&place| place as usize);
+    fn held(&self, state: &[Constant], key: Key) -> Constant {
+        let place = self.places.get(&key).map(|&place| place as usize);
         place
             .and_then(|place| state.get(place))
             .copied()
             .unwrap_or(Constant::Unknown)
+    }
+
+    fn register(&self, state: &[Constant], register: Register) -> Constant {
+        self.held(state, Key::Register(register))
     }
 
     fn value(&self, state: &[Constant], value: Value) -> Constant {
@@ -235,9 +274,23 @@ impl<'a> Slice<'a> {
     }
 
     /// The result with this number.
-    fn outcome(&self, state: &[Constant], instruction: &Instruction, number: usize) -> Constant {
+    fn outcome(
+        &self,
+        state: &[Constant],
+        id: InstructionId,
+        instruction: &Instruction,
+        number: usize,
+    ) -> Constant {
         if let Some(piece) = loaded_param(self.body, instruction) {
-            return self.arguments.get(&piece).copied().unwrap_or(Constant::Unknown);
+            let passed = self.arguments.get(&piece).copied().unwrap_or(Constant::Unknown);
+            return extended(instruction, passed);
+        }
+        if let Effect::Load(slot) = self.slots.effect(id, instruction) {
+            return match self.held(state, Key::Slot(slot)) {
+                // Memory that nothing has written holds anything.
+                Constant::Unwritten => Constant::Unknown,
+                held => extended(instruction, held),
+            };
         }
         if !is_interpreted(instruction.op) {
             return Constant::Unknown;
@@ -272,7 +325,7 @@ impl Analysis for Slice<'_> {
     type State = Vec<Constant>;
 
     fn entry(&self) -> Self::State {
-        vec![Constant::Unwritten; self.registers.len()]
+        vec![Constant::Unwritten; self.keys.len()]
     }
 
     fn join(&self, into: &mut Self::State, from: &Self::State) -> bool {
@@ -285,35 +338,99 @@ impl Analysis for Slice<'_> {
         changed
     }
 
-    fn apply(&self, state: &mut Self::State, _: InstructionId, instruction: &Instruction) {
+    fn apply(&self, state: &mut Self::State, id: InstructionId, instruction: &Instruction) {
+        let executed = instruction.guard.map(|guard| {
+            self.register(state, guard.register)
+                .known()
+                .map(|value| (value & 1 == 1) != guard.negated)
+        });
         for (number, result) in self.body.results(instruction).iter().enumerate() {
             let Value::Register(register) = result else {
                 continue;
             };
-            let Some(&place) = self.places.get(register) else {
+            let Some(&place) = self.places.get(&Key::Register(*register)) else {
                 continue;
             };
             let width = match self.body.registers[register.index()].bits {
                 0 => 64,
                 bits => bits,
             };
-            let outcome = match self.outcome(state, instruction, number) {
+            let outcome = match self.outcome(state, id, instruction, number) {
                 Constant::Known(value) => Constant::Known(value & ones(width)),
                 other => other,
             };
-            let executed = instruction.guard.map(|guard| {
-                self.register(state, guard.register)
-                    .known()
-                    .map(|value| (value & 1 == 1) != guard.negated)
-            });
-            let held = &mut state[place as usize];
-            *held = match executed {
-                None | Some(Some(true)) => outcome,
-                Some(Some(false)) => *held,
-                // Not written before, the register holds anything where the guard is false.
-                Some(None) if *held == Constant::Unwritten => Constant::Unknown,
-                Some(None) => held.join(outcome),
-            };
+            write(&mut state[place as usize], outcome, executed);
+        }
+        self.apply_to_slots(state, id, instruction, executed);
+    }
+}
+
+/// A write under a guard: none, or one that is known, or one that is not.
+fn write(held: &mut Constant, outcome: Constant, executed: Option<Option<bool>>) {
+    *held = match executed {
+        None | Some(Some(true)) => outcome,
+        Some(Some(false)) => *held,
+        // Not written before, it holds anything where the guard is false.
+        Some(None) if *held == Constant::Unwritten => Constant::Unknown,
+        Some(None) => held.join(outcome),
+    };
+}
+
+/// A loaded value, extended to 64 bits as the load says.
+fn extended(instruction: &Instruction, value: Constant) -> Constant {
+    let Op::Access(access) = instruction.op else {
+        return value;
+    };
+    match value {
+        Constant::Known(bits) if access.signed => Constant::Known(signed(bits, access.bits) as u64),
+        Constant::Known(bits) => Constant::Known(bits & ones(access.bits)),
+        other => other,
+    }
+}
+
+impl Slice<'_> {
+    fn apply_to_slots(
+        &self,
+        state: &mut [Constant],
+        id: InstructionId,
+        instruction: &Instruction,
+        executed: Option<Option<bool>>,
+    ) {
+        let mut set = |slot: SlotId, value: Constant| {
+            if let Some(&place) = self.places.get(&Key::Slot(slot)) {
+                write(&mut state[place as usize], value, executed);
+            }
+        };
+        let effect = self.slots.effect(id, instruction);
+        match effect {
+            Effect::Store(slot) | Effect::Spoil(slot) => {
+                for other in self.slots.overlapping(slot) {
+                    set(other, Constant::Unknown);
+                }
+                let stored = self
+                    .body
+                    .uses(instruction)
+                    .get(2)
+                    .filter(|_| effect == Effect::Store(slot));
+                let bits = ones((self.slots.slots[slot as usize].bytes * 8) as u8);
+                let value = match stored.map(|&value| self.value(state, value)) {
+                    Some(Constant::Known(value)) => Constant::Known(value & bits),
+                    _ => Constant::Unknown,
+                };
+                if let Some(&place) = self.places.get(&Key::Slot(slot)) {
+                    write(&mut state[place as usize], value, executed);
+                }
+            }
+            Effect::SpoilEscaped => {
+                for (key, held) in self.keys.iter().zip(state) {
+                    if let Key::Slot(slot) = *key
+                        && self.slots.escapes(slot)
+                    {
+                        *held = Constant::Unknown;
+                    }
+                }
+            }
+            Effect::Load(_) | Effect::None => {}
         }
     }
 }

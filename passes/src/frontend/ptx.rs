@@ -18,7 +18,7 @@ pub use origin::PtxOrigin;
 use ptxcheck_ptx_parser::ast::Tree;
 use rayon::prelude::*;
 
-use crate::ir::{IsaVersion, Module, Target};
+use crate::ir::{IsaVersion, Module, Producer, Target};
 use crate::limits::PARALLEL_STATEMENTS;
 use body::Lowering;
 use opcode::Opcodes;
@@ -51,6 +51,7 @@ pub fn lower<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
         function.declared = declared;
     }
     Module {
+        producer: producer(tree),
         target: target(tree),
         isa: tree.version().map(|(major, minor)| IsaVersion { major, minor }),
         symbols: symbols.all,
@@ -58,6 +59,24 @@ pub fn lower<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
         initializers: symbols.initializers,
         is_damaged: !tree.errors.is_empty(),
         origin,
+    }
+}
+
+/// Compilers name themselves in a comment at the top.
+fn producer(tree: &Tree<'_>) -> Producer {
+    const SEARCHED: usize = 16;
+    let says = |name: &[u8]| {
+        tree.comments
+            .iter()
+            .take(SEARCHED)
+            .any(|comment| memchr::memmem::find(tree.text(*comment), name).is_some())
+    };
+    if says(b"NVIDIA NVVM Compiler") {
+        Producer::Nvvm
+    } else if says(b"LLVM NVPTX") {
+        Producer::Llvm
+    } else {
+        Producer::Unknown
     }
 }
 

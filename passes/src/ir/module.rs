@@ -31,6 +31,17 @@ impl std::fmt::Display for IsaVersion {
     }
 }
 
+/// The compiler that wrote a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Producer {
+    /// NVIDIA's: nvcc, NVRTC, libnvvm.
+    Nvvm,
+    /// LLVM's own back end: clang, Rust, Triton.
+    Llvm,
+    /// The module does not say, as in fat binaries, where comments are lost.
+    Unknown,
+}
+
 /// Who sees a symbol, and who defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Linkage {
@@ -113,6 +124,8 @@ pub trait Origin: Sync {
 
 /// One image's device code.
 pub struct Module<'s> {
+    /// The compiler that wrote it.
+    pub producer: Producer,
     /// What it is compiled for.
     pub target: Target<'s>,
     /// The PTX ISA version it is written in, where it is PTX.

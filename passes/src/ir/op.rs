@@ -221,6 +221,8 @@ pub struct Access {
     pub space: Space,
     /// Bits of one element; 0 where the instruction does not say.
     pub bits: u8,
+    /// A load extends to a wider register with the sign.
+    pub signed: bool,
     /// Elements.
     pub count: u8,
     /// `.volatile`, or an IR access marked so.

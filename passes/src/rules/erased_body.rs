@@ -28,12 +28,16 @@
 //!
 //! ## Limits
 //!
-//! The cause is not visible in the compiled form. Kernels that are only `ret` are silent: guards on the architecture
+//! The cause is not visible in the compiled form. A kernel that is one `trap` is definite only where the module says
+//! that NVIDIA's compiler wrote it, which ends a deliberate `__trap()` with a return; clang does not, so there, and
+//! where the comment with the compiler's name is lost, it is potential. Kernels that are only `ret` are silent: guards on the architecture
 //! leave such stubs, and so does an erased body whose end the compiler kept. A kernel with a syntax error in it is
 //! not judged.
 
+use ptxcheck_ptx_parser::Span;
+
 use crate::context::{FunctionContext, Place, Report};
-use crate::ir::{BlockId, Op};
+use crate::ir::{BlockId, Op, Producer};
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -46,7 +50,7 @@ pub static RULE: Rule = Rule {
     summary: "the compiler reached undefined behaviour in a kernel and removed its code",
     definite: Level::Error,
     can_be_definite: true,
-    can_be_potential: false,
+    can_be_potential: true,
     check: Check::Function(check),
 };
 
@@ -54,39 +58,52 @@ fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
     if !function.function.is_kernel() || function.function.is_damaged {
         return;
     }
-    let body = function.body;
-    let message = match body.instructions.as_slice() {
-        [] => "the kernel has no code, not even a return: the compiler removed its body",
+    let kernel = Place::Function(function.id);
+    let end = empty_end(function);
+    let finding = match function.body.instructions.as_slice() {
+        [] => report.definite(
+            kernel,
+            "the kernel has no code, not even a return: the compiler removed its body",
+        ),
         [only] if only.op == Op::Trap && only.guard.is_none() => {
-            "the kernel only traps: the compiler removed its body"
+            let message = "the kernel only traps: the compiler removed its body";
+            // Of the compilers that are known, this one alone never writes a lone trap for `__trap()`.
+            if function.module.module.producer == Producer::Nvvm {
+                report.definite(kernel, message)
+            } else {
+                report.potential(kernel, message)
+            }
         }
-        _ if ends_in_nothing(function) => {
-            "a path of the kernel ends in nothing: the compiler removed what stood there"
-        }
+        _ if end.is_some() => report.definite(
+            kernel,
+            "a path of the kernel ends in nothing: the compiler removed what stood there",
+        ),
         _ => return,
     };
-    let place = match body.blocks.last() {
-        Some(last) if ends_in_nothing(function) && !body.instructions.is_empty() => {
-            let debug = body.instructions.last().map_or(function.function.declared, |last| last.debug);
-            Place::Text(function.id, last.span, debug)
-        }
-        _ => Place::Function(function.id),
-    };
-    report
-        .definite(place, message)
+    if let Some(end) = end {
+        let debug = function
+            .body
+            .instructions
+            .last()
+            .map_or(function.function.declared, |last| last.debug);
+        finding.related(Place::Text(function.id, end, debug), "nothing follows this label");
+    }
+    finding
         .note(
             "this happens without a message when device code uses a host table, a reference to a host constant or a \
              host function through `constexpr` or `__host__ __device__` code (`--expt-relaxed-constexpr`), throws in \
              such code, or accesses a null pointer",
         )
-        .help("declare tables that device code indexes as `__device__ constexpr` or `__constant__`, and pass scalars by value")
+        .help("declare tables that device code indexes as `__device__ constexpr` or `__constant__`")
+        .help("pass scalars by value")
         .data("symbol", function.name());
 }
 
-/// Whether the last block is a label with nothing after it to which control comes.
-fn ends_in_nothing(function: &FunctionContext<'_>) -> bool {
+/// The label of the last block, if nothing follows it and control comes to it from elsewhere.
+fn empty_end(function: &FunctionContext<'_>) -> Option<Span> {
     let body = function.body;
-    let last = BlockId::new(body.blocks.len() - 1);
-    let is_empty = body.block(last).next().is_none();
-    is_empty && last.index() > 0 && function.analyses().cfg().rank(last).is_some()
+    let last = BlockId::new(body.blocks.len().checked_sub(1)?);
+    let is_empty = body.block(last).next().is_none() && !body.instructions.is_empty();
+    let is_reached = function.analyses().cfg().rank(last).is_some();
+    (is_empty && is_reached).then(|| body.blocks[last.index()].span)
 }

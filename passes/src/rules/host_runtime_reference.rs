@@ -48,10 +48,14 @@ pub static RULE: Rule = Rule {
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for reference in references::undefined(module.module) {
         let name = module.module.symbol(reference.symbol).name;
-        let Some(what) = externs::host_runtime(name) else { continue };
+        let Some(what) = externs::host_runtime(name) else {
+            continue;
+        };
         let finding = report.definite(
             reference.place(),
-            format!("`{name}` belongs to the C++ runtime of the host ({what}), which device code does not have"),
+            format!(
+                "`{name}` belongs to the C++ runtime of the host ({what}), which device code does not have"
+            ),
         );
         finding.data("symbol", name);
         references::list_others(finding, &reference, "also used here");

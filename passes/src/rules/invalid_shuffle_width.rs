@@ -48,8 +48,14 @@ pub static RULE: Rule = Rule {
 const CONTROL: usize = 3;
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for site in module.collectives().iter().filter(|site| matches!(site.kind, Collective::Shuffle(_))) {
-        let Some(control) = site.operands.get(CONTROL).and_then(|operand| operand.known()) else { continue };
+    for site in module
+        .collectives()
+        .iter()
+        .filter(|site| matches!(site.kind, Collective::Shuffle(_)))
+    {
+        let Some(control) = site.operands.get(CONTROL).and_then(|operand| operand.known()) else {
+            continue;
+        };
         let control = control as u32;
         if is_valid(control) {
             continue;
@@ -57,7 +63,9 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let operation = site.kind.cuda_name();
         let message = match width(control) {
             Some(width) => format!("`{operation}` has width {width}, which is not a power of two up to 32"),
-            None => format!("`{operation}` has a `c` operand of {control:#x}, which no width up to 32 produces"),
+            None => {
+                format!("`{operation}` has a `c` operand of {control:#x}, which no width up to 32 produces")
+            }
         };
         let finding = report.definite(site.place(), message);
         finding

@@ -64,9 +64,15 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let place = Place::Function(FunctionId::new(number));
         let finding = report.definite(
             place,
-            format!("the parameters take {} bytes, and a kernel of this module can have {limit}", layout.size),
+            format!(
+                "the parameters take {} bytes, and a kernel of this module can have {limit}",
+                layout.size
+            ),
         );
-        finding.data("bytes", layout.size).data("limit", limit).note(reason(module, limit));
+        finding
+            .data("bytes", layout.size)
+            .data("limit", limit)
+            .note(reason(module, limit));
         if limit == OLD_LIMIT && layout.size <= OLD_ASSEMBLER_LIMIT {
             finding.note(format!(
                 "ptxas accepts up to {OLD_ASSEMBLER_LIMIT} bytes here; {OLD_LIMIT} is what is documented to work"
@@ -74,7 +80,11 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         }
         let mut largest: Vec<_> = function.params.iter().zip(&layout.offsets).enumerate().collect();
         largest.sort_by_key(|(number, (param, _))| (Reverse(param.size), *number));
-        for (number, (param, offset)) in largest.into_iter().take(NAMED).filter(|(_, (param, _))| param.size > 0) {
+        for (number, (param, offset)) in largest
+            .into_iter()
+            .take(NAMED)
+            .filter(|(_, (param, _))| param.size > 0)
+        {
             finding.note(format!(
                 "parameter {number} (`{}`) takes {} bytes at offset {offset}",
                 param.name, param.size
@@ -85,10 +95,19 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 }
 
 fn reason(module: &crate::ir::Module<'_>, limit: u64) -> String {
-    let isa = module.isa.map_or_else(|| "an unknown version".to_owned(), |isa| format!("PTX ISA {isa}"));
-    let target = if module.target.name.is_empty() { "an unknown target" } else { module.target.name };
+    let isa = module
+        .isa
+        .map_or_else(|| "an unknown version".to_owned(), |isa| format!("PTX ISA {isa}"));
+    let target = if module.target.name.is_empty() {
+        "an unknown target"
+    } else {
+        module.target.name
+    };
     if limit == OLD_LIMIT {
-        format!("the module is {isa} for {target}; from PTX ISA 8.1 and sm_70 on the limit is {}", params::LIMIT)
+        format!(
+            "the module is {isa} for {target}; from PTX ISA 8.1 and sm_70 on the limit is {}",
+            params::LIMIT
+        )
     } else {
         format!("the module is {isa} for {target}")
     }

@@ -46,13 +46,27 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for cycle in module.call_graph().cycles() {
-        for &kernel in cycle.iter().filter(|&&member| module.module.function(member).is_kernel()) {
+        for &kernel in cycle
+            .iter()
+            .filter(|&&member| module.module.function(member).is_kernel())
+        {
             let calls = module.call_graph().calls_to(kernel);
-            let into: Vec<CallSite> = calls.iter().filter(|site| cycle.contains(&site.caller)).copied().collect();
-            let Some((first, others)) = into.split_first() else { continue };
+            let into: Vec<CallSite> = calls
+                .iter()
+                .filter(|site| cycle.contains(&site.caller))
+                .copied()
+                .collect();
+            let Some((first, others)) = into.split_first() else {
+                continue;
+            };
             let name = module.module.function_name(kernel);
-            let finding = report.definite(Place::call(*first), format!("the kernel `{name}` is called recursively"));
-            finding.data("symbol", name).help("move the recursive part into a device function, or make it a loop");
+            let finding = report.definite(
+                Place::call(*first),
+                format!("the kernel `{name}` is called recursively"),
+            );
+            finding
+                .data("symbol", name)
+                .help("move the recursive part into a device function, or make it a loop");
             for site in others {
                 finding.related(Place::call(*site), "and here");
             }

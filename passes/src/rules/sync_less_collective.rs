@@ -57,18 +57,33 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         return;
     }
     let rejected = module.module.isa.is_none_or(|isa| isa >= REMOVED);
-    for site in module.collectives().iter().filter(|site| !site.sync && site.callers.is_empty()) {
-        let word = if matches!(site.kind, Collective::Vote(_)) { "vote" } else { "shfl" };
-        let finding = report.definite(site.place(), format!("`{word}` without `.sync` is not defined for {}", target.name));
-        if rejected {
-            finding.note(format!("ptxas and the driver reject it from PTX ISA {REMOVED} on"));
+    for site in module
+        .collectives()
+        .iter()
+        .filter(|site| !site.sync && site.callers.is_empty())
+    {
+        let word = if matches!(site.kind, Collective::Vote(_)) {
+            "vote"
         } else {
-            finding
-                .at_most(Level::Warning)
-                .note(format!("before PTX ISA {REMOVED} it is accepted, and the result is unpredictable"));
+            "shfl"
+        };
+        let finding = report.definite(
+            site.place(),
+            format!("`{word}` without `.sync` is not defined for {}", target.name),
+        );
+        if rejected {
+            finding.note(format!(
+                "ptxas and the driver reject it from PTX ISA {REMOVED} on"
+            ));
+        } else {
+            finding.at_most(Level::Warning).note(format!(
+                "before PTX ISA {REMOVED} it is accepted, and the result is unpredictable"
+            ));
         }
         finding
-            .help(format!("use `{word}.sync` with the mask of the lanes that take part"))
+            .help(format!(
+                "use `{word}.sync` with the mask of the lanes that take part"
+            ))
             .data("operation", word);
     }
 }

@@ -47,12 +47,23 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for cycle in module.call_graph().cycles() {
-        if !cycle.iter().any(|&member| module.module.function(member).is_kernel()) {
+        if !cycle
+            .iter()
+            .any(|&member| module.module.function(member).is_kernel())
+        {
             recursion(module, &cycle, report);
         }
     }
     for (id, function, body) in module.module.bodies() {
-        allocations(&FunctionContext { module, id, function, body }, report);
+        allocations(
+            &FunctionContext {
+                module,
+                id,
+                function,
+                body,
+            },
+            report,
+        );
     }
 }
 
@@ -67,7 +78,10 @@ fn recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Repo
     let message = if cycle.len() == 1 {
         format!("`{name}` calls itself: how much stack it needs is not known")
     } else {
-        format!("`{name}` is in a cycle of {} functions that call each other: how much stack they need is not known", cycle.len())
+        format!(
+            "`{name}` is in a cycle of {} functions that call each other: how much stack they need is not known",
+            cycle.len()
+        )
     };
     let finding = report.definite(Place::call(*first), message);
     finding
@@ -87,11 +101,16 @@ fn allocations(function: &FunctionContext<'_>, report: &mut Report<'_>) {
     if allocations.is_empty() {
         return;
     }
-    let sizes = allocations.iter().filter_map(|&id| body.uses(body.instruction(id)).first().copied());
+    let sizes = allocations
+        .iter()
+        .filter_map(|&id| body.uses(body.instruction(id)).first().copied());
     let (analyses, none) = (function.analyses(), Arguments::default());
-    let constants = Constants::new(body, analyses.cfg(), analyses.definitions(), sizes, &none);
+    let constants = Constants::new(body, analyses, sizes, &none);
     let known = constants.before(allocations.iter().copied(), |id, value_of| {
-        let size = body.uses(body.instruction(id)).first().and_then(|&size| value_of(size).known());
+        let size = body
+            .uses(body.instruction(id))
+            .first()
+            .and_then(|&size| value_of(size).known());
         (id, size)
     });
     for (id, _) in known.into_iter().filter(|(_, size)| size.is_none()) {

@@ -61,7 +61,11 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         if externs::is_provided(name) || externs::host_runtime(name).is_some() || symbol.is_dynamic_shared() {
             continue;
         }
-        let what = if matches!(symbol.kind, SymbolKind::Function(_)) { "function" } else { "variable" };
+        let what = if matches!(symbol.kind, SymbolKind::Function(_)) {
+            "function"
+        } else {
+            "variable"
+        };
         let message = format!("the {what} `{name}` is used here, and nothing in the input defines it");
         let finding = if module.settings.whole_program {
             report.definite(reference.place(), message)

@@ -51,7 +51,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         }
         let operation = site.kind.cuda_name();
         let finding = report
-            .definite(site.place(), format!("the member mask of `{operation}` is 0, so it does not name the lane that calls"))
+            .definite(
+                site.place(),
+                format!("the member mask of `{operation}` is 0, so it does not name the lane that calls"),
+            )
             .help(format!(
                 "name the lanes that reach this `{operation}`: `0xffffffff` in converged code, or \
                  `__ballot_sync(0xffffffff, condition)` taken before the branch"

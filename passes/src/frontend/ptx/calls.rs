@@ -29,6 +29,7 @@ pub(super) const fn param_load(bits: u8) -> Access {
         kind: AccessKind::Load,
         space: Space::Param,
         bits,
+        signed: false,
         count: 1,
         volatile: false,
     }

@@ -352,6 +352,7 @@ fn access(m: &Modifiers<'_>, kind: AccessKind, results: u8) -> Decoded {
         kind,
         space: m.space().unwrap_or(Space::Generic),
         bits: m.any_bits().unwrap_or(0),
+        signed: m.int().is_some_and(|ty| ty.signed),
         count: m.vector(),
         volatile: m.has("volatile"),
     };
@@ -367,6 +368,7 @@ fn matrix(m: &Modifiers<'_>, kind: AccessKind, results: u8) -> Decoded {
             kind,
             space,
             bits: 0,
+            signed: false,
             count: 1,
             volatile: false,
         },
@@ -389,6 +391,7 @@ const fn other(space: Space) -> Access {
         kind: AccessKind::Other,
         space,
         bits: 0,
+        signed: false,
         count: 1,
         volatile: false,
     }

@@ -262,6 +262,7 @@ impl<'s> Lowering<'_, 's> {
                 kind: AccessKind::Other,
                 space,
                 bits: 0,
+                signed: false,
                 count: 1,
                 volatile: false,
             };

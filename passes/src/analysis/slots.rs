@@ -1,0 +1,294 @@
+//! Values that stay in `.local` memory between a store and a load, as unoptimised code keeps all of them.
+//!
+//! A *slot* is a stretch of a `.local` symbol that some instruction reads or writes at a constant offset. Forward
+//! analyses treat slots like registers:
+//!
+//! ```text
+//! st  [s+k], v      slot(s, k) := v, slots that overlap it in part := ⊤
+//! ld  r, [s+k]      r := slot(s, k)
+//! st  [?], v        every slot of every symbol whose address is used for more than that := ⊤
+//! call, atomic, …   the same
+//! ```
+//!
+//! An address is `s+k` where it is computed by single, unguarded definitions: the symbol's own address, moves,
+//! conversions between local and generic, additions of constants. Any other use of an address lets it *escape*:
+//! through it, an instruction that does not name the symbol may write any of its slots.
+
+use rustc_hash::FxHashMap;
+
+use super::definitions::Definitions;
+use crate::ir::{
+    AccessKind, BinaryOp, Body, Instruction, InstructionId, Module, Op, Register, Space, SymbolId, Value,
+};
+
+/// A slot: its place among [`Slots::slots`].
+pub type SlotId = u32;
+
+/// A stretch of a `.local` symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Slot {
+    /// The symbol.
+    pub symbol: SymbolId,
+    /// Byte offset of its start.
+    pub offset: i64,
+    /// Length in bytes.
+    pub bytes: u32,
+}
+
+/// What an instruction does to slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    None,
+    /// Its one result is what the slot holds.
+    Load(SlotId),
+    /// The slot holds its one stored value; see [`Slots::overlapping`] for those it spoils.
+    Store(SlotId),
+    /// It writes the slot with something that is not followed (a vector, a part under a guard).
+    Spoil(SlotId),
+    /// It may write any slot of a symbol that [`Slots::escapes`].
+    SpoilEscaped,
+}
+
+/// The slots of a body.
+#[derive(Debug, Default)]
+pub struct Slots {
+    /// Sorted by symbol and offset.
+    pub slots: Vec<Slot>,
+    accesses: FxHashMap<InstructionId, SlotId>,
+    /// The stores to slots, by slot, and where each slot's begin.
+    writers: Vec<InstructionId>,
+    starts: Vec<u32>,
+    escaped: Vec<SymbolId>,
+}
+
+type Address = (SymbolId, i64);
+
+impl Slots {
+    /// Of `body`. Costs a pass over the body if the module has `.local` symbols, else nothing.
+    #[must_use]
+    pub fn new(module: &Module<'_>, body: &Body<'_>, definitions: &Definitions) -> Self {
+        let is_local = |symbol: SymbolId| module.symbol(symbol).space == Space::Local;
+        if !module.symbols.iter().any(|symbol| symbol.space == Space::Local) {
+            return Self::default();
+        }
+        let mut search = Search {
+            body,
+            definitions,
+            is_local: &is_local,
+            known: FxHashMap::default(),
+        };
+        let mut found: Vec<(InstructionId, Slot)> = Vec::new();
+        let mut escaped = Vec::new();
+        for (number, instruction) in body.instructions.iter().enumerate() {
+            let id = InstructionId::new(number);
+            let slot = search.accessed(instruction);
+            found.extend(slot.map(|slot| (id, slot)));
+            for (place, &value) in body.uses(instruction).iter().enumerate() {
+                let harmless = search.is_followed(instruction, place, slot.is_some());
+                if !harmless && let Some((symbol, _)) = search.address(value) {
+                    escaped.push(symbol);
+                }
+            }
+        }
+        for call in &body.calls {
+            escaped.extend(
+                body.arguments(call)
+                    .iter()
+                    .filter_map(|argument| search.address(argument.value))
+                    .map(|a| a.0),
+            );
+        }
+        escaped.sort_unstable();
+        escaped.dedup();
+        let mut slots: Vec<Slot> = found.iter().map(|(_, slot)| *slot).collect();
+        slots.sort_unstable();
+        slots.dedup();
+        let accesses: FxHashMap<_, _> = found
+            .into_iter()
+            .filter_map(|(id, slot)| Some((id, slots.binary_search(&slot).ok()? as SlotId)))
+            .collect();
+        let is_store = |id: InstructionId| matches!(body.instruction(id).op, Op::Access(access) if access.kind == AccessKind::Store);
+        let mut stores: Vec<_> = accesses
+            .iter()
+            .filter(|(id, _)| is_store(**id))
+            .map(|(&id, &slot)| (slot, id))
+            .collect();
+        stores.sort_unstable();
+        let starts = (0..slots.len() as SlotId)
+            .map(|slot| stores.partition_point(|store| store.0 < slot) as u32)
+            .collect();
+        Self {
+            slots,
+            accesses,
+            writers: stores.iter().map(|(_, id)| *id).collect(),
+            starts,
+            escaped,
+        }
+    }
+
+    /// The instructions that store to a slot, in the order of the input.
+    #[must_use]
+    pub fn stores(&self, slot: SlotId) -> &[InstructionId] {
+        let bound = |slot: SlotId| {
+            self.starts
+                .get(slot as usize)
+                .map_or(self.writers.len(), |&start| start as usize)
+        };
+        &self.writers[bound(slot)..bound(slot + 1)]
+    }
+
+    /// What `instruction` does to slots.
+    #[must_use]
+    pub fn effect(&self, id: InstructionId, instruction: &Instruction) -> Effect {
+        if self.slots.is_empty() {
+            return Effect::None;
+        }
+        match instruction.op {
+            Op::Access(access) => match (self.accesses.get(&id), access.kind) {
+                (Some(&slot), AccessKind::Load) if access.count == 1 && !access.volatile => {
+                    Effect::Load(slot)
+                }
+                (_, AccessKind::Load) => Effect::None,
+                (Some(&slot), AccessKind::Store) if access.count == 1 => Effect::Store(slot),
+                (Some(&slot), _) => Effect::Spoil(slot),
+                (None, _) if matches!(access.space, Space::Generic | Space::Local) => Effect::SpoilEscaped,
+                (None, _) => Effect::None,
+            },
+            Op::Call(_) => Effect::SpoilEscaped,
+            _ => Effect::None,
+        }
+    }
+
+    /// Whether a slot can be written through an address that is not followed.
+    #[must_use]
+    pub fn escapes(&self, slot: SlotId) -> bool {
+        self.escaped
+            .binary_search(&self.slots[slot as usize].symbol)
+            .is_ok()
+    }
+
+    /// The other slots that share bytes with this one.
+    pub fn overlapping(&self, slot: SlotId) -> impl Iterator<Item = SlotId> + '_ {
+        let own = self.slots[slot as usize];
+        let end = own.offset.saturating_add(i64::from(own.bytes));
+        // Slots are at most 32 bytes long, so those that begin further before cannot reach this one.
+        let from = Slot {
+            offset: own.offset.saturating_sub(i64::from(MAX_SLOT_BYTES)),
+            bytes: 0,
+            ..own
+        };
+        let first = self.slots.partition_point(|other| *other < from);
+        self.slots[first..]
+            .iter()
+            .zip(first as SlotId..)
+            .take_while(move |(other, _)| other.symbol == own.symbol && other.offset < end)
+            .filter(move |(other, id)| {
+                *id != slot && other.offset.saturating_add(i64::from(other.bytes)) > own.offset
+            })
+            .map(|(_, id)| id)
+    }
+}
+
+/// Longest access: a vector of eight 32-bit or four 64-bit elements.
+const MAX_SLOT_BYTES: u32 = 32;
+
+struct Search<'a> {
+    body: &'a Body<'a>,
+    definitions: &'a Definitions,
+    is_local: &'a dyn Fn(SymbolId) -> bool,
+    known: FxHashMap<Register, Option<Address>>,
+}
+
+impl Search<'_> {
+    /// The `.local` address that a value is.
+    fn address(&mut self, value: Value) -> Option<Address> {
+        match value {
+            Value::Symbol(symbol, offset) => (self.is_local)(symbol).then_some((symbol, i64::from(offset))),
+            Value::Register(register) => self.of_register(register),
+            _ => None,
+        }
+    }
+
+    /// Follows a chain of definitions down and adds its constants on the way back; no recursion, since chains are as
+    /// long as the input makes them.
+    fn of_register(&mut self, register: Register) -> Option<Address> {
+        let mut chain: Vec<(Register, i64)> = Vec::new();
+        let mut current = Value::Register(register);
+        let mut found = loop {
+            let Value::Register(register) = current else {
+                break self.address(current);
+            };
+            if let Some(known) = self.known.get(&register) {
+                break *known;
+            }
+            // A register in its own chain stays unknown.
+            self.known.insert(register, None);
+            let Some((from, by)) = self.step(register) else {
+                break None;
+            };
+            chain.push((register, by));
+            current = from;
+        };
+        for (register, by) in chain.into_iter().rev() {
+            found = found.and_then(|(symbol, offset)| Some((symbol, offset.checked_add(by)?)));
+            self.known.insert(register, found);
+        }
+        found
+    }
+
+    /// What a register is computed from, and how many bytes further it points.
+    fn step(&self, register: Register) -> Option<(Value, i64)> {
+        let &[definition] = self.definitions.of(register) else {
+            return None;
+        };
+        let instruction = self.body.instruction(definition);
+        if instruction.guard.is_some() {
+            return None;
+        }
+        match (instruction.op, self.body.uses(instruction)) {
+            (Op::Copy | Op::ToGeneric(Space::Local, _) | Op::FromGeneric(Space::Local, _), &[from]) => {
+                Some((from, 0))
+            }
+            (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(by)] | &[Value::Integer(by), from]) => {
+                Some((from, by))
+            }
+            (Op::Binary(BinaryOp::Sub, _), &[from, Value::Integer(by)]) => Some((from, by.checked_neg()?)),
+            _ => None,
+        }
+    }
+
+    fn accessed(&mut self, instruction: &Instruction) -> Option<Slot> {
+        let Op::Access(access) = instruction.op else {
+            return None;
+        };
+        if !matches!(access.space, Space::Local | Space::Generic) || access.kind == AccessKind::Other {
+            return None;
+        }
+        let &[base, Value::Integer(offset), ..] = self.body.uses(instruction) else {
+            return None;
+        };
+        let (symbol, at) = self.address(base)?;
+        let bytes = u32::from(access.bits / 8) * u32::from(access.count);
+        (1..=MAX_SLOT_BYTES).contains(&bytes).then_some(Slot {
+            symbol,
+            offset: at.checked_add(offset)?,
+            bytes,
+        })
+    }
+
+    /// Whether a use of an address keeps it among those that are followed.
+    fn is_followed(&self, instruction: &Instruction, place: usize, is_slot: bool) -> bool {
+        match instruction.op {
+            Op::Access(_) => place == 0 && is_slot,
+            Op::Compare(..) | Op::IsSpace(_) => true,
+            _ => match self.body.results(instruction) {
+                &[Value::Register(result)] => {
+                    self.known.get(&result).is_some_and(Option::is_some)
+                        || self.step(result).is_some() && instruction.guard.is_none()
+                }
+                _ => false,
+            },
+        }
+    }
+}
