@@ -77,6 +77,27 @@ impl<'s> Iterator for Values<'s> {
 
 /// One label or one data directive, and the blanks behind it.
 pub(crate) fn item(input: &[u8]) -> Parsed<'_, Item<'_>> {
+    // Nearly all items of nearly all sections.
+    if let [b'.', b'b', b'8', b' ' | b'\t', start @ ..] = input {
+        let start = trivia(start);
+        let digits = run(start, DIGIT);
+        let rest = trivia(&start[digits..]);
+        if digits > 0
+            && start[0] != b'0'
+            && matches!(rest, [b'.' | b'}', ..])
+            && start.get(digits) != Some(&b'.')
+        {
+            return Ok((
+                rest,
+                Item::Data {
+                    width: 1,
+                    values: Values {
+                        rest: &start[..digits],
+                    },
+                },
+            ));
+        }
+    }
     let (mut rest, word) = match alt((lexeme(directive), lexeme(name))).parse(input) {
         Ok(found) => found,
         Err(_) => return expected("a label, a data directive or `}`", input),

@@ -295,6 +295,14 @@ pub(crate) fn magnitude(text: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }
+    // 19 decimal digits fit in 64 bits.
+    if radix == 10 && digits.len() < 20 && digits.iter().all(u8::is_ascii_digit) {
+        return Some(
+            digits
+                .iter()
+                .fold(0, |value, &digit| value * 10 + u64::from(digit - b'0')),
+        );
+    }
     digits.iter().try_fold(0_u64, |value, &digit| {
         let digit = (digit as char).to_digit(radix)?;
         value.checked_mul(u64::from(radix))?.checked_add(u64::from(digit))

@@ -362,6 +362,9 @@ pub(crate) fn token_len(input: &[u8]) -> usize {
 
 /// Where the last token of `text` ends: `text` without the blanks and comments at its end.
 pub(crate) fn last_token_end(text: &[u8]) -> usize {
+    if memchr(b'/', text).is_none() {
+        return text.trim_ascii_end().len();
+    }
     let mut rest = text;
     let mut end = 0;
     while !rest.is_empty() {
