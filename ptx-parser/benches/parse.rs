@@ -215,22 +215,22 @@ fn generated(seed: u32, size: usize) -> Vec<u8> {
         )
         .unwrap();
         for block in 0..24 {
-            write!(text, "$L__BB{kernel}_{block}:\n").unwrap();
+            writeln!(text, "$L__BB{kernel}_{block}:").unwrap();
             for _ in 0..12 {
                 let (a, b, p) = (random(400), random(400), random(12));
                 let immediate = random(5_000);
                 match random(12) {
-                    0 => write!(text, "\tmul.wide.s32 \t%rd{a}, %r{b}, 4;\n"),
-                    1 | 2 => write!(text, "\tadd.s64 \t%rd{b}, %rd2, %rd{a};\n"),
-                    3 => write!(text, "\tld.global.f32 \t%f{a}, [%rd{b}+{immediate}];\n"),
-                    4 => write!(text, "\tfma.rn.f32 \t%f{b}, %f{a}, 0f3F800000, %f{a};\n"),
-                    5 => write!(text, "\tand.b32 \t%r{a}, %r{b}, -{immediate};\n"),
-                    6 => write!(text, "\tsetp.lt.s32 \t%p{p}, %r{a}, %r{b};\n"),
-                    7 => write!(text, "\tst.global.v2.u32 \t[%rd{a}], {{%r{a}, %r{b}}};\n"),
-                    8 => write!(text, "\tselp.b32 \t%r{b}, 1, 0, %p{p};\n"),
-                    9 => write!(text, "\tshl.b32 \t%r{a}, %r{b}, 3;\n"),
-                    10 => write!(text, "\tshfl.sync.down.b32 \t%r{b}|%p{p}, %r{a}, 1, 31, -1;\n"),
-                    _ => write!(text, "\tmov.u32 \t%r{a}, %ctaid.x;\n"),
+                    0 => writeln!(text, "\tmul.wide.s32 \t%rd{a}, %r{b}, 4;"),
+                    1 | 2 => writeln!(text, "\tadd.s64 \t%rd{b}, %rd2, %rd{a};"),
+                    3 => writeln!(text, "\tld.global.f32 \t%f{a}, [%rd{b}+{immediate}];"),
+                    4 => writeln!(text, "\tfma.rn.f32 \t%f{b}, %f{a}, 0f3F800000, %f{a};"),
+                    5 => writeln!(text, "\tand.b32 \t%r{a}, %r{b}, -{immediate};"),
+                    6 => writeln!(text, "\tsetp.lt.s32 \t%p{p}, %r{a}, %r{b};"),
+                    7 => writeln!(text, "\tst.global.v2.u32 \t[%rd{a}], {{%r{a}, %r{b}}};"),
+                    8 => writeln!(text, "\tselp.b32 \t%r{b}, 1, 0, %p{p};"),
+                    9 => writeln!(text, "\tshl.b32 \t%r{a}, %r{b}, 3;"),
+                    10 => writeln!(text, "\tshfl.sync.down.b32 \t%r{b}|%p{p}, %r{a}, 1, 31, -1;"),
+                    _ => writeln!(text, "\tmov.u32 \t%r{a}, %ctaid.x;"),
                 }
                 .unwrap();
             }

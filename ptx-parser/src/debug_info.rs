@@ -276,7 +276,8 @@ fn frame(mut text: &[u8]) -> Option<Frame<'_>> {
     }
     let (before, last) = numbered(text)?;
     match numbered(before) {
-        Some((file, line)) if !file.is_empty() => Some(Frame {
+        Some((b"", _)) => None,
+        Some((file, line)) => Some(Frame {
             file,
             line,
             column: last,

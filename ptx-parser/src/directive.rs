@@ -335,7 +335,7 @@ impl<'s> Parser<'s> {
     /// PTX ISA, Debugging Directives: .file
     fn file(&mut self, input: &'s [u8], rest: &'s [u8]) -> Parsed<'s, ()> {
         let (rest, number) = number32("the number of a file").parse(rest)?;
-        let (end, quoted) = expecting("the name of the file", string).parse(rest)?;
+        let (end, quoted) = string(rest)?;
         let mut name = self.span(rest, end);
         (name.start, name.end) = (name.start + 1, name.start + quoted.len() as u32 - 1);
         let start = trivia(end);

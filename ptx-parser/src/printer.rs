@@ -28,8 +28,9 @@ pub fn print(tree: &Tree<'_>) -> Vec<u8> {
     // Where the bodies of functions end, in statements. Functions do not nest.
     let mut body_end = None;
     loop {
-        while body_end == Some(index) {
-            body_end = None;
+        if let Some((_, end)) = body_end.take_if(|(statement, _)| *statement == index) {
+            printer.comments_before(end);
+            printer.at = end;
             printer.depth = 0;
             printer.line(b"}");
             printer.after_brace = false;
@@ -44,7 +45,7 @@ pub fn print(tree: &Tree<'_>) -> Vec<u8> {
                 printer.function(statement, function);
                 index = function.body.start as usize;
                 if function.has_body {
-                    body_end = Some(function.body.end as usize);
+                    body_end = Some((function.body.end as usize, function.span.end));
                     printer.depth = 1;
                 }
             }
