@@ -3,7 +3,8 @@
 use nom::Parser as _;
 
 use crate::ast::{Function, FunctionKind, Indices, Linkage, StateSpace, Statement, Tag};
-use crate::directive::{linkage, parentheses};
+use crate::declaration::{parentheses, state_space};
+use crate::directive::linkage;
 use crate::lexer::{
     BLANK, Expected, NAME_START, Parsed, byte, class, comment_len, directive, expected, expecting, lexeme,
     name, run, string_len, trivia,
@@ -269,7 +270,7 @@ fn ends_header(word: &[u8]) -> bool {
         word,
         b".entry" | b".func" | b".version" | b".target" | b".address_size" | b".file" | b".section"
     ) || linkage(word).is_some()
-        || crate::directive::state_space(word).is_some()
+        || state_space(word).is_some()
 }
 
 /// Where a header ends that could not be read: its brace, its semicolon, or the next line that begins a function.

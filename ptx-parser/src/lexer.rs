@@ -366,6 +366,11 @@ pub(crate) fn token_len(input: &[u8]) -> usize {
     }
 }
 
+/// What is left behind the last token between `start` and `rest`: `rest` with the blanks and comments before it.
+pub(crate) fn behind_last_token<'s>(start: &'s [u8], rest: &[u8]) -> &'s [u8] {
+    &start[last_token_end(&start[..start.len() - rest.len()])..]
+}
+
 /// Where the last token of `text` ends: `text` without the blanks and comments at its end.
 pub(crate) fn last_token_end(text: &[u8]) -> usize {
     if memchr(b'/', text).is_none() {

@@ -12,6 +12,8 @@ pub mod operand;
 pub mod printer;
 pub mod span;
 
+mod comparison;
+mod declaration;
 mod directive;
 mod expression;
 mod function;
