@@ -4,7 +4,7 @@ use nom::Parser;
 use nom::branch::alt;
 
 use crate::ast::{OperandKind, Section, Tree};
-use crate::expression::magnitude;
+use crate::expression::{magnitude, short_decimal};
 use crate::lexer::{
     DIGIT, Parsed, byte, class, directive, expected, first_class, lexeme, name, number, run, trivia,
 };
@@ -80,22 +80,14 @@ pub(crate) fn item(input: &[u8]) -> Parsed<'_, Item<'_>> {
     // Nearly all items of nearly all sections.
     if let [b'.', b'b', b'8', b' ' | b'\t', start @ ..] = input {
         let start = trivia(start);
-        let digits = run(start, DIGIT);
-        let rest = trivia(&start[digits..]);
-        if digits > 0
-            && start[0] != b'0'
-            && matches!(rest, [b'.' | b'}', ..])
-            && start.get(digits) != Some(&b'.')
-        {
-            return Ok((
-                rest,
-                Item::Data {
-                    width: 1,
-                    values: Values {
-                        rest: &start[..digits],
-                    },
-                },
-            ));
+        if let Some((after, _)) = short_decimal(start) {
+            let rest = trivia(after);
+            if matches!(rest, [b'.' | b'}', ..]) {
+                let values = Values {
+                    rest: &start[..start.len() - after.len()],
+                };
+                return Ok((rest, Item::Data { width: 1, values }));
+            }
         }
     }
     let (mut rest, word) = match alt((lexeme(directive), lexeme(name))).parse(input) {
@@ -165,6 +157,9 @@ fn value(input: &[u8]) -> Parsed<'_, Value<'_>> {
 }
 
 fn integer(input: &[u8]) -> Parsed<'_, u64> {
+    if let Some((rest, value)) = short_decimal(input) {
+        return Ok((trivia(rest), value.into()));
+    }
     match lexeme(number).parse(input)? {
         (rest, (OperandKind::Integer, text)) => match magnitude(text) {
             Some(value) => Ok((rest, value)),
