@@ -31,7 +31,9 @@ fn main() {
         read(path, &mut inputs);
     }
     if inputs.is_empty() {
-        inputs.push(("(made in memory)".to_owned(), generated(8_000_000)));
+        for number in 0..16 {
+            inputs.push((format!("(made in memory, {number})"), generated(number, 500_000)));
+        }
     }
     let bytes: usize = inputs.iter().map(|(_, source)| source.len()).sum();
     let megabytes = bytes as f64 / 1e6;
@@ -186,38 +188,53 @@ fn peak_resident() -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// A module of about `size` bytes with the mix of instructions that compilers emit.
-fn generated(size: usize) -> Vec<u8> {
+/// A module of about `size` bytes with a mix of statements as compilers emit it, in an order that `seed` draws.
+fn generated(seed: u32, size: usize) -> Vec<u8> {
     let mut text = String::from(".version 8.5\n.target sm_90\n.address_size 64\n\n");
-    write!(text, ".global .align 4 .b8 table[{0}] = {{0", 20_000).unwrap();
-    for value in 1..20_000 {
+    write!(text, ".global .align 4 .b8 table[4000] = {{0").unwrap();
+    for value in 1..4_000 {
         write!(text, ", {}", value * 7 % 256).unwrap();
     }
     text.push_str("};\n");
+    let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(1);
+    let mut random = move |below: u32| {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state % below
+    };
     let mut kernel = 0;
     while text.len() < size {
+        let name = format!("_Z11kernel_{seed}_{kernel}PKfPfi");
         write!(
             text,
-            "\n\t// .globl\tkernel_{kernel}\n.visible .entry kernel_{kernel}(\n\t.param .u64 .ptr .align 1 \
-             kernel_{kernel}_param_0,\n\t.param .align 4 .b8 kernel_{kernel}_param_1[12]\n)\n.maxntid 256, 1, 1\n\
-             {{\n\t.reg .pred \t%p<12>;\n\t.reg .b32 \t%r<400>;\n\t.reg .b64 \t%rd<400>;\n\n\tld.param.u64 \t%rd1, \
-             [kernel_{kernel}_param_0];\n\tcvta.to.global.u64 \t%rd2, %rd1;\n\tmov.u32 \t%r1, %tid.x;\n"
+            "\n\t// .globl\t{name}\n.visible .entry {name}(\n\t.param .u64 .ptr .align 1 {name}_param_0,\n\t.param \
+             .align 4 .b8 {name}_param_1[12]\n)\n.maxntid 256, 1, 1\n{{\n\t.reg .pred \t%p<12>;\n\t.reg .b32 \
+             \t%r<400>;\n\t.reg .b64 \t%rd<400>;\n\n\tld.param.u64 \t%rd1, [{name}_param_0];\n\tcvta.to.global.u64 \
+             \t%rd2, %rd1;\n\tmov.u32 \t%r1, %tid.x;\n"
         )
         .unwrap();
         for block in 0..24 {
-            write!(
-                text,
-                "$L__BB{kernel}_{block}:\n\t.loc\t1 {block} 5\n\tmul.wide.s32 \t%rd{a}, %r{b}, 4;\n\tadd.s64 \t%rd{b}, \
-                 %rd2, %rd{a};\n\tld.global.f32 \t%f{a}, [%rd{b}+{c}];\n\tfma.rn.f32 \t%f{b}, %f{a}, 0f3F800000, \
-                 %f{a};\n\tand.b32 \t%r{a}, %r{b}, -16;\n\tsetp.lt.s32 \t%p{p}, %r{a}, %r{b};\n\tst.global.v2.u32 \
-                 \t[%rd{a}], {{%r{a}, %r{b}}};\n\tselp.b32 \t%r{b}, 1, 0, %p{p};\n\tshl.b32 \t%r{a}, %r{b}, 3;\n\
-                 \tshfl.sync.down.b32 \t%r{b}|%p{p}, %r{a}, 1, 31, -1;\n\t@%p{p} bra \t$L__BB{kernel}_{block};\n\n",
-                a = 10 + block,
-                b = 110 + block * 7,
-                c = block * 4,
-                p = block % 10,
-            )
-            .unwrap();
+            writeln!(text, "$L__BB{kernel}_{block}:").unwrap();
+            for _ in 0..12 {
+                let (a, b, p) = (random(400), random(400), random(12));
+                let immediate = random(5_000);
+                match random(12) {
+                    0 => writeln!(text, "\tmul.wide.s32 \t%rd{a}, %r{b}, 4;"),
+                    1 | 2 => writeln!(text, "\tadd.s64 \t%rd{b}, %rd2, %rd{a};"),
+                    3 => writeln!(text, "\tld.global.f32 \t%f{a}, [%rd{b}+{immediate}];"),
+                    4 => writeln!(text, "\tfma.rn.f32 \t%f{b}, %f{a}, 0f3F800000, %f{a};"),
+                    5 => writeln!(text, "\tand.b32 \t%r{a}, %r{b}, -{immediate};"),
+                    6 => writeln!(text, "\tsetp.lt.s32 \t%p{p}, %r{a}, %r{b};"),
+                    7 => writeln!(text, "\tst.global.v2.u32 \t[%rd{a}], {{%r{a}, %r{b}}};"),
+                    8 => writeln!(text, "\tselp.b32 \t%r{b}, 1, 0, %p{p};"),
+                    9 => writeln!(text, "\tshl.b32 \t%r{a}, %r{b}, 3;"),
+                    10 => writeln!(text, "\tshfl.sync.down.b32 \t%r{b}|%p{p}, %r{a}, 1, 31, -1;"),
+                    _ => writeln!(text, "\tmov.u32 \t%r{a}, %ctaid.x;"),
+                }
+                .unwrap();
+            }
+            write!(text, "\t@%p{} bra \t$L__BB{kernel}_{block};\n\n", random(12)).unwrap();
         }
         text.push_str("\tbar.sync \t0;\n\tret;\n\n}\n");
         kernel += 1;

@@ -4,7 +4,7 @@ use nom::Parser;
 use nom::branch::alt;
 
 use crate::ast::{OperandKind, Section, Tree};
-use crate::expression::magnitude;
+use crate::expression::{magnitude, short_decimal};
 use crate::lexer::{
     DIGIT, Parsed, byte, class, directive, expected, first_class, lexeme, name, number, run, trivia,
 };
@@ -77,6 +77,19 @@ impl<'s> Iterator for Values<'s> {
 
 /// One label or one data directive, and the blanks behind it.
 pub(crate) fn item(input: &[u8]) -> Parsed<'_, Item<'_>> {
+    // Nearly all items of nearly all sections.
+    if let [b'.', b'b', b'8', b' ' | b'\t', start @ ..] = input {
+        let start = trivia(start);
+        if let Some((after, _)) = short_decimal(start) {
+            let rest = trivia(after);
+            if matches!(rest, [b'.' | b'}', ..]) {
+                let values = Values {
+                    rest: &start[..start.len() - after.len()],
+                };
+                return Ok((rest, Item::Data { width: 1, values }));
+            }
+        }
+    }
     let (mut rest, word) = match alt((lexeme(directive), lexeme(name))).parse(input) {
         Ok(found) => found,
         Err(_) => return expected("a label, a data directive or `}`", input),
@@ -144,6 +157,9 @@ fn value(input: &[u8]) -> Parsed<'_, Value<'_>> {
 }
 
 fn integer(input: &[u8]) -> Parsed<'_, u64> {
+    if let Some((rest, value)) = short_decimal(input) {
+        return Ok((trivia(rest), value.into()));
+    }
     match lexeme(number).parse(input)? {
         (rest, (OperandKind::Integer, text)) => match magnitude(text) {
             Some(value) => Ok((rest, value)),
@@ -255,7 +271,8 @@ fn frame(mut text: &[u8]) -> Option<Frame<'_>> {
     }
     let (before, last) = numbered(text)?;
     match numbered(before) {
-        Some((file, line)) if !file.is_empty() => Some(Frame {
+        Some((b"", _)) => None,
+        Some((file, line)) => Some(Frame {
             file,
             line,
             column: last,

@@ -4,18 +4,15 @@ use nom::Parser as _;
 use nom::combinator::opt;
 use nom::sequence::preceded;
 
-use crate::ast::{
-    Extent, File, FunctionKind, InlinedAt, Linkage, Location, NONE, ScalarType, Section, StateSpace,
-    Statement, Tag, Variable,
-};
-use crate::expression::{begins_expression, expression, number32};
+use crate::ast::{File, FunctionKind, InlinedAt, Linkage, Location, NONE, Section, Statement, Tag};
+use crate::debug_info;
+use crate::declaration::state_space;
+use crate::expression::{begins_expression, number32};
 use crate::lexer::{
-    Expected, NAME_START, Parsed, byte, directive, expected, expecting, failure, first_class, lexeme, name,
-    string, trivia,
+    Expected, NAME_START, Parsed, behind_last_token, byte, directive, expected, expecting, failure,
+    first_class, lexeme, name, string, trivia,
 };
 use crate::module::{Parser, ends_with_line};
-use crate::span::Span;
-use crate::{debug_info, initializer};
 
 impl<'s> Parser<'s> {
     /// Whatever begins with a dot.
@@ -94,7 +91,7 @@ impl<'s> Parser<'s> {
                 rest = self.operand(rest, 0)?.0;
                 count += 1;
                 let read = &before[..before.len() - rest.len()];
-                end = &before[crate::lexer::last_token_end(read)..];
+                end = behind_last_token(before, rest);
                 match rest {
                     [b',', after @ ..] => rest = trivia(after),
                     [] | [b';' | b'.' | b'{' | b'}', ..] => break,
@@ -126,163 +123,6 @@ impl<'s> Parser<'s> {
         Ok((rest, ()))
     }
 
-    /// One or more variables of one type. `typed` is where the state space stands.
-    fn declaration(&mut self, input: &'s [u8], typed: &'s [u8], linkage: Linkage) -> Parsed<'s, ()> {
-        let first = self.tree.variables.len() as u32;
-        let (mut rest, mut variable) = self.variable_type(input, typed, linkage)?;
-        loop {
-            rest = self.declarator(rest, &mut variable, true)?.0;
-            self.tree.variables.push(variable);
-            match rest {
-                [b',', after @ ..] => rest = trivia(after),
-                [b';', after @ ..] => {
-                    let (start, end) = (self.offset(input), self.offset(after));
-                    self.push(Statement {
-                        start,
-                        end,
-                        index: first,
-                        name: self.tree.variables.len() as u32 - first,
-                        tag: Tag::Declaration,
-                        operand_count: 0,
-                        name_len: 0,
-                    });
-                    return Ok((after, ()));
-                }
-                _ => return expected("`,` or `;` after the declaration", rest),
-            }
-        }
-    }
-
-    /// State space, alignment, attributes and type, in any order, up to the name.
-    pub(crate) fn variable_type(
-        &mut self,
-        input: &'s [u8],
-        typed: &'s [u8],
-        linkage: Linkage,
-    ) -> Parsed<'s, Variable> {
-        let mut variable = Variable {
-            span: self.span(input, input),
-            name: Span::default(),
-            dimensions: Span::default(),
-            initializer: Span::default(),
-            attribute: Span::default(),
-            scalar_name: Span::default(),
-            extent: Extent::Scalar,
-            range: NONE,
-            align: 0,
-            pointer_align: 0,
-            linkage,
-            space: StateSpace::Param,
-            bank: None,
-            scalar: ScalarType::Other,
-            vector: 1,
-            is_pointer: false,
-            pointer_space: None,
-        };
-        let mut rest = typed;
-        let mut has_space = false;
-        while rest.first() == Some(&b'.') {
-            let (end, word) = directive(rest)?;
-            let after = trivia(end);
-            let space = state_space(word);
-            match word {
-                b".align" => {
-                    let (after, align) = number32("an alignment in bytes").parse(after)?;
-                    let target = if variable.is_pointer {
-                        &mut variable.pointer_align
-                    } else {
-                        &mut variable.align
-                    };
-                    *target = align;
-                    rest = after;
-                    continue;
-                }
-                b".ptr" => variable.is_pointer = true,
-                b".attribute" => {
-                    let (after, end) = parentheses(after)?;
-                    variable.attribute = self.span(rest, end);
-                    rest = after;
-                    continue;
-                }
-                b".v2" => variable.vector = 2,
-                b".v4" => variable.vector = 4,
-                b".v8" => variable.vector = 8,
-                _ if let Some(space) = space => {
-                    if variable.is_pointer {
-                        variable.pointer_space = Some(space);
-                    } else if has_space {
-                        return expected("a type", rest);
-                    } else {
-                        variable.space = space;
-                        has_space = true;
-                        if let [b'[', bank @ ..] = after {
-                            let (after, bank) = number32("the number of a bank").parse(trivia(bank))?;
-                            variable.bank = Some(bank);
-                            rest = lexeme(byte(b']', "`]` behind the bank")).parse(after)?.0;
-                            continue;
-                        }
-                    }
-                }
-                _ => {
-                    variable.scalar = scalar(word);
-                    variable.scalar_name = self.span(rest, end);
-                }
-            }
-            rest = after;
-        }
-        if variable.scalar_name.is_empty() {
-            return expected("a type", rest);
-        }
-        Ok((rest, variable))
-    }
-
-    /// Name, register count, dimensions and initialiser.
-    pub(crate) fn declarator(
-        &mut self,
-        input: &'s [u8],
-        variable: &mut Variable,
-        is_named: bool,
-    ) -> Parsed<'s, ()> {
-        let mut end = input;
-        let mut rest = input;
-        variable.name = self.span(input, input);
-        if is_named || first_class(input) & NAME_START != 0 {
-            (end, _) = expecting("the name of the variable", name).parse(input)?;
-            variable.name = self.span(input, end);
-            rest = trivia(end);
-        }
-        variable.range = NONE;
-        if let [b'<', after @ ..] = rest {
-            let what = "a number of registers in 32 bits";
-            let digits = trivia(after);
-            let (after, count) = number32(what).parse(digits)?;
-            if count == NONE {
-                return expected(what, digits);
-            }
-            variable.range = count;
-            (end, ()) = byte(b'>', "`>` behind the number of registers").parse(after)?;
-            rest = trivia(end);
-        }
-        variable.extent = Extent::Scalar;
-        variable.dimensions = self.span(end, end);
-        if rest.first() == Some(&b'[') {
-            let start = rest;
-            let (after, extent) = dimensions(rest)?;
-            variable.extent = extent;
-            end = &start[crate::lexer::last_token_end(&start[..start.len() - after.len()])..];
-            variable.dimensions = self.span(start, end);
-            rest = after;
-        }
-        variable.initializer = self.span(end, end);
-        if let [b'=', after @ ..] = rest {
-            let start = trivia(after);
-            (rest, end) = initializer::check(start)?;
-            variable.initializer = self.span(start, end);
-        }
-        variable.span.end = self.offset(end);
-        Ok((rest, ()))
-    }
-
     /// PTX ISA, Debugging Directives: .loc
     fn location(&mut self, input: &'s [u8], rest: &'s [u8]) -> Parsed<'s, ()> {
         let (rest, (file, line)) = (
@@ -301,10 +141,7 @@ impl<'s> Parser<'s> {
                 number32("an offset in 32 bits"),
             ));
             let (after, _) = preceded(trivia_first, offset).parse(after)?;
-            let function = self.span(
-                start,
-                &start[crate::lexer::last_token_end(&start[..start.len() - after.len()])..],
-            );
+            let function = self.span(start, behind_last_token(start, after));
             let (after, _) = lexeme(byte(b',', "`,` before `inlined_at`")).parse(after)?;
             let (after, _) = keyword(b"inlined_at", "`inlined_at`").parse(after)?;
             let (after, (file, line, column)) = (
@@ -335,7 +172,7 @@ impl<'s> Parser<'s> {
     /// PTX ISA, Debugging Directives: .file
     fn file(&mut self, input: &'s [u8], rest: &'s [u8]) -> Parsed<'s, ()> {
         let (rest, number) = number32("the number of a file").parse(rest)?;
-        let (end, quoted) = expecting("the name of the file", string).parse(rest)?;
+        let (end, quoted) = string(rest)?;
         let mut name = self.span(rest, end);
         (name.start, name.end) = (name.start + 1, name.start + quoted.len() as u32 - 1);
         let start = trivia(end);
@@ -343,7 +180,7 @@ impl<'s> Parser<'s> {
         if start.first() == Some(&b',') {
             let stamp = || preceded(lexeme(byte(b',', "`,`")), lexeme(crate::lexer::number));
             (rest, _) = (stamp(), opt(stamp())).parse(start)?;
-            let end = &start[crate::lexer::last_token_end(&start[..start.len() - rest.len()])..];
+            let end = behind_last_token(start, rest);
             rest_span = self.span(start, end);
         }
         let index = self.tree.files.len() as u32;
@@ -377,12 +214,11 @@ impl<'s> Parser<'s> {
         if let [b';', after @ ..] = rest {
             rest = after;
         }
-        let read = &input[..input.len() - rest.len()];
         // Sections end with their brace; what ends with blanks is short.
         let end = if tag == Tag::Section {
             rest
         } else {
-            &input[crate::lexer::last_token_end(read)..]
+            behind_last_token(input, rest)
         };
         let (start, end) = (self.offset(input), self.offset(end));
         self.push(Statement {
@@ -427,56 +263,6 @@ fn name_with_dot(input: &[u8]) -> Parsed<'_, ()> {
     }
 }
 
-/// `(…)`, with balanced parentheses inside. Gives where it ends.
-pub(crate) fn parentheses(input: &[u8]) -> Parsed<'_, &[u8]> {
-    let (mut rest, ()) = lexeme(byte(b'(', "`(` of the attribute")).parse(input)?;
-    let mut depth = 1;
-    loop {
-        let len = crate::lexer::token_len(rest);
-        match rest.first() {
-            None | Some(b';' | b'{' | b'}') => return expected("`)` that ends the attribute", rest),
-            Some(b'(') => depth += 1,
-            Some(b')') => depth -= 1,
-            Some(_) => {}
-        }
-        let end = &rest[len..];
-        rest = trivia(end);
-        if depth == 0 {
-            return Ok((rest, end));
-        }
-    }
-}
-
-/// `[3][4]`: their product.
-fn dimensions(mut rest: &[u8]) -> Parsed<'_, Extent> {
-    let mut extent = Extent::Elements(1);
-    let mut is_first = true;
-    while let [b'[', inner @ ..] = rest {
-        let size = trivia(inner);
-        if let [b']', after @ ..] = size {
-            if !is_first {
-                return expected("a size: only the first dimension may be empty", size);
-            }
-            extent = Extent::Unsized;
-            rest = trivia(after);
-        } else {
-            let (after, value) = expression(size, 0)?;
-            let Some(value) = value.and_then(|word| u64::try_from(word.value()).ok()) else {
-                return expected("a size in 64 bits", size);
-            };
-            if let Extent::Elements(product) = extent {
-                match product.checked_mul(value) {
-                    Some(product) => extent = Extent::Elements(product),
-                    None => return expected("an array of fewer than 2^64 elements", size),
-                }
-            }
-            rest = lexeme(byte(b']', "`]` behind the size")).parse(after)?.0;
-        }
-        is_first = false;
-    }
-    Ok((rest, extent))
-}
-
 pub(crate) fn linkage(word: &[u8]) -> Option<Linkage> {
     Some(match word {
         b".extern" => Linkage::Extern,
@@ -485,47 +271,4 @@ pub(crate) fn linkage(word: &[u8]) -> Option<Linkage> {
         b".common" => Linkage::Common,
         _ => return None,
     })
-}
-
-pub(crate) fn state_space(word: &[u8]) -> Option<StateSpace> {
-    Some(match word {
-        b".reg" => StateSpace::Reg,
-        b".sreg" => StateSpace::Sreg,
-        b".const" => StateSpace::Const,
-        b".global" => StateSpace::Global,
-        b".local" => StateSpace::Local,
-        b".param" | b".param::entry" | b".param::func" => StateSpace::Param,
-        b".shared" | b".shared::cta" | b".shared::cluster" => StateSpace::Shared,
-        b".tex" => StateSpace::Tex,
-        _ => return None,
-    })
-}
-
-fn scalar(word: &[u8]) -> ScalarType {
-    match word {
-        b".pred" => ScalarType::Pred,
-        b".b8" => ScalarType::B8,
-        b".b16" => ScalarType::B16,
-        b".b32" => ScalarType::B32,
-        b".b64" => ScalarType::B64,
-        b".b128" => ScalarType::B128,
-        b".u8" => ScalarType::U8,
-        b".u16" => ScalarType::U16,
-        b".u32" => ScalarType::U32,
-        b".u64" => ScalarType::U64,
-        b".s8" => ScalarType::S8,
-        b".s16" => ScalarType::S16,
-        b".s32" => ScalarType::S32,
-        b".s64" => ScalarType::S64,
-        b".f16" => ScalarType::F16,
-        b".f16x2" => ScalarType::F16x2,
-        b".bf16" => ScalarType::BF16,
-        b".bf16x2" => ScalarType::BF16x2,
-        b".f32" => ScalarType::F32,
-        b".f64" => ScalarType::F64,
-        b".texref" => ScalarType::Texref,
-        b".samplerref" => ScalarType::Samplerref,
-        b".surfref" => ScalarType::Surfref,
-        _ => ScalarType::Other,
-    }
 }

@@ -39,3 +39,19 @@ impl SyntaxError {
         format!("expected {}, found `{shown}{dots}`", self.expected)
     }
 }
+
+impl std::fmt::Display for SyntaxError {
+    /// Without the source at hand: the offset in place of what was found.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.cause {
+            Cause::Limit => formatter.write_str(self.expected),
+            Cause::Malformed => write!(
+                formatter,
+                "expected {} at byte {}",
+                self.expected, self.span.start
+            ),
+        }
+    }
+}
+
+impl std::error::Error for SyntaxError {}

@@ -4,8 +4,8 @@ use nom::Parser;
 
 use crate::ast::OperandKind;
 use crate::lexer::{
-    Expected, NAME_START, Parsed, byte, class, directive, expected, expecting, first_class, integer_digits,
-    lexeme, name, number, over_limit, trivia,
+    DIGIT, Expected, NAME, NAME_START, Parsed, byte, class, directive, expected, expecting, first_class,
+    integer_digits, lexeme, name, number, over_limit, run, trivia,
 };
 use crate::limits::MAX_OPERAND_DEPTH;
 
@@ -295,9 +295,33 @@ pub(crate) fn magnitude(text: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }
+    // 19 decimal digits fit in 64 bits.
+    if radix == 10 && digits.len() < 20 && digits.iter().all(u8::is_ascii_digit) {
+        return Some(
+            digits
+                .iter()
+                .fold(0, |value, &digit| value * 10 + u64::from(digit - b'0')),
+        );
+    }
     digits.iter().try_fold(0_u64, |value, &digit| {
         let digit = (digit as char).to_digit(radix)?;
         value.checked_mul(u64::from(radix))?.checked_add(u64::from(digit))
+    })
+}
+
+/// A decimal number of at most nine digits with nothing behind it that could belong to it: what nearly all numbers
+/// in directives are.
+#[inline]
+pub(crate) fn short_decimal(input: &[u8]) -> Option<(&[u8], u32)> {
+    let digits = run(input, DIGIT);
+    let is_plain = matches!(digits, 1..=9) && (input[0] != b'0' || digits == 1);
+    let (text, rest) = input.split_at(digits);
+    (is_plain && first_class(rest) & NAME == 0).then(|| {
+        (
+            rest,
+            text.iter()
+                .fold(0, |value, &digit| value * 10 + u32::from(digit - b'0')),
+        )
     })
 }
 
@@ -305,19 +329,22 @@ pub(crate) fn magnitude(text: &[u8]) -> Option<u64> {
 pub(crate) fn number32<'s>(
     what: &'static str,
 ) -> impl Parser<&'s [u8], Output = u32, Error = Expected> + use<'s> {
-    move |input: &'s [u8]| match number(input) {
-        Ok((rest, (OperandKind::Integer, text))) => {
-            match magnitude(text).and_then(|value| value.try_into().ok()) {
-                Some(value) => Ok((trivia(rest), value)),
-                None => expected(what, input),
-            }
+    move |input: &'s [u8]| {
+        if let Some((rest, value)) = short_decimal(input) {
+            return Ok((trivia(rest), value));
         }
-        _ => expected(what, input),
+        let literal = match number(input) {
+            Ok((rest, (OperandKind::Integer, text))) => magnitude(text).map(|value| (rest, value)),
+            _ => None,
+        };
+        match literal.and_then(|(rest, value)| Some((rest, u32::try_from(value).ok()?))) {
+            Some((rest, value)) => Ok((trivia(rest), value)),
+            None => expected(what, input),
+        }
     }
 }
 
 /// Whether a constant expression may begin with this byte.
 pub(crate) fn begins_expression(input: &[u8]) -> bool {
-    first_class(input) & crate::lexer::DIGIT != 0
-        || matches!(input.first(), Some(b'-' | b'+' | b'~' | b'!' | b'(' | b'.'))
+    first_class(input) & DIGIT != 0 || matches!(input.first(), Some(b'-' | b'+' | b'~' | b'!' | b'(' | b'.'))
 }

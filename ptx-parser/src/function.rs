@@ -3,7 +3,8 @@
 use nom::Parser as _;
 
 use crate::ast::{Function, FunctionKind, Indices, Linkage, StateSpace, Statement, Tag};
-use crate::directive::{linkage, parentheses};
+use crate::declaration::{parentheses, state_space};
+use crate::directive::linkage;
 use crate::lexer::{
     BLANK, Expected, NAME_START, Parsed, byte, class, comment_len, directive, expected, expecting, lexeme,
     name, run, string_len, trivia,
@@ -45,7 +46,7 @@ impl<'s> Parser<'s> {
         self.tree.functions.push(function);
         self.push_function(Tag::Function, index, input, rest);
         let rest = if is_whole {
-            self.function_directives(rest)
+            self.function_directives(rest, kind)
         } else {
             rest
         };
@@ -93,7 +94,7 @@ impl<'s> Parser<'s> {
         let statement = self.tree.statements.len();
         let index = self.tree.functions.len() as u32;
         self.push_function(Tag::Prototype, index, input, rest);
-        let rest = self.function_directives(rest);
+        let rest = self.function_directives(rest, FunctionKind::Prototype);
         let directives = Indices {
             start: statement as u32 + 1,
             end: self.tree.statements.len() as u32,
@@ -211,8 +212,9 @@ impl<'s> Parser<'s> {
     }
 
     /// The directives between the parameters and the brace or semicolon. A semicolon behind one of them ends the
-    /// declaration unless a body or another such directive follows.
-    fn function_directives(&mut self, mut rest: &'s [u8]) -> &'s [u8] {
+    /// declaration unless a body or another such directive follows. (A kernel without a body is not written with
+    /// directives, so there a pragma belongs to the header; behind a function it belongs to the module.)
+    fn function_directives(&mut self, mut rest: &'s [u8], kind: FunctionKind) -> &'s [u8] {
         while rest.first() == Some(&b'.') {
             let operands = self.tree.operands.len();
             let parsed = lexeme(directive).parse(rest).and_then(|(after, word)| {
@@ -236,7 +238,9 @@ impl<'s> Parser<'s> {
             if let [b';', after @ ..] = rest {
                 let after = trivia(after);
                 let goes_on = after.first() == Some(&b'{')
-                    || directive(after).is_ok_and(|(_, word)| TUNING.contains(&word));
+                    || directive(after).is_ok_and(|(_, word)| {
+                        TUNING.contains(&word) || kind == FunctionKind::Entry && word == b".pragma"
+                    });
                 if !goes_on {
                     return rest;
                 }
@@ -266,7 +270,7 @@ fn ends_header(word: &[u8]) -> bool {
         word,
         b".entry" | b".func" | b".version" | b".target" | b".address_size" | b".file" | b".section"
     ) || linkage(word).is_some()
-        || crate::directive::state_space(word).is_some()
+        || state_space(word).is_some()
 }
 
 /// Where a header ends that could not be read: its brace, its semicolon, or the next line that begins a function.

@@ -4,8 +4,8 @@ use nom::Parser;
 
 use crate::expression::{Value, expression};
 use crate::lexer::{
-    DIGIT, NAME_START, Parsed, byte, expected, first_class, last_token_end, lexeme, name, over_limit, run,
-    string, trivia,
+    DIGIT, NAME_START, Parsed, behind_last_token, byte, expected, first_class, last_token_end, lexeme, name,
+    over_limit, run, string, trivia,
 };
 use crate::limits::MAX_OPERAND_DEPTH;
 use crate::span::Span;
@@ -74,7 +74,7 @@ impl<'s> Iterator for Elements<'s> {
 pub(crate) fn check(input: &[u8]) -> Parsed<'_, &[u8]> {
     if input.first() != Some(&b'{') {
         let (rest, _) = scalar(input)?;
-        return Ok((rest, &input[last_token_end(&input[..input.len() - rest.len()])..]));
+        return Ok((rest, behind_last_token(input, rest)));
     }
     let mut rest = input;
     let mut depth = 0;

@@ -241,7 +241,7 @@ pub(crate) fn name(input: &[u8]) -> Parsed<'_, &[u8]> {
 pub(crate) fn opcode(input: &[u8]) -> Parsed<'_, &[u8]> {
     let mut len = run(input, NAME);
     while let [b':', b':', next, ..] = input[len..]
-        && class(next) & NAME_START != 0
+        && class(next) & NAME != 0
     {
         len += 2;
         len += run(&input[len..], NAME);
@@ -262,7 +262,7 @@ pub(crate) fn directive(input: &[u8]) -> Parsed<'_, &[u8]> {
         [b'.', next, ..] if class(*next) & NAME_START != 0 => {
             let mut len = 1 + word(1);
             while let [b':', b':', next, ..] = input[len..]
-                && class(next) & NAME_START != 0
+                && class(next) & NAME != 0
             {
                 len += 2;
                 len += word(len);
@@ -291,7 +291,9 @@ pub(crate) fn number(input: &[u8]) -> Parsed<'_, (OperandKind, &[u8])> {
     if digits == 0 {
         return expected("a number", input);
     }
-    let mut len = digits + run(&input[digits..], NAME);
+    // `%` in a constant expression is the modulus.
+    let in_number = |&byte: &u8| class(byte) & NAME != 0 && byte != b'%';
+    let mut len = digits + input[digits..].iter().take_while(|byte| in_number(byte)).count();
     let hexadecimal = |text: &[u8]| text.iter().all(u8::is_ascii_hexdigit);
     let kind = match &input[..len] {
         _ if len == digits && input[0] != b'0' => OperandKind::Integer,
@@ -355,13 +357,25 @@ pub(crate) fn token_len(input: &[u8]) -> usize {
     match input.first() {
         None => 0,
         Some(b'"') => string_len(input).unwrap_or(1),
+        Some(b'0'..=b'9') => input
+            .iter()
+            .take_while(|&&byte| class(byte) & NAME != 0 && byte != b'%')
+            .count(),
         Some(&first) if class(first) & NAME != 0 => run(input, NAME),
         Some(_) => 1,
     }
 }
 
+/// What is left behind the last token between `start` and `rest`: `rest` with the blanks and comments before it.
+pub(crate) fn behind_last_token<'s>(start: &'s [u8], rest: &[u8]) -> &'s [u8] {
+    &start[last_token_end(&start[..start.len() - rest.len()])..]
+}
+
 /// Where the last token of `text` ends: `text` without the blanks and comments at its end.
 pub(crate) fn last_token_end(text: &[u8]) -> usize {
+    if memchr(b'/', text).is_none() {
+        return text.trim_ascii_end().len();
+    }
     let mut rest = text;
     let mut end = 0;
     while !rest.is_empty() {

@@ -3,6 +3,21 @@
 //! [`parse`] reads a module of any PTX ISA version. It never fails on what it does not know: an instruction is a
 //! guard, a dotted opcode and operands, whatever the opcode. What is malformed becomes a [`SyntaxError`] with a
 //! place, the parser goes on after the next `;` or `}`, and the rest of the module is in the tree.
+//!
+//! ```
+//! let source = b".version 8.5\n.target sm_90\n.entry k() { @!%p1 ld.global.u32 %r1, [%rd1+4]; ret; }";
+//! let tree = ptxcheck_ptx_parser::parse(source)?;
+//! assert!(tree.errors.is_empty());
+//! assert_eq!(tree.version(), Some((8, 5)));
+//!
+//! let kernel = &tree.functions[0];
+//! let load = tree.instruction(&tree.statements[kernel.body.range()][0]);
+//! assert_eq!(load.opcode, b"ld.global.u32");
+//! assert!(load.guard.is_some_and(|guard| guard.negated && guard.name == b"%p1"));
+//! let address = load.operands.last().unwrap();
+//! assert_eq!(address.children().last().unwrap().constant(), Some(4));
+//! # Ok::<(), ptxcheck_ptx_parser::SyntaxError>(())
+//! ```
 
 pub mod ast;
 pub mod debug_info;
@@ -12,6 +27,8 @@ pub mod operand;
 pub mod printer;
 pub mod span;
 
+mod comparison;
+mod declaration;
 mod directive;
 mod expression;
 mod function;

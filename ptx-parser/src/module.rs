@@ -50,12 +50,13 @@ pub(crate) struct Parser<'s> {
 
 impl<'s> Parser<'s> {
     fn new(source: &'s [u8], text: &'s [u8]) -> Self {
-        // An upper estimate that hardly ever has to grow: what ends statements, and what separates operands. Tables
-        // of numbers have many commas and no operands, so commas count for a few per statement only.
+        // Upper estimates that the arenas hardly ever outgrow, so that they are not copied: what ends statements, and
+        // what separates and nests operands. Tables of numbers have many commas and no operands, and blank lines
+        // are no statements, so both count for a few per semicolon only.
         let count = |byte| memchr::memchr_iter(byte, text).count();
-        let (semicolons, commas) = (count(b';'), count(b','));
-        let statements = semicolons + semicolons / 8 + 16;
-        let operands = semicolons + commas.min(3 * semicolons) + semicolons / 4 + 16;
+        let semicolons = count(b';');
+        let statements = semicolons.max(count(b'\n').min(2 * semicolons)) + semicolons / 8 + 16;
+        let operands = semicolons + count(b',').min(4 * semicolons) + 2 * count(b'[') + semicolons / 8 + 16;
         Self {
             tree: Tree {
                 source,

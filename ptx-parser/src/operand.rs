@@ -5,8 +5,8 @@ pub use crate::initializer::{Element, Elements, initializer};
 use crate::ast::{Operand, OperandKind, Tree};
 use crate::expression::{self, TOO_DEEP, continues_name, continues_number, expression};
 use crate::lexer::{
-    CLOSER, DIGIT, NAME, NAME_START, Parsed, class, directive, expected, failure, first_class, name, number,
-    over_limit, run, string, trivia,
+    CLOSER, DIGIT, NAME, NAME_START, Parsed, behind_last_token, class, directive, expected, failure,
+    first_class, name, number, over_limit, run, string, trivia,
 };
 use crate::limits::{MAX_OPERAND_DEPTH, MAX_OPERAND_NODES};
 use crate::module::Parser;
@@ -177,14 +177,8 @@ impl<'s> Parser<'s> {
 
     fn constant_expression(&mut self, input: &'s [u8], depth: usize) -> Parsed<'s, ()> {
         let (rest, _) = expression(input, depth)?;
-        self.leaf(OperandKind::Expression, input, self.without_trivia(input, rest));
+        self.leaf(OperandKind::Expression, input, behind_last_token(input, rest));
         Ok((rest, ()))
-    }
-
-    /// The rest of the source behind the last token between `input` and `rest`.
-    fn without_trivia(&self, input: &'s [u8], rest: &'s [u8]) -> &'s [u8] {
-        let len = crate::lexer::last_token_end(&input[..input.len() - rest.len()]);
-        &input[len..]
     }
 
     /// `(…)`: arguments, unless all of it is one constant expression of an instruction that is no call.
@@ -192,7 +186,7 @@ impl<'s> Parser<'s> {
         if !self.in_call {
             match expression(input, depth) {
                 Ok((rest, _)) => {
-                    self.leaf(OperandKind::Expression, input, self.without_trivia(input, rest));
+                    self.leaf(OperandKind::Expression, input, behind_last_token(input, rest));
                     return Ok((rest, ()));
                 }
                 Err(nom::Err::Error(_)) => {}
@@ -225,7 +219,7 @@ impl<'s> Parser<'s> {
                     return expected("the second of two destinations", second);
                 }
                 let (_, next) = self.indexed_name(second, &second[run(second, NAME)..], depth)?;
-                let end = self.without_trivia(input, next);
+                let end = behind_last_token(input, next);
                 self.wrap(node, OperandKind::Pair, input, end)?;
                 Ok((next, ()))
             }
@@ -285,7 +279,7 @@ impl<'s> Parser<'s> {
             }
         }
         let (rest, _) = expression(input, depth)?;
-        let end = self.without_trivia(input, rest);
+        let end = behind_last_token(input, rest);
         self.leaf(OperandKind::Offset, input, end);
         Ok((rest, end))
     }
