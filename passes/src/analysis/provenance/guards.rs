@@ -1,0 +1,206 @@
+//! What `isspacep` says about a register, and where that holds.
+//!
+//! ```text
+//! fact    = (register, space, holds?) on the blocks that one edge dominates: the block it leads to has no other
+//!           predecessor, and dominates them
+//! true    only elements in the space remain; ⊤ and what the caller passes become a generic address in the space
+//! false   elements in the space are removed
+//! ```
+//!
+//! A predicate is followed back through moves, complements, conjunctions (where it holds), disjunctions (where it
+//! does not) and the round trip through an integer that unoptimised code makes (`selp 1, 0` and `setp.ne 0`).
+
+use super::value::{Base, Element, Form, Provenance, bit};
+use crate::analysis::cfg::Cfg;
+use crate::analysis::definitions::Definitions;
+use crate::analysis::dominators::Dominators;
+use crate::ir::{BinaryOp, BlockId, Body, Condition, Guard, InstructionId, Logic, Op, Register, Space, UnaryOp, Value};
+use crate::limits::{MAX_PREDICATE_STEPS, MAX_SPACE_FACTS};
+
+/// What is known of a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// The register that was tested.
+    register: Register,
+    space: Space,
+    holds: bool,
+    /// The `isspacep`.
+    test: InstructionId,
+}
+
+/// The facts of a body.
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// With the block that must dominate the use.
+    by_block: Vec<(BlockId, Fact)>,
+    /// With the instruction that is guarded.
+    by_instruction: Vec<(InstructionId, Fact)>,
+}
+
+impl Facts {
+    /// Of a body that has `isspacep` instructions, whose guarded instructions in question are `guarded`.
+    #[must_use]
+    pub fn new(
+        body: &Body<'_>,
+        cfg: &Cfg,
+        definitions: &Definitions,
+        guarded: impl Iterator<Item = InstructionId>,
+    ) -> Self {
+        let mut facts = Self::default();
+        for &block in cfg.reverse_postorder() {
+            let Some(guard) = body
+                .terminator(block)
+                .filter(|last| last.op == Op::Branch)
+                .and_then(|last| last.guard)
+            else {
+                continue;
+            };
+            for (number, &successor) in body.successors(block).iter().enumerate() {
+                if number > 1 || cfg.predecessors(successor).len() != 1 || facts.by_block.len() >= MAX_SPACE_FACTS {
+                    continue;
+                }
+                let taken = number == 0;
+                let found = implied(body, definitions, guard, taken);
+                facts.by_block.extend(found.into_iter().map(|fact| (successor, fact)));
+            }
+        }
+        for id in guarded {
+            if let Some(guard) = body.instruction(id).guard
+                && facts.by_instruction.len() < MAX_SPACE_FACTS
+            {
+                let found = implied(body, definitions, guard, true);
+                facts.by_instruction.extend(found.into_iter().map(|fact| (id, fact)));
+            }
+        }
+        facts
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_block.is_empty() && self.by_instruction.is_empty()
+    }
+
+    /// What `value`, held by `register`, can be at `at`, which lies in `block`; and whether a fact said so.
+    #[must_use]
+    pub fn refine(
+        &self,
+        register: Register,
+        value: Provenance,
+        at: InstructionId,
+        block: BlockId,
+        dominators: &Dominators,
+    ) -> (Provenance, bool) {
+        let of_block = self
+            .by_block
+            .iter()
+            .filter(|(place, fact)| fact.register == register && dominators.dominates(*place, block))
+            .map(|(_, fact)| fact);
+        let of_guard = self
+            .by_instruction
+            .iter()
+            .filter(|(place, fact)| fact.register == register && *place == at)
+            .map(|(_, fact)| fact);
+        let (mut value, mut refined) = (value, false);
+        for fact in of_block.chain(of_guard) {
+            value = restricted(&value, fact);
+            refined = true;
+        }
+        (value, refined)
+    }
+}
+
+fn restricted(value: &Provenance, fact: &Fact) -> Provenance {
+    let tested = Element::address(Form::Generic, fact.space, Base::Test(fact.test), fact.test);
+    if *value == Provenance::Top {
+        return if fact.holds { Provenance::One(tested) } else { Provenance::Top };
+    }
+    // A raw address has no space to test: see PTX209. A number may be anything.
+    let in_space = |element: &Element| bit(element.space) & !bit(fact.space) == 0;
+    Provenance::of(value.elements().iter().filter_map(|element| match (element.form, fact.holds) {
+        (Form::Generic, holds) => (in_space(element) == holds).then_some(*element),
+        (Form::Formal, true) => (bit(fact.space) & !element.excluded != 0).then_some(tested),
+        (Form::Formal, false) => Some(Element {
+            excluded: element.excluded | bit(fact.space),
+            ..*element
+        }),
+        _ => Some(*element),
+    }))
+}
+
+/// What follows from a guard being passed (`taken`) or not.
+fn implied(body: &Body<'_>, definitions: &Definitions, guard: Guard, taken: bool) -> Vec<Fact> {
+    let mut found = Vec::new();
+    let mut open = vec![(guard.register, taken != guard.negated)];
+    let mut steps = MAX_PREDICATE_STEPS;
+    while let Some((register, holds)) = open.pop() {
+        let (&[definition], Some(left)) = (definitions.of(register), steps.checked_sub(1)) else {
+            continue;
+        };
+        steps = left;
+        let instruction = body.instruction(definition);
+        if instruction.guard.is_some() {
+            continue;
+        }
+        let uses = body.uses(instruction);
+        match (instruction.op, uses) {
+            (Op::IsSpace(space), &[Value::Register(tested)]) if definitions.of(tested).len() == 1 => {
+                found.push(Fact {
+                    register: tested,
+                    space,
+                    holds,
+                    test: definition,
+                });
+            }
+            (Op::Copy | Op::Convert { .. }, &[Value::Register(from)]) => open.push((from, holds)),
+            (Op::Unary(UnaryOp::Not, 1), &[Value::Register(from)]) => open.push((from, !holds)),
+            (Op::Binary(BinaryOp::And, 1), &[a, b]) if holds => open.extend(both(a, b, true)),
+            (Op::Binary(BinaryOp::Or, 1), &[a, b]) if !holds => open.extend(both(a, b, false)),
+            (Op::Binary(BinaryOp::And, _), &[Value::Register(from), Value::Integer(1)]) => open.push((from, holds)),
+            // `setp.ne p, x, 0`, where x is 0 or 1.
+            (Op::Compare(condition, _, Logic::None), &[Value::Register(from), Value::Integer(value @ (0 | 1))]) => {
+                let is_one = match condition {
+                    Condition::Equal => value == 1,
+                    Condition::NotEqual => value == 0,
+                    _ => continue,
+                };
+                if is_truth(body, definitions, from) {
+                    open.push((from, holds == is_one));
+                }
+            }
+            (Op::Select, &[Value::Integer(yes), Value::Integer(no), Value::Register(from)]) => match (yes, no) {
+                (1 | -1, 0) => open.push((from, holds)),
+                (0, 1 | -1) => open.push((from, !holds)),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    found
+}
+
+fn both(a: Value, b: Value, holds: bool) -> impl Iterator<Item = (Register, bool)> {
+    [a, b].into_iter().filter_map(move |value| match value {
+        Value::Register(register) => Some((register, holds)),
+        Value::Not(register) => Some((register, !holds)),
+        _ => None,
+    })
+}
+
+/// Whether an integer register holds 0 or 1: a `selp` of the two, perhaps moved, converted or masked.
+fn is_truth(body: &Body<'_>, definitions: &Definitions, register: Register) -> bool {
+    let mut register = register;
+    for _ in 0..MAX_PREDICATE_STEPS {
+        let &[definition] = definitions.of(register) else {
+            return false;
+        };
+        let instruction = body.instruction(definition);
+        match (instruction.op, body.uses(instruction)) {
+            (Op::Select, [Value::Integer(0 | 1), Value::Integer(0 | 1), _]) => return true,
+            (Op::Binary(BinaryOp::And, _), [Value::Register(from), Value::Integer(1)])
+            | (Op::Copy | Op::Convert { .. }, [Value::Register(from)]) => register = *from,
+            _ => return false,
+        }
+    }
+    false
+}
