@@ -6,8 +6,8 @@
 //! in(b)  = ∪ out(p) for the edges p → b
 //! ```
 //!
-//! Solved for one variable at a time, over the blocks its definitions reach. A variable with more definitions than a
-//! word has bits is not solved: then all of them reach everything, which is sound.
+//! Solved for one variable at a time, over the blocks its definitions reach, and only where it makes a difference (see
+//! `solver`). Until then, and for a variable with more definitions than a word has bits, all of them reach everything.
 
 use rustc_hash::FxHashMap;
 
@@ -33,18 +33,34 @@ pub struct Reaching {
 }
 
 impl Reaching {
-    /// Solves; `steps` is what may still be spent, in blocks visited.
+    /// Of these definitions, all of which reach everything.
     #[must_use]
-    pub fn new(body: &Body<'_>, cfg: &Cfg, mut definitions: Vec<Definition>, steps: &mut usize) -> Self {
+    pub fn everywhere(mut definitions: Vec<Definition>) -> Self {
         definitions.sort_unstable_by_key(|definition| definition.at);
-        let is_small = definitions.len() <= u64::BITS as usize;
-        let entries = is_small
-            .then(|| solve(body, cfg, &definitions, steps))
-            .flatten();
         Self {
             definitions,
-            entries,
+            entries: None,
         }
+    }
+
+    /// Solves; `steps` is what may still be spent, in blocks visited. False if that is not possible.
+    pub fn solve(&mut self, body: &Body<'_>, cfg: &Cfg, steps: &mut usize) -> bool {
+        if self.definitions.len() <= u64::BITS as usize {
+            self.entries = solve(body, cfg, &self.definitions, steps);
+        }
+        self.entries.is_some()
+    }
+
+    /// The definitions, in the order of the input.
+    #[must_use]
+    pub fn definitions(&self) -> &[Definition] {
+        &self.definitions
+    }
+
+    /// Whether it is known which of them reach what.
+    #[must_use]
+    pub const fn is_solved(&self) -> bool {
+        self.entries.is_some()
     }
 
     /// The definitions that reach `at`, which lies in `block`.

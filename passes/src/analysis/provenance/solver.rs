@@ -2,7 +2,8 @@
 //!
 //! Sparse: a node is an instruction that computes a value from others; its inputs are the nodes of the definitions
 //! that reach it (see `reaching`). Instructions that bring a value from nowhere (parameters, symbols, loads) need no
-//! node. Nodes are evaluated in the order of the input until nothing changes; without a loop, once.
+//! node. Nodes are evaluated in the order of the input until nothing changes; without a loop, once. At first all
+//! definitions of a register reach all of its uses; where that mixes addresses, it is found out which do.
 
 use std::cell::Cell;
 
@@ -22,13 +23,16 @@ use crate::ir::{
 use crate::limits::{MAX_PROVENANCE_NODES, MAX_PROVENANCE_ROUNDS, MAX_REACHING_STEPS};
 
 /// What holds a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Variable {
     Register(Register),
     Slot(SlotId),
 }
 
 const NO_NODE: u32 = u32::MAX;
+
+/// Times that variables whose definitions disagree are looked for: solving some shows others.
+const MAX_REFINEMENTS: usize = 3;
 
 /// Finished summaries of other functions.
 pub type Summaries<'a> = dyn Fn(FunctionId) -> Option<&'a Summary> + Sync + 'a;
@@ -91,6 +95,13 @@ impl<'a> Solver<'a> {
         }
         solver.values = vec![Provenance::Bottom; solver.nodes.len()];
         solver.iterate();
+        for _ in 0..MAX_REFINEMENTS {
+            if !solver.refine() {
+                break;
+            }
+            solver.values.fill(Provenance::Bottom);
+            solver.iterate();
+        }
         Some(solver)
     }
 
@@ -154,8 +165,7 @@ impl<'a> Solver<'a> {
                             at,
                             is_partial: self.body.instruction(at).guard.is_some(),
                         });
-                        let solved = Reaching::new(self.body, analyses.cfg(), known.collect(), &mut self.steps);
-                        self.reaching.insert(variable, solved);
+                        self.reaching.insert(variable, Reaching::everywhere(known.collect()));
                         for &definition in definitions {
                             self.discover_node(definition, open);
                         }
@@ -167,8 +177,7 @@ impl<'a> Solver<'a> {
                     return;
                 }
                 let definitions = self.slot_definitions(slot);
-                let solved = Reaching::new(self.body, analyses.cfg(), definitions, &mut self.steps);
-                self.reaching.insert(variable, solved);
+                self.reaching.insert(variable, Reaching::everywhere(definitions));
                 for &store in analyses.slots().stores(slot) {
                     self.discover_node(store, open);
                 }
@@ -286,6 +295,43 @@ impl<'a> Solver<'a> {
         all.sort_unstable_by_key(|definition| definition.at);
         all.dedup_by_key(|definition| definition.at);
         all
+    }
+
+    /// Solves which definitions reach what, for the variables whose definitions disagree; false if there are none left.
+    fn refine(&mut self) -> bool {
+        let mut open: Vec<Variable> = self
+            .reaching
+            .iter()
+            .filter(|(variable, reaching)| !reaching.is_solved() && self.is_mixed(**variable, reaching))
+            .map(|(variable, _)| *variable)
+            .collect();
+        open.sort_unstable();
+        let mut is_finer = false;
+        for variable in open {
+            if let Some(reaching) = self.reaching.get_mut(&variable) {
+                is_finer |= reaching.solve(self.body, self.analyses.cfg(), &mut self.steps);
+            }
+        }
+        is_finer
+    }
+
+    /// Whether it matters which of the definitions reaches a use: they bring different addresses.
+    fn is_mixed(&self, variable: Variable, reaching: &Reaching) -> bool {
+        let (mut joined, mut brings_anything) = (Provenance::Bottom, false);
+        for definition in reaching.definitions() {
+            let value = self.defined(definition.at, variable);
+            if value == Provenance::Top {
+                brings_anything = true;
+                continue;
+            }
+            let is_loose = value.elements().iter().any(|element| element.offset.is_none());
+            let is_more = joined.join(&value);
+            let has_lost = joined.elements().iter().any(|element| element.offset.is_none());
+            if is_more && (joined.elements().len() > 1 || has_lost && !is_loose && !joined.is_number()) {
+                return true;
+            }
+        }
+        brings_anything && joined.elements().iter().any(|element| element.form != Form::Number)
     }
 
     fn iterate(&mut self) {
