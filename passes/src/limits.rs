@@ -65,3 +65,6 @@ pub const MAX_PREDICATE_STEPS: usize = 16;
 
 /// Most demands that one function makes of what its callers pass. Beyond, calls are not held against it.
 pub const MAX_DEMANDS: usize = 256;
+
+/// Most instructions between a store to a variable and a load that reads it back, for the load to be followed.
+pub const MAX_RELOAD_DISTANCE: usize = 32;

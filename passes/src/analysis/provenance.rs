@@ -23,7 +23,7 @@ use rayon::prelude::*;
 use crate::context::ModuleContext;
 use crate::ir::FunctionId;
 use crate::limits::PARALLEL_STATEMENTS;
-pub use judge::{Use, Wrong};
+pub use judge::{Effect, Use, Wrong};
 pub use summary::{Summary, Violation};
 pub use value::{Base, Element, Form};
 
@@ -31,7 +31,11 @@ pub use value::{Base, Element, Form};
 #[must_use]
 pub fn violations(module: &ModuleContext<'_>) -> Vec<Violation> {
     let summaries: Vec<OnceLock<Summary>> = module.module.functions.iter().map(|_| OnceLock::new()).collect();
-    let size: usize = module.module.bodies().map(|(_, _, body)| body.instructions.len()).sum();
+    let size: usize = module
+        .module
+        .bodies()
+        .map(|(_, _, body)| body.instructions.len())
+        .sum();
     for level in levels(module) {
         let finished = |id: FunctionId| summaries[id.index()].get();
         let one = |&id: &FunctionId| (id, function::summarize(module, id, &finished));
@@ -66,9 +70,17 @@ fn levels(module: &ModuleContext<'_>) -> Vec<Vec<FunctionId>> {
     let has_body = |id: FunctionId| module.module.function(id).body.is_some();
     let mut waiting = vec![0_u32; module.module.functions.len()];
     for &id in &bodies {
-        waiting[id.index()] = graph.calls_of(id).iter().filter(|site| has_body(site.callee)).count() as u32;
+        waiting[id.index()] = graph
+            .calls_of(id)
+            .iter()
+            .filter(|site| has_body(site.callee))
+            .count() as u32;
     }
-    let mut level: Vec<FunctionId> = bodies.iter().copied().filter(|id| waiting[id.index()] == 0).collect();
+    let mut level: Vec<FunctionId> = bodies
+        .iter()
+        .copied()
+        .filter(|id| waiting[id.index()] == 0)
+        .collect();
     let mut is_done = vec![false; module.module.functions.len()];
     let mut levels = Vec::new();
     while !level.is_empty() {

@@ -5,7 +5,10 @@ use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::ir::{AccessKind, FunctionId, InstructionId, Op, Space};
 
 /// The violations of these kinds.
-pub(super) fn of_kind<'a>(module: &'a ModuleContext<'_>, kinds: &'a [Wrong]) -> impl Iterator<Item = &'a Violation> {
+pub(super) fn of_kind<'a>(
+    module: &'a ModuleContext<'_>,
+    kinds: &'a [Wrong],
+) -> impl Iterator<Item = &'a Violation> {
     module
         .violations()
         .iter()
@@ -30,28 +33,47 @@ pub(super) const fn memory(space: Space) -> &'static str {
 pub(super) fn symbol<'a>(module: &'a ModuleContext<'_>, violation: &Violation) -> Option<&'a str> {
     let name = match violation.element.base {
         Base::Symbol(symbol) => module.module.symbol(symbol).name,
-        Base::Param(number, _) => module.module.function(violation.of).params.get(usize::from(number))?.name,
+        Base::Param(number, _) => {
+            module
+                .module
+                .function(violation.of)
+                .params
+                .get(usize::from(number))?
+                .name
+        }
         _ => return None,
     };
     (!name.is_empty()).then_some(name)
 }
 
-/// What the address is: "shared `tile`", "kernel parameter `p`, a pointer to global memory".
+/// "points" or "may point", and the like.
+pub(super) const fn sure(
+    violation: &Violation,
+    certain: &'static str,
+    possible: &'static str,
+) -> &'static str {
+    if violation.is_definite { certain } else { possible }
+}
+
+/// What the address points to: "shared `tile`", "global memory (kernel parameter `p`)".
 pub(super) fn object(module: &ModuleContext<'_>, violation: &Violation) -> String {
     let element = &violation.element;
     match (symbol(module, violation), element.base) {
         (Some(name), Base::Symbol(_)) => format!("{} `{name}`", element.space.as_str()),
-        (Some(name), Base::Param(..)) if element.space == Space::Param => format!("the kernel parameter `{name}` itself"),
-        (Some(name), Base::Param(..)) if module.module.function(violation.of).is_kernel() => {
-            format!("what the kernel parameter `{name}` points to in {}", memory(element.space))
+        (Some(name), Base::Param(..)) if element.space == Space::Param => {
+            format!("the kernel parameter `{name}` itself")
         }
-        (Some(name), Base::Param(..)) => format!("what the parameter `{name}` points to in {}", memory(element.space)),
+        (Some(name), Base::Param(..)) => format!("{} (parameter `{name}`)", memory(element.space)),
         _ => memory(element.space).to_owned(),
     }
 }
 
 /// The instruction's name for messages: `ld.shared`, `cvta.to.global`.
-pub(super) fn instruction_name(module: &ModuleContext<'_>, function: FunctionId, at: InstructionId) -> String {
+pub(super) fn instruction_name(
+    module: &ModuleContext<'_>,
+    function: FunctionId,
+    at: InstructionId,
+) -> String {
     let Some(body) = module.module.function(function).body.as_ref() else {
         return String::new();
     };
@@ -90,7 +112,11 @@ pub(super) fn report<'r>(
     message: String,
     report: &'r mut Report<'_>,
 ) -> &'r mut Draft {
-    let place = Place::Instruction(violation.function, violation.instruction, violation.callers.clone());
+    let place = Place::Instruction(
+        violation.function,
+        violation.instruction,
+        violation.callers.clone(),
+    );
     let draft = if violation.is_definite {
         report.definite(place, message)
     } else {
@@ -124,7 +150,9 @@ fn alternative(module: &ModuleContext<'_>, violation: &Violation, other: &Elemen
             other.space.as_str(),
             module.module.symbol(symbol).name
         ),
-        (_, Base::Param(..)) if other.base == violation.element.base => "on another path the address fits".to_owned(),
+        (_, Base::Param(..)) if other.base == violation.element.base => {
+            "on another path the address fits".to_owned()
+        }
         _ => format!("on another path the address points into {}", memory(other.space)),
     }
 }
@@ -139,7 +167,9 @@ fn origin(module: &ModuleContext<'_>, violation: &Violation) -> Option<(Place, S
     let body = module.module.function(violation.of).body.as_ref()?;
     let name = symbol(module, violation);
     let message = match (body.instruction(at).op, element.form, name) {
-        (Op::ToGeneric(space, _), _, Some(name)) => format!("address of {} `{name}` converted to generic here", space.as_str()),
+        (Op::ToGeneric(space, _), _, Some(name)) => {
+            format!("address of {} `{name}` converted to generic here", space.as_str())
+        }
         (Op::ToGeneric(space, _), ..) => format!("{} address converted to generic here", space.as_str()),
         (Op::FromGeneric(space, _), ..) => format!("converted to an address in {} here", memory(space)),
         (Op::MapShared(_), ..) => "mapped to another CTA's shared memory here".to_owned(),

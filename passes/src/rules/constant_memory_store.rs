@@ -47,9 +47,15 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in address::of_kind(module, &[Wrong::ConstantStore]) {
         let name = address::instruction_name(module, violation.function, violation.instruction);
         let object = address::object(module, violation);
-        let what = if violation.element.space == Space::Param { "is read-only" } else { "is constant memory" };
-        let message = format!("`{name}` writes to {object}, which {what} in device code");
-        address::report(module, violation, message, report)
-            .help("write to a `__device__` variable, or set the constant from the host (`cudaMemcpyToSymbol`)");
+        let what = if violation.element.space == Space::Param {
+            "is read-only"
+        } else {
+            "can't be written"
+        };
+        let writes = address::sure(violation, "writes", "may write");
+        let message = format!("`{name}` {writes} to {object}, which {what} in device code");
+        address::report(module, violation, message, report).help(
+            "write to a `__device__` variable, or set the constant from the host (`cudaMemcpyToSymbol`)",
+        );
     }
 }

@@ -52,7 +52,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             crate::analysis::provenance::Form::Generic => "generic already",
             _ => "inside its window already",
         };
-        let message = format!("`{name}` converts an address of {object} that is {already}");
+        let is = address::sure(violation, "is", "may be");
+        let message = format!("`{name}` converts an address of {object} that {is} {already}");
         let draft = address::report(module, violation, message, report);
         draft.help("convert it once");
         match space {

@@ -47,11 +47,14 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let name = address::instruction_name(module, violation.function, violation.instruction);
         let object = address::object(module, violation);
         let wanted = violation.used.space();
+        let is = address::sure(violation, "is", "may be");
         let message = format!(
-            "`{name}` takes an address inside the window of {}, and this is a generic address of {object}",
+            "`{name}` takes an address inside the window of {}, and this {is} a generic one, of {object}",
             address::memory(wanted)
         );
-        address::report(module, violation, message, report)
-            .help(format!("convert it with `cvta.to.{}` (in CUDA: `__cvta_generic_to_shared` and its like)", wanted.as_str()));
+        address::report(module, violation, message, report).help(format!(
+            "convert it with `cvta.to.{}` (in CUDA: `__cvta_generic_to_shared` and its like)",
+            wanted.as_str()
+        ));
     }
 }

@@ -54,7 +54,9 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             crate::ir::Space::Generic => "memory that other threads see",
             space => address::memory(space),
         };
-        let message = format!("the address of {object} is stored in {to}, and means nothing to other threads");
+        let is = address::sure(violation, "is", "may be");
+        let message =
+            format!("the address of {object} {is} stored in {to}, where it means nothing to other threads");
         address::report(module, violation, message, report)
             .help("store the value itself, or keep the object in shared or global memory");
     }

@@ -50,7 +50,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let name = address::instruction_name(module, violation.function, violation.instruction);
         let object = address::object(module, violation);
         let space = violation.element.space.as_str();
-        let message = format!("`{name}` takes a generic address, and this one of {object} was never converted to generic");
+        let was = address::sure(violation, "was never", "may never have been");
+        let message = format!(
+            "`{name}` takes a generic address, and this one, of {object}, {was} converted to generic"
+        );
         address::report(module, violation, message, report).help(format!(
             "convert it with `cvta.{space}`, or access it as `.{space}`"
         ));

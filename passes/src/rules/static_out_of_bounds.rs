@@ -45,10 +45,17 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in address::of_kind(module, &[Wrong::OutOfBounds, Wrong::Misaligned]) {
-        let (Some(name), Some(offset)) = (address::symbol(module, violation), violation.element.offset) else { continue };
+        let (Some(name), Some(offset)) = (address::symbol(module, violation), violation.element.offset)
+        else {
+            continue;
+        };
         let message = match (violation.wrong, size(module, violation)) {
-            (Wrong::Misaligned, _) => format!("the offset {offset} in `{name}` is not aligned to the size of the access"),
-            (_, Some(size)) => format!("the access at offset {offset} leaves `{name}`, which has {size} bytes"),
+            (Wrong::Misaligned, _) => {
+                format!("the offset {offset} in `{name}` is not aligned to the size of the access")
+            }
+            (_, Some(size)) => {
+                format!("the access at offset {offset} leaves `{name}`, which has {size} bytes")
+            }
             (_, None) => format!("the access at offset {offset} leaves `{name}`"),
         };
         let draft = address::report(module, violation, message, report);
@@ -63,7 +70,11 @@ fn size(module: &ModuleContext<'_>, violation: &Violation) -> Option<u64> {
     match violation.element.base {
         Base::Symbol(symbol) => module.module.symbol(symbol).size,
         Base::Param(number, _) => {
-            let parameter = module.module.function(violation.of).params.get(usize::from(number))?;
+            let parameter = module
+                .module
+                .function(violation.of)
+                .params
+                .get(usize::from(number))?;
             Some(parameter.size)
         }
         _ => None,

@@ -48,7 +48,10 @@ pub static RULE: Rule = Rule {
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in address::of_kind(module, &[Wrong::Undefined]) {
         let name = address::instruction_name(module, violation.function, violation.instruction);
-        let register = match (violation.element.base, module.module.function(violation.of).body.as_ref()) {
+        let register = match (
+            violation.element.base,
+            module.module.function(violation.of).body.as_ref(),
+        ) {
             (Base::Register(register), Some(body)) => {
                 let span = body.registers[register.index()].name;
                 String::from_utf8_lossy(module.module.origin.text(span)).into_owned()

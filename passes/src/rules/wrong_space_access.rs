@@ -27,8 +27,9 @@
 //! followed, nor are functions that call each other in a cycle.
 
 use super::address;
-use crate::analysis::provenance::Wrong;
+use crate::analysis::provenance::{Effect, Use, Wrong};
 use crate::context::{ModuleContext, Report};
+use crate::ir::Space;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -49,8 +50,12 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in address::of_kind(module, &[Wrong::Access]) {
         let name = address::instruction_name(module, violation.function, violation.instruction);
         let object = address::object(module, violation);
-        let wanted = violation.used.space();
-        let message = format!("`{name}` wants an address in {}, and this one is that of {object}", address::memory(wanted));
+        let wanted = match violation.used {
+            Use::Access(Space::Generic, Effect::Updates) => "global or shared memory only",
+            used => address::memory(used.space()),
+        };
+        let points = address::sure(violation, "points", "may point");
+        let message = format!("`{name}` accesses {wanted}, and its address {points} to {object}");
         address::report(module, violation, message, report).help(format!(
             "access it as {}, or use a generic access, which finds the space itself",
             violation.element.space.as_str()

@@ -52,7 +52,11 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let name = address::instruction_name(module, violation.function, violation.instruction);
         let object = address::object(module, violation);
         let wanted = violation.used.space();
-        let message = format!("`{name}` takes an address in {}, and this one is that of {object}", address::memory(wanted));
+        let points = address::sure(violation, "points", "may point");
+        let message = format!(
+            "`{name}` takes a pointer to {}, and this one {points} to {object}",
+            address::memory(wanted)
+        );
         address::report(module, violation, message, report).help(format!(
             "convert pointers to {} only; where several can come, test with `isspacep` (`__isShared`, `__isGlobal`) first",
             address::memory(wanted)

@@ -2,15 +2,16 @@
 
 use rustc_hash::FxHashSet;
 
-use super::guards::Facts;
-use super::judge::{Use, Wrong, covers};
+use super::guards::{Facts, Tested};
+use super::judge::{Effect, Use, Wrong, covers, is_elsewhere};
 use super::solver::{Solver, Summaries};
 use super::summary::{Demand, Held, Summary, Violation, formals, verdict};
 use super::value::{Base, Element, Form, Provenance, Trust};
 use crate::analysis::call_graph::CallSite;
 use crate::context::ModuleContext;
 use crate::ir::{
-    Access, AccessKind, Body, FunctionId, Instruction, InstructionId, Linkage, Op, Space, SymbolId, SymbolKind, Value,
+    Access, AccessKind, Body, FunctionId, Instruction, InstructionId, Linkage, Op, Space, SymbolId,
+    SymbolKind, Value,
 };
 use crate::limits::MAX_DEMANDS;
 
@@ -46,7 +47,11 @@ pub fn summarize<'a>(module: &'a ModuleContext<'a>, id: FunctionId, summaries: &
         Facts::default()
     } else {
         let analyses = module.function(id);
-        let guarded = survey.uses.iter().copied().filter(|&id| body.instruction(id).guard.is_some());
+        let guarded = survey
+            .uses
+            .iter()
+            .copied()
+            .filter(|&id| body.instruction(id).guard.is_some());
         Facts::new(body, analyses.cfg(), analyses.definitions(), guarded)
     };
     let seeds = seeds(body, &survey);
@@ -103,7 +108,9 @@ fn survey(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, summaries
                         continue;
                     }
                     Some(Value::Symbol(..)) => survey.is_needed = true,
-                    Some(Value::Param(..)) if access.space == Space::Param => survey.is_needed |= is_outside(function, instruction, uses),
+                    Some(Value::Param(..)) if access.space == Space::Param => {
+                        survey.is_needed |= is_outside(function, instruction, uses)
+                    }
                     _ => survey.is_needed |= !matches!(access.space, Space::Global | Space::Generic),
                 }
                 survey.uses.push(at);
@@ -130,7 +137,10 @@ fn survey(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, summaries
                     crate::ir::Callee::Indirect(_) => None,
                 };
                 let callee = callee.map(|callee| module.module.function(callee).alias_of.unwrap_or(callee));
-                if callee.and_then(summaries).is_some_and(|summary| !summary.demands.is_empty() || !summary.tested.is_empty()) {
+                if callee
+                    .and_then(summaries)
+                    .is_some_and(|summary| !summary.demands.is_empty() || !summary.tested.is_empty())
+                {
                     survey.is_needed = true;
                     survey.calls.push(at);
                 }
@@ -185,7 +195,11 @@ fn seeds(body: &Body<'_>, survey: &Survey) -> Vec<Value> {
     }
     for &at in &survey.calls {
         if let Op::Call(call) = body.instruction(at).op {
-            seeds.extend(body.arguments(body.call(call)).iter().map(|argument| argument.value));
+            seeds.extend(
+                body.arguments(body.call(call))
+                    .iter()
+                    .map(|argument| argument.value),
+            );
         }
     }
     seeds
@@ -194,10 +208,16 @@ fn seeds(body: &Body<'_>, survey: &Survey) -> Vec<Value> {
 /// The use of an address that an instruction makes.
 fn use_of(op: Op) -> Option<Use> {
     Some(match op {
-        Op::Access(Access { space: Space::Tensor, .. }) => return None,
+        Op::Access(Access {
+            space: Space::Tensor, ..
+        }) => return None,
         Op::Access(access) => {
-            let writes = matches!(access.kind, AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction);
-            Use::Access(access.space, writes)
+            let effect = match access.kind {
+                AccessKind::Store => Effect::Writes,
+                AccessKind::Atomic | AccessKind::Reduction => Effect::Updates,
+                AccessKind::Load | AccessKind::Other => Effect::Reads,
+            };
+            Use::Access(access.space, effect)
         }
         Op::ToGeneric(space, _) => Use::ToGeneric(space),
         Op::FromGeneric(space, _) => Use::FromGeneric(space),
@@ -231,7 +251,9 @@ impl<'a> Judge<'a> {
                 continue;
             };
             for piece in &summary.tested {
-                let passed = arguments.iter().find(|argument| (argument.param, argument.offset) == (u32::from(piece.0), piece.1));
+                let passed = arguments
+                    .iter()
+                    .find(|argument| (argument.param, argument.offset) == (u32::from(piece.0), piece.1));
                 tested.extend(passed.map(|argument| self.solver.at(argument.value, at).0));
             }
         }
@@ -247,11 +269,24 @@ impl<'a> Judge<'a> {
     }
 
     /// Whether some element's space is tested in a way that the facts do not cover here.
-    fn is_doubtful(&self, value: &Provenance, is_refined: bool) -> bool {
-        self.is_anything_tested && !is_refined && value.elements().iter().any(|element| self.tested.contains(&element.base))
+    fn is_doubtful(&self, value: &Provenance, tested: Tested) -> bool {
+        self.is_anything_tested
+            && tested == Tested::No
+            && value
+                .elements()
+                .iter()
+                .any(|element| self.tested.contains(&element.base))
     }
 
-    fn report(&mut self, at: InstructionId, wrong: Wrong, used: Use, element: Element, is_definite: bool, or: Option<Element>) {
+    fn report(
+        &mut self,
+        at: InstructionId,
+        wrong: Wrong,
+        used: Use,
+        element: Element,
+        is_definite: bool,
+        or: Option<Element>,
+    ) {
         self.summary.violations.push(Violation {
             function: self.id,
             instruction: at,
@@ -271,21 +306,33 @@ impl<'a> Judge<'a> {
         let (Some(used), Some(&operand)) = (use_of(instruction.op), uses.first()) else {
             return;
         };
-        let (value, is_refined) = self.solver.at(operand, at);
+        let (value, tested) = self.solver.at(operand, at);
         if let Op::Access(access) = instruction.op {
             self.bounds(at, &access, uses, &value);
-            // ptxas finds the space of a symbol that it sees itself.
-            let is_direct = matches!(operand, Value::Symbol(..));
-            if is_direct && used.space() == Space::Generic && !matches!(used, Use::Access(_, true)) {
-                return;
-            }
         }
+        // ptxas finds the space of a symbol that it sees itself: as if the access named that space.
+        let used = match (used, operand) {
+            (Use::Access(Space::Generic, effect), Value::Symbol(symbol, _)) => {
+                Use::Access(self.module.module.symbol(symbol).space, effect)
+            }
+            _ => used,
+        };
         let held = Held {
             value: &value,
             excluded: 0,
-            is_doubtful: self.is_doubtful(&value, is_refined),
+            is_doubtful: self.is_doubtful(&value, tested),
         };
         if let Some((wrong, element, is_definite, or)) = verdict(used, &held) {
+            let (wrong, element) = match tested {
+                Tested::Holds(test) if is_elsewhere(wrong, used, &element) => (
+                    Wrong::AgainstTest,
+                    Element {
+                        origin: Some(test),
+                        ..element
+                    },
+                ),
+                _ => (wrong, element),
+            };
             let own_rank = wrong == Wrong::ClusterAsCta && self.may_be_own_rank(&element);
             self.report(at, wrong, used, element, is_definite && !own_rank, or);
         }
@@ -316,7 +363,8 @@ impl<'a> Judge<'a> {
 
     fn demand(&mut self, demand: Demand) {
         let known = self.summary.demands.iter().any(|known| {
-            (known.piece, known.used, known.excluded) == (demand.piece, demand.used, demand.excluded) && known.is_sole >= demand.is_sole
+            (known.piece, known.used, known.excluded) == (demand.piece, demand.used, demand.excluded)
+                && known.is_sole >= demand.is_sole
         });
         if !known && self.summary.demands.len() < MAX_DEMANDS {
             self.summary.demands.push(demand);
@@ -337,13 +385,26 @@ impl<'a> Judge<'a> {
             let start = element.offset.and_then(|offset| offset.checked_add(by));
             match start.and_then(|start| self.outside(element, start, bytes)) {
                 Some(wrong) if element.trust == Trust::Certain => {
-                    first.get_or_insert((wrong, Element { offset: start, ..*element }));
+                    first.get_or_insert((
+                        wrong,
+                        Element {
+                            offset: start,
+                            ..*element
+                        },
+                    ));
                 }
                 _ => return,
             }
         }
         if let Some((wrong, element)) = first {
-            self.report(at, wrong, Use::Access(access.space, false), element, true, None);
+            self.report(
+                at,
+                wrong,
+                Use::Access(access.space, Effect::Reads),
+                element,
+                true,
+                None,
+            );
         }
     }
 
@@ -352,11 +413,17 @@ impl<'a> Judge<'a> {
             (Form::Raw | Form::Generic, Base::Symbol(symbol)) => {
                 let symbol = self.module.module.symbol(symbol);
                 // Another module's definition may be larger.
-                let is_final = matches!(symbol.linkage, Linkage::Local | Linkage::External) && !symbol.is_undefined();
+                let is_final =
+                    matches!(symbol.linkage, Linkage::Local | Linkage::External) && !symbol.is_undefined();
                 (symbol.size.filter(|_| is_final)?, symbol.align)
             }
             (Form::Raw, Base::Param(number, _)) if element.space == Space::Param => {
-                let parameter = self.module.module.function(self.id).params.get(usize::from(number))?;
+                let parameter = self
+                    .module
+                    .module
+                    .function(self.id)
+                    .params
+                    .get(usize::from(number))?;
                 (Some(parameter.size).filter(|&size| size > 0)?, parameter.align)
             }
             _ => return None,
@@ -398,8 +465,18 @@ impl<'a> Judge<'a> {
             let Some(element) = value.elements().iter().find(|element| is_local(element)) else {
                 continue;
             };
-            let is_definite = value.elements().iter().all(|element| is_local(element) && element.trust == Trust::Certain);
-            self.report(at, Wrong::Escape, Use::Access(access.space, true), *element, is_definite, None);
+            let is_definite = value
+                .elements()
+                .iter()
+                .all(|element| is_local(element) && element.trust == Trust::Certain);
+            self.report(
+                at,
+                Wrong::Escape,
+                Use::Access(access.space, Effect::Writes),
+                *element,
+                is_definite,
+                None,
+            );
             return;
         }
     }
@@ -418,15 +495,16 @@ impl<'a> Judge<'a> {
             callee,
         };
         for demand in &summary.demands {
-            let passed = arguments
-                .iter()
-                .find(|argument| (argument.param, argument.offset) == (u32::from(demand.piece.0), demand.piece.1));
+            let passed = arguments.iter().find(|argument| {
+                (argument.param, argument.offset) == (u32::from(demand.piece.0), demand.piece.1)
+            });
             let Some(argument) = passed else { continue };
-            let (value, is_refined) = self.solver.at(argument.value, at);
+            let (value, tested) = self.solver.at(argument.value, at);
             let held = Held {
                 value: &value,
                 excluded: demand.excluded,
-                is_doubtful: self.is_doubtful(&value, is_refined) || summary.tested.contains(&demand.piece) && demand.excluded == 0,
+                is_doubtful: self.is_doubtful(&value, tested)
+                    || summary.tested.contains(&demand.piece) && demand.excluded == 0,
             };
             let callers: Vec<CallSite> = demand.callers.iter().copied().chain([site]).collect();
             if let Some((wrong, element, is_definite, or)) = verdict(demand.used, &held) {
@@ -474,7 +552,9 @@ impl<'a> Judge<'a> {
     fn returns(&mut self, survey: &Survey) {
         for &at in &survey.returns {
             let instruction = self.body.instruction(at);
-            let (Op::Access(access), &[Value::ReturnSlot(_, start), ref rest @ ..]) = (instruction.op, self.body.uses(instruction)) else {
+            let (Op::Access(access), &[Value::ReturnSlot(_, start), ref rest @ ..]) =
+                (instruction.op, self.body.uses(instruction))
+            else {
                 continue;
             };
             for (number, &value) in rest.iter().skip(1).enumerate() {
@@ -483,7 +563,12 @@ impl<'a> Judge<'a> {
                     continue;
                 };
                 let (value, _) = self.solver.at(value, at);
-                match self.summary.results.iter_mut().find(|(known, _)| *known == offset) {
+                match self
+                    .summary
+                    .results
+                    .iter_mut()
+                    .find(|(known, _)| *known == offset)
+                {
                     Some((_, joined)) => {
                         joined.join(&value);
                     }

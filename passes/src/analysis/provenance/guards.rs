@@ -14,7 +14,9 @@ use super::value::{Base, Element, Form, Provenance, bit};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::definitions::Definitions;
 use crate::analysis::dominators::Dominators;
-use crate::ir::{BinaryOp, BlockId, Body, Condition, Guard, InstructionId, Logic, Op, Register, Space, UnaryOp, Value};
+use crate::ir::{
+    BinaryOp, BlockId, Body, Condition, Guard, InstructionId, Logic, Op, Register, Space, UnaryOp, Value,
+};
 use crate::limits::{MAX_PREDICATE_STEPS, MAX_SPACE_FACTS};
 
 /// What is known of a register.
@@ -26,6 +28,17 @@ pub struct Fact {
     holds: bool,
     /// The `isspacep`.
     test: InstructionId,
+}
+
+/// Whether a test says something about a value at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tested {
+    /// None does.
+    No,
+    /// One that fails there.
+    Fails,
+    /// This `isspacep`, which holds there.
+    Holds(InstructionId),
 }
 
 /// The facts of a body.
@@ -56,12 +69,17 @@ impl Facts {
                 continue;
             };
             for (number, &successor) in body.successors(block).iter().enumerate() {
-                if number > 1 || cfg.predecessors(successor).len() != 1 || facts.by_block.len() >= MAX_SPACE_FACTS {
+                if number > 1
+                    || cfg.predecessors(successor).len() != 1
+                    || facts.by_block.len() >= MAX_SPACE_FACTS
+                {
                     continue;
                 }
                 let taken = number == 0;
                 let found = implied(body, definitions, guard, taken);
-                facts.by_block.extend(found.into_iter().map(|fact| (successor, fact)));
+                facts
+                    .by_block
+                    .extend(found.into_iter().map(|fact| (successor, fact)));
             }
         }
         for id in guarded {
@@ -69,7 +87,9 @@ impl Facts {
                 && facts.by_instruction.len() < MAX_SPACE_FACTS
             {
                 let found = implied(body, definitions, guard, true);
-                facts.by_instruction.extend(found.into_iter().map(|fact| (id, fact)));
+                facts
+                    .by_instruction
+                    .extend(found.into_iter().map(|fact| (id, fact)));
             }
         }
         facts
@@ -81,7 +101,7 @@ impl Facts {
         self.by_block.is_empty() && self.by_instruction.is_empty()
     }
 
-    /// What `value`, held by `register`, can be at `at`, which lies in `block`; and whether a fact said so.
+    /// What `value`, held by `register`, can be at `at`, which lies in `block`; and which test says so.
     #[must_use]
     pub fn refine(
         &self,
@@ -90,7 +110,7 @@ impl Facts {
         at: InstructionId,
         block: BlockId,
         dominators: &Dominators,
-    ) -> (Provenance, bool) {
+    ) -> (Provenance, Tested) {
         let of_block = self
             .by_block
             .iter()
@@ -101,31 +121,44 @@ impl Facts {
             .iter()
             .filter(|(place, fact)| fact.register == register && *place == at)
             .map(|(_, fact)| fact);
-        let (mut value, mut refined) = (value, false);
+        let (mut value, mut tested) = (value, Tested::No);
         for fact in of_block.chain(of_guard) {
             value = restricted(&value, fact);
-            refined = true;
+            tested = match tested {
+                Tested::Holds(_) => tested,
+                _ if fact.holds => Tested::Holds(fact.test),
+                _ => Tested::Fails,
+            };
         }
-        (value, refined)
+        (value, tested)
     }
 }
 
 fn restricted(value: &Provenance, fact: &Fact) -> Provenance {
     let tested = Element::address(Form::Generic, fact.space, Base::Test(fact.test), fact.test);
     if *value == Provenance::Top {
-        return if fact.holds { Provenance::One(tested) } else { Provenance::Top };
+        return if fact.holds {
+            Provenance::One(tested)
+        } else {
+            Provenance::Top
+        };
     }
     // A raw address has no space to test: see PTX209. A number may be anything.
     let in_space = |element: &Element| bit(element.space) & !bit(fact.space) == 0;
-    Provenance::of(value.elements().iter().filter_map(|element| match (element.form, fact.holds) {
-        (Form::Generic, holds) => (in_space(element) == holds).then_some(*element),
-        (Form::Formal, true) => (bit(fact.space) & !element.excluded != 0).then_some(tested),
-        (Form::Formal, false) => Some(Element {
-            excluded: element.excluded | bit(fact.space),
-            ..*element
-        }),
-        _ => Some(*element),
-    }))
+    Provenance::of(
+        value
+            .elements()
+            .iter()
+            .filter_map(|element| match (element.form, fact.holds) {
+                (Form::Generic, holds) => (in_space(element) == holds).then_some(*element),
+                (Form::Formal, true) => (bit(fact.space) & !element.excluded != 0).then_some(tested),
+                (Form::Formal, false) => Some(Element {
+                    excluded: element.excluded | bit(fact.space),
+                    ..*element
+                }),
+                _ => Some(*element),
+            }),
+    )
 }
 
 /// What follows from a guard being passed (`taken`) or not.
@@ -156,9 +189,14 @@ fn implied(body: &Body<'_>, definitions: &Definitions, guard: Guard, taken: bool
             (Op::Unary(UnaryOp::Not, 1), &[Value::Register(from)]) => open.push((from, !holds)),
             (Op::Binary(BinaryOp::And, 1), &[a, b]) if holds => open.extend(both(a, b, true)),
             (Op::Binary(BinaryOp::Or, 1), &[a, b]) if !holds => open.extend(both(a, b, false)),
-            (Op::Binary(BinaryOp::And, _), &[Value::Register(from), Value::Integer(1)]) => open.push((from, holds)),
+            (Op::Binary(BinaryOp::And, _), &[Value::Register(from), Value::Integer(1)]) => {
+                open.push((from, holds))
+            }
             // `setp.ne p, x, 0`, where x is 0 or 1.
-            (Op::Compare(condition, _, Logic::None), &[Value::Register(from), Value::Integer(value @ (0 | 1))]) => {
+            (
+                Op::Compare(condition, _, Logic::None),
+                &[Value::Register(from), Value::Integer(value @ (0 | 1))],
+            ) => {
                 let is_one = match condition {
                     Condition::Equal => value == 1,
                     Condition::NotEqual => value == 0,
@@ -168,11 +206,13 @@ fn implied(body: &Body<'_>, definitions: &Definitions, guard: Guard, taken: bool
                     open.push((from, holds == is_one));
                 }
             }
-            (Op::Select, &[Value::Integer(yes), Value::Integer(no), Value::Register(from)]) => match (yes, no) {
-                (1 | -1, 0) => open.push((from, holds)),
-                (0, 1 | -1) => open.push((from, !holds)),
-                _ => {}
-            },
+            (Op::Select, &[Value::Integer(yes), Value::Integer(no), Value::Register(from)]) => {
+                match (yes, no) {
+                    (1 | -1, 0) => open.push((from, holds)),
+                    (0, 1 | -1) => open.push((from, !holds)),
+                    _ => {}
+                }
+            }
             _ => {}
         }
     }

@@ -7,11 +7,22 @@
 use super::value::{Base, Element, Form, Trust};
 use crate::ir::Space;
 
+/// What an access does to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Effect {
+    /// Reads, or nothing that matters here.
+    Reads,
+    /// Stores.
+    Writes,
+    /// Atomics and reductions: on global and shared memory only (PTX ISA, atom).
+    Updates,
+}
+
 /// A use of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Use {
-    /// A memory access in this space; whether it writes.
-    Access(Space, bool),
+    /// A memory access in this space.
+    Access(Space, Effect),
     /// `cvta.X`.
     ToGeneric(Space),
     /// `cvta.to.X`.
@@ -83,24 +94,30 @@ pub fn judge(with: Use, element: &Element) -> Option<Wrong> {
         Form::Raw => raw(with, space)?,
         Form::Generic => generic(with, space)?,
     };
-    let is_elsewhere = match wrong {
-        Wrong::Access | Wrong::Cast => true,
-        Wrong::GenericAsRaw => !covers(with.space(), space),
-        _ => false,
-    };
-    Some(if is_elsewhere && matches!(element.base, Base::Test(_)) {
+    let is_against_test = is_elsewhere(wrong, with, element) && matches!(element.base, Base::Test(_));
+    Some(if is_against_test {
         Wrong::AgainstTest
     } else {
         wrong
     })
 }
 
+/// Whether what is wrong is that the address points into another space, not how it is written.
+#[must_use]
+pub fn is_elsewhere(wrong: Wrong, with: Use, element: &Element) -> bool {
+    match wrong {
+        Wrong::Access | Wrong::Cast => true,
+        Wrong::GenericAsRaw => !covers(with.space(), element.space),
+        _ => false,
+    }
+}
+
 fn raw(with: Use, space: Space) -> Option<Wrong> {
     let is_read_only = matches!(space, Space::Const | Space::Param);
     match with {
         Use::Access(Space::Generic, _) => (space != Space::Global).then_some(Wrong::RawAsGeneric),
-        Use::Access(wanted, writes) if covers(wanted, space) => {
-            (writes && is_read_only).then_some(Wrong::ConstantStore)
+        Use::Access(wanted, effect) if covers(wanted, space) => {
+            (effect != Effect::Reads && is_read_only).then_some(Wrong::ConstantStore)
         }
         Use::Access(Space::Shared, _) | Use::ToGeneric(Space::Shared) if space == Space::SharedCluster => {
             Some(Wrong::ClusterAsCta)
@@ -120,7 +137,10 @@ fn raw(with: Use, space: Space) -> Option<Wrong> {
 fn generic(with: Use, space: Space) -> Option<Wrong> {
     let is_read_only = matches!(space, Space::Const | Space::Param);
     match with {
-        Use::Access(Space::Generic | Space::Global, true) if is_read_only => Some(Wrong::ConstantStore),
+        Use::Access(Space::Generic | Space::Global, effect) if effect != Effect::Reads && is_read_only => {
+            Some(Wrong::ConstantStore)
+        }
+        Use::Access(Space::Generic, Effect::Updates) if space == Space::Local => Some(Wrong::Access),
         Use::Access(Space::Generic, _) | Use::Test(_) => None,
         Use::Access(Space::Global, _) => (space != Space::Global).then_some(Wrong::Access),
         Use::Access(..) => Some(Wrong::GenericAsRaw),
@@ -141,7 +161,7 @@ pub fn is_certain(with: Use, wrong: Wrong, element: &Element) -> bool {
     match element.trust {
         Trust::Certain => true,
         Trust::Assumed => {
-            wrong == Wrong::Cast
+            matches!(wrong, Wrong::Cast | Wrong::AgainstTest)
                 && matches!(
                     with,
                     Use::FromGeneric(Space::Shared | Space::SharedCluster | Space::Local)

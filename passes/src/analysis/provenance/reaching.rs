@@ -64,7 +64,12 @@ impl Reaching {
     }
 
     /// The definitions that reach `at`, which lies in `block`.
-    pub fn before(&self, at: InstructionId, block: BlockId, body: &Body<'_>) -> impl Iterator<Item = InstructionId> {
+    pub fn before(
+        &self,
+        at: InstructionId,
+        block: BlockId,
+        body: &Body<'_>,
+    ) -> impl Iterator<Item = InstructionId> {
         let bits = match &self.entries {
             Some(entries) => {
                 let start = InstructionId::new(body.blocks[block.index()].instructions.start as usize);
@@ -107,7 +112,11 @@ fn solve(
         own.entry(block).or_insert(number..number).end = number + 1;
     }
     let mut entries: FxHashMap<BlockId, u64> = FxHashMap::default();
-    let mut work: Vec<BlockId> = own.keys().copied().filter(|block| cfg.rank(*block).is_some()).collect();
+    let mut work: Vec<BlockId> = own
+        .keys()
+        .copied()
+        .filter(|block| cfg.rank(*block).is_some())
+        .collect();
     work.sort_unstable();
     while let Some(block) = work.pop() {
         *steps = steps.checked_sub(1)?;

@@ -9,7 +9,7 @@ use std::cell::Cell;
 
 use rustc_hash::FxHashMap;
 
-use super::guards::Facts;
+use super::guards::{Facts, Tested};
 use super::reaching::{Definition, Reaching};
 use super::summary::Summary;
 use super::transfer;
@@ -17,10 +17,10 @@ use super::value::{Base, Element, Form, Provenance, Trust};
 use crate::analysis::slots::{Effect, SlotId};
 use crate::context::{Analyses, ModuleContext};
 use crate::ir::{
-    Access, AccessKind, Argument, BinaryOp, Body, Call, Callee, Function, FunctionId, Instruction, InstructionId, Op, Register,
-    Space, SymbolKind, Value,
+    Access, AccessKind, Argument, BinaryOp, Body, Call, Callee, Function, FunctionId, Instruction,
+    InstructionId, Op, Register, Space, SymbolKind, Value,
 };
-use crate::limits::{MAX_PROVENANCE_NODES, MAX_PROVENANCE_ROUNDS, MAX_REACHING_STEPS};
+use crate::limits::{MAX_PROVENANCE_NODES, MAX_PROVENANCE_ROUNDS, MAX_REACHING_STEPS, MAX_RELOAD_DISTANCE};
 
 /// What holds a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,18 +105,19 @@ impl<'a> Solver<'a> {
         Some(solver)
     }
 
-    /// What `value` can be at `at`; and whether a test of its space says so there.
+    /// What `value` can be at `at`; and which test of its space says so there.
     #[must_use]
-    pub fn at(&self, value: Value, at: InstructionId) -> (Provenance, bool) {
+    pub fn at(&self, value: Value, at: InstructionId) -> (Provenance, Tested) {
         let Value::Register(register) = value else {
-            return (self.constant(value, at), false);
+            return (self.constant(value, at), Tested::No);
         };
         let held = self.held(Variable::Register(register), at);
         if self.facts.is_empty() {
-            return (held, false);
+            return (held, Tested::No);
         }
         let block = self.body.block_of(at);
-        self.facts.refine(register, held, at, block, self.analyses.dominators())
+        self.facts
+            .refine(register, held, at, block, self.analyses.dominators())
     }
 
     /// Whether `value` is read from a special register that is the same for the whole grid or cluster.
@@ -165,7 +166,8 @@ impl<'a> Solver<'a> {
                             at,
                             is_partial: self.body.instruction(at).guard.is_some(),
                         });
-                        self.reaching.insert(variable, Reaching::everywhere(known.collect()));
+                        self.reaching
+                            .insert(variable, Reaching::everywhere(known.collect()));
                         for &definition in definitions {
                             self.discover_node(definition, open);
                         }
@@ -243,10 +245,49 @@ impl<'a> Solver<'a> {
                     open.extend(uses.get(2).copied().and_then(variable));
                     true
                 }
-                _ => false,
+                _ => match self.stored_before(id, instruction) {
+                    Some((_, stored)) => {
+                        open.extend(variable(stored));
+                        true
+                    }
+                    None => false,
+                },
             },
             _ => false,
         }
+    }
+
+    /// The store that a load of a variable in global or shared memory reads, if one stands before it in its block and
+    /// nothing in between may write: other threads may, so it tells nothing certain.
+    fn stored_before(&self, id: InstructionId, load: &Instruction) -> Option<(InstructionId, Value)> {
+        let place = |instruction: &Instruction| match (instruction.op, self.body.uses(instruction)) {
+            (Op::Access(access), &[base @ Value::Symbol(..), Value::Integer(0), ..])
+                if access.bits == 64 && access.count == 1 && !access.volatile =>
+            {
+                Some((access.kind, base))
+            }
+            _ => None,
+        };
+        let (AccessKind::Load, wanted) = place(load)? else {
+            return None;
+        };
+        let start = self.body.blocks[self.body.block_of(id).index()]
+            .instructions
+            .start as usize;
+        let near = id.index().saturating_sub(MAX_RELOAD_DISTANCE).max(start);
+        for number in (near..id.index()).rev() {
+            let at = InstructionId::new(number);
+            let instruction = self.body.instruction(at);
+            match (instruction.op, place(instruction)) {
+                (_, Some((AccessKind::Store, base))) if base == wanted && instruction.guard.is_none() => {
+                    return Some((at, *self.body.uses(instruction).get(2)?));
+                }
+                (Op::Access(access), _) if access.kind == AccessKind::Load => {}
+                (Op::Access(_) | Op::Call(_) | Op::Barrier(_), _) => return None,
+                _ => {}
+            }
+        }
+        None
     }
 
     fn effect(&self, id: InstructionId, instruction: &Instruction) -> Effect {
@@ -286,12 +327,18 @@ impl<'a> Solver<'a> {
             slots.stores(other).iter().chain(spoiled)
         });
         let spoiled = named.get(&slot).map_or(&[][..], Vec::as_slice);
-        let unseen = if slots.escapes(slot) { unseen.as_slice() } else { &[] };
+        let unseen = if slots.escapes(slot) {
+            unseen.as_slice()
+        } else {
+            &[]
+        };
         let mut all: Vec<Definition> = own.collect();
-        all.extend(others.chain(spoiled).chain(unseen).map(|&at| Definition {
-            at,
-            is_partial: true,
-        }));
+        all.extend(
+            others
+                .chain(spoiled)
+                .chain(unseen)
+                .map(|&at| Definition { at, is_partial: true }),
+        );
         all.sort_unstable_by_key(|definition| definition.at);
         all.dedup_by_key(|definition| definition.at);
         all
@@ -331,7 +378,11 @@ impl<'a> Solver<'a> {
                 return true;
             }
         }
-        brings_anything && joined.elements().iter().any(|element| element.form != Form::Number)
+        brings_anything
+            && joined
+                .elements()
+                .iter()
+                .any(|element| element.form != Form::Number)
     }
 
     fn iterate(&mut self) {
@@ -358,7 +409,13 @@ impl<'a> Solver<'a> {
                 Effect::Store(_) => uses
                     .get(2)
                     .map_or(Provenance::Top, |&stored| self.at(stored, id).0),
-                _ => Provenance::Top,
+                _ => match self.stored_before(id, instruction) {
+                    Some((store, stored)) => self.at(stored, store).0.map(|element| Element {
+                        trust: Trust::Weak,
+                        ..*element
+                    }),
+                    None => Provenance::Top,
+                },
             },
             op => {
                 // The factors of a product, the predicate and the rank do not matter.
@@ -455,7 +512,12 @@ impl<'a> Solver<'a> {
                 let Ok(offset) = u32::try_from(offset) else {
                     return Provenance::Top;
                 };
-                self.parameter(number, offset.saturating_add(place * u32::from(bits / 8)), bits, id)
+                self.parameter(
+                    number,
+                    offset.saturating_add(place * u32::from(bits / 8)),
+                    bits,
+                    id,
+                )
             }
             (Op::ToGeneric(..) | Op::FromGeneric(..), &[value]) => {
                 transfer::result(instruction.op, &[self.constant(value, id)], id)
@@ -535,10 +597,14 @@ impl<'a> Solver<'a> {
     }
 
     fn returned(&self, call: InstructionId, uses: &[Value], at: InstructionId) -> Provenance {
-        let (Some((summary, arguments)), Some(&Value::Integer(offset))) = (self.callee(call), uses.first()) else {
+        let (Some((summary, arguments)), Some(&Value::Integer(offset))) = (self.callee(call), uses.first())
+        else {
             return Provenance::Top;
         };
-        let Some(returned) = u32::try_from(offset).ok().and_then(|offset| summary.result(offset)) else {
+        let Some(returned) = u32::try_from(offset)
+            .ok()
+            .and_then(|offset| summary.result(offset))
+        else {
             return Provenance::Top;
         };
         let mut joined = Provenance::Bottom;
@@ -559,12 +625,14 @@ impl<'a> Solver<'a> {
                 .iter()
                 .find(|argument| argument.param == u32::from(number) && argument.offset == piece);
             let value = passed.map_or(Provenance::Top, |argument| self.at(argument.value, at).0);
-            joined.join(&value.map(|passed| Element {
-                offset: passed
-                    .offset
-                    .zip(element.offset)
-                    .and_then(|(a, b)| a.checked_add(b)),
-                ..*passed
+            joined.join(&value.map(|passed| {
+                Element {
+                    offset: passed
+                        .offset
+                        .zip(element.offset)
+                        .and_then(|(a, b)| a.checked_add(b)),
+                    ..*passed
+                }
             }));
         }
         match returned {
@@ -576,7 +644,12 @@ impl<'a> Solver<'a> {
     fn note_undefined(&mut self) {
         if self.named_in_opaque.is_none() {
             let mut named = vec![false; self.body.registers.len()];
-            for instruction in self.body.instructions.iter().filter(|known| known.op == Op::Opaque) {
+            for instruction in self
+                .body
+                .instructions
+                .iter()
+                .filter(|known| known.op == Op::Opaque)
+            {
                 for value in self.body.uses(instruction) {
                     if let Value::Register(register) = value {
                         named[register.index()] = true;

@@ -95,27 +95,31 @@ pub struct Held<'a> {
 #[must_use]
 pub fn verdict(used: Use, held: &Held<'_>) -> Option<(Wrong, Element, bool, Option<Element>)> {
     let possible = || {
-        held.value
-            .elements()
-            .iter()
-            .filter(|element| !(element.is_address() && bit(element.space) & held.excluded == bit(element.space) && bit(element.space) != 0))
+        held.value.elements().iter().filter(|element| {
+            !(element.is_address()
+                && bit(element.space) & held.excluded == bit(element.space)
+                && bit(element.space) != 0)
+        })
     };
     let (wrong, element) = possible().find_map(|element| Some((judge(used, element)?, *element)))?;
     let right = possible().find(|element| judge(used, element).is_none());
     let is_definite = !held.is_doubtful
         && right.is_none()
-        && possible().all(|element| judge(used, element).is_some_and(|wrong| is_certain(used, wrong, element)));
+        && possible()
+            .all(|element| judge(used, element).is_some_and(|wrong| is_certain(used, wrong, element)));
     Some((wrong, element, is_definite, right.copied()))
 }
 
 /// The parameters among a value's elements, with what is ruled out for them and whether there is anything else.
 pub fn formals(value: &Provenance) -> impl Iterator<Item = ((u16, u32), u8, bool)> + '_ {
     let elements = value.elements();
-    elements.iter().filter_map(move |element| match (element.form, element.base) {
-        (Form::Formal, Base::Param(number, piece)) => {
-            let is_sole = elements.len() == 1 && element.trust == Trust::Certain;
-            Some(((number, piece), element.excluded, is_sole))
-        }
-        _ => None,
-    })
+    elements
+        .iter()
+        .filter_map(move |element| match (element.form, element.base) {
+            (Form::Formal, Base::Param(number, piece)) => {
+                let is_sole = elements.len() == 1 && element.trust == Trust::Certain;
+                Some(((number, piece), element.excluded, is_sole))
+            }
+            _ => None,
+        })
 }

@@ -147,7 +147,9 @@ fn mask(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
 fn arithmetic(op: BinaryOp, amount: &Provenance) -> Provenance {
     use BinaryOp as B;
     match op {
-        B::MulLow | B::MulWideSigned | B::MulWideUnsigned | B::DivSigned | B::DivUnsigned => Provenance::NUMBER,
+        B::MulLow | B::MulWideSigned | B::MulWideUnsigned | B::DivSigned | B::DivUnsigned => {
+            Provenance::NUMBER
+        }
         B::RemSigned | B::RemUnsigned => Provenance::NUMBER,
         // Shifted by 0, it would be what it was; by half a word, a piece of an address being put together.
         B::Shl if amount.constant().is_some_and(|by| (1..32).contains(&by)) => Provenance::NUMBER,
@@ -165,7 +167,11 @@ fn convert(a: &Provenance, from: u8, to: u8) -> Provenance {
     let is_widened = to > from;
     if *a == Provenance::Top {
         // 32 bits hold no generic address, and what is added to one is a number.
-        return if is_widened { Provenance::NUMBER } else { Provenance::Top };
+        return if is_widened {
+            Provenance::NUMBER
+        } else {
+            Provenance::Top
+        };
     }
     let survives = |element: &Element| match element.form {
         Form::Number | Form::Undefined => true,
@@ -175,7 +181,11 @@ fn convert(a: &Provenance, from: u8, to: u8) -> Provenance {
     if a.elements().iter().all(survives) {
         return a.clone();
     }
-    if is_widened { Provenance::NUMBER } else { Provenance::Top }
+    if is_widened {
+        Provenance::NUMBER
+    } else {
+        Provenance::Top
+    }
 }
 
 /// `cvta` and `cvta.to`: what comes out is in the space that the instruction names.
@@ -230,7 +240,12 @@ mod tests {
     fn tile(form: Form, offset: i64) -> Provenance {
         Provenance::One(Element {
             offset: Some(offset),
-            ..Element::address(form, Space::Shared, Base::Symbol(SymbolId::new(0)), InstructionId::new(1))
+            ..Element::address(
+                form,
+                Space::Shared,
+                Base::Symbol(SymbolId::new(0)),
+                InstructionId::new(1),
+            )
         })
     }
 
@@ -261,7 +276,11 @@ mod tests {
 
     #[test]
     fn small_windows_fit_in_32_bits() {
-        let narrow = Op::Convert { from: 64, signed: false, to: 32 };
+        let narrow = Op::Convert {
+            from: 64,
+            signed: false,
+            to: 32,
+        };
         assert_eq!(result(narrow, &[tile(Form::Raw, 4)], AT), tile(Form::Raw, 4));
         assert_eq!(result(narrow, &[tile(Form::Generic, 4)], AT), Provenance::Top);
     }
@@ -269,8 +288,13 @@ mod tests {
     #[test]
     fn a_cast_says_where_it_points_now() {
         let global = result(Op::FromGeneric(Space::Global, 64), &[tile(Form::Generic, 4)], AT);
-        let [element] = global.elements() else { panic!("{global:?}") };
-        assert_eq!((element.form, element.space, element.base), (Form::Raw, Space::Global, Base::Unknown));
+        let [element] = global.elements() else {
+            panic!("{global:?}")
+        };
+        assert_eq!(
+            (element.form, element.space, element.base),
+            (Form::Raw, Space::Global, Base::Unknown)
+        );
         let back = result(Op::FromGeneric(Space::Shared, 64), &[tile(Form::Generic, 4)], AT);
         assert_eq!(back.elements()[0].base, tile(Form::Raw, 0).elements()[0].base);
     }
