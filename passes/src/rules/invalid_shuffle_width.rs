@@ -75,7 +75,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         if let Some(mask) = site.mask() {
             finding.data("mask", mask);
         }
-        if let Some(call) = site.callers.first() {
+        if let Some(call) = site.callers.last() {
             finding.related(Place::call(*call), "the width is passed here");
         }
     }
