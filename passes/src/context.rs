@@ -30,7 +30,7 @@ pub struct ModuleContext<'a> {
 /// The analyses of one function.
 pub struct Analyses<'a> {
     module: &'a Module<'a>,
-    body: Option<&'a Body<'a>>,
+    function: &'a Function<'a>,
     cfg: OnceLock<Cfg>,
     dominators: OnceLock<Dominators>,
     post_dominators: OnceLock<Dominators>,
@@ -44,7 +44,7 @@ impl<'a> Analyses<'a> {
     fn of(module: &'a Module<'a>, function: &'a Function<'a>) -> Self {
         Self {
             module,
-            body: function.body.as_ref(),
+            function,
             cfg: OnceLock::new(),
             dominators: OnceLock::new(),
             post_dominators: OnceLock::new(),
@@ -54,7 +54,13 @@ impl<'a> Analyses<'a> {
     }
 
     fn body(&self) -> &Body<'a> {
-        self.body.unwrap_or(&NO_BODY)
+        self.function.body.as_ref().unwrap_or(&NO_BODY)
+    }
+
+    /// Some of the function's text could not be read: what its registers hold is not known.
+    #[must_use]
+    pub fn is_damaged(&self) -> bool {
+        self.function.is_damaged
     }
 
     /// The control-flow graph.

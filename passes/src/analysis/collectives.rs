@@ -22,7 +22,8 @@ pub struct Site {
     pub sync: bool,
     /// The calls that lead to it, innermost first; empty where the function itself decides the operands.
     pub callers: Vec<CallSite>,
-    /// Its uses, as [`Collective`] orders them: the member mask first. In a context, what the function itself decides
+    /// Its uses, as [`Collective`] orders them: the member mask first. Only masks and the `c` operands of shuffles are
+    /// followed through registers. In a context, what the function itself decides
     /// is [`Constant::Unknown`]: another site tells it.
     pub operands: Vec<Constant>,
 }
@@ -86,11 +87,7 @@ fn solve<'a>(
 }
 
 fn sites_of(module: &ModuleContext<'_>, function: FunctionId, body: &Body<'_>, sites: &mut Vec<Site>) {
-    let seeds = || {
-        body.collectives
-            .iter()
-            .flat_map(|&id| body.uses(body.instruction(id)).iter().copied())
-    };
+    let seeds = || body.collectives.iter().flat_map(|&id| decisive(body, id));
     let alone = Arguments::default();
     let constants = solve(module, function, body, seeds(), &alone);
     let first = sites.len();
@@ -143,6 +140,18 @@ fn operands(body: &Body<'_>, constants: &Constants<'_>) -> Vec<(InstructionId, V
         )
     })
 }
+
+/// The operands that are followed: the mask and a shuffle's `c`. The values exchanged could be anything.
+fn decisive<'a>(body: &'a Body<'_>, id: InstructionId) -> impl Iterator<Item = Value> + 'a {
+    let uses = body.uses(body.instruction(id));
+    [uses.first(), uses.get(SHUFFLE_CONTROL)]
+        .into_iter()
+        .flatten()
+        .copied()
+}
+
+/// Place of the `c` operand among the uses of a shuffle.
+pub const SHUFFLE_CONTROL: usize = 3;
 
 fn site(
     function: FunctionId,
