@@ -48,7 +48,7 @@ struct Context {
     arguments: Arguments,
 }
 
-/// What may still be spent on the contexts of one function.
+/// What may still be spent on contexts: chains of calls of one function, instructions of the whole module.
 struct Budget {
     chains: usize,
     instructions: usize,
@@ -67,9 +67,14 @@ impl Budget {
 #[must_use]
 pub fn sites(module: &ModuleContext<'_>) -> Vec<Site> {
     let mut sites = Vec::new();
+    let mut budget = Budget {
+        chains: 0,
+        instructions: MAX_CONTEXT_INSTRUCTIONS,
+    };
     for (function, _, body) in module.module.bodies() {
         if !body.collectives.is_empty() {
-            sites_of(module, function, body, &mut sites);
+            budget.chains = MAX_CALL_CHAINS;
+            sites_of(module, function, body, &mut budget, &mut sites);
         }
     }
     sites
@@ -86,7 +91,13 @@ fn solve<'a>(
     Constants::new(body, analyses, seeds, arguments)
 }
 
-fn sites_of(module: &ModuleContext<'_>, function: FunctionId, body: &Body<'_>, sites: &mut Vec<Site>) {
+fn sites_of(
+    module: &ModuleContext<'_>,
+    function: FunctionId,
+    body: &Body<'_>,
+    budget: &mut Budget,
+    sites: &mut Vec<Site>,
+) {
     let seeds = || body.collectives.iter().flat_map(|&id| decisive(body, id));
     let alone = Arguments::default();
     let constants = solve(module, function, body, seeds(), &alone);
@@ -100,11 +111,7 @@ fn sites_of(module: &ModuleContext<'_>, function: FunctionId, body: &Body<'_>, s
     if constants.params.is_empty() {
         return;
     }
-    let mut budget = Budget {
-        chains: MAX_CALL_CHAINS,
-        instructions: MAX_CONTEXT_INSTRUCTIONS,
-    };
-    for context in contexts(module, function, &constants.params, 0, &mut budget) {
+    for context in contexts(module, function, &constants.params, 0, budget) {
         if !budget.pay(body) {
             break;
         }

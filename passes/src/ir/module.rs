@@ -136,6 +136,8 @@ pub struct Module<'s> {
     pub functions: Vec<Function<'s>>,
     /// What initializers refer to.
     pub(crate) initializers: Vec<SymbolId>,
+    /// One of its symbols lies in local memory.
+    pub has_local_memory: bool,
     /// Some of its text could not be read: what is missing from it proves nothing.
     pub is_damaged: bool,
     /// Turns spans and debug locations into places.
