@@ -55,7 +55,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let finding = report.definite(
             reference.place(),
             format!(
-                "`{shown}` belongs to the C++ runtime of the host ({what}), which device code does not have"
+                "`{}` belongs to the C++ runtime of the host ({what}), which device code does not have",
+                names::shown(name)
             ),
         );
         finding.data("symbol", name);
