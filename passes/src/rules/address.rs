@@ -3,6 +3,7 @@
 use crate::analysis::provenance::{Base, Element, Form, Violation, Wrong};
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::ir::{AccessKind, FunctionId, InstructionId, Op, Space};
+use crate::names;
 
 /// The violations of these kinds.
 pub(super) fn of_kind<'a>(
@@ -58,7 +59,7 @@ pub(super) const fn sure(
 /// What the address points to: "shared `tile`", "global memory (kernel parameter `p`)".
 pub(super) fn object(module: &ModuleContext<'_>, violation: &Violation) -> String {
     let element = &violation.element;
-    match (symbol(module, violation), element.base) {
+    match (symbol(module, violation).map(names::shown), element.base) {
         (Some(name), Base::Symbol(_)) => format!("{} `{name}`", element.space.as_str()),
         (Some(name), Base::Param(..)) if element.space == Space::Param => {
             format!("the kernel parameter `{name}` itself")
@@ -148,7 +149,7 @@ fn alternative(module: &ModuleContext<'_>, violation: &Violation, other: &Elemen
         (_, Base::Symbol(symbol)) => format!(
             "on another path the address is that of {} `{}`",
             other.space.as_str(),
-            module.module.symbol(symbol).name
+            names::shown(module.module.symbol(symbol).name)
         ),
         (_, Base::Param(..)) if other.base == violation.element.base => {
             "on another path the address fits".to_owned()
@@ -165,7 +166,7 @@ fn origin(module: &ModuleContext<'_>, violation: &Violation) -> Option<(Place, S
         return None;
     }
     let body = module.module.function(violation.of).body.as_ref()?;
-    let name = symbol(module, violation);
+    let name = symbol(module, violation).map(names::shown);
     let message = match (body.instruction(at).op, element.form, name) {
         (Op::ToGeneric(space, _), _, Some(name)) => {
             format!("address of {} `{name}` converted to generic here", space.as_str())

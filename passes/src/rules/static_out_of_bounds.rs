@@ -49,6 +49,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         else {
             continue;
         };
+        let name = crate::names::shown(name);
         let message = match (violation.wrong, size(module, violation)) {
             (Wrong::Misaligned, _) => {
                 format!("the offset {offset} in `{name}` is not aligned to the size of the access")

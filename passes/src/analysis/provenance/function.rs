@@ -119,7 +119,8 @@ fn survey(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, summaries
                 }
             }
             Op::ToGeneric(space, _) | Op::FromGeneric(space, _) => {
-                survey.is_needed |= space != Space::Global;
+                // Unless a setting asks for it, what is done twice to a global address is not reported.
+                survey.is_needed |= space != Space::Global || !module.settings.levels.is_empty();
                 survey.uses.push(at);
             }
             Op::IsSpace(_) => {
@@ -227,6 +228,18 @@ fn use_of(op: Op) -> Option<Use> {
     })
 }
 
+/// A symbol that stands in the operand of a generic access: ptxas sees its space and accesses that; of constant memory
+/// and parameters it rejects it.
+fn converted(value: &Provenance) -> Provenance {
+    value.map(|element| match element.space {
+        Space::Global | Space::Shared | Space::Local => Element {
+            form: Form::Generic,
+            ..*element
+        },
+        _ => *element,
+    })
+}
+
 struct Judge<'a> {
     module: &'a ModuleContext<'a>,
     id: FunctionId,
@@ -257,7 +270,9 @@ impl<'a> Judge<'a> {
                 tested.extend(passed.map(|argument| self.solver.at(argument.value, at).0));
             }
         }
-        for element in tested.iter().flat_map(Provenance::elements) {
+        // Of an address that is not generic, a test tells nothing.
+        let elements = tested.iter().flat_map(Provenance::elements);
+        for element in elements.filter(|element| element.form != Form::Raw) {
             self.is_anything_tested = true;
             self.tested.insert(element.base);
             if let (Form::Formal, Base::Param(number, piece)) = (element.form, element.base) {
@@ -310,17 +325,14 @@ impl<'a> Judge<'a> {
         if let Op::Access(access) = instruction.op {
             self.bounds(at, &access, uses, &value);
         }
-        // ptxas finds the space of a symbol that it sees itself: as if the access named that space.
-        let used = match (used, operand) {
-            (Use::Access(Space::Generic, effect), Value::Symbol(symbol, _)) => {
-                Use::Access(self.module.module.symbol(symbol).space, effect)
-            }
-            _ => used,
+        let value = match (used, operand) {
+            (Use::Access(Space::Generic, _), Value::Symbol(..)) => converted(&value),
+            _ => value,
         };
         let held = Held {
             value: &value,
             excluded: 0,
-            is_doubtful: self.is_doubtful(&value, tested),
+            is_doubtful: !matches!(used, Use::Test(_)) && self.is_doubtful(&value, tested),
         };
         if let Some((wrong, element, is_definite, or)) = verdict(used, &held) {
             let (wrong, element) = match tested {

@@ -194,7 +194,9 @@ fn cast(a: &Provenance, from: Form, to: Form, space: Space, at: InstructionId) -
     let one = |element: &Element| match element.form {
         Form::Undefined => *element,
         // Converted already: of global memory the number is right all the same.
-        form if form == to && (element.space == space || space == Space::Global) => *element,
+        form if form == to && (element.space == space || form == Form::Generic && space == Space::Global) => {
+            *element
+        }
         form if (form == from || space == Space::Global) && element.space == space => Element {
             form: to,
             trust: Trust::Certain,
