@@ -3,10 +3,12 @@
 //! ```text
 //! value.rs      the lattice            reaching.rs   which definitions reach a use
 //! transfer.rs   the operations         guards.rs     what `isspacep` says, and where
-//! solver.rs     one body               judge.rs      use × address → what is wrong
+//! aliases.rs    equal registers        judge.rs      use × address → what is wrong
+//! solver.rs     one body               function.rs   one body's uses, judged
 //! summary.rs    one function           here          one module: the functions that are called first
 //! ```
 
+pub mod aliases;
 mod function;
 pub mod guards;
 pub mod judge;
@@ -21,13 +23,13 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 
 use crate::context::ModuleContext;
-use crate::ir::FunctionId;
-use crate::limits::PARALLEL_STATEMENTS;
+use crate::ir::{FunctionId, InstructionId};
+use crate::limits::{MAX_CALL_CHAINS, PARALLEL_STATEMENTS};
 pub use judge::{Effect, Use, Wrong};
 pub use summary::{Summary, Violation};
 pub use value::{Base, Element, Form};
 
-/// What is wrong in a module, in the order of the input; of each place and kind the first only.
+/// What is wrong in a module, in the order of the input; what is wrong for several callers once for each.
 #[must_use]
 pub fn violations(module: &ModuleContext<'_>) -> Vec<Violation> {
     let summaries: Vec<OnceLock<Summary>> = module.module.functions.iter().map(|_| OnceLock::new()).collect();
@@ -53,13 +55,34 @@ pub fn violations(module: &ModuleContext<'_>) -> Vec<Violation> {
         .filter_map(OnceLock::into_inner)
         .flat_map(|summary| summary.violations)
         .collect();
-    // A definite finding says more than a potential one of the same place, a short way more than a long one.
-    all.sort_by_key(|violation| {
-        let place = (violation.function, violation.instruction, violation.wrong);
-        (place, !violation.is_definite, violation.callers.len())
+    all.sort_by(|a, b| order(a).cmp(&order(b)));
+    all.dedup_by(|a, b| place(a) == place(b) && a.callers == b.callers);
+    // The same place can be wrong for very many callers.
+    let mut ways = 0;
+    let mut last = None;
+    all.retain(|violation| {
+        ways = if last == Some(place(violation)) {
+            ways + 1
+        } else {
+            0
+        };
+        last = Some(place(violation));
+        ways < MAX_CALL_CHAINS
     });
-    all.dedup_by_key(|violation| (violation.function, violation.instruction, violation.wrong));
     all
+}
+
+fn place(violation: &Violation) -> (FunctionId, InstructionId, Wrong) {
+    (violation.function, violation.instruction, violation.wrong)
+}
+
+fn order(violation: &Violation) -> impl Ord + use<> {
+    let callers: Vec<_> = violation
+        .callers
+        .iter()
+        .map(|site| (site.caller, site.instruction))
+        .collect();
+    (place(violation), callers.len(), callers, !violation.is_definite)
 }
 
 /// The functions with bodies, those that are called before those that call them; functions in a cycle, and what calls

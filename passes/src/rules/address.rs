@@ -100,6 +100,12 @@ pub(super) fn instruction_name(
     plain.join(".")
 }
 
+/// Whether what is wrong is in what a call passes.
+pub(super) fn is_call(module: &ModuleContext<'_>, violation: &Violation) -> bool {
+    let body = module.module.function(violation.function).body.as_ref();
+    body.is_some_and(|body| matches!(body.instruction(violation.instruction).op, Op::Call(_)))
+}
+
 /// Types and vectors end what is told of an opcode.
 fn is_type(part: &str) -> bool {
     let digits = part.trim_start_matches(['b', 'u', 's', 'f', 'v']);

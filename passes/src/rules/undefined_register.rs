@@ -58,10 +58,15 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             }
             _ => String::new(),
         };
-        let message = if register.is_empty() {
-            format!("the address of this `{name}` comes from a register that nothing writes")
+        let from = if register.is_empty() {
+            "a register that nothing writes".to_owned()
         } else {
-            format!("the address of this `{name}` comes from `{register}`, which nothing writes")
+            format!("`{register}`, which nothing writes")
+        };
+        let message = if address::is_call(module, violation) {
+            format!("the address that this call passes comes from {from}")
+        } else {
+            format!("the address of this `{name}` comes from {from}")
         };
         let draft = address::report(module, violation, message, report);
         draft

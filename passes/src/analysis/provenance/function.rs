@@ -2,15 +2,15 @@
 
 use rustc_hash::FxHashSet;
 
-use super::guards::{Facts, Tested};
+use super::guards::{self, Answers, Facts, Tested};
 use super::judge::{Effect, Use, Wrong, covers, is_elsewhere};
-use super::solver::{Solver, Summaries};
+use super::solver::{Solver, Summaries, callee};
 use super::summary::{Demand, Held, Summary, Violation, formals, verdict};
 use super::value::{Base, Element, Form, Provenance, Trust};
 use crate::analysis::call_graph::CallSite;
 use crate::context::ModuleContext;
 use crate::ir::{
-    Access, AccessKind, Body, FunctionId, Instruction, InstructionId, Linkage, Op, Space, SymbolId,
+    Access, AccessKind, Argument, Body, FunctionId, Instruction, InstructionId, Linkage, Op, Space, SymbolId,
     SymbolKind, Value,
 };
 use crate::limits::MAX_DEMANDS;
@@ -43,16 +43,14 @@ pub fn summarize<'a>(module: &'a ModuleContext<'a>, id: FunctionId, summaries: &
     if !survey.is_needed {
         return Summary::default();
     }
-    let facts = if survey.tests.is_empty() {
+    let answers = |call: InstructionId| answered(module, body, summaries, call);
+    let analyses = module.function(id);
+    let facts = if survey.tests.is_empty() && !survey.calls.iter().any(|&call| answers(call).is_some()) {
         Facts::default()
     } else {
-        let analyses = module.function(id);
-        let guarded = survey
-            .uses
-            .iter()
-            .copied()
-            .filter(|&id| body.instruction(id).guard.is_some());
-        Facts::new(body, analyses.cfg(), analyses.definitions(), guarded)
+        let has_guard = |id: &InstructionId| body.instruction(*id).guard.is_some();
+        let guarded = survey.uses.iter().copied().filter(has_guard);
+        Facts::new(body, analyses, &answers, guarded)
     };
     let seeds = seeds(body, &survey);
     let Some(solver) = Solver::new(module, id, summaries, facts, seeds.into_iter()) else {
@@ -79,8 +77,24 @@ pub fn summarize<'a>(module: &'a ModuleContext<'a>, id: FunctionId, summaries: &
     }
     if !function.is_kernel() {
         judge.returns(&survey);
+        if let ([only], true) = (survey.returns.as_slice(), judge.is_anything_tested) {
+            judge.answer(*only, &answers);
+        }
     }
     judge.summary
+}
+
+/// What a call asks of an address, if it calls a function that answers.
+fn answered<'a>(
+    module: &ModuleContext<'_>,
+    body: &'a Body<'_>,
+    summaries: &Summaries<'a>,
+    call: InstructionId,
+) -> Option<(Value, Space)> {
+    let (summary, arguments) = callee(module, body, summaries, call)?;
+    let ((number, piece), space) = summary.answer?;
+    let is_asked = |argument: &&Argument| (argument.param, argument.offset) == (u32::from(number), piece);
+    Some((arguments.iter().find(is_asked)?.value, space))
 }
 
 fn survey(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, summaries: &Summaries<'_>) -> Survey {
@@ -587,6 +601,24 @@ impl<'a> Judge<'a> {
                     None => self.summary.results.push((offset, value)),
                 }
             }
+        }
+    }
+
+    /// Whether what the function returns is the answer to a test of what it is passed.
+    fn answer(&mut self, store: InstructionId, answers: &Answers<'_>) {
+        let &[Value::ReturnSlot(_, 0), _, value] = self.body.uses(self.body.instruction(store)) else {
+            return;
+        };
+        let analyses = self.module.function(self.id);
+        let Some((tested, space)) = guards::answer(self.body, analyses, answers, value) else {
+            return;
+        };
+        let (value, _) = self.solver.at(Value::Register(tested), store);
+        if let &[element] = value.elements()
+            && let (Form::Formal, Base::Param(number, piece), Some(0)) =
+                (element.form, element.base, element.offset)
+        {
+            self.summary.answer = Some(((number, piece), space));
         }
     }
 }

@@ -8,12 +8,13 @@
 //! ```
 //!
 //! A predicate is followed back through moves, complements, conjunctions (where it holds), disjunctions (where it
-//! does not) and the round trip through an integer that unoptimised code makes (`selp 1, 0` and `setp.ne 0`).
+//! does not), the round trip through an integer that unoptimised code makes (`selp 1, 0` and `setp.ne 0`), and calls of
+//! functions that answer the question (`__isShared` in a debug build). What is known of a register is known of all that
+//! hold the same value (see `aliases`).
 
+use super::aliases::representative;
 use super::value::{Base, Element, Form, Provenance, bit};
-use crate::analysis::cfg::Cfg;
-use crate::analysis::definitions::Definitions;
-use crate::analysis::dominators::Dominators;
+use crate::context::Analyses;
 use crate::ir::{
     BinaryOp, BlockId, Body, Condition, Guard, InstructionId, Logic, Op, Register, Space, UnaryOp, Value,
 };
@@ -22,11 +23,11 @@ use crate::limits::{MAX_PREDICATE_STEPS, MAX_SPACE_FACTS};
 /// What is known of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// The register that was tested.
+    /// The register that was tested: the one that stands for all with its value.
     register: Register,
     space: Space,
     holds: bool,
-    /// The `isspacep`.
+    /// The `isspacep`, or the call that answers.
     test: InstructionId,
 }
 
@@ -40,6 +41,9 @@ pub enum Tested {
     /// This `isspacep`, which holds there.
     Holds(InstructionId),
 }
+
+/// The address that a call tests, and the space, if the function called answers such a question with 1 or 0.
+pub type Answers<'a> = dyn Fn(InstructionId) -> Option<(Value, Space)> + 'a;
 
 /// The facts of a body.
 #[derive(Debug, Default)]
@@ -55,11 +59,17 @@ impl Facts {
     #[must_use]
     pub fn new(
         body: &Body<'_>,
-        cfg: &Cfg,
-        definitions: &Definitions,
+        analyses: &Analyses<'_>,
+        answers: &Answers<'_>,
         guarded: impl Iterator<Item = InstructionId>,
     ) -> Self {
         let mut facts = Self::default();
+        let cfg = analyses.cfg();
+        let question = Question {
+            body,
+            analyses,
+            answers,
+        };
         for &block in cfg.reverse_postorder() {
             let Some(guard) = body
                 .terminator(block)
@@ -76,7 +86,7 @@ impl Facts {
                     continue;
                 }
                 let taken = number == 0;
-                let found = implied(body, definitions, guard, taken);
+                let found = question.implied(guard, taken);
                 facts
                     .by_block
                     .extend(found.into_iter().map(|fact| (successor, fact)));
@@ -86,7 +96,7 @@ impl Facts {
             if let Some(guard) = body.instruction(id).guard
                 && facts.by_instruction.len() < MAX_SPACE_FACTS
             {
-                let found = implied(body, definitions, guard, true);
+                let found = question.implied(guard, true);
                 facts
                     .by_instruction
                     .extend(found.into_iter().map(|fact| (id, fact)));
@@ -101,16 +111,19 @@ impl Facts {
         self.by_block.is_empty() && self.by_instruction.is_empty()
     }
 
-    /// What `value`, held by `register`, can be at `at`, which lies in `block`; and which test says so.
+    /// What `value`, held by `register`, can be at `at`; and which test says so.
     #[must_use]
     pub fn refine(
         &self,
         register: Register,
         value: Provenance,
         at: InstructionId,
-        block: BlockId,
-        dominators: &Dominators,
+        body: &Body<'_>,
+        analyses: &Analyses<'_>,
     ) -> (Provenance, Tested) {
+        let register = representative(body, analyses, register);
+        let block = body.block_of(at);
+        let dominators = analyses.dominators();
         let of_block = self
             .by_block
             .iter()
@@ -161,36 +174,65 @@ fn restricted(value: &Provenance, fact: &Fact) -> Provenance {
     )
 }
 
-/// What follows from a guard being passed (`taken`) or not.
-fn implied(body: &Body<'_>, definitions: &Definitions, guard: Guard, taken: bool) -> Vec<Fact> {
-    let mut found = Vec::new();
-    let mut open = vec![(guard.register, taken != guard.negated)];
-    let mut steps = MAX_PREDICATE_STEPS;
-    while let Some((register, holds)) = open.pop() {
-        let (&[definition], Some(left)) = (definitions.of(register), steps.checked_sub(1)) else {
-            continue;
-        };
-        steps = left;
-        let instruction = body.instruction(definition);
-        if instruction.guard.is_some() {
-            continue;
+/// Where the predicates of a body come from.
+struct Question<'a> {
+    body: &'a Body<'a>,
+    analyses: &'a Analyses<'a>,
+    answers: &'a Answers<'a>,
+}
+
+impl Question<'_> {
+    /// What follows from a guard being passed (`taken`) or not.
+    fn implied(&self, guard: Guard, taken: bool) -> Vec<Fact> {
+        let mut found = Vec::new();
+        let mut open = vec![(guard.register, taken != guard.negated)];
+        let mut steps = MAX_PREDICATE_STEPS;
+        while let (Some((register, holds)), Some(left)) = (open.pop(), steps.checked_sub(1)) {
+            steps = left;
+            if let &[definition] = self.analyses.definitions().of(register) {
+                self.step(definition, holds, &mut open, &mut found);
+            }
         }
-        let uses = body.uses(instruction);
-        match (instruction.op, uses) {
-            (Op::IsSpace(space), &[Value::Register(tested)]) if definitions.of(tested).len() == 1 => {
+        found
+    }
+
+    /// What follows from the result of `definition` being true, or false.
+    fn step(
+        &self,
+        definition: InstructionId,
+        holds: bool,
+        open: &mut Vec<(Register, bool)>,
+        found: &mut Vec<Fact>,
+    ) {
+        let instruction = self.body.instruction(definition);
+        if instruction.guard.is_some() {
+            return;
+        }
+        let mut fact = |tested: Value, space: Space| {
+            if let Value::Register(register) = tested
+                && self.analyses.definitions().of(register).len() == 1
+            {
                 found.push(Fact {
-                    register: tested,
+                    register: representative(self.body, self.analyses, register),
                     space,
                     holds,
                     test: definition,
                 });
+            }
+        };
+        match (instruction.op, self.body.uses(instruction)) {
+            (Op::IsSpace(space), &[tested]) => fact(tested, space),
+            (Op::CallResult(call), _) => {
+                if let Some((tested, space)) = (self.answers)(call) {
+                    fact(tested, space);
+                }
             }
             (Op::Copy | Op::Convert { .. }, &[Value::Register(from)]) => open.push((from, holds)),
             (Op::Unary(UnaryOp::Not, 1), &[Value::Register(from)]) => open.push((from, !holds)),
             (Op::Binary(BinaryOp::And, 1), &[a, b]) if holds => open.extend(both(a, b, true)),
             (Op::Binary(BinaryOp::Or, 1), &[a, b]) if !holds => open.extend(both(a, b, false)),
             (Op::Binary(BinaryOp::And, _), &[Value::Register(from), Value::Integer(1)]) => {
-                open.push((from, holds))
+                open.push((from, holds));
             }
             // `setp.ne p, x, 0`, where x is 0 or 1.
             (
@@ -200,23 +242,69 @@ fn implied(body: &Body<'_>, definitions: &Definitions, guard: Guard, taken: bool
                 let is_one = match condition {
                     Condition::Equal => value == 1,
                     Condition::NotEqual => value == 0,
-                    _ => continue,
+                    _ => return,
                 };
-                if is_truth(body, definitions, from) {
+                if self.is_truth(from) {
                     open.push((from, holds == is_one));
                 }
             }
-            (Op::Select, &[Value::Integer(yes), Value::Integer(no), Value::Register(from)]) => {
-                match (yes, no) {
-                    (1 | -1, 0) => open.push((from, holds)),
-                    (0, 1 | -1) => open.push((from, !holds)),
-                    _ => {}
-                }
+            (Op::Select, &[Value::Integer(1), Value::Integer(0), Value::Register(from)]) => {
+                open.push((from, holds));
+            }
+            (Op::Select, &[Value::Integer(0), Value::Integer(1), Value::Register(from)]) => {
+                open.push((from, !holds));
             }
             _ => {}
         }
     }
-    found
+
+    /// Whether an integer register holds 0 or 1: a `selp` of the two or an answer, perhaps moved, converted or masked.
+    fn is_truth(&self, register: Register) -> bool {
+        let mut register = register;
+        for _ in 0..MAX_PREDICATE_STEPS {
+            let &[definition] = self.analyses.definitions().of(register) else {
+                return false;
+            };
+            let instruction = self.body.instruction(definition);
+            match (instruction.op, self.body.uses(instruction)) {
+                (Op::Select, [Value::Integer(0 | 1), Value::Integer(0 | 1), _]) => return true,
+                (Op::CallResult(call), _) => return (self.answers)(call).is_some(),
+                (Op::Binary(BinaryOp::And, _), [Value::Register(from), Value::Integer(1)])
+                | (Op::Copy | Op::Convert { .. }, [Value::Register(from)]) => register = *from,
+                _ => return false,
+            }
+        }
+        false
+    }
+}
+
+/// The test that an integer is the answer of: the address, the space. Only 1 for yes and 0 for no.
+#[must_use]
+pub fn answer(
+    body: &Body<'_>,
+    analyses: &Analyses<'_>,
+    answers: &Answers<'_>,
+    value: Value,
+) -> Option<(Register, Space)> {
+    let Value::Register(register) = value else {
+        return None;
+    };
+    let question = Question {
+        body,
+        analyses,
+        answers,
+    };
+    if !question.is_truth(register) {
+        return None;
+    }
+    let guard = Guard {
+        register,
+        negated: false,
+    };
+    match question.implied(guard, true).as_slice() {
+        &[fact] if fact.holds => Some((fact.register, fact.space)),
+        _ => None,
+    }
 }
 
 fn both(a: Value, b: Value, holds: bool) -> impl Iterator<Item = (Register, bool)> {
@@ -225,22 +313,4 @@ fn both(a: Value, b: Value, holds: bool) -> impl Iterator<Item = (Register, bool
         Value::Not(register) => Some((register, !holds)),
         _ => None,
     })
-}
-
-/// Whether an integer register holds 0 or 1: a `selp` of the two, perhaps moved, converted or masked.
-fn is_truth(body: &Body<'_>, definitions: &Definitions, register: Register) -> bool {
-    let mut register = register;
-    for _ in 0..MAX_PREDICATE_STEPS {
-        let &[definition] = definitions.of(register) else {
-            return false;
-        };
-        let instruction = body.instruction(definition);
-        match (instruction.op, body.uses(instruction)) {
-            (Op::Select, [Value::Integer(0 | 1), Value::Integer(0 | 1), _]) => return true,
-            (Op::Binary(BinaryOp::And, _), [Value::Register(from), Value::Integer(1)])
-            | (Op::Copy | Op::Convert { .. }, [Value::Register(from)]) => register = *from,
-            _ => return false,
-        }
-    }
-    false
 }

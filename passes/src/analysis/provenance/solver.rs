@@ -115,9 +115,7 @@ impl<'a> Solver<'a> {
         if self.facts.is_empty() {
             return (held, Tested::No);
         }
-        let block = self.body.block_of(at);
-        self.facts
-            .refine(register, held, at, block, self.analyses.dominators())
+        self.facts.refine(register, held, at, self.body, self.analyses)
     }
 
     /// Whether `value` is read from a special register that is the same for the whole grid or cluster.
@@ -584,16 +582,7 @@ impl<'a> Solver<'a> {
 
     /// The arguments of a call, and what is known of the function.
     pub(super) fn callee(&self, call: InstructionId) -> Option<(&'a Summary, &'a [Argument])> {
-        let Op::Call(call) = self.body.instruction(call).op else {
-            return None;
-        };
-        let call: &Call = self.body.call(call);
-        let Callee::Direct(symbol) = call.callee else {
-            return None;
-        };
-        let callee = self.module.module.function_of(symbol)?;
-        let callee = self.module.module.function(callee).alias_of.unwrap_or(callee);
-        Some(((self.summaries)(callee)?, self.body.arguments(call)))
+        callee(self.module, self.body, self.summaries, call)
     }
 
     fn returned(&self, call: InstructionId, uses: &[Value], at: InstructionId) -> Provenance {
@@ -678,6 +667,26 @@ impl<'a> Solver<'a> {
             ..Element::number(None)
         })
     }
+}
+
+/// The arguments of a call, and what is known of the function that it calls.
+#[must_use]
+pub fn callee<'a>(
+    module: &ModuleContext<'_>,
+    body: &'a Body<'_>,
+    summaries: &Summaries<'a>,
+    call: InstructionId,
+) -> Option<(&'a Summary, &'a [Argument])> {
+    let Op::Call(call) = body.instruction(call).op else {
+        return None;
+    };
+    let call: &Call = body.call(call);
+    let Callee::Direct(symbol) = call.callee else {
+        return None;
+    };
+    let callee = module.module.function_of(symbol)?;
+    let callee = module.module.function(callee).alias_of.unwrap_or(callee);
+    Some((summaries(callee)?, body.arguments(call)))
 }
 
 fn variable(value: Value) -> Option<Variable> {

@@ -13,7 +13,7 @@
 use super::judge::{Use, Wrong, is_certain, judge};
 use super::value::{Base, Element, Form, Provenance, Trust, bit};
 use crate::analysis::call_graph::CallSite;
-use crate::ir::{FunctionId, InstructionId};
+use crate::ir::{FunctionId, InstructionId, Space};
 
 /// An address used for what it is not.
 #[derive(Clone, Debug)]
@@ -66,6 +66,8 @@ pub struct Summary {
     pub demands: Vec<Demand>,
     /// Parameters whose space it, or a function that it calls, tests.
     pub tested: Vec<(u16, u32)>,
+    /// It returns 1 if the pointer passed in this parameter lies in this space, else 0.
+    pub answer: Option<((u16, u32), Space)>,
     /// What it returns, by byte offset.
     pub results: Vec<(u32, Provenance)>,
 }
