@@ -4,17 +4,25 @@
 //! value.rs      the lattice            reaching.rs   which definitions reach a use
 //! transfer.rs   the operations         guards.rs     what `isspacep` says, and where
 //! aliases.rs    equal registers        judge.rs      use × address → what is wrong
-//! solver.rs     one body               function.rs   one body's uses, judged
+//! discover.rs   what a solution needs  sources.rs    values that come from outside
+//! solver.rs     one body               survey.rs     what in a body uses addresses
+//! function.rs   one body's uses        objects.rs    offsets in objects, escapes
+//! calls.rs      arguments and results
 //! summary.rs    one function           here          one module: the functions that are called first
 //! ```
 
 pub mod aliases;
+mod calls;
+mod discover;
 mod function;
 pub mod guards;
 pub mod judge;
+mod objects;
 pub mod reaching;
 pub mod solver;
+mod sources;
 pub mod summary;
+mod survey;
 pub mod transfer;
 pub mod value;
 
@@ -55,7 +63,7 @@ pub fn violations(module: &ModuleContext<'_>) -> Vec<Violation> {
         .filter_map(OnceLock::into_inner)
         .flat_map(|summary| summary.violations)
         .collect();
-    all.sort_by(|a, b| order(a).cmp(&order(b)));
+    all.sort_by_cached_key(order);
     all.dedup_by(|a, b| place(a) == place(b) && a.callers == b.callers);
     // The same place can be wrong for very many callers.
     let mut ways = 0;

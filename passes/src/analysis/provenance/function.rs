@@ -2,35 +2,15 @@
 
 use rustc_hash::FxHashSet;
 
-use super::guards::{self, Answers, Facts, Tested};
-use super::judge::{Effect, Use, Wrong, covers, is_elsewhere};
+use super::guards::{Facts, Tested};
+use super::judge::{Effect, Use, Wrong, is_elsewhere};
 use super::solver::{Solver, Summaries, callee};
 use super::summary::{Demand, Held, Summary, Violation, formals, verdict};
-use super::value::{Base, Element, Form, Provenance, Trust};
-use crate::analysis::call_graph::CallSite;
+use super::survey::{Survey, seeds, survey};
+use super::value::{Base, Element, Form, Provenance};
 use crate::context::ModuleContext;
-use crate::ir::{
-    Access, AccessKind, Argument, Body, FunctionId, Instruction, InstructionId, Linkage, Op, Space, SymbolId,
-    SymbolKind, Value,
-};
+use crate::ir::{Access, AccessKind, Argument, Body, FunctionId, InstructionId, Op, Space, Value};
 use crate::limits::MAX_DEMANDS;
-
-/// What a pass over a body finds that needs to be looked at.
-#[derive(Default)]
-struct Survey {
-    /// Uses of addresses.
-    uses: Vec<InstructionId>,
-    /// Calls of functions that demand something.
-    calls: Vec<InstructionId>,
-    /// Stores of return values.
-    returns: Vec<InstructionId>,
-    tests: Vec<InstructionId>,
-    /// Stores whose data may be the address of a local object.
-    escapes: Vec<InstructionId>,
-    takes_local: bool,
-    /// Something is there that can be wrong: a space other than global, a register that nothing writes.
-    is_needed: bool,
-}
 
 /// The summary of a function with a body, given those of the functions that it calls.
 #[must_use]
@@ -97,129 +77,6 @@ fn answered<'a>(
     Some((arguments.iter().find(is_asked)?.value, space))
 }
 
-fn survey(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, summaries: &Summaries<'_>) -> Survey {
-    let function = module.module.function(id);
-    let mut survey = Survey {
-        is_needed: !function.is_kernel() && !function.params.is_empty(),
-        ..Survey::default()
-    };
-    let space_of = |symbol: SymbolId| {
-        let symbol = module.module.symbol(symbol);
-        (symbol.kind == SymbolKind::Variable).then_some(symbol.space)
-    };
-    let mut written = vec![false; body.registers.len()];
-    for (number, instruction) in body.instructions.iter().enumerate() {
-        let at = InstructionId::new(number);
-        for register in body.defined(instruction) {
-            written[register.index()] = true;
-        }
-        let uses = body.uses(instruction);
-        match instruction.op {
-            Op::Access(access) => {
-                match uses.first() {
-                    Some(Value::ReturnSlot(..)) => {
-                        survey.returns.push(at);
-                        continue;
-                    }
-                    Some(Value::Symbol(..)) => survey.is_needed = true,
-                    Some(Value::Param(..)) if access.space == Space::Param => {
-                        survey.is_needed |= is_outside(function, instruction, uses)
-                    }
-                    _ => survey.is_needed |= !matches!(access.space, Space::Global | Space::Generic),
-                }
-                survey.uses.push(at);
-                if access.kind != AccessKind::Load && uses.len() > 2 && matches!(access.bits, 32 | 64) {
-                    survey.escapes.push(at);
-                }
-            }
-            Op::ToGeneric(space, _) | Op::FromGeneric(space, _) => {
-                // Unless a setting asks for it, what is done twice to a global address is not reported.
-                survey.is_needed |= space != Space::Global || !module.settings.levels.is_empty();
-                survey.uses.push(at);
-            }
-            Op::IsSpace(_) => {
-                survey.is_needed = true;
-                survey.tests.push(at);
-                survey.uses.push(at);
-            }
-            Op::MapShared(_) => {
-                survey.is_needed = true;
-                survey.uses.push(at);
-            }
-            Op::Call(call) => {
-                let callee = match body.call(call).callee {
-                    crate::ir::Callee::Direct(symbol) => module.module.function_of(symbol),
-                    crate::ir::Callee::Indirect(_) => None,
-                };
-                let callee = callee.map(|callee| module.module.function(callee).alias_of.unwrap_or(callee));
-                if callee
-                    .and_then(summaries)
-                    .is_some_and(|summary| !summary.demands.is_empty() || !summary.tested.is_empty())
-                {
-                    survey.is_needed = true;
-                    survey.calls.push(at);
-                }
-            }
-            _ => {}
-        }
-        for &value in uses {
-            match value {
-                Value::Symbol(symbol, _) => {
-                    let space = space_of(symbol);
-                    survey.takes_local |= space == Some(Space::Local);
-                    survey.is_needed |= space.is_some_and(|space| space != Space::Global);
-                }
-                Value::Param(..) => survey.is_needed |= !matches!(instruction.op, Op::Access(_)),
-                _ => {}
-            }
-        }
-    }
-    // A register exists once the code names it, so one that nothing writes is read.
-    survey.is_needed |= written.contains(&false);
-    if !survey.takes_local {
-        survey.escapes.clear();
-    }
-    survey
-}
-
-/// Whether a direct access to a parameter leaves it, or is not aligned: the rest needs no analysis.
-fn is_outside(function: &crate::ir::Function<'_>, instruction: &Instruction, uses: &[Value]) -> bool {
-    let (Op::Access(access), &[Value::Param(number, offset), ..]) = (instruction.op, uses) else {
-        return false;
-    };
-    let Some(parameter) = function.params.get(usize::from(number)) else {
-        return false;
-    };
-    let bytes = access_bytes(&access);
-    access.kind != AccessKind::Load
-        || offset < 0
-        || i64::from(offset) + bytes > i64::try_from(parameter.size).unwrap_or(i64::MAX)
-        || bytes > 0 && i64::from(offset) % bytes != 0
-}
-
-fn access_bytes(access: &Access) -> i64 {
-    i64::from(access.bits / 8) * i64::from(access.count)
-}
-
-fn seeds(body: &Body<'_>, survey: &Survey) -> Vec<Value> {
-    let mut seeds = Vec::with_capacity(survey.uses.len());
-    let first = |at: InstructionId| body.uses(body.instruction(at)).first().copied();
-    seeds.extend(survey.uses.iter().filter_map(|&at| first(at)));
-    for &at in survey.escapes.iter().chain(&survey.returns) {
-        seeds.extend(body.uses(body.instruction(at)).iter().skip(2).copied());
-    }
-    for &at in &survey.calls {
-        if let Op::Call(call) = body.instruction(at).op {
-            seeds.extend(
-                body.arguments(body.call(call))
-                    .iter()
-                    .map(|argument| argument.value),
-            );
-        }
-    }
-    seeds
-}
-
 /// The use of an address that an instruction makes.
 fn use_of(op: Op) -> Option<Use> {
     Some(match op {
@@ -254,15 +111,16 @@ fn converted(value: &Provenance) -> Provenance {
     })
 }
 
-struct Judge<'a> {
-    module: &'a ModuleContext<'a>,
-    id: FunctionId,
-    body: &'a Body<'a>,
-    solver: Solver<'a>,
-    summary: Summary,
+/// The judging of one body.
+pub(super) struct Judge<'a> {
+    pub(super) module: &'a ModuleContext<'a>,
+    pub(super) id: FunctionId,
+    pub(super) body: &'a Body<'a>,
+    pub(super) solver: Solver<'a>,
+    pub(super) summary: Summary,
     /// Bases whose space is tested somewhere.
-    tested: FxHashSet<Base>,
-    is_anything_tested: bool,
+    pub(super) tested: FxHashSet<Base>,
+    pub(super) is_anything_tested: bool,
 }
 
 impl<'a> Judge<'a> {
@@ -298,7 +156,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Whether some element's space is tested in a way that the facts do not cover here.
-    fn is_doubtful(&self, value: &Provenance, tested: Tested) -> bool {
+    pub(super) fn is_doubtful(&self, value: &Provenance, tested: Tested) -> bool {
         self.is_anything_tested
             && tested == Tested::No
             && value
@@ -307,7 +165,7 @@ impl<'a> Judge<'a> {
                 .any(|element| self.tested.contains(&element.base))
     }
 
-    fn report(
+    pub(super) fn report(
         &mut self,
         at: InstructionId,
         wrong: Wrong,
@@ -387,238 +245,13 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn demand(&mut self, demand: Demand) {
+    pub(super) fn demand(&mut self, demand: Demand) {
         let known = self.summary.demands.iter().any(|known| {
             (known.piece, known.used, known.excluded) == (demand.piece, demand.used, demand.excluded)
                 && known.is_sole >= demand.is_sole
         });
         if !known && self.summary.demands.len() < MAX_DEMANDS {
             self.summary.demands.push(demand);
-        }
-    }
-
-    /// PTX211: constant offsets outside the object, or misaligned in it.
-    fn bounds(&mut self, at: InstructionId, access: &Access, uses: &[Value], value: &Provenance) {
-        let bytes = access_bytes(access);
-        let Some(&Value::Integer(by)) = uses.get(1) else {
-            return;
-        };
-        if bytes == 0 || access.kind == AccessKind::Other {
-            return;
-        }
-        let mut first = None;
-        for element in value.elements() {
-            let start = element.offset.and_then(|offset| offset.checked_add(by));
-            match start.and_then(|start| self.outside(element, start, bytes)) {
-                Some(wrong) if element.trust == Trust::Certain => {
-                    first.get_or_insert((
-                        wrong,
-                        Element {
-                            offset: start,
-                            ..*element
-                        },
-                    ));
-                }
-                _ => return,
-            }
-        }
-        if let Some((wrong, element)) = first {
-            self.report(
-                at,
-                wrong,
-                Use::Access(access.space, Effect::Reads),
-                element,
-                true,
-                None,
-            );
-        }
-    }
-
-    fn outside(&self, element: &Element, start: i64, bytes: i64) -> Option<Wrong> {
-        let (size, align) = match (element.form, element.base) {
-            (Form::Raw | Form::Generic, Base::Symbol(symbol)) => {
-                let symbol = self.module.module.symbol(symbol);
-                // Another module's definition may be larger.
-                let is_final =
-                    matches!(symbol.linkage, Linkage::Local | Linkage::External) && !symbol.is_undefined();
-                (symbol.size.filter(|_| is_final)?, symbol.align)
-            }
-            (Form::Raw, Base::Param(number, _)) if element.space == Space::Param => {
-                let parameter = self
-                    .module
-                    .module
-                    .function(self.id)
-                    .params
-                    .get(usize::from(number))?;
-                (Some(parameter.size).filter(|&size| size > 0)?, parameter.align)
-            }
-            _ => return None,
-        };
-        let end = start.checked_add(bytes)?;
-        if start < 0 || end > i64::try_from(size).ok()? {
-            return Some(Wrong::OutOfBounds);
-        }
-        let is_known_to_be_aligned = i64::from(align) % bytes == 0;
-        (is_known_to_be_aligned && start % bytes != 0).then_some(Wrong::Misaligned)
-    }
-
-    /// PTX206: the address of a local object stored to memory that other threads see.
-    fn escape(&mut self, at: InstructionId) {
-        let instruction = self.body.instruction(at);
-        let uses = self.body.uses(instruction);
-        let (Op::Access(access), Some(&to)) = (instruction.op, uses.first()) else {
-            return;
-        };
-        let is_seen = match access.space {
-            Space::Global | Space::Shared | Space::SharedCluster => true,
-            Space::Generic => {
-                let (target, _) = self.solver.at(to, at);
-                let elements = target.elements();
-                !elements.is_empty()
-                    && elements.iter().all(|element| {
-                        element.is_address()
-                            && (element.space == Space::Global || covers(Space::SharedCluster, element.space))
-                    })
-            }
-            _ => false,
-        };
-        if !is_seen {
-            return;
-        }
-        for &stored in uses.iter().skip(2) {
-            let (value, _) = self.solver.at(stored, at);
-            let is_local = |element: &Element| element.is_address() && element.space == Space::Local;
-            let Some(element) = value.elements().iter().find(|element| is_local(element)) else {
-                continue;
-            };
-            let is_definite = value
-                .elements()
-                .iter()
-                .all(|element| is_local(element) && element.trust == Trust::Certain);
-            self.report(
-                at,
-                Wrong::Escape,
-                Use::Access(access.space, Effect::Writes),
-                *element,
-                is_definite,
-                None,
-            );
-            return;
-        }
-    }
-
-    /// Holds a call against what the function called demands.
-    fn call(&mut self, at: InstructionId) {
-        let Some((summary, arguments)) = self.solver.callee(at) else {
-            return;
-        };
-        let Some(callee) = self.callee_of(at) else {
-            return;
-        };
-        let site = CallSite {
-            caller: self.id,
-            instruction: at,
-            callee,
-        };
-        for demand in &summary.demands {
-            let passed = arguments.iter().find(|argument| {
-                (argument.param, argument.offset) == (u32::from(demand.piece.0), demand.piece.1)
-            });
-            let Some(argument) = passed else { continue };
-            let (value, tested) = self.solver.at(argument.value, at);
-            let held = Held {
-                value: &value,
-                excluded: demand.excluded,
-                is_doubtful: self.is_doubtful(&value, tested)
-                    || summary.tested.contains(&demand.piece) && demand.excluded == 0,
-            };
-            let callers: Vec<CallSite> = demand.callers.iter().copied().chain([site]).collect();
-            if let Some((wrong, element, is_definite, or)) = verdict(demand.used, &held) {
-                // Nothing is written wrongly there: the register is undefined here.
-                let (function, instruction, callers) = if wrong == Wrong::Undefined {
-                    (self.id, at, Vec::new())
-                } else {
-                    (demand.function, demand.instruction, callers.clone())
-                };
-                self.summary.violations.push(Violation {
-                    function,
-                    instruction,
-                    wrong,
-                    used: demand.used,
-                    element,
-                    of: self.id,
-                    is_definite: is_definite && demand.is_sole,
-                    or,
-                    callers,
-                });
-            }
-            for (piece, excluded, is_sole) in formals(&value).collect::<Vec<_>>() {
-                self.demand(Demand {
-                    piece,
-                    used: demand.used,
-                    excluded: excluded | demand.excluded,
-                    is_sole: is_sole && demand.is_sole,
-                    function: demand.function,
-                    instruction: demand.instruction,
-                    callers: callers.clone(),
-                });
-            }
-        }
-    }
-
-    fn callee_of(&self, at: InstructionId) -> Option<FunctionId> {
-        let crate::ir::Callee::Direct(symbol) = self.body.callee(self.body.instruction(at))? else {
-            return None;
-        };
-        let callee = self.module.module.function_of(symbol)?;
-        Some(self.module.module.function(callee).alias_of.unwrap_or(callee))
-    }
-
-    /// What the function returns, joined over its stores to the return value.
-    fn returns(&mut self, survey: &Survey) {
-        for &at in &survey.returns {
-            let instruction = self.body.instruction(at);
-            let (Op::Access(access), &[Value::ReturnSlot(_, start), ref rest @ ..]) =
-                (instruction.op, self.body.uses(instruction))
-            else {
-                continue;
-            };
-            for (number, &value) in rest.iter().skip(1).enumerate() {
-                let stride = i64::from(access.bits / 8);
-                let Ok(offset) = u32::try_from(i64::from(start) + stride * number as i64) else {
-                    continue;
-                };
-                let (value, _) = self.solver.at(value, at);
-                match self
-                    .summary
-                    .results
-                    .iter_mut()
-                    .find(|(known, _)| *known == offset)
-                {
-                    Some((_, joined)) => {
-                        joined.join(&value);
-                    }
-                    None => self.summary.results.push((offset, value)),
-                }
-            }
-        }
-    }
-
-    /// Whether what the function returns is the answer to a test of what it is passed.
-    fn answer(&mut self, store: InstructionId, answers: &Answers<'_>) {
-        let &[Value::ReturnSlot(_, 0), _, value] = self.body.uses(self.body.instruction(store)) else {
-            return;
-        };
-        let analyses = self.module.function(self.id);
-        let Some((tested, space)) = guards::answer(self.body, analyses, answers, value) else {
-            return;
-        };
-        let (value, _) = self.solver.at(Value::Register(tested), store);
-        if let &[element] = value.elements()
-            && let (Form::Formal, Base::Param(number, piece), Some(0)) =
-                (element.form, element.base, element.offset)
-        {
-            self.summary.answer = Some(((number, piece), space));
         }
     }
 }
