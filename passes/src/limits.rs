@@ -25,8 +25,8 @@ pub const MAX_INLINE_DEPTH: usize = 64;
 /// Statements from which on the functions of one module are lowered and checked in parallel.
 pub const PARALLEL_STATEMENTS: usize = 20_000;
 
-/// Most calls between a collective and the place that decides its operands, in a chain of functions that hand them on
-/// as arguments.
+/// Most calls between a collective, or a use of an address, and the place that decides its operands, in a chain of
+/// functions that hand them on as arguments.
 pub const MAX_CALL_DEPTH: usize = 8;
 
 /// Most chains of calls looked at for one collective.

@@ -162,7 +162,7 @@ impl<'a> Judge<'a> {
             && value
                 .elements()
                 .iter()
-                .any(|element| self.tested.contains(&element.base))
+                .any(|element| element.base == Base::Unknown || self.tested.contains(&element.base))
     }
 
     pub(super) fn report(
