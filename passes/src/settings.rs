@@ -1,6 +1,7 @@
 //! What the user decides: levels, and facts about the program that the code does not show.
 
 use crate::finding::Certainty;
+use crate::policy::Policy;
 use crate::rule::{Family, Level, Rule};
 use crate::rules;
 
@@ -134,6 +135,10 @@ pub struct Settings {
     pub timeout: Option<std::time::Duration>,
     /// Threads; 0 for one a core.
     pub threads: usize,
+    /// Look at what images declare, not at their code.
+    pub images_only: bool,
+    /// What the images of the inputs are held against.
+    pub policy: Policy,
 }
 
 impl Settings {

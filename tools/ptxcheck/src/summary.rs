@@ -95,7 +95,7 @@ pub fn render_inputs(outcome: &Outcome) -> String {
             let _ = writeln!(
                 text,
                 "  {} {}, ISA {}, {}, {}, {}",
-                image.kind,
+                image.kind.as_str(),
                 escape::line(known(&image.target)),
                 escape::line(known(&image.isa)),
                 size(image.bytes),

@@ -103,7 +103,7 @@ impl<'a> ImageJson<'a> {
         let known = |text: &'a str| Some(text).filter(|text| !text.is_empty());
         Self {
             index,
-            kind: image.kind,
+            kind: image.kind.as_str(),
             target: known(&image.target),
             isa: known(&image.isa),
             bytes: image.bytes,
