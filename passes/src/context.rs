@@ -29,10 +29,15 @@ pub struct ModuleContext<'a> {
     collectives: OnceLock<Vec<Site>>,
 }
 
-/// The analyses of one function.
+/// The analyses of one function. Until one is asked for, it costs a few words: modules can have a million functions.
 pub struct Analyses<'a> {
     module: &'a Module<'a>,
-    body: Option<&'a Body<'a>>,
+    function: &'a Function<'a>,
+    computed: OnceLock<Box<Computed>>,
+}
+
+#[derive(Default)]
+struct Computed {
     cfg: OnceLock<Cfg>,
     dominators: OnceLock<Dominators>,
     post_dominators: OnceLock<Dominators>,
@@ -43,48 +48,59 @@ pub struct Analyses<'a> {
 static NO_BODY: Body<'static> = Body::EMPTY;
 
 impl<'a> Analyses<'a> {
-    fn of(module: &'a Module<'a>, function: &'a Function<'a>) -> Self {
+    const fn of(module: &'a Module<'a>, function: &'a Function<'a>) -> Self {
         Self {
             module,
-            body: function.body.as_ref(),
-            cfg: OnceLock::new(),
-            dominators: OnceLock::new(),
-            post_dominators: OnceLock::new(),
-            definitions: OnceLock::new(),
-            slots: OnceLock::new(),
+            function,
+            computed: OnceLock::new(),
         }
     }
 
+    fn computed(&self) -> &Computed {
+        self.computed.get_or_init(Box::default)
+    }
+
     fn body(&self) -> &Body<'a> {
-        self.body.unwrap_or(&NO_BODY)
+        self.function.body.as_ref().unwrap_or(&NO_BODY)
+    }
+
+    /// Some of the function's text could not be read: what its registers hold is not known.
+    #[must_use]
+    pub fn is_damaged(&self) -> bool {
+        self.function.is_damaged
     }
 
     /// The control-flow graph.
     pub fn cfg(&self) -> &Cfg {
-        self.cfg.get_or_init(|| Cfg::new(self.body()))
+        self.computed().cfg.get_or_init(|| Cfg::new(self.body()))
     }
 
     /// Which block every path to a block passes.
     pub fn dominators(&self) -> &Dominators {
-        self.dominators
+        self.computed()
+            .dominators
             .get_or_init(|| Dominators::new(self.body(), self.cfg()))
     }
 
     /// Which block every path from a block to the end passes.
     pub fn post_dominators(&self) -> &Dominators {
-        self.post_dominators
+        self.computed()
+            .post_dominators
             .get_or_init(|| Dominators::post(self.body(), self.cfg()))
     }
 
     /// Which values stay in `.local` memory.
     pub fn slots(&self) -> &Slots {
-        self.slots
+        self.computed()
+            .slots
             .get_or_init(|| Slots::new(self.module, self.body(), self.definitions()))
     }
 
     /// Which instructions write a register.
     pub fn definitions(&self) -> &Definitions {
-        self.definitions.get_or_init(|| Definitions::new(self.body()))
+        self.computed()
+            .definitions
+            .get_or_init(|| Definitions::new(self.body()))
     }
 }
 

@@ -32,15 +32,18 @@ pub const MAX_CALL_DEPTH: usize = 8;
 /// Most chains of calls looked at for one collective.
 pub const MAX_CALL_CHAINS: usize = 256;
 
-/// Most rounds of a forward analysis over one body, as a multiple of its blocks. Lattices here are low; reaching it
-/// means giving up on the body, not looping.
+/// Most work of a forward analysis over one body, as a multiple of its instructions and blocks. Lattices here are low;
+/// reaching it means giving up on the body, not looping.
 pub const MAX_DATAFLOW_ROUNDS: usize = 64;
 
 /// Most registers that one question about constants follows. Those beyond are unknown.
 pub const MAX_SLICE_REGISTERS: usize = 4_096;
 
-/// Most instructions passed over while looking at the calling contexts of one function.
-pub const MAX_CONTEXT_INSTRUCTIONS: usize = 20_000_000;
+/// Most instructions passed over while looking at the calling contexts of one module's collectives.
+pub const MAX_CONTEXT_INSTRUCTIONS: usize = 100_000_000;
+
+/// Most names that nothing declares that are kept for one body.
+pub const MAX_UNDECLARED: usize = 64;
 
 /// Most lattice elements that one solution about constants keeps: blocks times registers of the slice.
 pub const MAX_SOLUTION_CELLS: usize = 8_000_000;

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The slice holds the registers asked about and, backwards, those that interpreted operations compute them from.
-//! Values spilled to `.local` memory are followed through their slots (see `slots`). Masks and their like hang off a handful of registers, so a function with ten thousand costs no more than one with
+//! Nothing is known of the registers of a body with syntax errors: a write may be what was lost. Values spilled to `.local` memory are followed through their slots (see `slots`). Masks and their like hang off a handful of registers, so a function with ten thousand costs no more than one with
 //! ten.
 
 use rustc_hash::FxHashMap;
@@ -76,7 +76,7 @@ impl<'a> Constants<'a> {
         arguments: &'a Arguments,
     ) -> Self {
         let (cfg, definitions, slots) = (analyses.cfg(), analyses.definitions(), analyses.slots());
-        let slice = Slice::new(body, definitions, slots, seeds, arguments);
+        let slice = Slice::new(body, definitions, slots, seeds, arguments, analyses.is_damaged());
         let params = slice.params(definitions);
         let cells = slice.keys.len().saturating_mul(body.blocks.len());
         let solution = (1..=MAX_SOLUTION_CELLS)
@@ -173,6 +173,7 @@ impl<'a> Slice<'a> {
         slots: &'a Slots,
         seeds: impl Iterator<Item = Value>,
         arguments: &'a Arguments,
+        is_damaged: bool,
     ) -> Self {
         let mut slice = Self {
             body,
@@ -181,7 +182,7 @@ impl<'a> Slice<'a> {
             keys: Vec::new(),
             places: FxHashMap::default(),
         };
-        for seed in seeds {
+        for seed in seeds.filter(|_| !is_damaged) {
             slice.add_value(seed);
         }
         let mut next = 0;

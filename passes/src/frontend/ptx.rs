@@ -21,7 +21,7 @@ pub use origin::PtxOrigin;
 use ptxcheck_ptx_parser::ast::Tree;
 use rayon::prelude::*;
 
-use crate::ir::{IsaVersion, Module, Producer, Target};
+use crate::ir::{IsaVersion, Module, Producer, Space, Target};
 use crate::limits::PARALLEL_STATEMENTS;
 use body::Lowering;
 use opcode::Opcodes;
@@ -67,6 +67,7 @@ fn module<'t>(tree: &'t Tree<'t>, symbols: Symbols<'t>, origin: &'t PtxOrigin<'t
         producer: producer(tree),
         target: target(tree),
         isa: tree.version().map(|(major, minor)| IsaVersion { major, minor }),
+        has_local_memory: symbols.all.iter().any(|symbol| symbol.space == Space::Local),
         symbols: symbols.all,
         functions: symbols.functions,
         initializers: symbols.initializers,

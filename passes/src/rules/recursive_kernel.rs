@@ -53,7 +53,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             let calls = module.call_graph().calls_to(kernel);
             let into: Vec<CallSite> = calls
                 .iter()
-                .filter(|site| cycle.contains(&site.caller))
+                .filter(|site| cycle.binary_search(&site.caller).is_ok())
                 .copied()
                 .collect();
             let Some((first, others)) = into.split_first() else {

@@ -69,11 +69,15 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 
 fn recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Report<'_>) {
     let members: BTreeSet<_> = cycle.iter().copied().collect();
-    let mut calls = cycle
+    let mut calls: Vec<_> = cycle
         .iter()
         .flat_map(|&member| module.call_graph().calls_of(member))
-        .filter(|site| members.contains(&site.callee));
-    let Some(first) = calls.next() else { return };
+        .filter(|site| members.contains(&site.callee))
+        .collect();
+    calls.sort_by_key(|site| module.module.span_of(site.caller, site.instruction).start);
+    let Some((first, others)) = calls.split_first() else {
+        return;
+    };
     let name = module.module.function_name(first.callee);
     let message = if cycle.len() == 1 {
         format!("`{name}` calls itself: how much stack it needs is not known")
@@ -83,12 +87,12 @@ fn recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Repo
             cycle.len()
         )
     };
-    let finding = report.definite(Place::call(*first), message);
+    let finding = report.definite(Place::call(**first), message);
     finding
         .data("symbol", name)
         .help("use a loop with a stack of known size, or set `cudaLimitStackSize` to a proven bound");
-    for site in calls.filter(|site| site.caller != first.caller) {
-        finding.related(Place::call(*site), "part of the cycle");
+    for site in others.iter().filter(|site| site.caller != first.caller) {
+        finding.related(Place::call(**site), "part of the cycle");
     }
 }
 
