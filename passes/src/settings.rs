@@ -97,8 +97,9 @@ impl std::fmt::Display for UnknownSelector {
 
 impl std::error::Error for UnknownSelector {}
 
-/// Levenshtein distance, in characters, ignoring case.
-fn edit_distance(a: &str, b: &str) -> usize {
+/// Levenshtein distance, in characters, ignoring case: what an unknown word may have meant.
+#[must_use]
+pub fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().flat_map(char::to_lowercase).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, from) in a.chars().flat_map(char::to_lowercase).enumerate() {

@@ -1,5 +1,6 @@
 //! What a run found, for people and for programs: one renderer a file. A renderer knows findings, not rules.
 
+pub mod audit;
 pub mod concise;
 pub mod escape;
 pub mod full;

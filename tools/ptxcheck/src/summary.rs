@@ -117,7 +117,9 @@ fn known(text: &str) -> &str {
     if text.is_empty() { "unknown" } else { text }
 }
 
-fn plural(count: u64, thing: &str) -> String {
+/// A count with its noun.
+#[must_use]
+pub fn plural(count: u64, thing: &str) -> String {
     if count == 1 {
         format!("1 {thing}")
     } else {
@@ -126,8 +128,9 @@ fn plural(count: u64, thing: &str) -> String {
 }
 
 /// A size in bytes, for reading.
+#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
-fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     const STEP: f64 = 1024.0;
     let bytes = bytes as f64;
     if bytes < STEP {
