@@ -13,8 +13,8 @@ use crate::analysis::dominators::Dominators;
 use crate::analysis::slots::Slots;
 use crate::finding::{Certainty, Frame, Value};
 use crate::inventory::{InputReport, Kernel};
-use crate::policy::Policy;
 use crate::ir::{Body, DebugId, Function, FunctionId, InstructionId, Module, SymbolId};
+use crate::policy::Policy;
 use crate::rule::{Level, Rule};
 use crate::settings::Settings;
 
@@ -245,6 +245,8 @@ pub struct ImagesContext<'a> {
     pub inputs: &'a [InputReport],
     /// What the user asks of images.
     pub policy: &'a Policy,
+    /// The inputs are all parts of one program, and linked together.
+    pub is_one_program: bool,
 }
 
 /// What a finding about images is about.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::finding::Frame;
 use crate::ir::{IsaVersion, LaunchBounds};
+use crate::limits::{MAX_COMPARED_IMAGES, SHOWN_NAMES};
 use crate::rule::ProblemKind;
 
 /// What became of an input.
@@ -231,7 +232,7 @@ impl ImageReport {
         split_target(&self.target).1
     }
 
-    /// Whether it names a version newer than `major.minor`.
+    /// Its PTX ISA version, where it says.
     #[must_use]
     pub fn isa_version(&self) -> Option<IsaVersion> {
         let (major, minor) = self.isa.split_once('.')?;
@@ -289,6 +290,90 @@ pub struct InputReport {
     pub host: Option<Host>,
     /// What could not be done.
     pub problems: Vec<Problem>,
+}
+
+/// The images of one container, with their indices: the driver loads one of them.
+pub type Group<'a> = Vec<(u32, &'a ImageReport)>;
+
+impl InputReport {
+    /// The images that are read and whole, by the container they lie in. Images without one are alone.
+    #[must_use]
+    pub fn groups(&self) -> Vec<Group<'_>> {
+        let mut groups: Vec<Group<'_>> = Vec::new();
+        let mut open = None;
+        for (number, image) in (0_u32..).zip(&self.images) {
+            if !image.is_whole() || image.role == Role::Embedded {
+                continue;
+            }
+            // Images are in the order of the file, so those of a container stand together.
+            match groups
+                .last_mut()
+                .filter(|_| image.container.is_some() && open == image.container)
+            {
+                Some(group) if group.len() >= MAX_COMPARED_IMAGES => {}
+                Some(group) => group.push((number, image)),
+                None => groups.push(vec![(number, image)]),
+            }
+            open = image.container;
+        }
+        groups
+    }
+
+    /// The groups that one source was compiled to: of several images, no two for the same target. Containers that a
+    /// tool filled with the images of several sources say nothing when they are compared.
+    #[must_use]
+    pub fn alternatives(&self) -> Vec<Group<'_>> {
+        let is_one_source = |group: &Group<'_>| {
+            let mut kinds: Vec<_> = group.iter().map(|(_, image)| (image.kind, image.target.as_str())).collect();
+            kinds.sort_unstable();
+            kinds.windows(2).all(|pair| pair[0] != pair[1])
+        };
+        let mut groups = self.groups();
+        groups.retain(|group| group.len() > 1 && is_one_source(group));
+        groups
+    }
+
+    /// The images that a program can end up running, with their indices.
+    pub fn counting(&self) -> impl Iterator<Item = (u32, &ImageReport)> {
+        let counts = |(_, image): &(u32, &ImageReport)| image.kind.is_read() && image.role.counts();
+        (0_u32..).zip(&self.images).filter(counts)
+    }
+}
+
+impl ImageReport {
+    /// Whether all that it declares is known.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.kind.is_read() && self.digest != 0 && !self.facts.is_damaged
+    }
+
+    /// What to call it: `PTX for sm_90`, `machine code for sm_90a`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let kind = match self.kind {
+            ImageKind::Ptx => "PTX",
+            ImageKind::Cubin => "machine code",
+            ImageKind::LtoIr => "LTO-IR",
+            ImageKind::Bundle => "bundle",
+            ImageKind::LlvmIr => "LLVM bitcode",
+            ImageKind::Other => "image",
+        };
+        if self.target.is_empty() {
+            kind.to_owned()
+        } else {
+            format!("{kind} for {}", self.target)
+        }
+    }
+}
+
+/// `a, b and 3 more`.
+#[must_use]
+pub fn listed(mut names: Vec<String>, total: usize) -> String {
+    names.truncate(SHOWN_NAMES);
+    match total - names.len() {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
 }
 
 #[cfg(test)]

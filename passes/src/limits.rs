@@ -83,3 +83,6 @@ pub const SHOWN_PATHS: usize = 8;
 
 /// Most kernels, images or names that one finding lists; a count stands for the rest.
 pub const SHOWN_NAMES: usize = 8;
+
+/// Most images of one container that are compared with each other. Real ones have as many as there are targets.
+pub const MAX_COMPARED_IMAGES: usize = 256;

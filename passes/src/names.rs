@@ -28,6 +28,12 @@ pub fn demangle(name: &str) -> Option<String> {
     Some(without_internal_namespaces(text.text))
 }
 
+/// The C++ name that `name` stands for, or `name` itself.
+#[must_use]
+pub fn readable(name: &str) -> String {
+    demangle(name).unwrap_or_else(|| name.to_owned())
+}
+
 /// `name` without what nvcc puts before the name of a static kernel or variable in relocatable code:
 /// `__nv_static_<N>_<N characters>_<name>`.
 #[must_use]
@@ -52,8 +58,15 @@ pub fn normalised(name: &str) -> Cow<'_, str> {
     {
         let (head, tail) = rest.split_at(end);
         text.push_str(head);
-        let hash = tail.len() - tail.trim_start_matches(|letter: char| letter.is_ascii_hexdigit()).len();
-        rest = if hash >= MIN_HASH_DIGITS { &tail[hash..] } else { tail };
+        let hash = tail.len()
+            - tail
+                .trim_start_matches(|letter: char| letter.is_ascii_hexdigit())
+                .len();
+        rest = if hash >= MIN_HASH_DIGITS {
+            &tail[hash..]
+        } else {
+            tail
+        };
     }
     text.push_str(rest);
     Cow::Owned(text)

@@ -34,7 +34,9 @@ impl std::str::FromStr for Driver {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}` is no driver version such as `550.54.14`");
-        let mut numbers = text.split('.').map(|part| part.parse::<u32>().map_err(|_| wrong()));
+        let mut numbers = text
+            .split('.')
+            .map(|part| part.parse::<u32>().map_err(|_| wrong()));
         let mut next = || numbers.next().unwrap_or(Ok(0));
         let driver = Self(next()?, next()?, next()?);
         if numbers.next().is_some() || driver.0 == 0 {
@@ -50,7 +52,10 @@ impl std::str::FromStr for Driver {
 ///
 /// A sentence, if it is none.
 pub fn target(text: &str) -> Result<String, String> {
-    let bare = text.strip_prefix("sm_").or_else(|| text.strip_prefix("compute_")).unwrap_or(text);
+    let bare = text
+        .strip_prefix("sm_")
+        .or_else(|| text.strip_prefix("compute_"))
+        .unwrap_or(text);
     let digits = bare.strip_suffix(['a', 'f']).unwrap_or(bare);
     let is_target = (2..=3).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_target
@@ -96,7 +101,10 @@ const RELEASES: &[(u32, u32, &str, Driver)] = &[
 pub fn first_driver(isa: crate::ir::IsaVersion) -> Option<(Driver, Option<&'static str>)> {
     let wanted = (isa.major, isa.minor);
     let &(.., newest) = RELEASES.last()?;
-    match RELEASES.iter().find(|(major, minor, ..)| (*major, *minor) >= wanted) {
+    match RELEASES
+        .iter()
+        .find(|(major, minor, ..)| (*major, *minor) >= wanted)
+    {
         Some((.., toolkit, driver)) => Some((*driver, Some(toolkit))),
         None => Some((newest, None)),
     }

@@ -78,7 +78,9 @@ fn run(inputs: Vec<Input>, settings: &Settings) -> Outcome {
         outcome.inputs.push(report);
         outcome.findings.extend(findings);
     }
-    outcome.findings.extend(images::compare(&outcome.inputs, settings));
+    outcome
+        .findings
+        .extend(images::compare(&outcome.inputs, settings));
     locate::sort(&mut outcome.findings);
     number(&mut outcome.findings);
     outcome
@@ -154,7 +156,12 @@ mod tests {
         let places: Vec<_> = outcome
             .findings
             .iter()
-            .map(|finding| (finding.input, finding.location.as_ref().map(|place| place.file.as_str())))
+            .map(|finding| {
+                (
+                    finding.input,
+                    finding.location.as_ref().map(|place| place.file.as_str()),
+                )
+            })
             .collect();
         assert_eq!(places, [(0, Some("a.ptx")), (2, Some("c.ptx"))]);
         assert_ne!(outcome.findings[0].fingerprint, outcome.findings[1].fingerprint);

@@ -35,8 +35,8 @@ pub(super) fn search<'a>(bytes: &'a [u8], mut found: impl FnMut(Event<'a>)) {
     while let Some(hit) = finder.find(bytes.get(at..).unwrap_or_default()) {
         let start = at + hit;
         at = start + MAGIC.len();
-        let is_header =
-            u16_at(bytes, start + 4) == Some(VERSION) && u16_at(bytes, start + 6) == Some(HEADER_BYTES as u16);
+        let is_header = u16_at(bytes, start + 4) == Some(VERSION)
+            && u16_at(bytes, start + 6) == Some(HEADER_BYTES as u16);
         let (true, Some(size)) = (is_header, u64_at(bytes, start + 8)) else {
             continue;
         };
@@ -44,7 +44,10 @@ pub(super) fn search<'a>(bytes: &'a [u8], mut found: impl FnMut(Event<'a>)) {
         let left = (bytes.len() - first) as u64;
         if size > left {
             let message = format!("it claims {size} bytes, and the file has {left} more");
-            found(Event::Broken { offset: start, message });
+            found(Event::Broken {
+                offset: start,
+                message,
+            });
         }
         let end = first + size.min(left) as usize;
         at = first;
@@ -105,7 +108,9 @@ mod tests {
     fn events(bytes: &[u8]) -> (Vec<(u32, Vec<u8>)>, Vec<String>) {
         let (mut entries, mut broken) = (Vec::new(), Vec::new());
         search(bytes, |event| match event {
-            Event::Entry { container, payload, .. } => entries.push((container, payload.to_vec())),
+            Event::Entry {
+                container, payload, ..
+            } => entries.push((container, payload.to_vec())),
             Event::Broken { message, .. } => broken.push(message),
         });
         (entries, broken)
@@ -114,7 +119,14 @@ mod tests {
     #[test]
     fn containers_lie_at_any_offset() {
         let one = [entry(1, b"abc"), entry(2, b"de")].concat();
-        let file = [b"xyz".to_vec(), header(one.len() as u64), one.clone(), header(66), entry(1, b"fg")].concat();
+        let file = [
+            b"xyz".to_vec(),
+            header(one.len() as u64),
+            one.clone(),
+            header(66),
+            entry(1, b"fg"),
+        ]
+        .concat();
         let (entries, broken) = events(&file);
         assert_eq!(
             entries,

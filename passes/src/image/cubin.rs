@@ -54,7 +54,9 @@ pub fn read(bytes: &[u8]) -> Result<Cubin, String> {
     }
     let file = elf::parse(bytes)?;
     if !elf::is_cubin(&file) {
-        return Err("it is said to be machine code for a GPU, and is an ELF file for another machine".to_owned());
+        return Err(
+            "it is said to be machine code for a GPU, and is an ELF file for another machine".to_owned(),
+        );
     }
     let mut facts = Facts::default();
     let mut infos: FxHashMap<&str, &[u8]> = FxHashMap::default();
@@ -85,9 +87,11 @@ pub fn read(bytes: &[u8]) -> Result<Cubin, String> {
     Ok(Cubin {
         target: target(&file),
         is_relocatable: elf::is_object(&file),
-        ptx: ptx
-            .filter(|_| facts.is_debug)
-            .map(|text| text.iter().map(|byte| if *byte == 0 { b'\n' } else { *byte }).collect()),
+        ptx: ptx.filter(|_| facts.is_debug).map(|text| {
+            text.iter()
+                .map(|byte| if *byte == 0 { b'\n' } else { *byte })
+                .collect()
+        }),
         facts,
     })
 }
@@ -137,7 +141,9 @@ fn symbols(file: &elf::Elf<'_>, infos: &FxHashMap<&str, &[u8]>, facts: &mut Fact
 }
 
 fn is_variable<'a>(file: &elf::Elf<'a>, symbol: &impl object::ObjectSymbol<'a>) -> bool {
-    let section = symbol.section_index().and_then(|index| file.section_by_index(index).ok());
+    let section = symbol
+        .section_index()
+        .and_then(|index| file.section_by_index(index).ok());
     section.is_some_and(|section| {
         section
             .name()
@@ -150,9 +156,10 @@ fn kernel(name: &str, info: &[u8]) -> Kernel {
     let mut params: Vec<(u16, u32, u32)> = Vec::new();
     let mut is_known = !info.is_empty();
     let mut at = 0;
-    while let (Some(&[format, attribute]), Some(word)) =
-        (info.get(at..).and_then(<[u8]>::first_chunk::<2>), u16_at(info, at + 2))
-    {
+    while let (Some(&[format, attribute]), Some(word)) = (
+        info.get(at..).and_then(<[u8]>::first_chunk::<2>),
+        u16_at(info, at + 2),
+    ) {
         at += 4;
         if format != SIZED {
             continue;
@@ -167,7 +174,9 @@ fn kernel(name: &str, info: &[u8]) -> Kernel {
             MAX_THREADS => launch.max_threads = triple(),
             REQUIRED_THREADS => launch.required_threads = triple(),
             PARAMETER => match (u16_at(value, 4), u16_at(value, 6), u32_at(value, 8)) {
-                (Some(ordinal), Some(offset), Some(word)) => params.push((ordinal, offset.into(), word >> 18)),
+                (Some(ordinal), Some(offset), Some(word)) => {
+                    params.push((ordinal, offset.into(), word >> 18))
+                }
                 _ => is_known = false,
             },
             _ => {}
@@ -222,8 +231,12 @@ fn producer(note: &[u8]) -> Option<String> {
         .map(text)
         .collect();
     let release = texts.iter().find(|part| part.contains("release"))?;
-    let version = release.rsplit_once(", V").map_or(release.as_str(), |(_, version)| version);
-    let tool = texts.iter().find(|part| ["ptxas", "nvlink"].contains(&part.as_str()));
+    let version = release
+        .rsplit_once(", V")
+        .map_or(release.as_str(), |(_, version)| version);
+    let tool = texts
+        .iter()
+        .find(|part| ["ptxas", "nvlink"].contains(&part.as_str()));
     Some(format!("{} {version}", tool.map_or("CUDA tools", String::as_str)))
 }
 
@@ -250,7 +263,10 @@ mod tests {
         info.extend(param(2, 0x28, 0x0005_f000));
         info.extend(param(1, 0x08, 0x0081_f000));
         info.extend(param(0, 0x00, 0x0021_f500));
-        let bounds: Vec<u8> = [128_u32, 1, 1].iter().flat_map(|size| size.to_le_bytes()).collect();
+        let bounds: Vec<u8> = [128_u32, 1, 1]
+            .iter()
+            .flat_map(|size| size.to_le_bytes())
+            .collect();
         info.extend(attribute(MAX_THREADS, &bounds));
         let read = kernel("k", &info);
         assert_eq!(read.params, Some(vec![(0, 8), (8, 32), (0x28, 1)]));

@@ -80,7 +80,8 @@ fn lz4(packed: &[u8], size: u64) -> Result<Vec<u8>, Refusal> {
 }
 
 fn zstd(packed: &[u8], size: u64) -> Result<Vec<u8>, Refusal> {
-    let broken = |error: &dyn std::fmt::Display| Refusal::Malformed(format!("its zstd data is broken: {error}"));
+    let broken =
+        |error: &dyn std::fmt::Display| Refusal::Malformed(format!("its zstd data is broken: {error}"));
     let decoder = StreamingDecoder::new(packed).map_err(|error| broken(&error))?;
     // The vector grows with what is there, not with what is claimed: a small claim first.
     let mut bytes = Vec::with_capacity(size.min((packed.len() as u64).saturating_mul(8)) as usize);

@@ -36,7 +36,12 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
                 _ => {}
             }
         } else if name.len() <= MAX_SYMBOL_BYTES && memmem::find(name, STUB.as_bytes()).is_some() {
-            found.extend(std::str::from_utf8(name).ok().and_then(kernel_of_stub).map(|name| (name, false, true)));
+            found.extend(
+                std::str::from_utf8(name)
+                    .ok()
+                    .and_then(kernel_of_stub)
+                    .map(|name| (name, false, true)),
+            );
         }
     }
     host.is_stripped |= host.is_linked && !has_symbols;
@@ -51,20 +56,26 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
         let names = names.filter(|name| !name.is_empty() && name.len() <= MAX_SYMBOL_BYTES);
         found.extend(names.map(|name| (text(name), !kind.starts_with('K'), false)));
     }
-    host.registered
-        .extend(found.into_iter().map(|(name, is_variable, is_certain)| Registration {
-            name,
-            member: member.map(str::to_owned),
-            is_variable,
-            is_certain,
-        }));
+    host.registered.extend(
+        found
+            .into_iter()
+            .map(|(name, is_variable, is_certain)| Registration {
+                name,
+                member: member.map(str::to_owned),
+                is_variable,
+                is_certain,
+            }),
+    );
 }
 
 /// The kernel that a stub launches: `_Z2k1Pi` for nvcc's `_Z23__device_stub__Z2k1PiPi` and clang's
 /// `_Z17__device_stub__k1Pi`. `None` for what only mentions a stub, such as its local variables.
 fn kernel_of_stub(symbol: &str) -> Option<String> {
     let at = symbol.find(STUB)?;
-    let digits = symbol[..at].len() - symbol[..at].trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
+    let digits = symbol[..at].len()
+        - symbol[..at]
+            .trim_end_matches(|letter: char| letter.is_ascii_digit())
+            .len();
     let (head, count) = symbol[..at].split_at(at - digits);
     let length: usize = count.parse().ok()?;
     let identifier = symbol.get(at..at.checked_add(length)?)?;
@@ -81,7 +92,10 @@ fn kernel_of_stub(symbol: &str) -> Option<String> {
 
 /// The names in the arguments of the registering calls.
 fn arguments(elf: &Elf<'_>, calls: &[(SymbolIndex, bool)], found: &mut BTreeSet<(String, bool, bool)>) {
-    for section in elf.sections().filter(|section| section.kind() == SectionKind::Text) {
+    for section in elf
+        .sections()
+        .filter(|section| section.kind() == SectionKind::Text)
+    {
         let mut name: Option<String> = None;
         for (_, relocation) in section.relocations() {
             let RelocationTarget::Symbol(index) = relocation.target() else {
@@ -110,14 +124,19 @@ fn arguments(elf: &Elf<'_>, calls: &[(SymbolIndex, bool)], found: &mut BTreeSet<
 fn constant_text(elf: &Elf<'_>, symbol: SymbolIndex, offset: i64) -> Option<String> {
     let symbol = elf.symbol_by_index(symbol).ok()?;
     let section = elf.section_by_index(symbol.section_index()?).ok()?;
-    if !matches!(section.kind(), SectionKind::ReadOnlyData | SectionKind::ReadOnlyString) {
+    if !matches!(
+        section.kind(),
+        SectionKind::ReadOnlyData | SectionKind::ReadOnlyString
+    ) {
         return None;
     }
     let at = usize::try_from(symbol.address().checked_add_signed(offset)?).ok()?;
     let rest = section.data().ok()?.get(at..)?;
     let name = &rest[..memchr::memchr(0, &rest[..rest.len().min(MAX_SYMBOL_BYTES)])?];
     let is_name = name.first().is_some_and(|first| !first.is_ascii_digit())
-        && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_$.".contains(byte));
+        && name
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_$.".contains(byte));
     is_name.then(|| text(name))
 }
 

@@ -40,10 +40,16 @@ pub(super) fn images(bytes: &[u8]) -> (Vec<Bundled<'_>>, Option<&'static str>) {
     let mut at = 0;
     while let Some(rest) = bytes.get(at..).filter(|rest| rest.starts_with(MAGIC)) {
         let Some((size, bundle)) = bundle(rest) else {
-            return (images, Some("a bundle of clang's claims more bytes than there are"));
+            return (
+                images,
+                Some("a bundle of clang's claims more bytes than there are"),
+            );
         };
         if read(bundle, at, &mut images).is_none() {
-            return (images, Some("a bundle of clang's has an entry that lies elsewhere"));
+            return (
+                images,
+                Some("a bundle of clang's has an entry that lies elsewhere"),
+            );
         }
         at += size;
         // Bundles are aligned to 8 bytes.
@@ -53,7 +59,9 @@ pub(super) fn images(bytes: &[u8]) -> (Vec<Bundled<'_>>, Option<&'static str>) {
 }
 
 fn bundle(rest: &[u8]) -> Option<(usize, &[u8])> {
-    let size = usize::try_from(u64_at(rest, 8)?).ok().filter(|size| *size >= 32)?;
+    let size = usize::try_from(u64_at(rest, 8)?)
+        .ok()
+        .filter(|size| *size >= 32)?;
     Some((size, rest.get(..size)?))
 }
 
@@ -131,8 +139,14 @@ mod tests {
         let (images, trouble) = images(&bytes);
         assert_eq!(trouble, None);
         assert_eq!(images.len(), 2);
-        assert_eq!((images[0].kind, images[1].kind), (ImageKind::LlvmIr, ImageKind::Ptx));
-        assert_eq!((images[1].target.as_str(), images[1].payload), ("sm_90", &b".version"[..]));
+        assert_eq!(
+            (images[0].kind, images[1].kind),
+            (ImageKind::LlvmIr, ImageKind::Ptx)
+        );
+        assert_eq!(
+            (images[1].target.as_str(), images[1].payload),
+            ("sm_90", &b".version"[..])
+        );
         assert_eq!(&bytes[images[1].offset..][..8], b".version");
     }
 

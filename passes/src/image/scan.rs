@@ -184,7 +184,10 @@ impl<'a> Contents<'a> {
         }
         for (start, end, member) in places {
             let Some(part) = super::bytes::slice(bytes, start, end - start) else {
-                self.trouble(format!("its section {} lies outside the file", offloading::SECTION));
+                self.trouble(format!(
+                    "its section {} lies outside the file",
+                    offloading::SECTION
+                ));
                 continue;
             };
             let (images, trouble) = offloading::images(part);
@@ -241,7 +244,9 @@ impl<'a> Contents<'a> {
                 });
             }
             Event::Broken { offset, message } => {
-                self.trouble(format!("the fat binary at offset {offset:#x} is broken: {message}"));
+                self.trouble(format!(
+                    "the fat binary at offset {offset:#x} is broken: {message}"
+                ));
             }
         });
         if is_full {

@@ -98,12 +98,15 @@ impl Assembly<'_> {
             if read.is_failed {
                 report.digest = 0;
             }
-            self.report.problems.extend(read.problems.iter().map(|problem| Problem {
-                image: Some(number),
-                ..problem.clone()
-            }));
+            self.report
+                .problems
+                .extend(read.problems.iter().map(|problem| Problem {
+                    image: Some(number),
+                    ..problem.clone()
+                }));
             for finding in &read.findings {
-                self.findings.push(placed(finding, self.index, number, &self.report.name));
+                self.findings
+                    .push(placed(finding, self.index, number, &self.report.name));
             }
         }
         self.report.images.push(report);
@@ -112,13 +115,24 @@ impl Assembly<'_> {
     /// Images in formats that nobody outside can read: said once for the file. Where there is nothing else, nothing was
     /// analysed, and that is a problem.
     fn unsupported(&mut self) {
-        let count = |kind| self.report.images.iter().filter(|image| image.kind == kind).count();
-        let said: Vec<String> = [ImageKind::LtoIr, ImageKind::Bundle, ImageKind::LlvmIr, ImageKind::Other]
-            .into_iter()
-            .map(|kind| (count(kind), kind))
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, kind)| format!("{count} {}", describe(kind, count)))
-            .collect();
+        let count = |kind| {
+            self.report
+                .images
+                .iter()
+                .filter(|image| image.kind == kind)
+                .count()
+        };
+        let said: Vec<String> = [
+            ImageKind::LtoIr,
+            ImageKind::Bundle,
+            ImageKind::LlvmIr,
+            ImageKind::Other,
+        ]
+        .into_iter()
+        .map(|kind| (count(kind), kind))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, kind)| format!("{count} {}", describe(kind, count)))
+        .collect();
         if said.is_empty() {
             return;
         }

@@ -13,6 +13,7 @@ pub(super) fn compare(inputs: &[InputReport], settings: &Settings) -> Vec<Findin
     let context = ImagesContext {
         inputs,
         policy: &settings.policy,
+        is_one_program: settings.whole_program,
     };
     let mut findings = Vec::new();
     for rule in rules::ALL.iter().filter(|rule| settings.wants(rule)) {

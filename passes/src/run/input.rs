@@ -44,7 +44,8 @@ pub(super) fn look(input: Input, settings: &Settings, texts: &Texts) -> Looked {
 
 /// Runs `work`, whose panic is a problem of the input with this name.
 pub(super) fn guarded(name: String, work: impl FnOnce() -> Looked) -> Looked {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| Looked::refused(name, panic(payload.as_ref())))
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|payload| Looked::refused(name, panic(payload.as_ref())))
 }
 
 impl Looked {
@@ -69,7 +70,9 @@ pub(super) fn panic(payload: &(dyn std::any::Any + Send)) -> Trouble {
 }
 
 fn look_inside(input: Input, settings: &Settings, texts: &Texts) -> Looked {
-    let deadline = settings.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+    let deadline = settings
+        .timeout
+        .and_then(|timeout| Instant::now().checked_add(timeout));
     let how = How {
         settings,
         deadline,
@@ -90,13 +93,19 @@ fn look_inside(input: Input, settings: &Settings, texts: &Texts) -> Looked {
     if let Some(trouble) = refusal(&contents) {
         return Looked::refused(input.name, trouble);
     }
-    let allowed = (bytes.len() as u64).saturating_mul(MAX_UNPACKED_RATIO).saturating_add(MAX_UNPACKED_BYTES);
+    let allowed = (bytes.len() as u64)
+        .saturating_mul(MAX_UNPACKED_RATIO)
+        .saturating_add(MAX_UNPACKED_BYTES);
     let images = images(&contents.images, allowed, how, texts);
     Looked {
         name: input.name,
         images: with_embedded(images),
         host: contents.host,
-        troubles: contents.troubles.into_iter().map(|trouble| (trouble.kind, trouble.message)).collect(),
+        troubles: contents
+            .troubles
+            .into_iter()
+            .map(|trouble| (trouble.kind, trouble.message))
+            .collect(),
         is_refused: false,
     }
 }
@@ -105,7 +114,10 @@ fn look_inside(input: Input, settings: &Settings, texts: &Texts) -> Looked {
 fn refusal(contents: &Contents<'_>) -> Option<Trouble> {
     let message = match contents.form {
         Form::LlvmText | Form::LlvmBitcode => {
-            format!("it is {}; this release reads PTX and what holds PTX", contents.form.describe())
+            format!(
+                "it is {}; this release reads PTX and what holds PTX",
+                contents.form.describe()
+            )
         }
         Form::Unknown if contents.images.is_empty() && contents.troubles.is_empty() => {
             "it holds no device code that this release reads".to_owned()
@@ -135,7 +147,10 @@ fn images(found: &[Found<'_>], allowed: u64, how: How<'_>, texts: &Texts) -> Vec
             return image_at(&found[number], how, texts);
         }
         let message = format!("the images of this file unpack to more than {allowed} bytes");
-        (Image::new(&found[number], Some((ProblemKind::Limit, message))), None)
+        (
+            Image::new(&found[number], Some((ProblemKind::Limit, message))),
+            None,
+        )
     };
     let is_large = |number: usize| claims[number] > LARGE_IMAGE_BYTES;
     let mut images: Vec<Option<Pair>> = (0..found.len())
@@ -260,7 +275,9 @@ fn image_inside(found: &Found<'_>, how: How<'_>, texts: &Texts) -> Pair {
                 image.report.role = Role::Relocatable;
             }
             image.declare(Arc::new(cubin.facts));
-            let embedded = cubin.ptx.map(|bytes| embedded(found, &image.report, &bytes, how, texts));
+            let embedded = cubin
+                .ptx
+                .map(|bytes| embedded(found, &image.report, &bytes, how, texts));
             (image, embedded)
         }
     }
@@ -285,7 +302,10 @@ fn without_padding<'a>(bytes: &'a Cow<'_, [u8]>, found: &Found<'_>) -> &'a [u8] 
     if found.container.is_none() {
         return bytes;
     }
-    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    let end = bytes
+        .iter()
+        .rposition(|byte| *byte != 0)
+        .map_or(0, |last| last + 1);
     &bytes[..end]
 }
 

@@ -53,7 +53,12 @@ impl Spot {
 }
 
 /// The finding for a problem; `None` if the settings do not want it. Of input 0.
-pub(super) fn finding(settings: &Settings, kind: ProblemKind, message: String, spot: Spot) -> Option<Finding> {
+pub(super) fn finding(
+    settings: &Settings,
+    kind: ProblemKind,
+    message: String,
+    spot: Spot,
+) -> Option<Finding> {
     let of_kind = |rule: &&&'static Rule| matches!(rule.check, Check::Problem(own) if own == kind);
     let rule = rules::ALL.iter().find(of_kind)?;
     let level = settings.level(rule, Certainty::Definite, rule.definite);

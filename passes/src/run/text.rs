@@ -89,13 +89,21 @@ pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
         input: 0,
         image: 0,
     };
-    let findings = drafts.into_iter().filter_map(|draft| locator.finding(draft, how.settings));
+    let findings = drafts
+        .into_iter()
+        .filter_map(|draft| locator.finding(draft, how.settings));
     read.findings.extend(findings);
     read
 }
 
 impl Read {
-    fn problem(&mut self, settings: &Settings, kind: ProblemKind, message: String, place: Option<Placed<'_>>) {
+    fn problem(
+        &mut self,
+        settings: &Settings,
+        kind: ProblemKind,
+        message: String,
+        place: Option<Placed<'_>>,
+    ) {
         let placed = place.map(Placed::locate).unwrap_or_default();
         self.problems.push(Problem {
             kind,

@@ -79,7 +79,9 @@ pub fn policy(file: Option<&Path>) -> Result<Policy, String> {
 /// The nearest file above the working directory.
 fn nearest() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
-    here.ancestors().map(|folder| folder.join(FILE)).find(|file| file.is_file())
+    here.ancestors()
+        .map(|folder| folder.join(FILE))
+        .find(|file| file.is_file())
 }
 
 /// An error with its 1-based line and column.
@@ -90,7 +92,11 @@ fn parse(text: &str) -> Result<Policy, Placed> {
         let span = error.span().unwrap_or_default();
         let (line, column) = place(text, span.start);
         let mut message = error.message().lines().collect::<Vec<_>>().join(" ");
-        if let Some(near) = text.get(span).and_then(suggestion).filter(|_| message.contains("unknown field")) {
+        if let Some(near) = text
+            .get(span)
+            .and_then(suggestion)
+            .filter(|_| message.contains("unknown field"))
+        {
             message = format!("{message}; did you mean `{near}`?");
         }
         (line, column, message)
@@ -108,7 +114,10 @@ fn parse(text: &str) -> Result<Policy, Placed> {
         move |message| (line, column, message)
     };
     let targets = |key, texts: Vec<String>| -> Result<Vec<String>, Placed> {
-        texts.iter().map(|text| policy::target(text).map_err(at(key))).collect()
+        texts
+            .iter()
+            .map(|text| policy::target(text).map_err(at(key)))
+            .collect()
     };
     let require_ptx = match require_ptx {
         OneOrMore::One(target) => vec![target],
@@ -190,7 +199,12 @@ mod tests {
         let (line, _, message) = parse("[audit]\n\nmin-driver = \"new\"\n").unwrap_err();
         assert_eq!(line, 3);
         assert!(message.contains("no driver version"), "{message}");
-        assert!(parse("[audits]\n").unwrap_err().2.contains("did you mean `audit`?"));
+        assert!(
+            parse("[audits]\n")
+                .unwrap_err()
+                .2
+                .contains("did you mean `audit`?")
+        );
         assert!(parse("[audit]\nrequire-sm = 80\n").is_err());
         assert!(parse("audit = [").is_err());
     }

@@ -70,7 +70,8 @@ fn kernel(module: &Module<'_>, function: &Function<'_>, name: &str) -> Kernel {
 fn producer(source: &[u8]) -> Option<String> {
     let head = &source[..source.len().min(1024)];
     let mut lines = head.split(|byte| *byte == b'\n');
-    let line = lines.find(|line| line.starts_with(b"// Cuda compilation tools") || line.starts_with(b"// Based on"))?;
+    let line = lines
+        .find(|line| line.starts_with(b"// Cuda compilation tools") || line.starts_with(b"// Based on"))?;
     Some(String::from_utf8_lossy(line[2..].trim_ascii()).into_owned())
 }
 
@@ -78,7 +79,8 @@ fn paths(tree: &Tree<'_>) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
     for file in &tree.files {
         let name = tree.text(file.name);
-        let is_absolute = name.starts_with(b"/") || name.get(1..3).is_some_and(|head| head == b":\\" || head == b":/");
+        let is_absolute =
+            name.starts_with(b"/") || name.get(1..3).is_some_and(|head| head == b":\\" || head == b":/");
         if is_absolute && paths.len() < SHOWN_PATHS {
             paths.push(String::from_utf8_lossy(name).into_owned());
         }

@@ -16,7 +16,10 @@ pub(super) fn functions(tree: &Tree<'_>, module: &Module<'_>) -> Vec<WeakFunctio
     let mut texts: FxHashMap<&[u8], &[u8]> = FxHashMap::default();
     for function in tree.functions.iter().filter(|function| function.has_body) {
         let (header, whole) = (tree.text(function.header), tree.text(function.span));
-        texts.insert(function.name.of(tree.source), whole.get(header.len()..).unwrap_or_default());
+        texts.insert(
+            function.name.of(tree.source),
+            whole.get(header.len()..).unwrap_or_default(),
+        );
     }
     let weak = |function: &&Function<'_>| module.symbol(function.symbol).linkage == Linkage::Weak;
     module
@@ -100,7 +103,11 @@ impl<'t> Iterator for Words<'t> {
             self.0 = &self.0[comment..];
         }
         let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_$%.".contains(byte);
-        let length = self.0.iter().position(|byte| !is_word(byte)).unwrap_or(self.0.len());
+        let length = self
+            .0
+            .iter()
+            .position(|byte| !is_word(byte))
+            .unwrap_or(self.0.len());
         let (word, rest) = self.0.split_at(length.max(1));
         self.0 = rest;
         Some(word)
@@ -122,7 +129,9 @@ mod tests {
 
     #[test]
     fn calls_have_a_digest_of_their_own() {
-        let call = |name: &str| digests(format!("{{ call.uni (%r1), {name}, (%r2); add.s32 %r1, %r1, 1; }}").as_bytes());
+        let call = |name: &str| {
+            digests(format!("{{ call.uni (%r1), {name}, (%r2); add.s32 %r1, %r1, 1; }}").as_bytes())
+        };
         assert_eq!(call("f"), call("f"));
         assert_ne!(call("f").1, call("g").1);
         assert_eq!(digests(b"{ add.s32 %r1, %r1, 1; }").1, digests(b"{ ret; }").1);

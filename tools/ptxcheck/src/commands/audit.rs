@@ -5,9 +5,9 @@ use std::time::Instant;
 use anstream::ColorChoice;
 use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::rule::{Family, Level};
+use ptxcheck_passes::rules;
 use ptxcheck_passes::run::{self, Outcome, Status};
 use ptxcheck_passes::settings::{LevelSetting, Selector, Settings};
-use ptxcheck_passes::rules;
 
 use crate::args::{AuditArgs, ListFormat};
 use crate::exit::Exit;
@@ -37,7 +37,11 @@ pub fn run(args: &AuditArgs) -> Exit {
             Err(error) => output::complain(&error.to_string()),
         },
         ListFormat::Text => {
-            let mut text = if args.quiet { String::new() } else { audit::render(&outcome) };
+            let mut text = if args.quiet {
+                String::new()
+            } else {
+                audit::render(&outcome)
+            };
             text.push_str(&full::render(&outcome));
             output::print(&text, args.color.into())
         }
@@ -74,7 +78,10 @@ fn levels(args: &AuditArgs) -> Vec<LevelSetting> {
     let potential = rules::ALL
         .iter()
         .filter(|rule| rule.family == Family::Image && rule.can_be_potential && !rule.can_be_definite);
-    potential.map(|rule| warn(*rule)).chain(args.levels.0.iter().copied()).collect()
+    potential
+        .map(|rule| warn(*rule))
+        .chain(args.levels.0.iter().copied())
+        .collect()
 }
 
 fn judge(outcome: &Outcome, args: &AuditArgs) -> Exit {

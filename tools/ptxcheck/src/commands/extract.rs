@@ -44,7 +44,10 @@ pub fn run(args: &ExtractArgs) -> Exit {
                 let _ = writeln!(list, "{file}");
             }
             Err(problem) => {
-                exit = exit.worst(output::complain(&format!("image {number}: {}", escape::line(&problem))));
+                exit = exit.worst(output::complain(&format!(
+                    "image {number}: {}",
+                    escape::line(&problem)
+                )));
             }
         }
     }
@@ -62,12 +65,18 @@ struct Written(HashMap<Vec<u8>, String>);
 impl Written {
     /// Writes one image, and returns the name of its file.
     fn write(&mut self, number: usize, found: &Found<'_>, folder: &Path) -> Result<String, String> {
-        let content = unpack(found.packing, found.payload, found.unpacked).map_err(|refusal| match refusal {
-            Refusal::Malformed(message) | Refusal::TooLarge(message) => message,
-        })?;
+        let content =
+            unpack(found.packing, found.payload, found.unpacked).map_err(|refusal| match refusal {
+                Refusal::Malformed(message) | Refusal::TooLarge(message) => message,
+            })?;
         let mut content = content.into_owned();
         if found.kind == ImageKind::Ptx && found.container.is_some() {
-            content.truncate(content.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
+            content.truncate(
+                content
+                    .iter()
+                    .rposition(|byte| *byte != 0)
+                    .map_or(0, |last| last + 1),
+            );
         }
         if let Some(file) = self.0.get(&content) {
             return Ok(file.clone());
@@ -88,7 +97,8 @@ impl Written {
         let parts = [format!("{number:05}"), target, ending.to_owned()];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let file = parts.join(".");
-        fs::write(folder.join(&file), &content).map_err(|error| format!("`{file}` could not be written: {error}"))?;
+        fs::write(folder.join(&file), &content)
+            .map_err(|error| format!("`{file}` could not be written: {error}"))?;
         self.0.insert(content, file.clone());
         Ok(file)
     }

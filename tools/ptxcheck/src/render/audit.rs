@@ -23,8 +23,17 @@ const SHOWN_NAME: usize = 70;
 #[must_use]
 pub fn render(outcome: &Outcome) -> String {
     let mut text = String::new();
-    for input in outcome.inputs.iter().filter(|input| input.status != Status::Skipped) {
-        let _ = writeln!(text, "{BOLD}{}{BOLD:#}: {}", escape::line(&input.name), headline(input));
+    for input in outcome
+        .inputs
+        .iter()
+        .filter(|input| input.status != Status::Skipped)
+    {
+        let _ = writeln!(
+            text,
+            "{BOLD}{}{BOLD:#}: {}",
+            escape::line(&input.name),
+            headline(input)
+        );
         text.push_str(&images(input));
         text.push_str(&kernels(input));
         text.push('\n');
@@ -53,7 +62,9 @@ fn headline(input: &InputReport) -> String {
 
 /// One line an image, or one for all that are alike but for their sizes.
 fn images(input: &InputReport) -> String {
-    let columns = ["image", "kind", "target", "ISA", "packing", "packed", "unpacked", "kernels", "place"];
+    let columns = [
+        "image", "kind", "target", "ISA", "packing", "packed", "unpacked", "kernels", "place",
+    ];
     let mut rows = vec![columns.map(str::to_owned)];
     if input.images.len() <= LISTED_IMAGES {
         for (number, image) in input.images.iter().enumerate() {
@@ -62,19 +73,35 @@ fn images(input: &InputReport) -> String {
     } else {
         let mut alike: BTreeMap<_, Vec<&ImageReport>> = BTreeMap::new();
         for image in &input.images {
-            let key = (image.kind, image.sm(), &image.target, place(image), &image.isa, image.compression);
+            let key = (
+                image.kind,
+                image.sm(),
+                &image.target,
+                place(image),
+                &image.isa,
+                image.compression,
+            );
             alike.entry(key).or_default().push(image);
         }
         for images in alike.values() {
             rows.push(row(format!("{} ×", images.len()), images[0], images));
         }
     }
-    table(&rows, &[false, false, false, false, false, true, true, true, false])
+    table(
+        &rows,
+        &[false, false, false, false, false, true, true, true, false],
+    )
 }
 
 fn row(number: String, image: &ImageReport, all: &[&ImageReport]) -> [String; 9] {
     let sum = |of: fn(&ImageReport) -> u64| all.iter().map(|image| of(image)).sum::<u64>();
-    let known = |text: &str| if text.is_empty() { "-".to_owned() } else { escape::line(text).into_owned() };
+    let known = |text: &str| {
+        if text.is_empty() {
+            "-".to_owned()
+        } else {
+            escape::line(text).into_owned()
+        }
+    };
     let debug = if image.is_debug { " -G" } else { "" };
     [
         number,
@@ -84,7 +111,11 @@ fn row(number: String, image: &ImageReport, all: &[&ImageReport]) -> [String; 9]
         image.compression.unwrap_or("-").to_owned(),
         size(sum(|image| image.packed)),
         size(sum(|image| image.bytes)),
-        if image.kind.is_read() { sum(|image| image.kernels.into()).to_string() } else { "?".to_owned() },
+        if image.kind.is_read() {
+            sum(|image| image.kernels.into()).to_string()
+        } else {
+            "?".to_owned()
+        },
         place(image),
     ]
 }
@@ -96,13 +127,22 @@ fn place(image: &ImageReport) -> String {
         None => section.to_owned(),
     };
     let role = image.role.as_str();
-    let text = if role == "loadable" { text } else { format!("{text} ({role})") };
+    let text = if role == "loadable" {
+        text
+    } else {
+        format!("{text} ({role})")
+    };
     escape::line(&text).into_owned()
 }
 
 /// Kernels that are not in the images of all targets.
 fn kernels(input: &InputReport) -> String {
-    let images = || input.images.iter().filter(|image| image.kind.is_read() && image.role.counts());
+    let images = || {
+        input
+            .images
+            .iter()
+            .filter(|image| image.kind.is_read() && image.role.counts())
+    };
     let mut columns: Vec<(u32, String)> = images().map(|image| (image.sm(), column(image))).collect();
     columns.sort();
     columns.dedup();
@@ -119,10 +159,17 @@ fn kernels(input: &InputReport) -> String {
     if differing.is_empty() || columns.len() < 2 {
         return String::new();
     }
-    let mut rows = vec![columns.iter().map(|(_, column)| column.clone()).collect::<Vec<_>>()];
+    let mut rows = vec![
+        columns
+            .iter()
+            .map(|(_, column)| column.clone())
+            .collect::<Vec<_>>(),
+    ];
     rows[0].push("kernel".to_owned());
     for (name, held) in differing.iter().take(LISTED_KERNELS) {
-        let marks = columns.iter().map(|(_, column)| if held.contains(column) { "yes" } else { "-" });
+        let marks = columns
+            .iter()
+            .map(|(_, column)| if held.contains(column) { "yes" } else { "-" });
         let mut row: Vec<String> = marks.map(str::to_owned).collect();
         row.push(shortened(name));
         rows.push(row);

@@ -62,7 +62,11 @@ impl<'a> AuditedJson<'a> {
         let host = report.host.as_ref().map(|host| {
             let names = |is_variable| {
                 let named = |one: &&'a Registration| one.is_variable == is_variable && one.is_certain;
-                host.registered.iter().filter(named).map(|one| one.name.as_str()).collect()
+                host.registered
+                    .iter()
+                    .filter(named)
+                    .map(|one| one.name.as_str())
+                    .collect()
             };
             HostJson {
                 kernels: names(false),
