@@ -324,7 +324,10 @@ impl InputReport {
     #[must_use]
     pub fn alternatives(&self) -> Vec<Group<'_>> {
         let is_one_source = |group: &Group<'_>| {
-            let mut kinds: Vec<_> = group.iter().map(|(_, image)| (image.kind, image.target.as_str())).collect();
+            let mut kinds: Vec<_> = group
+                .iter()
+                .map(|(_, image)| (image.kind, image.target.as_str()))
+                .collect();
             kinds.sort_unstable();
             kinds.windows(2).all(|pair| pair[0] != pair[1])
         };

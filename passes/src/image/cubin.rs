@@ -61,6 +61,7 @@ pub fn read(bytes: &[u8]) -> Result<Cubin, String> {
     let mut facts = Facts::default();
     let mut infos: FxHashMap<&str, &[u8]> = FxHashMap::default();
     let mut ptx = None;
+    let mut command = String::new();
     for section in file.sections() {
         let Ok(name) = section.name() else {
             facts.is_damaged = true;
@@ -79,13 +80,19 @@ pub fn read(bytes: &[u8]) -> Result<Cubin, String> {
         } else if name == ".note.nv.tkinfo" {
             let note = data();
             facts.producer = producer(note);
+            command = String::from_utf8_lossy(note).into_owned();
         } else if name == ".nv_debug_info_reg_type" {
             facts.is_debug = true;
         }
     }
     symbols(&file, &infos, &mut facts);
+    let mut target = target(&file);
+    if !target.is_empty() && target.ends_with(|letter: char| letter.is_ascii_digit()) {
+        let suffix = suffix(&command, &target).to_owned();
+        target.push_str(&suffix);
+    }
     Ok(Cubin {
-        target: target(&file),
+        target,
         is_relocatable: elf::is_object(&file),
         ptx: ptx.filter(|_| facts.is_debug).map(|text| {
             text.iter()
@@ -94,6 +101,19 @@ pub fn read(bytes: &[u8]) -> Result<Cubin, String> {
         }),
         facts,
     })
+}
+
+/// The architecture-specific suffix that the assembler was called with (`-arch sm_90a` in its note): the flags of the
+/// file say it only where the code needs it.
+fn suffix<'a>(note: &'a str, target: &str) -> &'a str {
+    note.split_once(target)
+        .map(|(_, rest)| {
+            rest.split(|letter: char| !letter.is_ascii_alphanumeric())
+                .next()
+                .unwrap_or_default()
+        })
+        .filter(|suffix| ["a", "f"].contains(suffix))
+        .unwrap_or_default()
 }
 
 /// ABI 7 (OSABI 0x33) keeps the architecture in the low byte of the flags, ABI 8 (0x41) in the second.
@@ -275,6 +295,14 @@ mod tests {
             let _ = kernel("k", &info[..length]);
         }
         assert_eq!(kernel("k", &[]).params, None);
+    }
+
+    #[test]
+    fn the_note_says_how_the_assembler_was_called() {
+        assert_eq!(suffix("ptxas\0 -arch sm_120a -m 64 ", "sm_120"), "a");
+        assert_eq!(suffix("-arch sm_90 -m 64", "sm_90"), "");
+        assert_eq!(suffix("-arch sm_100f", "sm_100"), "f");
+        assert_eq!(suffix("-arch sm_100", "sm_10"), "");
     }
 
     #[test]

@@ -138,8 +138,12 @@ fn images(found: &[Found<'_>], allowed: u64, how: How<'_>, texts: &Texts) -> Vec
     let fits: Vec<bool> = claims
         .iter()
         .map(|claim| {
-            total = total.saturating_add(*claim);
-            total <= allowed
+            let after = total.saturating_add(*claim);
+            // What is refused takes nothing from the others.
+            if after <= allowed {
+                total = after;
+            }
+            after <= allowed
         })
         .collect();
     let one = |number: usize| {
