@@ -172,6 +172,7 @@ fn closed_images_are_reported_once() {
     let lto = Entry {
         kind: 8,
         sm: 90,
+        flags: IS_64_BIT,
         content: b"\xed\x43\x4e\x7f".to_vec(),
         ..Entry::default()
     };

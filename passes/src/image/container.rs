@@ -2,15 +2,16 @@
 //!
 //! A container is `u32 0xBA55ED50, u16 1, u16 16, u64 size`, then entries of `size` bytes in all. Libraries keep
 //! containers outside the section meant for them (as byte arrays in `.rodata` and `.data`), and members of archives
-//! lie at any even offset: the whole file is searched.
+//! lie at any even offset: the whole file is searched. Nothing that is packed into an entry looks like the header of a
+//! container, so where one stands, the entry is not what it says: it was cut off, or it was made to hide something.
 
 use memchr::memmem;
 
-use super::bytes::{u16_at, u64_at};
+use super::bytes::u64_at;
 use super::entry::Entry;
 
-const MAGIC: &[u8] = b"\x50\xed\x55\xba";
-const VERSION: u16 = 1;
+/// The magic number, the version and the size of the header: what every container begins with.
+const MAGIC: &[u8] = b"\x50\xed\x55\xba\x01\x00\x10\x00";
 const HEADER_BYTES: usize = 16;
 
 /// Something that the search comes across.
@@ -35,9 +36,7 @@ pub(super) fn search<'a>(bytes: &'a [u8], mut found: impl FnMut(Event<'a>)) {
     while let Some(hit) = finder.find(bytes.get(at..).unwrap_or_default()) {
         let start = at + hit;
         at = start + MAGIC.len();
-        let is_header = u16_at(bytes, start + 4) == Some(VERSION)
-            && u16_at(bytes, start + 6) == Some(HEADER_BYTES as u16);
-        let (true, Some(size)) = (is_header, u64_at(bytes, start + 8)) else {
+        let Some(size) = u64_at(bytes, start + 8) else {
             continue;
         };
         let first = start + HEADER_BYTES;
@@ -56,6 +55,12 @@ pub(super) fn search<'a>(bytes: &'a [u8], mut found: impl FnMut(Event<'a>)) {
                 Ok(entry) => {
                     let offset = at;
                     at += entry.size();
+                    if let Some(inner) = finder.find(&bytes[offset..at]) {
+                        at = offset + inner;
+                        let message = "an entry holds the beginning of another fat binary".to_owned();
+                        found(Event::Broken { offset, message });
+                        break;
+                    }
                     let payload = entry.payload(&bytes[offset..end]);
                     found(Event::Entry {
                         entry,
@@ -90,7 +95,7 @@ mod tests {
     use super::*;
 
     fn header(size: u64) -> Vec<u8> {
-        let mut bytes = [MAGIC, &[1, 0, 16, 0]].concat();
+        let mut bytes = MAGIC.to_vec();
         bytes.extend(size.to_le_bytes());
         bytes
     }

@@ -59,7 +59,9 @@ pub fn form(name: &str, bytes: &[u8]) -> Form {
     }
     let has_ending = |ending: &str| name.to_ascii_lowercase().ends_with(ending);
     let head = &bytes[..bytes.len().min(SNIFFED_BYTES)];
-    let has = |needle: &[u8]| memchr::memmem::find(head, needle).is_some();
+    // A file with NULs is none of the texts, even if it holds one.
+    let is_text = memchr::memchr(0, head).is_none();
+    let has = |needle: &[u8]| is_text && memchr::memmem::find(head, needle).is_some();
     if has_ending(".ptx") || has(b".version") && has(b".target") {
         Form::Ptx
     } else if has_ending(".ll") || has(b"target triple = \"nvptx") || has(b"target datalayout") {
@@ -82,6 +84,10 @@ mod tests {
         assert_eq!(form("a.ptx", b""), Form::Ptx);
         assert_eq!(form("a.txt", b"hello"), Form::Unknown);
         assert_eq!(form("a.ll", b"define void @k()"), Form::LlvmText);
+        assert_eq!(
+            form("a.bin", b"\0\x01.version 9.2\n.target sm_90\n"),
+            Form::Unknown
+        );
         assert_eq!(form("a.bc", b"BC\xc0\xde"), Form::LlvmBitcode);
     }
 }
