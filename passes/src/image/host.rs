@@ -17,6 +17,7 @@ use super::bytes::text;
 use super::elf::{self, Elf};
 use crate::inventory::{Host, Registration};
 use crate::limits::MAX_SYMBOL_BYTES;
+use crate::names::normalised;
 
 const STUB: &str = "__device_stub__";
 
@@ -24,6 +25,7 @@ const STUB: &str = "__device_stub__";
 pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
     host.is_linked |= !elf::is_object(elf);
     let mut found = BTreeSet::new();
+    let mut stubs: BTreeSet<String> = BTreeSet::new();
     let mut has_symbols = false;
     let mut calls: Vec<(SymbolIndex, bool)> = Vec::new();
     for symbol in elf.symbols() {
@@ -36,18 +38,18 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
                 _ => {}
             }
         } else if name.len() <= MAX_SYMBOL_BYTES && memmem::find(name, STUB.as_bytes()).is_some() {
-            found.extend(
-                std::str::from_utf8(name)
-                    .ok()
-                    .and_then(kernel_of_stub)
-                    .map(|name| (name, false, true)),
-            );
+            stubs.extend(std::str::from_utf8(name).ok().and_then(kernel_of_stub));
         }
     }
     host.is_stripped |= host.is_linked && !has_symbols;
     if !calls.is_empty() {
         arguments(elf, &calls, &mut found);
     }
+    // The call names a static kernel of relocatable code with its prefix, the stub without.
+    for (name, ..) in &found {
+        stubs.remove(normalised(name).as_ref());
+    }
+    found.extend(stubs.into_iter().map(|name| (name, false, true)));
     for section in elf.sections() {
         let Some(kind) = section.name().ok().and_then(|name| name.strip_prefix(".nvHR")) else {
             continue;

@@ -385,6 +385,8 @@ mod tests {
         outcome.inputs[0].problems.push(Problem {
             kind: ProblemKind::Syntax,
             message: "no".to_owned(),
+            image: None,
+            image: Some(0),
             line: Some(2),
         });
         let document = document(&outcome);
