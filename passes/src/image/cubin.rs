@@ -195,7 +195,7 @@ fn kernel(name: &str, info: &[u8]) -> Kernel {
             REQUIRED_THREADS => launch.required_threads = triple(),
             PARAMETER => match (u16_at(value, 4), u16_at(value, 6), u32_at(value, 8)) {
                 (Some(ordinal), Some(offset), Some(word)) => {
-                    params.push((ordinal, offset.into(), word >> 18))
+                    params.push((ordinal, offset.into(), word >> 18));
                 }
                 _ => is_known = false,
             },

@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn bundles_stand_back_to_back() {
         let mut bytes = one(2, b"BC\xc0\xde12");
-        while bytes.len() % 8 != 0 {
+        while !bytes.len().is_multiple_of(8) {
             bytes.push(0);
         }
         bytes.extend(one(5, b".version"));

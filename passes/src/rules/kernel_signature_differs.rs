@@ -63,8 +63,11 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     }
 }
 
+/// The first image with a kernel, and where the parameters lie in it: offsets and sizes.
+type First<'a> = (u32, &'a ImageReport, &'a [(u32, u32)]);
+
 fn kernels(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
-    let mut seen: FxHashMap<&str, (u32, &ImageReport, &[(u32, u32)])> = FxHashMap::default();
+    let mut seen: FxHashMap<&str, First<'_>> = FxHashMap::default();
     let mut reported: FxHashSet<&str> = FxHashSet::default();
     for (index, image) in group {
         for kernel in &image.facts.kernels {

@@ -1,6 +1,5 @@
 //! One input: its bytes, its images, and what each of them is.
 
-use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -302,7 +301,7 @@ fn embedded(found: &Found<'_>, cubin: &ImageReport, bytes: &[u8], how: How<'_>, 
 }
 
 /// Texts in fat binaries end with NULs. Those of files are left as they are: a NUL in them is an error with a place.
-fn without_padding<'a>(bytes: &'a Cow<'_, [u8]>, found: &Found<'_>) -> &'a [u8] {
+fn without_padding<'a>(bytes: &'a [u8], found: &Found<'_>) -> &'a [u8] {
     if found.container.is_none() {
         return bytes;
     }

@@ -385,7 +385,6 @@ mod tests {
         outcome.inputs[0].problems.push(Problem {
             kind: ProblemKind::Syntax,
             message: "no".to_owned(),
-            image: None,
             image: Some(0),
             line: Some(2),
         });
