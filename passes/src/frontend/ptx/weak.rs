@@ -72,7 +72,7 @@ fn digests(body: &[u8]) -> (u64, u64) {
             _ => {
                 is_call |= word == b"call" || word.starts_with(b"call.");
                 word.hash(&mut all);
-                if is_call && word.len() > 1 {
+                if is_call && (word[0].is_ascii_alphanumeric() || word[0] == b'_') {
                     word.hash(&mut calls);
                 }
             }
