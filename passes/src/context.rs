@@ -14,6 +14,7 @@ use crate::analysis::slots::Slots;
 use crate::finding::{Certainty, Frame, Value};
 use crate::inventory::{InputReport, Kernel};
 use crate::ir::{Body, DebugId, Function, FunctionId, InstructionId, Module, SymbolId};
+use crate::limits::MANGLED_NAME_BYTES;
 use crate::policy::Policy;
 use crate::rule::{Level, Rule};
 use crate::settings::Settings;
@@ -226,9 +227,17 @@ impl<P> Draft<P> {
         self
     }
 
-    /// Adds to its payload.
+    /// Adds to its payload; texts are cut at [`MANGLED_NAME_BYTES`].
     pub fn data(&mut self, key: &'static str, value: impl Into<Value>) -> &mut Self {
-        self.data.insert(key, value.into());
+        let mut value = value.into();
+        if let Value::Text(text) = &mut value
+            && let Some(end) = (0..=MANGLED_NAME_BYTES)
+                .rev()
+                .find(|&end| text.is_char_boundary(end))
+        {
+            text.truncate(end);
+        }
+        self.data.insert(key, value);
         self
     }
 

@@ -48,6 +48,8 @@ pub const MAX_UNDECLARED: usize = 64;
 /// Most lattice elements that one solution about constants keeps: blocks times registers of the slice.
 pub const MAX_SOLUTION_CELLS: usize = 8_000_000;
 
+/// Longest piece of a symbol's name in a message, in bytes. The payload has up to [`MANGLED_NAME_BYTES`] of it.
+pub const SHOWN_NAME_BYTES: usize = 400;
 /// Largest image, unpacked, in bytes. The largest seen in production has 94 MB.
 pub const MAX_IMAGE_BYTES: u64 = 512 << 20;
 

@@ -7,7 +7,9 @@ use std::borrow::Cow;
 
 use cpp_demangle::{DemangleOptions, DemangleWrite, ParseOptions, Symbol};
 
-use crate::limits::{DEMANGLE_DEPTH, DEMANGLE_STEPS, DEMANGLED_NAME_BYTES, MANGLED_NAME_BYTES};
+use crate::limits::{
+    DEMANGLE_DEPTH, DEMANGLE_STEPS, DEMANGLED_NAME_BYTES, MANGLED_NAME_BYTES, SHOWN_NAME_BYTES,
+};
 
 /// The C++ name that `name` stands for, with its parameters; `None` if it isn't a mangled name, is malformed, or
 /// exceeds a limit.
@@ -128,6 +130,19 @@ impl DemangleWrite for Bounded {
         self.text.push_str(piece);
         Ok(())
     }
+}
+
+/// A name for a message: as it is, or cut to [`SHOWN_NAME_BYTES`] with an ellipsis.
+#[must_use]
+pub fn shown(name: &str) -> std::borrow::Cow<'_, str> {
+    if name.len() <= SHOWN_NAME_BYTES {
+        return name.into();
+    }
+    let end = (0..=SHOWN_NAME_BYTES)
+        .rev()
+        .find(|&end| name.is_char_boundary(end))
+        .unwrap_or(0);
+    format!("{}…", &name[..end]).into()
 }
 
 #[cfg(test)]

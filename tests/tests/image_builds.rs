@@ -154,7 +154,10 @@ fn all_empty(problems: &[String]) -> Result<(), String> {
 }
 
 /// `found == wanted`, or a sentence.
-#[allow(clippy::needless_pass_by_value, reason = "what is compared is made for the call")]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "what is compared is made for the call"
+)]
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, wanted: T) -> Result<(), String> {
     if found == wanted {
         Ok(())

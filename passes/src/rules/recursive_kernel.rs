@@ -28,6 +28,7 @@
 
 use crate::analysis::call_graph::CallSite;
 use crate::context::{ModuleContext, Place, Report};
+use crate::names;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -62,7 +63,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             let name = module.module.function_name(kernel);
             let finding = report.definite(
                 Place::call(*first),
-                format!("the kernel `{name}` is called recursively"),
+                format!("the kernel `{}` is called recursively", names::shown(name)),
             );
             finding
                 .data("symbol", name)

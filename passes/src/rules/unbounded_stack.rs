@@ -29,6 +29,7 @@ use std::collections::BTreeSet;
 use crate::analysis::constants::{Arguments, Constants};
 use crate::context::{FunctionContext, ModuleContext, Place, Report};
 use crate::ir::{FunctionId, InstructionId, Op};
+use crate::names;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -79,11 +80,12 @@ fn recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Repo
         return;
     };
     let name = module.module.function_name(first.callee);
+    let shown = names::shown(name);
     let message = if cycle.len() == 1 {
-        format!("`{name}` calls itself: how much stack it needs is not known")
+        format!("`{shown}` calls itself: how much stack it needs is not known")
     } else {
         format!(
-            "`{name}` is in a cycle of {} functions that call each other: how much stack they need is not known",
+            "`{shown}` is in a cycle of {} functions that call each other: how much stack they need is not known",
             cycle.len()
         )
     };
