@@ -21,6 +21,7 @@ pub fn run(args: &CheckArgs) -> Exit {
         whole_program: args.whole_program,
         timeout: args.timeout,
         threads: args.jobs,
+        ..Settings::default()
     };
     let outcome = run::check(inputs, &settings);
     let elapsed = started.elapsed();
