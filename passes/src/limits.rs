@@ -65,6 +65,12 @@ pub const MAX_UNPACKED_BYTES: u64 = 1 << 30;
 /// Most bytes that one byte of an LZ4 block stands for.
 pub const MAX_LZ4_RATIO: u64 = 255;
 
+/// Most bytes that one byte of a zstd frame stands for: a block of 128 KiB takes four bytes.
+pub const MAX_ZSTD_RATIO: u64 = 32 << 10;
+
+/// Largest window of a zstd frame, as a power of two: 128 MiB, which is what `zstd --long` writes. nvcc stays under 8 MiB.
+pub const MAX_ZSTD_WINDOW_LOG: u32 = 27;
+
 /// Most images of one input. cuFFT, the richest library known, has some 26,000.
 pub const MAX_IMAGES: usize = 1 << 20;
 
