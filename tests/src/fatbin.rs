@@ -259,14 +259,21 @@ impl Elf {
         const HEADER: usize = 64;
         let (mut names, mut strings) = (vec![0], vec![0]);
         let mut symbols = vec![0; 24];
+        let mut last: Option<(&str, u32)> = None;
         for symbol in &self.symbols {
-            symbols.extend((strings.len() as u32).to_le_bytes());
+            // Symbols in a row with one name share it.
+            let known = last.filter(|(name, _)| *name == symbol.name);
+            let offset = known.map_or(strings.len() as u32, |(_, offset)| offset);
+            last = Some((&symbol.name, offset));
+            symbols.extend(offset.to_le_bytes());
             symbols.extend([symbol.info, symbol.other]);
             symbols.extend(symbol.section.to_le_bytes());
             symbols.extend(0_u64.to_le_bytes());
             symbols.extend(symbol.size.to_le_bytes());
-            strings.extend(symbol.name.bytes());
-            strings.push(0);
+            if known.is_none() {
+                strings.extend(symbol.name.bytes());
+                strings.push(0);
+            }
         }
         let strtab = self.sections.len() as u32 + 2;
         let mut body = Vec::new();
