@@ -341,7 +341,7 @@ fn elf_headers_that_lie_hide_nothing() {
 /// 20,000 symbols that share a name of a megabyte, in machine code and in a host file.
 #[test]
 fn parts_that_overlap_make_no_work() {
-    let name = format!("_Z17__device_stub__{}", "k".repeat(1 << 20));
+    let name: std::rc::Rc<str> = format!("_Z17__device_stub__{}", "k".repeat(1 << 20)).into();
     let symbols = |section| {
         let symbol = Symbol {
             name: name.clone(),
@@ -531,7 +531,7 @@ fn registered_symbols_that_nobody_defines_are_reported() {
             container(&[Entry::ptx(90, &clean("sm_90", "_Z1kPi", ""))]),
         );
         elf.symbols.push(Symbol {
-            name: stub.to_owned(),
+            name: stub.into(),
             info: 0x02,
             other: 0,
             section: 1,
@@ -546,7 +546,7 @@ fn registered_symbols_that_nobody_defines_are_reported() {
     // An object without images was compiled for the host alone.
     let mut elf = Elf::host(1);
     elf.symbols = vec![Symbol {
-        name: "_Z20__device_stub__Z1lPiPi".to_owned(),
+        name: "_Z20__device_stub__Z1lPiPi".into(),
         info: 0x02,
         other: 0,
         section: 0xfff1,
