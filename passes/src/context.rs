@@ -10,6 +10,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::collectives::{self, Site};
 use crate::analysis::definitions::Definitions;
 use crate::analysis::dominators::Dominators;
+use crate::analysis::provenance::{self, Violation};
 use crate::analysis::slots::Slots;
 use crate::finding::{Certainty, Frame, Value};
 use crate::inventory::{InputReport, Kernel};
@@ -28,6 +29,7 @@ pub struct ModuleContext<'a> {
     functions: Vec<Analyses<'a>>,
     call_graph: OnceLock<CallGraph>,
     collectives: OnceLock<Vec<Site>>,
+    violations: OnceLock<Vec<Violation>>,
 }
 
 /// The analyses of one function. Until one is asked for, it costs a few words: modules can have a million functions.
@@ -119,6 +121,7 @@ impl<'a> ModuleContext<'a> {
                 .collect(),
             call_graph: OnceLock::new(),
             collectives: OnceLock::new(),
+            violations: OnceLock::new(),
         }
     }
 
@@ -136,6 +139,11 @@ impl<'a> ModuleContext<'a> {
     /// The warp collectives, in the contexts that decide their operands.
     pub fn collectives(&self) -> &[Site] {
         self.collectives.get_or_init(|| collectives::sites(self))
+    }
+
+    /// The addresses that are used for what they are not, in the order of the input.
+    pub fn violations(&self) -> &[Violation] {
+        self.violations.get_or_init(|| provenance::violations(self))
     }
 }
 

@@ -25,8 +25,8 @@ pub const MAX_INLINE_DEPTH: usize = 64;
 /// Statements from which on the functions of one module are lowered and checked in parallel.
 pub const PARALLEL_STATEMENTS: usize = 20_000;
 
-/// Most calls between a collective and the place that decides its operands, in a chain of functions that hand them on
-/// as arguments.
+/// Most calls between a collective, or a use of an address, and the place that decides its operands, in a chain of
+/// functions that hand them on as arguments.
 pub const MAX_CALL_DEPTH: usize = 8;
 
 /// Most chains of calls looked at for one collective.
@@ -47,6 +47,30 @@ pub const MAX_UNDECLARED: usize = 64;
 
 /// Most lattice elements that one solution about constants keeps: blocks times registers of the slice.
 pub const MAX_SOLUTION_CELLS: usize = 8_000_000;
+
+/// Most instructions that the provenance of one body's addresses is followed through. Beyond, nothing is known of the
+/// body's addresses.
+pub const MAX_PROVENANCE_NODES: usize = 1_000_000;
+
+/// Most rounds over the nodes of one body. An element can change four times at most, and rounds follow the order of
+/// the input, so real code settles within a handful.
+pub const MAX_PROVENANCE_ROUNDS: usize = 32;
+
+/// Most blocks visited in one body to find which definitions of its rewritten registers reach which block. Beyond, all
+/// of a register's definitions reach all of its uses.
+pub const MAX_REACHING_STEPS: usize = 4_000_000;
+
+/// Most facts that the space tests of one body give. Beyond, a test tells nothing.
+pub const MAX_SPACE_FACTS: usize = 256;
+
+/// Most instructions between a space test and the branch that it decides.
+pub const MAX_PREDICATE_STEPS: usize = 16;
+
+/// Most demands that one function makes of what its callers pass. Beyond, calls are not held against it.
+pub const MAX_DEMANDS: usize = 256;
+
+/// Most instructions between a store to a variable and a load that reads it back, for the load to be followed.
+pub const MAX_RELOAD_DISTANCE: usize = 32;
 
 /// Longest piece of a symbol's name in a message, in bytes. The payload has up to [`MANGLED_NAME_BYTES`] of it.
 pub const SHOWN_NAME_BYTES: usize = 400;
