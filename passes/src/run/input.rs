@@ -213,7 +213,8 @@ impl Image {
             options: found.options.clone(),
             is_64_bit: found.is_64_bit,
             is_debug: found.is_debug,
-            digest: 0,
+            is_read: false,
+            digest: None,
             facts: Arc::default(),
         };
         Self {
@@ -264,7 +265,9 @@ fn image_inside(found: &Found<'_>, how: How<'_>, texts: &Texts) -> Pair {
         ptx(&mut image, text, how, texts);
         return (image, None);
     }
-    image.report.digest = texts.digest(&bytes);
+    if how.settings.policy.forbid_duplicates {
+        image.report.digest = Some(texts.digest(&bytes));
+    }
     match cubin::read(&bytes) {
         Err(message) => {
             image.trouble = Some((ProblemKind::Unreadable, message));
@@ -277,6 +280,7 @@ fn image_inside(found: &Found<'_>, how: How<'_>, texts: &Texts) -> Pair {
             if cubin.is_relocatable && found.role == Role::Loadable {
                 image.report.role = Role::Relocatable;
             }
+            image.report.is_read = true;
             image.declare(Arc::new(cubin.facts));
             let embedded = cubin
                 .ptx
@@ -326,8 +330,10 @@ fn ptx(image: &mut Image, text: &[u8], how: How<'_>, texts: &Texts) {
         with_weak: matches!(image.report.role, Role::Relocatable | Role::LeftOver),
         ..how
     };
-    image.report.digest = texts.digest(text);
-    let (key, is_first) = texts.claim(image.report.digest, how.with_weak);
+    let digest = texts.digest(text);
+    image.report.digest = Some(digest);
+    image.report.is_read = true;
+    let (key, is_first) = texts.claim(digest, how.with_weak);
     image.text = Some(key);
     if is_first {
         let read = AssertUnwindSafe(|| text::read(text, how));
