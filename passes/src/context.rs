@@ -10,6 +10,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::collectives::{self, Site};
 use crate::analysis::definitions::Definitions;
 use crate::analysis::dominators::Dominators;
+use crate::analysis::lanes::{self, Root};
 use crate::analysis::slots::Slots;
 use crate::finding::{Certainty, Value};
 use crate::ir::{Body, DebugId, Function, FunctionId, InstructionId, Module, SymbolId};
@@ -25,6 +26,7 @@ pub struct ModuleContext<'a> {
     functions: Vec<Analyses<'a>>,
     call_graph: OnceLock<CallGraph>,
     collectives: OnceLock<Vec<Site>>,
+    lanes: OnceLock<Vec<Root>>,
 }
 
 /// The analyses of one function.
@@ -100,6 +102,7 @@ impl<'a> ModuleContext<'a> {
                 .collect(),
             call_graph: OnceLock::new(),
             collectives: OnceLock::new(),
+            lanes: OnceLock::new(),
         }
     }
 
@@ -112,6 +115,11 @@ impl<'a> ModuleContext<'a> {
     /// The direct calls.
     pub fn call_graph(&self) -> &CallGraph {
         self.call_graph.get_or_init(|| CallGraph::new(self.module))
+    }
+
+    /// Where lanes go, and what is wrong with the collectives and barriers they meet at, by kernel.
+    pub fn lanes(&self) -> &[Root] {
+        self.lanes.get_or_init(|| lanes::analyse(self))
     }
 
     /// The warp collectives, in the contexts that decide their operands.
