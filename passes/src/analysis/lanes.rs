@@ -175,19 +175,37 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId) -> Ro
         Some((verdict, flow.wants_warp))
     };
     let partial = launch.threads().is_some_and(|threads| threads > 32 && threads % 32 != 0);
-    let first = if partial { None } else { run(None) };
-    let mut runs: Vec<(Option<u32>, Verdict)> = match first {
-        Some((verdict, false)) => vec![(None, verdict)],
-        None if !partial => return nothing(launch),
-        _ => {
-            let mut runs = Vec::new();
+    let mut runs: Vec<(Option<u32>, Verdict)> = Vec::new();
+    if !partial {
+        let Some((verdict, wants_warp)) = run(None) else { return nothing(launch) };
+        // What holds of all warps at once holds of each: where nothing may be wrong, no warp need be looked at.
+        let may_differ = verdict.issues.iter().any(|issue| issue.certainty == Certainty::Potential);
+        if !wants_warp || !may_differ {
+            runs.push((None, verdict));
+        } else {
+            let mut open: Vec<u32> = verdict.issues.iter().map(|issue| issue.node).collect();
+            open.sort_unstable();
+            open.dedup();
             for warp in 0..launch.warps() {
-                let Some((verdict, _)) = run(Some(warp)) else { return nothing(launch) };
-                runs.push((Some(warp), verdict));
+                let Some((found, _)) = run(Some(warp)) else { return nothing(launch) };
+                // A node that is reached in a warp where nothing is definite stays potential, unless another warp
+                // that always exists settles it.
+                open.retain(|&node| {
+                    let reached = found.reach.iter().any(|(at, reach)| *at == node && reach.maybe);
+                    !reached || is_definite(&found, node) && !is_settled(&launch, warp, &found, node)
+                });
+                runs.push((Some(warp), found));
+                if open.is_empty() && !(launch.shape.is_some() && warp + 1 < launch.warps()) {
+                    break;
+                }
             }
-            runs
         }
-    };
+    } else {
+        for warp in 0..launch.warps() {
+            let Some((verdict, _)) = run(Some(warp)) else { return nothing(launch) };
+            runs.push((Some(warp), verdict));
+        }
+    }
     let has_unknown = runs
         .iter()
         .any(|(_, verdict)| verdict.reach.iter().any(|(_, reach)| reach.is_unknown));
@@ -198,6 +216,18 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId) -> Ro
         is_unknown: false,
         has_unknown,
     }
+}
+
+fn is_definite(verdict: &Verdict, node: u32) -> bool {
+    let mut of_node = verdict.issues.iter().filter(|issue| issue.node == node);
+    of_node.any(|issue| issue.certainty == Certainty::Definite)
+}
+
+/// Whether what is definite in one warp is so for the kernel.
+fn is_settled(launch: &Launch, warp: u32, verdict: &Verdict, node: u32) -> bool {
+    launch.surely_exists(warp)
+        && is_definite(verdict, node)
+        && verdict.reach.iter().any(|(at, reach)| *at == node && reach.surely)
 }
 
 /// The first target whose lanes are scheduled on their own.

@@ -52,7 +52,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             Some(mask) => format!("{callers} `{operation}` with sync mask {}, which does not name {}", text::binary(mask), them(issue.lanes)),
             None => format!("{callers} `{operation}` with masks that do not name {}", them(issue.lanes)),
         };
-        let draft = text::begin(module, report, root, found, message);
+        let draft = text::begin(module, report, found, message);
         text::assumption(draft, &root.launch);
         draft.help(format!("name the lanes that call: {}", if crate::analysis::lanes::is_full(issue.here) {
             "`0xffffffff`".to_owned()

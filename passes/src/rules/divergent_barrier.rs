@@ -54,7 +54,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             (_, 0) => "some warps of the block may skip this barrier".to_owned(),
             (_, lanes) => format!("{} potentially skip the barrier that others wait at", text::subject(lanes, "may", "may").replace(" may", "")),
         };
-        let draft = text::begin(module, report, root, found, message);
+        let draft = text::begin(module, report, found, message);
         text::assumption(draft, &root.launch);
         draft.data("operation", "__syncthreads").help("move the barrier to where all threads of the block come");
     });

@@ -55,7 +55,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             crate::analysis::lanes::ranges(issue.lanes),
             if issue.lanes.count_ones() == 1 { "passes" } else { "pass" },
         );
-        let draft = text::begin(module, report, root, found, message);
+        let draft = text::begin(module, report, found, message);
         if let Some((other, lanes)) = &issue.other {
             draft.related(text::place_of(other), format!("{} here", text::subject(*lanes, "calls", "call")));
         }

@@ -21,7 +21,6 @@ pub(super) fn each(module: &ModuleContext<'_>, problem: Problem, mut write: impl
 pub(super) fn begin<'r>(
     module: &ModuleContext<'_>,
     report: &'r mut Report<'_>,
-    root: &Root,
     found: &Found,
     message: String,
 ) -> &'r mut Draft {

@@ -55,7 +55,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             if issue.lanes.count_ones() == 1 { "does" } else { "do" },
         );
         let right = issue.mask.unwrap_or(0) & !issue.lanes;
-        let draft = text::begin(module, report, root, found, message);
+        let draft = text::begin(module, report, found, message);
         text::assumption(draft, &root.launch);
         draft.help(format!("name only lanes that exist: `{right:#x}`"));
     });

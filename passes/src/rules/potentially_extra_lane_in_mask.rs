@@ -59,7 +59,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 text::operation(issue),
                 text::within(module, root, issue),
             );
-            let draft = text::begin(module, report, root, found, message);
+            let draft = text::begin(module, report, found, message);
             text::assumption(draft, &root.launch);
             draft.help(
                 "name the lanes that take part: `__ballot_sync(0xffffffff, condition)`, taken before the branch",

@@ -57,7 +57,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             _ => "possibly not taking part".to_owned(),
         };
         let message = format!("`{operation}` reads {read} {sources}, {reason}");
-        let draft = text::begin(module, report, root, found, message);
+        let draft = text::begin(module, report, found, message);
         text::assumption(draft, &root.launch);
         draft.note(format!("{} so", text::subject(issue.here, "reads", "read")));
         draft.help("read a lane that takes part and that the mask names");

@@ -45,12 +45,12 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    text::each(module, Problem::Stale, |root, found| {
+    text::each(module, Problem::Stale, |_, found| {
         let message = format!(
             "the mask of `{}` comes from `__activemask()`, and lanes may have left since",
             text::operation(&found.issue)
         );
-        let draft = text::begin(module, report, root, found, message);
+        let draft = text::begin(module, report, found, message);
         draft.help("take the mask with `__ballot_sync(0xffffffff, condition)` before the branch");
     });
 }

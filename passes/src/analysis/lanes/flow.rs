@@ -72,6 +72,7 @@ pub struct Flow<'a> {
     singles: Vec<ValueId>,
     out: Vec<Option<State>>,
     input: Vec<Option<State>>,
+    is_followed: Vec<bool>,
     is_divergent_join: Vec<bool>,
     is_divergent_loop: Vec<bool>,
     has_divergent_loop: bool,
@@ -109,6 +110,7 @@ impl<'a> Flow<'a> {
             singles: vec![ValueId::NONE; graph.singles as usize],
             out: vec![None; nodes],
             input: vec![None; nodes],
+            is_followed: vec![false; nodes],
             is_divergent_join: vec![false; nodes],
             is_divergent_loop: vec![false; order.loops.len()],
             has_divergent_loop: false,
@@ -783,6 +785,9 @@ impl<'a> Flow<'a> {
     /// Each way has a label, its first node; a node that two labels reach is a join, and its own label from there on.
     fn diverge(&mut self, branch: u32) {
         let graph = self.graph;
+        if std::mem::replace(&mut self.is_followed[branch as usize], true) {
+            return;
+        }
         let mut walk = Walk::default();
         for target in graph.successors(branch) {
             walk.pending.push((branch, target, target));

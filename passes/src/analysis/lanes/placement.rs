@@ -12,6 +12,8 @@
 //! An exit by which a lane is *quiet* until its end does not count: a lane that has ended satisfies a collective. So
 //! must(n) reads "here, or ended without a further sign".
 
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap;
 
 use super::flow::Flow;
@@ -32,6 +34,9 @@ pub struct Placement<'f, 'a> {
     steps_left: usize,
     mark: Vec<u32>,
     epoch: u32,
+    /// By innermost loop: the lanes that leave the loops around quietly, and loudly.
+    exits: FxHashMap<u32, (Lanes, Lanes)>,
+    departures: FxHashMap<u32, Rc<Vec<Departure>>>,
 }
 
 /// Whether exits that end quietly count.
@@ -70,6 +75,8 @@ impl<'f, 'a> Placement<'f, 'a> {
             steps_left: MAX_PLACEMENT_STEPS,
             mark: vec![0; graph.nodes.len()],
             epoch: 0,
+            exits: FxHashMap::default(),
+            departures: FxHashMap::default(),
         }
     }
 
@@ -308,7 +315,27 @@ impl<'f, 'a> Placement<'f, 'a> {
 
     /// The edges by which lanes leave the way to `node`, in the round of its loops that it is in; `None` if the
     /// budget is spent.
-    pub fn departures(&mut self, node: u32) -> Option<Vec<Departure>> {
+    pub fn departures(&mut self, node: u32) -> Option<Rc<Vec<Departure>>> {
+        // Straight code shares them.
+        let (graph, order) = (self.flow.graph, self.flow.order);
+        let mut node = node;
+        while let &[edge] = graph.incoming(node) {
+            let source = graph.sources[edge as usize];
+            let is_header = order.loops_of(node).next().is_some_and(|of| order.loops[of as usize].header == node);
+            if graph.nodes[source as usize].edges.len() != 1 || is_header || source == node {
+                break;
+            }
+            node = source;
+        }
+        if let Some(known) = self.departures.get(&node) {
+            return Some(Rc::clone(known));
+        }
+        let found = Rc::new(self.find_departures(node)?);
+        self.departures.insert(node, Rc::clone(&found));
+        Some(found)
+    }
+
+    fn find_departures(&mut self, node: u32) -> Option<Vec<Departure>> {
         let way = self.way(node)?;
         let (graph, order, epoch) = (self.flow.graph, self.flow.order, self.epoch);
         let mut found = Vec::new();
@@ -328,17 +355,27 @@ impl<'f, 'a> Placement<'f, 'a> {
         Some(found)
     }
 
-    /// The lanes that leave the loops around `node`, the outermost of them, without certainly doing something visible
-    /// after. Empty where there is no loop.
-    #[must_use]
-    pub fn quiet_loop_exits(&self, node: u32) -> Lanes {
-        self.loop_exits(node).fold(0, |all, (lanes, target)| all | lanes & !self.noisy(target))
+    /// The lanes that leave the loops around `node` without certainly doing something visible after. Empty where there
+    /// is no loop.
+    pub fn quiet_loop_exits(&mut self, node: u32) -> Lanes {
+        self.exits(node).0
     }
 
     /// The lanes that leave the loops around `node` and may do something visible after.
-    #[must_use]
-    pub fn loud_loop_exits(&self, node: u32) -> Lanes {
-        self.loop_exits(node).fold(0, |all, (lanes, target)| all | lanes & !self.quiet(target))
+    pub fn loud_loop_exits(&mut self, node: u32) -> Lanes {
+        self.exits(node).1
+    }
+
+    fn exits(&mut self, node: u32) -> (Lanes, Lanes) {
+        let innermost = self.flow.order.loop_of[node as usize];
+        if let Some(&known) = self.exits.get(&innermost) {
+            return known;
+        }
+        let found = self.loop_exits(node).fold((0, 0), |(quiet, loud), (lanes, target)| {
+            (quiet | lanes & !self.noisy(target), loud | lanes & !self.quiet(target))
+        });
+        self.exits.insert(innermost, found);
+        found
     }
 
     /// The edges that leave the loops around `node`: of the outermost loop, and so of all that are left with it, and

@@ -11,7 +11,7 @@
 //! else                              ⊤, with the low bits that the operation keeps
 //! ```
 
-use super::value::{Base, Lanes, Pool, ValueId, Vector, WARP, lanes};
+use super::value::{Base, Lanes, Pool, ValueId, Vector, lanes};
 use crate::analysis::evaluate::{evaluate, ones};
 use crate::ir::{BinaryOp, Condition, Logic, Op, UnaryOp};
 
@@ -35,6 +35,25 @@ pub fn apply(pool: &mut Pool, op: Op, uses: &[ValueId], site: Site) -> ValueId {
     if op == Op::Copy {
         return uses[0];
     }
+    let is_plain = !matches!(op, Op::Compare(..) | Op::Convert { .. } | Op::ExtractBits(..));
+    if is_plain && uses.iter().all(|&id| id == ValueId::UNKNOWN) {
+        return ValueId::UNKNOWN;
+    }
+    if uses.len() > 3 {
+        return compute(pool, op, uses, site);
+    }
+    let mut three = [ValueId::NONE; 3];
+    three[..uses.len()].copy_from_slice(uses);
+    let applied = (op, three, site.here, site.key);
+    if let Some(&known) = pool.applied.get(&applied) {
+        return known;
+    }
+    let result = compute(pool, op, uses, site);
+    pool.applied.insert(applied, result);
+    result
+}
+
+fn compute(pool: &mut Pool, op: Op, uses: &[ValueId], site: Site) -> ValueId {
     let mut result = Vector::UNKNOWN;
     let mut warp = true;
     {
@@ -44,15 +63,12 @@ pub fn apply(pool: &mut Pool, op: Op, uses: &[ValueId], site: Site) -> ValueId {
             *vector = pool.get(*id);
         }
         let vectors = &vectors[..uses.len()];
-        for lane in 0..WARP {
-            let mut exact = true;
+        let all_exact = vectors.iter().fold(u32::MAX, |all, vector| all & vector.exact);
+        for lane in lanes(all_exact) {
             for (value, vector) in values.iter_mut().zip(vectors) {
-                match vector.at(lane) {
-                    Some(known) => *value = known,
-                    None => exact = false,
-                }
+                *value = vector.bits[lane];
             }
-            if exact && let Some(value) = evaluate(op, &values[..uses.len()]) {
+            if let Some(value) = evaluate(op, &values[..uses.len()]) {
                 result.exact |= 1 << lane;
                 result.bits[lane] = value;
             }

@@ -50,7 +50,7 @@ pub enum Base {
 }
 
 /// A value in each lane.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vector {
     /// The lanes whose value is known.
     pub exact: Lanes,
@@ -64,6 +64,14 @@ pub struct Vector {
     pub limit: u64,
     /// See the module.
     pub bits: [u64; WARP],
+}
+
+/// Four of the lanes tell most vectors apart.
+impl std::hash::Hash for Vector {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (self.exact, self.low, self.base, self.limit).hash(state);
+        [0, 1, 16, 31].map(|lane: usize| self.bits[lane]).hash(state);
+    }
 }
 
 impl Vector {
@@ -172,7 +180,12 @@ pub struct Pool {
     ids: FxHashMap<Vector, ValueId>,
     splats: FxHashMap<u64, ValueId>,
     numbers: FxHashMap<(u64, u64), u32>,
+    /// What operations have made of the same uses in the same lanes.
+    pub(super) applied: FxHashMap<Applied, ValueId>,
 }
+
+/// An operation on three uses or fewer, the lanes that execute it, and what names its unknown value.
+pub(super) type Applied = (crate::ir::Op, [ValueId; 3], Lanes, (u64, u64));
 
 impl Default for Pool {
     fn default() -> Self {
@@ -181,6 +194,7 @@ impl Default for Pool {
             ids: FxHashMap::default(),
             splats: FxHashMap::default(),
             numbers: FxHashMap::default(),
+            applied: FxHashMap::default(),
         };
         pool.add(Vector::UNKNOWN);
         pool

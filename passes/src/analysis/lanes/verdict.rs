@@ -13,6 +13,8 @@
 //! "Surely" rests on what is known of single lanes; what is said of lanes that stay together only decides between
 //! "comes along" and "perhaps".
 
+use rustc_hash::FxHashMap;
+
 use super::flow::Flow;
 use super::graph::{Graph, Kind};
 use super::placement::{Departure, Exits, Placement};
@@ -140,6 +142,7 @@ pub fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool) -> Verdict {
         placement,
         calls: &calls,
         unknown,
+        passers: passers(flow, &calls),
         converges,
         verdict: Verdict::default(),
     };
@@ -178,8 +181,35 @@ struct Judge<'f, 'a> {
     calls: &'f [Call],
     /// Lanes that may run code of which nothing is known.
     unknown: Lanes,
+    /// The lanes that may pass a mask, or one that is not known, to a kind of collective.
+    passers: FxHashMap<(Collective, Option<Lanes>), Passers>,
     converges: bool,
     verdict: Verdict,
+}
+
+/// Lanes that do something at one instruction at least, and at two.
+#[derive(Clone, Copy, Default)]
+struct Passers {
+    once: Lanes,
+    twice: Lanes,
+}
+
+fn passers(flow: &Flow<'_>, calls: &[Call]) -> FxHashMap<(Collective, Option<Lanes>), Passers> {
+    let mut all: FxHashMap<(Collective, Option<Lanes>), Passers> = FxHashMap::default();
+    for call in calls {
+        let mut left = flow.may[call.node as usize];
+        while let Some(lane) = lanes(left).next() {
+            let mask = call.mask_of(lane);
+            let alike = lanes(left)
+                .filter(|&other| call.mask_of(other) == mask)
+                .fold(0, |set: Lanes, other| set | 1 << other);
+            let known = all.entry((call.kind, mask)).or_default();
+            known.twice |= known.once & alike;
+            known.once |= alike;
+            left &= !alike;
+        }
+    }
+    all
 }
 
 /// What is known of where the lanes of a mask are.
@@ -203,14 +233,7 @@ impl Judge<'_, '_> {
             surely: false,
             is_unknown: known != here,
         };
-        let departures = self.placement.departures(call.node);
-        match &departures {
-            Some(departures) => {
-                let leaving = departures.iter().fold(0, |all, departure| all | departure.lanes);
-                reach.surely = here & existing & !leaving != 0;
-            }
-            None => reach.is_unknown = true,
-        }
+        let before = self.verdict.issues.len();
         if let Base::Active(number) = call.mask.base
             && known == 0
         {
@@ -236,9 +259,9 @@ impl Judge<'_, '_> {
                     ..issue
                 });
             }
-            if let Some(departures) = &departures {
-                let absent = self.absent(call, mask, callers, departures);
-                missing.push((mask, callers, absent));
+            match self.absent(call, mask, callers) {
+                Some(absent) => missing.push((mask, callers, absent)),
+                None => reach.is_unknown = true,
             }
         }
         self.missing(call, &missing, here, must, known);
@@ -246,6 +269,12 @@ impl Judge<'_, '_> {
             && self.sources(call, mode, here, must, &missing)
         {
             reach.is_unknown = true;
+        }
+        if self.verdict.issues.len() > before
+            && let Some(departures) = self.placement.departures(call.node)
+        {
+            let leaving = departures.iter().fold(0, |all, departure| all | departure.lanes);
+            reach.surely = here & existing & !leaving != 0;
         }
         self.verdict.reach.push((call.node, reach));
     }
@@ -291,8 +320,8 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// Which lanes that `mask` names do not come to `call`, where `callers` pass it.
-    fn absent(&mut self, call: &Call, mask: Lanes, callers: Lanes, departures: &[Departure]) -> Absent {
+    /// Which lanes that `mask` names do not come to `call`, where `callers` pass it; `None` if the budget is spent.
+    fn absent(&mut self, call: &Call, mask: Lanes, callers: Lanes) -> Option<Absent> {
         let here = self.flow.may[call.node as usize];
         let named = mask & self.flow.launch.lanes();
         let other_mask = here & call.mask.exact & !callers;
@@ -304,10 +333,11 @@ impl Judge<'_, '_> {
         };
         let open = named & !along;
         if open == 0 {
-            return absent;
+            return Some(absent);
         }
+        let departures = self.placement.departures(call.node)?;
         let (mut leaving, mut loud, mut not_noisy) = (0, 0, 0);
-        for departure in departures {
+        for departure in departures.iter() {
             let target = self.flow.graph.targets[departure.edge as usize];
             leaving |= departure.lanes;
             loud |= departure.lanes & !self.placement.quiet(target);
@@ -350,7 +380,7 @@ impl Judge<'_, '_> {
         }
         absent.surely = surely;
         absent.perhaps = open & !surely;
-        absent
+        Some(absent)
     }
 
     /// The lanes that may execute another collective that meets `call` with `mask`.
@@ -358,7 +388,14 @@ impl Judge<'_, '_> {
         if !self.converges {
             return 0;
         }
-        self.matching(call, mask).fold(0, |all, (_, lanes)| all | lanes)
+        let here = self.flow.may[call.node as usize];
+        let own = lanes(here)
+            .filter(|&lane| call.mask_of(lane).is_none_or(|own| own == mask))
+            .fold(0, |set: Lanes, lane| set | 1 << lane);
+        let same = self.passers.get(&(call.kind, Some(mask))).copied().unwrap_or_default();
+        let any = self.passers.get(&(call.kind, None)).copied().unwrap_or_default();
+        let twice = same.twice | any.twice | same.once & any.once;
+        twice | (same.once | any.once) & !own
     }
 
     /// The other collectives that may meet `call` with `mask`, and the lanes that may execute them so.
@@ -547,7 +584,7 @@ impl Judge<'_, '_> {
         let Some(departures) = self.placement.departures(node) else { return };
         let along = self.placement.must(node, Exits::Loud);
         let (mut loud, mut not_noisy, mut by_warp) = (0, 0, false);
-        for departure in &departures {
+        for departure in departures.iter() {
             let target = graph.targets[departure.edge as usize];
             let heard = departure.lanes & !self.placement.quiet(target);
             loud |= heard;
