@@ -176,6 +176,8 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId) -> Ro
     };
     let partial = launch.threads().is_some_and(|threads| threads > 32 && threads % 32 != 0);
     let mut runs: Vec<(Option<u32>, Verdict)> = Vec::new();
+    // What may be wrong in warps that are not looked at.
+    let mut rest: Vec<Issue> = Vec::new();
     if !partial {
         let Some((verdict, wants_warp)) = run(None) else { return nothing(launch) };
         // What holds of all warps at once holds of each: where nothing may be wrong, no warp need be looked at.
@@ -183,7 +185,8 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId) -> Ro
         if !wants_warp || !may_differ {
             runs.push((None, verdict));
         } else {
-            let mut open: Vec<u32> = verdict.issues.iter().map(|issue| issue.node).collect();
+            let whole = verdict;
+            let mut open: Vec<u32> = whole.issues.iter().map(|issue| issue.node).collect();
             open.sort_unstable();
             open.dedup();
             for warp in 0..launch.warps() {
@@ -195,7 +198,11 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId) -> Ro
                     !reached || is_definite(&found, node) && !is_settled(&launch, warp, &found, node)
                 });
                 runs.push((Some(warp), found));
-                if open.is_empty() && !(launch.shape.is_some() && warp + 1 < launch.warps()) {
+                if warp + 1 == launch.warps() {
+                    break;
+                }
+                if open.is_empty() && launch.shape.is_none() {
+                    rest = whole.issues;
                     break;
                 }
             }
@@ -209,10 +216,19 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId) -> Ro
     let has_unknown = runs
         .iter()
         .any(|(_, verdict)| verdict.reach.iter().any(|(_, reach)| reach.is_unknown));
+    let mut findings = merge(&launch, &mut runs);
+    for mut issue in rest {
+        let known = |found: &Found| (found.issue.node, found.issue.problem) == (issue.node, issue.problem);
+        if !findings.iter().any(known) {
+            issue.certainty = Certainty::Potential;
+            findings.push(Found { issue, warps: Vec::new() });
+        }
+    }
+    findings.sort_by(|a, b| key(a).cmp(&key(b)));
     Root {
         function,
         launch,
-        findings: merge(&launch, &mut runs),
+        findings,
         is_unknown: false,
         has_unknown,
     }
@@ -313,8 +329,12 @@ fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)]) -> Vec<Found> {
             }
         }
     }
-    found.sort_by(|a, b| (&a.issue.spot, a.issue.problem, a.issue.lanes).cmp(&(&b.issue.spot, b.issue.problem, b.issue.lanes)));
     found
+}
+
+/// The order of findings.
+fn key(found: &Found) -> (&verdict::Spot, Problem, Lanes) {
+    (&found.issue.spot, found.issue.problem, found.issue.lanes)
 }
 
 /// All lanes, as numbers and ranges: "0, 16-31".
