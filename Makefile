@@ -34,7 +34,8 @@ bless: ## Writes the golden renderings of the corpus anew
 # 1 means findings, and the demo has some.
 demo: ## Builds the release and runs it over corpus/demo
 	$(CARGO) build --locked --release --package ptxcheck
-	@code=0; "$${CARGO_TARGET_DIR:-target}/release/ptxcheck" corpus/demo || code=$$?; [ $$code -le 1 ]
+	@program=$$(realpath "$${CARGO_TARGET_DIR:-target}/release/ptxcheck"); code=0; \
+	(cd corpus/cuda && "$$program" ../demo) || code=$$?; [ $$code -le 1 ]
 
 bench: ## Runs the benchmarks
 	$(CARGO) bench --workspace --locked

@@ -12,8 +12,11 @@ use crate::analysis::definitions::Definitions;
 use crate::analysis::dominators::Dominators;
 use crate::analysis::lanes::{self, Root};
 use crate::analysis::slots::Slots;
-use crate::finding::{Certainty, Value};
+use crate::finding::{Certainty, Frame, Value};
+use crate::inventory::{InputReport, Kernel};
 use crate::ir::{Body, DebugId, Function, FunctionId, InstructionId, Module, SymbolId};
+use crate::limits::MANGLED_NAME_BYTES;
+use crate::policy::Policy;
 use crate::rule::{Level, Rule};
 use crate::settings::Settings;
 
@@ -29,10 +32,15 @@ pub struct ModuleContext<'a> {
     lanes: OnceLock<Vec<Root>>,
 }
 
-/// The analyses of one function.
+/// The analyses of one function. Until one is asked for, it costs a few words: modules can have a million functions.
 pub struct Analyses<'a> {
     module: &'a Module<'a>,
-    body: Option<&'a Body<'a>>,
+    function: &'a Function<'a>,
+    computed: OnceLock<Box<Computed>>,
+}
+
+#[derive(Default)]
+struct Computed {
     cfg: OnceLock<Cfg>,
     dominators: OnceLock<Dominators>,
     post_dominators: OnceLock<Dominators>,
@@ -43,48 +51,59 @@ pub struct Analyses<'a> {
 static NO_BODY: Body<'static> = Body::EMPTY;
 
 impl<'a> Analyses<'a> {
-    fn of(module: &'a Module<'a>, function: &'a Function<'a>) -> Self {
+    const fn of(module: &'a Module<'a>, function: &'a Function<'a>) -> Self {
         Self {
             module,
-            body: function.body.as_ref(),
-            cfg: OnceLock::new(),
-            dominators: OnceLock::new(),
-            post_dominators: OnceLock::new(),
-            definitions: OnceLock::new(),
-            slots: OnceLock::new(),
+            function,
+            computed: OnceLock::new(),
         }
     }
 
+    fn computed(&self) -> &Computed {
+        self.computed.get_or_init(Box::default)
+    }
+
     fn body(&self) -> &Body<'a> {
-        self.body.unwrap_or(&NO_BODY)
+        self.function.body.as_ref().unwrap_or(&NO_BODY)
+    }
+
+    /// Some of the function's text could not be read: what its registers hold is not known.
+    #[must_use]
+    pub fn is_damaged(&self) -> bool {
+        self.function.is_damaged
     }
 
     /// The control-flow graph.
     pub fn cfg(&self) -> &Cfg {
-        self.cfg.get_or_init(|| Cfg::new(self.body()))
+        self.computed().cfg.get_or_init(|| Cfg::new(self.body()))
     }
 
     /// Which block every path to a block passes.
     pub fn dominators(&self) -> &Dominators {
-        self.dominators
+        self.computed()
+            .dominators
             .get_or_init(|| Dominators::new(self.body(), self.cfg()))
     }
 
     /// Which block every path from a block to the end passes.
     pub fn post_dominators(&self) -> &Dominators {
-        self.post_dominators
+        self.computed()
+            .post_dominators
             .get_or_init(|| Dominators::post(self.body(), self.cfg()))
     }
 
     /// Which values stay in `.local` memory.
     pub fn slots(&self) -> &Slots {
-        self.slots
+        self.computed()
+            .slots
             .get_or_init(|| Slots::new(self.module, self.body(), self.definitions()))
     }
 
     /// Which instructions write a register.
     pub fn definitions(&self) -> &Definitions {
-        self.definitions.get_or_init(|| Definitions::new(self.body()))
+        self.computed()
+            .definitions
+            .get_or_init(|| Definitions::new(self.body()))
     }
 }
 
@@ -185,19 +204,19 @@ impl Place {
 
 /// A finding as a check writes it: places are not yet looked up.
 #[derive(Debug)]
-pub struct Draft {
+pub struct Draft<P = Place> {
     pub(crate) rule: &'static Rule,
     pub(crate) certainty: Certainty,
     pub(crate) level: Level,
-    pub(crate) place: Place,
+    pub(crate) place: P,
     pub(crate) message: String,
     pub(crate) notes: Vec<String>,
     pub(crate) help: Vec<String>,
-    pub(crate) related: Vec<(Place, String)>,
+    pub(crate) related: Vec<(P, String)>,
     pub(crate) data: BTreeMap<&'static str, Value>,
 }
 
-impl Draft {
+impl<P> Draft<P> {
     /// Adds what else one has to know.
     pub fn note(&mut self, note: impl Into<String>) -> &mut Self {
         self.notes.push(note.into());
@@ -211,14 +230,22 @@ impl Draft {
     }
 
     /// Adds a place that explains it.
-    pub fn related(&mut self, place: Place, message: impl Into<String>) -> &mut Self {
+    pub fn related(&mut self, place: P, message: impl Into<String>) -> &mut Self {
         self.related.push((place, message.into()));
         self
     }
 
-    /// Adds to its payload.
+    /// Adds to its payload; texts are cut at [`MANGLED_NAME_BYTES`].
     pub fn data(&mut self, key: &'static str, value: impl Into<Value>) -> &mut Self {
-        self.data.insert(key, value.into());
+        let mut value = value.into();
+        if let Value::Text(text) = &mut value
+            && let Some(end) = (0..=MANGLED_NAME_BYTES)
+                .rev()
+                .find(|&end| text.is_char_boundary(end))
+        {
+            text.truncate(end);
+        }
+        self.data.insert(key, value);
         self
     }
 
@@ -229,29 +256,84 @@ impl Draft {
     }
 }
 
-/// Where a check puts what it found.
-pub struct Report<'a> {
-    rule: &'static Rule,
-    drafts: &'a mut Vec<Draft>,
+/// All inputs of a run, for the rules that compare images.
+pub struct ImagesContext<'a> {
+    /// The inputs, in the order given.
+    pub inputs: &'a [InputReport],
+    /// What the user asks of images.
+    pub policy: &'a Policy,
+    /// The inputs are all parts of one program, and linked together.
+    pub is_one_program: bool,
 }
 
-impl<'a> Report<'a> {
+/// What a finding about images is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImagePlace {
+    /// Index of the input.
+    pub input: usize,
+    /// Index of the image in the input; `None` for the input as a whole.
+    pub image: Option<u32>,
+    /// The kernel or function it is about, as the image names it.
+    pub function: Option<String>,
+    /// Where the source declares that, where it is known.
+    pub source: Option<Frame>,
+}
+
+impl ImagePlace {
+    /// An input as a whole.
+    #[must_use]
+    pub const fn input(input: usize) -> Self {
+        Self {
+            input,
+            image: None,
+            function: None,
+            source: None,
+        }
+    }
+
+    /// An image.
+    #[must_use]
+    pub fn image(input: usize, image: u32) -> Self {
+        Self {
+            image: Some(image),
+            ..Self::input(input)
+        }
+    }
+
+    /// A kernel of an image.
+    #[must_use]
+    pub fn kernel(input: usize, image: u32, kernel: &Kernel) -> Self {
+        Self {
+            function: Some(kernel.name.clone()),
+            source: kernel.source.clone(),
+            ..Self::image(input, image)
+        }
+    }
+}
+
+/// Where a check puts what it found.
+pub struct Report<'a, P = Place> {
+    rule: &'static Rule,
+    drafts: &'a mut Vec<Draft<P>>,
+}
+
+impl<'a, P> Report<'a, P> {
     /// For the findings of `rule`.
-    pub(crate) fn new(rule: &'static Rule, drafts: &'a mut Vec<Draft>) -> Self {
+    pub(crate) fn new(rule: &'static Rule, drafts: &'a mut Vec<Draft<P>>) -> Self {
         Self { rule, drafts }
     }
 
     /// Reports what is wrong on every execution that reaches `place`.
-    pub fn definite(&mut self, place: Place, message: impl Into<String>) -> &mut Draft {
+    pub fn definite(&mut self, place: P, message: impl Into<String>) -> &mut Draft<P> {
         self.add(Certainty::Definite, place, message.into())
     }
 
     /// Reports what may be wrong.
-    pub fn potential(&mut self, place: Place, message: impl Into<String>) -> &mut Draft {
+    pub fn potential(&mut self, place: P, message: impl Into<String>) -> &mut Draft<P> {
         self.add(Certainty::Potential, place, message.into())
     }
 
-    fn add(&mut self, certainty: Certainty, place: Place, message: String) -> &mut Draft {
+    fn add(&mut self, certainty: Certainty, place: P, message: String) -> &mut Draft<P> {
         self.drafts.push(Draft {
             rule: self.rule,
             certainty,

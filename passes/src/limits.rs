@@ -32,15 +32,18 @@ pub const MAX_CALL_DEPTH: usize = 8;
 /// Most chains of calls looked at for one collective.
 pub const MAX_CALL_CHAINS: usize = 256;
 
-/// Most rounds of a forward analysis over one body, as a multiple of its blocks. Lattices here are low; reaching it
-/// means giving up on the body, not looping.
+/// Most work of a forward analysis over one body, as a multiple of its instructions and blocks. Lattices here are low;
+/// reaching it means giving up on the body, not looping.
 pub const MAX_DATAFLOW_ROUNDS: usize = 64;
 
 /// Most registers that one question about constants follows. Those beyond are unknown.
 pub const MAX_SLICE_REGISTERS: usize = 4_096;
 
-/// Most instructions passed over while looking at the calling contexts of one function.
-pub const MAX_CONTEXT_INSTRUCTIONS: usize = 20_000_000;
+/// Most instructions passed over while looking at the calling contexts of one module's collectives.
+pub const MAX_CONTEXT_INSTRUCTIONS: usize = 100_000_000;
+
+/// Most names that nothing declares that are kept for one body.
+pub const MAX_UNDECLARED: usize = 64;
 
 /// Most lattice elements that one solution about constants keeps: blocks times registers of the slice.
 pub const MAX_SOLUTION_CELLS: usize = 8_000_000;
@@ -72,3 +75,44 @@ pub const MAX_SYNC_STEPS: usize = 1_000_000;
 
 /// Steps of looking where lanes leave the way to a collective, for one kernel.
 pub const MAX_PLACEMENT_STEPS: usize = 4_000_000;
+
+/// Longest piece of a symbol's name in a message, in bytes. The payload has up to [`MANGLED_NAME_BYTES`] of it.
+pub const SHOWN_NAME_BYTES: usize = 400;
+/// Largest image, unpacked, in bytes. The largest seen in production has 94 MB.
+pub const MAX_IMAGE_BYTES: u64 = 512 << 20;
+
+/// Images that unpack to more are looked at one after the other, so that memory does not grow with the threads.
+pub const LARGE_IMAGE_BYTES: u64 = 64 << 20;
+
+/// Most bytes that all images of one input unpack to, as a multiple of the input's size…
+pub const MAX_UNPACKED_RATIO: u64 = 64;
+
+/// … and what is allowed on top of that, in bytes.
+pub const MAX_UNPACKED_BYTES: u64 = 1 << 30;
+
+/// Most bytes that one byte of an LZ4 block stands for.
+pub const MAX_LZ4_RATIO: u64 = 255;
+
+/// Most images of one input. cuFFT, the richest library known, has some 26,000.
+pub const MAX_IMAGES: usize = 1 << 20;
+
+/// Largest header of an entry of a fat binary, in bytes. Real ones stay under 512.
+pub const MAX_ENTRY_HEADER_BYTES: u32 = 4_096;
+
+/// Most bytes of compiler options that are kept of an entry.
+pub const MAX_OPTIONS_BYTES: u32 = 1_024;
+
+/// Most problems of one kind of trouble in a file that become findings; a last one counts the rest.
+pub const SHOWN_FILE_PROBLEMS: usize = 20;
+
+/// Longest name in a host file that is read, in bytes.
+pub const MAX_SYMBOL_BYTES: usize = 16 * 1024;
+
+/// Most absolute paths that are kept of one image.
+pub const SHOWN_PATHS: usize = 8;
+
+/// Most kernels, images or names that one finding lists; a count stands for the rest.
+pub const SHOWN_NAMES: usize = 8;
+
+/// Most images of one container that are compared with each other. Real ones have as many as there are targets.
+pub const MAX_COMPARED_IMAGES: usize = 256;

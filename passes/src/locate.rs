@@ -41,6 +41,15 @@ impl Locator<'_> {
         let kernel = self.kernel(&draft.place, spot.function);
         let (location, line_text) = text(self.module.origin, spot.span, self.name);
         let function = spot.function.map(|id| self.module.function_name(id));
+        let source = self.source(&spot);
+        let shown = source.as_ref().map(|source| &source.at);
+        let related = draft
+            .related
+            .into_iter()
+            .map(|(place, message)| self.related(&place, message))
+            // A second place on the line that is shown already tells nothing.
+            .filter(|related| shown.is_none() || related.source.as_ref().map(|source| &source.at) != shown)
+            .collect();
         Some(Finding {
             rule: draft.rule,
             certainty: draft.certainty,
@@ -55,12 +64,8 @@ impl Locator<'_> {
             kernel: kernel.map(|id| self.module.function_name(id).to_owned()),
             location,
             line_text,
-            source: self.source(&spot),
-            related: draft
-                .related
-                .into_iter()
-                .map(|(place, message)| self.related(&place, message))
-                .collect(),
+            related,
+            source,
             data: draft.data,
             fingerprint: fingerprint::of_instruction(
                 draft.rule.code,

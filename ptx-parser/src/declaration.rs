@@ -145,7 +145,7 @@ impl<'s> Parser<'s> {
         }
         variable.range = NONE;
         if let [b'<', after @ ..] = rest {
-            let what = "a number of registers in 32 bits";
+            let what = "fewer than 4,294,967,295 registers";
             let digits = trivia(after);
             let (after, count) = number32(what).parse(digits)?;
             if count == NONE {

@@ -142,11 +142,11 @@ fn statements() {
 fn numbers_that_do_not_fit() {
     check(
         ".reg .b32 %r<18446744073709551616>;",
-        &["6:14: expected a number of registers in 32 bits, found `18446744073709551616`"],
+        &["6:14: expected fewer than 4,294,967,295 registers, found `18446744073709551616`"],
     );
     check(
         ".reg .b32 %r<4294967295>;",
-        &["6:14: expected a number of registers in 32 bits, found `4294967295`"],
+        &["6:14: expected fewer than 4,294,967,295 registers, found `4294967295`"],
     );
     for (dimensions, message) in [
         (

@@ -22,7 +22,8 @@ pub struct Site {
     pub sync: bool,
     /// The calls that lead to it, innermost first; empty where the function itself decides the operands.
     pub callers: Vec<CallSite>,
-    /// Its uses, as [`Collective`] orders them: the member mask first. In a context, what the function itself decides
+    /// Its uses, as [`Collective`] orders them: the member mask first. Only masks and the `c` operands of shuffles are
+    /// followed through registers. In a context, what the function itself decides
     /// is [`Constant::Unknown`]: another site tells it.
     pub operands: Vec<Constant>,
 }
@@ -47,7 +48,7 @@ struct Context {
     arguments: Arguments,
 }
 
-/// What may still be spent on the contexts of one function.
+/// What may still be spent on contexts: chains of calls of one function, instructions of the whole module.
 struct Budget {
     chains: usize,
     instructions: usize,
@@ -66,9 +67,14 @@ impl Budget {
 #[must_use]
 pub fn sites(module: &ModuleContext<'_>) -> Vec<Site> {
     let mut sites = Vec::new();
+    let mut budget = Budget {
+        chains: 0,
+        instructions: MAX_CONTEXT_INSTRUCTIONS,
+    };
     for (function, _, body) in module.module.bodies() {
         if !body.collectives.is_empty() {
-            sites_of(module, function, body, &mut sites);
+            budget.chains = MAX_CALL_CHAINS;
+            sites_of(module, function, body, &mut budget, &mut sites);
         }
     }
     sites
@@ -85,12 +91,14 @@ fn solve<'a>(
     Constants::new(body, analyses, seeds, arguments)
 }
 
-fn sites_of(module: &ModuleContext<'_>, function: FunctionId, body: &Body<'_>, sites: &mut Vec<Site>) {
-    let seeds = || {
-        body.collectives
-            .iter()
-            .flat_map(|&id| body.uses(body.instruction(id)).iter().copied())
-    };
+fn sites_of(
+    module: &ModuleContext<'_>,
+    function: FunctionId,
+    body: &Body<'_>,
+    budget: &mut Budget,
+    sites: &mut Vec<Site>,
+) {
+    let seeds = || body.collectives.iter().flat_map(|&id| decisive(body, id));
     let alone = Arguments::default();
     let constants = solve(module, function, body, seeds(), &alone);
     let first = sites.len();
@@ -103,11 +111,7 @@ fn sites_of(module: &ModuleContext<'_>, function: FunctionId, body: &Body<'_>, s
     if constants.params.is_empty() {
         return;
     }
-    let mut budget = Budget {
-        chains: MAX_CALL_CHAINS,
-        instructions: MAX_CONTEXT_INSTRUCTIONS,
-    };
-    for context in contexts(module, function, &constants.params, 0, &mut budget) {
+    for context in contexts(module, function, &constants.params, 0, budget) {
         if !budget.pay(body) {
             break;
         }
@@ -143,6 +147,18 @@ fn operands(body: &Body<'_>, constants: &Constants<'_>) -> Vec<(InstructionId, V
         )
     })
 }
+
+/// The operands that are followed: the mask and a shuffle's `c`. The values exchanged could be anything.
+fn decisive<'a>(body: &'a Body<'_>, id: InstructionId) -> impl Iterator<Item = Value> + 'a {
+    let uses = body.uses(body.instruction(id));
+    [uses.first(), uses.get(SHUFFLE_CONTROL)]
+        .into_iter()
+        .flatten()
+        .copied()
+}
+
+/// Place of the `c` operand among the uses of a shuffle.
+pub const SHUFFLE_CONTROL: usize = 3;
 
 fn site(
     function: FunctionId,

@@ -40,8 +40,8 @@ pub struct Solution<S> {
     entries: Vec<Option<S>>,
 }
 
-/// Solves `analysis` over `body`. `None` if it does not settle within [`MAX_DATAFLOW_ROUNDS`] visits a block on
-/// average: the caller then knows nothing.
+/// Solves `analysis` over `body`. `None` if it does not settle within [`MAX_DATAFLOW_ROUNDS`] times the size of the
+/// body: the caller then knows nothing.
 pub fn solve<A: Analysis>(body: &Body<'_>, cfg: &Cfg, analysis: &A) -> Option<Solution<A::State>> {
     let order = cfg.reverse_postorder();
     let mut entries: Vec<Option<A::State>> = vec![None; body.blocks.len()];
@@ -49,11 +49,11 @@ pub fn solve<A: Analysis>(body: &Body<'_>, cfg: &Cfg, analysis: &A) -> Option<So
     // Lowest rank first, so that a block waits for its predecessors.
     let mut queue = BinaryHeap::from([std::cmp::Reverse(0_usize)]);
     let mut queued = vec![false; order.len()];
-    let mut visits = order.len().saturating_mul(MAX_DATAFLOW_ROUNDS);
+    let mut work = (body.instructions.len() + order.len()).saturating_mul(MAX_DATAFLOW_ROUNDS);
     while let Some(std::cmp::Reverse(rank)) = queue.pop() {
-        visits = visits.checked_sub(1)?;
         queued[rank] = false;
         let block = order[rank];
+        work = work.checked_sub(body.blocks[block.index()].instructions.range().len() + 1)?;
         let Some(mut state) = entries[block.index()].clone() else {
             continue;
         };

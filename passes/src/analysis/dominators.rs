@@ -1,8 +1,12 @@
 //! Dominators and post-dominators.
 //!
 //! a dom b: every path from the entry to b passes a. a pdom b: every path from b to an end of the function passes a.
-//! Both by the iteration of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm"): over the blocks in
-//! reverse postorder, idom(b) = the nearest common ancestor of the processed predecessors, until nothing changes.
+//!
+//! Lengauer and Tarjan ("A Fast Algorithm for Finding Dominators in a Flowgraph"), with path compression: over a
+//! depth-first tree, semi(v) = the lowest u from which a path leads to v through nodes numbered higher than v alone;
+//! the immediate dominator of v is semi(v), or that of the node with the lowest semidominator on the tree path below
+//! it. O(edges × log nodes) for any graph: the iterative algorithms are quadratic on long ladders, which an input can
+//! be made of.
 
 use super::cfg::Cfg;
 use crate::ir::{BlockId, Body};
@@ -12,8 +16,9 @@ use crate::ir::{BlockId, Body};
 pub struct Dominators {
     /// By node; the root is its own parent, unreached nodes have [`NONE`].
     parent: Vec<u32>,
-    /// Place in the order of the iteration: a parent's is lower than its children's.
-    rank: Vec<u32>,
+    /// When the tree's walk enters and leaves a node: a dominates b if b is entered while a is open.
+    entered: Vec<u32>,
+    left: Vec<u32>,
     blocks: usize,
 }
 
@@ -23,17 +28,18 @@ impl Dominators {
     /// The dominators of `body`.
     #[must_use]
     pub fn new(body: &Body<'_>, cfg: &Cfg) -> Self {
-        let order: Vec<u32> = cfg
-            .reverse_postorder()
-            .iter()
-            .map(|block| block.index() as u32)
-            .collect();
         let count = body.blocks.len();
-        Self::iterate(count, count, &order, |node, visit| {
-            for block in cfg.predecessors(BlockId::new(node)) {
-                visit(block.index());
-            }
-        })
+        let successors = |node: usize| {
+            body.successors(BlockId::new(node))
+                .iter()
+                .map(|block| block.index() as u32)
+        };
+        let predecessors = |node: usize| {
+            cfg.predecessors(BlockId::new(node))
+                .iter()
+                .map(|block| block.index() as u32)
+        };
+        Self::of_tree(lengauer_tarjan(count, 0, successors, predecessors), count)
     }
 
     /// The post-dominators of `body`. All ends of paths lead to one virtual exit; a block that reaches none (an
@@ -41,78 +47,73 @@ impl Dominators {
     #[must_use]
     pub fn post(body: &Body<'_>, cfg: &Cfg) -> Self {
         let count = body.blocks.len();
-        let exit = count;
+        let is_end = |node: usize| body.successors(BlockId::new(node)).is_empty();
         let ends: Vec<u32> = (0..count)
-            .filter(|&b| body.successors(BlockId::new(b)).is_empty())
-            .map(|b| b as u32)
+            .filter(|&node| is_end(node))
+            .map(|node| node as u32)
             .collect();
-        let order = reversed_order(count, exit, &ends, cfg);
-        Self::iterate(count + 1, count, &order, |node, visit| {
-            if node == exit {
-                return;
-            }
-            let successors = body.successors(BlockId::new(node));
-            if successors.is_empty() {
-                visit(exit);
-            }
-            for block in successors {
-                visit(block.index());
-            }
-        })
+        // The graph turned around, with the virtual exit as its entry.
+        let successors = |node: usize| {
+            let (blocks, ends): (&[BlockId], &[u32]) = if node == count {
+                (&[], &ends)
+            } else {
+                (cfg.predecessors(BlockId::new(node)), &[])
+            };
+            blocks
+                .iter()
+                .map(|block| block.index() as u32)
+                .chain(ends.iter().copied())
+        };
+        let predecessors = |node: usize| {
+            let blocks = if node == count {
+                &[]
+            } else {
+                body.successors(BlockId::new(node))
+            };
+            let exit = (node != count && is_end(node)).then_some(count as u32);
+            blocks.iter().map(|block| block.index() as u32).chain(exit)
+        };
+        Self::of_tree(lengauer_tarjan(count + 1, count, successors, predecessors), count)
     }
 
-    /// `before(node, visit)` visits the nodes whose common ancestor dominates `node`.
-    fn iterate(
-        nodes: usize,
-        blocks: usize,
-        order: &[u32],
-        before: impl Fn(usize, &mut dyn FnMut(usize)),
-    ) -> Self {
-        let mut tree = Self {
-            parent: vec![NONE; nodes],
-            rank: vec![NONE; nodes],
+    fn of_tree(parent: Vec<u32>, blocks: usize) -> Self {
+        let nodes = parent.len();
+        let mut starts = vec![0_u32; nodes + 1];
+        let is_child = |node: usize| parent[node] != NONE && parent[node] as usize != node;
+        for node in (0..nodes).filter(|&node| is_child(node)) {
+            starts[parent[node] as usize + 1] += 1;
+        }
+        for node in 0..nodes {
+            starts[node + 1] += starts[node];
+        }
+        let mut next = starts.clone();
+        let mut children = vec![0_u32; starts[nodes] as usize];
+        for node in (0..nodes).filter(|&node| is_child(node)) {
+            let place = &mut next[parent[node] as usize];
+            children[*place as usize] = node as u32;
+            *place += 1;
+        }
+        let (mut entered, mut left) = (vec![NONE; nodes], vec![NONE; nodes]);
+        let mut clock = 0;
+        let roots = (0..nodes).filter(|&node| parent[node] as usize == node);
+        let mut stack: Vec<(usize, bool)> = roots.map(|root| (root, false)).collect();
+        while let Some((node, done)) = stack.pop() {
+            if done {
+                left[node] = clock;
+                continue;
+            }
+            entered[node] = clock;
+            clock += 1;
+            stack.push((node, true));
+            let own = &children[starts[node] as usize..starts[node + 1] as usize];
+            stack.extend(own.iter().map(|&child| (child as usize, false)));
+        }
+        Self {
+            parent,
+            entered,
+            left,
             blocks,
-        };
-        for (rank, &node) in order.iter().enumerate() {
-            tree.rank[node as usize] = rank as u32;
         }
-        let Some((&root, rest)) = order.split_first() else {
-            return tree;
-        };
-        tree.parent[root as usize] = root;
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for &node in rest {
-                let mut ancestor = NONE;
-                before(node as usize, &mut |other| {
-                    if tree.parent[other] != NONE {
-                        ancestor = if ancestor == NONE {
-                            other as u32
-                        } else {
-                            tree.common(ancestor, other as u32)
-                        };
-                    }
-                });
-                if ancestor != NONE && tree.parent[node as usize] != ancestor {
-                    tree.parent[node as usize] = ancestor;
-                    changed = true;
-                }
-            }
-        }
-        tree
-    }
-
-    fn common(&self, mut a: u32, mut b: u32) -> u32 {
-        while a != b {
-            while self.rank[a as usize] > self.rank[b as usize] {
-                a = self.parent[a as usize];
-            }
-            while self.rank[b as usize] > self.rank[a as usize] {
-                b = self.parent[b as usize];
-            }
-        }
-        a
     }
 
     /// The immediate dominator; `None` for the root, for blocks it does not reach, and where it is the virtual exit.
@@ -123,48 +124,119 @@ impl Dominators {
         real.then(|| BlockId::new(parent as usize))
     }
 
-    /// Whether `a` dominates `b`; a block dominates itself.
+    /// Whether `a` dominates `b`; a block that is reached dominates itself.
     #[must_use]
     pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
-        let target = self.rank[a.index()];
-        let mut node = b.index() as u32;
-        while self.rank[node as usize] != NONE && self.rank[node as usize] > target {
-            node = self.parent[node as usize];
-            if node == NONE {
-                return false;
-            }
-        }
-        node as usize == a.index()
+        let (a, b) = (a.index(), b.index());
+        self.entered[a] != NONE
+            && self.entered[b] != NONE
+            && (self.entered[a]..self.left[a]).contains(&self.entered[b])
     }
 }
 
-/// Reverse postorder of the reversed graph, from the virtual exit.
-fn reversed_order(count: usize, exit: usize, ends: &[u32], cfg: &Cfg) -> Vec<u32> {
-    let mut seen = vec![false; count];
-    let mut order = Vec::with_capacity(count + 1);
-    let mut stack: Vec<(usize, usize)> = Vec::new();
-    for &end in ends {
-        if std::mem::replace(&mut seen[end as usize], true) {
-            continue;
+/// The forest of the second phase: nodes that have been linked, with compressed paths.
+struct Forest {
+    ancestor: Vec<u32>,
+    /// The node with the lowest semidominator on the path up to the root of the tree, the root left out.
+    best: Vec<u32>,
+    /// Preorder number of the semidominator, by preorder number.
+    semi: Vec<u32>,
+}
+
+impl Forest {
+    /// The node with the lowest semidominator on the path of `node`, which is compressed on the way.
+    fn evaluate(&mut self, node: u32, path: &mut Vec<u32>) -> u32 {
+        let mut current = node;
+        while self.ancestor[current as usize] != NONE
+            && self.ancestor[self.ancestor[current as usize] as usize] != NONE
+        {
+            path.push(current);
+            current = self.ancestor[current as usize];
         }
-        stack.push((end as usize, 0));
-        while let Some((node, entered)) = stack.last_mut() {
-            match cfg.predecessors(BlockId::new(*node)).get(*entered) {
-                Some(before) => {
-                    *entered += 1;
-                    let before = before.index();
-                    if !std::mem::replace(&mut seen[before], true) {
-                        stack.push((before, 0));
-                    }
-                }
-                None => {
-                    order.push(*node as u32);
-                    stack.pop();
-                }
+        while let Some(below) = path.pop() {
+            let above = self.ancestor[below as usize] as usize;
+            if self.semi[self.best[above] as usize] < self.semi[self.best[below as usize] as usize] {
+                self.best[below as usize] = self.best[above];
+            }
+            self.ancestor[below as usize] = self.ancestor[above];
+        }
+        self.best[node as usize]
+    }
+}
+
+/// Immediate dominators by node; the root's own is itself, [`NONE`] for what it does not reach.
+fn lengauer_tarjan<S, P>(
+    nodes: usize,
+    root: usize,
+    successors: impl Fn(usize) -> S,
+    predecessors: impl Fn(usize) -> P,
+) -> Vec<u32>
+where
+    S: Iterator<Item = u32>,
+    P: Iterator<Item = u32>,
+{
+    let mut immediate = vec![NONE; nodes];
+    if root >= nodes {
+        return immediate;
+    }
+    // From here on nodes go by their preorder numbers.
+    let (mut number, mut order, mut up) = (vec![NONE; nodes], Vec::new(), Vec::new());
+    number[root] = 0;
+    order.push(root as u32);
+    up.push(NONE);
+    let mut stack = vec![(0_u32, successors(root))];
+    while let Some((from, rest)) = stack.last_mut() {
+        let from = *from;
+        match rest.find(|&next| number[next as usize] == NONE) {
+            Some(next) => {
+                let own = order.len() as u32;
+                number[next as usize] = own;
+                order.push(next);
+                up.push(from);
+                stack.push((own, successors(next as usize)));
+            }
+            None => {
+                stack.pop();
             }
         }
     }
-    order.push(exit as u32);
-    order.reverse();
-    order
+    let reached = order.len();
+    let mut forest = Forest {
+        ancestor: vec![NONE; reached],
+        best: (0..reached as u32).collect(),
+        semi: (0..reached as u32).collect(),
+    };
+    // Nodes by their semidominator, as linked lists.
+    let (mut bucket, mut next_in_bucket) = (vec![NONE; reached], vec![NONE; reached]);
+    let mut dominator = vec![NONE; reached];
+    let mut path = Vec::new();
+    for node in (1..reached as u32).rev() {
+        for before in predecessors(order[node as usize] as usize) {
+            let before = number[before as usize];
+            if before != NONE {
+                let best = forest.evaluate(before, &mut path);
+                forest.semi[node as usize] = forest.semi[node as usize].min(forest.semi[best as usize]);
+            }
+        }
+        let semi = forest.semi[node as usize] as usize;
+        next_in_bucket[node as usize] = bucket[semi];
+        bucket[semi] = node;
+        let parent = up[node as usize];
+        forest.ancestor[node as usize] = parent;
+        let mut waiting = std::mem::replace(&mut bucket[parent as usize], NONE);
+        while waiting != NONE {
+            let best = forest.evaluate(waiting, &mut path);
+            let is_lower = forest.semi[best as usize] < forest.semi[waiting as usize];
+            dominator[waiting as usize] = if is_lower { best } else { parent };
+            waiting = next_in_bucket[waiting as usize];
+        }
+    }
+    for node in 1..reached {
+        if dominator[node] != forest.semi[node] {
+            dominator[node] = dominator[dominator[node] as usize];
+        }
+        immediate[order[node] as usize] = order[dominator[node] as usize];
+    }
+    immediate[root] = root as u32;
+    immediate
 }

@@ -62,6 +62,12 @@ pub fn undefined(module: &Module<'_>) -> Vec<UndefinedUse> {
             }
         }
     }
+    // Functions come in the order of their first declaration, which need not be that of their bodies.
+    let at =
+        |&(function, instruction): &(FunctionId, InstructionId)| module.span_of(function, instruction).start;
+    for reference in &mut found {
+        reference.uses.sort_by_key(at);
+    }
     found
 }
 

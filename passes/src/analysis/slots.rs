@@ -69,7 +69,7 @@ impl Slots {
     #[must_use]
     pub fn new(module: &Module<'_>, body: &Body<'_>, definitions: &Definitions) -> Self {
         let is_local = |symbol: SymbolId| module.symbol(symbol).space == Space::Local;
-        if !module.symbols.iter().any(|symbol| symbol.space == Space::Local) {
+        if !module.has_local_memory {
             return Self::default();
         }
         let mut search = Search {

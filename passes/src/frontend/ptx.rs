@@ -6,23 +6,32 @@
 
 mod body;
 mod calls;
+mod facts;
 mod modifiers;
 mod opcode;
 mod operands;
 mod origin;
 mod scope;
 mod symbols;
+mod weak;
 
+pub use facts::facts;
 pub use origin::PtxOrigin;
 
 use ptxcheck_ptx_parser::ast::Tree;
 use rayon::prelude::*;
 
-use crate::ir::{IsaVersion, Module, Producer, Target};
+use crate::ir::{IsaVersion, Module, Producer, Space, Target};
 use crate::limits::PARALLEL_STATEMENTS;
 use body::Lowering;
 use opcode::Opcodes;
 use symbols::Symbols;
+
+/// Lowers what a tree declares, without the bodies of its functions.
+#[must_use]
+pub fn declarations<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
+    module(tree, Symbols::of(tree), origin)
+}
 
 /// Lowers a tree; what the tree has no room for (see its errors) is missing in the module, too.
 #[must_use]
@@ -50,10 +59,15 @@ pub fn lower<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
         function.body = Some(body);
         function.declared = declared;
     }
+    module(tree, symbols, origin)
+}
+
+fn module<'t>(tree: &'t Tree<'t>, symbols: Symbols<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
     Module {
         producer: producer(tree),
         target: target(tree),
         isa: tree.version().map(|(major, minor)| IsaVersion { major, minor }),
+        has_local_memory: symbols.all.iter().any(|symbol| symbol.space == Space::Local),
         symbols: symbols.all,
         functions: symbols.functions,
         initializers: symbols.initializers,

@@ -3,7 +3,7 @@
 use ptxcheck_ptx_parser::{Position, Span};
 
 use super::function::{Body, Function};
-use super::index::{DebugId, FunctionId, Slots, SymbolId};
+use super::index::{DebugId, FunctionId, InstructionId, Slots, SymbolId};
 use super::op::Space;
 use crate::finding::Frame;
 
@@ -136,6 +136,8 @@ pub struct Module<'s> {
     pub functions: Vec<Function<'s>>,
     /// What initializers refer to.
     pub(crate) initializers: Vec<SymbolId>,
+    /// One of its symbols lies in local memory.
+    pub has_local_memory: bool,
     /// Some of its text could not be read: what is missing from it proves nothing.
     pub is_damaged: bool,
     /// Turns spans and debug locations into places.
@@ -159,6 +161,15 @@ impl<'s> Module<'s> {
     #[must_use]
     pub fn function_name(&self, id: FunctionId) -> &'s str {
         self.symbol(self.function(id).symbol).name
+    }
+
+    /// The text of an instruction in the input; empty where the input is not text.
+    #[must_use]
+    pub fn span_of(&self, function: FunctionId, instruction: InstructionId) -> Span {
+        self.function(function)
+            .body
+            .as_ref()
+            .map_or_else(Span::default, |body| body.instruction(instruction).span)
     }
 
     /// The function that a symbol names, if it names one.

@@ -29,6 +29,7 @@
 use crate::analysis::references;
 use crate::context::{ModuleContext, Report};
 use crate::externs;
+use crate::names;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -54,7 +55,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let finding = report.definite(
             reference.place(),
             format!(
-                "`{name}` belongs to the C++ runtime of the host ({what}), which device code does not have"
+                "`{}` belongs to the C++ runtime of the host ({what}), which device code does not have",
+                names::shown(name)
             ),
         );
         finding.data("symbol", name);

@@ -26,6 +26,7 @@
 //! A width that is not a constant is not known. The low five bits of `c` (the clamp) may be anything: libraries put
 //! the last valid lane there.
 
+use crate::analysis::collectives::SHUFFLE_CONTROL;
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::Collective;
 use crate::rule::{Check, Family, Level, Rule};
@@ -44,16 +45,17 @@ pub static RULE: Rule = Rule {
     check: Check::Module(check),
 };
 
-/// Place of the `c` operand among the uses of a shuffle.
-const CONTROL: usize = 3;
-
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for site in module
         .collectives()
         .iter()
         .filter(|site| matches!(site.kind, Collective::Shuffle(_)))
     {
-        let Some(control) = site.operands.get(CONTROL).and_then(|operand| operand.known()) else {
+        let Some(control) = site
+            .operands
+            .get(SHUFFLE_CONTROL)
+            .and_then(|operand| operand.known())
+        else {
             continue;
         };
         let control = control as u32;
@@ -75,7 +77,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         if let Some(mask) = site.mask() {
             finding.data("mask", mask);
         }
-        if let Some(call) = site.callers.first() {
+        if let Some(call) = site.callers.last() {
             finding.related(Place::call(*call), "the width is passed here");
         }
     }

@@ -28,6 +28,7 @@
 
 use crate::analysis::call_graph::CallSite;
 use crate::context::{ModuleContext, Place, Report};
+use crate::names;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -53,7 +54,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             let calls = module.call_graph().calls_to(kernel);
             let into: Vec<CallSite> = calls
                 .iter()
-                .filter(|site| cycle.contains(&site.caller))
+                .filter(|site| cycle.binary_search(&site.caller).is_ok())
                 .copied()
                 .collect();
             let Some((first, others)) = into.split_first() else {
@@ -62,7 +63,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             let name = module.module.function_name(kernel);
             let finding = report.definite(
                 Place::call(*first),
-                format!("the kernel `{name}` is called recursively"),
+                format!("the kernel `{}` is called recursively", names::shown(name)),
             );
             finding
                 .data("symbol", name)

@@ -29,6 +29,7 @@ use std::collections::BTreeSet;
 use crate::analysis::constants::{Arguments, Constants};
 use crate::context::{FunctionContext, ModuleContext, Place, Report};
 use crate::ir::{FunctionId, InstructionId, Op};
+use crate::names;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -69,26 +70,31 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 
 fn recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Report<'_>) {
     let members: BTreeSet<_> = cycle.iter().copied().collect();
-    let mut calls = cycle
+    let mut calls: Vec<_> = cycle
         .iter()
         .flat_map(|&member| module.call_graph().calls_of(member))
-        .filter(|site| members.contains(&site.callee));
-    let Some(first) = calls.next() else { return };
+        .filter(|site| members.contains(&site.callee))
+        .collect();
+    calls.sort_by_key(|site| module.module.span_of(site.caller, site.instruction).start);
+    let Some((first, others)) = calls.split_first() else {
+        return;
+    };
     let name = module.module.function_name(first.callee);
+    let shown = names::shown(name);
     let message = if cycle.len() == 1 {
-        format!("`{name}` calls itself: how much stack it needs is not known")
+        format!("`{shown}` calls itself: how much stack it needs is not known")
     } else {
         format!(
-            "`{name}` is in a cycle of {} functions that call each other: how much stack they need is not known",
+            "`{shown}` is in a cycle of {} functions that call each other: how much stack they need is not known",
             cycle.len()
         )
     };
-    let finding = report.definite(Place::call(*first), message);
+    let finding = report.definite(Place::call(**first), message);
     finding
         .data("symbol", name)
         .help("use a loop with a stack of known size, or set `cudaLimitStackSize` to a proven bound");
-    for site in calls.filter(|site| site.caller != first.caller) {
-        finding.related(Place::call(*site), "part of the cycle");
+    for site in others.iter().filter(|site| site.caller != first.caller) {
+        finding.related(Place::call(**site), "part of the cycle");
     }
 }
 

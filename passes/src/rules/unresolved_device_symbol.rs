@@ -35,6 +35,7 @@ use crate::analysis::references;
 use crate::context::{ModuleContext, Place, Report};
 use crate::externs;
 use crate::ir::SymbolKind;
+use crate::names;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -66,7 +67,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         } else {
             "variable"
         };
-        let message = format!("the {what} `{name}` is used here, and nothing in the input defines it");
+        let message = format!(
+            "the {what} `{}` is used here, and nothing in the input defines it",
+            names::shown(name)
+        );
         let finding = if module.settings.whole_program {
             report.definite(reference.place(), message)
         } else {
@@ -87,7 +91,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             report
                 .definite(
                     Place::instruction(function, unknown.instruction),
-                    format!("`{}` is not declared in this module", unknown.name),
+                    format!("`{}` is declared neither in this module nor in this function", names::shown(unknown.name)),
                 )
                 .note("ptxas and the driver reject the module")
                 .help("declare it, or correct the inline assembly that names it")

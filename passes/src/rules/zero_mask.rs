@@ -61,7 +61,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             ))
             .data("operation", operation)
             .data("mask", 0);
-        if let Some(call) = site.callers.first() {
+        if let Some(call) = site.callers.last() {
             finding.related(Place::call(*call), "the mask is passed here");
         }
     }

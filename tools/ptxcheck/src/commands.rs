@@ -1,5 +1,7 @@
 //! The commands, one file each.
 
+pub mod audit;
 pub mod check;
 pub mod explain;
+pub mod extract;
 pub mod rules;

@@ -15,6 +15,7 @@ use crate::ir::{
     Block, BlockId, Body, DebugId, Guard, Instruction, InstructionId, Op, Reference, Slots, SymbolId,
     Unresolved, Value,
 };
+use crate::limits::MAX_UNDECLARED;
 
 /// A label, in the scope that declares it.
 struct Label {
@@ -39,6 +40,8 @@ pub(super) struct Lowering<'a, 's> {
     pub(super) scopes: Scopes<'s>,
     pub(super) registers: Registers,
     pub(super) slots: Vec<Slot>,
+    /// How many more pieces of arguments may be noted: a piece is stored before it is passed, so the text bounds them.
+    pub(super) argument_pieces: usize,
     pub(super) slot_registers: FxHashMap<(u32, u32), crate::ir::Register>,
     opcodes: &'a mut Opcodes<'s>,
     labels: Vec<Label>,
@@ -66,6 +69,7 @@ impl<'a, 's> Lowering<'a, 's> {
             scopes: Scopes::default(),
             registers: Registers::new(bytes),
             slots: Vec::new(),
+            argument_pieces: bytes as usize / 4 + 16,
             slot_registers: FxHashMap::default(),
             opcodes,
             labels: Vec::new(),
@@ -400,7 +404,8 @@ impl<'a, 's> Lowering<'a, 's> {
     pub(super) fn undeclared(&mut self, name: Span) {
         let text = std::str::from_utf8(self.tree.text(name)).unwrap_or_default();
         let instruction = InstructionId::new(self.body.instructions.len());
-        if !text.is_empty() && !self.body.undeclared.iter().any(|known| known.name == text) {
+        let room = self.body.undeclared.len() < MAX_UNDECLARED;
+        if room && !text.is_empty() && !self.body.undeclared.iter().any(|known| known.name == text) {
             self.body.undeclared.push(Unresolved {
                 name: text,
                 instruction,

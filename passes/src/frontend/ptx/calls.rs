@@ -142,9 +142,11 @@ impl<'s> Lowering<'_, 's> {
     fn argument(&mut self, param: u32, operand: &OperandRef<'s>) {
         if let Some(Binding::Slot(slot)) = self.scopes.get(operand.text()) {
             let pieces = &self.slots[slot as usize].pieces;
+            let room = pieces.len().min(self.argument_pieces);
+            self.argument_pieces -= room;
             self.body
                 .arguments
-                .extend(pieces.iter().map(|&(offset, register)| Argument {
+                .extend(pieces[..room].iter().map(|&(offset, register)| Argument {
                     param,
                     offset,
                     value: Value::Register(register),

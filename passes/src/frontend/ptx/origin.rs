@@ -17,7 +17,12 @@ pub struct PtxOrigin<'t> {
     lines: OnceLock<LineIndex>,
     files: OnceLock<FxHashMap<u32, String>>,
     strings: OnceLock<debug_info::Strings<'t>>,
+    /// The `.loc`s by what they name, in the order of the input.
+    places: OnceLock<FxHashMap<Triple, Vec<u32>>>,
 }
+
+/// File, line and column.
+type Triple = (u32, u32, u32);
 
 impl<'t> PtxOrigin<'t> {
     /// For the modules lowered from `tree`.
@@ -28,11 +33,29 @@ impl<'t> PtxOrigin<'t> {
             lines: OnceLock::new(),
             files: OnceLock::new(),
             strings: OnceLock::new(),
+            places: OnceLock::new(),
         }
     }
 
     fn lines(&self) -> &LineIndex {
         self.lines.get_or_init(|| LineIndex::new(self.tree.source))
+    }
+
+    /// The last `.loc` before one that names this place.
+    fn last_before(&self, location: usize, place: Triple) -> Option<usize> {
+        let places = self.places.get_or_init(|| {
+            let mut places: FxHashMap<Triple, Vec<u32>> = FxHashMap::default();
+            for (number, known) in self.tree.locations.iter().enumerate() {
+                places
+                    .entry((known.file, known.line, known.column))
+                    .or_default()
+                    .push(number as u32);
+            }
+            places
+        });
+        let numbers = places.get(&place)?;
+        let before = numbers.partition_point(|&number| (number as usize) < location);
+        numbers.get(before.checked_sub(1)?).map(|&number| number as usize)
     }
 
     fn strings(&self) -> &debug_info::Strings<'t> {
@@ -84,9 +107,7 @@ impl<'t> PtxOrigin<'t> {
             ) {
                 frame.function = Some(String::from_utf8_lossy(&name).into_owned());
             }
-            let caller = self.tree.locations[..current].iter().rposition(|earlier| {
-                (earlier.file, earlier.line, earlier.column) == (call.file, call.line, call.column)
-            });
+            let caller = self.last_before(current, (call.file, call.line, call.column));
             let Some(caller) = caller else {
                 frames.extend(self.frame(call.file, call.line, call.column));
                 return frames;

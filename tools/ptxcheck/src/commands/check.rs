@@ -22,6 +22,7 @@ pub fn run(args: &CheckArgs) -> Exit {
         launch_block: args.launch_block,
         timeout: args.timeout,
         threads: args.jobs,
+        ..Settings::default()
     };
     let outcome = run::check(inputs, &settings);
     let elapsed = started.elapsed();

@@ -1,0 +1,290 @@
+//! The analyses over small PTX modules, and dominators against their definition on random graphs.
+
+use std::fmt::Write as _;
+
+use ptxcheck_passes::analysis::call_graph::CallGraph;
+use ptxcheck_passes::analysis::cfg::Cfg;
+use ptxcheck_passes::analysis::constants::{Arguments, Constant, Constants};
+use ptxcheck_passes::analysis::dataflow::{Analysis, Cursor, solve};
+use ptxcheck_passes::analysis::dominators::Dominators;
+use ptxcheck_passes::context::ModuleContext;
+use ptxcheck_passes::frontend::ptx::{PtxOrigin, lower};
+use ptxcheck_passes::ir::{BlockId, Body, FunctionId, Instruction, InstructionId, Module, Op, Value};
+use ptxcheck_passes::settings::Settings;
+
+const HEADER: &str = ".version 9.2\n.target sm_90\n.address_size 64\n";
+
+/// Lowers a module and looks at it.
+fn with_module<T>(text: &str, look: impl FnOnce(&Module<'_>) -> T) -> T {
+    let text = format!("{HEADER}{text}");
+    let tree = ptxcheck_ptx_parser::parse(text.as_bytes()).expect("small");
+    assert!(tree.errors.is_empty(), "{:?}", tree.errors);
+    let origin = PtxOrigin::new(&tree);
+    look(&lower(&tree, &origin))
+}
+
+fn with_body<T>(statements: &str, look: impl FnOnce(&Body<'_>) -> T) -> T {
+    let text = format!(
+        ".visible .entry k(.param .u32 n)\n{{\n.reg .pred %p<9>;\n.reg .b32 %r<99>;\n{statements}\n}}\n"
+    );
+    with_module(&text, |module| {
+        look(module.functions[0].body.as_ref().expect("a body"))
+    })
+}
+
+fn targets(body: &Body<'_>, block: usize) -> Vec<usize> {
+    body.successors(BlockId::new(block))
+        .iter()
+        .map(|block| block.index())
+        .collect()
+}
+
+#[test]
+fn blocks_end_at_branches_and_labels() {
+    with_body(
+        "mov.u32 %r1, 0;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra A;\nmov.u32 %r2, 1;\nA:\nmov.u32 %r3, 2;\n@%p1 ret;\nbra A;",
+        |body| {
+            let all: Vec<_> = (0..body.blocks.len()).map(|block| targets(body, block)).collect();
+            assert_eq!(all, [vec![2, 1], vec![2], vec![3], vec![2]]);
+        },
+    );
+}
+
+#[test]
+fn labels_belong_to_their_scope() {
+    with_body(
+        "{\nL:\nadd.s32 %r1, %r1, 1;\nbra L;\n}\n{\nL:\nadd.s32 %r2, %r2, 1;\nbra L;\n}\nret;",
+        |body| {
+            assert_eq!(targets(body, 0), [0]);
+            assert_eq!(targets(body, 1), [1]);
+        },
+    );
+}
+
+#[test]
+fn branch_tables_name_their_targets() {
+    with_body(
+        "ts: .branchtargets A, B, A;\nbrx.idx %r1, ts;\nA:\nret;\nB:\nexit;",
+        |body| {
+            assert_eq!(targets(body, 0), [1, 2, 1]);
+        },
+    );
+}
+
+#[test]
+fn post_dominators_pass_over_endless_loops() {
+    with_body("@%p1 bra END;\nLOOP:\nbra LOOP;\nEND:\nret;", |body| {
+        let cfg = Cfg::new(body);
+        let post = Dominators::post(body, &cfg);
+        assert_eq!(post.immediate(BlockId::new(0)), Some(BlockId::new(2)));
+        assert_eq!(post.immediate(BlockId::new(1)), None);
+        assert!(!post.dominates(BlockId::new(2), BlockId::new(1)));
+    });
+}
+
+/// Whether every path from block 0 to `b` passes `a`: `b` is not reached once `a` is taken out.
+fn dominates_by_definition(body: &Body<'_>, a: usize, b: usize) -> bool {
+    let reached = |without: Option<usize>| {
+        let mut seen = vec![false; body.blocks.len()];
+        let mut stack: Vec<usize> = (without != Some(0)).then_some(0).into_iter().collect();
+        while let Some(block) = stack.pop() {
+            if !std::mem::replace(&mut seen[block], true) {
+                stack.extend(
+                    targets(body, block)
+                        .into_iter()
+                        .filter(|&next| Some(next) != without),
+                );
+            }
+        }
+        seen
+    };
+    reached(None)[b] && reached(None)[a] && (a == b || !reached(Some(a))[b])
+}
+
+#[test]
+fn dominators_are_those_of_the_definition() {
+    let mut seed = 1_u64;
+    let mut random = move |bound: u64| {
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % bound
+    };
+    for _ in 0..200 {
+        let blocks = 2 + random(12);
+        let mut text = String::new();
+        for block in 0..blocks {
+            let _ = write!(text, "L{block}:\nmov.u32 %r1, {block};\n");
+            let _ = match random(4) {
+                0 => writeln!(text, "bra L{};", random(blocks)),
+                1 => writeln!(text, "ret;"),
+                _ => writeln!(text, "@%p1 bra L{};", random(blocks)),
+            };
+        }
+        with_body(&text, |body| {
+            let dominators = Dominators::new(body, &Cfg::new(body));
+            for a in 0..body.blocks.len() {
+                for b in 0..body.blocks.len() {
+                    let expected = dominates_by_definition(body, a, b);
+                    let found = dominators.dominates(BlockId::new(a), BlockId::new(b));
+                    assert_eq!(found, expected, "{a} dom {b} in\n{text}");
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn ladders_are_not_quadratic() {
+    let rungs = 60_000;
+    let mut text = String::new();
+    for _ in 0..rungs {
+        text.push_str("@%p1 bra END;\n");
+    }
+    text.push_str("END:\nret;");
+    with_body(&text, |body| {
+        let cfg = Cfg::new(body);
+        let (dominators, post) = (Dominators::new(body, &cfg), Dominators::post(body, &cfg));
+        let end = BlockId::new(body.blocks.len() - 1);
+        assert_eq!(dominators.immediate(end), Some(BlockId::new(0)));
+        assert!(post.dominates(end, BlockId::new(0)));
+    });
+}
+
+#[test]
+fn cycles_of_calls_are_found() {
+    let text = "
+        .func c();
+        .func a() { call.uni a; ret; }
+        .func b() { call.uni c; ret; }
+        .func c() { call.uni b; ret; }
+        .visible .entry k() { call.uni a; call.uni b; ret; }";
+    with_module(text, |module| {
+        let graph = CallGraph::new(module);
+        let named = |ids: &[FunctionId]| {
+            ids.iter()
+                .map(|id| module.function_name(*id))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        let cycles: Vec<_> = graph.cycles().iter().map(|cycle| named(cycle)).collect();
+        assert_eq!(cycles, ["c b", "a"]);
+    });
+}
+
+/// Which instructions may have been passed, as a bit set of their numbers.
+struct Passed;
+
+impl Analysis for Passed {
+    type State = u64;
+
+    fn entry(&self) -> u64 {
+        0
+    }
+
+    fn join(&self, into: &mut u64, from: &u64) -> bool {
+        let joined = *into | from;
+        std::mem::replace(into, joined) != joined
+    }
+
+    fn apply(&self, state: &mut u64, id: InstructionId, _: &Instruction) {
+        *state |= 1 << id.index();
+    }
+}
+
+#[test]
+fn the_solver_reaches_the_fixpoint_and_the_cursor_replays() {
+    with_body(
+        "mov.u32 %r1, 0;\nL:\nadd.s32 %r1, %r1, 1;\n@%p1 bra L;\nmov.u32 %r2, 1;\nret;",
+        |body| {
+            let cfg = Cfg::new(body);
+            let solution = solve(body, &cfg, &Passed).expect("settles");
+            let mut cursor = Cursor::new(body, &Passed, &solution);
+            let before = |cursor: &mut Cursor<'_, Passed>, id| cursor.before(InstructionId::new(id)).copied();
+            assert_eq!(before(&mut cursor, 0), Some(0));
+            assert_eq!(before(&mut cursor, 1), Some(0b111));
+            assert_eq!(before(&mut cursor, 4), Some(0b1111));
+            assert_eq!(before(&mut cursor, 2), Some(0b111));
+        },
+    );
+}
+
+/// The constant in `%r1` at the last instruction of a body.
+fn constant_at_end(statements: &str) -> Constant {
+    let text = format!(
+        ".visible .entry k(.param .u32 n)\n{{\n.reg .pred %p<9>;\n.reg .b32 %r<99>;\n.local .align 8 .b8 d[32];\n.reg .b64 %rd<9>;\n{statements}\nbar.warp.sync %r1;\nret;\n}}\n"
+    );
+    with_module(&text, |module| {
+        let settings = Settings::default();
+        let context = ModuleContext::new(module, &settings);
+        let body = module.functions[0].body.as_ref().expect("a body");
+        let collective = body.collectives[0];
+        let mask = body.uses(body.instruction(collective))[0];
+        let none = Arguments::default();
+        let constants = Constants::new(
+            body,
+            context.function(FunctionId::new(0)),
+            [mask].into_iter(),
+            &none,
+        );
+        constants.before([collective].into_iter(), |_, value_of| value_of(mask))[0]
+    })
+}
+
+#[test]
+fn constants_follow_control_flow() {
+    let same = "@%p1 bra A;\nmov.u32 %r1, 5;\nbra B;\nA:\nmov.u32 %r1, 5;\nB:";
+    assert_eq!(constant_at_end(same), Constant::Known(5));
+    assert_eq!(constant_at_end(&same.replacen("5", "6", 1)), Constant::Unknown);
+    let guarded = "mov.u32 %r1, 5;\n@%p1 mov.u32 %r1, 6;";
+    assert_eq!(constant_at_end(guarded), Constant::Unknown);
+    let known_guard = "setp.eq.u32 %p1, 1, 1;\nmov.u32 %r1, 5;\n@!%p1 mov.u32 %r1, 6;";
+    assert_eq!(constant_at_end(known_guard), Constant::Known(5));
+    let looped = "mov.u32 %r1, 0;\nL:\nadd.s32 %r1, %r1, 1;\n@%p1 bra L;";
+    assert_eq!(constant_at_end(looped), Constant::Unknown);
+}
+
+#[test]
+fn constants_follow_local_memory() {
+    let spilled = "mov.u32 %r2, 7;\nst.local.u32 [d+4], %r2;\nst.local.u32 [d], 1;\nld.local.u32 %r1, [d+4];";
+    assert_eq!(constant_at_end(spilled), Constant::Known(7));
+    let overlapped = "st.local.u32 [d+4], 7;\nst.local.u64 [d], 1;\nld.local.u32 %r1, [d+4];";
+    assert_eq!(constant_at_end(overlapped), Constant::Unknown);
+    let extended = "st.local.u8 [d], 255;\nld.local.s8 %r1, [d];";
+    assert_eq!(constant_at_end(extended), Constant::Known(0xffff_ffff));
+    let indexed = "st.local.u32 [d+4], 7;\nmov.u64 %rd1, d;\nadd.s64 %rd2, %rd1, %rd3;\nst.local.u32 [%rd2], 1;\nld.local.u32 %r1, [d+4];";
+    assert_eq!(constant_at_end(indexed), Constant::Unknown);
+}
+
+#[test]
+fn arguments_are_values_of_the_call() {
+    let text = "
+        .func (.param .b32 r) f(.param .b32 a, .param .align 8 .b8 s[16]) { ret; }
+        .visible .entry k() {
+            .reg .b32 %r<9>;
+            {
+            .param .b32 p0;
+            .param .align 8 .b8 p1[16];
+            .param .b32 q;
+            st.param.b32 [p0+0], 3;
+            st.param.v2.b32 [p1+8], {%r1, %r2};
+            call.uni (q), f, (p0, p1);
+            ld.param.b32 %r3, [q+0];
+            }
+            ret;
+        }";
+    with_module(text, |module| {
+        let body = module.functions[1].body.as_ref().expect("a body");
+        let pieces: Vec<_> = body
+            .arguments(&body.calls[0])
+            .iter()
+            .map(|piece| (piece.param, piece.offset))
+            .collect();
+        assert_eq!(pieces, [(0, 0), (1, 8), (1, 12)]);
+        let result = body
+            .instructions
+            .iter()
+            .find(|instruction| matches!(instruction.op, Op::CallResult(_)));
+        assert_eq!(body.uses(result.expect("a result")), [Value::Integer(0)]);
+    });
+}
