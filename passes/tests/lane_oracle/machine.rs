@@ -77,6 +77,8 @@ struct Lane {
     state: State,
     /// Collectives of others that named this lane when it did something visible.
     owes: Vec<(Place, u32)>,
+    /// The round that it is in, of each loop.
+    rounds: Vec<u32>,
 }
 
 struct Machine<'m> {
@@ -104,6 +106,7 @@ pub fn run(module: &Module<'_>, ways: &Ways, kernel: FunctionId, inputs: Inputs,
             }],
             state: State::Running,
             owes: Vec::new(),
+            rounds: vec![0; ways.loops.len()],
         })
         .collect();
     let mut machine = Machine {
@@ -123,6 +126,8 @@ pub fn run(module: &Module<'_>, ways: &Ways, kernel: FunctionId, inputs: Inputs,
 pub struct Ways {
     /// By target block: the blocks that lead to it.
     to: Vec<Vec<bool>>,
+    /// The loops: a header and what is inside.
+    loops: Vec<(usize, Vec<bool>)>,
     block_of: Vec<usize>,
 }
 
@@ -169,7 +174,30 @@ impl Ways {
         let block_of = (0..body.instructions.len())
             .map(|number| body.block_of(InstructionId::new(number)).index())
             .collect();
-        Self { to, block_of }
+        Self { to, loops, block_of }
+    }
+
+    /// Counts a step to a block: entering a header begins a round of its loop, and of those inside anew.
+    fn enter(&self, rounds: &mut [u32], block: usize) {
+        for (number, (header, inside)) in self.loops.iter().enumerate() {
+            if *header == block {
+                rounds[number] += 1;
+                for (other, (inner, _)) in self.loops.iter().enumerate() {
+                    if inside[*inner] && inner != header {
+                        rounds[other] = 0;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the lane of `rounds` is in an earlier round of a loop around an instruction than the one of `others`.
+    fn is_behind(&self, rounds: &[u32], others: &[u32], at: usize) -> bool {
+        let Some(&block) = self.block_of.get(at) else { return false };
+        self.loops
+            .iter()
+            .zip(rounds.iter().zip(others))
+            .any(|((_, inside), (own, other))| inside[block] && own < other)
     }
 
     /// Whether control may get from an instruction to another; `passed`: the first has been executed.
@@ -203,12 +231,12 @@ impl<'m> Machine<'m> {
                     self.silent_step(lane);
                 }
             }
-            let meets_first = match schedule {
-                Schedule::First => true,
-                Schedule::Last => false,
-                Schedule::Random(_) => random.chance(2),
+            let (meets_first, first, step) = match schedule {
+                Schedule::First => (true, 0, 1),
+                Schedule::Last => (false, 31, 31),
+                Schedule::Random(_) => (random.chance(2), random.below(32), 1),
             };
-            if meets_first && self.meet() {
+            if meets_first && self.meet(first, step) {
                 continue;
             }
             let mut poised: Vec<Place> = (0..32)
@@ -218,7 +246,7 @@ impl<'m> Machine<'m> {
             poised.sort();
             poised.dedup();
             if poised.is_empty() {
-                if self.meet() {
+                if self.meet(first, step) {
                     continue;
                 }
                 if self.lanes.iter().all(|lane| lane.state == State::Ended) {
@@ -281,12 +309,15 @@ impl<'m> Machine<'m> {
     fn may_still_come(&self, lane: usize, other: usize) -> bool {
         let at = |lane: usize| self.lanes[lane].frames[0].next - usize::from(self.lanes[lane].frames.len() > 1);
         let (from, to) = (at(lane), at(other));
+        if self.ways.is_behind(&self.lanes[lane].rounds, &self.lanes[other].rounds, to) {
+            return true;
+        }
         self.ways.lead(from, to, self.lanes[lane].frames.len() > 1 || self.lanes[lane].state != State::Running)
     }
 
-    /// Lets one group of lanes meet; true if one could.
-    fn meet(&mut self) -> bool {
-        for lane in 0..32 {
+    /// Lets one group of lanes meet, the first that can; true if one could.
+    fn meet(&mut self, first: usize, step: usize) -> bool {
+        for lane in (0..32).map(|number| (first + number * step) % 32) {
             let State::Waiting(kind, mask) = self.lanes[lane].state else { continue };
             let place = self.place(lane);
             let comes = |other: usize| {
@@ -437,6 +468,9 @@ impl<'m> Machine<'m> {
             .guard
             .is_none_or(|guard| (frame.registers[guard.register.index()] & 1 == 1) != guard.negated);
         let block = body.block_of(id);
+        if self.lanes[lane].frames.len() == 1 && body.blocks[block.index()].instructions.start as usize == id.index() {
+            self.ways.enter(&mut self.lanes[lane].rounds, block.index());
+        }
         if !runs {
             if instruction.op == Op::Branch {
                 let next = body.successors(block)[1];
