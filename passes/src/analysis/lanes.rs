@@ -90,7 +90,11 @@ impl Calls {
         let count = module.module.functions.len();
         let (mut meets, mut matters) = (vec![false; count], vec![false; count]);
         for (id, _, body) in module.module.bodies() {
-            let has_barrier = || body.instructions.iter().any(|instruction| matches!(instruction.op, Op::Barrier(_)));
+            let has_barrier = || {
+                body.instructions
+                    .iter()
+                    .any(|instruction| matches!(instruction.op, Op::Barrier(_)))
+            };
             meets[id.index()] = !body.collectives.is_empty() || has_barrier();
             matters[id.index()] = meets[id.index()]
                 || body.calls.iter().any(|call| match call.callee {
@@ -123,7 +127,9 @@ impl Calls {
             .module
             .bodies()
             .filter(|(id, function, _)| {
-                self.meets[id.index()] && (function.is_kernel() || graph.calls_to(*id).is_empty()) && !function.is_damaged
+                self.meets[id.index()]
+                    && (function.is_kernel() || graph.calls_to(*id).is_empty())
+                    && !function.is_damaged
             })
             .map(|(id, ..)| id)
             .collect()
@@ -139,7 +145,9 @@ impl Calls {
         while let Some(function) = work.pop() {
             for site in module.call_graph().calls_of(function) {
                 let callee = site.callee.index();
-                let Some(body) = module.module.functions[callee].body.as_ref() else { continue };
+                let Some(body) = module.module.functions[callee].body.as_ref() else {
+                    continue;
+                };
                 let is_wanted = self.matters[callee] || body.instructions.len() <= MAX_HELPER_INSTRUCTIONS;
                 if is_wanted && !std::mem::replace(&mut visited[callee], true) {
                     work.push(site.callee);
@@ -160,8 +168,13 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId) -> Ro
     };
     let kernel = module.module.function(function);
     let assumed = Launch::new(&kernel.launch, None, true);
-    let Some(graph) = Graph::new(module, slices, function) else { return nothing(assumed) };
-    let reads_other = graph.contexts.iter().any(|context| reads_other_dimensions(context.body));
+    let Some(graph) = Graph::new(module, slices, function) else {
+        return nothing(assumed);
+    };
+    let reads_other = graph
+        .contexts
+        .iter()
+        .any(|context| reads_other_dimensions(context.body));
     let launch = Launch::new(&kernel.launch, module.settings.launch_block, reads_other);
     let order = Order::new(&graph);
     let always = always(&graph, &order);
@@ -174,14 +187,21 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId) -> Ro
         let verdict = verdict::judge(&mut flow, entry, converges);
         Some((verdict, flow.wants_warp))
     };
-    let partial = launch.threads().is_some_and(|threads| threads > 32 && threads % 32 != 0);
+    let partial = launch
+        .threads()
+        .is_some_and(|threads| threads > 32 && threads % 32 != 0);
     let mut runs: Vec<(Option<u32>, Verdict)> = Vec::new();
     // What may be wrong in warps that are not looked at.
     let mut rest: Vec<Issue> = Vec::new();
     if !partial {
-        let Some((verdict, wants_warp)) = run(None) else { return nothing(launch) };
+        let Some((verdict, wants_warp)) = run(None) else {
+            return nothing(launch);
+        };
         // What holds of all warps at once holds of each: where nothing may be wrong, no warp need be looked at.
-        let may_differ = verdict.issues.iter().any(|issue| issue.certainty == Certainty::Potential);
+        let may_differ = verdict
+            .issues
+            .iter()
+            .any(|issue| issue.certainty == Certainty::Potential);
         if !wants_warp || !may_differ {
             runs.push((None, verdict));
         } else {
@@ -190,7 +210,9 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId) -> Ro
             open.sort_unstable();
             open.dedup();
             for warp in 0..launch.warps() {
-                let Some((found, _)) = run(Some(warp)) else { return nothing(launch) };
+                let Some((found, _)) = run(Some(warp)) else {
+                    return nothing(launch);
+                };
                 // A node that is reached in a warp where nothing is definite stays potential, unless another warp
                 // that always exists settles it.
                 open.retain(|&node| {
@@ -209,7 +231,9 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId) -> Ro
         }
     } else {
         for warp in 0..launch.warps() {
-            let Some((verdict, _)) = run(Some(warp)) else { return nothing(launch) };
+            let Some((verdict, _)) = run(Some(warp)) else {
+                return nothing(launch);
+            };
             runs.push((Some(warp), verdict));
         }
     }
@@ -221,7 +245,10 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId) -> Ro
         let known = |found: &Found| (found.issue.node, found.issue.problem) == (issue.node, issue.problem);
         if !findings.iter().any(known) {
             issue.certainty = Certainty::Potential;
-            findings.push(Found { issue, warps: Vec::new() });
+            findings.push(Found {
+                issue,
+                warps: Vec::new(),
+            });
         }
     }
     findings.sort_by(|a, b| key(a).cmp(&key(b)));
@@ -243,7 +270,10 @@ fn is_definite(verdict: &Verdict, node: u32) -> bool {
 fn is_settled(launch: &Launch, warp: u32, verdict: &Verdict, node: u32) -> bool {
     launch.surely_exists(warp)
         && is_definite(verdict, node)
-        && verdict.reach.iter().any(|(at, reach)| *at == node && reach.surely)
+        && verdict
+            .reach
+            .iter()
+            .any(|(at, reach)| *at == node && reach.surely)
 }
 
 /// The first target whose lanes are scheduled on their own.
@@ -280,10 +310,15 @@ fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)]) -> Vec<Found> {
     let count = runs.len();
     for (number, (_, verdict)) in runs.iter_mut().enumerate() {
         for (node, found) in &verdict.reach {
-            reach.entry(*node).or_insert_with(|| vec![Reach::default(); count])[number] = *found;
+            reach
+                .entry(*node)
+                .or_insert_with(|| vec![Reach::default(); count])[number] = *found;
         }
         for issue in verdict.issues.drain(..) {
-            by_node.entry((issue.node, issue.problem)).or_default().push((number, issue));
+            by_node
+                .entry((issue.node, issue.problem))
+                .or_default()
+                .push((number, issue));
         }
     }
     let mut found = Vec::new();
@@ -316,7 +351,10 @@ fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)]) -> Vec<Found> {
         }
         let is_shown = |issue: &Issue| !is_definite || issue.certainty == Certainty::Definite;
         // In the first warp that has it; several groups of lanes of that warp give several findings.
-        let first = issues.iter().find(|(_, issue)| is_shown(issue)).map(|(number, _)| *number);
+        let first = issues
+            .iter()
+            .find(|(_, issue)| is_shown(issue))
+            .map(|(number, _)| *number);
         for (number, mut issue) in issues {
             if Some(number) == first && is_shown(&issue) {
                 if !is_definite {

@@ -49,16 +49,26 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let operation = text::operation(issue);
         let callers = text::subject(issue.lanes, "executes", "execute");
         let message = match issue.mask {
-            Some(mask) => format!("{callers} `{operation}` with sync mask {}, which does not name {}", text::binary(mask), them(issue.lanes)),
-            None => format!("{callers} `{operation}` with masks that do not name {}", them(issue.lanes)),
+            Some(mask) => format!(
+                "{callers} `{operation}` with sync mask {}, which does not name {}",
+                text::binary(mask),
+                them(issue.lanes)
+            ),
+            None => format!(
+                "{callers} `{operation}` with masks that do not name {}",
+                them(issue.lanes)
+            ),
         };
         let draft = text::begin(module, report, found, message);
         text::assumption(draft, &root.launch);
-        draft.help(format!("name the lanes that call: {}", if crate::analysis::lanes::is_full(issue.here) {
-            "`0xffffffff`".to_owned()
-        } else {
-            text::right_mask(issue)
-        }));
+        draft.help(format!(
+            "name the lanes that call: {}",
+            if crate::analysis::lanes::is_full(issue.here) {
+                "`0xffffffff`".to_owned()
+            } else {
+                text::right_mask(issue)
+            }
+        ));
     });
 }
 

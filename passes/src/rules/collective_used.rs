@@ -58,10 +58,15 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     }
     for (id, _, body) in module.module.bodies().filter(|(id, ..)| reached[id.index()]) {
         for &instruction in &body.collectives {
-            let Op::Collective(kind, _) = body.instruction(instruction).op else { continue };
+            let Op::Collective(kind, _) = body.instruction(instruction).op else {
+                continue;
+            };
             let operation = kind.cuda_name();
             report
-                .definite(Place::instruction(id, instruction), format!("`{operation}` is a warp collective"))
+                .definite(
+                    Place::instruction(id, instruction),
+                    format!("`{operation}` is a warp collective"),
+                )
                 .data("operation", operation);
         }
     }

@@ -50,12 +50,20 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::SkippedBarrier, |root, found| {
         let issue = &found.issue;
         let message = match (issue.certainty, issue.lanes) {
-            (Certainty::Definite, lanes) => format!("{} the barrier that the other lanes of the warp wait at", text::subject(lanes, "skips", "skip")),
+            (Certainty::Definite, lanes) => format!(
+                "{} the barrier that the other lanes of the warp wait at",
+                text::subject(lanes, "skips", "skip")
+            ),
             (_, 0) => "some warps of the block may skip this barrier".to_owned(),
-            (_, lanes) => format!("{} potentially skip the barrier that others wait at", text::subject(lanes, "may", "may").replace(" may", "")),
+            (_, lanes) => format!(
+                "{} potentially skip the barrier that others wait at",
+                text::subject(lanes, "may", "may").replace(" may", "")
+            ),
         };
         let draft = text::begin(module, report, found, message);
         text::assumption(draft, &root.launch);
-        draft.data("operation", "__syncthreads").help("move the barrier to where all threads of the block come");
+        draft
+            .data("operation", "__syncthreads")
+            .help("move the barrier to where all threads of the block come");
     });
 }

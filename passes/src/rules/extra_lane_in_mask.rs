@@ -62,7 +62,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             );
             let draft = text::begin(module, report, found, message);
             text::assumption(draft, &root.launch);
-            draft.help(format!("name the lanes that take part: {}", text::right_mask(issue)));
+            draft.help(format!(
+                "name the lanes that take part: {}",
+                text::right_mask(issue)
+            ));
         }
     });
 }

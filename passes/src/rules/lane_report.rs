@@ -11,7 +11,11 @@ use crate::ir::{Collective, FunctionId, Value};
 /// Calls `write` with every finding of one kind.
 pub(super) fn each(module: &ModuleContext<'_>, problem: Problem, mut write: impl FnMut(&Root, &Found)) {
     for root in module.lanes() {
-        for found in root.findings.iter().filter(|found| found.issue.problem == problem) {
+        for found in root
+            .findings
+            .iter()
+            .filter(|found| found.issue.problem == problem)
+        {
             write(root, found);
         }
     }
@@ -38,7 +42,10 @@ pub(super) fn begin<'r>(
     }
     draft.data("lanes", crate::finding::Value::Numbers(numbers(issue.lanes)));
     if let Some((spot, lanes)) = &issue.split {
-        draft.related(place_of(spot), format!("{} here", goes(*lanes, "take another way")));
+        draft.related(
+            place_of(spot),
+            format!("{} here", goes(*lanes, "take another way")),
+        );
     }
     if let Some(passed) = passed_mask(module, issue) {
         draft.related(passed, "the mask is passed here");
@@ -82,14 +89,26 @@ pub(super) fn subject(lanes: Lanes, one: &str, more: &str) -> String {
 
 fn goes(lanes: Lanes, verb: &str) -> String {
     let word = if lanes.count_ones() == 1 { "lane" } else { "lanes" };
-    let verb = if lanes.count_ones() == 1 { verb.replacen("take", "takes", 1) } else { verb.to_owned() };
+    let verb = if lanes.count_ones() == 1 {
+        verb.replacen("take", "takes", 1)
+    } else {
+        verb.to_owned()
+    };
     format!("{word} {} {verb}", ranges(lanes))
 }
 
 /// "within {function} in {kernel}", as the guideline's checker words it.
 pub(super) fn within(module: &ModuleContext<'_>, root: &Root, issue: &Issue) -> String {
-    let function = issue.spot.callers.first().map_or(issue.spot.function, |call| call.caller);
-    format!("within {} in {}", name(module, function), name(module, root.function))
+    let function = issue
+        .spot
+        .callers
+        .first()
+        .map_or(issue.spot.function, |call| call.caller);
+    format!(
+        "within {} in {}",
+        name(module, function),
+        name(module, root.function)
+    )
 }
 
 fn name(module: &ModuleContext<'_>, function: FunctionId) -> String {
@@ -133,7 +152,9 @@ fn passed_mask(module: &ModuleContext<'_>, issue: &Issue) -> Option<Place> {
     let call = issue.spot.callers.first()?;
     let body = module.module.function(issue.spot.function).body.as_ref()?;
     let mask = body.uses(body.instruction(issue.spot.instruction)).first()?;
-    let Value::Register(register) = mask else { return None };
+    let Value::Register(register) = mask else {
+        return None;
+    };
     let definitions = module.function(issue.spot.function).definitions();
     let is_param = definitions.of(*register).iter().any(|&definition| {
         body.uses(body.instruction(definition))

@@ -50,9 +50,17 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             "sync mask {} of `{}` names {} {}, which {} not exist in this block",
             text::binary(issue.mask.unwrap_or(0)),
             text::operation(issue),
-            if issue.lanes.count_ones() == 1 { "lane" } else { "lanes" },
+            if issue.lanes.count_ones() == 1 {
+                "lane"
+            } else {
+                "lanes"
+            },
             crate::analysis::lanes::ranges(issue.lanes),
-            if issue.lanes.count_ones() == 1 { "does" } else { "do" },
+            if issue.lanes.count_ones() == 1 {
+                "does"
+            } else {
+                "do"
+            },
         );
         let right = issue.mask.unwrap_or(0) & !issue.lanes;
         let draft = text::begin(module, report, found, message);

@@ -48,7 +48,11 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::AbsentSource, |root, found| {
         let issue = &found.issue;
         let operation = text::operation(issue);
-        let read = if issue.lanes.count_ones() == 1 { "lane" } else { "lanes" };
+        let read = if issue.lanes.count_ones() == 1 {
+            "lane"
+        } else {
+            "lanes"
+        };
         let sources = crate::analysis::lanes::ranges(issue.lanes);
         let outside = issue.mask.is_some_and(|mask| issue.lanes & mask == 0);
         let reason = match (outside, issue.mask) {

@@ -27,9 +27,9 @@
 //! A mask that is loaded from memory or comes from a kernel parameter is not known. Chains of calls are followed
 //! eight calls deep, calls through pointers not at all.
 
+use super::lane_report;
 use crate::analysis::lanes::verdict::Problem;
 use crate::context::{ModuleContext, Place, Report};
-use super::lane_report;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.

@@ -175,8 +175,14 @@ impl Generator {
 
     fn condition(&mut self) -> String {
         let predicate = self.predicate();
-        let value = if self.random.chance(2) { self.value() } else { self.expression() };
-        let comparison = *self.random.pick(&["lt.u32", "ge.u32", "eq.s32", "ne.s32", "lt.s32", "gt.s32", "le.u32", "gt.u32"]);
+        let value = if self.random.chance(2) {
+            self.value()
+        } else {
+            self.expression()
+        };
+        let comparison = *self.random.pick(&[
+            "lt.u32", "ge.u32", "eq.s32", "ne.s32", "lt.s32", "gt.s32", "le.u32", "gt.u32",
+        ]);
         let number = *self.random.pick(&[0, 1, 2, 4, 8, 15, 16, 17, 20, 31, 32, 48, 64]);
         self.line(&format!("setp.{comparison} {predicate}, {value}, {number};"));
         if self.random.chance(8) {
@@ -190,7 +196,19 @@ impl Generator {
 
     fn mask(&mut self) -> String {
         let constants = [
-            "-1", "-1", "-1", "-1", "65535", "-2", "1", "0x55555555", "0xffff0000", "0x80008000", "3", "255", "0x0000fffe",
+            "-1",
+            "-1",
+            "-1",
+            "-1",
+            "65535",
+            "-2",
+            "1",
+            "0x55555555",
+            "0xffff0000",
+            "0x80008000",
+            "3",
+            "255",
+            "0x0000fffe",
         ];
         let result = self.temporary();
         match self.random.below(12) {
@@ -228,11 +246,15 @@ impl Generator {
             }
             3 => {
                 let (value, source) = (self.value(), self.expression());
-                self.line(&format!("shfl.sync.idx.b32 {result}, {value}, {source}, 31, {mask};"));
+                self.line(&format!(
+                    "shfl.sync.idx.b32 {result}, {value}, {source}, 31, {mask};"
+                ));
             }
             4 => {
                 let (value, source) = (self.value(), self.random.below(34));
-                self.line(&format!("shfl.sync.idx.b32 {result}, {value}, {source}, 31, {mask};"));
+                self.line(&format!(
+                    "shfl.sync.idx.b32 {result}, {value}, {source}, 31, {mask};"
+                ));
             }
             5 | 6 => {
                 let value = self.value();
@@ -244,7 +266,9 @@ impl Generator {
                     (_, false) => 31,
                     (_, true) => 0x101f,
                 };
-                self.line(&format!("shfl.sync.{mode}.b32 {result}, {value}, {delta}, {control}, {mask};"));
+                self.line(&format!(
+                    "shfl.sync.{mode}.b32 {result}, {value}, {delta}, {control}, {mask};"
+                ));
             }
             7 => {
                 self.line(&format!(
@@ -321,7 +345,8 @@ impl Generator {
     }
 
     fn repeat(&mut self, depth: usize) {
-        let (counter, head, end, predicate) = (self.temporary(), self.label(), self.label(), self.predicate());
+        let (counter, head, end, predicate) =
+            (self.temporary(), self.label(), self.label(), self.predicate());
         let start = if self.random.chance(2) {
             "0".to_owned()
         } else {

@@ -15,7 +15,8 @@ use ptxcheck_passes::analysis::dominators::Dominators;
 use ptxcheck_passes::analysis::evaluate::evaluate;
 use ptxcheck_passes::analysis::lanes::shuffle;
 use ptxcheck_passes::ir::{
-    Access, AccessKind, BlockId, Body, Callee, Collective, FunctionId, Instruction, InstructionId, Module, Op, Special, Value,
+    Access, AccessKind, BlockId, Body, Callee, Collective, FunctionId, Instruction, InstructionId, Module,
+    Op, Special, Value,
 };
 
 use super::generator::Random;
@@ -94,7 +95,13 @@ struct Machine<'m> {
 const FUEL: usize = 60_000;
 
 /// Runs the kernel.
-pub fn run(module: &Module<'_>, ways: &Ways, kernel: FunctionId, inputs: Inputs, schedule: Schedule) -> Outcome {
+pub fn run(
+    module: &Module<'_>,
+    ways: &Ways,
+    kernel: FunctionId,
+    inputs: Inputs,
+    schedule: Schedule,
+) -> Outcome {
     let body = body(module, kernel);
     let lanes = (0..32)
         .map(|_| Lane {
@@ -151,7 +158,8 @@ impl Ways {
             seen
         };
         let is_back = |from: usize, to: usize| {
-            cfg.rank(BlockId::new(from)).is_some() && dominators.dominates(BlockId::new(to), BlockId::new(from))
+            cfg.rank(BlockId::new(from)).is_some()
+                && dominators.dominates(BlockId::new(to), BlockId::new(from))
         };
         // The natural loop of a back edge: what leads to its source without passing the header.
         let mut loops: Vec<(usize, Vec<bool>)> = Vec::new();
@@ -167,8 +175,14 @@ impl Ways {
         }
         let to = (0..count)
             .map(|target| {
-                let around: Vec<usize> = loops.iter().filter(|(_, inside)| inside[target]).map(|one| one.0).collect();
-                backwards(target, &|from, block| !(around.contains(&block) && is_back(from, block)))
+                let around: Vec<usize> = loops
+                    .iter()
+                    .filter(|(_, inside)| inside[target])
+                    .map(|one| one.0)
+                    .collect();
+                backwards(target, &|from, block| {
+                    !(around.contains(&block) && is_back(from, block))
+                })
             })
             .collect();
         let block_of = (0..body.instructions.len())
@@ -192,17 +206,21 @@ impl Ways {
     }
 
     /// Whether the lane of `rounds` is in an earlier round of a loop around an instruction than the one of `others`.
-    fn is_behind(&self, rounds: &[u32], others: &[u32], at: usize) -> bool {
-        let Some(&block) = self.block_of.get(at) else { return false };
+    fn is_behind(&self, (from, rounds): (usize, &[u32]), others: &[u32], at: usize) -> bool {
+        let (Some(&own_block), Some(&block)) = (self.block_of.get(from), self.block_of.get(at)) else {
+            return false;
+        };
         self.loops
             .iter()
             .zip(rounds.iter().zip(others))
-            .any(|((_, inside), (own, other))| inside[block] && own < other)
+            .any(|((_, inside), (own, other))| inside[block] && inside[own_block] && own < other)
     }
 
     /// Whether control may get from an instruction to another; `passed`: the first has been executed.
     fn lead(&self, from: usize, to: usize, passed: bool) -> bool {
-        let (Some(&start), Some(&end)) = (self.block_of.get(from), self.block_of.get(to)) else { return false };
+        let (Some(&start), Some(&end)) = (self.block_of.get(from), self.block_of.get(to)) else {
+            return false;
+        };
         if start == end {
             return from < to || from == to && !passed;
         }
@@ -211,7 +229,11 @@ impl Ways {
 }
 
 fn body<'m>(module: &'m Module<'_>, function: FunctionId) -> &'m Body<'m> {
-    module.function(function).body.as_ref().expect("kernels have bodies")
+    module
+        .function(function)
+        .body
+        .as_ref()
+        .expect("kernels have bodies")
 }
 
 impl<'m> Machine<'m> {
@@ -307,23 +329,36 @@ impl<'m> Machine<'m> {
     /// Whether a lane has not yet left the way to where another waits, in this round of the loops around that place:
     /// what it does until then is no sign that it will not come.
     fn may_still_come(&self, lane: usize, other: usize) -> bool {
-        let at = |lane: usize| self.lanes[lane].frames[0].next - usize::from(self.lanes[lane].frames.len() > 1);
+        let at =
+            |lane: usize| self.lanes[lane].frames[0].next - usize::from(self.lanes[lane].frames.len() > 1);
         let (from, to) = (at(lane), at(other));
-        if self.ways.is_behind(&self.lanes[lane].rounds, &self.lanes[other].rounds, to) {
+        if self
+            .ways
+            .is_behind((from, &self.lanes[lane].rounds), &self.lanes[other].rounds, to)
+        {
             return true;
         }
-        self.ways.lead(from, to, self.lanes[lane].frames.len() > 1 || self.lanes[lane].state != State::Running)
+        self.ways.lead(
+            from,
+            to,
+            self.lanes[lane].frames.len() > 1 || self.lanes[lane].state != State::Running,
+        )
     }
 
     /// Lets one group of lanes meet, the first that can; true if one could.
     fn meet(&mut self, first: usize, step: usize) -> bool {
         for lane in (0..32).map(|number| (first + number * step) % 32) {
-            let State::Waiting(kind, mask) = self.lanes[lane].state else { continue };
+            let State::Waiting(kind, mask) = self.lanes[lane].state else {
+                continue;
+            };
             let place = self.place(lane);
             let comes = |other: usize| {
-                self.lanes[other].state == State::Waiting(kind, mask) && (self.converges || self.place(other) == place)
+                self.lanes[other].state == State::Waiting(kind, mask)
+                    && (self.converges || self.place(other) == place)
             };
-            let group: Vec<usize> = (0..32).filter(|&other| comes(other) && (mask >> other & 1 == 1 || other == lane)).collect();
+            let group: Vec<usize> = (0..32)
+                .filter(|&other| comes(other) && (mask >> other & 1 == 1 || other == lane))
+                .collect();
             let complete = (0..32)
                 .filter(|other| mask >> other & 1 == 1)
                 .all(|other| comes(other) || self.lanes[other].state == State::Ended);
@@ -345,7 +380,9 @@ impl<'m> Machine<'m> {
         }
         for other in 0..32 {
             if group.contains(&other) {
-                self.lanes[other].owes.retain(|(place, with)| *with != mask || !place_of.contains(place));
+                self.lanes[other]
+                    .owes
+                    .retain(|(place, with)| *with != mask || !place_of.contains(place));
             } else if mask >> other & 1 == 1 {
                 // It has ended: silently, or after others had begun to wait for it.
                 for place in &place_of {
@@ -361,7 +398,9 @@ impl<'m> Machine<'m> {
             Collective::Vote(_) => ballot | (uses[1] & 1) << lane,
             _ => 0,
         });
-        let sum = values.values().fold(0_u64, |sum, uses| sum.wrapping_add(uses.get(1).copied().unwrap_or(0)));
+        let sum = values.values().fold(0_u64, |sum, uses| {
+            sum.wrapping_add(uses.get(1).copied().unwrap_or(0))
+        });
         for &lane in group {
             let result = match kind {
                 Collective::Vote(_) => ballot,
@@ -436,7 +475,10 @@ impl<'m> Machine<'m> {
         let frame = self.lanes[lane].frames.last().expect("a lane has a frame");
         let body = body(self.module, frame.function);
         let instruction = body.instruction(InstructionId::new(frame.next));
-        body.uses(instruction).iter().map(|&value| self.value(lane, frame, value)).collect()
+        body.uses(instruction)
+            .iter()
+            .map(|&value| self.value(lane, frame, value))
+            .collect()
     }
 
     fn value(&self, lane: usize, frame: &Frame, value: Value) -> u64 {
@@ -458,19 +500,23 @@ impl<'m> Machine<'m> {
     fn silent_step(&mut self, lane: usize) {
         let module = self.module;
         let frame = self.lanes[lane].frames.last().expect("a lane has a frame");
-        let body = body(module, frame.function);
-        if frame.next >= body.instructions.len() {
+        let (function, next) = (frame.function, frame.next);
+        let body = body(module, function);
+        if next >= body.instructions.len() {
             return self.end(lane);
         }
-        let id = InstructionId::new(frame.next);
+        let id = InstructionId::new(next);
         let instruction = body.instruction(id);
+        let block = body.block_of(id);
+        if self.lanes[lane].frames.len() == 1
+            && body.blocks[block.index()].instructions.start as usize == id.index()
+        {
+            self.ways.enter(&mut self.lanes[lane].rounds, block.index());
+        }
+        let frame = self.lanes[lane].frames.last().expect("a lane has a frame");
         let runs = instruction
             .guard
             .is_none_or(|guard| (frame.registers[guard.register.index()] & 1 == 1) != guard.negated);
-        let block = body.block_of(id);
-        if self.lanes[lane].frames.len() == 1 && body.blocks[block.index()].instructions.start as usize == id.index() {
-            self.ways.enter(&mut self.lanes[lane].rounds, block.index());
-        }
         if !runs {
             if instruction.op == Op::Branch {
                 let next = body.successors(block)[1];
@@ -501,7 +547,9 @@ impl<'m> Machine<'m> {
             Op::Collective(kind, _) => self.arrive(lane, kind),
             Op::Call(call) => {
                 let call = body.call(call);
-                let Callee::Direct(symbol) = call.callee else { panic!("no pointers here") };
+                let Callee::Direct(symbol) = call.callee else {
+                    panic!("no pointers here")
+                };
                 let callee = module.function_of(symbol).expect("a function");
                 let arguments = body
                     .arguments(call)
@@ -517,7 +565,10 @@ impl<'m> Machine<'m> {
                     arguments,
                 });
             }
-            Op::Access(Access { kind: AccessKind::Store, .. }) => self.lanes[lane].state = State::Poised,
+            Op::Access(Access {
+                kind: AccessKind::Store,
+                ..
+            }) => self.lanes[lane].state = State::Poised,
             _ => self.compute(lane, instruction, body),
         }
     }
@@ -544,7 +595,9 @@ impl<'m> Machine<'m> {
                     frame.arguments.get(usize::from(number)).copied().unwrap_or(0)
                 }
                 // Memory holds small numbers, always the same ones.
-                _ => Random::new(self.inputs.seed ^ uses[0].wrapping_add(uses[1]).wrapping_mul(77)).next() % 40,
+                _ => {
+                    Random::new(self.inputs.seed ^ uses[0].wrapping_add(uses[1]).wrapping_mul(77)).next() % 40
+                }
             },
             Op::ActiveMask => {
                 let place = self.place(lane);
@@ -557,7 +610,11 @@ impl<'m> Machine<'m> {
         let frame = self.frame(lane);
         if let Some(Value::Register(register)) = body.results(instruction).first() {
             let bits = body.registers[register.index()].bits;
-            let width = if bits == 0 || bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
+            let width = if bits == 0 || bits >= 64 {
+                u64::MAX
+            } else {
+                (1 << bits) - 1
+            };
             frame.registers[register.index()] = result & width;
         }
         frame.next += 1;

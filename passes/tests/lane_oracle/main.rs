@@ -23,7 +23,10 @@ const KERNELS: u64 = 3_000;
 const INPUTS: u64 = 6;
 
 fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+    std::env::var(name)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(default)
 }
 
 #[derive(Default)]
@@ -48,7 +51,11 @@ fn the_analysis_agrees_with_the_machine() {
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     // A comparison of nothing would agree, too.
-    assert!(count.definite > kernels / 20, "{} definite findings", count.definite);
+    assert!(
+        count.definite > kernels / 20,
+        "{} definite findings",
+        count.definite
+    );
     assert!(count.clean > kernels / 20, "{} clean kernels", count.clean);
     eprintln!(
         "{kernels} kernels, {} runs, {} definite findings, {} clean kernels",
@@ -81,12 +88,22 @@ fn try_one(seed: u64, count: &mut Count) -> Result<(), String> {
         .find(|(_, function, _)| function.is_kernel())
         .map(|(id, ..)| id)
         .ok_or("it has no kernel")?;
-    let Some(root) = context.lanes().iter().find(|root| root.function == kernel) else { return Ok(()) };
+    let Some(root) = context.lanes().iter().find(|root| root.function == kernel) else {
+        return Ok(());
+    };
     let definite: BTreeMap<Place, String> = root
         .findings
         .iter()
         .filter(|found| found.issue.certainty == Certainty::Definite)
-        .map(|found| (place(&found.issue.spot), format!("{:?} {:#x} in {:?}", found.issue.problem, found.issue.lanes, found.warps)))
+        .map(|found| {
+            (
+                place(&found.issue.spot),
+                format!(
+                    "{:?} {:#x} in {:?}",
+                    found.issue.problem, found.issue.lanes, found.warps
+                ),
+            )
+        })
         .collect();
     let is_clean = root.findings.is_empty() && !root.has_unknown && !root.is_unknown;
     count.definite += definite.len() as u64;
@@ -106,7 +123,13 @@ fn try_one(seed: u64, count: &mut Count) -> Result<(), String> {
         let mut outcomes: Vec<(u64, Vec<Outcome>)> = Vec::new();
         for warp in 0..ntid / 32 {
             inputs.warp = warp;
-            let schedules = [Schedule::First, Schedule::Last, Schedule::Random(1), Schedule::Random(2), Schedule::Random(3)];
+            let schedules = [
+                Schedule::First,
+                Schedule::Last,
+                Schedule::Random(1),
+                Schedule::Random(2),
+                Schedule::Random(3),
+            ];
             let runs = schedules.map(|schedule| machine::run(&module, &ways, kernel, inputs, schedule));
             count.runs += runs.len() as u64;
             outcomes.push((warp, runs.into()));

@@ -142,7 +142,9 @@ impl<'a> Flow<'a> {
         } else {
             (0, None)
         };
-        let Some((here, mut state)) = self.entry(node, here, entry, round) else { return };
+        let Some((here, mut state)) = self.entry(node, here, entry, round) else {
+            return;
+        };
         if self.may[index] != here {
             self.may[index] = here;
             self.changed = true;
@@ -175,7 +177,9 @@ impl<'a> Flow<'a> {
             if along == 0 {
                 continue;
             }
-            let Some(from) = self.out[source as usize].clone() else { continue };
+            let Some(from) = self.out[source as usize].clone() else {
+                continue;
+            };
             let from = self.leave(source, node, from);
             match &mut state {
                 None => {
@@ -203,7 +207,11 @@ impl<'a> Flow<'a> {
             }
             let key = (u64::from(node) << 32 | JOIN, cell as u64);
             let mut joined = self.pool.join((a, had), (b, along), together, key);
-            if round >= WIDEN_AFTER && self.input[node as usize].as_ref().is_some_and(|old| old[cell] != joined) {
+            if round >= WIDEN_AFTER
+                && self.input[node as usize]
+                    .as_ref()
+                    .is_some_and(|old| old[cell] != joined)
+            {
                 joined = ValueId::UNKNOWN;
             }
             if joined != a {
@@ -326,7 +334,11 @@ impl<'a> Flow<'a> {
         }
         let mut vector = self.pool.get(id).clone();
         for lane in 0..WARP {
-            vector.bits[lane] = if vector.exact >> lane & 1 == 1 { vector.bits[lane] & 1 ^ 1 } else { 0 };
+            vector.bits[lane] = if vector.exact >> lane & 1 == 1 {
+                vector.bits[lane] & 1 ^ 1
+            } else {
+                0
+            };
         }
         vector.low = 0;
         if let Base::Uniform(number) = vector.base {
@@ -363,7 +375,11 @@ impl<'a> Flow<'a> {
             Place::Multiple(cell) => state[(multiples + cell) as usize],
         };
         // A register that nothing has written holds anything.
-        if value == ValueId::NONE { ValueId::UNKNOWN } else { value }
+        if value == ValueId::NONE {
+            ValueId::UNKNOWN
+        } else {
+            value
+        }
     }
 
     /// Whether a divergent loop lies between a definition in loop `from` and a node.
@@ -378,7 +394,14 @@ impl<'a> Flow<'a> {
         false
     }
 
-    fn write(&mut self, node: u32, state: &mut State, place: Place, value: ValueId, kept: Option<(ValueId, Site)>) {
+    fn write(
+        &mut self,
+        node: u32,
+        state: &mut State,
+        place: Place,
+        value: ValueId,
+        kept: Option<(ValueId, Site)>,
+    ) {
         let context = self.graph.context(node);
         match place {
             Place::Single(cell) => self.set_single(context.singles + cell, value, node),
@@ -388,7 +411,11 @@ impl<'a> Flow<'a> {
                     None => value,
                     // Under a guard, the lanes where it does not hold keep what they have.
                     Some((guard, site)) => {
-                        let old = if state[cell] == ValueId::NONE { ValueId::UNKNOWN } else { state[cell] };
+                        let old = if state[cell] == ValueId::NONE {
+                            ValueId::UNKNOWN
+                        } else {
+                            state[cell]
+                        };
                         transfer::apply(&mut self.pool, Op::Select, &[value, old, guard], site)
                     }
                 };
@@ -413,8 +440,12 @@ impl<'a> Flow<'a> {
             (value, site(GUARDED))
         });
         for (number, result) in body.results(instruction).iter().enumerate() {
-            let Value::Register(register) = *result else { continue };
-            let Some(place) = slice.register(register) else { continue };
+            let Value::Register(register) = *result else {
+                continue;
+            };
+            let Some(place) = slice.register(register) else {
+                continue;
+            };
             let mut value = self.outcome(node, state, step, instruction, number, site(number as u64));
             let bits = body.registers[register.index()].bits;
             if (1..64).contains(&bits) {
@@ -440,7 +471,11 @@ impl<'a> Flow<'a> {
     }
 
     fn guard(&mut self, node: u32, state: &State, register: Register, negated: bool) -> ValueId {
-        let value = if negated { Value::Not(register) } else { Value::Register(register) };
+        let value = if negated {
+            Value::Not(register)
+        } else {
+            Value::Register(register)
+        };
         self.value(node, state, value)
     }
 
@@ -482,12 +517,21 @@ impl<'a> Flow<'a> {
                 let value = self.value(node, state, stored);
                 if let Some(place) = slice.slot(slot) {
                     let bits = (slots.slots[slot as usize].bytes * 8).min(64) as u8;
-                    let value = if bits < 64 { self.cut(value, bits, site) } else { value };
+                    let value = if bits < 64 {
+                        self.cut(value, bits, site)
+                    } else {
+                        value
+                    };
                     self.write(node, state, place, value, guard);
                 }
                 for other in slots.overlapping(slot) {
                     let Some(place) = slice.slot(other) else { continue };
-                    let value = self.piece(&slots.slots[slot as usize], &slots.slots[other as usize], value, site);
+                    let value = self.piece(
+                        &slots.slots[slot as usize],
+                        &slots.slots[other as usize],
+                        value,
+                        site,
+                    );
                     self.write(node, state, place, value, guard);
                 }
             }
@@ -562,7 +606,11 @@ impl<'a> Flow<'a> {
                     }
                     let is_kernel = self.module.module.function(context.function).is_kernel();
                     let key = (PARAM | u64::from(number), offset as u64);
-                    return if is_kernel { self.pool.unknown_uniform(key, 0) } else { ValueId::UNKNOWN };
+                    return if is_kernel {
+                        self.pool.unknown_uniform(key, 0)
+                    } else {
+                        ValueId::UNKNOWN
+                    };
                 }
                 if access.volatile || access.count != 1 || access.space == Space::Local {
                     return ValueId::UNKNOWN;
@@ -570,8 +618,14 @@ impl<'a> Flow<'a> {
                 let address = uses.first().copied().unwrap_or(Value::Unknown);
                 let address = self.value(node, state, address);
                 let is_one = self.pool.get(address).is_splat(site.here)
-                    && uses.get(1).is_some_and(|offset| matches!(offset, Value::Integer(_)));
-                if is_one { self.pool.unknown_uniform(site.key, 0) } else { ValueId::UNKNOWN }
+                    && uses
+                        .get(1)
+                        .is_some_and(|offset| matches!(offset, Value::Integer(_)));
+                if is_one {
+                    self.pool.unknown_uniform(site.key, 0)
+                } else {
+                    ValueId::UNKNOWN
+                }
             }
             Op::Collective(kind, true) => self.collective(node, state, kind, uses, number, site),
             Op::ActiveMask => {
@@ -598,7 +652,9 @@ impl<'a> Flow<'a> {
         site: Site,
     ) -> ValueId {
         let value = self.read(node, state, place);
-        let Op::Access(access) = instruction.op else { return ValueId::UNKNOWN };
+        let Op::Access(access) = instruction.op else {
+            return ValueId::UNKNOWN;
+        };
         let target = body
             .defined(instruction)
             .next()
@@ -682,7 +738,9 @@ impl<'a> Flow<'a> {
         if !mask.is_splat(site.here) {
             return ValueId::UNKNOWN;
         }
-        let named = mask.at(site.here.trailing_zeros().min(31) as usize).map(|mask| mask as Lanes);
+        let named = mask
+            .at(site.here.trailing_zeros().min(31) as usize)
+            .map(|mask| mask as Lanes);
         let is_one = match kind {
             Collective::Vote(vote) => {
                 if let (Vote::Ballot, Some(named), Some(&predicate)) = (vote, named, uses.get(1))
@@ -691,7 +749,8 @@ impl<'a> Flow<'a> {
                     let predicate = self.value(node, state, predicate);
                     let predicate = self.pool.get(predicate);
                     if named & !(predicate.exact & site.here) == 0 {
-                        let ballot = lanes(named).fold(0, |ballot, lane| ballot | (predicate.bits[lane] & 1) << lane);
+                        let ballot =
+                            lanes(named).fold(0, |ballot, lane| ballot | (predicate.bits[lane] & 1) << lane);
                         return self.pool.splat(ballot);
                     }
                 }
@@ -703,18 +762,27 @@ impl<'a> Flow<'a> {
                 let of = |place: usize| uses.get(place).copied().unwrap_or(Value::Unknown);
                 let (source, control) = (self.value(node, state, of(2)), self.value(node, state, of(3)));
                 let whole = self.pool.get(control);
-                self.pool.get(source).is_splat(site.here) && lanes(site.here).all(|lane| whole.at(lane) == Some(31))
+                self.pool.get(source).is_splat(site.here)
+                    && lanes(site.here).all(|lane| whole.at(lane) == Some(31))
             }
             _ => false,
         };
         // Several groups may meet here, each with a result of its own, unless all lanes are in one.
         let is_one = is_one && named.is_some_and(|named| site.here & !named == 0);
-        if is_one { self.pool.unknown_uniform(site.key, 0) } else { ValueId::UNKNOWN }
+        if is_one {
+            self.pool.unknown_uniform(site.key, 0)
+        } else {
+            ValueId::UNKNOWN
+        }
     }
 
     fn result_of(&mut self, node: u32, state: &State, call: InstructionId, uses: &[Value]) -> ValueId {
-        let [Value::Integer(offset), ..] = uses else { return ValueId::UNKNOWN };
-        let Ok(offset) = i32::try_from(*offset) else { return ValueId::UNKNOWN };
+        let [Value::Integer(offset), ..] = uses else {
+            return ValueId::UNKNOWN;
+        };
+        let Ok(offset) = i32::try_from(*offset) else {
+            return ValueId::UNKNOWN;
+        };
         let here = self.graph.nodes[node as usize].context;
         let callee = self
             .graph
@@ -802,13 +870,16 @@ impl<'a> Flow<'a> {
             if walk.heap.len() <= 1 {
                 return;
             }
-            let Some(std::cmp::Reverse((_, node))) = walk.heap.pop() else { return };
+            let Some(std::cmp::Reverse((_, node))) = walk.heap.pop() else {
+                return;
+            };
             if self.steps_left == 0 {
                 return self.give_up();
             }
             self.steps_left -= 1;
             let label = walk.labels[&node];
-            walk.pending.extend(graph.successors(node).map(|target| (node, target, label)));
+            walk.pending
+                .extend(graph.successors(node).map(|target| (node, target, label)));
         }
     }
 
@@ -819,7 +890,8 @@ impl<'a> Flow<'a> {
             None => {
                 walk.labels.insert(target, label);
                 if !is_back {
-                    walk.heap.push(std::cmp::Reverse((order.rank[target as usize], target)));
+                    walk.heap
+                        .push(std::cmp::Reverse((order.rank[target as usize], target)));
                 }
             }
             Some(&known) if known != label && known != target => {

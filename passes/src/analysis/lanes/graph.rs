@@ -165,7 +165,9 @@ impl<'a> Graph<'a> {
     /// The nodes after a node.
     pub fn successors(&self, node: u32) -> impl DoubleEndedIterator<Item = u32> + '_ {
         let edges = &self.nodes[node as usize].edges;
-        self.targets[edges.start as usize..edges.end as usize].iter().copied()
+        self.targets[edges.start as usize..edges.end as usize]
+            .iter()
+            .copied()
     }
 
     /// Whether a node does nothing but end threads.
@@ -352,7 +354,14 @@ impl<'a> Builder<'a> {
             .map(|block| firsts[block.index()])
             .collect();
         let (test, targets) = match body.terminator(block) {
-            None => (Test::None, if successors.is_empty() { vec![EXIT] } else { successors }),
+            None => (
+                Test::None,
+                if successors.is_empty() {
+                    vec![EXIT]
+                } else {
+                    successors
+                },
+            ),
             Some(last) => match (last.op, last.guard) {
                 (Op::Branch, None) if successors.len() == 1 => (Test::None, successors),
                 (Op::Branch, Some(guard)) if successors.len() == 2 => (Test::Guard(guard), successors),
@@ -385,9 +394,13 @@ impl<'a> Builder<'a> {
             Op::Barrier(_) => return (Kind::Barrier, rest),
             _ => {}
         }
-        let Some(Callee::Direct(symbol)) = body.callee(instruction) else { return (Kind::Unknown, rest) };
+        let Some(Callee::Direct(symbol)) = body.callee(instruction) else {
+            return (Kind::Unknown, rest);
+        };
         let module = self.module.module;
-        let Some(callee) = module.function_of(symbol) else { return (Kind::Unknown, rest) };
+        let Some(callee) = module.function_of(symbol) else {
+            return (Kind::Unknown, rest);
+        };
         let callee = module.function(callee).alias_of.unwrap_or(callee);
         let function = module.function(callee);
         let name = module.function_name(callee);
@@ -395,7 +408,11 @@ impl<'a> Builder<'a> {
             return (Kind::Quiet, EXIT);
         }
         if function.body.is_none() {
-            let kind = if externs::is_provided(name) { Kind::Quiet } else { Kind::Unknown };
+            let kind = if externs::is_provided(name) {
+                Kind::Quiet
+            } else {
+                Kind::Unknown
+            };
             return (kind, rest);
         }
         let depth = self.contexts[context as usize].depth + 1;

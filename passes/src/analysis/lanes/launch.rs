@@ -76,9 +76,9 @@ impl Launch {
     /// How many warps can differ.
     #[must_use]
     pub fn warps(&self) -> u32 {
-        self.threads()
-            .or(self.most)
-            .map_or(MAX_WARPS, |threads| threads.div_ceil(WARP as u32).clamp(1, MAX_WARPS))
+        self.threads().or(self.most).map_or(MAX_WARPS, |threads| {
+            threads.div_ceil(WARP as u32).clamp(1, MAX_WARPS)
+        })
     }
 
     /// The lanes that exist in a warp.
@@ -92,7 +92,10 @@ impl Launch {
     /// Whether a warp with this index exists in every launch.
     #[must_use]
     pub fn surely_exists(&self, warp: u32) -> bool {
-        warp == 0 || self.threads().is_some_and(|threads| warp * (WARP as u32) < threads)
+        warp == 0
+            || self
+                .threads()
+                .is_some_and(|threads| warp * (WARP as u32) < threads)
     }
 
     /// The lanes that exist in the warps that are looked at.
@@ -177,7 +180,10 @@ impl Launch {
             if warps.clone().all(|warp| coordinate(warp, 0) == 0) {
                 return pool.add(Vector::exact(std::array::from_fn(|lane| coordinate(0, lane))));
             }
-            let low = warps.map(|warp| coordinate(warp, 0).trailing_zeros().min(5)).min().unwrap_or(0);
+            let low = warps
+                .map(|warp| coordinate(warp, 0).trailing_zeros().min(5))
+                .min()
+                .unwrap_or(0);
             tid.base = super::value::Base::Uniform(pool.number((TID, dimension as u64)));
             tid.low = low as u8;
             tid.bits = std::array::from_fn(|lane| offset(0, lane));

@@ -64,7 +64,9 @@ impl<'f, 'a> Placement<'f, 'a> {
     #[must_use]
     pub fn new(flow: &'f Flow<'a>, entry: Lanes) -> Self {
         let graph = flow.graph;
-        let visible: Vec<Visible> = (0..graph.nodes.len() as u32).map(|node| visible::of(flow, node)).collect();
+        let visible: Vec<Visible> = (0..graph.nodes.len() as u32)
+            .map(|node| visible::of(flow, node))
+            .collect();
         let (loud, avoid) = endings(flow, &visible);
         Self {
             flow,
@@ -135,7 +137,9 @@ impl<'f, 'a> Placement<'f, 'a> {
     }
 
     fn find(&mut self, node: u32, exits: Exits, depth: usize) -> Lanes {
-        let Some(root) = self.root(node) else { return self.entry };
+        let Some(root) = self.root(node) else {
+            return self.entry;
+        };
         let memo = exits as usize;
         let before = match self.memo[memo].get(&root) {
             Some(&known) => known,
@@ -171,7 +175,14 @@ impl<'f, 'a> Placement<'f, 'a> {
         }
     }
 
-    fn together(&mut self, before: Lanes, node: u32, departures: &[Departure], exits: Exits, depth: usize) -> Lanes {
+    fn together(
+        &mut self,
+        before: Lanes,
+        node: u32,
+        departures: &[Departure],
+        exits: Exits,
+        depth: usize,
+    ) -> Lanes {
         let leaving = departures.iter().fold(0, |all, departure| all | departure.lanes);
         let staying = before & !leaving;
         if staying != 0 || before & leaving == 0 {
@@ -274,7 +285,9 @@ impl<'f, 'a> Placement<'f, 'a> {
         {
             return false;
         }
-        let Some(between) = self.between(from, node) else { return false };
+        let Some(between) = self.between(from, node) else {
+            return false;
+        };
         let departures = self.departures_of(&between, node, Exits::Loud);
         let before = self.flow.may[from as usize];
         departures.iter().all(|departure| departure.lanes & before == 0)
@@ -282,7 +295,8 @@ impl<'f, 'a> Placement<'f, 'a> {
 
     /// Whether a way leads from one node to another within one round of the loops around the latter.
     pub fn leads_to(&mut self, from: u32, to: u32) -> bool {
-        self.way(to).is_none_or(|_| self.mark[from as usize] == self.epoch)
+        self.way(to)
+            .is_none_or(|_| self.mark[from as usize] == self.epoch)
     }
 
     /// The nodes on ways to `node`, in the round of its loops that it is in; marks them.
@@ -321,7 +335,10 @@ impl<'f, 'a> Placement<'f, 'a> {
         let mut node = node;
         while let &[edge] = graph.incoming(node) {
             let source = graph.sources[edge as usize];
-            let is_header = order.loops_of(node).next().is_some_and(|of| order.loops[of as usize].header == node);
+            let is_header = order
+                .loops_of(node)
+                .next()
+                .is_some_and(|of| order.loops[of as usize].header == node);
             if graph.nodes[source as usize].edges.len() != 1 || is_header || source == node {
                 break;
             }
@@ -371,9 +388,14 @@ impl<'f, 'a> Placement<'f, 'a> {
         if let Some(&known) = self.exits.get(&innermost) {
             return known;
         }
-        let found = self.loop_exits(node).fold((0, 0), |(quiet, loud), (lanes, target)| {
-            (quiet | lanes & !self.noisy(target), loud | lanes & !self.quiet(target))
-        });
+        let found = self
+            .loop_exits(node)
+            .fold((0, 0), |(quiet, loud), (lanes, target)| {
+                (
+                    quiet | lanes & !self.noisy(target),
+                    loud | lanes & !self.quiet(target),
+                )
+            });
         self.exits.insert(innermost, found);
         found
     }

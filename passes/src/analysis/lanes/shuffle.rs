@@ -26,7 +26,11 @@ pub fn source(mode: Shuffle, lane: usize, b: u64, c: u64) -> usize {
             (from, from <= most)
         }
     };
-    if reads { (from & 31) as usize } else { lane as usize }
+    if reads {
+        (from & 31) as usize
+    } else {
+        lane as usize
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,9 @@ use rustc_hash::FxHashMap;
 
 use crate::analysis::slots::{Effect, SlotId, Slots};
 use crate::context::ModuleContext;
-use crate::ir::{AccessKind, Body, Callee, Collective, FunctionId, InstructionId, Op, Register, Space, Value, Vote};
+use crate::ir::{
+    AccessKind, Body, Callee, Collective, FunctionId, InstructionId, Op, Register, Space, Value, Vote,
+};
 use crate::limits::MAX_SLICE_REGISTERS;
 
 /// Where a cell is kept.
@@ -190,7 +192,9 @@ struct Search<'a, 'm> {
 
 impl Search<'_, '_> {
     fn add(&mut self, function: FunctionId, key: Key) {
-        let Some(slice) = &mut self.of[function.index()] else { return };
+        let Some(slice) = &mut self.of[function.index()] else {
+            return;
+        };
         if self.left == 0 {
             return;
         }
@@ -242,7 +246,9 @@ impl Search<'_, '_> {
 
     fn follow(&mut self, function: FunctionId, key: Key) {
         let module = self.module;
-        let Some(body) = module.module.function(function).body.as_ref() else { return };
+        let Some(body) = module.module.function(function).body.as_ref() else {
+            return;
+        };
         let analyses = module.function(function);
         match key {
             Key::Register(register) => {
@@ -266,13 +272,18 @@ impl Search<'_, '_> {
             }
             Key::Param(number, offset) => {
                 for site in module.call_graph().calls_to(function) {
-                    let Some(caller) = module.module.function(site.caller).body.as_ref() else { continue };
+                    let Some(caller) = module.module.function(site.caller).body.as_ref() else {
+                        continue;
+                    };
                     if !self.visited[site.caller.index()] {
                         continue;
                     }
-                    let Op::Call(call) = caller.instruction(site.instruction).op else { continue };
+                    let Op::Call(call) = caller.instruction(site.instruction).op else {
+                        continue;
+                    };
                     for argument in caller.arguments(caller.call(call)) {
-                        if argument.param == u32::from(number) && i32::try_from(argument.offset) == Ok(offset) {
+                        if argument.param == u32::from(number) && i32::try_from(argument.offset) == Ok(offset)
+                        {
                             self.value(site.caller, argument.value);
                         }
                     }
@@ -293,7 +304,13 @@ impl Search<'_, '_> {
         }
     }
 
-    fn definition(&mut self, function: FunctionId, body: &Body<'_>, slots: &Slots, definition: InstructionId) {
+    fn definition(
+        &mut self,
+        function: FunctionId,
+        body: &Body<'_>,
+        slots: &Slots,
+        definition: InstructionId,
+    ) {
         let instruction = body.instruction(definition);
         if let Some(guard) = instruction.guard {
             self.add(function, Key::Register(guard.register));
@@ -325,7 +342,9 @@ impl Search<'_, '_> {
     }
 
     fn callee(&self, body: &Body<'_>, call: InstructionId) -> Option<FunctionId> {
-        let Some(Callee::Direct(symbol)) = body.callee(body.instruction(call)) else { return None };
+        let Some(Callee::Direct(symbol)) = body.callee(body.instruction(call)) else {
+            return None;
+        };
         let callee = self.module.module.function_of(symbol)?;
         Some(self.module.module.function(callee).alias_of.unwrap_or(callee))
     }

@@ -90,24 +90,58 @@ fn compute(pool: &mut Pool, op: Op, uses: &[ValueId], site: Site) -> ValueId {
     let shaped = match op {
         Op::Binary(op, bits) => binary(pool, op, bits, uses[0], uses[1], left, number, &mut result),
         Op::MulAdd(op, bits) => {
-            let product = apply(pool, Op::Binary(op, bits), &uses[..2], Site {
-                key: (site.key.0, site.key.1 | PRODUCT),
-                ..site
-            });
-            binary(pool, BinaryOp::Add, bits, product, uses[2], left, number, &mut result)
+            let product = apply(
+                pool,
+                Op::Binary(op, bits),
+                &uses[..2],
+                Site {
+                    key: (site.key.0, site.key.1 | PRODUCT),
+                    ..site
+                },
+            );
+            binary(
+                pool,
+                BinaryOp::Add,
+                bits,
+                product,
+                uses[2],
+                left,
+                number,
+                &mut result,
+            )
         }
-        Op::Convert { from, signed, to } => convert(pool, from, signed, to, uses[0], left, number, &mut result),
+        Op::Convert { from, signed, to } => {
+            convert(pool, from, signed, to, uses[0], left, number, &mut result)
+        }
         Op::Compare(condition, bits, logic) => {
             compare(pool, condition, bits, logic, uses, left, number, &mut result)
         }
         Op::Select => select(pool, uses, left, number, &mut result),
         Op::Unary(UnaryOp::Not, bits) => {
             let minus = pool.splat(ones(bits));
-            binary(pool, BinaryOp::Xor, bits, uses[0], minus, left, number, &mut result)
+            binary(
+                pool,
+                BinaryOp::Xor,
+                bits,
+                uses[0],
+                minus,
+                left,
+                number,
+                &mut result,
+            )
         }
         Op::Unary(UnaryOp::Neg, bits) => {
             let zero = pool.splat(0);
-            binary(pool, BinaryOp::Sub, bits, zero, uses[0], left, number, &mut result)
+            binary(
+                pool,
+                BinaryOp::Sub,
+                bits,
+                zero,
+                uses[0],
+                left,
+                number,
+                &mut result,
+            )
         }
         Op::ExtractBits(bits, false) => extract(pool, bits, uses, left, number, &mut result),
         _ => false,
@@ -186,12 +220,10 @@ fn low_bits(pool: &Pool, op: BinaryOp, bits: u8, a: ValueId, b: ValueId, left: L
         };
         low = low.min(known);
         let value = match op {
-            B::ShrUnsigned | B::ShrSigned => {
-                b.at(lane).map_or(0, |by| x.checked_shr(by.min(64) as u32).unwrap_or(0))
-            }
-            B::MulWideUnsigned | B::MulWideSigned => {
-                (x & ones(bits / 2)).wrapping_mul(y & ones(bits / 2))
-            }
+            B::ShrUnsigned | B::ShrSigned => b
+                .at(lane)
+                .map_or(0, |by| x.checked_shr(by.min(64) as u32).unwrap_or(0)),
+            B::MulWideUnsigned | B::MulWideSigned => (x & ones(bits / 2)).wrapping_mul(y & ones(bits / 2)),
             _ => evaluate(Op::Binary(op, bits), &[x, y]).unwrap_or(0),
         };
         result.bits[lane] = value;
@@ -217,7 +249,12 @@ fn binary(
     use BinaryOp as B;
     let (mut a, mut b, mut op) = (a, b, op);
     let exact_in = |id: ValueId| left & !pool.get(id).exact == 0;
-    if exact_in(a) && matches!(op, B::Add | B::MulLow | B::And | B::Or | B::Xor | B::MulWideSigned | B::MulWideUnsigned) {
+    if exact_in(a)
+        && matches!(
+            op,
+            B::Add | B::MulLow | B::And | B::Or | B::Xor | B::MulWideSigned | B::MulWideUnsigned
+        )
+    {
         std::mem::swap(&mut a, &mut b);
     }
     // Division by and remainder of a power of two are a shift and a mask.
@@ -249,7 +286,13 @@ fn binary(
     let width = ones(bits);
     match op {
         B::Add | B::Sub => {
-            let combine = |x: u64, y: u64| if op == B::Add { x.wrapping_add(y) } else { x.wrapping_sub(y) };
+            let combine = |x: u64, y: u64| {
+                if op == B::Add {
+                    x.wrapping_add(y)
+                } else {
+                    x.wrapping_sub(y)
+                }
+            };
             let (uniform_a, uniform_b) = (is_uniform(left_vector), is_uniform(right));
             let (exact_a, exact_b) = (left & !left_vector.exact == 0, left & !right.exact == 0);
             if !(uniform_a || exact_a) || !(uniform_b || exact_b) || exact_a && exact_b {
@@ -264,7 +307,11 @@ fn binary(
                 result.bits[lane] = combine(offsets(left_vector, lane), offsets(right, lane)) & width;
             }
             result.low = low.min(bits);
-            result.base = if uniform_a && !uniform_b { left_vector.base } else { Base::Uniform(number) };
+            result.base = if uniform_a && !uniform_b {
+                left_vector.base
+            } else {
+                Base::Uniform(number)
+            };
             true
         }
         B::MulLow | B::MulWideUnsigned | B::MulWideSigned | B::Shl => {
@@ -279,7 +326,9 @@ fn binary(
             };
             let wide = matches!(op, B::MulWideUnsigned | B::MulWideSigned);
             let normal = left_vector.normal(number, left);
-            let (Some(from), true) = (normal, is_uniform(left_vector)) else { return false };
+            let (Some(from), true) = (normal, is_uniform(left_vector)) else {
+                return false;
+            };
             // A wide product of a negative factor is a subtraction in the upper half; leave it.
             if factor == 0 || wide && (factor > ones(bits / 2 - 1)) {
                 return false;
@@ -295,12 +344,16 @@ fn binary(
             if !is_uniform(left_vector) || left & !right.exact != 0 {
                 return false;
             }
-            let Some(from) = left_vector.normal(number, left) else { return false };
+            let Some(from) = left_vector.normal(number, left) else {
+                return false;
+            };
             if from.low > bits {
                 return false;
             }
             if matches!(op, B::ShrUnsigned | B::ShrSigned) {
-                let Some(by) = by.filter(|by| *by < u64::from(bits)) else { return false };
+                let Some(by) = by.filter(|by| *by < u64::from(bits)) else {
+                    return false;
+                };
                 for lane in lanes(left) {
                     result.bits[lane] = from.bits[lane] >> by;
                 }
@@ -340,8 +393,16 @@ fn limit(op: BinaryOp, bits: u8, a: &Vector, b: &Vector, by: Option<u64>, among:
     use BinaryOp as B;
     let width = ones(bits);
     let most = |vector: &Vector| {
-        let exact = lanes(among & vector.exact).map(|lane| vector.bits[lane]).max().unwrap_or(0);
-        if among & !vector.exact == 0 { exact } else { exact.max(vector.limit) }.min(width)
+        let exact = lanes(among & vector.exact)
+            .map(|lane| vector.bits[lane])
+            .max()
+            .unwrap_or(0);
+        if among & !vector.exact == 0 {
+            exact
+        } else {
+            exact.max(vector.limit)
+        }
+        .min(width)
     };
     let (x, y) = (most(a), most(b));
     let bound = match op {
@@ -396,7 +457,9 @@ fn convert(
         return true;
     }
     result.low = low;
-    let Some(normal) = source.normal(number, left).filter(|_| left & source.exact == 0) else { return false };
+    let Some(normal) = source.normal(number, left).filter(|_| left & source.exact == 0) else {
+        return false;
+    };
     if normal.low >= narrow {
         return false;
     }
@@ -404,14 +467,25 @@ fn convert(
         result.bits[lane] = normal.bits[lane];
     }
     result.low = normal.low;
-    result.base = if narrow == from && fits { normal.base } else { Base::Uniform(number) };
+    result.base = if narrow == from && fits {
+        normal.base
+    } else {
+        Base::Uniform(number)
+    };
     true
 }
 
 fn extract(pool: &Pool, bits: u8, uses: &[ValueId], left: Lanes, number: u32, result: &mut Vector) -> bool {
-    let [source, start, length] = uses else { return false };
-    let (start, length) = (constant(pool.get(*start), left), constant(pool.get(*length), left));
-    let (Some(start), Some(length)) = (start.map(|s| s & 0xff), length.map(|l| l & 0xff)) else { return false };
+    let [source, start, length] = uses else {
+        return false;
+    };
+    let (start, length) = (
+        constant(pool.get(*start), left),
+        constant(pool.get(*length), left),
+    );
+    let (Some(start), Some(length)) = (start.map(|s| s & 0xff), length.map(|l| l & 0xff)) else {
+        return false;
+    };
     let source = pool.get(*source);
     result.limit = ones(length.min(64) as u8);
     if start + length <= u64::from(bits)
@@ -423,7 +497,9 @@ fn extract(pool: &Pool, bits: u8, uses: &[ValueId], left: Lanes, number: u32, re
         result.exact |= left;
         return true;
     }
-    let Some(normal) = source.normal(number, left).filter(|_| left & source.exact == 0) else { return false };
+    let Some(normal) = source.normal(number, left).filter(|_| left & source.exact == 0) else {
+        return false;
+    };
     if start >= u64::from(normal.low) {
         // Only the unknown part is left.
         for lane in lanes(left) {
@@ -452,7 +528,10 @@ fn decide(condition: Condition, bits: u8, a: &Vector, b: &Vector, lane: usize) -
         Some(value) => (value & width, value & width),
         None => {
             let (low, known) = vector.low_bits(lane);
-            (if low <= bits { known } else { known & width }, vector.limit.min(width))
+            (
+                if low <= bits { known } else { known & width },
+                vector.limit.min(width),
+            )
         }
     };
     let ((low_a, high_a), (low_b, high_b)) = (range(a), range(b));
@@ -464,7 +543,10 @@ fn decide(condition: Condition, bits: u8, a: &Vector, b: &Vector, lane: usize) -
     let positive = ones(bits.saturating_sub(1));
     if signed && (high_a > positive || high_b > positive) {
         let exact_negative = |vector: &Vector| vector.at(lane).is_some_and(|value| value & width > positive);
-        return match (exact_negative(a) && high_b <= positive, exact_negative(b) && high_a <= positive) {
+        return match (
+            exact_negative(a) && high_b <= positive,
+            exact_negative(b) && high_a <= positive,
+        ) {
             (true, _) => Some(matches!(condition, C::LessSigned | C::LessEqualSigned)),
             (_, true) => Some(matches!(condition, C::GreaterSigned | C::GreaterEqualSigned)),
             _ => None,
@@ -507,7 +589,12 @@ fn is_one_outcome(condition: Condition, bits: u8, a: &Vector, b: &Vector, undeci
         (Some(bound), None) => (b, bound, true),
         _ => return false,
     };
-    let Some(vector) = vector.normal(0, undecided).filter(|vector| undecided & vector.exact == 0) else { return false };
+    let Some(vector) = vector
+        .normal(0, undecided)
+        .filter(|vector| undecided & vector.exact == 0)
+    else {
+        return false;
+    };
     if vector.low > bits {
         return false;
     }
@@ -546,7 +633,9 @@ fn compare(
     for lane in lanes(left) {
         let exact = a.at(lane).zip(b.at(lane));
         let outcome = match exact {
-            Some((x, y)) => evaluate(Op::Compare(condition, bits, Logic::None), &[x, y]).map(|value| value == 1),
+            Some((x, y)) => {
+                evaluate(Op::Compare(condition, bits, Logic::None), &[x, y]).map(|value| value == 1)
+            }
             None => decide(condition, bits, a, b, lane),
         };
         let operand = with.and_then(|with| with.at(lane)).map(|value| value & 1 == 1);
@@ -609,7 +698,10 @@ fn select(pool: &Pool, uses: &[ValueId], left: Lanes, number: u32, result: &mut 
             }
             _ => {
                 let [(low_x, x), (low_y, y)] = sources.map(|source| source.low_bits(lane));
-                low = low.min(low_x).min(low_y).min((x ^ y).trailing_zeros().min(64) as u8);
+                low = low
+                    .min(low_x)
+                    .min(low_y)
+                    .min((x ^ y).trailing_zeros().min(64) as u8);
                 result.bits[lane] = x;
             }
         }
@@ -617,7 +709,12 @@ fn select(pool: &Pool, uses: &[ValueId], left: Lanes, number: u32, result: &mut 
     let open = left & !result.exact;
     result.low = low;
     result.limit = if a.limit == b.limit { a.limit } else { u64::MAX };
-    let most = |vector: &Vector| lanes(open & vector.exact).map(|lane| vector.bits[lane]).max().unwrap_or(0);
+    let most = |vector: &Vector| {
+        lanes(open & vector.exact)
+            .map(|lane| vector.bits[lane])
+            .max()
+            .unwrap_or(0)
+    };
     if most(a).max(most(b)) > result.limit {
         result.limit = u64::MAX;
     }
@@ -656,7 +753,9 @@ fn select(pool: &Pool, uses: &[ValueId], left: Lanes, number: u32, result: &mut 
         for lane in lanes(open) {
             result.bits[lane] = a.bits[lane];
         }
-        result.low = unknown(a).min(unknown(b)).min(first.trailing_zeros().min(64) as u8);
+        result.low = unknown(a)
+            .min(unknown(b))
+            .min(first.trailing_zeros().min(64) as u8);
         result.base = Base::Uniform(number);
         return true;
     }

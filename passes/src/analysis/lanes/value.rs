@@ -287,7 +287,8 @@ impl Pool {
                         base if vector.exact >> lane & 1 == 0 => Some((base, vector.bits[lane])),
                         _ => None,
                     };
-                    let (whence_a, whence_b) = (if in_a { of(a) } else { of(b) }, if in_b { of(b) } else { of(a) });
+                    let (whence_a, whence_b) =
+                        (if in_a { of(a) } else { of(b) }, if in_b { of(b) } else { of(a) });
                     is_same &= whence_a.is_some()
                         && whence_a == whence_b
                         && same.is_none_or(|base| Some(base) == whence_a.map(|w| w.0));
@@ -316,7 +317,10 @@ impl Pool {
         }
         joined.limit = if a.limit == b.limit {
             let exact = |vector: &Vector, from| {
-                lanes(from & vector.exact).map(|lane| vector.bits[lane]).max().unwrap_or(0)
+                lanes(from & vector.exact)
+                    .map(|lane| vector.bits[lane])
+                    .max()
+                    .unwrap_or(0)
             };
             let most = exact(a, from_a).max(exact(b, from_b));
             if most <= a.limit { a.limit } else { u64::MAX }

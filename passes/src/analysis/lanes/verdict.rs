@@ -158,7 +158,9 @@ pub fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool) -> Verdict {
 fn call(flow: &mut Flow<'_>, node: u32) -> Option<Call> {
     let body = flow.graph.context(node).body;
     let instruction = body.instruction(flow.graph.instruction(node));
-    let Op::Collective(kind, true) = instruction.op else { return None };
+    let Op::Collective(kind, true) = instruction.op else {
+        return None;
+    };
     let uses = body.uses(instruction);
     let mut vector = |place: usize| {
         let value = uses.get(place).copied()?;
@@ -310,7 +312,10 @@ impl Judge<'_, '_> {
             let sure = set & must;
             let is_definite = sure != 0 || set == here;
             let shown = if sure != 0 { sure } else { set };
-            let mut masks = groups.iter().filter(|(_, callers)| callers & shown != 0).map(|group| group.0);
+            let mut masks = groups
+                .iter()
+                .filter(|(_, callers)| callers & shown != 0)
+                .map(|group| group.0);
             let mask = masks.next().filter(|_| masks.next().is_none());
             let issue = self.issue(problem, call, shown, mask);
             self.verdict.issues.push(Issue {
@@ -357,9 +362,9 @@ impl Judge<'_, '_> {
             .collect();
         if !headers.is_empty() {
             // Who leaves a loop around the collective later on, and is heard of then, is missing in the next round.
-            let rounds = headers
-                .iter()
-                .fold(u32::MAX, |all, &header| all & self.placement.must(header, Exits::Loud));
+            let rounds = headers.iter().fold(u32::MAX, |all, &header| {
+                all & self.placement.must(header, Exits::Loud)
+            });
             gone &= rounds | !self.placement.loud_loop_exits(call.node);
         }
         let open = open & !gone;
@@ -368,9 +373,9 @@ impl Judge<'_, '_> {
         if !headers.is_empty() {
             let left = self.placement.quiet_loop_exits(call.node);
             if surely & left != 0 {
-                let together = headers
-                    .into_iter()
-                    .fold(u32::MAX, |all, header| all & self.placement.must(header, Exits::All));
+                let together = headers.into_iter().fold(u32::MAX, |all, header| {
+                    all & self.placement.must(header, Exits::All)
+                });
                 if here & !together != 0 {
                     surely &= !left;
                 } else {
@@ -392,7 +397,11 @@ impl Judge<'_, '_> {
         let own = lanes(here)
             .filter(|&lane| call.mask_of(lane).is_none_or(|own| own == mask))
             .fold(0, |set: Lanes, lane| set | 1 << lane);
-        let same = self.passers.get(&(call.kind, Some(mask))).copied().unwrap_or_default();
+        let same = self
+            .passers
+            .get(&(call.kind, Some(mask)))
+            .copied()
+            .unwrap_or_default();
         let any = self.passers.get(&(call.kind, None)).copied().unwrap_or_default();
         let twice = same.twice | any.twice | same.once & any.once;
         twice | (same.once | any.once) & !own
@@ -413,7 +422,14 @@ impl Judge<'_, '_> {
             .filter(|(_, lanes)| *lanes != 0)
     }
 
-    fn missing(&mut self, call: &Call, missing: &[(Lanes, Lanes, Absent)], here: Lanes, must: Lanes, known: Lanes) {
+    fn missing(
+        &mut self,
+        call: &Call,
+        missing: &[(Lanes, Lanes, Absent)],
+        here: Lanes,
+        must: Lanes,
+        known: Lanes,
+    ) {
         let covered = missing
             .iter()
             .filter(|(_, _, absent)| absent.surely != 0)
@@ -421,7 +437,11 @@ impl Judge<'_, '_> {
         let is_definite = covered & must != 0 || covered == here && known == here;
         for (mask, callers, absent) in missing {
             let sure = is_definite && absent.surely != 0 && (callers & must != 0 || covered == here);
-            let set = if sure { absent.surely } else { absent.surely | absent.perhaps };
+            let set = if sure {
+                absent.surely
+            } else {
+                absent.surely | absent.perhaps
+            };
             if set == 0 {
                 continue;
             }
@@ -443,7 +463,12 @@ impl Judge<'_, '_> {
                 .departures
                 .iter()
                 .filter(|departure| departure.lanes & set != 0)
-                .max_by_key(|departure| ((departure.lanes & set).count_ones(), std::cmp::Reverse(departure.edge)))
+                .max_by_key(|departure| {
+                    (
+                        (departure.lanes & set).count_ones(),
+                        std::cmp::Reverse(departure.edge),
+                    )
+                })
                 .and_then(|departure| Some((self.branch(departure.source)?, departure.lanes & set)));
             let issue = self.issue(problem, call, set, Some(*mask));
             self.verdict.issues.push(Issue {
@@ -496,7 +521,13 @@ impl Judge<'_, '_> {
             .iter()
             .filter(|other| other.node != call.node && other.kind == call.kind)
             .filter(|other| set & !(self.flow.may[other.node as usize] & other.mask.exact) == 0)
-            .filter(|other| lanes(set).all(|lane| other.mask_of(lane).is_some_and(|other| other != mask && other != 0)))
+            .filter(|other| {
+                lanes(set).all(|lane| {
+                    other
+                        .mask_of(lane)
+                        .is_some_and(|other| other != mask && other != 0)
+                })
+            })
             .map(|other| other.node)
             .collect();
         let found = candidates.into_iter().find(|&other| {
@@ -514,7 +545,9 @@ impl Judge<'_, '_> {
         must: Lanes,
         missing: &[(Lanes, Lanes, Absent)],
     ) -> bool {
-        let (Some(from), Some(control)) = (&call.source, &call.control) else { return true };
+        let (Some(from), Some(control)) = (&call.source, &call.control) else {
+            return true;
+        };
         let existing = self.flow.launch.lanes();
         let (mut reads, mut absent, mut perhaps, mut unknown) = (0, 0, 0, 0);
         let mut sources: Lanes = 0;
@@ -536,8 +569,13 @@ impl Judge<'_, '_> {
             let (missing, sibling) = missing
                 .iter()
                 .find(|group| group.0 == mask)
-                .map_or((0, 0), |group| (group.2.surely | group.2.perhaps, self.elsewhere(call, mask)));
-            if mask & bit == 0 || existing & bit == 0 || here & bit == 0 && sibling & bit == 0 && missing & bit == 0 && self.unknown & bit == 0 {
+                .map_or((0, 0), |group| {
+                    (group.2.surely | group.2.perhaps, self.elsewhere(call, mask))
+                });
+            if mask & bit == 0
+                || existing & bit == 0
+                || here & bit == 0 && sibling & bit == 0 && missing & bit == 0 && self.unknown & bit == 0
+            {
                 absent |= 1 << lane;
                 sources |= bit;
             } else if must & bit == 0 && missing & bit == 0 {
@@ -549,7 +587,11 @@ impl Judge<'_, '_> {
         let is_definite = absent != 0
             && unknown == 0
             && (absent == here || is_one_source && (absent & must != 0 || absent | sources == here));
-        let set = if is_definite { sources } else { sources | maybe_sources };
+        let set = if is_definite {
+            sources
+        } else {
+            sources | maybe_sources
+        };
         if absent | perhaps != 0 {
             let readers = if is_definite { absent } else { absent | perhaps };
             let mut masks = lanes(readers).filter_map(|lane| call.mask_of(lane));
@@ -565,7 +607,9 @@ impl Judge<'_, '_> {
     }
 
     fn stale(&mut self, call: &Call, number: u32) {
-        let Some(&from) = self.flow.active.get(&number) else { return };
+        let Some(&from) = self.flow.active.get(&number) else {
+            return;
+        };
         if !self.placement.stay_together(from, call.node) {
             let issue = self.issue(Problem::Stale, call, self.flow.may[call.node as usize], None);
             self.verdict.issues.push(issue);
@@ -575,13 +619,17 @@ impl Judge<'_, '_> {
     fn barrier(&mut self, node: u32, barriers: &[u32]) {
         let graph = self.flow.graph;
         let body = graph.context(node).body;
-        let Op::Barrier(barrier) = body.instruction(graph.instruction(node)).op else { return };
+        let Op::Barrier(barrier) = body.instruction(graph.instruction(node)).op else {
+            return;
+        };
         if !barrier.waits || barrier.counted || barrier.cluster {
             return;
         }
         let here = self.flow.may[node as usize];
         let existing = self.flow.launch.lanes();
-        let Some(departures) = self.placement.departures(node) else { return };
+        let Some(departures) = self.placement.departures(node) else {
+            return;
+        };
         let along = self.placement.must(node, Exits::Loud);
         let (mut loud, mut not_noisy, mut by_warp) = (0, 0, false);
         for departure in departures.iter() {
@@ -608,7 +656,12 @@ impl Judge<'_, '_> {
         let split = departures
             .iter()
             .filter(|departure| departure.lanes & set != 0)
-            .max_by_key(|departure| ((departure.lanes & set).count_ones(), std::cmp::Reverse(departure.edge)))
+            .max_by_key(|departure| {
+                (
+                    (departure.lanes & set).count_ones(),
+                    std::cmp::Reverse(departure.edge),
+                )
+            })
             .and_then(|departure| Some((self.branch(departure.source)?, departure.lanes & set)));
         self.verdict.issues.push(Issue {
             problem: Problem::SkippedBarrier,
@@ -623,16 +676,23 @@ impl Judge<'_, '_> {
             node,
         });
         let leaving = departures.iter().fold(0, |all, departure| all | departure.lanes);
-        self.verdict.reach.push((node, Reach {
-            maybe: true,
-            surely: here & !leaving != 0,
-            is_unknown: false,
-        }));
+        self.verdict.reach.push((
+            node,
+            Reach {
+                maybe: true,
+                surely: here & !leaving != 0,
+                is_unknown: false,
+            },
+        ));
     }
 }
 
 const fn certainty(is_definite: bool) -> Certainty {
-    if is_definite { Certainty::Definite } else { Certainty::Potential }
+    if is_definite {
+        Certainty::Definite
+    } else {
+        Certainty::Potential
+    }
 }
 
 /// The place of the instruction that a node is.

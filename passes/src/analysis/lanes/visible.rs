@@ -31,7 +31,9 @@ pub fn of(flow: &Flow<'_>, node: u32) -> Visible {
                 maybe: true,
             };
         }
-        Kind::Quiet if graph.successors(node).all(|target| target == graph.exit) => return Visible::default(),
+        Kind::Quiet if graph.successors(node).all(|target| target == graph.exit) => {
+            return Visible::default();
+        }
         Kind::Quiet | Kind::Unknown => {
             return Visible {
                 surely: false,
@@ -93,13 +95,17 @@ fn may_be_own(
             Value::Symbol(symbol, _) => return is_local(symbol),
             _ => return true,
         };
-        let &[definition] = definitions.of(register) else { return slots.has_escaped() };
+        let &[definition] = definitions.of(register) else {
+            return slots.has_escaped();
+        };
         let instruction = body.instruction(definition);
         let uses = body.uses(instruction);
         current = match (instruction.op, uses) {
             (Op::ToGeneric(Space::Local, _), _) => return true,
             (Op::ToGeneric(..), _) => return false,
-            (Op::Copy | Op::Convert { .. } | Op::Binary(BinaryOp::Add | BinaryOp::Sub, _), &[from, ..]) => from,
+            (Op::Copy | Op::Convert { .. } | Op::Binary(BinaryOp::Add | BinaryOp::Sub, _), &[from, ..]) => {
+                from
+            }
             (Op::MulAdd(..), &[_, _, from]) => from,
             (Op::Access(access), _) if access.space == Space::Param => return false,
             _ => return slots.has_escaped(),
