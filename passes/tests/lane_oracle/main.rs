@@ -37,6 +37,7 @@ struct Count {
 }
 
 #[test]
+#[allow(clippy::print_stderr)]
 fn the_analysis_agrees_with_the_machine() {
     let (first, kernels) = (number("LANE_SEED", 0), number("LANE_KERNELS", KERNELS));
     let mut count = Count::default();

@@ -123,7 +123,7 @@ impl<'a> Flow<'a> {
             flow.changed = false;
             for place in 0..order.nodes.len() {
                 flow.node(order.nodes[place], round);
-                if flow.pool.len() > MAX_LANE_VECTORS {
+                if flow.pool.size() > MAX_LANE_VECTORS {
                     return None;
                 }
             }

@@ -204,7 +204,7 @@ impl Default for Pool {
 impl Pool {
     /// Vectors so far.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.vectors.len()
     }
 
