@@ -7,7 +7,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 RULES := $(wildcard passes/src/rules/*.rs)
 
-.PHONY: help test lint toolchain build demo bench bless
+.PHONY: help test lint toolchain build demo bench bless oracle
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -30,6 +30,9 @@ build: ## Builds the program
 
 bless: ## Writes the golden renderings of the corpus anew
 	BLESS=1 $(CARGO) test --locked --package ptxcheck-tests --test corpus
+
+oracle: ## Holds the lane analysis against the machine, over 100,000 kernels
+	LANE_KERNELS=$${LANE_KERNELS:-100000} $(CARGO) test --locked --release --package ptxcheck-passes --test lane_oracle -- --nocapture
 
 # 1 means findings, and the demo has some.
 demo: ## Builds the release and runs it over corpus/demo

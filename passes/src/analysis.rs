@@ -8,6 +8,7 @@ pub mod dataflow;
 pub mod definitions;
 pub mod dominators;
 pub mod evaluate;
+pub mod lanes;
 pub mod params;
 pub mod provenance;
 pub mod references;

@@ -10,6 +10,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::collectives::{self, Site};
 use crate::analysis::definitions::Definitions;
 use crate::analysis::dominators::Dominators;
+use crate::analysis::lanes::{self, Root};
 use crate::analysis::provenance::{self, Violation};
 use crate::analysis::slots::Slots;
 use crate::finding::{Certainty, Frame, Value};
@@ -30,6 +31,7 @@ pub struct ModuleContext<'a> {
     call_graph: OnceLock<CallGraph>,
     collectives: OnceLock<Vec<Site>>,
     violations: OnceLock<Vec<Violation>>,
+    lanes: OnceLock<Vec<Root>>,
 }
 
 /// The analyses of one function. Until one is asked for, it costs a few words: modules can have a million functions.
@@ -122,6 +124,7 @@ impl<'a> ModuleContext<'a> {
             call_graph: OnceLock::new(),
             collectives: OnceLock::new(),
             violations: OnceLock::new(),
+            lanes: OnceLock::new(),
         }
     }
 
@@ -134,6 +137,11 @@ impl<'a> ModuleContext<'a> {
     /// The direct calls.
     pub fn call_graph(&self) -> &CallGraph {
         self.call_graph.get_or_init(|| CallGraph::new(self.module))
+    }
+
+    /// Where lanes go, and what is wrong with the collectives and barriers they meet at, by kernel.
+    pub fn lanes(&self) -> &[Root] {
+        self.lanes.get_or_init(|| lanes::analyse(self))
     }
 
     /// The warp collectives, in the contexts that decide their operands.

@@ -71,6 +71,33 @@ pub const MAX_DEMANDS: usize = 256;
 
 /// Most instructions between a store to a variable and a load that reads it back, for the load to be followed.
 pub const MAX_RELOAD_DISTANCE: usize = 32;
+/// Deepest chain of calls that the lane analysis puts in place of calls.
+pub const MAX_VIRTUAL_INLINE_DEPTH: usize = 12;
+
+/// Most chains of calls in the code of one kernel as the lane analysis sees it.
+pub const MAX_INLINE_CONTEXTS: usize = 4_096;
+
+/// Most nodes (pieces of blocks) in the code of one kernel as the lane analysis sees it. Larger kernels are left alone.
+pub const MAX_INLINE_NODES: usize = 60_000;
+
+/// Most instructions of a function that is followed for its result alone.
+pub const MAX_HELPER_INSTRUCTIONS: usize = 100;
+
+/// Most rounds of the lane analysis over one kernel.
+pub const MAX_LANE_ROUNDS: usize = 16;
+
+/// Most lane vectors of one kernel.
+pub const MAX_LANE_VECTORS: usize = 400_000;
+
+/// Most cells of the states of one kernel's lane analysis: nodes times registers with several definitions.
+pub const MAX_LANE_CELLS: usize = 16_000_000;
+
+/// Steps of following divergent branches to where their ways meet, beyond a few a node. After that, every join counts
+/// as divergent.
+pub const MAX_SYNC_STEPS: usize = 1_000_000;
+
+/// Steps of looking where lanes leave the way to a collective, for one kernel.
+pub const MAX_PLACEMENT_STEPS: usize = 4_000_000;
 
 /// Longest piece of a symbol's name in a message, in bytes. The payload has up to [`MANGLED_NAME_BYTES`] of it.
 pub const SHOWN_NAME_BYTES: usize = 400;

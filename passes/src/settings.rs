@@ -132,6 +132,8 @@ pub struct Settings {
     pub levels: Vec<LevelSetting>,
     /// The inputs are all the device code there is: what they do not define, nobody does.
     pub whole_program: bool,
+    /// The shape of every CTA: x, y, z. Kernels with `.reqntid` keep theirs.
+    pub launch_block: Option<[u32; 3]>,
     /// Longest analysis of one input.
     pub timeout: Option<std::time::Duration>,
     /// Threads; 0 for one a core.

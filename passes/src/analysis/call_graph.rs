@@ -3,7 +3,7 @@
 use crate::ir::{FunctionId, InstructionId, Module};
 
 /// A direct call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CallSite {
     /// The function that calls.
     pub caller: FunctionId,

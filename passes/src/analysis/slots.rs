@@ -160,6 +160,12 @@ impl Slots {
         }
     }
 
+    /// Whether the address of some `.local` symbol is used in a way that is not followed.
+    #[must_use]
+    pub fn has_escaped(&self) -> bool {
+        !self.escaped.is_empty()
+    }
+
     /// Whether a slot can be written through an address that is not followed.
     #[must_use]
     pub fn escapes(&self, slot: SlotId) -> bool {

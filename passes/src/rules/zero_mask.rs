@@ -27,6 +27,8 @@
 //! A mask that is loaded from memory or comes from a kernel parameter is not known. Chains of calls are followed
 //! eight calls deep, calls through pointers not at all.
 
+use super::lane_report;
+use crate::analysis::lanes::verdict::Problem;
 use crate::context::{ModuleContext, Place, Report};
 use crate::rule::{Check, Family, Level, Rule};
 
@@ -40,7 +42,7 @@ pub static RULE: Rule = Rule {
     summary: "the member mask of a warp collective is 0",
     definite: Level::Error,
     can_be_definite: true,
-    can_be_potential: false,
+    can_be_potential: true,
     check: Check::Module(check),
 };
 
@@ -65,4 +67,24 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             finding.related(Place::call(*call), "the mask is passed here");
         }
     }
+    // Where only some lanes pass 0, or it takes the lanes to see it.
+    lane_report::each(module, Problem::ZeroMask, |root, found| {
+        let spot = &found.issue.spot;
+        let is_reported = module.collectives().iter().any(|site| {
+            site.sync
+                && site.mask() == Some(0)
+                && (site.function, site.instruction) == (spot.function, spot.instruction)
+        });
+        if is_reported {
+            return;
+        }
+        let message = format!(
+            "{} the mask 0 to `{}`, which does not name the lane that calls",
+            lane_report::subject(found.issue.lanes, "passes", "pass"),
+            lane_report::operation(&found.issue),
+        );
+        let draft = lane_report::begin(module, report, found, message);
+        lane_report::assumption(draft, &root.launch);
+        draft.help("name the lanes that take part");
+    });
 }

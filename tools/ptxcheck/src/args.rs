@@ -135,6 +135,10 @@ pub struct CheckArgs {
     #[arg(long)]
     pub whole_program: bool,
 
+    /// Threads of a block in x, y and z, as every kernel without `.reqntid` is launched (y and z default to 1)
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_block)]
+    pub launch_block: Option<[u32; 3]>,
+
     /// Inputs without device code, or no inputs at all, are not an error
     #[arg(long)]
     pub allow_empty: bool,
@@ -346,6 +350,29 @@ fn parse_output(text: &str) -> Result<Output, String> {
     }
 }
 
+/// `256` or `32,4,1`: at most 1,024 threads in all.
+fn parse_block(text: &str) -> Result<[u32; 3], String> {
+    let wrong =
+        || "one to three numbers over 0 are wanted, as in `32,4,1`, for at most 1,024 threads".to_owned();
+    let mut shape = [1; 3];
+    let mut sides = 0;
+    for word in text.split(',') {
+        let side = shape.get_mut(sides).ok_or_else(wrong)?;
+        *side = word
+            .trim()
+            .parse()
+            .ok()
+            .filter(|side| *side > 0)
+            .ok_or_else(wrong)?;
+        sides += 1;
+    }
+    let threads = shape.iter().try_fold(1_u32, |all, &side| all.checked_mul(side));
+    threads
+        .filter(|threads| *threads <= 1_024)
+        .map(|_| shape)
+        .ok_or_else(wrong)
+}
+
 fn parse_seconds(text: &str) -> Result<Duration, String> {
     text.parse()
         .ok()
@@ -356,7 +383,7 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cli, Format, parse_output, parse_seconds};
+    use super::{Cli, Format, parse_block, parse_output, parse_seconds};
     use clap::{CommandFactory as _, Parser as _};
     use ptxcheck_passes::rule::Level;
 
@@ -429,6 +456,15 @@ mod tests {
         assert_eq!(parse_output("json=a=b.json").unwrap().format, Format::Json);
         for wrong in ["json", "sarif=x", "json=", "json=-"] {
             assert!(parse_output(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn blocks_have_up_to_three_sides_and_1024_threads() {
+        assert_eq!(parse_block("256"), Ok([256, 1, 1]));
+        assert_eq!(parse_block("32,4,1"), Ok([32, 4, 1]));
+        for wrong in ["", "0", "32,", "1,1,1,1", "64,32", "-1", "x", "4294967295,2"] {
+            assert!(parse_block(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -19,6 +19,7 @@ pub fn run(args: &CheckArgs) -> Exit {
     let settings = Settings {
         levels: args.levels.0.clone(),
         whole_program: args.whole_program,
+        launch_block: args.launch_block,
         timeout: args.timeout,
         threads: args.jobs,
         ..Settings::default()

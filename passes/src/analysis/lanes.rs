@@ -1,0 +1,406 @@
+//! Where the lanes of a warp go, and what is wrong with the collectives that they meet at.
+//!
+//! `slice` says what has to be known, `graph` and `order` lay out the code of a kernel with its calls in place,
+//! `launch` knows the warps, `value` and `transfer` what registers hold in each lane, `flow` solves for lanes and
+//! values, `placement` says who is where, `shuffle` who is read, and `verdict` judges.
+//!
+//! A kernel is first looked at for all its warps at once. Where the index of the warp decides which way lanes go
+//! (`threadIdx.x < 16` splits warp 0 only), each warp is looked at by itself. A finding is then definite if it holds in
+//! all warps that get there, or in a warp that exists in every launch and certainly gets there.
+
+pub mod flow;
+pub mod graph;
+pub mod launch;
+pub mod order;
+pub mod placement;
+pub mod shuffle;
+pub mod slice;
+pub mod transfer;
+pub mod value;
+pub mod verdict;
+pub mod visible;
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use crate::context::ModuleContext;
+use crate::externs;
+use crate::finding::Certainty;
+use crate::ir::{Callee, FunctionId, Op, Special, Value};
+use crate::limits::MAX_HELPER_INSTRUCTIONS;
+use flow::Flow;
+use graph::Graph;
+use launch::Launch;
+use order::Order;
+use slice::Slices;
+use value::{ALL, Lanes};
+use verdict::{Issue, Problem, Reach, Verdict};
+
+/// What was found in a kernel, or in a function that no kernel of the module calls.
+pub struct Root {
+    /// The kernel or function.
+    pub function: FunctionId,
+    /// Its launches, as known or assumed.
+    pub launch: Launch,
+    /// What is wrong.
+    pub findings: Vec<Found>,
+    /// Nothing is known of it: too large, not whole, or the analysis did not settle.
+    pub is_unknown: bool,
+    /// Some collective has an operand that is not known, so that nothing found does not mean that nothing is wrong.
+    pub has_unknown: bool,
+}
+
+/// Something that is wrong, over all warps.
+pub struct Found {
+    /// What, in the first warp where it is.
+    pub issue: Issue,
+    /// The warps that it is in, if not in all that get there.
+    pub warps: Vec<u32>,
+}
+
+/// All roots of a module that have collectives or barriers, in the order of the input.
+#[must_use]
+pub fn analyse(module: &ModuleContext<'_>) -> Vec<Root> {
+    let calls = Calls::new(module);
+    let roots = calls.roots(module);
+    if roots.is_empty() {
+        return Vec::new();
+    }
+    let visited = calls.visited(module, &roots);
+    let slices = Slices::new(module, &visited);
+    let one = |&function: &FunctionId| root(module, &slices, function);
+    if roots.len() < 4 {
+        roots.iter().map(one).collect()
+    } else {
+        roots.par_iter().map(one).collect()
+    }
+}
+
+/// Which functions reach what, through direct calls.
+struct Calls {
+    /// A collective or a barrier.
+    meets: Vec<bool>,
+    /// One, or code of which nothing is known.
+    matters: Vec<bool>,
+}
+
+impl Calls {
+    fn new(module: &ModuleContext<'_>) -> Self {
+        let count = module.module.functions.len();
+        let (mut meets, mut matters) = (vec![false; count], vec![false; count]);
+        for (id, _, body) in module.module.bodies() {
+            let has_barrier = || {
+                body.instructions
+                    .iter()
+                    .any(|instruction| matches!(instruction.op, Op::Barrier(_)))
+            };
+            meets[id.index()] = !body.collectives.is_empty() || has_barrier();
+            matters[id.index()] = meets[id.index()]
+                || body.calls.iter().any(|call| match call.callee {
+                    Callee::Indirect(_) => true,
+                    Callee::Direct(symbol) => module.module.function_of(symbol).is_none_or(|callee| {
+                        let callee = module.module.function(callee).alias_of.unwrap_or(callee);
+                        module.module.function(callee).body.is_none()
+                            && !externs::is_provided(module.module.function_name(callee))
+                    }),
+                });
+        }
+        let graph = module.call_graph();
+        for reached in [&mut meets, &mut matters] {
+            let mut work: Vec<usize> = (0..count).filter(|&function| reached[function]).collect();
+            while let Some(function) = work.pop() {
+                for site in graph.calls_to(FunctionId::new(function)) {
+                    if !std::mem::replace(&mut reached[site.caller.index()], true) {
+                        work.push(site.caller.index());
+                    }
+                }
+            }
+        }
+        Self { meets, matters }
+    }
+
+    /// Kernels, and functions that no kernel reaches and nobody calls.
+    fn roots(&self, module: &ModuleContext<'_>) -> Vec<FunctionId> {
+        let graph = module.call_graph();
+        module
+            .module
+            .bodies()
+            .filter(|(id, function, _)| {
+                self.meets[id.index()]
+                    && (function.is_kernel() || graph.calls_to(*id).is_empty())
+                    && !function.is_damaged
+            })
+            .map(|(id, ..)| id)
+            .collect()
+    }
+
+    /// The functions whose code is followed: what matters, and small helpers for their results.
+    fn visited(&self, module: &ModuleContext<'_>, roots: &[FunctionId]) -> Vec<bool> {
+        let mut visited = vec![false; module.module.functions.len()];
+        let mut work: Vec<FunctionId> = roots.to_vec();
+        for root in roots {
+            visited[root.index()] = true;
+        }
+        while let Some(function) = work.pop() {
+            for site in module.call_graph().calls_of(function) {
+                let callee = site.callee.index();
+                let Some(body) = module.module.functions[callee].body.as_ref() else {
+                    continue;
+                };
+                let is_wanted = self.matters[callee] || body.instructions.len() <= MAX_HELPER_INSTRUCTIONS;
+                if is_wanted && !std::mem::replace(&mut visited[callee], true) {
+                    work.push(site.callee);
+                }
+            }
+        }
+        visited
+    }
+}
+
+fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId) -> Root {
+    let nothing = |launch| Root {
+        function,
+        launch,
+        findings: Vec::new(),
+        is_unknown: true,
+        has_unknown: true,
+    };
+    let kernel = module.module.function(function);
+    let assumed = Launch::new(&kernel.launch, None, true);
+    let Some(graph) = Graph::new(module, slices, function) else {
+        return nothing(assumed);
+    };
+    let reads_other = graph
+        .contexts
+        .iter()
+        .any(|context| reads_other_dimensions(context.body));
+    let launch = Launch::new(&kernel.launch, module.settings.launch_block, reads_other);
+    let order = Order::new(&graph);
+    let always = always(&graph, &order);
+    let is_kernel = kernel.is_kernel();
+    let converges = module.module.target.sm >= INDEPENDENT_LANES || module.module.target.sm == 0;
+    let run = |warp: Option<u32>| -> Option<(Verdict, bool)> {
+        let launch = Launch { warp, ..launch };
+        let mut flow = Flow::new(module, &graph, &order, launch, always.clone())?;
+        let entry = if is_kernel { launch.lanes() } else { 0 };
+        let verdict = verdict::judge(&mut flow, entry, converges);
+        Some((verdict, flow.wants_warp))
+    };
+    let partial = launch
+        .threads()
+        .is_some_and(|threads| threads > 32 && threads % 32 != 0);
+    let mut runs: Vec<(Option<u32>, Verdict)> = Vec::new();
+    // What may be wrong in warps that are not looked at.
+    let mut rest: Vec<Issue> = Vec::new();
+    if !partial {
+        let Some((verdict, wants_warp)) = run(None) else {
+            return nothing(launch);
+        };
+        // What holds of all warps at once holds of each: where nothing may be wrong, no warp need be looked at.
+        let may_differ = verdict
+            .issues
+            .iter()
+            .any(|issue| issue.certainty == Certainty::Potential);
+        if !wants_warp || !may_differ {
+            runs.push((None, verdict));
+        } else {
+            let whole = verdict;
+            let mut open: Vec<u32> = whole.issues.iter().map(|issue| issue.node).collect();
+            open.sort_unstable();
+            open.dedup();
+            for warp in 0..launch.warps() {
+                let Some((found, _)) = run(Some(warp)) else {
+                    return nothing(launch);
+                };
+                // A node that is reached in a warp where nothing is definite stays potential, unless another warp
+                // that always exists settles it.
+                open.retain(|&node| {
+                    let reached = found.reach.iter().any(|(at, reach)| *at == node && reach.maybe);
+                    !reached || is_definite(&found, node) && !is_settled(&launch, warp, &found, node)
+                });
+                runs.push((Some(warp), found));
+                if warp + 1 == launch.warps() {
+                    break;
+                }
+                if open.is_empty() && launch.shape.is_none() {
+                    rest = whole.issues;
+                    break;
+                }
+            }
+        }
+    } else {
+        for warp in 0..launch.warps() {
+            let Some((verdict, _)) = run(Some(warp)) else {
+                return nothing(launch);
+            };
+            runs.push((Some(warp), verdict));
+        }
+    }
+    let has_unknown = runs
+        .iter()
+        .any(|(_, verdict)| verdict.reach.iter().any(|(_, reach)| reach.is_unknown));
+    let mut findings = merge(&launch, &mut runs);
+    for mut issue in rest {
+        let known = |found: &Found| (found.issue.node, found.issue.problem) == (issue.node, issue.problem);
+        if !findings.iter().any(known) {
+            issue.certainty = Certainty::Potential;
+            findings.push(Found {
+                issue,
+                warps: Vec::new(),
+            });
+        }
+    }
+    findings.sort_by(|a, b| key(a).cmp(&key(b)));
+    Root {
+        function,
+        launch,
+        findings,
+        is_unknown: false,
+        has_unknown,
+    }
+}
+
+fn is_definite(verdict: &Verdict, node: u32) -> bool {
+    let mut of_node = verdict.issues.iter().filter(|issue| issue.node == node);
+    of_node.any(|issue| issue.certainty == Certainty::Definite)
+}
+
+/// Whether what is definite in one warp is so for the kernel.
+fn is_settled(launch: &Launch, warp: u32, verdict: &Verdict, node: u32) -> bool {
+    launch.surely_exists(warp)
+        && is_definite(verdict, node)
+        && verdict
+            .reach
+            .iter()
+            .any(|(at, reach)| *at == node && reach.surely)
+}
+
+/// The first target whose lanes are scheduled on their own.
+const INDEPENDENT_LANES: u32 = 70;
+
+fn reads_other_dimensions(body: &crate::ir::Body<'_>) -> bool {
+    body.instructions.iter().any(|instruction| {
+        body.uses(instruction)
+            .iter()
+            .any(|value| matches!(value, Value::Special(Special::Tid(1 | 2))))
+    })
+}
+
+/// The nodes that every lane passes: those that dominate the exit, in no loop.
+fn always(graph: &Graph<'_>, order: &Order) -> Vec<bool> {
+    let mut always = vec![false; graph.nodes.len()];
+    let mut node = graph.exit;
+    if order.rank[node as usize] == order::NONE {
+        return always;
+    }
+    loop {
+        always[node as usize] = order.loop_of[node as usize] == order::NONE;
+        if node == 0 {
+            return always;
+        }
+        node = order.dominator[node as usize];
+    }
+}
+
+/// One finding for each node and problem, over the warps that were looked at.
+fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)]) -> Vec<Found> {
+    let mut by_node: BTreeMap<(u32, Problem), Vec<(usize, Issue)>> = BTreeMap::new();
+    let mut reach: BTreeMap<u32, Vec<Reach>> = BTreeMap::new();
+    let count = runs.len();
+    for (number, (_, verdict)) in runs.iter_mut().enumerate() {
+        for (node, found) in &verdict.reach {
+            reach
+                .entry(*node)
+                .or_insert_with(|| vec![Reach::default(); count])[number] = *found;
+        }
+        for issue in verdict.issues.drain(..) {
+            by_node
+                .entry((issue.node, issue.problem))
+                .or_default()
+                .push((number, issue));
+        }
+    }
+    let mut found = Vec::new();
+    for ((node, _), issues) in by_node {
+        let nothing = vec![Reach::default(); count];
+        let reach = reach.get(&node).unwrap_or(&nothing);
+        let is_definite_in = |number: usize| {
+            issues
+                .iter()
+                .any(|(run, issue)| *run == number && issue.certainty == Certainty::Definite)
+        };
+        let reached: Vec<usize> = (0..count).filter(|&number| reach[number].maybe).collect();
+        let is_definite = if count == 1 {
+            is_definite_in(0)
+        } else {
+            reached.iter().all(|&number| is_definite_in(number))
+                || reached.iter().any(|&number| {
+                    let exists = runs[number].0.is_some_and(|warp| launch.surely_exists(warp));
+                    exists && reach[number].surely && is_definite_in(number)
+                })
+        };
+        let mut warps: Vec<u32> = issues
+            .iter()
+            .filter(|(_, issue)| !is_definite || issue.certainty == Certainty::Definite)
+            .filter_map(|(number, _)| runs[*number].0)
+            .collect();
+        warps.dedup();
+        if warps.len() == reached.len() {
+            warps.clear();
+        }
+        let is_shown = |issue: &Issue| !is_definite || issue.certainty == Certainty::Definite;
+        // In the first warp that has it; several groups of lanes of that warp give several findings.
+        let first = issues
+            .iter()
+            .find(|(_, issue)| is_shown(issue))
+            .map(|(number, _)| *number);
+        for (number, mut issue) in issues {
+            if Some(number) == first && is_shown(&issue) {
+                if !is_definite {
+                    issue.certainty = Certainty::Potential;
+                }
+                found.push(Found {
+                    issue,
+                    warps: warps.clone(),
+                });
+            }
+        }
+    }
+    found
+}
+
+/// The order of findings.
+fn key(found: &Found) -> (&verdict::Spot, Problem, Lanes) {
+    (&found.issue.spot, found.issue.problem, found.issue.lanes)
+}
+
+/// All lanes, as numbers and ranges: "0, 16-31".
+#[must_use]
+pub fn ranges(set: Lanes) -> String {
+    let mut text = String::new();
+    let mut lane = 0;
+    while lane < 32 {
+        if set >> lane & 1 == 0 {
+            lane += 1;
+            continue;
+        }
+        let length = (!(set >> lane)).trailing_zeros().min(32 - lane);
+        if !text.is_empty() {
+            text.push_str(", ");
+        }
+        text.push_str(&lane.to_string());
+        if length > 1 {
+            text.push_str(if length == 2 { ", " } else { "-" });
+            text.push_str(&(lane + length - 1).to_string());
+        }
+        lane += length;
+    }
+    text
+}
+
+/// Whether a set is a whole warp.
+#[must_use]
+pub const fn is_full(set: Lanes) -> bool {
+    set == ALL
+}

@@ -1,0 +1,452 @@
+//! Who is where: which lanes are surely at a point when some lane of their warp is, and which have left on the way.
+//!
+//! ```text
+//! loud(n)      lanes that may do something visible from n on: a store, an atomic, a call, a collective, a barrier
+//! avoid(n)     lanes that may get from n to their end without doing so
+//! exits(B)     edges that leave B, the nodes between a dominator d and n: who takes one is not at n
+//! must(n)      lanes of must(d) that no such edge may take; if there are none, those of one group that takes each of
+//!              these edges together or not at all
+//! must(h)      of a loop header: the greatest set for which the same holds from one round of the loop to the next
+//! ```
+//!
+//! An exit by which a lane is *quiet* until its end does not count: a lane that has ended satisfies a collective. So
+//! must(n) reads "here, or ended without a further sign".
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use super::flow::Flow;
+use super::order::NONE;
+use super::value::{ALL, Lanes, ValueId};
+use super::visible::{self, Visible};
+use crate::limits::MAX_PLACEMENT_STEPS;
+
+/// The placement of lanes in one solution.
+pub struct Placement<'f, 'a> {
+    flow: &'f Flow<'a>,
+    loud: Vec<Lanes>,
+    avoid: Vec<Lanes>,
+    /// By node, with quiet exits counted or not.
+    memo: [FxHashMap<u32, Lanes>; 2],
+    /// What the entry holds surely.
+    entry: Lanes,
+    steps_left: usize,
+    mark: Vec<u32>,
+    epoch: u32,
+    /// By innermost loop: the lanes that leave the loops around quietly, and loudly.
+    exits: FxHashMap<u32, (Lanes, Lanes)>,
+    departures: FxHashMap<u32, Rc<Vec<Departure>>>,
+}
+
+/// Whether exits that end quietly count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exits {
+    /// All of them: `must` is "surely here".
+    All,
+    /// Not the quiet ones: `must` is "surely here or ended".
+    Loud,
+}
+
+/// An edge by which lanes leave the way to a node.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// The node it starts at.
+    pub source: u32,
+    /// The edge.
+    pub edge: u32,
+    /// The lanes that may take it.
+    pub lanes: Lanes,
+}
+
+impl<'f, 'a> Placement<'f, 'a> {
+    /// For a solution; `entry` are the lanes that surely begin together.
+    #[must_use]
+    pub fn new(flow: &'f Flow<'a>, entry: Lanes) -> Self {
+        let graph = flow.graph;
+        let visible: Vec<Visible> = (0..graph.nodes.len() as u32)
+            .map(|node| visible::of(flow, node))
+            .collect();
+        let (loud, avoid) = endings(flow, &visible);
+        Self {
+            flow,
+            loud,
+            avoid,
+            memo: [FxHashMap::default(), FxHashMap::default()],
+            entry,
+            steps_left: MAX_PLACEMENT_STEPS,
+            mark: vec![0; graph.nodes.len()],
+            epoch: 0,
+            exits: FxHashMap::default(),
+            departures: FxHashMap::default(),
+        }
+    }
+
+    /// The lanes that certainly do nothing visible from a node on.
+    #[must_use]
+    pub fn quiet(&self, node: u32) -> Lanes {
+        !self.loud[node as usize]
+    }
+
+    /// The lanes that certainly do something visible from a node on, or never end.
+    #[must_use]
+    pub fn noisy(&self, node: u32) -> Lanes {
+        !self.avoid[node as usize]
+    }
+
+    /// The lanes that are surely at a node when some lane of their warp is.
+    pub fn must(&mut self, node: u32, exits: Exits) -> Lanes {
+        if self.flow.order.is_irreducible {
+            return 0;
+        }
+        let memo = exits as usize;
+        // Dominators first, so that chains as long as the code do not nest.
+        let mut chain = vec![node];
+        while let Some(&last) = chain.last() {
+            match self.root(last) {
+                Some(next) if !self.memo[memo].contains_key(&last) => chain.push(next),
+                _ => break,
+            }
+        }
+        while let Some(node) = chain.pop() {
+            if !self.memo[memo].contains_key(&node) {
+                let found = self.find(node, exits, 0);
+                self.memo[memo].insert(node, found);
+            }
+        }
+        self.memo[memo][&node]
+    }
+
+    /// The nearest dominator that is in no loop without the node.
+    fn root(&self, node: u32) -> Option<u32> {
+        let order = self.flow.order;
+        if node == 0 {
+            return None;
+        }
+        let own = order.loop_of[node as usize];
+        let is_header = own != NONE && order.loops[own as usize].header == node;
+        let mut dominator = order.dominator[node as usize];
+        loop {
+            let of = order.loop_of[dominator as usize];
+            let fits = of == NONE || order.is_in(node, of) && !(is_header && of == own);
+            if fits || dominator == 0 {
+                return Some(dominator);
+            }
+            dominator = order.dominator[dominator as usize];
+        }
+    }
+
+    fn find(&mut self, node: u32, exits: Exits, depth: usize) -> Lanes {
+        let Some(root) = self.root(node) else {
+            return self.entry;
+        };
+        let memo = exits as usize;
+        let before = match self.memo[memo].get(&root) {
+            Some(&known) => known,
+            None if depth > MAX_DEPTH => 0,
+            None => {
+                let found = self.find(root, exits, depth + 1);
+                self.memo[memo].insert(root, found);
+                found
+            }
+        };
+        if before == 0 {
+            return 0;
+        }
+        let between = self.between(root, node);
+        let Some(between) = between else { return 0 };
+        let departures = self.departures_of(&between, node, exits);
+        let order = self.flow.order;
+        let own = order.loop_of[node as usize];
+        let is_header = own != NONE && order.loops[own as usize].header == node;
+        if !is_header || departures.is_empty() {
+            return self.together(before, node, &departures, exits, depth);
+        }
+        let mut guess = before;
+        loop {
+            self.memo[memo].insert(node, guess);
+            let found = guess & self.together(before, node, &departures, exits, depth);
+            if found == guess {
+                return found;
+            }
+            guess = found;
+            // What has been found inside the loop rests on the guess before.
+            self.memo[memo].retain(|&inside, _| !order.is_in(inside, own) || inside == node);
+        }
+    }
+
+    fn together(
+        &mut self,
+        before: Lanes,
+        node: u32,
+        departures: &[Departure],
+        exits: Exits,
+        depth: usize,
+    ) -> Lanes {
+        let leaving = departures.iter().fold(0, |all, departure| all | departure.lanes);
+        let staying = before & !leaving;
+        if staying != 0 || before & leaving == 0 {
+            return staying;
+        }
+        // All may leave: one group does so together, or nothing is sure.
+        let group = before;
+        let outsiders = self.flow.may[node as usize] & !group;
+        if outsiders != 0 {
+            return 0;
+        }
+        let mut reached = self.flow.may[node as usize];
+        for departure in departures {
+            if departure.lanes & reached == 0 {
+                continue;
+            }
+            let test = self.flow.tests[departure.source as usize];
+            let is_one = test != ValueId::NONE && self.flow.pool.get(test).is_splat(reached);
+            if !is_one || departure.lanes & reached != reached {
+                return 0;
+            }
+            let memo = exits as usize;
+            let at_test = match self.memo[memo].get(&departure.source) {
+                Some(&known) => known,
+                None if depth > MAX_DEPTH => 0,
+                None => {
+                    let found = self.find(departure.source, exits, depth + 1);
+                    self.memo[memo].insert(departure.source, found);
+                    found
+                }
+            };
+            reached &= at_test;
+            if reached != self.flow.may[node as usize] {
+                return 0;
+            }
+        }
+        group & reached
+    }
+
+    /// The nodes on ways from `root` to `node`, both included; `None` if the budget is spent.
+    fn between(&mut self, root: u32, node: u32) -> Option<Vec<u32>> {
+        let (graph, rank) = (self.flow.graph, &self.flow.order.rank);
+        self.epoch += 1;
+        let epoch = self.epoch;
+        let mut found = vec![node];
+        let mut next = 0;
+        self.mark[node as usize] = epoch;
+        while let Some(&current) = found.get(next) {
+            next += 1;
+            if current == root {
+                continue;
+            }
+            self.steps_left = self.steps_left.checked_sub(1)?;
+            for &edge in graph.incoming(current) {
+                let source = graph.sources[edge as usize];
+                if rank[source as usize] != NONE
+                    && self.flow.edges[edge as usize] != 0
+                    && std::mem::replace(&mut self.mark[source as usize], epoch) != epoch
+                {
+                    found.push(source);
+                }
+            }
+        }
+        Some(found)
+    }
+
+    /// The edges by which lanes leave a set of nodes that [`Self::between`] has just marked.
+    fn departures_of(&self, between: &[u32], node: u32, exits: Exits) -> Vec<Departure> {
+        let graph = self.flow.graph;
+        let mut found = Vec::new();
+        let is_header = self.flow.order.loop_of[node as usize] != NONE
+            && self.flow.order.loops[self.flow.order.loop_of[node as usize] as usize].header == node;
+        for &source in between {
+            if source == node && !is_header {
+                continue;
+            }
+            for edge in graph.nodes[source as usize].edges.clone() {
+                let target = graph.targets[edge as usize];
+                let mut lanes = self.flow.edges[edge as usize];
+                if target != graph.exit && self.mark[target as usize] == self.epoch {
+                    continue;
+                }
+                if exits == Exits::Loud {
+                    lanes &= !self.quiet(target);
+                }
+                if lanes != 0 {
+                    found.push(Departure { source, edge, lanes });
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether the lanes that are at `from` together come to `node` together, those that end quietly aside.
+    pub fn stay_together(&mut self, from: u32, node: u32) -> bool {
+        let order = self.flow.order;
+        if order.is_irreducible
+            || !order.dominates(from, node)
+            || order.loop_of[from as usize] != order.loop_of[node as usize]
+        {
+            return false;
+        }
+        let Some(between) = self.between(from, node) else {
+            return false;
+        };
+        let departures = self.departures_of(&between, node, Exits::Loud);
+        let before = self.flow.may[from as usize];
+        departures.iter().all(|departure| departure.lanes & before == 0)
+    }
+
+    /// Whether a way leads from one node to another within one round of the loops around the latter.
+    pub fn leads_to(&mut self, from: u32, to: u32) -> bool {
+        self.way(to)
+            .is_none_or(|_| self.mark[from as usize] == self.epoch)
+    }
+
+    /// The nodes on ways to `node`, in the round of its loops that it is in; marks them.
+    fn way(&mut self, node: u32) -> Option<Vec<u32>> {
+        let (graph, order) = (self.flow.graph, self.flow.order);
+        self.epoch += 1;
+        let epoch = self.epoch;
+        let mut way = vec![node];
+        let mut next = 0;
+        self.mark[node as usize] = epoch;
+        while let Some(&current) = way.get(next) {
+            next += 1;
+            self.steps_left = self.steps_left.checked_sub(1)?;
+            for &edge in graph.incoming(current) {
+                let source = graph.sources[edge as usize];
+                let is_round = order.rank[source as usize] != NONE
+                    && order.is_back(source, current)
+                    && order.is_in(node, order.loop_of[current as usize]);
+                if order.rank[source as usize] != NONE
+                    && !is_round
+                    && self.flow.edges[edge as usize] != 0
+                    && std::mem::replace(&mut self.mark[source as usize], epoch) != epoch
+                {
+                    way.push(source);
+                }
+            }
+        }
+        Some(way)
+    }
+
+    /// The edges by which lanes leave the way to `node`, in the round of its loops that it is in; `None` if the
+    /// budget is spent.
+    pub fn departures(&mut self, node: u32) -> Option<Rc<Vec<Departure>>> {
+        // Straight code shares them.
+        let (graph, order) = (self.flow.graph, self.flow.order);
+        let mut node = node;
+        while let &[edge] = graph.incoming(node) {
+            let source = graph.sources[edge as usize];
+            let is_header = order
+                .loops_of(node)
+                .next()
+                .is_some_and(|of| order.loops[of as usize].header == node);
+            if graph.nodes[source as usize].edges.len() != 1 || is_header || source == node {
+                break;
+            }
+            node = source;
+        }
+        if let Some(known) = self.departures.get(&node) {
+            return Some(Rc::clone(known));
+        }
+        let found = Rc::new(self.find_departures(node)?);
+        self.departures.insert(node, Rc::clone(&found));
+        Some(found)
+    }
+
+    fn find_departures(&mut self, node: u32) -> Option<Vec<Departure>> {
+        let way = self.way(node)?;
+        let (graph, order, epoch) = (self.flow.graph, self.flow.order, self.epoch);
+        let mut found = Vec::new();
+        for &source in way.iter().filter(|&&source| source != node) {
+            for edge in graph.nodes[source as usize].edges.clone() {
+                let target = graph.targets[edge as usize];
+                let lanes = self.flow.edges[edge as usize];
+                let stays = target != graph.exit
+                    && self.mark[target as usize] == epoch
+                    && !(order.is_back(source, target) && order.is_in(node, order.loop_of[target as usize]));
+                if !stays && lanes != 0 {
+                    found.push(Departure { source, edge, lanes });
+                }
+            }
+        }
+        found.sort_by_key(|departure| departure.edge);
+        Some(found)
+    }
+
+    /// The lanes that leave the loops around `node` without certainly doing something visible after. Empty where there
+    /// is no loop.
+    pub fn quiet_loop_exits(&mut self, node: u32) -> Lanes {
+        self.exits(node).0
+    }
+
+    /// The lanes that leave the loops around `node` and may do something visible after.
+    pub fn loud_loop_exits(&mut self, node: u32) -> Lanes {
+        self.exits(node).1
+    }
+
+    fn exits(&mut self, node: u32) -> (Lanes, Lanes) {
+        let innermost = self.flow.order.loop_of[node as usize];
+        if let Some(&known) = self.exits.get(&innermost) {
+            return known;
+        }
+        let found = self
+            .loop_exits(node)
+            .fold((0, 0), |(quiet, loud), (lanes, target)| {
+                (
+                    quiet | lanes & !self.noisy(target),
+                    loud | lanes & !self.quiet(target),
+                )
+            });
+        self.exits.insert(innermost, found);
+        found
+    }
+
+    /// The edges that leave the loops around `node`: of the outermost loop, and so of all that are left with it, and
+    /// of each inner one.
+    fn loop_exits(&self, node: u32) -> impl Iterator<Item = (Lanes, u32)> + '_ {
+        let (graph, order) = (self.flow.graph, self.flow.order);
+        let outermost = order.loops_of(node).last();
+        order
+            .nodes
+            .iter()
+            .filter(move |&&inside| outermost.is_some_and(|outermost| order.is_in(inside, outermost)))
+            .flat_map(move |&inside| {
+                let common = order.loops_of(node).find(move |&of| order.is_in(inside, of));
+                graph.nodes[inside as usize]
+                    .edges
+                    .clone()
+                    .map(move |edge| (self.flow.edges[edge as usize], graph.targets[edge as usize]))
+                    .filter(move |(_, target)| common.is_some_and(|common| !order.is_in(*target, common)))
+            })
+    }
+}
+
+/// Deepest nesting of questions about other nodes while one is answered.
+const MAX_DEPTH: usize = 64;
+
+/// By node: the lanes that may do something visible from it on, and those that may not.
+fn endings(flow: &Flow<'_>, visible: &[Visible]) -> (Vec<Lanes>, Vec<Lanes>) {
+    let graph = flow.graph;
+    let mut loud = vec![0; graph.nodes.len()];
+    let mut avoid = vec![0; graph.nodes.len()];
+    avoid[graph.exit as usize] = ALL;
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &node in flow.order.nodes.iter().rev().filter(|&&node| node != graph.exit) {
+            let index = node as usize;
+            let (mut new_loud, mut new_avoid) = (if visible[index].maybe { ALL } else { 0 }, 0);
+            for edge in graph.nodes[index].edges.clone() {
+                let (along, target) = (flow.edges[edge as usize], graph.targets[edge as usize] as usize);
+                new_loud |= along & loud[target];
+                if !visible[index].surely {
+                    new_avoid |= along & avoid[target];
+                }
+            }
+            if (new_loud, new_avoid) != (loud[index], avoid[index]) {
+                (loud[index], avoid[index]) = (new_loud, new_avoid);
+                changed = true;
+            }
+        }
+    }
+    (loud, avoid)
+}

@@ -1,0 +1,77 @@
+//! ## What it does
+//!
+//! Finds warp collectives that are executed by lanes that their mask does not name.
+//!
+//! ## Why is this bad?
+//!
+//! The behaviour is undefined if the executing lane is not in the mask (PTX ISA, `bar.warp.sync`, `shfl.sync`,
+//! `vote.sync`, `match.sync`, `redux.sync`, `elect.sync`; guideline G-2.3). Where the warp is converged the compiler drops the mask
+//! and the program seems to work.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! __syncwarp(1u);                        // called by all lanes
+//! ```
+//!
+//! ## Use instead
+//!
+//! `__syncwarp()`, or the call under the condition that the mask stands for: `if (lane == 0) __syncwarp(1u);`.
+//!
+//! ## Limits
+//!
+//! A definite finding names lanes that certainly execute the collective whenever it is reached; lanes that only may
+//! do so are a potential finding. Masks from memory or kernel parameters are not known. The mask 0 is PTX407.
+
+use crate::analysis::lanes::verdict::Problem;
+use crate::context::{ModuleContext, Report};
+use crate::rule::{Check, Family, Level, Rule};
+
+use super::lane_report as text;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX403",
+    name: "caller-not-in-mask",
+    aliases: &[],
+    guidelines: &["G-2.3"],
+    family: Family::Warp,
+    summary: "a lane executes a warp collective whose mask does not name it",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: true,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    text::each(module, Problem::NotNamed, |root, found| {
+        let issue = &found.issue;
+        let operation = text::operation(issue);
+        let callers = text::subject(issue.lanes, "executes", "execute");
+        let message = match issue.mask {
+            Some(mask) => format!(
+                "{callers} `{operation}` with sync mask {}, which does not name {}",
+                text::binary(mask),
+                them(issue.lanes)
+            ),
+            None => format!(
+                "{callers} `{operation}` with masks that do not name {}",
+                them(issue.lanes)
+            ),
+        };
+        let draft = text::begin(module, report, found, message);
+        text::assumption(draft, &root.launch);
+        draft.help(format!(
+            "name the lanes that call: {}",
+            if crate::analysis::lanes::is_full(issue.here) {
+                "`0xffffffff`".to_owned()
+            } else {
+                text::right_mask(issue)
+            }
+        ));
+    });
+}
+
+const fn them(lanes: u32) -> &'static str {
+    if lanes.count_ones() == 1 { "it" } else { "them" }
+}

@@ -1,0 +1,73 @@
+//! ## What it does
+//!
+//! Reports every warp collective that a kernel of the module can reach: for code bases that forbid them.
+//!
+//! ## Why is this bad?
+//!
+//! It need not be. Some safety rules keep to operations whose participants are plain from the source, and forbid
+//! shuffles, votes, matches, reductions and barriers of the warp.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! total = __reduce_add_sync(0xffffffff, value);
+//! ```
+//!
+//! ## Use instead
+//!
+//! Shared memory and `__syncthreads`, or allow this rule.
+//!
+//! ## Limits
+//!
+//! Off by default. Functions that no kernel of the module calls are not reported; calls through pointers are not
+//! followed.
+
+use crate::context::{ModuleContext, Place, Report};
+use crate::ir::{FunctionId, Op};
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX412",
+    name: "collective-used",
+    aliases: &["forbidden_call"],
+    guidelines: &[],
+    family: Family::Warp,
+    summary: "a kernel can reach a warp collective",
+    definite: Level::Allow,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    let mut reached = vec![false; module.module.functions.len()];
+    let mut work: Vec<FunctionId> = Vec::new();
+    for (id, function, _) in module.module.bodies() {
+        if function.is_kernel() {
+            reached[id.index()] = true;
+            work.push(id);
+        }
+    }
+    while let Some(function) = work.pop() {
+        for site in module.call_graph().calls_of(function) {
+            if !std::mem::replace(&mut reached[site.callee.index()], true) {
+                work.push(site.callee);
+            }
+        }
+    }
+    for (id, _, body) in module.module.bodies().filter(|(id, ..)| reached[id.index()]) {
+        for &instruction in &body.collectives {
+            let Op::Collective(kind, _) = body.instruction(instruction).op else {
+                continue;
+            };
+            let operation = kind.cuda_name();
+            report
+                .definite(
+                    Place::instruction(id, instruction),
+                    format!("`{operation}` is a warp collective"),
+                )
+                .data("operation", operation);
+        }
+    }
+}

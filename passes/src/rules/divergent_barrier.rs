@@ -1,0 +1,69 @@
+//! ## What it does
+//!
+//! Finds barriers of the whole block (`__syncthreads` and its kin, `bar.sync` and `barrier.sync` without a thread
+//! count) that some threads of the block skip while others wait.
+//!
+//! ## Why is this bad?
+//!
+//! `__syncthreads` is allowed in conditional code only if the condition is the same for all threads of the block, else
+//! the kernel hangs or has unintended effects (CUDA C++ Programming Guide, Synchronization Functions; guideline
+//! G-1.14).
+//!
+//! ## Example
+//!
+//! ```cuda
+//! if (threadIdx.x % 2 == 0) { buffer[threadIdx.x] = value; __syncthreads(); }
+//! out[threadIdx.x] = buffer[threadIdx.x ^ 1];
+//! ```
+//!
+//! ## Use instead
+//!
+//! The barrier outside of the branch.
+//!
+//! ## Limits
+//!
+//! A definite finding needs a lane that provably skips the barrier, reaches no other barrier, and does something
+//! visible after. Conditions that may differ between the lanes or the warps of a block are a potential finding.
+
+use crate::analysis::lanes::verdict::Problem;
+use crate::context::{ModuleContext, Report};
+use crate::finding::Certainty;
+use crate::rule::{Check, Family, Level, Rule};
+
+use super::lane_report as text;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX411",
+    name: "divergent-barrier",
+    aliases: &[],
+    guidelines: &["G-1.14"],
+    family: Family::Warp,
+    summary: "threads of a block skip a barrier that others wait at",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: true,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    text::each(module, Problem::SkippedBarrier, |root, found| {
+        let issue = &found.issue;
+        let message = match (issue.certainty, issue.lanes) {
+            (Certainty::Definite, lanes) => format!(
+                "{} the barrier that the other lanes of the warp wait at",
+                text::subject(lanes, "skips", "skip")
+            ),
+            (_, 0) => "some warps of the block may skip this barrier".to_owned(),
+            (_, lanes) => format!(
+                "{} potentially skip the barrier that others wait at",
+                text::subject(lanes, "may", "may").replace(" may", "")
+            ),
+        };
+        let draft = text::begin(module, report, found, message);
+        text::assumption(draft, &root.launch);
+        draft
+            .data("operation", "__syncthreads")
+            .help("move the barrier to where all threads of the block come");
+    });
+}

@@ -1,0 +1,76 @@
+//! ## What it does
+//!
+//! Finds lanes that should meet at a collective but pass different masks: at one instruction, or on the two sides of a
+//! branch.
+//!
+//! ## Why is this bad?
+//!
+//! Lanes meet only with equal masks (PTX ISA, `shfl.sync`: "the same qualifiers and same membermask"; guideline G-2.4).
+//! A lane that the other's mask names but that passes a mask of its own is waited for in vain.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! if (threadIdx.x % 32 == 0) __syncwarp(~0u);
+//! else __syncwarp(~1u);
+//! ```
+//!
+//! ## Use instead
+//!
+//! One mask for all lanes that it names.
+//!
+//! ## Limits
+//!
+//! Masks that split the warp into groups (`0xffff << (lane & 16)`) are fine and silent. Masks that are not known are
+//! not compared.
+
+use crate::analysis::lanes::verdict::Problem;
+use crate::context::{ModuleContext, Report};
+use crate::rule::{Check, Family, Level, Rule};
+
+use super::lane_report as text;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX406",
+    name: "divergent-mask",
+    aliases: &["divergent_mask"],
+    guidelines: &["G-2.4"],
+    family: Family::Warp,
+    summary: "lanes that should meet at a warp collective pass different masks",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: true,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    text::each(module, Problem::DifferentMasks, |root, found| {
+        let issue = &found.issue;
+        let message = format!(
+            "sync mask {} of `{}` names {} {}, which {} another mask",
+            text::binary(issue.mask.unwrap_or(0)),
+            text::operation(issue),
+            if issue.lanes.count_ones() == 1 {
+                "lane"
+            } else {
+                "lanes"
+            },
+            crate::analysis::lanes::ranges(issue.lanes),
+            if issue.lanes.count_ones() == 1 {
+                "passes"
+            } else {
+                "pass"
+            },
+        );
+        let draft = text::begin(module, report, found, message);
+        if let Some((other, lanes)) = &issue.other {
+            draft.related(
+                text::place_of(other),
+                format!("{} here", text::subject(*lanes, "calls", "call")),
+            );
+        }
+        text::assumption(draft, &root.launch);
+        draft.help("pass one mask in all lanes that it names");
+    });
+}

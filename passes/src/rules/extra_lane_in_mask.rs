@@ -1,0 +1,71 @@
+//! ## What it does
+//!
+//! Finds warp collectives whose mask names lanes that provably do not execute a matching collective. The analysis
+//! follows each of the 32 lanes: through comparisons of thread and lane numbers, calls, loops and early returns.
+//!
+//! ## Why is this bad?
+//!
+//! All lanes that a mask names and that have not ended must execute the same operation with the same mask, else the
+//! behaviour is undefined (CUDA C++ Programming Guide, Warp Shuffle Functions and Synchronization Functions; guideline
+//! G-2.1). In practice the lanes that are there wait for ever, or compute with values that nobody sent.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! if (threadIdx.x % 32 < 16) value += __shfl_down_sync(0xffffffff, value, 8);
+//! out[threadIdx.x] = value;
+//! ```
+//!
+//! ## Use instead
+//!
+//! The mask of the lanes that take part: `0x0000ffff` here, or `__ballot_sync(0xffffffff, condition)` taken before a
+//! branch on a condition that is not known in advance.
+//!
+//! ## Limits
+//!
+//! Masks from memory or from kernel parameters are not known. A lane that ends without a further store, atomic, call,
+//! collective or barrier counts as ended: `if (i >= n) return;` before a shuffle is silent. A lane that executes the
+//! same operation with the same mask anywhere else in the kernel may meet the others there, so PTX402 reports that
+//! case. Recursion and calls through pointers are not followed.
+
+use crate::analysis::lanes::verdict::Problem;
+use crate::context::{ModuleContext, Report};
+use crate::finding::Certainty;
+use crate::rule::{Check, Family, Level, Rule};
+
+use super::lane_report as text;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX401",
+    name: "extra-lane-in-mask",
+    aliases: &["extra_lane_in_mask"],
+    guidelines: &["G-2.1"],
+    family: Family::Warp,
+    summary: "the mask of a warp collective names lanes that do not take part",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    text::each(module, Problem::Missing, |root, found| {
+        let issue = &found.issue;
+        if issue.certainty == Certainty::Definite {
+            let message = format!(
+                "Lane(s) {} are named in sync mask {} but they do not reach any matching {} {}",
+                crate::analysis::lanes::ranges(issue.lanes),
+                text::binary(issue.mask.unwrap_or(0)),
+                text::operation(issue),
+                text::within(module, root, issue),
+            );
+            let draft = text::begin(module, report, found, message);
+            text::assumption(draft, &root.launch);
+            draft.help(format!(
+                "name the lanes that take part: {}",
+                text::right_mask(issue)
+            ));
+        }
+    });
+}

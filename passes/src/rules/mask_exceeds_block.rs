@@ -1,0 +1,70 @@
+//! ## What it does
+//!
+//! Finds warp collectives whose mask names lanes that do not exist: the kernel's `.reqntid` or `.maxntid`
+//! (`__launch_bounds__`, `__block_size__`), or the block given in the settings, makes the warp smaller.
+//!
+//! ## Why is this bad?
+//!
+//! Lanes that do not exist take no part. Hardware treats them as ended, but the mask says that somebody counted on
+//! them: the reduction of a warp that is not there, or launch bounds that do not fit the code.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! __global__ void __launch_bounds__(16) sum(int *out) { out[0] = __reduce_add_sync(0xffffffff, threadIdx.x); }
+//! ```
+//!
+//! ## Use instead
+//!
+//! `0x0000ffff`, the lanes of the block.
+//!
+//! ## Limits
+//!
+//! Definite where no warp of the block has these lanes; potential where only the last warp lacks them. Without a known
+//! block, silent.
+
+use crate::analysis::lanes::verdict::Problem;
+use crate::context::{ModuleContext, Report};
+use crate::rule::{Check, Family, Level, Rule};
+
+use super::lane_report as text;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX413",
+    name: "mask-exceeds-block",
+    aliases: &[],
+    guidelines: &["G-2.1"],
+    family: Family::Warp,
+    summary: "the mask of a warp collective names lanes that the block does not have",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: true,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    text::each(module, Problem::BeyondBlock, |root, found| {
+        let issue = &found.issue;
+        let message = format!(
+            "sync mask {} of `{}` names {} {}, which {} not exist in this block",
+            text::binary(issue.mask.unwrap_or(0)),
+            text::operation(issue),
+            if issue.lanes.count_ones() == 1 {
+                "lane"
+            } else {
+                "lanes"
+            },
+            crate::analysis::lanes::ranges(issue.lanes),
+            if issue.lanes.count_ones() == 1 {
+                "does"
+            } else {
+                "do"
+            },
+        );
+        let right = issue.mask.unwrap_or(0) & !issue.lanes;
+        let draft = text::begin(module, report, found, message);
+        text::assumption(draft, &root.launch);
+        draft.help(format!("name only lanes that exist: `{right:#x}`"));
+    });
+}

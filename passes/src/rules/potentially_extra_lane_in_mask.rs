@@ -1,0 +1,69 @@
+//! ## What it does
+//!
+//! Finds warp collectives whose mask names lanes that may not execute a matching collective: the branch that leads to
+//! it depends on a value that can differ between the lanes, and lanes that go elsewhere still do something visible.
+//!
+//! ## Why is this bad?
+//!
+//! See PTX401. Whether the lanes split on some input, the code alone does not tell; often the author knows that they
+//! do not.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! if (in[threadIdx.x] > 0) total = __reduce_add_sync(0xffffffff, in[threadIdx.x]);
+//! out[threadIdx.x] = total;
+//! ```
+//!
+//! ## Use instead
+//!
+//! ```cuda
+//! unsigned takers = __ballot_sync(0xffffffff, in[threadIdx.x] > 0);
+//! if (in[threadIdx.x] > 0) total = __reduce_add_sync(takers, in[threadIdx.x]);
+//! ```
+//!
+//! ## Limits
+//!
+//! Off by default. A condition that is the same in all lanes for a reason that the code does not show (data laid out
+//! so) is reported.
+
+use crate::analysis::lanes::verdict::Problem;
+use crate::context::{ModuleContext, Report};
+use crate::finding::Certainty;
+use crate::rule::{Check, Family, Level, Rule};
+
+use super::lane_report as text;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX402",
+    name: "potentially-extra-lane-in-mask",
+    aliases: &["potentially_extra_lane_in_mask"],
+    guidelines: &["G-2.1"],
+    family: Family::Warp,
+    summary: "the mask of a warp collective names lanes that may not take part",
+    definite: Level::Error,
+    can_be_definite: false,
+    can_be_potential: true,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    text::each(module, Problem::Missing, |root, found| {
+        let issue = &found.issue;
+        if issue.certainty == Certainty::Potential {
+            let message = format!(
+                "Lane(s) {} are named in sync mask {} but they potentially do not reach any matching {} {}",
+                crate::analysis::lanes::ranges(issue.lanes),
+                text::binary(issue.mask.unwrap_or(0)),
+                text::operation(issue),
+                text::within(module, root, issue),
+            );
+            let draft = text::begin(module, report, found, message);
+            text::assumption(draft, &root.launch);
+            draft.help(
+                "name the lanes that take part: `__ballot_sync(0xffffffff, condition)`, taken before the branch",
+            );
+        }
+    });
+}

@@ -1,0 +1,69 @@
+//! ## What it does
+//!
+//! Finds shuffles that read a lane that their mask leaves out, or that does not take part: it went another way, it has
+//! ended, or it does not exist.
+//!
+//! ## Why is this bad?
+//!
+//! The value is undefined if the source lane is inactive or not in the mask (PTX ISA, `shfl.sync`; guideline G-2.3).
+//!
+//! ## Example
+//!
+//! ```cuda
+//! if (threadIdx.x == 0) return;
+//! value = __shfl_sync(0xffffffff, value, 0);
+//! ```
+//!
+//! ## Use instead
+//!
+//! A source lane that takes part, such as the first of the mask: `__shfl_sync(mask, value, __ffs(mask) - 1)`.
+//!
+//! ## Limits
+//!
+//! The last steps of a reduction let some lanes read beyond the mask and discard what they get. So a shuffle is
+//! reported as definite only if every lane that may execute it reads an absent lane, or if one constant lane is read
+//! that is absent; else it is a potential finding. Source lanes that are computed from data are not known.
+
+use crate::analysis::lanes::verdict::Problem;
+use crate::context::{ModuleContext, Report};
+use crate::rule::{Check, Family, Level, Rule};
+
+use super::lane_report as text;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX404",
+    name: "shuffle-from-absent-lane",
+    aliases: &[],
+    guidelines: &["G-2.3"],
+    family: Family::Warp,
+    summary: "a shuffle reads a lane that does not take part",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: true,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    text::each(module, Problem::AbsentSource, |root, found| {
+        let issue = &found.issue;
+        let operation = text::operation(issue);
+        let read = if issue.lanes.count_ones() == 1 {
+            "lane"
+        } else {
+            "lanes"
+        };
+        let sources = crate::analysis::lanes::ranges(issue.lanes);
+        let outside = issue.mask.is_some_and(|mask| issue.lanes & mask == 0);
+        let reason = match (outside, issue.mask) {
+            (true, Some(mask)) => format!("outside its sync mask {}", text::binary(mask)),
+            _ if issue.certainty == crate::finding::Certainty::Definite => "not taking part".to_owned(),
+            _ => "possibly not taking part".to_owned(),
+        };
+        let message = format!("`{operation}` reads {read} {sources}, {reason}");
+        let draft = text::begin(module, report, found, message);
+        text::assumption(draft, &root.launch);
+        draft.note(format!("{} so", text::subject(issue.here, "reads", "read")));
+        draft.help("read a lane that takes part and that the mask names");
+    });
+}

@@ -1,0 +1,56 @@
+//! ## What it does
+//!
+//! Finds collectives whose mask comes from `__activemask()` and is used after control flow by which some of its lanes
+//! may leave.
+//!
+//! ## Why is this bad?
+//!
+//! `__activemask()` says which lanes happen to execute it together. After a branch the mask still names lanes that went
+//! elsewhere (CUDA C++ Programming Guide, Warp Vote Functions).
+//!
+//! ## Example
+//!
+//! ```cuda
+//! unsigned mask = __activemask();
+//! if (value > 0) value = __shfl_sync(mask, value, 0);
+//! ```
+//!
+//! ## Use instead
+//!
+//! `unsigned mask = __ballot_sync(0xffffffff, value > 0);` before the branch, which says what is meant.
+//!
+//! ## Limits
+//!
+//! Always a potential finding: whether the lanes split depends on data. A mask that is used where all its lanes come
+//! together again is silent, as are the coalesced groups of cooperative groups that are used so.
+
+use crate::analysis::lanes::verdict::Problem;
+use crate::context::{ModuleContext, Report};
+use crate::rule::{Check, Family, Level, Rule};
+
+use super::lane_report as text;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX410",
+    name: "stale-activemask",
+    aliases: &[],
+    guidelines: &["G-2.1"],
+    family: Family::Warp,
+    summary: "a mask from `__activemask()` is used after lanes may have left",
+    definite: Level::Error,
+    can_be_definite: false,
+    can_be_potential: true,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    text::each(module, Problem::Stale, |_, found| {
+        let message = format!(
+            "the mask of `{}` comes from `__activemask()`, and lanes may have left since",
+            text::operation(&found.issue)
+        );
+        let draft = text::begin(module, report, found, message);
+        draft.help("take the mask with `__ballot_sync(0xffffffff, condition)` before the branch");
+    });
+}

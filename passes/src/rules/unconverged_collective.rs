@@ -1,0 +1,74 @@
+//! ## What it does
+//!
+//! In modules for targets below sm_70, finds collectives whose mask names lanes that execute a matching collective
+//! elsewhere in the program, but not this instruction.
+//!
+//! ## Why is this bad?
+//!
+//! Before sm_70 all lanes of a mask must execute the same instruction in convergence (PTX ISA, `bar.warp.sync` and
+//! `shfl.sync`, for sm_6x and below; guideline G-2.4). Only later targets let lanes meet across instructions.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! if (threadIdx.x % 32 < 16) a = __shfl_sync(0xffffffff, x, 0);
+//! else a = __shfl_sync(0xffffffff, y, 0);
+//! ```
+//!
+//! ## Use instead
+//!
+//! One call that all lanes of the mask reach: `a = __shfl_sync(0xffffffff, threadIdx.x % 32 < 16 ? x : y, 0);`.
+//!
+//! ## Limits
+//!
+//! Those of PTX401. Modules for sm_70 and newer are silent.
+
+use crate::analysis::lanes::verdict::Problem;
+use crate::context::{ModuleContext, Report};
+use crate::rule::{Check, Family, Level, Rule};
+
+use super::lane_report as text;
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX409",
+    name: "unconverged-collective",
+    aliases: &[],
+    guidelines: &["G-2.4"],
+    family: Family::Warp,
+    summary: "below sm_70, the lanes of a mask do not execute the same instruction",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    text::each(module, Problem::Unconverged, |root, found| {
+        let issue = &found.issue;
+        if issue.certainty != crate::finding::Certainty::Definite {
+            return;
+        }
+        let message = format!(
+            "{} named in sync mask {} of `{}` but {} another instruction, which does not match on {}",
+            text::subject(issue.lanes, "is", "are"),
+            text::binary(issue.mask.unwrap_or(0)),
+            text::operation(issue),
+            if issue.lanes.count_ones() == 1 {
+                "executes"
+            } else {
+                "execute"
+            },
+            module.module.target.name,
+        );
+        let draft = text::begin(module, report, found, message);
+        if let Some((other, lanes)) = &issue.other {
+            draft.related(
+                text::place_of(other),
+                format!("{} here", text::subject(*lanes, "calls", "call")),
+            );
+        }
+        text::assumption(draft, &root.launch);
+        draft.help("move the call to where the lanes are together again, or compile for sm_70 or newer");
+    });
+}
