@@ -60,12 +60,19 @@ pub struct Departure {
 }
 
 impl<'f, 'a> Placement<'f, 'a> {
-    /// For a solution; `entry` are the lanes that surely begin together.
+    /// For a solution; `entry` are the lanes that surely begin together, `signs` the collectives that surely count as
+    /// something visible.
     #[must_use]
-    pub fn new(flow: &'f Flow<'a>, entry: Lanes) -> Self {
+    pub fn new(flow: &'f Flow<'a>, entry: Lanes, signs: &rustc_hash::FxHashSet<u32>) -> Self {
         let graph = flow.graph;
         let visible: Vec<Visible> = (0..graph.nodes.len() as u32)
-            .map(|node| visible::of(flow, node))
+            .map(|node| {
+                let mut found = visible::of(flow, node);
+                if flow.graph.nodes[node as usize].kind == super::graph::Kind::Collective {
+                    found.surely = signs.contains(&node);
+                }
+                found
+            })
             .collect();
         let (loud, avoid) = endings(flow, &visible);
         Self {

@@ -136,13 +136,30 @@ pub fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool) -> Verdict {
         }
     }
     let calls: Vec<Call> = calls.into_iter().filter_map(|node| call(flow, node)).collect();
-    let placement = Placement::new(flow, entry);
+    let passers = passers(flow, &calls);
+    // To meet others is a sign only where it cannot be those that wait later on.
+    let is_sign = |node: u32| {
+        calls.iter().filter(|call| call.node == node).all(|call| {
+            let here = flow.may[node as usize];
+            here & !call.mask.exact == 0
+                && lanes(here).all(|lane| {
+                    call.mask_of(lane)
+                        .is_some_and(|mask| others(flow, &passers, call, mask) == 0)
+                })
+        })
+    };
+    let signs: rustc_hash::FxHashSet<u32> = calls
+        .iter()
+        .map(|call| call.node)
+        .filter(|&node| is_sign(node))
+        .collect();
+    let placement = Placement::new(flow, entry, &signs);
     let mut judge = Judge {
         flow,
         placement,
         calls: &calls,
         unknown,
-        passers: passers(flow, &calls),
+        passers,
         converges,
         verdict: Verdict::default(),
     };
@@ -212,6 +229,23 @@ fn passers(flow: &Flow<'_>, calls: &[Call]) -> FxHashMap<(Collective, Option<Lan
         }
     }
     all
+}
+
+/// The lanes that may execute another collective that meets `call` with `mask`.
+fn others(
+    flow: &Flow<'_>,
+    passers: &FxHashMap<(Collective, Option<Lanes>), Passers>,
+    call: &Call,
+    mask: Lanes,
+) -> Lanes {
+    let here = flow.may[call.node as usize];
+    let own = lanes(here)
+        .filter(|&lane| call.mask_of(lane).is_none_or(|own| own == mask))
+        .fold(0, |set: Lanes, lane| set | 1 << lane);
+    let same = passers.get(&(call.kind, Some(mask))).copied().unwrap_or_default();
+    let any = passers.get(&(call.kind, None)).copied().unwrap_or_default();
+    let twice = same.twice | any.twice | same.once & any.once;
+    twice | (same.once | any.once) & !own
 }
 
 /// What is known of where the lanes of a mask are.
@@ -393,18 +427,7 @@ impl Judge<'_, '_> {
         if !self.converges {
             return 0;
         }
-        let here = self.flow.may[call.node as usize];
-        let own = lanes(here)
-            .filter(|&lane| call.mask_of(lane).is_none_or(|own| own == mask))
-            .fold(0, |set: Lanes, lane| set | 1 << lane);
-        let same = self
-            .passers
-            .get(&(call.kind, Some(mask)))
-            .copied()
-            .unwrap_or_default();
-        let any = self.passers.get(&(call.kind, None)).copied().unwrap_or_default();
-        let twice = same.twice | any.twice | same.once & any.once;
-        twice | (same.once | any.once) & !own
+        others(self.flow, &self.passers, call, mask)
     }
 
     /// The other collectives that may meet `call` with `mask`, and the lanes that may execute them so.
