@@ -355,16 +355,14 @@ fn parse_block(text: &str) -> Result<[u32; 3], String> {
     let wrong =
         || "one to three numbers over 0 are wanted, as in `32,4,1`, for at most 1,024 threads".to_owned();
     let mut shape = [1; 3];
-    let mut sides = 0;
-    for word in text.split(',') {
-        let side = shape.get_mut(sides).ok_or_else(wrong)?;
+    for (place, word) in text.split(',').enumerate() {
+        let side = shape.get_mut(place).ok_or_else(wrong)?;
         *side = word
             .trim()
             .parse()
             .ok()
             .filter(|side| *side > 0)
             .ok_or_else(wrong)?;
-        sides += 1;
     }
     let threads = shape.iter().try_fold(1_u32, |all, &side| all.checked_mul(side));
     threads
