@@ -322,7 +322,7 @@ fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)]) -> Vec<Found> {
         }
     }
     let mut found = Vec::new();
-    for ((node, _), issues) in by_node {
+    for ((node, problem), issues) in by_node {
         let nothing = vec![Reach::default(); count];
         let reach = reach.get(&node).unwrap_or(&nothing);
         let is_definite_in = |number: usize| {
@@ -335,7 +335,8 @@ fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)]) -> Vec<Found> {
             is_definite_in(0)
         } else {
             reached.iter().all(|&number| is_definite_in(number))
-                || reached.iter().any(|&number| {
+                // The last warp of a block may lack lanes that the mask names for the sake of the others.
+                || problem != Problem::BeyondBlock && reached.iter().any(|&number| {
                     let exists = runs[number].0.is_some_and(|warp| launch.surely_exists(warp));
                     exists && reach[number].surely && is_definite_in(number)
                 })
