@@ -127,6 +127,20 @@ fn a_limit_is_reported() {
 }
 
 #[test]
+fn an_empty_file_is_no_device_code() {
+    let files: [(&str, &[u8]); 2] = [("empty.ptx", b""), ("blank.ptx", b"\r\n \0\0")];
+    for (name, bytes) in files {
+        let folder = folder(&[(name, bytes)]);
+        assert_eq!(run_in(&folder, &[name]).status.code(), Some(2), "{name}");
+        assert_eq!(
+            run_in(&folder, &["--allow-empty", name]).status.code(),
+            Some(0),
+            "{name}"
+        );
+    }
+}
+
+#[test]
 fn standard_input_has_findings() {
     let mut child = binary::command()
         .args(["--format", "concise", "-"])

@@ -101,7 +101,10 @@ pub fn scan<'a>(name: &str, bytes: &'a [u8]) -> Contents<'a> {
     let mut sections = Sections::default();
     match contents.form {
         Form::Ptx => {
-            contents.images.push(Found::whole(ImageKind::Ptx, bytes));
+            // An empty file is no module.
+            if bytes.iter().any(|byte| !byte.is_ascii_whitespace() && *byte != 0) {
+                contents.images.push(Found::whole(ImageKind::Ptx, bytes));
+            }
             return contents;
         }
         Form::LtoIr => {
