@@ -13,6 +13,8 @@ mod origin;
 mod scope;
 mod symbols;
 
+#[cfg(feature = "llvm")]
+pub(crate) use operands::special;
 pub use origin::PtxOrigin;
 
 use ptxcheck_ptx_parser::ast::Tree;
