@@ -121,13 +121,17 @@ enum Key {
     Slot(SlotId),
 }
 
+const NO_PLACE: u32 = u32::MAX;
+
 struct Slice<'a> {
     body: &'a Body<'a>,
     arguments: &'a Arguments,
     slots: &'a Slots,
     /// What the slice follows, and each one's place in the states.
     keys: Vec<Key>,
-    places: FxHashMap<Key, u32>,
+    /// By register, [`NO_PLACE`] for those that are not followed: looked up for every result of the body.
+    register_places: Vec<u32>,
+    slot_places: FxHashMap<SlotId, u32>,
 }
 
 /// Whether the slice follows what an operation reads.
@@ -180,7 +184,8 @@ impl<'a> Slice<'a> {
             arguments,
             slots,
             keys: Vec::new(),
-            places: FxHashMap::default(),
+            register_places: vec![NO_PLACE; body.registers.len()],
+            slot_places: FxHashMap::default(),
         };
         for seed in seeds.filter(|_| !is_damaged) {
             slice.add_value(seed);
@@ -229,10 +234,26 @@ impl<'a> Slice<'a> {
 
     /// What lies past the limit is left out, and so unknown.
     fn add(&mut self, key: Key) {
-        if self.keys.len() < MAX_SLICE_REGISTERS && !self.places.contains_key(&key) {
-            self.places.insert(key, self.keys.len() as u32);
-            self.keys.push(key);
+        if self.keys.len() >= MAX_SLICE_REGISTERS || self.place(key).is_some() {
+            return;
         }
+        let place = self.keys.len() as u32;
+        match key {
+            Key::Register(register) => self.register_places[register.index()] = place,
+            Key::Slot(slot) => {
+                self.slot_places.insert(slot, place);
+            }
+        }
+        self.keys.push(key);
+    }
+
+    /// Where the states hold what `key` holds.
+    fn place(&self, key: Key) -> Option<usize> {
+        let place = match key {
+            Key::Register(register) => self.register_places[register.index()],
+            Key::Slot(slot) => self.slot_places.get(&slot).copied().unwrap_or(NO_PLACE),
+        };
+        (place != NO_PLACE).then_some(place as usize)
     }
 
     fn params(&self, definitions: &Definitions) -> Vec<ParamPiece> {
@@ -251,8 +272,7 @@ impl<'a> Slice<'a> {
     }
 
     fn held(&self, state: &[Constant], key: Key) -> Constant {
-        let place = self.places.get(&key).map(|&place| place as usize);
-        place
+        self.place(key)
             .and_then(|place| state.get(place))
             .copied()
             .unwrap_or(Constant::Unknown)
@@ -349,7 +369,7 @@ impl Analysis for Slice<'_> {
             let Value::Register(register) = result else {
                 continue;
             };
-            let Some(&place) = self.places.get(&Key::Register(*register)) else {
+            let Some(place) = self.place(Key::Register(*register)) else {
                 continue;
             };
             let width = match self.body.registers[register.index()].bits {
@@ -360,7 +380,7 @@ impl Analysis for Slice<'_> {
                 Constant::Known(value) => Constant::Known(value & ones(width)),
                 other => other,
             };
-            write(&mut state[place as usize], outcome, executed);
+            write(&mut state[place], outcome, executed);
         }
         self.apply_to_slots(state, id, instruction, executed);
     }
@@ -398,8 +418,8 @@ impl Slice<'_> {
         executed: Option<Option<bool>>,
     ) {
         let mut set = |slot: SlotId, value: Constant| {
-            if let Some(&place) = self.places.get(&Key::Slot(slot)) {
-                write(&mut state[place as usize], value, executed);
+            if let Some(place) = self.place(Key::Slot(slot)) {
+                write(&mut state[place], value, executed);
             }
         };
         let effect = self.slots.effect(id, instruction);
@@ -418,8 +438,8 @@ impl Slice<'_> {
                     Some(Constant::Known(value)) => Constant::Known(value & bits),
                     _ => Constant::Unknown,
                 };
-                if let Some(&place) = self.places.get(&Key::Slot(slot)) {
-                    write(&mut state[place as usize], value, executed);
+                if let Some(place) = self.place(Key::Slot(slot)) {
+                    write(&mut state[place], value, executed);
                 }
             }
             Effect::SpoilEscaped => {

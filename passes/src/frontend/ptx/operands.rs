@@ -2,7 +2,7 @@
 
 use ptxcheck_ptx_parser::Span;
 use ptxcheck_ptx_parser::ast::OperandKind;
-use ptxcheck_ptx_parser::operand::{OperandRef, Operands};
+use ptxcheck_ptx_parser::operand::{OperandRef, Operands, integer};
 
 use super::body::Lowering;
 use super::scope::Binding;
@@ -20,7 +20,9 @@ pub(super) fn begins_with_result(operands: &Operands<'_>) -> bool {
 
 /// The bytes that an offset node adds, if that is a constant.
 pub(super) fn offset(operand: OperandRef<'_>) -> Option<i64> {
-    operand.constant().and_then(|bytes| i64::try_from(bytes).ok())
+    // Nearly always a literal with a sign; `+-4` and names are left to the expression reader.
+    let bytes = integer(operand.text()).or_else(|| operand.constant());
+    bytes.and_then(|bytes| i64::try_from(bytes).ok())
 }
 
 /// What a name stands for, as an operand.
@@ -72,7 +74,10 @@ impl<'s> Lowering<'_, 's> {
                 Named::Value(value) => value,
                 Named::Slot(_) => Value::Unknown,
             },
-            OperandKind::Integer | OperandKind::Expression => operand
+            OperandKind::Integer => {
+                integer(operand.text()).map_or(Value::Unknown, |value| Value::Integer(value as i64))
+            }
+            OperandKind::Expression => operand
                 .constant()
                 .map_or(Value::Unknown, |value| Value::Integer(value as i64)),
             OperandKind::Not => match operand.children().next().map(|child| self.value(&child)) {
