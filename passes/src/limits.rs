@@ -68,3 +68,9 @@ pub const MAX_AGGREGATE_PARTS: usize = 32;
 
 /// Longest inline assembly that is read, in bytes.
 pub const MAX_ASSEMBLY_BYTES: usize = 1 << 20;
+
+/// Most memory of a process that reads LLVM IR, in bytes of address space.
+pub const MAX_WORKER_BYTES: u64 = 16 << 30;
+
+/// Longest that a process may look at one input of LLVM IR, in seconds; `--timeout` can only shorten it.
+pub const MAX_WORKER_SECONDS: u64 = 600;

@@ -236,6 +236,8 @@ impl<'a> Analysis<'a> {
                     "it holds no device code that this release reads".to_owned(),
                 );
             }
+            #[cfg(feature = "llvm")]
+            Form::LlvmText | Form::LlvmBitcode => self.llvm(&bytes),
             form => {
                 let message = format!("it is {}; this release reads PTX text only", form.describe());
                 self.fail(ProblemKind::Unreadable, message);
@@ -278,6 +280,31 @@ impl<'a> Analysis<'a> {
             .into_iter()
             .filter_map(|draft| locator.finding(draft, self.settings));
         self.findings.extend(findings);
+    }
+
+    /// LLVM IR, which a worker looks at.
+    #[cfg(feature = "llvm")]
+    fn llvm(&mut self, bytes: &[u8]) {
+        let checked = crate::worker::check(bytes, self.settings);
+        if let Some((kind, message)) = checked.failure {
+            return self.fail(kind, message);
+        }
+        self.report.images.push(ImageReport {
+            kind: "llvm-ir",
+            target: checked.target,
+            isa: checked.isa,
+            bytes: bytes.len() as u64,
+            kernels: checked.kernels,
+            functions: checked.functions,
+            compression: None,
+            section: None,
+        });
+        let index = self.index;
+        self.findings
+            .extend(checked.findings.into_iter().map(|finding| Finding {
+                input: index,
+                ..finding
+            }));
     }
 
     fn image(&mut self, module: &Module<'_>, bytes: usize) {
@@ -378,7 +405,7 @@ impl<'a> Analysis<'a> {
 }
 
 /// Runs one rule over a module.
-fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draft>) {
+pub(crate) fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draft>) {
     match rule.check {
         Check::Module(check) => check(context, &mut Report::new(rule, drafts)),
         Check::Function(check) => {
