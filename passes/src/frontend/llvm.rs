@@ -4,13 +4,15 @@
 //! [`crate::worker`]). `raw.rs` is the only file with `unsafe` code: it wraps LLVM's C interface. `symbols.rs` reads
 //! what a module declares, `body.rs` walks blocks and turns phis into copies, `instructions.rs`, `intrinsics.rs` and
 //! `values.rs` turn instructions and operands into device IR, `assembly.rs` hands inline assembly to the PTX front
-//! end, and `debug.rs` keeps the debug locations.
+//! end, `debug.rs` keeps the debug locations, and `newer.rs` reads a
+//! spelling that this LLVM does not know.
 
 mod assembly;
 mod body;
 mod debug;
 mod instructions;
 mod intrinsics;
+mod newer;
 mod raw;
 mod symbols;
 mod values;
@@ -38,9 +40,12 @@ pub const LLVM_VERSION: &str = "22";
 pub fn with_module<R>(bytes: &[u8], work: impl FnOnce(&Module<'_>) -> R) -> Result<R, String> {
     raw::set_options();
     let context = Context::create();
-    let buffer = MemoryBuffer::create_from_memory_range_copy(bytes, "input");
-    let parsed = context
-        .create_module_from_ir(buffer)
+    let parse = |bytes: &[u8]| {
+        let buffer = MemoryBuffer::create_from_memory_range_copy(bytes, "input");
+        context.create_module_from_ir(buffer)
+    };
+    let parsed = parse(bytes)
+        .or_else(|error| newer::rewritten(bytes).map_or(Err(error), |older| parse(&older)))
         .map_err(|error| refusal(&error.to_string(), bytes))?;
     let names = Bump::new();
     let raw = raw::Module::new(&parsed);
@@ -80,9 +85,9 @@ pub fn with_module<R>(bytes: &[u8], work: impl FnOnce(&Module<'_>) -> R) -> Resu
 fn refusal(said: &str, bytes: &[u8]) -> String {
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     match producer(bytes) {
-        Some(version) if is_newer(&version) => format!(
-            "LLVM {LLVM_VERSION} cannot read it, and LLVM {version} wrote it: {said}"
-        ),
+        Some(version) if is_newer(&version) => {
+            format!("LLVM {LLVM_VERSION} cannot read it, and LLVM {version} wrote it: {said}")
+        }
         _ => format!("LLVM {LLVM_VERSION} cannot read it: {said}"),
     }
 }
@@ -95,14 +100,18 @@ fn is_newer(version: &str) -> bool {
 /// The version in `clang version 23.0.0` and its like, in text (bitcode packs its strings, but keeps those of
 /// metadata as bytes).
 fn producer(bytes: &[u8]) -> Option<String> {
-    [&b"clang version "[..], b"LLVM version ", b"LLVM"].iter().find_map(|needle| {
-        let at = memchr::memmem::find(bytes, needle)? + needle.len();
-        let version: String = bytes[at..]
-            .iter()
-            .take(16)
-            .take_while(|byte| byte.is_ascii_digit() || **byte == b'.')
-            .map(|byte| char::from(*byte))
-            .collect();
-        version.starts_with(|digit: char| digit.is_ascii_digit()).then_some(version)
-    })
+    [&b"clang version "[..], b"LLVM version ", b"LLVM"]
+        .iter()
+        .find_map(|needle| {
+            let at = memchr::memmem::find(bytes, needle)? + needle.len();
+            let version: String = bytes[at..]
+                .iter()
+                .take(16)
+                .take_while(|byte| byte.is_ascii_digit() || **byte == b'.')
+                .map(|byte| char::from(*byte))
+                .collect();
+            version
+                .starts_with(|digit: char| digit.is_ascii_digit())
+                .then_some(version)
+        })
 }

@@ -80,8 +80,8 @@ impl Writer {
         }
     }
 
-    fn owned(&mut self, text: &String) {
-        self.text(text);
+    fn owned(&mut self, text: &impl AsRef<str>) {
+        self.text(text.as_ref());
     }
 
     /// Without what an input of IR has none of: places in its text, suppressions.

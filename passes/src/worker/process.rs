@@ -147,7 +147,10 @@ fn within(limit: Duration, work: impl FnOnce() -> Vec<u8>) -> io::Result<Vec<u8>
     let (done, waiting): (Sender<()>, _) = channel();
     let late = codec::encode(&Checked::failed(
         ProblemKind::Limit,
-        format!("the analysis took longer than {} s and was cut short", limit.as_secs_f64()),
+        format!(
+            "the analysis took longer than {} s and was cut short",
+            limit.as_secs_f64()
+        ),
     ));
     let watch = std::thread::Builder::new().spawn(move || {
         if waiting.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
@@ -172,7 +175,11 @@ fn send(to: &mut impl Write, message: &[u8]) -> io::Result<()> {
 fn receive(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut length = [0; 8];
     if let Err(error) = from.read_exact(&mut length) {
-        return if error.kind() == io::ErrorKind::UnexpectedEof { Ok(None) } else { Err(error) };
+        return if error.kind() == io::ErrorKind::UnexpectedEof {
+            Ok(None)
+        } else {
+            Err(error)
+        };
     }
     let length = u64::from_le_bytes(length);
     let mut message = Vec::new();

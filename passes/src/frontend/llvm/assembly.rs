@@ -88,7 +88,9 @@ impl<'m> Lowering<'_, '_, 'm> {
                 }
                 Constraint::Input { tied, immediate } => {
                     let value = inputs.get(input).copied().unwrap_or(Value::Unknown);
-                    let bits = call.operand(input as u32).map_or(0, |operand| self.bits(operand.ty()));
+                    let bits = call
+                        .operand(input as u32)
+                        .map_or(0, |operand| self.bits(operand.ty()));
                     input += 1;
                     match (value, tied.filter(|&tied| tied < number)) {
                         (value, Some(tied)) => {
@@ -138,7 +140,11 @@ impl<'m> Lowering<'_, '_, 'm> {
                 let first = read(text, &key.1, "")?;
                 // Names of the module's own: declared, they are read as symbols.
                 let declared = self.declarations(&first.undeclared);
-                if declared.is_empty() { Some(first) } else { read(text, &key.1, &declared) }
+                if declared.is_empty() {
+                    Some(first)
+                } else {
+                    read(text, &key.1, &declared)
+                }
             })
             .flatten()
             .map(std::rc::Rc::new);
@@ -150,7 +156,9 @@ impl<'m> Lowering<'_, '_, 'm> {
     fn declarations(&self, names: &[(String, InstructionId)]) -> String {
         let mut text = String::new();
         for (name, _) in names {
-            let Some(symbol) = self.symbols.named(name) else { continue };
+            let Some(symbol) = self.symbols.named(name) else {
+                continue;
+            };
             let space = match self.symbols.all[symbol.index()].space {
                 crate::ir::Space::Shared => "shared",
                 crate::ir::Space::Const => "const",
@@ -237,7 +245,13 @@ impl<'m> Lowering<'_, '_, 'm> {
         true
     }
 
-    fn splice_instructions(&mut self, template: &Template, block: usize, registers: &[Register], base: usize) {
+    fn splice_instructions(
+        &mut self,
+        template: &Template,
+        block: usize,
+        registers: &[Register],
+        base: usize,
+    ) {
         let map = |register: Register| registers.get(register.index()).copied();
         for place in template.blocks[block].instructions.range() {
             let instruction = &template.instructions[place];
@@ -273,7 +287,10 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     fn spliced_symbol(&mut self, template: &Template, symbol: SymbolId, at: i32) -> Value {
-        let known = template.symbols.get(&symbol).and_then(|name| self.symbols.named(name));
+        let known = template
+            .symbols
+            .get(&symbol)
+            .and_then(|name| self.symbols.named(name));
         match known {
             Some(symbol) => {
                 self.refer(symbol, false);
@@ -295,8 +312,8 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     fn undeclared(&mut self, name: &str) {
         let room = self.body.undeclared.len() < MAX_UNDECLARED;
-        let is_known = self.symbols.named(name).is_some()
-            || self.body.undeclared.iter().any(|known| known.name == name);
+        let is_known =
+            self.symbols.named(name).is_some() || self.body.undeclared.iter().any(|known| known.name == name);
         if room && !is_known {
             self.body.undeclared.push(Unresolved {
                 name: self.symbols.names.alloc_str(name),
@@ -345,7 +362,10 @@ fn read(text: &str, operands: &[Operand], declarations: &str) -> Option<Template
 fn lowered(tree: &Tree<'_>, operands: usize) -> Option<Template> {
     let origin = PtxOrigin::new(tree);
     let mut module = ptx::lower(tree, &origin);
-    let body: Body<'_> = module.functions.iter_mut().find_map(|function| function.body.take())?;
+    let body: Body<'_> = module
+        .functions
+        .iter_mut()
+        .find_map(|function| function.body.take())?;
     let names: FxHashMap<Vec<u8>, usize> = (0..operands)
         .map(|number| (format!("%asm_{number}").into_bytes(), number))
         .collect();

@@ -344,7 +344,9 @@ fn phis<'m>(block: LlvmBlock<'m>) -> impl Iterator<Item = LlvmValue<'m>> {
 /// The first debug location of a body, for functions that have no subprogram.
 pub(super) fn declared(function: &Function<'_>, body: &Body<'_>) -> DebugId {
     if function.declared == DebugId::NONE {
-        body.instructions.first().map_or(DebugId::NONE, |first| first.debug)
+        body.instructions
+            .first()
+            .map_or(DebugId::NONE, |first| first.debug)
     } else {
         function.declared
     }

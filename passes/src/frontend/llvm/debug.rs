@@ -175,7 +175,11 @@ impl Origin for LlvmOrigin {
     fn frames(&self, debug: DebugId) -> Vec<Frame> {
         let mut frames = Vec::new();
         let mut current = debug;
-        while let Some(place) = self.places.get(current.index()).filter(|_| frames.len() < MAX_INLINE_DEPTH) {
+        while let Some(place) = self
+            .places
+            .get(current.index())
+            .filter(|_| frames.len() < MAX_INLINE_DEPTH)
+        {
             frames.push(Frame {
                 file: self.files.get(place.file as usize).cloned().unwrap_or_default(),
                 line: place.line,

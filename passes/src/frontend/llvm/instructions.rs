@@ -201,7 +201,11 @@ impl<'m> Lowering<'_, '_, 'm> {
             Opcode::LLVMAddrSpaceCast => self.space_cast(value, result),
             Opcode::LLVMICmp => self.compare(value, result),
             Opcode::LLVMFCmp => self.apply(
-                if self.bits(value.ty()) == 1 { Op::CompareOther } else { Op::Opaque },
+                if self.bits(value.ty()) == 1 {
+                    Op::CompareOther
+                } else {
+                    Op::Opaque
+                },
                 value,
                 result,
             ),
@@ -251,7 +255,8 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     fn select(&mut self, value: LlvmValue<'m>, result: Register) {
-        let (Some(condition), Some(yes), Some(no)) = (value.operand(0), value.operand(1), value.operand(2)) else {
+        let (Some(condition), Some(yes), Some(no)) = (value.operand(0), value.operand(1), value.operand(2))
+        else {
             return;
         };
         if self.bits(condition.ty()) != 1 {
@@ -290,7 +295,9 @@ impl<'m> Lowering<'_, '_, 'm> {
     fn allocation(&mut self, instruction: LlvmValue<'m>) {
         let result = self.register(instruction);
         let bits = self.bits(instruction.ty());
-        let size = instruction.allocated().map_or(0, |ty| self.symbols.module.size(ty));
+        let size = instruction
+            .allocated()
+            .map_or(0, |ty| self.symbols.module.size(ty));
         let count = instruction.operand(0);
         let local = match count.map(|count| count.int()) {
             Some(Some(count)) => {
@@ -331,7 +338,9 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     fn load(&mut self, instruction: LlvmValue<'m>) {
-        let Some(pointer) = instruction.operand(0) else { return };
+        let Some(pointer) = instruction.operand(0) else {
+            return;
+        };
         let result = Value::Register(self.register(instruction));
         let op = self.memory_op(AccessKind::Load, pointer, instruction, instruction.is_volatile());
         let address = self.value(pointer);
@@ -387,7 +396,11 @@ impl<'m> Lowering<'_, '_, 'm> {
             None => (data.ty(), 1),
         };
         let bits = self.bits(element);
-        let bits = if bits == 0 { 0 } else { bits.div_ceil(8).saturating_mul(8) };
+        let bits = if bits == 0 {
+            0
+        } else {
+            bits.div_ceil(8).saturating_mul(8)
+        };
         Op::Access(Access {
             kind,
             space: space_of(pointer.ty()),
@@ -451,7 +464,9 @@ impl<'m> Lowering<'_, '_, 'm> {
         let first = self.body.arguments.len();
         let mut pieces = Vec::new();
         for number in 0..instruction.arguments() {
-            let Some(argument) = instruction.operand(number) else { continue };
+            let Some(argument) = instruction.operand(number) else {
+                continue;
+            };
             // What is passed by value lies in memory, which is not followed.
             if called.by_value(number).is_none() && self.bits(argument.ty()) > 0 {
                 pieces.push(Argument {
@@ -488,7 +503,10 @@ impl<'m> Lowering<'_, '_, 'm> {
 /// The function behind casts.
 fn stripped(mut value: LlvmValue<'_>) -> LlvmValue<'_> {
     while value.kind() == ValueKind::LLVMConstantExprValueKind
-        && matches!(value.opcode(), Some(Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast))
+        && matches!(
+            value.opcode(),
+            Some(Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast)
+        )
     {
         match value.operand(0) {
             Some(from) => value = from,

@@ -8,8 +8,8 @@ use super::raw::{TypeKind, Value as LlvmValue};
 use super::symbols::space_of;
 use crate::frontend::ptx::special;
 use crate::ir::{
-    Access, AccessKind, Barrier, BinaryOp, Collective, Match, Op, Register, Shuffle, Space,
-    Special, UnaryOp, Value, Vote,
+    Access, AccessKind, Barrier, BinaryOp, Collective, Match, Op, Register, Shuffle, Space, Special, UnaryOp,
+    Value, Vote,
 };
 
 /// Intrinsics that neither compute nor touch memory.
@@ -70,7 +70,9 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     fn all(&mut self, call: LlvmValue<'m>) -> Vec<Value> {
-        (0..call.arguments()).map(|number| self.operand(call, number)).collect()
+        (0..call.arguments())
+            .map(|number| self.operand(call, number))
+            .collect()
     }
 
     /// The register of the result, unless there is none.
@@ -106,7 +108,9 @@ impl<'m> Lowering<'_, '_, 'm> {
         let volatile = self.operand(call, 3) == Value::Integer(1);
         let sides = [(0, AccessKind::Store), (1, AccessKind::Load)];
         for (number, kind) in sides.into_iter().take(1 + usize::from(has_source)) {
-            let Some(pointer) = call.operand(number) else { continue };
+            let Some(pointer) = call.operand(number) else {
+                continue;
+            };
             let address = self.value(pointer);
             let op = super::instructions::access(kind, space_of(pointer.ty()), 0, volatile);
             if kind == AccessKind::Store {
@@ -119,7 +123,11 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     /// `llvm.ctpop.i32` and its like, on integers of up to 64 bits.
     fn arithmetic(&mut self, call: LlvmValue<'m>, stem: &str) {
-        let bits = if call.ty().int_bits().is_some() { self.bits(call.ty()) } else { 0 };
+        let bits = if call.ty().int_bits().is_some() {
+            self.bits(call.ty())
+        } else {
+            0
+        };
         let binary = |op| Some((Op::Binary(op, bits), 2));
         let op = match stem {
             _ if bits == 0 => None,
@@ -180,7 +188,11 @@ impl<'m> Lowering<'_, '_, 'm> {
             "barrier0" | "bar" | "barrier" => self.barrier(call, name),
             "isspacep" => self.is_space(call, name),
             "mapa" => {
-                let space = if name.contains("shared") { Space::SharedCluster } else { Space::Generic };
+                let space = if name.contains("shared") {
+                    Space::SharedCluster
+                } else {
+                    Space::Generic
+                };
                 self.compute(call, Op::MapShared(space), 2);
             }
             "ptr" => self.space_conversion(call, name),
@@ -216,7 +228,11 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     fn collective(&mut self, call: LlvmValue<'m>, kind: Collective, sync: bool, uses: &[Value]) {
-        let results = if kind == Collective::Sync { Vec::new() } else { self.results(call) };
+        let results = if kind == Collective::Sync {
+            Vec::new()
+        } else {
+            self.results(call)
+        };
         self.emit(Op::Collective(kind, sync), &results, uses);
     }
 
@@ -287,13 +303,21 @@ impl<'m> Lowering<'_, '_, 'm> {
             &[result],
             &[mask, predicate],
         );
-        let parts = if is_ballot { vec![result, Value::Unknown] } else { vec![Value::Unknown, result] };
+        let parts = if is_ballot {
+            vec![result, Value::Unknown]
+        } else {
+            vec![Value::Unknown, result]
+        };
         self.parts.insert(call, parts);
     }
 
     /// `match.any.sync.i32(mask, value)`, `match.all.sync.i64p`.
     fn matching(&mut self, call: LlvmValue<'m>, name: &str) {
-        let kind = if name.starts_with("match.all") { Match::All } else { Match::Any };
+        let kind = if name.starts_with("match.all") {
+            Match::All
+        } else {
+            Match::Any
+        };
         let bits = if name.contains("i64") { 64 } else { 32 };
         let uses = self.all(call);
         self.collective(call, Collective::Match(kind, bits), true, &uses);
@@ -358,7 +382,15 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     fn count(&mut self, call: LlvmValue<'m>, op: UnaryOp) {
         let bits = call.operand(0).map_or(0, |operand| self.bits(operand.ty()));
-        self.compute(call, if bits == 0 { Op::Opaque } else { Op::Unary(op, bits) }, 1);
+        self.compute(
+            call,
+            if bits == 0 {
+                Op::Opaque
+            } else {
+                Op::Unary(op, bits)
+            },
+            1,
+        );
     }
 
     fn cached_load(&mut self, call: LlvmValue<'m>) {

@@ -193,7 +193,9 @@ impl<'m> Type<'m> {
     fn is_plain(self) -> bool {
         !matches!(
             self.kind(),
-            TypeKind::LLVMScalableVectorTypeKind | TypeKind::LLVMTargetExtTypeKind | TypeKind::LLVMX86_AMXTypeKind
+            TypeKind::LLVMScalableVectorTypeKind
+                | TypeKind::LLVMTargetExtTypeKind
+                | TypeKind::LLVMX86_AMXTypeKind
         )
     }
 
@@ -325,11 +327,6 @@ impl<'m> Value<'m> {
         }
     }
 
-    pub(super) fn is_null(self) -> bool {
-        // SAFETY: a live value.
-        unsafe { LLVMIsNull(self.0) != 0 }
-    }
-
     pub(super) fn is_undef(self) -> bool {
         matches!(
             self.kind(),
@@ -365,7 +362,11 @@ impl<'m> Value<'m> {
         let has = self.is(Opcode::LLVMAlloca) && self.is_instruction()
             || self.kind() == ValueKind::LLVMGlobalVariableValueKind;
         // SAFETY: an alloca or a global variable.
-        if has { unsafe { LLVMGetAlignment(self.0) } } else { 0 }
+        if has {
+            unsafe { LLVMGetAlignment(self.0) }
+        } else {
+            0
+        }
     }
 
     pub(super) fn gep_source(self) -> Option<Type<'m>> {
@@ -376,7 +377,8 @@ impl<'m> Value<'m> {
 
     /// The indices of an `extractvalue` or `insertvalue`.
     pub(super) fn indices(self) -> &'m [u32] {
-        if !(self.is_instruction() && (self.is(Opcode::LLVMExtractValue) || self.is(Opcode::LLVMInsertValue))) {
+        if !(self.is_instruction() && (self.is(Opcode::LLVMExtractValue) || self.is(Opcode::LLVMInsertValue)))
+        {
             return &[];
         }
         // SAFETY: such an instruction holds so many indices, for as long as it lives.
@@ -451,7 +453,11 @@ impl<'m> Value<'m> {
                 )
             );
         // SAFETY: a terminator.
-        if ends { unsafe { LLVMGetNumSuccessors(self.0) } } else { 0 }
+        if ends {
+            unsafe { LLVMGetNumSuccessors(self.0) }
+        } else {
+            0
+        }
     }
 
     pub(super) fn successor(self, number: u32) -> Option<Block<'m>> {
@@ -475,10 +481,17 @@ impl<'m> Value<'m> {
     pub(super) fn incoming(self) -> impl Iterator<Item = (Value<'m>, Block<'m>)> {
         let is_phi = self.is_instruction() && self.is(Opcode::LLVMPHI);
         // SAFETY: a phi, asked for as many values as it says that it has.
-        let count = if is_phi { unsafe { LLVMCountIncoming(self.0) } } else { 0 };
+        let count = if is_phi {
+            unsafe { LLVMCountIncoming(self.0) }
+        } else {
+            0
+        };
         (0..count).filter_map(move |number| unsafe {
             let block = LLVMGetIncomingBlock(self.0, number);
-            Some((wrap(LLVMGetIncomingValue(self.0, number))?, Block(block, PhantomData)))
+            Some((
+                wrap(LLVMGetIncomingValue(self.0, number))?,
+                Block(block, PhantomData),
+            ))
         })
     }
 
@@ -538,12 +551,20 @@ impl<'m> Value<'m> {
 
     pub(super) fn calling_convention(self) -> u32 {
         // SAFETY: a function.
-        if self.is_function() { unsafe { LLVMGetFunctionCallConv(self.0) } } else { 0 }
+        if self.is_function() {
+            unsafe { LLVMGetFunctionCallConv(self.0) }
+        } else {
+            0
+        }
     }
 
     pub(super) fn params(self) -> impl Iterator<Item = Value<'m>> {
         // SAFETY: a function, asked for as many parameters as it says that it has.
-        let count = if self.is_function() { unsafe { LLVMCountParams(self.0) } } else { 0 };
+        let count = if self.is_function() {
+            unsafe { LLVMCountParams(self.0) }
+        } else {
+            0
+        };
         (0..count).filter_map(move |number| wrap(unsafe { LLVMGetParam(self.0, number) }))
     }
 

@@ -61,10 +61,16 @@ impl<'a, 'm> Symbols<'a, 'm> {
             by_name: FxHashMap::default(),
         };
         // Globals first, so that their places are in the order of the input, then functions.
-        for global in module.globals().filter(|global| !global.name().starts_with("llvm.")) {
+        for global in module
+            .globals()
+            .filter(|global| !global.name().starts_with("llvm."))
+        {
             symbols.variable(global);
         }
-        for function in module.functions().filter(|function| !function.name().starts_with("llvm.")) {
+        for function in module
+            .functions()
+            .filter(|function| !function.name().starts_with("llvm."))
+        {
             symbols.function(function, locations);
         }
         for alias in module.aliases() {
@@ -166,7 +172,11 @@ impl<'a, 'm> Symbols<'a, 'm> {
             });
         self.functions.push(Function {
             symbol,
-            kind: if is_kernel { FunctionKind::Kernel } else { FunctionKind::Device },
+            kind: if is_kernel {
+                FunctionKind::Kernel
+            } else {
+                FunctionKind::Device
+            },
             params,
             results: results.into_iter().collect(),
             launch: launch(value),
@@ -201,7 +211,9 @@ impl<'a, 'm> Symbols<'a, 'm> {
     }
 
     fn alias(&mut self, value: Value<'m>) {
-        let Some(target) = value.aliasee().map(base) else { return };
+        let Some(target) = value.aliasee().map(base) else {
+            return;
+        };
         let Some(target) = self.find(target) else { return };
         let known = &self.all[target.index()];
         let (space, size, align) = (known.space, known.size, known.align);
@@ -304,7 +316,11 @@ fn linkage(value: Value<'_>) -> Linkage {
 /// `"nvvm.maxntid"="256,1,1"` and its like. The intermediate form of older modules, `nvvm.annotations`, becomes the
 /// same attributes when LLVM reads it.
 fn launch(function: Value<'_>) -> LaunchBounds {
-    let number = |name: &str| function.string_attribute(name).and_then(|text| text.trim().parse().ok());
+    let number = |name: &str| {
+        function
+            .string_attribute(name)
+            .and_then(|text| text.trim().parse().ok())
+    };
     let threads = |name: &str| {
         let text = function.string_attribute(name)?;
         let mut sizes = text.split(',').map(|size| size.trim().parse().ok());

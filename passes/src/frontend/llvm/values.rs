@@ -115,12 +115,17 @@ impl<'m> Lowering<'_, '_, 'm> {
     /// A GEP: the base, the constant part, then each index times its stride.
     pub(super) fn element_pointer(&mut self, value: LlvmValue<'m>, result: Register) {
         let bits = self.bits(value.ty());
-        let (Some((constant, dynamic)), Some(base), 1..) = (self.offsets(value), value.operand(0), bits) else {
+        let (Some((constant, dynamic)), Some(base), 1..) = (self.offsets(value), value.operand(0), bits)
+        else {
             return self.opaque(value, result);
         };
         let mut address = self.value(base);
         if constant != 0 || dynamic.is_empty() {
-            let to = if dynamic.is_empty() { result } else { self.fresh(bits) };
+            let to = if dynamic.is_empty() {
+                result
+            } else {
+                self.fresh(bits)
+            };
             address = self.displaced(address, constant, bits, to);
         }
         let last = dynamic.len().saturating_sub(1);
@@ -153,7 +158,11 @@ impl<'m> Lowering<'_, '_, 'm> {
         };
         match symbol {
             Some(address) => self.emit(Op::Copy, &[to], &[address]),
-            None => self.emit(Op::Binary(BinaryOp::Add, bits), &[to], &[base, Value::Integer(by)]),
+            None => self.emit(
+                Op::Binary(BinaryOp::Add, bits),
+                &[to],
+                &[base, Value::Integer(by)],
+            ),
         };
         to
     }
