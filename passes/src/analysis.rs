@@ -9,5 +9,6 @@ pub mod definitions;
 pub mod dominators;
 pub mod evaluate;
 pub mod params;
+pub mod provenance;
 pub mod references;
 pub mod slots;

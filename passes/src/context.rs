@@ -10,10 +10,13 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::collectives::{self, Site};
 use crate::analysis::definitions::Definitions;
 use crate::analysis::dominators::Dominators;
+use crate::analysis::provenance::{self, Violation};
 use crate::analysis::slots::Slots;
-use crate::finding::{Certainty, Value};
+use crate::finding::{Certainty, Frame, Value};
+use crate::inventory::{InputReport, Kernel};
 use crate::ir::{Body, DebugId, Function, FunctionId, InstructionId, Module, SymbolId};
 use crate::limits::MANGLED_NAME_BYTES;
+use crate::policy::Policy;
 use crate::rule::{Level, Rule};
 use crate::settings::Settings;
 
@@ -26,6 +29,7 @@ pub struct ModuleContext<'a> {
     functions: Vec<Analyses<'a>>,
     call_graph: OnceLock<CallGraph>,
     collectives: OnceLock<Vec<Site>>,
+    violations: OnceLock<Vec<Violation>>,
 }
 
 /// The analyses of one function. Until one is asked for, it costs a few words: modules can have a million functions.
@@ -117,6 +121,7 @@ impl<'a> ModuleContext<'a> {
                 .collect(),
             call_graph: OnceLock::new(),
             collectives: OnceLock::new(),
+            violations: OnceLock::new(),
         }
     }
 
@@ -134,6 +139,11 @@ impl<'a> ModuleContext<'a> {
     /// The warp collectives, in the contexts that decide their operands.
     pub fn collectives(&self) -> &[Site] {
         self.collectives.get_or_init(|| collectives::sites(self))
+    }
+
+    /// The addresses that are used for what they are not, in the order of the input.
+    pub fn violations(&self) -> &[Violation] {
+        self.violations.get_or_init(|| provenance::violations(self))
     }
 }
 
@@ -194,19 +204,19 @@ impl Place {
 
 /// A finding as a check writes it: places are not yet looked up.
 #[derive(Debug)]
-pub struct Draft {
+pub struct Draft<P = Place> {
     pub(crate) rule: &'static Rule,
     pub(crate) certainty: Certainty,
     pub(crate) level: Level,
-    pub(crate) place: Place,
+    pub(crate) place: P,
     pub(crate) message: String,
     pub(crate) notes: Vec<String>,
     pub(crate) help: Vec<String>,
-    pub(crate) related: Vec<(Place, String)>,
+    pub(crate) related: Vec<(P, String)>,
     pub(crate) data: BTreeMap<&'static str, Value>,
 }
 
-impl Draft {
+impl<P> Draft<P> {
     /// Adds what else one has to know.
     pub fn note(&mut self, note: impl Into<String>) -> &mut Self {
         self.notes.push(note.into());
@@ -220,7 +230,7 @@ impl Draft {
     }
 
     /// Adds a place that explains it.
-    pub fn related(&mut self, place: Place, message: impl Into<String>) -> &mut Self {
+    pub fn related(&mut self, place: P, message: impl Into<String>) -> &mut Self {
         self.related.push((place, message.into()));
         self
     }
@@ -246,29 +256,84 @@ impl Draft {
     }
 }
 
-/// Where a check puts what it found.
-pub struct Report<'a> {
-    rule: &'static Rule,
-    drafts: &'a mut Vec<Draft>,
+/// All inputs of a run, for the rules that compare images.
+pub struct ImagesContext<'a> {
+    /// The inputs, in the order given.
+    pub inputs: &'a [InputReport],
+    /// What the user asks of images.
+    pub policy: &'a Policy,
+    /// The inputs are all parts of one program, and linked together.
+    pub is_one_program: bool,
 }
 
-impl<'a> Report<'a> {
+/// What a finding about images is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImagePlace {
+    /// Index of the input.
+    pub input: usize,
+    /// Index of the image in the input; `None` for the input as a whole.
+    pub image: Option<u32>,
+    /// The kernel or function it is about, as the image names it.
+    pub function: Option<String>,
+    /// Where the source declares that, where it is known.
+    pub source: Option<Frame>,
+}
+
+impl ImagePlace {
+    /// An input as a whole.
+    #[must_use]
+    pub const fn input(input: usize) -> Self {
+        Self {
+            input,
+            image: None,
+            function: None,
+            source: None,
+        }
+    }
+
+    /// An image.
+    #[must_use]
+    pub fn image(input: usize, image: u32) -> Self {
+        Self {
+            image: Some(image),
+            ..Self::input(input)
+        }
+    }
+
+    /// A kernel of an image.
+    #[must_use]
+    pub fn kernel(input: usize, image: u32, kernel: &Kernel) -> Self {
+        Self {
+            function: Some(kernel.name.clone()),
+            source: kernel.source.clone(),
+            ..Self::image(input, image)
+        }
+    }
+}
+
+/// Where a check puts what it found.
+pub struct Report<'a, P = Place> {
+    rule: &'static Rule,
+    drafts: &'a mut Vec<Draft<P>>,
+}
+
+impl<'a, P> Report<'a, P> {
     /// For the findings of `rule`.
-    pub(crate) fn new(rule: &'static Rule, drafts: &'a mut Vec<Draft>) -> Self {
+    pub(crate) fn new(rule: &'static Rule, drafts: &'a mut Vec<Draft<P>>) -> Self {
         Self { rule, drafts }
     }
 
     /// Reports what is wrong on every execution that reaches `place`.
-    pub fn definite(&mut self, place: Place, message: impl Into<String>) -> &mut Draft {
+    pub fn definite(&mut self, place: P, message: impl Into<String>) -> &mut Draft<P> {
         self.add(Certainty::Definite, place, message.into())
     }
 
     /// Reports what may be wrong.
-    pub fn potential(&mut self, place: Place, message: impl Into<String>) -> &mut Draft {
+    pub fn potential(&mut self, place: P, message: impl Into<String>) -> &mut Draft<P> {
         self.add(Certainty::Potential, place, message.into())
     }
 
-    fn add(&mut self, certainty: Certainty, place: Place, message: String) -> &mut Draft {
+    fn add(&mut self, certainty: Certainty, place: P, message: String) -> &mut Draft<P> {
         self.drafts.push(Draft {
             rule: self.rule,
             certainty,

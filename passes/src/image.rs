@@ -1,87 +1,28 @@
-//! What a file is: which pieces of device code it holds, and in which form.
+//! What a file is, and which pieces of device code it holds.
+//!
+//! ```text
+//! bytes ── form ──┬─ PTX ───────────────────────────────┐
+//!                 ├─ ELF, archive ── elf, archive: where │ sections lie; host: what host code registers
+//!                 └─ anything ── scan: fat binaries at any offset ── container ── entry ──┐
+//!                                        offloading: clang's own bundles ─────────────────┴─ Found
+//! Found ── decompress ── PTX for the front end, or cubin: what machine code declares
+//! ```
+//!
+//! Files are hostile: every offset is checked, every size is bounded by [`crate::limits`], and what is wrong with one
+//! image leaves the others alone.
 
-/// The form of a file, told from its first bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// PTX text.
-    Ptx,
-    /// LLVM IR as text.
-    LlvmText,
-    /// LLVM IR as bitcode.
-    LlvmBitcode,
-    /// An ELF object, executable, shared library or cubin.
-    Elf,
-    /// A static archive.
-    Archive,
-    /// A fat binary on its own.
-    FatBinary,
-    /// LTO-IR.
-    LtoIr,
-    /// None of these.
-    Unknown,
-}
+mod archive;
+mod bytes;
+mod container;
+pub mod cubin;
+pub mod decompress;
+mod elf;
+mod entry;
+mod form;
+mod host;
+mod offloading;
+mod scan;
 
-impl Form {
-    /// What to call it.
-    #[must_use]
-    pub const fn describe(self) -> &'static str {
-        match self {
-            Self::Ptx => "PTX",
-            Self::LlvmText => "LLVM IR",
-            Self::LlvmBitcode => "LLVM bitcode",
-            Self::Elf => "an ELF file",
-            Self::Archive => "a static archive",
-            Self::FatBinary => "a fat binary",
-            Self::LtoIr => "LTO-IR",
-            Self::Unknown => "no kind of device code",
-        }
-    }
-}
-
-/// How far into a file the first PTX directive is looked for.
-const SNIFFED_BYTES: usize = 1 << 16;
-
-/// The form of `bytes`, the content of a file called `name` (its ending decides for what looks like nothing else: an
-/// empty or garbled `.ptx` is still PTX, and its errors are syntax errors).
-#[must_use]
-pub fn form(name: &str, bytes: &[u8]) -> Form {
-    const MAGIC: &[(&[u8], Form)] = &[
-        (b"\x7fELF", Form::Elf),
-        (b"!<arch>\n", Form::Archive),
-        (b"!<thin>\n", Form::Archive),
-        (b"\x50\xed\x55\xba", Form::FatBinary),
-        (b"BC\xc0\xde", Form::LlvmBitcode),
-        (b"\xde\xc0\x17\x0b", Form::LlvmBitcode),
-        (b"\xed\x43\x4e\x7f", Form::LtoIr),
-    ];
-    if let Some((_, form)) = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)) {
-        return *form;
-    }
-    let has_ending = |ending: &str| name.to_ascii_lowercase().ends_with(ending);
-    let head = &bytes[..bytes.len().min(SNIFFED_BYTES)];
-    let has = |needle: &[u8]| memchr::memmem::find(head, needle).is_some();
-    if has_ending(".ptx") || has(b".version") && has(b".target") {
-        Form::Ptx
-    } else if has_ending(".ll") || has(b"target triple = \"nvptx") || has(b"target datalayout") {
-        Form::LlvmText
-    } else if has(b".entry") || has(b".func") || has(b".version") {
-        Form::Ptx
-    } else {
-        Form::Unknown
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn content_counts_before_the_name() {
-        assert_eq!(form("a.ptx", b"\x7fELF\x02"), Form::Elf);
-        assert_eq!(form("-", b"//\n.version 9.2\n.target sm_90\n"), Form::Ptx);
-        assert_eq!(form("a.ptx", b""), Form::Ptx);
-        assert_eq!(form("a.txt", b"hello"), Form::Unknown);
-        assert_eq!(form("a.ll", b"define void @k()"), Form::LlvmText);
-        assert_eq!(form("a.bc", b"BC\xc0\xde"), Form::LlvmBitcode);
-    }
-}
+pub use decompress::Packing;
+pub use form::{Form, form};
+pub use scan::{Contents, Found, Trouble, scan};

@@ -48,6 +48,30 @@ pub const MAX_UNDECLARED: usize = 64;
 /// Most lattice elements that one solution about constants keeps: blocks times registers of the slice.
 pub const MAX_SOLUTION_CELLS: usize = 8_000_000;
 
+/// Most instructions that the provenance of one body's addresses is followed through. Beyond, nothing is known of the
+/// body's addresses.
+pub const MAX_PROVENANCE_NODES: usize = 1_000_000;
+
+/// Most rounds over the nodes of one body. An element can change four times at most, and rounds follow the order of
+/// the input, so real code settles within a handful.
+pub const MAX_PROVENANCE_ROUNDS: usize = 32;
+
+/// Most blocks visited in one body to find which definitions of its rewritten registers reach which block. Beyond, all
+/// of a register's definitions reach all of its uses.
+pub const MAX_REACHING_STEPS: usize = 4_000_000;
+
+/// Most facts that the space tests of one body give. Beyond, a test tells nothing.
+pub const MAX_SPACE_FACTS: usize = 256;
+
+/// Most instructions between a space test and the branch that it decides.
+pub const MAX_PREDICATE_STEPS: usize = 16;
+
+/// Most demands that one function makes of what its callers pass. Beyond, calls are not held against it.
+pub const MAX_DEMANDS: usize = 256;
+
+/// Most instructions between a store to a variable and a load that reads it back, for the load to be followed.
+pub const MAX_RELOAD_DISTANCE: usize = 32;
+
 /// Longest piece of a symbol's name in a message, in bytes. The payload has up to [`MANGLED_NAME_BYTES`] of it.
 pub const SHOWN_NAME_BYTES: usize = 400;
 
@@ -74,3 +98,42 @@ pub const MAX_WORKER_BYTES: u64 = 16 << 30;
 
 /// Longest that a process may look at one input of LLVM IR, in seconds; `--timeout` can only shorten it.
 pub const MAX_WORKER_SECONDS: u64 = 600;
+
+/// Largest image, unpacked, in bytes. The largest seen in production has 94 MB.
+pub const MAX_IMAGE_BYTES: u64 = 512 << 20;
+
+/// Images that unpack to more are looked at one after the other, so that memory does not grow with the threads.
+pub const LARGE_IMAGE_BYTES: u64 = 64 << 20;
+
+/// Most bytes that all images of one input unpack to, as a multiple of the input's size…
+pub const MAX_UNPACKED_RATIO: u64 = 64;
+
+/// … and what is allowed on top of that, in bytes.
+pub const MAX_UNPACKED_BYTES: u64 = 1 << 30;
+
+/// Most bytes that one byte of an LZ4 block stands for.
+pub const MAX_LZ4_RATIO: u64 = 255;
+
+/// Most images of one input. cuFFT, the richest library known, has some 26,000.
+pub const MAX_IMAGES: usize = 1 << 20;
+
+/// Largest header of an entry of a fat binary, in bytes. Real ones stay under 512.
+pub const MAX_ENTRY_HEADER_BYTES: u32 = 4_096;
+
+/// Most bytes of compiler options that are kept of an entry.
+pub const MAX_OPTIONS_BYTES: u32 = 1_024;
+
+/// Most problems of one kind of trouble in a file that become findings; a last one counts the rest.
+pub const SHOWN_FILE_PROBLEMS: usize = 20;
+
+/// Longest name in a host file that is read, in bytes.
+pub const MAX_SYMBOL_BYTES: usize = 16 * 1024;
+
+/// Most absolute paths that are kept of one image.
+pub const SHOWN_PATHS: usize = 8;
+
+/// Most kernels, images or names that one finding lists; a count stands for the rest.
+pub const SHOWN_NAMES: usize = 8;
+
+/// Most images of one container that are compared with each other. Real ones have as many as there are targets.
+pub const MAX_COMPARED_IMAGES: usize = 256;

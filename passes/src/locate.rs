@@ -7,6 +7,7 @@ use crate::finding::{Certainty, Finding, Frame, LineText, Location, Related, Sou
 use crate::fingerprint;
 use crate::ir::{DebugId, FunctionId, Module, Origin};
 use crate::limits::SHOWN_LINE_BYTES;
+use crate::names;
 use crate::rule::Level;
 use crate::settings::Settings;
 use crate::toolkit;
@@ -69,7 +70,7 @@ impl Locator<'_> {
             data: draft.data,
             fingerprint: fingerprint::of_instruction(
                 draft.rule.code,
-                function.unwrap_or_default(),
+                &names::normalised(function.unwrap_or_default()),
                 self.module.origin.text(spot.span),
             ),
             suppressed: None,

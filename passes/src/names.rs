@@ -3,6 +3,8 @@
 //! Names come from inputs and are hostile: their length, the depth of what they describe and the text that they
 //! expand to are limited.
 
+use std::borrow::Cow;
+
 use cpp_demangle::{DemangleOptions, DemangleWrite, ParseOptions, Symbol};
 
 use crate::limits::{
@@ -28,12 +30,55 @@ pub fn demangle(name: &str) -> Option<String> {
     Some(without_internal_namespaces(text.text))
 }
 
+/// The C++ name that `name` stands for, or `name` itself.
+#[must_use]
+pub fn readable(name: &str) -> String {
+    demangle(name).unwrap_or_else(|| name.to_owned())
+}
+
 /// `name` without what nvcc puts before the name of a static kernel or variable in relocatable code:
 /// `__nv_static_<N>_<N characters>_<name>`.
 #[must_use]
 pub fn without_static_prefix(name: &str) -> &str {
     strip_static(name).unwrap_or(name)
 }
+
+/// `name` without what changes from build to build: nvcc's prefix of static names, and the hashes of
+/// `_INTERNAL_<hash>_` and `_GLOBAL__N__<hash>_` that it puts into names of internal linkage.
+#[must_use]
+pub fn normalised(name: &str) -> Cow<'_, str> {
+    let name = without_static_prefix(name);
+    if !HASHED.iter().any(|mark| name.contains(mark)) {
+        return Cow::Borrowed(name);
+    }
+    let mut text = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(end) = HASHED
+        .iter()
+        .filter_map(|mark| Some(rest.find(mark)? + mark.len()))
+        .min()
+    {
+        let (head, tail) = rest.split_at(end);
+        text.push_str(head);
+        let hash = tail.len()
+            - tail
+                .trim_start_matches(|letter: char| letter.is_ascii_hexdigit())
+                .len();
+        rest = if hash >= MIN_HASH_DIGITS {
+            &tail[hash..]
+        } else {
+            tail
+        };
+    }
+    text.push_str(rest);
+    Cow::Owned(text)
+}
+
+/// What stands before a hash in a name.
+const HASHED: &[&str] = &["_INTERNAL_", "_GLOBAL__N__"];
+
+/// Fewer hexadecimal digits may belong to a word.
+const MIN_HASH_DIGITS: usize = 8;
 
 fn strip_static(name: &str) -> Option<&str> {
     let (count, rest) = name.strip_prefix("__nv_static_")?.split_once('_')?;
@@ -102,7 +147,21 @@ pub fn shown(name: &str) -> std::borrow::Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{demangle, without_static_prefix};
+    use super::{demangle, normalised, without_static_prefix};
+
+    #[test]
+    fn hashes_are_taken_out_of_names() {
+        assert_eq!(
+            normalised("__nv_static_25__202426c5_4_a_cu_f802731f__Z2ksPi"),
+            "_Z2ksPi"
+        );
+        assert_eq!(
+            normalised("_ZN50_INTERNAL_0123abcd_4_a_cu_89abcdef_12345_1kE"),
+            "_ZN50_INTERNAL__4_a_cu_89abcdef_12345_1kE"
+        );
+        assert_eq!(normalised("_Z1kPi"), "_Z1kPi");
+        assert_eq!(normalised("_INTERNAL_beef_x"), "_INTERNAL_beef_x");
+    }
 
     #[test]
     fn demangles_kernels() {

@@ -1,6 +1,6 @@
 //! What a rule is: metadata, documentation, a check.
 
-use crate::context::{FunctionContext, ModuleContext, Report};
+use crate::context::{FunctionContext, ImagePlace, ImagesContext, ModuleContext, Report};
 
 /// How severe a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,6 +82,8 @@ pub enum ProblemKind {
     Limit,
     /// PTX904: the analysis failed.
     Internal,
+    /// PTX905: an image is in a format that nobody outside can read.
+    Unsupported,
 }
 
 impl ProblemKind {
@@ -93,6 +95,7 @@ impl ProblemKind {
             Self::Syntax => "PTX902",
             Self::Limit => "PTX903",
             Self::Internal => "PTX904",
+            Self::Unsupported => "PTX905",
         }
     }
 }
@@ -104,6 +107,8 @@ pub enum Check {
     Module(fn(&ModuleContext<'_>, &mut Report<'_>)),
     /// Once for every function with a body; functions of large modules in parallel.
     Function(fn(&FunctionContext<'_>, &mut Report<'_>)),
+    /// Once a run, at what the images of all inputs declare.
+    Images(fn(&ImagesContext<'_>, &mut Report<'_, ImagePlace>)),
     /// Not at device code: for each problem of this kind that the run had with an input.
     Problem(ProblemKind),
 }

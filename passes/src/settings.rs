@@ -1,6 +1,7 @@
 //! What the user decides: levels, and facts about the program that the code does not show.
 
 use crate::finding::Certainty;
+use crate::policy::Policy;
 use crate::rule::{Family, Level, Rule};
 use crate::rules;
 
@@ -96,8 +97,9 @@ impl std::fmt::Display for UnknownSelector {
 
 impl std::error::Error for UnknownSelector {}
 
-/// Levenshtein distance, in characters, ignoring case.
-fn edit_distance(a: &str, b: &str) -> usize {
+/// Levenshtein distance, in characters, ignoring case: what an unknown word may have meant.
+#[must_use]
+pub fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().flat_map(char::to_lowercase).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, from) in a.chars().flat_map(char::to_lowercase).enumerate() {
@@ -134,6 +136,10 @@ pub struct Settings {
     pub timeout: Option<std::time::Duration>,
     /// Threads; 0 for one a core.
     pub threads: usize,
+    /// Look at what images declare, not at their code.
+    pub images_only: bool,
+    /// What the images of the inputs are held against.
+    pub policy: Policy,
     /// How to start a process that reads LLVM IR; without one, it is read in this process, which LLVM can end.
     pub worker: Option<WorkerCommand>,
 }

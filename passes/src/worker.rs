@@ -29,8 +29,8 @@ pub struct Checked {
     pub target: String,
     /// PTX ISA version; empty if the module does not say.
     pub isa: String,
-    /// Kernels defined.
-    pub kernels: u32,
+    /// Names of the kernels defined.
+    pub kernels: Vec<String>,
     /// Functions defined, without the kernels.
     pub functions: u32,
     /// Findings, of input 0 and image 0.

@@ -3,6 +3,7 @@
 pub mod binary;
 pub mod cases;
 pub mod expectation;
+pub mod fatbin;
 pub mod report;
 pub mod schema;
 

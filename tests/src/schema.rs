@@ -1,4 +1,4 @@
-//! The schema of the JSON document.
+//! The schemas of the JSON documents.
 
 use std::sync::OnceLock;
 
@@ -14,12 +14,37 @@ use crate::root;
 #[must_use]
 pub fn problems(document: &Value) -> Vec<String> {
     static VALIDATOR: OnceLock<jsonschema::Validator> = OnceLock::new();
-    let validator = VALIDATOR.get_or_init(|| {
-        let file = root().join("tools/ptxcheck/schema/check-v1.schema.json");
-        let text = std::fs::read_to_string(file).expect("the schema is in the repository");
-        let schema = serde_json::from_str(&text).expect("the schema is JSON");
-        jsonschema::draft202012::new(&schema).expect("the schema is a schema")
-    });
+    against(VALIDATOR.get_or_init(|| validator("check-v1")), document)
+}
+
+/// The same for the schema of `audit --format json`.
+///
+/// # Panics
+///
+/// If the schema in the repository is none.
+#[must_use]
+pub fn audit_problems(document: &Value) -> Vec<String> {
+    static VALIDATOR: OnceLock<jsonschema::Validator> = OnceLock::new();
+    against(VALIDATOR.get_or_init(|| validator("audit-v1")), document)
+}
+
+/// The schema of this name in the repository.
+///
+/// # Panics
+///
+/// If there is none.
+#[must_use]
+pub fn read(name: &str) -> Value {
+    let file = root().join(format!("tools/ptxcheck/schema/{name}.schema.json"));
+    let text = std::fs::read_to_string(file).expect("the schema is in the repository");
+    serde_json::from_str(&text).expect("the schema is JSON")
+}
+
+fn validator(name: &str) -> jsonschema::Validator {
+    jsonschema::draft202012::new(&read(name)).expect("the schema is a schema")
+}
+
+fn against(validator: &jsonschema::Validator, document: &Value) -> Vec<String> {
     validator
         .iter_errors(document)
         .map(|error| format!("{}: {error}", error.instance_path()))

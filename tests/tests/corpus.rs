@@ -15,7 +15,7 @@ use ptxcheck_tests::{binary, report, root};
 use serde_json::Value;
 
 /// Rules that no file of the corpus can make fire, with the test that does: code, file, function.
-const FIRED_ELSEWHERE: [(&str, &str, &str); 3] = [
+const FIRED_ELSEWHERE: [(&str, &str, &str); 17] = [
     (
         "PTX901",
         "tests/tests/engine.rs",
@@ -23,6 +23,68 @@ const FIRED_ELSEWHERE: [(&str, &str, &str); 3] = [
     ),
     ("PTX903", "tests/tests/engine.rs", "a_limit_is_reported"),
     ("PTX904", "passes/src/run.rs", "a_panic_becomes_a_finding"),
+    (
+        "PTX501",
+        "tests/tests/images.rs",
+        "missing_targets_are_reported_by_kernel",
+    ),
+    (
+        "PTX502",
+        "tests/tests/images.rs",
+        "kernels_that_only_some_images_have_are_reported",
+    ),
+    (
+        "PTX503",
+        "tests/tests/images.rs",
+        "signatures_that_differ_are_reported",
+    ),
+    (
+        "PTX504",
+        "tests/tests/images.rs",
+        "registered_symbols_that_nobody_defines_are_reported",
+    ),
+    (
+        "PTX505",
+        "tests/tests/images.rs",
+        "ptx_newer_than_the_driver_is_reported",
+    ),
+    (
+        "PTX506",
+        "tests/tests/images.rs",
+        "architecture_specific_ptx_is_no_fallback",
+    ),
+    ("PTX507", "tests/tests/images.rs", "debug_images_are_reported"),
+    (
+        "PTX508",
+        "tests/tests/images.rs",
+        "packing_that_the_driver_does_not_know_is_reported",
+    ),
+    (
+        "PTX509",
+        "tests/tests/images.rs",
+        "weak_functions_that_differ_are_reported",
+    ),
+    (
+        "PTX510",
+        "tests/tests/images.rs",
+        "launch_bounds_that_differ_are_reported",
+    ),
+    ("PTX511", "tests/tests/images.rs", "budgets_are_held"),
+    (
+        "PTX512",
+        "tests/tests/images.rs",
+        "build_paths_are_reported_on_request",
+    ),
+    (
+        "PTX513",
+        "tests/tests/images.rs",
+        "images_for_32_bits_are_reported",
+    ),
+    (
+        "PTX905",
+        "tests/tests/images.rs",
+        "closed_images_are_reported_once",
+    ),
 ];
 
 fn main() {

@@ -6,15 +6,18 @@
 
 mod body;
 mod calls;
+mod facts;
 mod modifiers;
 mod opcode;
 mod operands;
 mod origin;
 mod scope;
 mod symbols;
+mod weak;
 
 #[cfg(feature = "llvm")]
 pub(crate) use operands::special;
+pub use facts::facts;
 pub use origin::PtxOrigin;
 
 use ptxcheck_ptx_parser::ast::Tree;
@@ -25,6 +28,12 @@ use crate::limits::PARALLEL_STATEMENTS;
 use body::Lowering;
 use opcode::Opcodes;
 use symbols::Symbols;
+
+/// Lowers what a tree declares, without the bodies of its functions.
+#[must_use]
+pub fn declarations<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
+    module(tree, Symbols::of(tree), origin)
+}
 
 /// Lowers a tree; what the tree has no room for (see its errors) is missing in the module, too.
 #[must_use]
@@ -52,6 +61,10 @@ pub fn lower<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
         function.body = Some(body);
         function.declared = declared;
     }
+    module(tree, symbols, origin)
+}
+
+fn module<'t>(tree: &'t Tree<'t>, symbols: Symbols<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
     Module {
         producer: producer(tree),
         target: target(tree),

@@ -1,7 +1,7 @@
 //! ## What it does
 //!
 //! Reports inputs that exceed one of the limits that keep the checker safe from hostile input (nesting, sizes,
-//! time), and says which.
+//! what packed images unpack to, time), and says which.
 //!
 //! ## Why is this bad?
 //!

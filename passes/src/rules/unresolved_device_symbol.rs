@@ -91,7 +91,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             report
                 .definite(
                     Place::instruction(function, unknown.instruction),
-                    format!("`{}` is declared neither in this module nor in this function", names::shown(unknown.name)),
+                    format!(
+                        "`{}` is declared neither in this module nor in this function",
+                        names::shown(unknown.name)
+                    ),
                 )
                 .note("ptxas and the driver reject the module")
                 .help("declare it, or correct the inline assembly that names it")

@@ -31,10 +31,11 @@ pub(super) fn analyse(bytes: &[u8], settings: &Settings) -> Checked {
 
 fn checked(module: &Module<'_>, settings: &Settings) -> Checked {
     let bodies = module.bodies().count();
-    let kernels = module
+    let kernels: Vec<String> = module
         .bodies()
         .filter(|(_, function, _)| function.is_kernel())
-        .count();
+        .map(|(id, ..)| module.function_name(id).to_owned())
+        .collect();
     let context = ModuleContext::new(module, settings);
     let mut drafts = Vec::new();
     for rule in rules::ALL.iter().filter(|rule| settings.wants(rule)) {
@@ -49,8 +50,8 @@ fn checked(module: &Module<'_>, settings: &Settings) -> Checked {
     Checked {
         target: module.target.name.to_owned(),
         isa: module.isa.map(|version| version.to_string()).unwrap_or_default(),
-        kernels: kernels as u32,
-        functions: (bodies - kernels) as u32,
+        functions: (bodies - kernels.len()) as u32,
+        kernels,
         findings: drafts
             .into_iter()
             .filter_map(|draft| locator.finding(draft, settings))

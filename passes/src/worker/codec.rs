@@ -16,7 +16,7 @@ pub(super) fn encode(checked: &Checked) -> Vec<u8> {
     let mut out = Writer(Vec::new());
     out.text(&checked.target);
     out.text(&checked.isa);
-    out.number(u64::from(checked.kernels));
+    out.list(&checked.kernels, Writer::owned);
     out.number(u64::from(checked.functions));
     out.list(&checked.findings, Writer::finding);
     out.option(checked.failure.as_ref(), |out, (kind, message)| {
@@ -32,7 +32,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Checked> {
     let checked = Checked {
         target: from.text()?,
         isa: from.text()?,
-        kernels: from.small()?,
+        kernels: from.list(Reader::text)?,
         functions: from.small()?,
         findings: from.list(Reader::finding)?,
         failure: from.option(|from| {
@@ -275,7 +275,7 @@ mod tests {
         Checked {
             target: "sm_90".to_owned(),
             isa: "8.8".to_owned(),
-            kernels: 2,
+            kernels: vec!["k".to_owned(), "l".to_owned()],
             functions: 1,
             findings: vec![Finding {
                 rule: rules::find("PTX407").unwrap(),

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ptxcheck_passes::policy::{self, Driver};
 use ptxcheck_passes::rule::Level;
 
+use crate::config;
 use crate::levels::Levels;
 
 const ABOUT: &str = "Static checking of compiled GPU code";
@@ -13,7 +15,8 @@ const ABOUT: &str = "Static checking of compiled GPU code";
 const LONG_ABOUT: &str = "\
 Static checking of compiled GPU code
 
-Reads the PTX that nvcc, clang and other compilers write, and reports code that is undefined or fails at run time: \
+Reads the PTX that nvcc, clang and other compilers write, on its own or inside objects, libraries, executables and fat \
+binaries, and reports code that is undefined or fails at run time: \
 wrong member masks of warp collectives, accesses through the wrong state space, host symbols in device code, kernel \
 parameters over the limit.
 
@@ -82,6 +85,11 @@ pub enum Command {
     /// Analyse inputs and report findings (the default command)
     #[command(after_help = AFTER_HELP, after_long_help = AFTER_LONG_HELP)]
     Check(Box<CheckArgs>),
+    /// Hold the images of release files against a policy
+    #[command(after_help = AFTER_HELP)]
+    Audit(Box<AuditArgs>),
+    /// Write the images of a file out, unpacked
+    Extract(ExtractArgs),
     /// List the rules
     Rules(RulesArgs),
     /// Show the documentation of a rule
@@ -91,7 +99,7 @@ pub enum Command {
 /// Arguments of `check`.
 #[derive(Args, Debug)]
 pub struct CheckArgs {
-    /// Files, folders (searched for PTX), `-` for standard input
+    /// Files, folders (searched for PTX, objects, libraries, fat binaries), `-` for standard input
     #[arg(value_name = "PATH", required_unless_present = "allow_empty")]
     pub paths: Vec<PathBuf>,
 
@@ -138,6 +146,91 @@ pub struct CheckArgs {
     /// Longest analysis of one input
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
+}
+
+/// Arguments of `audit`.
+#[derive(Args, Debug)]
+pub struct AuditArgs {
+    /// Files and folders: libraries, executables, objects, archives, fat binaries, cubins
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+
+    /// Targets that every kernel needs machine code for, as in `80,90a,120`
+    #[arg(long, value_name = "TARGETS", value_delimiter = ',', value_parser = policy::target, help_heading = "Policy")]
+    pub require_sm: Vec<String>,
+
+    /// Targets that every kernel needs PTX for
+    #[arg(long, value_name = "TARGETS", value_delimiter = ',', value_parser = policy::target, help_heading = "Policy")]
+    pub require_ptx: Vec<String>,
+
+    /// The oldest driver that the files are to run with
+    #[arg(long, value_name = "VERSION", help_heading = "Policy")]
+    pub min_driver: Option<Driver>,
+
+    /// Most bytes that the images for one target may take in a file, as in `50M`
+    #[arg(long, value_name = "SIZE", value_parser = config::parse_size, help_heading = "Policy")]
+    pub max_target_size: Option<u64>,
+
+    /// Report images that lie twice in a file
+    #[arg(long, help_heading = "Policy")]
+    pub forbid_duplicates: bool,
+
+    /// Read the policy from this file, not from the nearest `ptxcheck.toml` above the working directory
+    #[arg(long, value_name = "FILE", help_heading = "Policy")]
+    pub config: Option<PathBuf>,
+
+    /// `-A`, `-W`, `-D`, `-F`.
+    #[command(flatten)]
+    pub levels: Levels,
+
+    /// Lowest level of a finding that makes the exit code 1
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = FailOn::Error)]
+    pub fail_on: FailOn,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t = ListFormat::Text, help_heading = "Output")]
+    pub format: ListFormat,
+
+    /// Colours on the terminal
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto, help_heading = "Output")]
+    pub color: Color,
+
+    /// Findings only, no tables and no summary
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+
+    /// Threads; 0 for one a core
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    pub jobs: usize,
+}
+
+/// Arguments of `extract`.
+#[derive(Args, Debug)]
+pub struct ExtractArgs {
+    /// A library, executable, object, archive, fat binary or cubin
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// The folder to write to
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+
+    /// Only images of this kind
+    #[arg(long, value_enum)]
+    pub kind: Option<ExtractKind>,
+}
+
+/// What `--kind` accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExtractKind {
+    /// PTX
+    Ptx,
+    /// Machine code
+    Cubin,
+    /// LTO-IR, as it is packed
+    LtoIr,
+    /// LLVM bitcode
+    LlvmIr,
 }
 
 /// Arguments of `rules`.

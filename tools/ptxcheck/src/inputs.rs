@@ -11,7 +11,7 @@ use walkdir::WalkDir;
 /// How much of a file without a known extension is looked at, in bytes.
 const SNIFFED_BYTES: u64 = 1024;
 
-/// Extensions of files in build folders that hold no PTX, although their first lines may look like it.
+/// Extensions of files in build folders that hold no device code, although their first lines may look like it.
 const OTHER_EXTENSIONS: [&str; 22] = [
     "c", "cc", "cl", "cmake", "cpp", "cu", "cuh", "cxx", "d", "full", "h", "hpp", "html", "inc", "json",
     "log", "md", "py", "rs", "toml", "txt", "yml",
@@ -72,7 +72,7 @@ impl Inputs {
         for entry in WalkDir::new(folder).follow_links(true).sort_by_file_name() {
             match entry {
                 Ok(entry) => {
-                    if entry.file_type().is_file() && holds_ptx(entry.path()) {
+                    if entry.file_type().is_file() && is_input(entry.path()) {
                         self.add_file(entry.path());
                     }
                 }
@@ -95,8 +95,11 @@ fn has_ptx_extension(path: &Path) -> bool {
         .is_some_and(|extension| extension.eq_ignore_ascii_case("ptx"))
 }
 
+/// What a file of device code, or one that may hold some, begins with: ELF, archives, fat binaries, clang's bundles.
+const MAGIC: [&[u8]; 4] = [b"\x7fELF", b"!<arch>\n", b"\x50\xed\x55\xba", b"\x10\xff\x10\xad"];
+
 /// Whether a file in a folder is an input: by its extension, else by its first bytes.
-fn holds_ptx(path: &Path) -> bool {
+fn is_input(path: &Path) -> bool {
     if has_ptx_extension(path) {
         return true;
     }
@@ -111,7 +114,7 @@ fn holds_ptx(path: &Path) -> bool {
     let mut start = Vec::new();
     File::open(path)
         .and_then(|file| file.take(SNIFFED_BYTES).read_to_end(&mut start))
-        .is_ok_and(|_| starts_like_ptx(&start))
+        .is_ok_and(|_| MAGIC.iter().any(|magic| start.starts_with(magic)) || starts_like_ptx(&start))
 }
 
 /// Whether a line begins with `.version` and a number: the first directive of every PTX module.

@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod config;
 mod exit;
 mod inputs;
 mod levels;
@@ -31,6 +32,8 @@ fn main() -> ExitCode {
         Some(Command::Check(args)) if is_worker => commands::worker::run(args),
         None => commands::check::run(&cli.check),
         Some(Command::Check(args)) => commands::check::run(args),
+        Some(Command::Audit(args)) => commands::audit::run(args),
+        Some(Command::Extract(args)) => commands::extract::run(args),
         Some(Command::Rules(args)) => commands::rules::run(args),
         Some(Command::Explain(args)) => commands::explain::run(args),
     };

@@ -1,5 +1,6 @@
 //! What a run found, for people and for programs: one renderer a file. A renderer knows findings, not rules.
 
+pub mod audit;
 pub mod concise;
 pub mod escape;
 pub mod full;
@@ -11,7 +12,7 @@ mod samples;
 mod sources;
 
 use ptxcheck_passes::finding::Finding;
-use ptxcheck_passes::run::Outcome;
+use ptxcheck_passes::run::{ImageReport, Outcome};
 
 /// The findings that are shown to people: the suppressed ones are only counted.
 pub fn shown(outcome: &Outcome) -> impl Iterator<Item = &Finding> {
@@ -19,6 +20,14 @@ pub fn shown(outcome: &Outcome) -> impl Iterator<Item = &Finding> {
         .findings
         .iter()
         .filter(|finding| finding.suppressed.is_none())
+}
+
+/// The image that a finding is about, with its number, where it is one of several things in its file.
+fn packed_image<'a>(outcome: &'a Outcome, finding: &Finding) -> Option<(u32, &'a ImageReport)> {
+    let number = finding.image?;
+    let image = outcome.inputs.get(finding.input)?.images.get(number as usize)?;
+    let is_packed = image.container.is_some() || image.section.is_some() || image.member.is_some();
+    is_packed.then_some((number, image))
 }
 
 /// The name of the input that a finding is about.

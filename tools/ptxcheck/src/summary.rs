@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use ptxcheck_passes::inventory::ImageKind;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::{InputReport, Outcome, Status};
 
@@ -17,6 +18,8 @@ pub struct Counts {
     pub images: usize,
     /// Kernels.
     pub kernels: u64,
+    /// Images whose code is not analysed.
+    pub listed: usize,
     /// Size of the images, in bytes.
     pub bytes: u64,
     /// Findings at level error.
@@ -34,6 +37,7 @@ impl Counts {
         let mut counts = Self::default();
         for image in outcome.inputs.iter().flat_map(|input| &input.images) {
             counts.images += 1;
+            counts.listed += usize::from(image.kind != ImageKind::Ptx);
             counts.kernels += u64::from(image.kernels);
             counts.bytes = counts.bytes.saturating_add(image.bytes);
         }
@@ -74,10 +78,16 @@ pub fn render(outcome: &Outcome, elapsed: Duration) -> String {
     if undone > 0 {
         let _ = write!(text, "; {} could not be analysed", plural(undone as u64, "input"));
     }
+    let modules = match counts.listed {
+        0 => plural(counts.images as u64, "module"),
+        listed => format!(
+            "{}, {listed} of them not PTX and not analysed",
+            plural(counts.images as u64, "image")
+        ),
+    };
     let _ = writeln!(
         text,
-        " ({}, {}, {} in {})",
-        plural(counts.images as u64, "module"),
+        " ({modules}; {}, {} in {})",
         plural(counts.kernels, "kernel"),
         size(counts.bytes),
         duration(elapsed)
@@ -95,7 +105,7 @@ pub fn render_inputs(outcome: &Outcome) -> String {
             let _ = writeln!(
                 text,
                 "  {} {}, ISA {}, {}, {}, {}",
-                image.kind,
+                image.kind.as_str(),
                 escape::line(known(&image.target)),
                 escape::line(known(&image.isa)),
                 size(image.bytes),
@@ -117,7 +127,9 @@ fn known(text: &str) -> &str {
     if text.is_empty() { "unknown" } else { text }
 }
 
-fn plural(count: u64, thing: &str) -> String {
+/// A count with its noun.
+#[must_use]
+pub fn plural(count: u64, thing: &str) -> String {
     if count == 1 {
         format!("1 {thing}")
     } else {
@@ -126,8 +138,9 @@ fn plural(count: u64, thing: &str) -> String {
 }
 
 /// A size in bytes, for reading.
+#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
-fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     const STEP: f64 = 1024.0;
     let bytes = bytes as f64;
     if bytes < STEP {

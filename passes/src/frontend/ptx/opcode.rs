@@ -122,16 +122,19 @@ static ROWS: &[Row] = &[
         op: Op::Opaque,
         shape: Shape::Call,
     }),
+    ("clusterlaunchcontrol", launch_control),
     ("clz", |m| bits_unary(m, UnaryOp::LeadingZeros)),
     ("cnot", |m| bits_unary(m, UnaryOp::LogicalNot)),
     ("cp", copy_async),
+    ("createpolicy", |m| touch(m, 1, Space::Generic)),
     ("cvt", convert),
     ("cvta", convert_address),
     ("discard", |m| touch(m, 0, Space::Generic)),
     ("div", |m| binary(m, BinaryOp::DivSigned, BinaryOp::DivUnsigned)),
     ("elect", |m| collective(m, Collective::Elect)),
     ("exit", |_| effect(Op::Exit)),
-    ("fence", |_| EFFECT),
+    // Only a fence between the generic proxy and that of tensor maps has an address.
+    ("fence", |_| touch_in(0, Space::Generic)),
     ("griddepcontrol", |_| EFFECT),
     ("isspacep", |m| {
         m.space().map_or(OPAQUE, |space| plain(Op::IsSpace(space)))
@@ -203,10 +206,17 @@ static ROWS: &[Row] = &[
         _ => bitwise(m, BinaryOp::ShrUnsigned),
     }),
     ("st", |m| access(m, AccessKind::Store, 0)),
+    ("stackrestore", |_| EFFECT),
     ("stmatrix", |m| matrix(m, AccessKind::Store, 0)),
     ("sub", |m| binary(m, BinaryOp::Sub, BinaryOp::Sub)),
     ("sust", |_| EFFECT),
-    ("tensormap", |m| touch(m, 0, Space::Generic)),
+    ("tcgen05", tensor_memory),
+    ("tensormap", |m| {
+        // `tensormap.cp_fenceproxy` has a destination and a source, `tensormap.replace` one address.
+        let mut spaces = m.spaces();
+        let mut next = || spaces.next().unwrap_or(Space::Generic);
+        memory(other(next()), 0, [next(), Space::Generic])
+    }),
     ("trap", |_| effect(Op::Trap)),
     ("vote", |m| match vote_mode(m) {
         Some(mode) => collective(m, Collective::Vote(mode)),
@@ -356,8 +366,8 @@ fn access(m: &Modifiers<'_>, kind: AccessKind, results: u8) -> Decoded {
         count: m.vector(),
         volatile: m.has("volatile"),
     };
-    // `st.async` and `red.async` signal a barrier in shared memory through their last address.
-    memory(op, results, [Space::SharedCluster, Space::Generic])
+    // `st.async` and `red.async` signal a barrier through their last address, which is written as the first one.
+    memory(op, results, [op.space, Space::Generic])
 }
 
 /// `ldmatrix`, `stmatrix`: rows of shared memory, whichever lane's address.
@@ -398,7 +408,8 @@ const fn other(space: Space) -> Access {
 }
 
 /// `cp.async`, `cp.async.bulk`, `cp.reduce.async.bulk`: destination, source, barrier. The opcode names the spaces
-/// of destination and source in this order; a tensor map's own address is generic.
+/// of destination and source in this order; a tensor map's own address is generic. The barrier is where the
+/// destination is, which may be another CTA of the cluster.
 fn copy_async(m: &Modifiers<'_>) -> Decoded {
     if m.has("commit_group") || m.has("wait_group") || m.has("wait_all") {
         return EFFECT;
@@ -419,8 +430,8 @@ fn copy_async(m: &Modifiers<'_>) -> Decoded {
         // `[tensorMap, {…}], [src]`
         (true, true) => memory(other(Space::Generic), 0, [second, Space::Generic]),
         // `[dst], [tensorMap, {…}], [mbar]`
-        (true, false) => memory(other(first), 0, [Space::Generic, Space::Shared]),
-        (false, _) => memory(other(first), 0, [second, Space::Shared]),
+        (true, false) => memory(other(first), 0, [Space::Generic, Space::SharedCluster]),
+        (false, _) => memory(other(first), 0, [second, Space::SharedCluster]),
     }
 }
 
@@ -433,9 +444,34 @@ fn memory_barrier(m: &Modifiers<'_>) -> Decoded {
     touch(m, u8::from(!no_result), Space::Generic)
 }
 
+/// `multimem.ld_reduce`, `.st`, `.red`, and the bulk copies to a multicast address.
 fn multimem(m: &Modifiers<'_>) -> Decoded {
+    if m.first() == b"cp" {
+        return copy_async(m);
+    }
     let results = u8::from(m.first() == b"ld_reduce");
     touch(m, results, Space::Generic)
+}
+
+/// `tcgen05.*`: addresses in tensor memory, but for those that leave the address of an allocation, or signal a
+/// barrier, in shared memory.
+fn tensor_memory(m: &Modifiers<'_>) -> Decoded {
+    let results = match m.first() {
+        b"alloc" | b"commit" => return touch(m, 0, Space::Generic),
+        b"ld" if m.has("red") => 2,
+        b"ld" => 1,
+        _ => 0,
+    };
+    memory(other(Space::Tensor), results, [Space::Tensor; 2])
+}
+
+/// `clusterlaunchcontrol.try_cancel`: where the answer goes, and a barrier. The queries have results only.
+fn launch_control(m: &Modifiers<'_>) -> Decoded {
+    if m.first() != b"try_cancel" {
+        return OPAQUE;
+    }
+    let space = m.space().unwrap_or(Space::Generic);
+    memory(other(space), 0, [space, Space::Generic])
 }
 
 fn collective(m: &Modifiers<'_>, kind: Collective) -> Decoded {
@@ -546,7 +582,7 @@ mod tests {
             decoded.shape,
             Shape::Memory {
                 results: 0,
-                others: [Space::Generic, Space::Shared]
+                others: [Space::Generic, Space::SharedCluster]
             }
         );
         assert!(matches!(
@@ -561,8 +597,51 @@ mod tests {
             store.shape,
             Shape::Memory {
                 results: 0,
-                others: [Space::Shared, Space::Shared]
+                others: [Space::Shared, Space::SharedCluster]
             }
         );
+    }
+
+    #[test]
+    fn each_address_has_its_own_space() {
+        let spaces = |opcode: &str| {
+            let decoded = decode(opcode.as_bytes());
+            match (decoded.op, decoded.shape) {
+                (Op::Access(access), Shape::Memory { results, others }) => (results, access.space, others[0]),
+                other => panic!("{opcode}: {other:?}"),
+            }
+        };
+        for (opcode, wanted) in [
+            (
+                "multimem.cp.async.bulk.global.shared::cta.bulk_group",
+                (0, Space::Global, Space::Shared),
+            ),
+            (
+                "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned",
+                (0, Space::Global, Space::Shared),
+            ),
+            (
+                "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32",
+                (0, Space::SharedCluster, Space::SharedCluster),
+            ),
+            (
+                "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32",
+                (0, Space::Shared, Space::Generic),
+            ),
+            (
+                "tcgen05.ld.sync.aligned.32x32b.x1.b32",
+                (1, Space::Tensor, Space::Tensor),
+            ),
+            (
+                "fence.proxy.tensormap::generic.acquire.gpu",
+                (0, Space::Generic, Space::Generic),
+            ),
+            (
+                "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128",
+                (0, Space::Shared, Space::Shared),
+            ),
+        ] {
+            assert_eq!(spaces(opcode), wanted, "{opcode}");
+        }
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn settings(args: &CheckArgs) -> Settings {
         whole_program: args.whole_program,
         timeout: args.timeout,
         threads: args.jobs,
-        worker: None,
+        ..Settings::default()
     }
 }
 

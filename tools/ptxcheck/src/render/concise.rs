@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ptxcheck_passes::run::Outcome;
 
 use super::places::Place;
-use super::{escape, input_name, shown};
+use super::{escape, input_name, packed_image, shown};
 
 /// Everything found, one line a finding, with colours.
 #[must_use]
@@ -23,9 +23,11 @@ pub fn render(outcome: &Outcome) -> String {
             None => input_name(outcome, finding).to_owned(),
         };
         let style = crate::styles::level(finding.level);
+        let image = packed_image(outcome, finding)
+            .map_or_else(String::new, |(number, _)| format!(" (image {number})"));
         let _ = writeln!(
             text,
-            "{}: {style}{}{style:#}: {} [{}]",
+            "{}: {style}{}{style:#}: {}{image} [{}]",
             escape::line(&place),
             finding.level.as_str(),
             escape::line(&finding.message),

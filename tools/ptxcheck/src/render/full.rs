@@ -10,7 +10,7 @@ use ptxcheck_passes::run::Outcome;
 
 use super::places::{Place, Shown};
 use super::sources::Sources;
-use super::{escape, input_name, shown};
+use super::{escape, input_name, packed_image, shown};
 
 /// Everything found, with colours.
 #[must_use]
@@ -19,13 +19,14 @@ pub fn render(outcome: &Outcome) -> String {
     let renderer = Renderer::styled();
     let mut text = String::new();
     for finding in shown(outcome) {
-        let group = group(finding, input_name(outcome, finding), &mut sources);
+        let group = group(outcome, finding, &mut sources);
         let _ = writeln!(text, "{}\n", renderer.render(&[group]));
     }
     text
 }
 
-fn group(finding: &Finding, input: &str, sources: &mut Sources) -> Group<'static> {
+fn group(outcome: &Outcome, finding: &Finding, sources: &mut Sources) -> Group<'static> {
+    let input = input_name(outcome, finding);
     let level = match finding.level {
         Level::Error => Title::ERROR,
         Level::Warning | Level::Allow => Title::WARNING,
@@ -38,6 +39,7 @@ fn group(finding: &Finding, input: &str, sources: &mut Sources) -> Group<'static
         .elements(places(finding, input, sources));
     group = group.elements(chain(finding));
     group = group.elements(function(finding).map(|(name, text)| footer(name, text)));
+    group = group.elements(image(outcome, finding).map(|text| footer("image", text)));
     group = group.elements(finding.notes.iter().map(|note| footer("note", note)));
     group = group.elements(finding.help.iter().map(|help| footer("help", help)));
     if let (Some(_), Some(location)) = (&finding.source, &finding.location) {
@@ -152,6 +154,19 @@ fn chain(finding: &Finding) -> Vec<Element<'static>> {
     let inside = source.inside.iter().map(|frame| line("inside", frame));
     let around = source.inlined_at.iter().map(|frame| line("inlined at", frame));
     inside.chain(around).collect()
+}
+
+/// The image that the finding is about, where the input is more than that image.
+fn image(outcome: &Outcome, finding: &Finding) -> Option<String> {
+    let (number, image) = packed_image(outcome, finding)?;
+    let mut text = format!("{number}, {}", image.describe());
+    if let Some(section) = &image.section {
+        let _ = write!(text, " in {section}");
+    }
+    if let Some(member) = &image.member {
+        let _ = write!(text, " of {member}");
+    }
+    Some(text)
 }
 
 /// The function that the finding lies in, and the kernel that reaches it.

@@ -5,10 +5,13 @@ use std::time::Duration;
 
 use ptxcheck_passes::finding::{Finding, Frame, Location, Related, Source, Value};
 use ptxcheck_passes::names::demangle;
+use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::run::{ImageReport, InputReport, Outcome, Problem};
 use serde::Serialize;
 
 use super::input_name;
+
+mod audit;
 use crate::summary::Counts;
 
 /// Raised when a key changes its meaning or goes away.
@@ -20,29 +23,26 @@ const SCHEMA_VERSION: u32 = 1;
 ///
 /// None in practice: the document holds nothing that JSON can't say.
 pub fn render(outcome: &Outcome, elapsed: Duration) -> serde_json::Result<String> {
-    let counts = Counts::of(outcome);
     let document = Document {
         schema_version: SCHEMA_VERSION,
-        tool: Tool {
-            name: env!("CARGO_PKG_NAME"),
-            version: env!("CARGO_PKG_VERSION"),
-        },
+        tool: Tool::THIS,
         inputs: outcome.inputs.iter().map(InputJson::new).collect(),
-        findings: outcome
-            .findings
-            .iter()
-            .map(|finding| FindingJson::new(finding, input_name(outcome, finding)))
-            .collect(),
-        summary: Summary {
-            inputs: outcome.inputs.len(),
-            images: counts.images,
-            kernels: counts.kernels,
-            errors: counts.errors,
-            warnings: counts.warnings,
-            suppressed: counts.suppressed,
-            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
-        },
+        findings: findings(outcome),
+        summary: Summary::new(outcome, elapsed),
     };
+    let mut text = serde_json::to_string_pretty(&document)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// The document of an audit, with a line end: the same, with the policy, and for each input its kernels and what its
+/// host code registers. `schema/audit-v1.schema.json` describes it.
+///
+/// # Errors
+///
+/// None in practice, as above.
+pub fn render_audit(outcome: &Outcome, policy: &Policy, elapsed: Duration) -> serde_json::Result<String> {
+    let document = audit::Document::new(outcome, policy, elapsed);
     let mut text = serde_json::to_string_pretty(&document)?;
     text.push('\n');
     Ok(text)
@@ -61,6 +61,21 @@ struct Document<'a> {
 struct Tool {
     name: &'static str,
     version: &'static str,
+}
+
+impl Tool {
+    const THIS: Self = Self {
+        name: env!("CARGO_PKG_NAME"),
+        version: env!("CARGO_PKG_VERSION"),
+    };
+}
+
+fn findings(outcome: &Outcome) -> Vec<FindingJson<'_>> {
+    outcome
+        .findings
+        .iter()
+        .map(|finding| FindingJson::new(finding, input_name(outcome, finding)))
+        .collect()
 }
 
 #[derive(Serialize)]
@@ -96,6 +111,13 @@ struct ImageJson<'a> {
     functions: u32,
     compression: Option<&'static str>,
     section: Option<&'a str>,
+    member: Option<&'a str>,
+    container: Option<u32>,
+    offset: u64,
+    packed_bytes: u64,
+    role: &'static str,
+    debug: bool,
+    producer: Option<&'a str>,
 }
 
 impl<'a> ImageJson<'a> {
@@ -103,7 +125,7 @@ impl<'a> ImageJson<'a> {
         let known = |text: &'a str| Some(text).filter(|text| !text.is_empty());
         Self {
             index,
-            kind: image.kind,
+            kind: image.kind.as_str(),
             target: known(&image.target),
             isa: known(&image.isa),
             bytes: image.bytes,
@@ -111,6 +133,13 @@ impl<'a> ImageJson<'a> {
             functions: image.functions,
             compression: image.compression,
             section: image.section.as_deref(),
+            member: image.member.as_deref(),
+            container: image.container,
+            offset: image.offset,
+            packed_bytes: image.packed,
+            role: image.role.as_str(),
+            debug: image.is_debug,
+            producer: image.facts.producer.as_deref(),
         }
     }
 }
@@ -301,6 +330,21 @@ struct Summary {
     elapsed_ms: u64,
 }
 
+impl Summary {
+    fn new(outcome: &Outcome, elapsed: Duration) -> Self {
+        let counts = Counts::of(outcome);
+        Self {
+            inputs: outcome.inputs.len(),
+            images: counts.images,
+            kernels: counts.kernels,
+            errors: counts.errors,
+            warnings: counts.warnings,
+            suppressed: counts.suppressed,
+            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -341,6 +385,7 @@ mod tests {
         outcome.inputs[0].problems.push(Problem {
             kind: ProblemKind::Syntax,
             message: "no".to_owned(),
+            image: Some(0),
             line: Some(2),
         });
         let document = document(&outcome);

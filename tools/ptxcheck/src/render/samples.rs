@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ptxcheck_passes::finding::{Certainty, Finding, Frame, LineText, Location, Related, Source, Value};
+use ptxcheck_passes::inventory::{ImageKind, Role};
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::rules;
 use ptxcheck_passes::run::{ImageReport, InputReport, Outcome, Status};
@@ -77,15 +78,26 @@ pub fn outcome(finding: Finding) -> Outcome {
             name: "a.ptx".to_owned(),
             status: Status::Checked,
             images: vec![ImageReport {
-                kind: "ptx",
+                kind: ImageKind::Ptx,
+                role: Role::Loadable,
                 target: "sm_90".to_owned(),
                 isa: String::new(),
                 bytes: 1234,
+                packed: 1234,
+                offset: 0,
                 kernels: 1,
                 functions: 0,
                 compression: None,
                 section: None,
+                member: None,
+                container: None,
+                options: String::new(),
+                is_64_bit: true,
+                is_debug: false,
+                digest: 0,
+                facts: std::sync::Arc::default(),
             }],
+            host: None,
             problems: Vec::new(),
         }],
         findings: vec![finding],

@@ -1,0 +1,137 @@
+//! Which memory an address points into, and which use of an address is wrong for it.
+//!
+//! ```text
+//! value.rs      the lattice            reaching.rs   which definitions reach a use
+//! transfer.rs   the operations         guards.rs     what `isspacep` says, and where
+//! aliases.rs    equal registers        judge.rs      use × address → what is wrong
+//! discover.rs   what a solution needs  sources.rs    values that come from outside
+//! solver.rs     one body               survey.rs     what in a body uses addresses
+//! function.rs   one body's uses        objects.rs    offsets in objects, escapes
+//! calls.rs      arguments and results
+//! summary.rs    one function           here          one module: the functions that are called first
+//! ```
+
+pub mod aliases;
+mod calls;
+mod discover;
+mod function;
+pub mod guards;
+pub mod judge;
+mod objects;
+pub mod reaching;
+pub mod solver;
+mod sources;
+pub mod summary;
+mod survey;
+pub mod transfer;
+pub mod value;
+
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+
+use crate::context::ModuleContext;
+use crate::ir::{FunctionId, InstructionId};
+use crate::limits::{MAX_CALL_CHAINS, PARALLEL_STATEMENTS};
+pub use judge::{Effect, Use, Wrong};
+pub use summary::{Summary, Violation};
+pub use value::{Base, Element, Form};
+
+/// What is wrong in a module, in the order of the input; what is wrong for several callers once for each.
+#[must_use]
+pub fn violations(module: &ModuleContext<'_>) -> Vec<Violation> {
+    let summaries: Vec<OnceLock<Summary>> = module.module.functions.iter().map(|_| OnceLock::new()).collect();
+    let size: usize = module
+        .module
+        .bodies()
+        .map(|(_, _, body)| body.instructions.len())
+        .sum();
+    for level in levels(module) {
+        let finished = |id: FunctionId| summaries[id.index()].get();
+        let one = |&id: &FunctionId| (id, function::summarize(module, id, &finished));
+        let made: Vec<_> = if size < PARALLEL_STATEMENTS {
+            level.iter().map(one).collect()
+        } else {
+            level.par_iter().map(one).collect()
+        };
+        for (id, summary) in made {
+            let _ = summaries[id.index()].set(summary);
+        }
+    }
+    let mut all: Vec<Violation> = summaries
+        .into_iter()
+        .filter_map(OnceLock::into_inner)
+        .flat_map(|summary| summary.violations)
+        .collect();
+    all.sort_by_cached_key(order);
+    all.dedup_by(|a, b| place(a) == place(b) && a.callers == b.callers);
+    // The same place can be wrong for very many callers.
+    let mut ways = 0;
+    let mut last = None;
+    all.retain(|violation| {
+        ways = if last == Some(place(violation)) {
+            ways + 1
+        } else {
+            0
+        };
+        last = Some(place(violation));
+        ways < MAX_CALL_CHAINS
+    });
+    all
+}
+
+fn place(violation: &Violation) -> (FunctionId, InstructionId, Wrong) {
+    (violation.function, violation.instruction, violation.wrong)
+}
+
+fn order(violation: &Violation) -> impl Ord + use<> {
+    let callers: Vec<_> = violation
+        .callers
+        .iter()
+        .map(|site| (site.caller, site.instruction))
+        .collect();
+    (place(violation), callers.len(), callers, !violation.is_definite)
+}
+
+/// The functions with bodies, those that are called before those that call them; functions in a cycle, and what calls
+/// them, are last.
+fn levels(module: &ModuleContext<'_>) -> Vec<Vec<FunctionId>> {
+    let graph = module.call_graph();
+    let bodies: Vec<FunctionId> = module.module.bodies().map(|(id, ..)| id).collect();
+    let has_body = |id: FunctionId| module.module.function(id).body.is_some();
+    let mut waiting = vec![0_u32; module.module.functions.len()];
+    for &id in &bodies {
+        waiting[id.index()] = graph
+            .calls_of(id)
+            .iter()
+            .filter(|site| has_body(site.callee))
+            .count() as u32;
+    }
+    let mut level: Vec<FunctionId> = bodies
+        .iter()
+        .copied()
+        .filter(|id| waiting[id.index()] == 0)
+        .collect();
+    let mut is_done = vec![false; module.module.functions.len()];
+    let mut levels = Vec::new();
+    while !level.is_empty() {
+        let mut next = Vec::new();
+        for &id in &level {
+            is_done[id.index()] = true;
+            for site in graph.calls_to(id) {
+                let left = &mut waiting[site.caller.index()];
+                *left -= 1;
+                if *left == 0 {
+                    next.push(site.caller);
+                }
+            }
+        }
+        next.sort_unstable();
+        levels.push(std::mem::replace(&mut level, next));
+    }
+    let rest: Vec<FunctionId> = bodies.into_iter().filter(|id| !is_done[id.index()]).collect();
+    if !rest.is_empty() {
+        levels.push(rest);
+    }
+    levels
+}

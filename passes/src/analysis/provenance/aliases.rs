@@ -1,0 +1,72 @@
+//! Which registers hold the same value, for what a test of one says of the others.
+//!
+//! ```text
+//! same(r) = same(a)   if r := a is its only definition, unguarded
+//!         = same(a)   if r := slot is its only definition, slot := a the only store to that slot, it dominates the
+//!                     load, and nothing else can write the slot
+//!         = r         else
+//! ```
+//!
+//! The definition dominates what is read from it, so the copies are of the same moment: a way from a later definition
+//! to the reader that avoids the copy would make one from the entry, too.
+
+use crate::analysis::slots::Effect;
+use crate::context::Analyses;
+use crate::ir::{Body, InstructionId, Op, Register, Value};
+use crate::limits::MAX_PREDICATE_STEPS;
+
+/// The register that stands for all that hold the same value, as far as [`MAX_PREDICATE_STEPS`] copies lead.
+#[must_use]
+pub fn representative(body: &Body<'_>, analyses: &Analyses<'_>, register: Register) -> Register {
+    let mut current = register;
+    for _ in 0..MAX_PREDICATE_STEPS {
+        let &[definition] = analyses.definitions().of(current) else {
+            break;
+        };
+        let Some(Value::Register(from)) = copied(body, analyses, definition) else {
+            break;
+        };
+        if analyses.definitions().of(from).len() != 1 {
+            break;
+        }
+        current = from;
+    }
+    current
+}
+
+/// What an instruction copies.
+fn copied(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId) -> Option<Value> {
+    let instruction = body.instruction(id);
+    if instruction.guard.is_some() {
+        return None;
+    }
+    match (instruction.op, body.uses(instruction)) {
+        (Op::Copy, &[from]) => Some(from),
+        (Op::Access(_), _) => {
+            let slots = analyses.slots();
+            let Effect::Load(slot) = slots.effect(id, instruction) else {
+                return None;
+            };
+            let &[store] = slots.stores(slot) else {
+                return None;
+            };
+            let is_only = !slots.escapes(slot) && slots.overlapping(slot).next().is_none();
+            let written = body.instruction(store);
+            if !is_only || written.guard.is_some() || slots.effect(store, written) != Effect::Store(slot) {
+                return None;
+            }
+            let (from, to) = (body.block_of(store), body.block_of(id));
+            let is_before = if from == to {
+                store < id
+            } else {
+                analyses.dominators().dominates(from, to)
+            };
+            if is_before {
+                body.uses(written).get(2).copied()
+            } else {
+                None
+            }
+        }
+        _ => None,
+    }
+}

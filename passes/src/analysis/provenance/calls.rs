@@ -1,0 +1,127 @@
+//! What goes over a function's border: demands held against arguments, and what the function returns.
+
+use super::function::Judge;
+use super::guards::{self, Answers};
+use super::judge::Wrong;
+use super::summary::{Demand, Held, Violation, formals, verdict};
+use super::survey::Survey;
+use super::value::{Base, Form};
+use crate::analysis::call_graph::CallSite;
+use crate::ir::{Callee, FunctionId, InstructionId, Op, Value};
+
+impl Judge<'_> {
+    /// Holds a call against what the function called demands.
+    pub(super) fn call(&mut self, at: InstructionId) {
+        let Some((summary, arguments)) = self.solver.callee(at) else {
+            return;
+        };
+        let Some(callee) = self.callee_of(at) else {
+            return;
+        };
+        let site = CallSite {
+            caller: self.id,
+            instruction: at,
+            callee,
+        };
+        for demand in &summary.demands {
+            let passed = arguments.iter().find(|argument| {
+                (argument.param, argument.offset) == (u32::from(demand.piece.0), demand.piece.1)
+            });
+            let Some(argument) = passed else { continue };
+            let (value, tested) = self.solver.at(argument.value, at);
+            let held = Held {
+                value: &value,
+                excluded: demand.excluded,
+                is_doubtful: self.is_doubtful(&value, tested)
+                    || summary.tested.contains(&demand.piece) && demand.excluded == 0,
+            };
+            let callers: Vec<CallSite> = demand.callers.iter().copied().chain([site]).collect();
+            if let Some((wrong, element, is_definite, or)) = verdict(demand.used, &held) {
+                // Nothing is written wrongly there: the register is undefined here.
+                let (function, instruction, callers) = if wrong == Wrong::Undefined {
+                    (self.id, at, Vec::new())
+                } else {
+                    (demand.function, demand.instruction, callers.clone())
+                };
+                self.summary.violations.push(Violation {
+                    function,
+                    instruction,
+                    wrong,
+                    used: demand.used,
+                    element,
+                    of: self.id,
+                    is_definite: is_definite && demand.is_sole,
+                    or,
+                    callers,
+                });
+            }
+            for (piece, excluded, is_sole) in formals(&value).collect::<Vec<_>>() {
+                self.demand(Demand {
+                    piece,
+                    used: demand.used,
+                    excluded: excluded | demand.excluded,
+                    is_sole: is_sole && demand.is_sole,
+                    function: demand.function,
+                    instruction: demand.instruction,
+                    callers: callers.clone(),
+                });
+            }
+        }
+    }
+
+    pub(super) fn callee_of(&self, at: InstructionId) -> Option<FunctionId> {
+        let Callee::Direct(symbol) = self.body.callee(self.body.instruction(at))? else {
+            return None;
+        };
+        let callee = self.module.module.function_of(symbol)?;
+        Some(self.module.module.function(callee).alias_of.unwrap_or(callee))
+    }
+
+    /// What the function returns, joined over its stores to the return value.
+    pub(super) fn returns(&mut self, survey: &Survey) {
+        for &at in &survey.returns {
+            let instruction = self.body.instruction(at);
+            let (Op::Access(access), &[Value::ReturnSlot(_, start), ref rest @ ..]) =
+                (instruction.op, self.body.uses(instruction))
+            else {
+                continue;
+            };
+            for (number, &value) in rest.iter().skip(1).enumerate() {
+                let stride = i64::from(access.bits / 8);
+                let Ok(offset) = u32::try_from(i64::from(start) + stride * number as i64) else {
+                    continue;
+                };
+                let (value, _) = self.solver.at(value, at);
+                match self
+                    .summary
+                    .results
+                    .iter_mut()
+                    .find(|(known, _)| *known == offset)
+                {
+                    Some((_, joined)) => {
+                        joined.join(&value);
+                    }
+                    None => self.summary.results.push((offset, value)),
+                }
+            }
+        }
+    }
+
+    /// Whether what the function returns is the answer to a test of what it is passed.
+    pub(super) fn answer(&mut self, store: InstructionId, answers: &Answers<'_>) {
+        let &[Value::ReturnSlot(_, 0), _, value] = self.body.uses(self.body.instruction(store)) else {
+            return;
+        };
+        let analyses = self.module.function(self.id);
+        let Some((tested, space)) = guards::answer(self.body, analyses, answers, value) else {
+            return;
+        };
+        let (value, _) = self.solver.at(Value::Register(tested), store);
+        if let &[element] = value.elements()
+            && let (Form::Formal, Base::Param(number, piece), Some(0)) =
+                (element.form, element.base, element.offset)
+        {
+            self.summary.answer = Some(((number, piece), space));
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Which instructions a solution needs: backwards from the seeds, through registers, slots and arguments.
+
+use rustc_hash::FxHashMap;
+
+use super::reaching::{Definition, Reaching};
+use super::solver::{NO_NODE, Solver, Variable, variable};
+use crate::analysis::slots::{Effect, SlotId};
+use crate::ir::{Access, AccessKind, BinaryOp, Instruction, InstructionId, Op, Space, Value};
+use crate::limits::{MAX_PROVENANCE_NODES, MAX_RELOAD_DISTANCE};
+
+impl Solver<'_> {
+    pub(super) fn discover(&mut self, seeds: impl Iterator<Item = Value>) {
+        let mut open: Vec<Variable> = Vec::new();
+        for seed in seeds {
+            open.extend(variable(seed));
+            while let Some(variable) = open.pop() {
+                self.discover_one(variable, &mut open);
+            }
+        }
+    }
+
+    pub(super) fn discover_one(&mut self, variable: Variable, open: &mut Vec<Variable>) {
+        let analyses = self.analyses;
+        match variable {
+            Variable::Register(register) => {
+                let definitions = analyses.definitions().of(register);
+                match definitions {
+                    [] => self.note_undefined(),
+                    [definition] => self.discover_node(*definition, open),
+                    _ if self.reaching.contains_key(&variable) => {}
+                    _ => {
+                        let known = definitions.iter().map(|&at| Definition {
+                            at,
+                            is_partial: self.body.instruction(at).guard.is_some(),
+                        });
+                        self.reaching
+                            .insert(variable, Reaching::everywhere(known.collect()));
+                        for &definition in definitions {
+                            self.discover_node(definition, open);
+                        }
+                    }
+                }
+            }
+            Variable::Slot(slot) => {
+                if self.reaching.contains_key(&variable) {
+                    return;
+                }
+                let definitions = self.slot_definitions(slot);
+                self.reaching.insert(variable, Reaching::everywhere(definitions));
+                for &store in analyses.slots().stores(slot) {
+                    self.discover_node(store, open);
+                }
+            }
+        }
+    }
+
+    pub(super) fn discover_node(&mut self, id: InstructionId, open: &mut Vec<Variable>) {
+        if self.node_of[id.index()] != NO_NODE {
+            return;
+        }
+        if self.nodes.len() >= MAX_PROVENANCE_NODES {
+            self.is_complete = false;
+            return;
+        }
+        let before = open.len();
+        if self.inputs(id, open) {
+            self.node_of[id.index()] = self.nodes.len() as u32;
+            self.nodes.push(id);
+        } else {
+            open.truncate(before);
+        }
+    }
+
+    /// Adds what the instruction's value depends on; false if that is nothing.
+    pub(super) fn inputs(&self, id: InstructionId, open: &mut Vec<Variable>) -> bool {
+        let instruction = self.body.instruction(id);
+        let uses = self.body.uses(instruction);
+        match instruction.op {
+            Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) => {
+                open.extend(uses.first().copied().and_then(variable));
+                !matches!(uses, [] | [Value::Special(_) | Value::Integer(_)])
+            }
+            Op::MapShared(_) | Op::Convert { .. } | Op::Unary(..) => {
+                open.extend(uses.first().copied().and_then(variable));
+                true
+            }
+            Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, _) => {
+                open.extend(uses.iter().copied().filter_map(variable));
+                true
+            }
+            Op::Select => {
+                open.extend(uses.iter().take(2).copied().filter_map(variable));
+                true
+            }
+            Op::MulAdd(..) => {
+                open.extend(uses.get(2).copied().and_then(variable));
+                true
+            }
+            Op::CallResult(call) => {
+                let Some((_, arguments)) = self.callee(call) else {
+                    return false;
+                };
+                open.extend(arguments.iter().filter_map(|argument| variable(argument.value)));
+                true
+            }
+            Op::Access(_) => match self.effect(id, instruction) {
+                Effect::Load(slot) => {
+                    open.push(Variable::Slot(slot));
+                    true
+                }
+                Effect::Store(_) => {
+                    open.extend(uses.get(2).copied().and_then(variable));
+                    true
+                }
+                _ => match self.stored_before(id, instruction) {
+                    Some((_, stored)) => {
+                        open.extend(variable(stored));
+                        true
+                    }
+                    None => false,
+                },
+            },
+            _ => false,
+        }
+    }
+
+    /// The store that a load of a variable in global or shared memory reads, if one stands before it in its block and
+    /// nothing in between may write: other threads may, so it tells nothing certain.
+    pub(super) fn stored_before(
+        &self,
+        id: InstructionId,
+        load: &Instruction,
+    ) -> Option<(InstructionId, Value)> {
+        let place = |instruction: &Instruction| match (instruction.op, self.body.uses(instruction)) {
+            (Op::Access(access), &[base @ Value::Symbol(..), Value::Integer(0), ..])
+                if access.bits == 64 && access.count == 1 && !access.volatile =>
+            {
+                Some((access.kind, base))
+            }
+            _ => None,
+        };
+        let (AccessKind::Load, wanted) = place(load)? else {
+            return None;
+        };
+        let start = self.body.blocks[self.body.block_of(id).index()]
+            .instructions
+            .start as usize;
+        let near = id.index().saturating_sub(MAX_RELOAD_DISTANCE).max(start);
+        for number in (near..id.index()).rev() {
+            let at = InstructionId::new(number);
+            let instruction = self.body.instruction(at);
+            match (instruction.op, place(instruction)) {
+                (_, Some((AccessKind::Store, base))) if base == wanted && instruction.guard.is_none() => {
+                    return Some((at, *self.body.uses(instruction).get(2)?));
+                }
+                (Op::Access(access), _) if access.kind == AccessKind::Load => {}
+                (Op::Access(_) | Op::Call(_) | Op::Barrier(_), _) => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    pub(super) fn effect(&self, id: InstructionId, instruction: &Instruction) -> Effect {
+        match instruction.op {
+            Op::Access(Access {
+                space: Space::Generic | Space::Local,
+                bits: 32 | 64,
+                ..
+            }) => self.analyses.slots().effect(id, instruction),
+            _ => Effect::None,
+        }
+    }
+
+    /// What writes a slot: its own stores, stores to slots that overlap it, and whatever may write it unseen.
+    pub(super) fn slot_definitions(&mut self, slot: SlotId) -> Vec<Definition> {
+        let slots = self.analyses.slots();
+        let body = self.body;
+        let (named, unseen) = self.spoils.get_or_insert_with(|| {
+            let mut named: FxHashMap<SlotId, Vec<InstructionId>> = FxHashMap::default();
+            let mut unseen = Vec::new();
+            for (number, instruction) in body.instructions.iter().enumerate() {
+                let id = InstructionId::new(number);
+                match slots.effect(id, instruction) {
+                    Effect::Spoil(slot) => named.entry(slot).or_default().push(id),
+                    Effect::SpoilEscaped => unseen.push(id),
+                    _ => {}
+                }
+            }
+            (named, unseen)
+        });
+        let own = slots.stores(slot).iter().map(|&at| Definition {
+            at,
+            is_partial: body.instruction(at).guard.is_some(),
+        });
+        let others = slots.overlapping(slot).flat_map(|other| {
+            let spoiled = named.get(&other).map_or(&[][..], Vec::as_slice);
+            slots.stores(other).iter().chain(spoiled)
+        });
+        let spoiled = named.get(&slot).map_or(&[][..], Vec::as_slice);
+        let unseen = if slots.escapes(slot) {
+            unseen.as_slice()
+        } else {
+            &[]
+        };
+        let mut all: Vec<Definition> = own.collect();
+        all.extend(
+            others
+                .chain(spoiled)
+                .chain(unseen)
+                .map(|&at| Definition { at, is_partial: true }),
+        );
+        all.sort_unstable_by_key(|definition| definition.at);
+        all.dedup_by_key(|definition| definition.at);
+        all
+    }
+
+    pub(super) fn note_undefined(&mut self) {
+        if self.named_in_opaque.is_none() {
+            let mut named = vec![false; self.body.registers.len()];
+            for instruction in self
+                .body
+                .instructions
+                .iter()
+                .filter(|known| known.op == Op::Opaque)
+            {
+                for value in self.body.uses(instruction) {
+                    if let Value::Register(register) = value {
+                        named[register.index()] = true;
+                    }
+                }
+            }
+            self.named_in_opaque = Some(named);
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! One function's summary: finds its uses of addresses, has them solved, and judges them.
+
+use rustc_hash::FxHashSet;
+
+use super::guards::{Facts, Tested};
+use super::judge::{Effect, Use, Wrong, is_elsewhere};
+use super::solver::{Solver, Summaries, callee};
+use super::summary::{Demand, Held, Summary, Violation, formals, verdict};
+use super::survey::{Survey, seeds, survey};
+use super::value::{Base, Element, Form, Provenance};
+use crate::context::ModuleContext;
+use crate::ir::{Access, AccessKind, Argument, Body, FunctionId, InstructionId, Op, Space, Value};
+use crate::limits::MAX_DEMANDS;
+
+/// The summary of a function with a body, given those of the functions that it calls.
+#[must_use]
+pub fn summarize<'a>(module: &'a ModuleContext<'a>, id: FunctionId, summaries: &'a Summaries<'a>) -> Summary {
+    let function = module.module.function(id);
+    let Some(body) = function.body.as_ref() else {
+        return Summary::default();
+    };
+    let survey = survey(module, id, body, summaries);
+    if !survey.is_needed {
+        return Summary::default();
+    }
+    let answers = |call: InstructionId| answered(module, body, summaries, call);
+    let analyses = module.function(id);
+    let facts = if survey.tests.is_empty() && !survey.calls.iter().any(|&call| answers(call).is_some()) {
+        Facts::default()
+    } else {
+        let has_guard = |id: &InstructionId| body.instruction(*id).guard.is_some();
+        let guarded = survey.uses.iter().copied().filter(has_guard);
+        Facts::new(body, analyses, &answers, guarded)
+    };
+    let seeds = seeds(body, &survey);
+    let Some(solver) = Solver::new(module, id, summaries, facts, seeds.into_iter()) else {
+        return Summary::default();
+    };
+    let mut judge = Judge {
+        module,
+        id,
+        body,
+        solver,
+        summary: Summary::default(),
+        tested: FxHashSet::default(),
+        is_anything_tested: false,
+    };
+    judge.note_tests(&survey);
+    for &at in &survey.uses {
+        judge.instruction(at);
+    }
+    for &at in &survey.escapes {
+        judge.escape(at);
+    }
+    for &at in &survey.calls {
+        judge.call(at);
+    }
+    if !function.is_kernel() {
+        judge.returns(&survey);
+        if let ([only], true) = (survey.returns.as_slice(), judge.is_anything_tested) {
+            judge.answer(*only, &answers);
+        }
+    }
+    judge.summary
+}
+
+/// What a call asks of an address, if it calls a function that answers.
+fn answered<'a>(
+    module: &ModuleContext<'_>,
+    body: &'a Body<'_>,
+    summaries: &Summaries<'a>,
+    call: InstructionId,
+) -> Option<(Value, Space)> {
+    let (summary, arguments) = callee(module, body, summaries, call)?;
+    let ((number, piece), space) = summary.answer?;
+    let is_asked = |argument: &&Argument| (argument.param, argument.offset) == (u32::from(number), piece);
+    Some((arguments.iter().find(is_asked)?.value, space))
+}
+
+/// The use of an address that an instruction makes.
+fn use_of(op: Op) -> Option<Use> {
+    Some(match op {
+        Op::Access(Access {
+            space: Space::Tensor, ..
+        }) => return None,
+        Op::Access(access) => {
+            let effect = match access.kind {
+                AccessKind::Store => Effect::Writes,
+                AccessKind::Atomic | AccessKind::Reduction => Effect::Updates,
+                AccessKind::Load | AccessKind::Other => Effect::Reads,
+            };
+            Use::Access(access.space, effect)
+        }
+        Op::ToGeneric(space, _) => Use::ToGeneric(space),
+        Op::FromGeneric(space, _) => Use::FromGeneric(space),
+        Op::IsSpace(space) => Use::Test(space),
+        Op::MapShared(space) => Use::Map(space),
+        _ => return None,
+    })
+}
+
+/// A symbol that stands in the operand of a generic access: ptxas sees its space and accesses that; of constant memory
+/// and parameters it rejects it.
+fn converted(value: &Provenance) -> Provenance {
+    value.map(|element| match element.space {
+        Space::Global | Space::Shared | Space::Local => Element {
+            form: Form::Generic,
+            ..*element
+        },
+        _ => *element,
+    })
+}
+
+/// The judging of one body.
+pub(super) struct Judge<'a> {
+    pub(super) module: &'a ModuleContext<'a>,
+    pub(super) id: FunctionId,
+    pub(super) body: &'a Body<'a>,
+    pub(super) solver: Solver<'a>,
+    pub(super) summary: Summary,
+    /// Bases whose space is tested somewhere.
+    pub(super) tested: FxHashSet<Base>,
+    pub(super) is_anything_tested: bool,
+}
+
+impl<'a> Judge<'a> {
+    fn note_tests(&mut self, survey: &Survey) {
+        let mut tested: Vec<Provenance> = Vec::new();
+        for &at in &survey.tests {
+            if let Some(&value) = self.body.uses(self.body.instruction(at)).first() {
+                tested.push(self.solver.at(value, at).0);
+            }
+        }
+        for &at in &survey.calls {
+            let Some((summary, arguments)) = self.solver.callee(at) else {
+                continue;
+            };
+            for piece in &summary.tested {
+                let passed = arguments
+                    .iter()
+                    .find(|argument| (argument.param, argument.offset) == (u32::from(piece.0), piece.1));
+                tested.extend(passed.map(|argument| self.solver.at(argument.value, at).0));
+            }
+        }
+        // Of an address that is not generic, a test tells nothing.
+        let elements = tested.iter().flat_map(Provenance::elements);
+        for element in elements.filter(|element| element.form != Form::Raw) {
+            self.is_anything_tested = true;
+            self.tested.insert(element.base);
+            if let (Form::Formal, Base::Param(number, piece)) = (element.form, element.base) {
+                self.summary.tested.push((number, piece));
+            }
+        }
+        self.summary.tested.sort_unstable();
+        self.summary.tested.dedup();
+    }
+
+    /// Whether some element's space is tested in a way that the facts do not cover here.
+    pub(super) fn is_doubtful(&self, value: &Provenance, tested: Tested) -> bool {
+        self.is_anything_tested
+            && tested == Tested::No
+            && value
+                .elements()
+                .iter()
+                .any(|element| self.tested.contains(&element.base))
+    }
+
+    pub(super) fn report(
+        &mut self,
+        at: InstructionId,
+        wrong: Wrong,
+        used: Use,
+        element: Element,
+        is_definite: bool,
+        or: Option<Element>,
+    ) {
+        self.summary.violations.push(Violation {
+            function: self.id,
+            instruction: at,
+            wrong,
+            used,
+            element,
+            of: self.id,
+            is_definite,
+            or,
+            callers: Vec::new(),
+        });
+    }
+
+    fn instruction(&mut self, at: InstructionId) {
+        let instruction = self.body.instruction(at);
+        let uses = self.body.uses(instruction);
+        let (Some(used), Some(&operand)) = (use_of(instruction.op), uses.first()) else {
+            return;
+        };
+        let (value, tested) = self.solver.at(operand, at);
+        if let Op::Access(access) = instruction.op {
+            self.bounds(at, &access, uses, &value);
+        }
+        let value = match (used, operand) {
+            (Use::Access(Space::Generic, _), Value::Symbol(..)) => converted(&value),
+            _ => value,
+        };
+        let held = Held {
+            value: &value,
+            excluded: 0,
+            is_doubtful: !matches!(used, Use::Test(_)) && self.is_doubtful(&value, tested),
+        };
+        if let Some((wrong, element, is_definite, or)) = verdict(used, &held) {
+            let (wrong, element) = match tested {
+                Tested::Holds(test) if is_elsewhere(wrong, used, &element) => (
+                    Wrong::AgainstTest,
+                    Element {
+                        origin: Some(test),
+                        ..element
+                    },
+                ),
+                _ => (wrong, element),
+            };
+            let own_rank = wrong == Wrong::ClusterAsCta && self.may_be_own_rank(&element);
+            self.report(at, wrong, used, element, is_definite && !own_rank, or);
+        }
+        for (piece, excluded, is_sole) in formals(&value).collect::<Vec<_>>() {
+            self.demand(Demand {
+                piece,
+                used,
+                excluded,
+                is_sole,
+                function: self.id,
+                instruction: at,
+                callers: Vec::new(),
+            });
+        }
+    }
+
+    /// Whether the rank given to `mapa` may be the CTA's own: read from a special register.
+    fn may_be_own_rank(&self, element: &Element) -> bool {
+        let Some(origin) = element.origin else {
+            return true;
+        };
+        let instruction = self.body.instruction(origin);
+        match (instruction.op, self.body.uses(instruction)) {
+            (Op::MapShared(_), [_, rank]) => self.solver.is_uniform_special(*rank),
+            _ => false,
+        }
+    }
+
+    pub(super) fn demand(&mut self, demand: Demand) {
+        let known = self.summary.demands.iter().any(|known| {
+            (known.piece, known.used, known.excluded) == (demand.piece, demand.used, demand.excluded)
+                && known.is_sole >= demand.is_sole
+        });
+        if !known && self.summary.demands.len() < MAX_DEMANDS {
+            self.summary.demands.push(demand);
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! What `isspacep` says about a register, and where that holds.
+//!
+//! ```text
+//! fact    = (register, space, holds?) on the blocks that one edge dominates: the block it leads to has no other
+//!           predecessor, and dominates them
+//! true    only elements in the space remain; ⊤ and what the caller passes become a generic address in the space
+//! false   elements in the space are removed
+//! ```
+//!
+//! A predicate is followed back through moves, complements, conjunctions (where it holds), disjunctions (where it
+//! does not), the round trip through an integer that unoptimised code makes (`selp 1, 0` and `setp.ne 0`), and calls of
+//! functions that answer the question (`__isShared` in a debug build). What is known of a register is known of all that
+//! hold the same value (see `aliases`).
+
+use super::aliases::representative;
+use super::value::{Base, Element, Form, Provenance, bit};
+use crate::context::Analyses;
+use crate::ir::{
+    BinaryOp, BlockId, Body, Condition, Guard, InstructionId, Logic, Op, Register, Space, UnaryOp, Value,
+};
+use crate::limits::{MAX_PREDICATE_STEPS, MAX_SPACE_FACTS};
+
+/// What is known of a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// The register that was tested: the one that stands for all with its value.
+    register: Register,
+    space: Space,
+    holds: bool,
+    /// The `isspacep`, or the call that answers.
+    test: InstructionId,
+}
+
+/// Whether a test says something about a value at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tested {
+    /// None does.
+    No,
+    /// One that fails there.
+    Fails,
+    /// This `isspacep`, which holds there.
+    Holds(InstructionId),
+}
+
+/// The address that a call tests, and the space, if the function called answers such a question with 1 or 0.
+pub type Answers<'a> = dyn Fn(InstructionId) -> Option<(Value, Space)> + 'a;
+
+/// The facts of a body.
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// With the block that must dominate the use.
+    by_block: Vec<(BlockId, Fact)>,
+    /// With the instruction that is guarded.
+    by_instruction: Vec<(InstructionId, Fact)>,
+}
+
+impl Facts {
+    /// Of a body that has `isspacep` instructions, whose guarded instructions in question are `guarded`.
+    #[must_use]
+    pub fn new(
+        body: &Body<'_>,
+        analyses: &Analyses<'_>,
+        answers: &Answers<'_>,
+        guarded: impl Iterator<Item = InstructionId>,
+    ) -> Self {
+        let mut facts = Self::default();
+        let cfg = analyses.cfg();
+        let question = Question {
+            body,
+            analyses,
+            answers,
+        };
+        for &block in cfg.reverse_postorder() {
+            let Some(guard) = body
+                .terminator(block)
+                .filter(|last| last.op == Op::Branch)
+                .and_then(|last| last.guard)
+            else {
+                continue;
+            };
+            for (number, &successor) in body.successors(block).iter().enumerate() {
+                if number > 1
+                    || cfg.predecessors(successor).len() != 1
+                    || facts.by_block.len() >= MAX_SPACE_FACTS
+                {
+                    continue;
+                }
+                let taken = number == 0;
+                let found = question.implied(guard, taken);
+                facts
+                    .by_block
+                    .extend(found.into_iter().map(|fact| (successor, fact)));
+            }
+        }
+        for id in guarded {
+            if let Some(guard) = body.instruction(id).guard
+                && facts.by_instruction.len() < MAX_SPACE_FACTS
+            {
+                let found = question.implied(guard, true);
+                facts
+                    .by_instruction
+                    .extend(found.into_iter().map(|fact| (id, fact)));
+            }
+        }
+        facts
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_block.is_empty() && self.by_instruction.is_empty()
+    }
+
+    /// What `value`, held by `register`, can be at `at`; and which test says so.
+    #[must_use]
+    pub fn refine(
+        &self,
+        register: Register,
+        value: Provenance,
+        at: InstructionId,
+        body: &Body<'_>,
+        analyses: &Analyses<'_>,
+    ) -> (Provenance, Tested) {
+        let register = representative(body, analyses, register);
+        let block = body.block_of(at);
+        let dominators = analyses.dominators();
+        let of_block = self
+            .by_block
+            .iter()
+            .filter(|(place, fact)| fact.register == register && dominators.dominates(*place, block))
+            .map(|(_, fact)| fact);
+        let of_guard = self
+            .by_instruction
+            .iter()
+            .filter(|(place, fact)| fact.register == register && *place == at)
+            .map(|(_, fact)| fact);
+        let (mut value, mut tested) = (value, Tested::No);
+        for fact in of_block.chain(of_guard) {
+            value = restricted(&value, fact);
+            tested = match tested {
+                Tested::Holds(_) => tested,
+                _ if fact.holds => Tested::Holds(fact.test),
+                _ => Tested::Fails,
+            };
+        }
+        (value, tested)
+    }
+}
+
+fn restricted(value: &Provenance, fact: &Fact) -> Provenance {
+    let tested = Element::address(Form::Generic, fact.space, Base::Test(fact.test), fact.test);
+    if *value == Provenance::Top {
+        return if fact.holds {
+            Provenance::One(tested)
+        } else {
+            Provenance::Top
+        };
+    }
+    // A raw address has no space to test: see PTX209. A number may be anything.
+    let in_space = |element: &Element| bit(element.space) & !bit(fact.space) == 0;
+    Provenance::of(
+        value
+            .elements()
+            .iter()
+            .filter_map(|element| match (element.form, fact.holds) {
+                (Form::Generic, holds) => (in_space(element) == holds).then_some(*element),
+                (Form::Formal, true) => (bit(fact.space) & !element.excluded != 0).then_some(tested),
+                (Form::Formal, false) => Some(Element {
+                    excluded: element.excluded | bit(fact.space),
+                    ..*element
+                }),
+                _ => Some(*element),
+            }),
+    )
+}
+
+/// Where the predicates of a body come from.
+struct Question<'a> {
+    body: &'a Body<'a>,
+    analyses: &'a Analyses<'a>,
+    answers: &'a Answers<'a>,
+}
+
+impl Question<'_> {
+    /// What follows from a guard being passed (`taken`) or not.
+    fn implied(&self, guard: Guard, taken: bool) -> Vec<Fact> {
+        let mut found = Vec::new();
+        let mut open = vec![(guard.register, taken != guard.negated)];
+        let mut steps = MAX_PREDICATE_STEPS;
+        while let (Some((register, holds)), Some(left)) = (open.pop(), steps.checked_sub(1)) {
+            steps = left;
+            if let &[definition] = self.analyses.definitions().of(register) {
+                self.step(definition, holds, &mut open, &mut found);
+            }
+        }
+        found
+    }
+
+    /// What follows from the result of `definition` being true, or false.
+    fn step(
+        &self,
+        definition: InstructionId,
+        holds: bool,
+        open: &mut Vec<(Register, bool)>,
+        found: &mut Vec<Fact>,
+    ) {
+        let instruction = self.body.instruction(definition);
+        if instruction.guard.is_some() {
+            return;
+        }
+        let mut fact = |tested: Value, space: Space| {
+            if let Value::Register(register) = tested
+                && self.analyses.definitions().of(register).len() == 1
+            {
+                found.push(Fact {
+                    register: representative(self.body, self.analyses, register),
+                    space,
+                    holds,
+                    test: definition,
+                });
+            }
+        };
+        match (instruction.op, self.body.uses(instruction)) {
+            (Op::IsSpace(space), &[tested]) => fact(tested, space),
+            (Op::CallResult(call), _) => {
+                if let Some((tested, space)) = (self.answers)(call) {
+                    fact(tested, space);
+                }
+            }
+            (Op::Copy | Op::Convert { .. }, &[Value::Register(from)]) => open.push((from, holds)),
+            (Op::Unary(UnaryOp::Not, 1), &[Value::Register(from)]) => open.push((from, !holds)),
+            (Op::Binary(BinaryOp::And, 1), &[a, b]) if holds => open.extend(both(a, b, true)),
+            (Op::Binary(BinaryOp::Or, 1), &[a, b]) if !holds => open.extend(both(a, b, false)),
+            (Op::Binary(BinaryOp::And, _), &[Value::Register(from), Value::Integer(1)]) => {
+                open.push((from, holds));
+            }
+            // `setp.ne p, x, 0`, where x is 0 or 1.
+            (
+                Op::Compare(condition, _, Logic::None),
+                &[Value::Register(from), Value::Integer(value @ (0 | 1))],
+            ) => {
+                let is_one = match condition {
+                    Condition::Equal => value == 1,
+                    Condition::NotEqual => value == 0,
+                    _ => return,
+                };
+                if self.is_truth(from) {
+                    open.push((from, holds == is_one));
+                }
+            }
+            (Op::Select, &[Value::Integer(1), Value::Integer(0), Value::Register(from)]) => {
+                open.push((from, holds));
+            }
+            (Op::Select, &[Value::Integer(0), Value::Integer(1), Value::Register(from)]) => {
+                open.push((from, !holds));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether an integer register holds 0 or 1: a `selp` of the two or an answer, perhaps moved, converted or masked.
+    fn is_truth(&self, register: Register) -> bool {
+        let mut register = register;
+        for _ in 0..MAX_PREDICATE_STEPS {
+            let &[definition] = self.analyses.definitions().of(register) else {
+                return false;
+            };
+            let instruction = self.body.instruction(definition);
+            match (instruction.op, self.body.uses(instruction)) {
+                (Op::Select, [Value::Integer(0 | 1), Value::Integer(0 | 1), _]) => return true,
+                (Op::CallResult(call), _) => return (self.answers)(call).is_some(),
+                (Op::Binary(BinaryOp::And, _), [Value::Register(from), Value::Integer(1)])
+                | (Op::Copy | Op::Convert { .. }, [Value::Register(from)]) => register = *from,
+                _ => return false,
+            }
+        }
+        false
+    }
+}
+
+/// The test that an integer is the answer of: the address, the space. Only 1 for yes and 0 for no.
+#[must_use]
+pub fn answer(
+    body: &Body<'_>,
+    analyses: &Analyses<'_>,
+    answers: &Answers<'_>,
+    value: Value,
+) -> Option<(Register, Space)> {
+    let Value::Register(register) = value else {
+        return None;
+    };
+    let question = Question {
+        body,
+        analyses,
+        answers,
+    };
+    if !question.is_truth(register) {
+        return None;
+    }
+    let guard = Guard {
+        register,
+        negated: false,
+    };
+    match question.implied(guard, true).as_slice() {
+        &[fact] if fact.holds => Some((fact.register, fact.space)),
+        _ => None,
+    }
+}
+
+fn both(a: Value, b: Value, holds: bool) -> impl Iterator<Item = (Register, bool)> {
+    [a, b].into_iter().filter_map(move |value| match value {
+        Value::Register(register) => Some((register, holds)),
+        Value::Not(register) => Some((register, !holds)),
+        _ => None,
+    })
+}

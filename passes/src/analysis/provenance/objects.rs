@@ -1,0 +1,120 @@
+//! What is wrong with an address whose object is known: offsets outside it (PTX211), and local objects whose address
+//! other threads get to see (PTX206).
+
+use super::function::Judge;
+use super::judge::{Effect, Use, Wrong, covers};
+use super::survey::access_bytes;
+use super::value::{Base, Element, Form, Provenance, Trust};
+use crate::ir::{Access, AccessKind, InstructionId, Linkage, Op, Space, Value};
+
+impl Judge<'_> {
+    /// PTX211: constant offsets outside the object, or misaligned in it.
+    pub(super) fn bounds(&mut self, at: InstructionId, access: &Access, uses: &[Value], value: &Provenance) {
+        let bytes = access_bytes(access);
+        let Some(&Value::Integer(by)) = uses.get(1) else {
+            return;
+        };
+        if bytes == 0 || access.kind == AccessKind::Other {
+            return;
+        }
+        let mut first = None;
+        for element in value.elements() {
+            let start = element.offset.and_then(|offset| offset.checked_add(by));
+            match start.and_then(|start| self.outside(element, start, bytes)) {
+                Some(wrong) if element.trust == Trust::Certain => {
+                    first.get_or_insert((
+                        wrong,
+                        Element {
+                            offset: start,
+                            ..*element
+                        },
+                    ));
+                }
+                _ => return,
+            }
+        }
+        if let Some((wrong, element)) = first {
+            self.report(
+                at,
+                wrong,
+                Use::Access(access.space, Effect::Reads),
+                element,
+                true,
+                None,
+            );
+        }
+    }
+
+    pub(super) fn outside(&self, element: &Element, start: i64, bytes: i64) -> Option<Wrong> {
+        let (size, align) = match (element.form, element.base) {
+            (Form::Raw | Form::Generic, Base::Symbol(symbol)) => {
+                let symbol = self.module.module.symbol(symbol);
+                // Another module's definition may be larger.
+                let is_final =
+                    matches!(symbol.linkage, Linkage::Local | Linkage::External) && !symbol.is_undefined();
+                (symbol.size.filter(|_| is_final)?, symbol.align)
+            }
+            (Form::Raw, Base::Param(number, _)) if element.space == Space::Param => {
+                let parameter = self
+                    .module
+                    .module
+                    .function(self.id)
+                    .params
+                    .get(usize::from(number))?;
+                (Some(parameter.size).filter(|&size| size > 0)?, parameter.align)
+            }
+            _ => return None,
+        };
+        let end = start.checked_add(bytes)?;
+        if start < 0 || end > i64::try_from(size).ok()? {
+            return Some(Wrong::OutOfBounds);
+        }
+        let is_known_to_be_aligned = i64::from(align) % bytes == 0;
+        (is_known_to_be_aligned && start % bytes != 0).then_some(Wrong::Misaligned)
+    }
+
+    /// PTX206: the address of a local object stored to memory that other threads see.
+    pub(super) fn escape(&mut self, at: InstructionId) {
+        let instruction = self.body.instruction(at);
+        let uses = self.body.uses(instruction);
+        let (Op::Access(access), Some(&to)) = (instruction.op, uses.first()) else {
+            return;
+        };
+        let is_seen = match access.space {
+            Space::Global | Space::Shared | Space::SharedCluster => true,
+            Space::Generic => {
+                let (target, _) = self.solver.at(to, at);
+                let elements = target.elements();
+                !elements.is_empty()
+                    && elements.iter().all(|element| {
+                        element.is_address()
+                            && (element.space == Space::Global || covers(Space::SharedCluster, element.space))
+                    })
+            }
+            _ => false,
+        };
+        if !is_seen {
+            return;
+        }
+        for &stored in uses.iter().skip(2) {
+            let (value, _) = self.solver.at(stored, at);
+            let is_local = |element: &Element| element.is_address() && element.space == Space::Local;
+            let Some(element) = value.elements().iter().find(|element| is_local(element)) else {
+                continue;
+            };
+            let is_definite = value
+                .elements()
+                .iter()
+                .all(|element| is_local(element) && element.trust == Trust::Certain);
+            self.report(
+                at,
+                Wrong::Escape,
+                Use::Access(access.space, Effect::Writes),
+                *element,
+                is_definite,
+                None,
+            );
+            return;
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! The values of one body's address registers, for those that some use of an address depends on.
+//!
+//! Sparse: a node is an instruction that computes a value from others; its inputs are the nodes of the definitions
+//! that reach it (see `reaching`). Instructions that bring a value from nowhere (parameters, symbols, loads) need no
+//! node. Nodes are evaluated in the order of the input until nothing changes; without a loop, once. At first all
+//! definitions of a register reach all of its uses; where that mixes addresses, it is found out which do.
+
+use std::cell::Cell;
+
+use rustc_hash::FxHashMap;
+
+use super::guards::{Facts, Tested};
+use super::reaching::Reaching;
+use super::summary::Summary;
+use super::transfer;
+use super::value::{Element, Form, Provenance, Trust};
+use crate::analysis::slots::{Effect, SlotId};
+use crate::context::{Analyses, ModuleContext};
+use crate::ir::{Argument, Body, Call, Callee, Function, FunctionId, InstructionId, Op, Register, Value};
+use crate::limits::{MAX_PROVENANCE_ROUNDS, MAX_REACHING_STEPS};
+
+/// What holds a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Variable {
+    Register(Register),
+    Slot(SlotId),
+}
+
+pub(super) const NO_NODE: u32 = u32::MAX;
+
+/// Times that variables whose definitions disagree are looked for: solving some shows others.
+const MAX_REFINEMENTS: usize = 3;
+
+/// Instructions that write slots without storing one value: by slot, and those through unknown addresses.
+pub(super) type Spoils = (FxHashMap<SlotId, Vec<InstructionId>>, Vec<InstructionId>);
+
+/// Finished summaries of other functions.
+pub type Summaries<'a> = dyn Fn(FunctionId) -> Option<&'a Summary> + Sync + 'a;
+
+/// The values of one body.
+pub struct Solver<'a> {
+    pub(super) module: &'a ModuleContext<'a>,
+    pub(super) function: &'a Function<'a>,
+    pub(super) body: &'a Body<'a>,
+    pub(super) analyses: &'a Analyses<'a>,
+    pub(super) summaries: &'a Summaries<'a>,
+    pub(super) facts: Facts,
+    pub(super) nodes: Vec<InstructionId>,
+    pub(super) node_of: Vec<u32>,
+    pub(super) values: Vec<Provenance>,
+    pub(super) reaching: FxHashMap<Variable, Reaching>,
+    /// Slot writers that no store names: atomics and vectors, by slot, and writes through unknown addresses.
+    pub(super) spoils: Option<Spoils>,
+    pub(super) steps: usize,
+    /// Registers that nothing writes, once asked for: whether an opcode that is not interpreted names them.
+    pub(super) named_in_opaque: Option<Vec<bool>>,
+    pub(super) is_complete: bool,
+    /// Some node reads one that comes after it: there is a loop.
+    pub(super) reads_ahead: Cell<bool>,
+}
+
+impl<'a> Solver<'a> {
+    /// Solves for `seeds`: values and the instructions that use them.
+    #[must_use]
+    pub fn new(
+        module: &'a ModuleContext<'a>,
+        id: FunctionId,
+        summaries: &'a Summaries<'a>,
+        facts: Facts,
+        seeds: impl Iterator<Item = Value>,
+    ) -> Option<Self> {
+        let function = module.module.function(id);
+        let body = function.body.as_ref()?;
+        let mut solver = Self {
+            module,
+            function,
+            body,
+            analyses: module.function(id),
+            summaries,
+            facts,
+            nodes: Vec::new(),
+            node_of: vec![NO_NODE; body.instructions.len()],
+            values: Vec::new(),
+            reaching: FxHashMap::default(),
+            spoils: None,
+            steps: MAX_REACHING_STEPS,
+            named_in_opaque: None,
+            is_complete: true,
+            reads_ahead: Cell::new(false),
+        };
+        solver.discover(seeds);
+        solver.nodes.sort_unstable();
+        for (number, node) in solver.nodes.iter().enumerate() {
+            solver.node_of[node.index()] = number as u32;
+        }
+        solver.values = vec![Provenance::Bottom; solver.nodes.len()];
+        solver.iterate();
+        for _ in 0..MAX_REFINEMENTS {
+            if !solver.refine() {
+                break;
+            }
+            solver.values.fill(Provenance::Bottom);
+            solver.iterate();
+        }
+        Some(solver)
+    }
+
+    /// What `value` can be at `at`; and which test of its space says so there.
+    #[must_use]
+    pub fn at(&self, value: Value, at: InstructionId) -> (Provenance, Tested) {
+        let Value::Register(register) = value else {
+            return (self.constant(value, at), Tested::No);
+        };
+        let held = self.held(Variable::Register(register), at);
+        if self.facts.is_empty() {
+            return (held, Tested::No);
+        }
+        self.facts.refine(register, held, at, self.body, self.analyses)
+    }
+
+    /// Whether `value` is read from a special register that is the same for the whole grid or cluster.
+    #[must_use]
+    pub fn is_uniform_special(&self, value: Value) -> bool {
+        let mut value = value;
+        for _ in 0..8 {
+            match value {
+                Value::Special(special) => return special == crate::ir::Special::Uniform,
+                Value::Register(register) => match self.analyses.definitions().of(register) {
+                    &[definition] if self.body.instruction(definition).op == Op::Copy => {
+                        match self.body.uses(self.body.instruction(definition)) {
+                            &[from] => value = from,
+                            _ => return false,
+                        }
+                    }
+                    _ => return false,
+                },
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// Solves which definitions reach what, for the variables whose definitions disagree; false if there are none left.
+    fn refine(&mut self) -> bool {
+        let mut open: Vec<Variable> = self
+            .reaching
+            .iter()
+            .filter(|(variable, reaching)| !reaching.is_solved() && self.is_mixed(**variable, reaching))
+            .map(|(variable, _)| *variable)
+            .collect();
+        open.sort_unstable();
+        let mut is_finer = false;
+        for variable in open {
+            if let Some(reaching) = self.reaching.get_mut(&variable) {
+                is_finer |= reaching.solve(self.body, self.analyses.cfg(), &mut self.steps);
+            }
+        }
+        is_finer
+    }
+
+    /// Whether it matters which of the definitions reaches a use: they bring different addresses.
+    fn is_mixed(&self, variable: Variable, reaching: &Reaching) -> bool {
+        let (mut joined, mut brings_anything) = (Provenance::Bottom, false);
+        for definition in reaching.definitions() {
+            let value = self.defined(definition.at, variable);
+            if value == Provenance::Top {
+                brings_anything = true;
+                continue;
+            }
+            let is_loose = value.elements().iter().any(|element| element.offset.is_none());
+            let is_more = joined.join(&value);
+            let has_lost = joined.elements().iter().any(|element| element.offset.is_none());
+            if is_more && (joined.elements().len() > 1 || has_lost && !is_loose && !joined.is_number()) {
+                return true;
+            }
+        }
+        brings_anything
+            && joined
+                .elements()
+                .iter()
+                .any(|element| element.form != Form::Number)
+    }
+
+    fn iterate(&mut self) {
+        for _ in 0..MAX_PROVENANCE_ROUNDS {
+            let mut changed = false;
+            for number in 0..self.nodes.len() {
+                let outcome = self.evaluate(self.nodes[number]);
+                changed |= self.values[number].join(&outcome);
+            }
+            if !changed || !self.reads_ahead.get() {
+                return;
+            }
+        }
+        self.values.fill(Provenance::Top);
+    }
+
+    fn evaluate(&self, id: InstructionId) -> Provenance {
+        let instruction = self.body.instruction(id);
+        let uses = self.body.uses(instruction);
+        match instruction.op {
+            Op::CallResult(call) => self.returned(call, uses, id),
+            Op::Access(_) => match self.effect(id, instruction) {
+                Effect::Load(slot) => self.held(Variable::Slot(slot), id),
+                Effect::Store(_) => uses
+                    .get(2)
+                    .map_or(Provenance::Top, |&stored| self.at(stored, id).0),
+                _ => match self.stored_before(id, instruction) {
+                    Some((store, stored)) => self.at(stored, store).0.map(|element| Element {
+                        trust: Trust::Weak,
+                        ..*element
+                    }),
+                    None => Provenance::Top,
+                },
+            },
+            op => {
+                // The factors of a product, the predicate and the rank do not matter.
+                let relevant = match op {
+                    Op::MulAdd(..) => uses.get(2..3),
+                    Op::Select | Op::Binary(..) => uses.get(..2),
+                    _ => uses.get(..1),
+                };
+                let mut inputs: [Provenance; 2] = Default::default();
+                let relevant = relevant.unwrap_or_default();
+                for (input, &operand) in inputs.iter_mut().zip(relevant) {
+                    *input = self.at(operand, id).0;
+                }
+                transfer::result(op, &inputs[..relevant.len()], id)
+            }
+        }
+    }
+
+    /// What a variable holds before `at`.
+    pub(super) fn held(&self, variable: Variable, at: InstructionId) -> Provenance {
+        if !self.is_complete {
+            return Provenance::Top;
+        }
+        if let Variable::Register(register) = variable {
+            match self.analyses.definitions().of(register) {
+                [] => return self.undefined(register),
+                [definition] => {
+                    self.note_order(*definition, at);
+                    return self.defined(*definition, variable);
+                }
+                _ => {}
+            }
+        }
+        let Some(reaching) = self.reaching.get(&variable) else {
+            return Provenance::Top;
+        };
+        let block = self.body.block_of(at);
+        let mut joined = Provenance::Bottom;
+        for definition in reaching.before(at, block, self.body) {
+            self.note_order(definition, at);
+            joined.join(&self.defined(definition, variable));
+        }
+        match variable {
+            // Memory that nothing has written holds anything.
+            Variable::Slot(_) if joined == Provenance::Bottom => Provenance::Top,
+            _ => joined,
+        }
+    }
+
+    fn note_order(&self, definition: InstructionId, at: InstructionId) {
+        if definition >= at {
+            self.reads_ahead.set(true);
+        }
+    }
+
+    /// What an instruction writes to a variable.
+    pub(super) fn defined(&self, id: InstructionId, variable: Variable) -> Provenance {
+        let instruction = self.body.instruction(id);
+        if let Variable::Slot(slot) = variable {
+            return match self.effect(id, instruction) {
+                Effect::Store(own) if own == slot => match self.node_of[id.index()] {
+                    NO_NODE => Provenance::Top,
+                    node => self.values[node as usize].clone(),
+                },
+                _ => Provenance::Top,
+            };
+        }
+        match self.node_of[id.index()] {
+            NO_NODE => self.leaf(id, instruction, variable),
+            node => self.values[node as usize].clone(),
+        }
+    }
+
+    /// The arguments of a call, and what is known of the function.
+    pub(super) fn callee(&self, call: InstructionId) -> Option<(&'a Summary, &'a [Argument])> {
+        callee(self.module, self.body, self.summaries, call)
+    }
+}
+
+/// The arguments of a call, and what is known of the function that it calls.
+#[must_use]
+pub fn callee<'a>(
+    module: &ModuleContext<'_>,
+    body: &'a Body<'_>,
+    summaries: &Summaries<'a>,
+    call: InstructionId,
+) -> Option<(&'a Summary, &'a [Argument])> {
+    let Op::Call(call) = body.instruction(call).op else {
+        return None;
+    };
+    let call: &Call = body.call(call);
+    let Callee::Direct(symbol) = call.callee else {
+        return None;
+    };
+    let callee = module.module.function_of(symbol)?;
+    let callee = module.module.function(callee).alias_of.unwrap_or(callee);
+    Some((summaries(callee)?, body.arguments(call)))
+}
+
+pub(super) fn variable(value: Value) -> Option<Variable> {
+    match value {
+        Value::Register(register) => Some(Variable::Register(register)),
+        _ => None,
+    }
+}

@@ -1,0 +1,158 @@
+//! One pass over a body: what in it uses addresses, and whether anything can be wrong at all.
+//!
+//! A kernel that accesses global memory only, through its parameters, is done here.
+
+use super::solver::Summaries;
+use crate::context::ModuleContext;
+use crate::ir::{
+    Access, AccessKind, Body, Callee, Function, FunctionId, Instruction, InstructionId, Op, Space, SymbolId,
+    SymbolKind, Value,
+};
+
+/// What a pass over a body finds that needs to be looked at.
+#[derive(Default)]
+pub(super) struct Survey {
+    /// Uses of addresses.
+    pub(super) uses: Vec<InstructionId>,
+    /// Calls of functions that demand something.
+    pub(super) calls: Vec<InstructionId>,
+    /// Stores of return values.
+    pub(super) returns: Vec<InstructionId>,
+    pub(super) tests: Vec<InstructionId>,
+    /// Stores whose data may be the address of a local object.
+    pub(super) escapes: Vec<InstructionId>,
+    pub(super) takes_local: bool,
+    /// Something is there that can be wrong: a space other than global, a register that nothing writes.
+    pub(super) is_needed: bool,
+}
+
+/// Looks through a body.
+pub(super) fn survey(
+    module: &ModuleContext<'_>,
+    id: FunctionId,
+    body: &Body<'_>,
+    summaries: &Summaries<'_>,
+) -> Survey {
+    let function = module.module.function(id);
+    let mut survey = Survey {
+        is_needed: !function.is_kernel() && !function.params.is_empty(),
+        ..Survey::default()
+    };
+    let space_of = |symbol: SymbolId| {
+        let symbol = module.module.symbol(symbol);
+        (symbol.kind == SymbolKind::Variable).then_some(symbol.space)
+    };
+    let mut written = vec![false; body.registers.len()];
+    for (number, instruction) in body.instructions.iter().enumerate() {
+        let at = InstructionId::new(number);
+        for register in body.defined(instruction) {
+            written[register.index()] = true;
+        }
+        let uses = body.uses(instruction);
+        match instruction.op {
+            Op::Access(access) => {
+                match uses.first() {
+                    Some(Value::ReturnSlot(..)) => {
+                        survey.returns.push(at);
+                        continue;
+                    }
+                    Some(Value::Symbol(..)) => survey.is_needed = true,
+                    Some(Value::Param(..)) if access.space == Space::Param => {
+                        survey.is_needed |= is_outside(function, instruction, uses);
+                    }
+                    _ => survey.is_needed |= !matches!(access.space, Space::Global | Space::Generic),
+                }
+                survey.uses.push(at);
+                if access.kind != AccessKind::Load && uses.len() > 2 && matches!(access.bits, 32 | 64) {
+                    survey.escapes.push(at);
+                }
+            }
+            Op::ToGeneric(space, _) | Op::FromGeneric(space, _) => {
+                // Unless a setting asks for it, what is done twice to a global address is not reported.
+                survey.is_needed |= space != Space::Global || !module.settings.levels.is_empty();
+                survey.uses.push(at);
+            }
+            Op::IsSpace(_) => {
+                survey.is_needed = true;
+                survey.tests.push(at);
+                survey.uses.push(at);
+            }
+            Op::MapShared(_) => {
+                survey.is_needed = true;
+                survey.uses.push(at);
+            }
+            Op::Call(call) => {
+                let callee = match body.call(call).callee {
+                    Callee::Direct(symbol) => module.module.function_of(symbol),
+                    Callee::Indirect(_) => None,
+                };
+                let callee = callee.map(|callee| module.module.function(callee).alias_of.unwrap_or(callee));
+                if callee
+                    .and_then(summaries)
+                    .is_some_and(|summary| !summary.demands.is_empty() || !summary.tested.is_empty())
+                {
+                    survey.is_needed = true;
+                    survey.calls.push(at);
+                }
+            }
+            _ => {}
+        }
+        for &value in uses {
+            match value {
+                Value::Symbol(symbol, _) => {
+                    let space = space_of(symbol);
+                    survey.takes_local |= space == Some(Space::Local);
+                    survey.is_needed |= space.is_some_and(|space| space != Space::Global);
+                }
+                Value::Param(..) => survey.is_needed |= !matches!(instruction.op, Op::Access(_)),
+                _ => {}
+            }
+        }
+    }
+    // A register exists once the code names it, so one that nothing writes is read.
+    survey.is_needed |= written.contains(&false);
+    if !survey.takes_local {
+        survey.escapes.clear();
+    }
+    survey
+}
+
+/// Whether a direct access to a parameter leaves it, or is not aligned: the rest needs no analysis.
+fn is_outside(function: &Function<'_>, instruction: &Instruction, uses: &[Value]) -> bool {
+    let (Op::Access(access), &[Value::Param(number, offset), ..]) = (instruction.op, uses) else {
+        return false;
+    };
+    let Some(parameter) = function.params.get(usize::from(number)) else {
+        return false;
+    };
+    let bytes = access_bytes(&access);
+    access.kind != AccessKind::Load
+        || offset < 0
+        || i64::from(offset) + bytes > i64::try_from(parameter.size).unwrap_or(i64::MAX)
+        || bytes > 0 && i64::from(offset) % bytes != 0
+}
+
+/// Bytes that an access touches; 0 where the instruction does not say.
+pub(super) fn access_bytes(access: &Access) -> i64 {
+    i64::from(access.bits / 8) * i64::from(access.count)
+}
+
+/// The values that have to be known.
+pub(super) fn seeds(body: &Body<'_>, survey: &Survey) -> Vec<Value> {
+    let mut seeds = Vec::with_capacity(survey.uses.len());
+    let first = |at: InstructionId| body.uses(body.instruction(at)).first().copied();
+    seeds.extend(survey.uses.iter().filter_map(|&at| first(at)));
+    for &at in survey.escapes.iter().chain(&survey.returns) {
+        seeds.extend(body.uses(body.instruction(at)).iter().skip(2).copied());
+    }
+    for &at in &survey.calls {
+        if let Op::Call(call) = body.instruction(at).op {
+            seeds.extend(
+                body.arguments(body.call(call))
+                    .iter()
+                    .map(|argument| argument.value),
+            );
+        }
+    }
+    seeds
+}

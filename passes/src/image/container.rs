@@ -1,0 +1,164 @@
+//! Fat binaries, wherever in a file they lie.
+//!
+//! A container is `u32 0xBA55ED50, u16 1, u16 16, u64 size`, then entries of `size` bytes in all. Libraries keep
+//! containers outside the section meant for them (as byte arrays in `.rodata` and `.data`), and members of archives
+//! lie at any even offset: the whole file is searched. Nothing that is packed into an entry looks like the header of a
+//! container, so where one stands, the entry is not what it says: it was cut off, or it was made to hide something.
+
+use memchr::memmem;
+
+use super::bytes::u64_at;
+use super::entry::Entry;
+
+/// The magic number, the version and the size of the header: what every container begins with.
+const MAGIC: &[u8] = b"\x50\xed\x55\xba\x01\x00\x10\x00";
+const HEADER_BYTES: usize = 16;
+
+/// Something that the search comes across.
+pub(super) enum Event<'a> {
+    /// An entry at `offset`, in the container with this number, and its payload.
+    Entry {
+        entry: Entry,
+        offset: usize,
+        container: u32,
+        payload: &'a [u8],
+    },
+    /// A container at `offset` is broken there.
+    Broken { offset: usize, message: String },
+}
+
+/// Searches `bytes`. Containers inside the payloads of others do not count; those that a broken one claims to hold do.
+pub(super) fn search<'a>(bytes: &'a [u8], mut found: impl FnMut(Event<'a>)) {
+    let finder = memmem::Finder::new(MAGIC);
+    let mut container = 0;
+    let mut at = 0;
+    // Every round begins past the header that the one before found, and entries are walked once: linear.
+    while let Some(hit) = finder.find(bytes.get(at..).unwrap_or_default()) {
+        let start = at + hit;
+        at = start + MAGIC.len();
+        let Some(size) = u64_at(bytes, start + 8) else {
+            continue;
+        };
+        let first = start + HEADER_BYTES;
+        let left = (bytes.len() - first) as u64;
+        if size > left {
+            let message = format!("it claims {size} bytes, and the file has {left} more");
+            found(Event::Broken {
+                offset: start,
+                message,
+            });
+        }
+        let end = first + size.min(left) as usize;
+        at = first;
+        while at < end {
+            match Entry::parse(&bytes[at..end]) {
+                Ok(entry) => {
+                    let offset = at;
+                    at += entry.size();
+                    if let Some(inner) = finder.find(&bytes[offset..at]) {
+                        at = offset + inner;
+                        let message = "an entry holds the beginning of another fat binary".to_owned();
+                        found(Event::Broken { offset, message });
+                        break;
+                    }
+                    let payload = entry.payload(&bytes[offset..end]);
+                    found(Event::Entry {
+                        entry,
+                        offset,
+                        container,
+                        payload,
+                    });
+                }
+                Err(_) if bytes[at..end].iter().take(MAX_PADDING).all(|byte| *byte == 0) => {
+                    // Zeros where an entry would begin: padding, unless there is more than anybody pads with.
+                    at = end.min(at + MAX_PADDING);
+                    break;
+                }
+                Err(message) => {
+                    if size <= left {
+                        let message = message.to_owned();
+                        found(Event::Broken { offset: at, message });
+                    }
+                    break;
+                }
+            }
+        }
+        container += 1;
+    }
+}
+
+/// Most zeros behind the last entry, in bytes: the smallest header.
+const MAX_PADDING: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(size: u64) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(size.to_le_bytes());
+        bytes
+    }
+
+    fn entry(kind: u16, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; 64];
+        bytes[..2].copy_from_slice(&kind.to_le_bytes());
+        bytes[2..4].copy_from_slice(&[1, 1]);
+        bytes[4] = 64;
+        bytes[8..16].copy_from_slice(&(payload.len() as u64).to_le_bytes());
+        bytes.extend(payload);
+        bytes
+    }
+
+    fn events(bytes: &[u8]) -> (Vec<(u32, Vec<u8>)>, Vec<String>) {
+        let (mut entries, mut broken) = (Vec::new(), Vec::new());
+        search(bytes, |event| match event {
+            Event::Entry {
+                container, payload, ..
+            } => entries.push((container, payload.to_vec())),
+            Event::Broken { message, .. } => broken.push(message),
+        });
+        (entries, broken)
+    }
+
+    #[test]
+    fn containers_lie_at_any_offset() {
+        let one = [entry(1, b"abc"), entry(2, b"de")].concat();
+        let file = [
+            b"xyz".to_vec(),
+            header(one.len() as u64),
+            one.clone(),
+            header(66),
+            entry(1, b"fg"),
+        ]
+        .concat();
+        let (entries, broken) = events(&file);
+        assert_eq!(
+            entries,
+            [(0, b"abc".to_vec()), (0, b"de".to_vec()), (1, b"fg".to_vec())]
+        );
+        assert!(broken.is_empty(), "{broken:?}");
+    }
+
+    #[test]
+    fn what_a_broken_container_hides_is_found() {
+        let inner = [header(66), entry(1, b"in")].concat();
+        let file = [header(u64::MAX), inner.clone(), header(66), entry(1, b"on")].concat();
+        let (entries, broken) = events(&file);
+        assert_eq!(entries.len(), 2);
+        assert_eq!(broken.len(), 1);
+        let file = [header(inner.len() as u64), inner].concat();
+        let (entries, broken) = events(&file);
+        assert_eq!((entries.len(), broken.len()), (1, 1));
+    }
+
+    #[test]
+    fn hostile_headers_end() {
+        let many = header(u64::MAX).repeat(20_000);
+        let (entries, broken) = events(&many);
+        assert_eq!((entries.len(), broken.len()), (0, 20_000));
+        let mut cut = [header(80), entry(1, b"abcdefgh")].concat();
+        cut.truncate(40);
+        assert_eq!(events(&cut).0.len(), 0);
+    }
+}

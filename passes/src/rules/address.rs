@@ -1,0 +1,190 @@
+//! What the findings of the 2xx rules have in common: how an address is told, and the places that explain it.
+
+use crate::analysis::provenance::{Base, Element, Form, Violation, Wrong};
+use crate::context::{Draft, ModuleContext, Place, Report};
+use crate::ir::{AccessKind, FunctionId, InstructionId, Op, Space};
+use crate::names;
+
+/// The violations of these kinds.
+pub(super) fn of_kind<'a>(
+    module: &'a ModuleContext<'_>,
+    kinds: &'a [Wrong],
+) -> impl Iterator<Item = &'a Violation> {
+    module
+        .violations()
+        .iter()
+        .filter(|violation| kinds.contains(&violation.wrong))
+}
+
+/// "shared memory", "global memory", "a parameter".
+pub(super) const fn memory(space: Space) -> &'static str {
+    match space {
+        Space::Generic => "generic memory",
+        Space::Global => "global memory",
+        Space::Shared => "shared memory",
+        Space::SharedCluster => "the shared memory of the cluster",
+        Space::Local => "local memory",
+        Space::Const => "constant memory",
+        Space::Param => "the kernel's parameters",
+        Space::Tensor => "tensor memory",
+    }
+}
+
+/// The object an address is based on, if it has a name.
+pub(super) fn symbol<'a>(module: &'a ModuleContext<'_>, violation: &Violation) -> Option<&'a str> {
+    let name = match violation.element.base {
+        Base::Symbol(symbol) => module.module.symbol(symbol).name,
+        Base::Param(number, _) => {
+            module
+                .module
+                .function(violation.of)
+                .params
+                .get(usize::from(number))?
+                .name
+        }
+        _ => return None,
+    };
+    (!name.is_empty()).then_some(name)
+}
+
+/// "points" or "may point", and the like.
+pub(super) const fn sure(
+    violation: &Violation,
+    certain: &'static str,
+    possible: &'static str,
+) -> &'static str {
+    if violation.is_definite { certain } else { possible }
+}
+
+/// What the address points to: "shared `tile`", "global memory (kernel parameter `p`)".
+pub(super) fn object(module: &ModuleContext<'_>, violation: &Violation) -> String {
+    let element = &violation.element;
+    match (symbol(module, violation).map(names::shown), element.base) {
+        (Some(name), Base::Symbol(_)) => format!("{} `{name}`", element.space.as_str()),
+        (Some(name), Base::Param(..)) if element.space == Space::Param => {
+            format!("the kernel parameter `{name}` itself")
+        }
+        (Some(name), Base::Param(..)) => format!("{} (parameter `{name}`)", memory(element.space)),
+        _ => memory(element.space).to_owned(),
+    }
+}
+
+/// The instruction's name for messages: `ld.shared`, `cvta.to.global`.
+pub(super) fn instruction_name(
+    module: &ModuleContext<'_>,
+    function: FunctionId,
+    at: InstructionId,
+) -> String {
+    let Some(body) = module.module.function(function).body.as_ref() else {
+        return String::new();
+    };
+    let instruction = body.instruction(at);
+    let text = module.module.origin.text(instruction.span);
+    let text = String::from_utf8_lossy(text);
+    let opcode = text
+        .split_whitespace()
+        .find(|word| !word.starts_with('@'))
+        .unwrap_or_default();
+    let plain: Vec<&str> = opcode
+        .trim_end_matches(';')
+        .split('.')
+        .take_while(|part| !is_type(part))
+        .collect();
+    if plain.is_empty() || plain == [""] {
+        return match instruction.op {
+            Op::Access(access) if access.kind == AccessKind::Load => "load".to_owned(),
+            Op::Access(_) => "access".to_owned(),
+            _ => "conversion".to_owned(),
+        };
+    }
+    plain.join(".")
+}
+
+/// Whether what is wrong is in what a call passes.
+pub(super) fn is_call(module: &ModuleContext<'_>, violation: &Violation) -> bool {
+    let body = module.module.function(violation.function).body.as_ref();
+    body.is_some_and(|body| matches!(body.instruction(violation.instruction).op, Op::Call(_)))
+}
+
+/// Types and vectors end what is told of an opcode.
+fn is_type(part: &str) -> bool {
+    let digits = part.trim_start_matches(['b', 'u', 's', 'f', 'v']);
+    part.len() > digits.len() && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Reports a violation, with its payload and the places that explain it.
+pub(super) fn report<'r>(
+    module: &ModuleContext<'_>,
+    violation: &Violation,
+    message: String,
+    report: &'r mut Report<'_>,
+) -> &'r mut Draft {
+    let place = Place::Instruction(
+        violation.function,
+        violation.instruction,
+        violation.callers.clone(),
+    );
+    let draft = if violation.is_definite {
+        report.definite(place, message)
+    } else {
+        report.potential(place, message)
+    };
+    draft
+        .data("expected_space", violation.used.space().as_str())
+        .data("actual_space", violation.element.space.as_str());
+    if let Some(symbol) = symbol(module, violation) {
+        draft.data("symbol", symbol);
+    }
+    if let Some((place, message)) = origin(module, violation) {
+        draft.related(place, message);
+    }
+    for call in &violation.callers {
+        draft.related(Place::call(*call), "the address is passed here");
+    }
+    if let Some(other) = &violation.or {
+        draft.note(alternative(module, violation, other));
+    }
+    draft
+}
+
+fn alternative(module: &ModuleContext<'_>, violation: &Violation, other: &Element) -> String {
+    match (other.form, other.base) {
+        (Form::Number | Form::Undefined | Form::Formal, _) => {
+            "on another path the address is something else".to_owned()
+        }
+        (_, Base::Symbol(symbol)) => format!(
+            "on another path the address is that of {} `{}`",
+            other.space.as_str(),
+            names::shown(module.module.symbol(symbol).name)
+        ),
+        (_, Base::Param(..)) if other.base == violation.element.base => {
+            "on another path the address fits".to_owned()
+        }
+        _ => format!("on another path the address points into {}", memory(other.space)),
+    }
+}
+
+/// Where the address became what it is.
+fn origin(module: &ModuleContext<'_>, violation: &Violation) -> Option<(Place, String)> {
+    let element = &violation.element;
+    let at = element.origin?;
+    if (violation.of, at) == (violation.function, violation.instruction) {
+        return None;
+    }
+    let body = module.module.function(violation.of).body.as_ref()?;
+    let name = symbol(module, violation).map(names::shown);
+    let message = match (body.instruction(at).op, element.form, name) {
+        (Op::ToGeneric(space, _), _, Some(name)) => {
+            format!("address of {} `{name}` converted to generic here", space.as_str())
+        }
+        (Op::ToGeneric(space, _), ..) => format!("{} address converted to generic here", space.as_str()),
+        (Op::FromGeneric(space, _), ..) => format!("converted to an address in {} here", memory(space)),
+        (Op::MapShared(_), ..) => "mapped to another CTA's shared memory here".to_owned(),
+        (Op::IsSpace(space), ..) => format!("tested for {} here", memory(space)),
+        (Op::Call(_), ..) => "returned here".to_owned(),
+        (Op::Access(_), _, Some(name)) => format!("parameter `{name}` read here"),
+        (_, _, Some(name)) => format!("address of {} `{name}` taken here", element.space.as_str()),
+        _ => format!("address in {} taken here", memory(element.space)),
+    };
+    Some((Place::instruction(violation.of, at), message))
+}

@@ -1,0 +1,83 @@
+//! ## What it does
+//!
+//! Reports fat binaries with machine code whose only PTX is architecture-specific (`sm_90a`) or family-specific
+//! (`sm_100f`).
+//!
+//! ## Why is this bad?
+//!
+//! PTX beside machine code is there for devices that come later, and such PTX does not load on them: the program fails
+//! there with "no kernel image is available". On its own architecture the machine code is loaded anyway, if there is some.
+//!
+//! ## Example
+//!
+//! ```text
+//! nvcc -gencode arch=compute_86,code=sm_86 -gencode arch=compute_90a,code=compute_90a
+//! ```
+//!
+//! onnxruntime-gpu 1.23 was built so and failed on the RTX 5090, where 1.22 had run (microsoft/onnxruntime, pull request
+//! 26230).
+//!
+//! ## Use instead
+//!
+//! `-gencode arch=compute_90,code=compute_90` for the PTX, and `code=sm_90a` for the machine code of kernels that need it.
+//!
+//! ## Limits
+//!
+//! A fat binary without machine code is left alone: its PTX is meant for the devices it names. So is one whose kernels use
+//! instructions that only that architecture has: leave the PTX out there (`code=sm_90a` alone).
+
+use crate::context::{ImagePlace, ImagesContext, Report};
+use crate::finding::Value;
+use crate::inventory::{ImageKind, ImageReport};
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX506",
+    name: "arch-specific-ptx",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Image,
+    summary: "the only PTX beside machine code cannot run on later devices",
+    definite: Level::Warning,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Images(check),
+};
+
+fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
+    for (number, input) in context.inputs.iter().enumerate() {
+        let mut found: Vec<(u32, &ImageReport)> = Vec::new();
+        for group in input.groups() {
+            let ptx: Vec<_> = group
+                .iter()
+                .filter(|(_, image)| image.kind == ImageKind::Ptx && image.role.counts())
+                .collect();
+            let is_forward = ptx.iter().any(|(_, image)| image.suffix().is_empty());
+            let has_code = group.iter().any(|(_, image)| image.kind == ImageKind::Cubin);
+            if has_code && !is_forward {
+                found.extend(ptx.iter().map(|(index, image)| (*index, *image)));
+            }
+        }
+        let Some((first, image)) = found.first() else {
+            continue;
+        };
+        let target = &image.target;
+        let plain = target.trim_end_matches(['a', 'f']);
+        let finding = report.definite(
+            ImagePlace::image(number, *first),
+            format!("the only PTX beside its machine code is for {target}, which no later device can run"),
+        );
+        if found.len() > 1 {
+            finding.note(format!("so it is in {} images", found.len()));
+        }
+        finding.data("target", target.clone());
+        finding.data(
+            "images",
+            Value::Numbers(found.iter().map(|(index, _)| u64::from(*index)).collect()),
+        );
+        finding.help(format!(
+            "compile the PTX for {plain}, or leave it out where the kernels need {target}"
+        ));
+    }
+}

@@ -1,0 +1,56 @@
+//! ## What it does
+//!
+//! Finds addresses that `mapa` (`cluster.map_shared_rank`) made, used with `.shared` or `.shared::cta`, or converted so.
+//!
+//! ## Why is this bad?
+//!
+//! `.shared` means the CTA's own shared memory. The access drops which CTA was meant and reads its own memory at the same
+//! offset.
+//!
+//! ## Example
+//!
+//! ```ptx
+//! mapa.shared::cluster.u32 %r2, %r1, 1;
+//! ld.shared.u32 %r3, [%r2];
+//! ```
+//!
+//! ## Use instead
+//!
+//! `ld.shared::cluster`, `st.shared::cluster`, `atom.shared::cluster`.
+//!
+//! ## Limits
+//!
+//! Where the rank is read from a special register it may be the CTA's own: a potential finding.
+
+use super::address;
+use crate::analysis::provenance::Wrong;
+use crate::context::{ModuleContext, Report};
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX208",
+    name: "cluster-address-as-cta",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Space,
+    summary: "the shared memory of another CTA is accessed as the own CTA's",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: true,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for violation in address::of_kind(module, &[Wrong::ClusterAsCta]) {
+        let name = address::instruction_name(module, violation.function, violation.instruction);
+        let of = address::symbol(module, violation)
+            .map(|name| format!(" of `{}`", crate::names::shown(name)))
+            .unwrap_or_default();
+        let was = address::sure(violation, "was", "may have been");
+        let message = format!(
+            "`{name}` accesses the CTA's own shared memory, and this address{of} {was} mapped to another CTA of the cluster"
+        );
+        address::report(module, violation, message, report).help("name the space `.shared::cluster`");
+    }
+}

@@ -1,0 +1,69 @@
+//! ## What it does
+//!
+//! Finds `cvta.X` of an address that is generic already, and `cvta.to.X` of one that is in X already.
+//!
+//! ## Why is this bad?
+//!
+//! The base of the window is added or subtracted again. For shared and local memory the result is another address; for
+//! constant memory and parameters it is at best the same (a warning); for global memory it is the same number (off unless
+//! the rule is named).
+//!
+//! ## Example
+//!
+//! ```cuda
+//! size_t once = __cvta_shared_to_generic(offset);
+//! size_t twice = __cvta_shared_to_generic(once);
+//! ```
+//!
+//! ## Use instead
+//!
+//! One conversion. An integer that holds an address should say in its name which kind it is.
+//!
+//! ## Limits
+//!
+//! Addresses that are loaded from memory are not known.
+
+use super::address;
+use crate::analysis::provenance::Wrong;
+use crate::context::{ModuleContext, Report};
+use crate::ir::Space;
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX205",
+    name: "double-conversion",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Space,
+    summary: "an address is converted to or from generic twice",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: true,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for violation in address::of_kind(module, &[Wrong::Twice]) {
+        let name = address::instruction_name(module, violation.function, violation.instruction);
+        let object = address::object(module, violation);
+        let space = violation.used.space();
+        let already = match violation.element.form {
+            crate::analysis::provenance::Form::Generic => "generic already",
+            _ => "inside its window already",
+        };
+        let is = address::sure(violation, "is", "may be");
+        let message = format!("`{name}` converts an address of {object} that {is} {already}");
+        let draft = address::report(module, violation, message, report);
+        draft.help("convert it once");
+        match space {
+            Space::Shared | Space::SharedCluster | Space::Local => {}
+            Space::Global => {
+                draft.at_most(Level::Allow);
+            }
+            _ => {
+                draft.at_most(Level::Warning);
+            }
+        }
+    }
+}

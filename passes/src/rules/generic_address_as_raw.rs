@@ -1,0 +1,60 @@
+//! ## What it does
+//!
+//! Finds accesses to shared, local, constant or parameter memory whose address is a generic one: the `cvta.to` is missing.
+//!
+//! ## Why is this bad?
+//!
+//! The instruction takes an offset into its own window. A generic address is not one, even if it points into the same
+//! space; that the hardware drops the upper half of a shared address is an accident that no manual promises.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! __shared__ int tile[32];
+//! asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "l"(tile));
+//! ```
+//!
+//! ## Use instead
+//!
+//! `"r"((unsigned)__cvta_generic_to_shared(tile))` as the operand.
+//!
+//! ## Limits
+//!
+//! A kernel's pointer parameter used so is a potential finding: what the host passes is not seen. Addresses that are
+//! loaded from memory, or cut to 32 bits as integers, are not known.
+
+use super::address;
+use crate::analysis::provenance::Wrong;
+use crate::context::{ModuleContext, Report};
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX204",
+    name: "generic-address-as-raw",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Space,
+    summary: "a generic address is used where one inside the window of a space is due",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: true,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for violation in address::of_kind(module, &[Wrong::GenericAsRaw]) {
+        let name = address::instruction_name(module, violation.function, violation.instruction);
+        let object = address::object(module, violation);
+        let wanted = violation.used.space();
+        let is = address::sure(violation, "is", "may be");
+        let message = format!(
+            "`{name}` takes an address inside the window of {}, and this {is} a generic one, of {object}",
+            address::memory(wanted)
+        );
+        address::report(module, violation, message, report).help(format!(
+            "convert it with `cvta.to.{}` (in CUDA: `__cvta_generic_to_shared` and its like)",
+            wanted.as_str()
+        ));
+    }
+}

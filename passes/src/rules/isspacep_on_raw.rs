@@ -1,0 +1,75 @@
+//! ## What it does
+//!
+//! Finds `isspacep` (`__isShared`, `__isGlobal` and their like) on an address that is not generic, and accesses and casts
+//! that contradict the test that guards them.
+//!
+//! ## Why is this bad?
+//!
+//! `isspacep` compares a generic address with the window of a space. A raw address is in the wrong window, or in none, so
+//! the answer says nothing. Behind a test that says "shared", a cast to global is wrong each time it is reached.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! if (__isShared(p)) {
+//!     size_t address = __cvta_generic_to_global(p);
+//!     asm volatile("st.global.u32 [%0], 1;" :: "l"(address));
+//! }
+//! ```
+//!
+//! ## Use instead
+//!
+//! Test the generic pointer, before it is converted, and convert it to the space that was tested.
+//!
+//! ## Limits
+//!
+//! A test is understood where its predicate decides a branch or guards an instruction, also through complements and
+//! conjunctions; not where it is kept in memory or returned by a function. An address in global memory is the same number
+//! as its generic one: testing that is a warning.
+
+use super::address;
+use crate::analysis::provenance::Wrong;
+use crate::context::{ModuleContext, Report};
+use crate::ir::Space;
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX209",
+    name: "isspacep-on-raw",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Space,
+    summary: "a test of an address's space that can't be right",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: true,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for violation in address::of_kind(module, &[Wrong::TestOfRaw, Wrong::AgainstTest]) {
+        let name = address::instruction_name(module, violation.function, violation.instruction);
+        let wanted = violation.used.space();
+        if violation.wrong == Wrong::AgainstTest {
+            let message = format!(
+                "`{name}` is for {}, and the test before it says that the address points to {}",
+                address::memory(wanted),
+                address::memory(violation.element.space)
+            );
+            address::report(module, violation, message, report)
+                .help("convert the pointer to the space that was tested, or test the other one");
+            continue;
+        }
+        let object = address::object(module, violation);
+        let is = address::sure(violation, "is", "may be");
+        let message = format!(
+            "`{name}` tests generic addresses, and this one, of {object}, {is} one inside its window"
+        );
+        let draft = address::report(module, violation, message, report);
+        draft.help("test the generic address, before it is converted");
+        if violation.element.space == Space::Global {
+            draft.at_most(Level::Warning);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! ## What it does
+//!
+//! Compares the images of each fat binary: a kernel whose parameters lie differently in two of them, or a variable whose
+//! size differs. PTX says it in declarations, machine code in its `.nv.info` sections and symbols.
+//!
+//! ## Why is this bad?
+//!
+//! Host code is compiled once and passes one layout. On the device whose image has the other one, the kernel reads other
+//! bytes than were passed, and copies to the variable miss part of it or run over its end. Nothing reports it.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! #if __CUDA_ARCH__ >= 900
+//! using Real = double;
+//! #else
+//! using Real = float;
+//! #endif
+//! extern "C" __global__ void scale(Real factor, Real *data);
+//! ```
+//!
+//! A macro in the signatures of ggml kernels depended on `__CUDA_ARCH__` and gave other kernels for Hopper than host code
+//! knew (tetherto/qvac-fabric-llm.cpp, pull request 222).
+//!
+//! ## Use instead
+//!
+//! Types in the declarations of kernels and variables that are the same for the host and all targets.
+//!
+//! ## Limits
+//!
+//! Sizes and offsets are compared, not types: `float` and `int` look alike. Kernels with textures among their parameters
+//! are left out, and so are variables inside functions, which host code cannot name.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::context::{ImagePlace, ImagesContext, Report};
+use crate::finding::Value;
+use crate::inventory::{Group, ImageReport, listed};
+use crate::limits::SHOWN_NAMES;
+use crate::names::readable;
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX503",
+    name: "kernel-signature-differs",
+    aliases: &[],
+    guidelines: &["G-1.10"],
+    family: Family::Image,
+    summary: "a kernel or variable is declared differently in two images of a fat binary",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Images(check),
+};
+
+fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
+    for (number, input) in context.inputs.iter().enumerate() {
+        for group in input.alternatives() {
+            kernels(number, &group, report);
+            variables(number, &group, report);
+        }
+    }
+}
+
+/// The first image with a kernel, and where the parameters lie in it: offsets and sizes.
+type First<'a> = (u32, &'a ImageReport, &'a [(u32, u32)]);
+
+fn kernels(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
+    let mut seen: FxHashMap<&str, First<'_>> = FxHashMap::default();
+    let mut reported: FxHashSet<&str> = FxHashSet::default();
+    for (index, image) in group {
+        for kernel in &image.facts.kernels {
+            let Some(params) = &kernel.params else { continue };
+            let (first, other, known) = *seen.entry(&kernel.identity).or_insert((*index, image, params));
+            if known == params || !reported.insert(&kernel.identity) {
+                continue;
+            }
+            let name = readable(&kernel.name);
+            let finding = report.definite(
+                ImagePlace::kernel(number, *index, kernel),
+                format!(
+                    "the parameters of kernel `{name}` are {} in the {} and {} in the {}",
+                    layout(known),
+                    other.describe(),
+                    layout(params),
+                    image.describe()
+                ),
+            );
+            finding.data("kernel", kernel.name.clone());
+            finding.data("images", Value::Numbers(vec![first.into(), (*index).into()]));
+            finding.note("host code passes one layout, whatever image is loaded");
+            finding.help("declare the kernel with the same types for all targets");
+        }
+    }
+}
+
+/// `8 + 4 bytes`, with the offset where that is not the sum.
+fn layout(params: &[(u32, u32)]) -> String {
+    if params.is_empty() {
+        return "none".to_owned();
+    }
+    let shown: Vec<String> = params
+        .iter()
+        .take(SHOWN_NAMES)
+        .map(|(offset, size)| format!("{size} at {offset}"))
+        .collect();
+    format!("({} bytes: {})", end(params), listed(shown, params.len()))
+}
+
+fn end(params: &[(u32, u32)]) -> u32 {
+    params
+        .iter()
+        .map(|(offset, size)| offset.saturating_add(*size))
+        .max()
+        .unwrap_or(0)
+}
+
+/// Whether a name is one that a source declares for everybody: not a string or a constant that the compiler named, and
+/// not local to a function.
+fn is_declared(name: &str) -> bool {
+    let is_made = name.contains(['$', '.'])
+        || ["__unnamed_", "__nv_", "__cuda"]
+            .iter()
+            .any(|made| name.starts_with(made));
+    !is_made && !name.starts_with("_ZZ")
+}
+
+fn variables(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
+    let mut seen: FxHashMap<&str, (u32, &ImageReport, u64)> = FxHashMap::default();
+    let mut reported: FxHashSet<&str> = FxHashSet::default();
+    for (index, image) in group {
+        for variable in image
+            .facts
+            .variables
+            .iter()
+            .filter(|variable| is_declared(&variable.name))
+        {
+            let (first, other, size) =
+                *seen
+                    .entry(&variable.identity)
+                    .or_insert((*index, image, variable.size));
+            if size == variable.size || !reported.insert(&variable.identity) {
+                continue;
+            }
+            let finding = report.definite(
+                ImagePlace::image(number, *index),
+                format!(
+                    "variable `{}` has {size} bytes in the {} and {} in the {}",
+                    readable(&variable.name),
+                    other.describe(),
+                    variable.size,
+                    image.describe()
+                ),
+            );
+            finding.data("symbol", variable.name.clone());
+            finding.data("images", Value::Numbers(vec![first.into(), (*index).into()]));
+            finding.data("sizes", Value::Numbers(vec![size, variable.size]));
+            finding.help("declare the variable with the same type for all targets");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! ## What it does
+//!
+//! Compares the images of each fat binary: a kernel whose `__launch_bounds__` or `__block_size__` differ between them.
+//!
+//! ## Why is this bad?
+//!
+//! A launch with a block size that one image allows and another does not fails on one device alone. The bounds depend on
+//! `__CUDA_ARCH__`, which host code cannot see when it chooses the block size.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! #if __CUDA_ARCH__ >= 900
+//! __launch_bounds__(1024)
+//! #else
+//! __launch_bounds__(256)
+//! #endif
+//! __global__ void step(float *data);
+//! ```
+//!
+//! cuVS tuned the bounds of a kernel by a list of architectures, which missed a new one (NVIDIA/cuvs, pull request 967).
+//!
+//! ## Use instead
+//!
+//! The same bounds for all targets, or block sizes that the host asks for (`cudaFuncGetAttributes`).
+//!
+//! ## Limits
+//!
+//! All findings are potential, because libraries such as CUB tune by target on purpose and choose the block size from the
+//! same table: switch the rule on with `-W PTX510`; `ptxcheck audit` does. Machine code does not keep the second number of
+//! `__launch_bounds__`, which is compared between PTX images only.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::context::{ImagePlace, ImagesContext, Report};
+use crate::finding::Value;
+use crate::inventory::{Group, ImageKind, ImageReport};
+use crate::ir::LaunchBounds;
+use crate::names::readable;
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX510",
+    name: "launch-bounds-differ",
+    aliases: &[],
+    guidelines: &["G-4.4"],
+    family: Family::Image,
+    summary: "the launch bounds of a kernel differ between the images of a fat binary",
+    definite: Level::Warning,
+    can_be_definite: false,
+    can_be_potential: true,
+    check: Check::Images(check),
+};
+
+fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
+    for (number, input) in context.inputs.iter().enumerate() {
+        for group in input.alternatives() {
+            one(number, &group, report);
+        }
+    }
+}
+
+fn one(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
+    let mut seen: FxHashMap<&str, Vec<(u32, &ImageReport, LaunchBounds)>> = FxHashMap::default();
+    let mut reported: FxHashSet<&str> = FxHashSet::default();
+    for (index, image) in group {
+        for kernel in &image.facts.kernels {
+            let known = seen.entry(&kernel.identity).or_default();
+            let other = known.iter().find(|(_, other, bounds)| {
+                let both_ptx = image.kind == ImageKind::Ptx && other.kind == ImageKind::Ptx;
+                differ(bounds, &kernel.launch, both_ptx)
+            });
+            if let Some((first, other, bounds)) = other
+                && reported.insert(&kernel.identity)
+            {
+                let finding = report.potential(
+                    ImagePlace::kernel(number, *index, kernel),
+                    format!(
+                        "kernel `{}` is bound to {} in the {} and {} in the {}",
+                        readable(&kernel.name),
+                        describe(bounds),
+                        other.describe(),
+                        describe(&kernel.launch),
+                        image.describe()
+                    ),
+                );
+                finding.data("kernel", kernel.name.clone());
+                finding.data("images", Value::Numbers(vec![(*first).into(), (*index).into()]));
+                finding.help("use the same launch bounds for all targets");
+            }
+            known.push((*index, image, kernel.launch));
+        }
+    }
+}
+
+fn differ(a: &LaunchBounds, b: &LaunchBounds, both_ptx: bool) -> bool {
+    let threads = |bounds: &LaunchBounds| (bounds.max_threads.map(product), bounds.required_threads);
+    threads(a) != threads(b) || both_ptx && a.min_ctas != b.min_ctas
+}
+
+/// Threads of a CTA: `.maxntid` limits their number, not the shape.
+fn product(shape: [u32; 3]) -> u64 {
+    shape
+        .iter()
+        .map(|size| u64::from(*size))
+        .fold(1, u64::saturating_mul)
+}
+
+fn describe(bounds: &LaunchBounds) -> String {
+    let mut parts = Vec::new();
+    if let Some([x, y, z]) = bounds.required_threads {
+        parts.push(format!("blocks of {x} × {y} × {z} threads"));
+    }
+    if let Some(shape) = bounds.max_threads {
+        parts.push(format!("at most {} threads", product(shape)));
+    }
+    if let Some(ctas) = bounds.min_ctas {
+        parts.push(format!("at least {ctas} blocks a multiprocessor"));
+    }
+    if parts.is_empty() {
+        "nothing".to_owned()
+    } else {
+        parts.join(" and ")
+    }
+}

@@ -1,0 +1,63 @@
+//! ## What it does
+//!
+//! Finds stores and atomics that put the address of a `.local` object (a variable on a thread's stack) into global or
+//! shared memory.
+//!
+//! ## Why is this bad?
+//!
+//! Local memory is a thread's own. In another thread the same address names that thread's own local memory, and after the
+//! function or the kernel has ended it names nothing. That the address gets out is certain; that somebody follows it is
+//! not, hence a warning.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! __device__ int *last;
+//! __global__ void k() {
+//!     int value = threadIdx.x;
+//!     last = &value;
+//! }
+//! ```
+//!
+//! ## Use instead
+//!
+//! Store the value, or give the object a place in shared or global memory.
+//!
+//! ## Limits
+//!
+//! A store through a pointer of unknown space is not reported, nor are addresses that leave as part of a structure that is
+//! copied from local memory.
+
+use super::address;
+use crate::analysis::provenance::Wrong;
+use crate::context::{ModuleContext, Report};
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX206",
+    name: "local-address-escape",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Space,
+    summary: "the address of a local object is stored where other threads see it",
+    definite: Level::Warning,
+    can_be_definite: true,
+    can_be_potential: true,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for violation in address::of_kind(module, &[Wrong::Escape]) {
+        let object = address::object(module, violation);
+        let to = match violation.used.space() {
+            crate::ir::Space::Generic => "memory that other threads see",
+            space => address::memory(space),
+        };
+        let is = address::sure(violation, "is", "may be");
+        let message =
+            format!("the address of {object} {is} stored in {to}, where it means nothing to other threads");
+        address::report(module, violation, message, report)
+            .help("store the value itself, or keep the object in shared or global memory");
+    }
+}

@@ -1,0 +1,83 @@
+//! ## What it does
+//!
+//! Finds accesses at a constant offset from a variable or a parameter that begin before it, end after it, or are not
+//! aligned to the size of the access although the object is.
+//!
+//! ## Why is this bad?
+//!
+//! Past its end lies another object or nothing. A misaligned access faults. ptxas checks neither.
+//!
+//! ## Example
+//!
+//! ```ptx
+//! .visible .entry k(.param .align 8 .b8 st[64]) {
+//!     ld.param.u32 %r1, [st+64];
+//! ```
+//!
+//! ## Use instead
+//!
+//! An offset inside the object.
+//!
+//! ## Limits
+//!
+//! Offsets that are computed at run time are not known, nor are the sizes of `extern` arrays and of definitions that
+//! another module may replace. Compilers put all local variables of a function into one object: leaving one of them for
+//! the next is not seen.
+
+use super::address;
+use crate::analysis::provenance::{Base, Violation, Wrong};
+use crate::context::{ModuleContext, Report};
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX211",
+    name: "static-out-of-bounds",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Space,
+    summary: "a constant offset lies outside its object, or is misaligned for the access",
+    definite: Level::Warning,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for violation in address::of_kind(module, &[Wrong::OutOfBounds, Wrong::Misaligned]) {
+        let (Some(name), Some(offset)) = (address::symbol(module, violation), violation.element.offset)
+        else {
+            continue;
+        };
+        let name = crate::names::shown(name);
+        let message = match (violation.wrong, size(module, violation)) {
+            (Wrong::Misaligned, _) => {
+                format!("the offset {offset} in `{name}` is not aligned to the size of the access")
+            }
+            (_, Some(size)) => {
+                format!("the access at offset {offset} leaves `{name}`, which has {size} bytes")
+            }
+            (_, None) => format!("the access at offset {offset} leaves `{name}`"),
+        };
+        let draft = address::report(module, violation, message, report);
+        draft.help("keep the offset inside the object, and a multiple of the size of the access");
+        if let Some(size) = size(module, violation) {
+            draft.data("size", size);
+        }
+    }
+}
+
+fn size(module: &ModuleContext<'_>, violation: &Violation) -> Option<u64> {
+    match violation.element.base {
+        Base::Symbol(symbol) => module.module.symbol(symbol).size,
+        Base::Param(number, _) => {
+            let parameter = module
+                .module
+                .function(violation.of)
+                .params
+                .get(usize::from(number))?;
+            Some(parameter.size)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,79 @@
+//! ## What it does
+//!
+//! Finds memory accesses whose address comes from a register that no instruction of the function writes, by way of moves,
+//! arithmetic and conversions.
+//!
+//! ## Why is this bad?
+//!
+//! The register holds whatever the hardware leaves in it. Compilers write this where they have met an impossible cast
+//! between state spaces: LLVM drops the cast and keeps the access. The text assembles without a message.
+//!
+//! ## Example
+//!
+//! What LLVM makes of a pointer to global memory that is cast to shared memory:
+//!
+//! ```ptx
+//! .reg .b64 %rd<2>;
+//! st.shared.u32 [%rd1], 1;
+//! ```
+//!
+//! ## Use instead
+//!
+//! Find the cast in the source, and remove it: see PTX202.
+//!
+//! ## Limits
+//!
+//! Only registers that nothing in the function writes are judged, and only as addresses; compilers leave undefined values
+//! that do not matter in data. A register that an unknown opcode names is taken for written.
+
+use super::address;
+use crate::analysis::provenance::{Base, Wrong};
+use crate::context::{ModuleContext, Report};
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX210",
+    name: "undefined-register",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Space,
+    summary: "an address comes from a register that nothing writes",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: true,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for violation in address::of_kind(module, &[Wrong::Undefined]) {
+        let name = address::instruction_name(module, violation.function, violation.instruction);
+        let register = match (
+            violation.element.base,
+            module.module.function(violation.of).body.as_ref(),
+        ) {
+            (Base::Register(register), Some(body)) => {
+                let span = body.registers[register.index()].name;
+                String::from_utf8_lossy(module.module.origin.text(span)).into_owned()
+            }
+            _ => String::new(),
+        };
+        let from = if register.is_empty() {
+            "a register that nothing writes".to_owned()
+        } else {
+            format!("`{register}`, which nothing writes")
+        };
+        let message = if address::is_call(module, violation) {
+            format!("the address that this call passes comes from {from}")
+        } else {
+            format!("the address of this `{name}` comes from {from}")
+        };
+        let draft = address::report(module, violation, message, report);
+        draft
+            .note("compilers leave such a register where the source casts a pointer to a space that it can't point into")
+            .help("look for a cast between state spaces in the source of this access");
+        if !register.is_empty() {
+            draft.data("register", register);
+        }
+    }
+}

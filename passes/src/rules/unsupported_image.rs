@@ -1,0 +1,38 @@
+//! ## What it does
+//!
+//! Reports, once for a file, images whose format nobody outside NVIDIA can read: LTO-IR (`-dlto`), bundles that
+//! `nvcc --concat` writes, and images of kinds that this release does not know.
+//!
+//! ## Why is this bad?
+//!
+//! Their code was not analysed. A clean report of a file with such images says nothing about them.
+//!
+//! ## Example
+//!
+//! ```text
+//! warning[PTX905] unsupported-image: it holds 1 image of LTO-IR, a closed format: present, not analysed
+//! ```
+//!
+//! ## Use instead
+//!
+//! Check the PTX that the same sources compile to (`nvcc -ptx`), or build a variant without `-dlto` for the check.
+//!
+//! ## Limits
+//!
+//! Where a file holds nothing else, nothing of it was analysed and the exit code is 2.
+
+use crate::rule::{Check, Family, Level, ProblemKind, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX905",
+    name: "unsupported-image",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Run,
+    summary: "an image is in a format that nobody outside can read",
+    definite: Level::Warning,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Problem(ProblemKind::Unsupported),
+};

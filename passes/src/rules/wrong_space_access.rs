@@ -1,0 +1,64 @@
+//! ## What it does
+//!
+//! Finds memory accesses whose state space is not the one that their address points into: the address of a variable of
+//! another space, or a generic pointer to another space used with `.global`. The address is followed through moves,
+//! arithmetic, selects, loops, integers, spills and calls.
+//!
+//! ## Why is this bad?
+//!
+//! The address is a number in one window and is used in another: the access reads or writes unrelated memory, or faults.
+//! ptxas looks at the operand alone. As soon as the address goes through a register, it says nothing.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! __device__ int table[64];
+//! asm("ld.shared.u32 %0, [%1];" : "=r"(value) : "l"(table));
+//! ```
+//!
+//! ## Use instead
+//!
+//! The access that fits (`ld.global`), or plain C++, which picks it.
+//!
+//! ## Limits
+//!
+//! Addresses that are loaded from memory, other than from the stack, are not known. A kernel's pointer parameter is
+//! taken for one to global memory, and what rests on that alone is a potential finding. Calls through pointers are not
+//! followed, nor are functions that call each other in a cycle.
+
+use super::address;
+use crate::analysis::provenance::{Effect, Use, Wrong};
+use crate::context::{ModuleContext, Report};
+use crate::ir::Space;
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX201",
+    name: "wrong-space-access",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Space,
+    summary: "a memory access names another space than the one its address points into",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: true,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for violation in address::of_kind(module, &[Wrong::Access]) {
+        let name = address::instruction_name(module, violation.function, violation.instruction);
+        let object = address::object(module, violation);
+        let wanted = match violation.used {
+            Use::Access(Space::Generic, Effect::Updates) => "global or shared memory only",
+            used => address::memory(used.space()),
+        };
+        let points = address::sure(violation, "points", "may point");
+        let message = format!("`{name}` accesses {wanted}, and its address {points} to {object}");
+        address::report(module, violation, message, report).help(format!(
+            "access it as {}, or use a generic access, which finds the space itself",
+            violation.element.space.as_str()
+        ));
+    }
+}

@@ -1,0 +1,65 @@
+//! ## What it does
+//!
+//! Finds conversions of a generic pointer to a state space (`cvta.to.shared`, which is what `__cvta_generic_to_shared`
+//! becomes) where the pointer provably points into another one, however far back that was decided; and conversions to
+//! generic (`cvta.global`) of an address that lies in another space than the one named.
+//!
+//! ## Why is this bad?
+//!
+//! A cast from one specific space to another has no meaning, whatever stands between: the result is some number in the
+//! window of the wrong space. No tool reports it. LLVM removes such a cast and leaves a register that nothing writes.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! __global__ void k(int *p) {
+//!     unsigned address = __cvta_generic_to_shared(p);       // p points to global memory
+//!     asm volatile("st.shared.u32 [%0], %1;" :: "r"(address), "r"(1));
+//! }
+//! ```
+//!
+//! ## Use instead
+//!
+//! `__cvta_generic_to_shared` for pointers to `__shared__` variables only, behind `__isShared(p)` where both can come.
+//!
+//! ## Limits
+//!
+//! A kernel's pointer parameter can't point to shared or local memory, so casting it there is a definite finding. Whether
+//! it points to global or constant memory only the host knows. Pointers that are loaded from memory are not known. Code
+//! behind a test of the space is judged by what the test leaves.
+
+use super::address;
+use crate::analysis::provenance::Wrong;
+use crate::context::{ModuleContext, Report};
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX202",
+    name: "wrong-space-cast",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Space,
+    summary: "a pointer is cast to a state space that it does not point into",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: true,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for violation in address::of_kind(module, &[Wrong::Cast]) {
+        let name = address::instruction_name(module, violation.function, violation.instruction);
+        let object = address::object(module, violation);
+        let wanted = violation.used.space();
+        let points = address::sure(violation, "points", "may point");
+        let message = format!(
+            "`{name}` takes a pointer to {}, and this one {points} to {object}",
+            address::memory(wanted)
+        );
+        address::report(module, violation, message, report).help(format!(
+            "convert pointers to {} only; where several can come, test with `isspacep` (`__isShared`, `__isGlobal`) first",
+            address::memory(wanted)
+        ));
+    }
+}

@@ -1,0 +1,191 @@
+//! What was seen of the inputs, and what their texts say, put together: one report an input, findings with places.
+
+use super::input::{Image, Looked};
+use super::problem::{Spot, finding};
+use super::text::Texts;
+use crate::finding::{Finding, Location};
+use crate::inventory::{ImageKind, InputReport, Problem, Status};
+use crate::rule::ProblemKind;
+use crate::settings::Settings;
+
+/// The report of the input with this index, and its findings.
+pub(super) fn assemble(
+    index: usize,
+    looked: Looked,
+    settings: &Settings,
+    texts: &Texts,
+) -> (InputReport, Vec<Finding>) {
+    let mut input = Assembly {
+        index,
+        settings,
+        texts,
+        is_partial: false,
+        findings: Vec::new(),
+        report: InputReport {
+            name: looked.name,
+            status: Status::Checked,
+            images: Vec::with_capacity(looked.images.len()),
+            host: looked.host,
+            problems: Vec::new(),
+        },
+    };
+    for (kind, message) in looked.troubles {
+        input.problem(kind, message, None);
+    }
+    for (number, image) in (0_u32..).zip(looked.images) {
+        input.image(number, image);
+    }
+    input.unsupported();
+    input.judge(looked.is_refused);
+    (input.report, input.findings)
+}
+
+struct Assembly<'a> {
+    index: usize,
+    settings: &'a Settings,
+    texts: &'a Texts,
+    is_partial: bool,
+    findings: Vec<Finding>,
+    report: InputReport,
+}
+
+impl Assembly<'_> {
+    fn problem(&mut self, kind: ProblemKind, message: String, image: Option<u32>) {
+        self.say(kind, message.clone(), image);
+        self.report.problems.push(Problem {
+            kind,
+            message,
+            image,
+            line: None,
+        });
+    }
+
+    fn say(&mut self, kind: ProblemKind, message: String, image: Option<u32>) {
+        let made = finding(self.settings, kind, message, Spot::of_image(image));
+        self.findings.extend(made.map(|finding| Finding {
+            input: self.index,
+            ..finding
+        }));
+    }
+
+    fn image(&mut self, number: u32, image: Image) {
+        let Image {
+            mut report,
+            text,
+            trouble,
+        } = image;
+        if let Some((kind, message)) = trouble {
+            let place = match report.container {
+                Some(_) => format!("image {number} at offset {:#x}: {message}", report.offset),
+                None => message,
+            };
+            self.problem(kind, place, Some(number));
+        }
+        if let Some(key) = text {
+            let read = self.texts.get(key);
+            if !read.target.is_empty() {
+                report.target.clone_from(&read.target);
+            }
+            if !read.isa.is_empty() {
+                report.isa.clone_from(&read.isa);
+            }
+            report.is_64_bit &= read.is_64_bit;
+            report.is_debug |= read.facts.is_debug;
+            report.kernels = read.facts.kernels.len() as u32;
+            report.functions = read.facts.functions;
+            report.facts = read.facts.clone();
+            self.is_partial |= read.is_partial;
+            if read.is_failed {
+                report.digest = 0;
+            }
+            self.report
+                .problems
+                .extend(read.problems.iter().map(|problem| Problem {
+                    image: Some(number),
+                    ..problem.clone()
+                }));
+            for finding in &read.findings {
+                self.findings
+                    .push(placed(finding, self.index, number, &self.report.name));
+            }
+        }
+        self.report.images.push(report);
+    }
+
+    /// Images in formats that nobody outside can read: said once for the file. Where there is nothing else, nothing was
+    /// analysed, and that is a problem.
+    fn unsupported(&mut self) {
+        let count = |kind| {
+            self.report
+                .images
+                .iter()
+                .filter(|image| image.kind == kind)
+                .count()
+        };
+        let said: Vec<String> = [
+            ImageKind::LtoIr,
+            ImageKind::Bundle,
+            ImageKind::LlvmIr,
+            ImageKind::Other,
+        ]
+        .into_iter()
+        .filter(|kind| !kind.is_read())
+        .map(|kind| (count(kind), kind))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, kind)| format!("{count} {}", describe(kind, count)))
+        .collect();
+        if said.is_empty() {
+            return;
+        }
+        let message = format!("it holds {}: present, not analysed", said.join(", "));
+        if self.report.images.iter().any(|image| image.kind.is_read()) {
+            self.say(ProblemKind::Unsupported, message, None);
+        } else {
+            self.problem(ProblemKind::Unsupported, message, None);
+        }
+    }
+
+    fn judge(&mut self, is_refused: bool) {
+        let is_read = self
+            .report
+            .images
+            .iter()
+            .any(|image| image.kind.is_read() && image.digest != 0);
+        self.report.status = match () {
+            () if is_refused || !is_read && !self.report.problems.is_empty() => Status::Failed,
+            () if !self.report.problems.is_empty() || self.is_partial => Status::Partly,
+            () if self.report.images.is_empty() => Status::Skipped,
+            () => Status::Checked,
+        };
+    }
+}
+
+fn describe(kind: ImageKind, count: usize) -> &'static str {
+    match (kind, count) {
+        (ImageKind::LtoIr, 1) => "image of LTO-IR, a closed format",
+        (ImageKind::LtoIr, _) => "images of LTO-IR, a closed format",
+        (ImageKind::Bundle, 1) => "bundle of `nvcc --concat`, a closed format",
+        (ImageKind::Bundle, _) => "bundles of `nvcc --concat`, a closed format",
+        (ImageKind::LlvmIr, 1) => "image of LLVM bitcode",
+        (ImageKind::LlvmIr, _) => "images of LLVM bitcode",
+        (_, 1) => "image of an unknown kind",
+        (_, _) => "images of an unknown kind",
+    }
+}
+
+/// A finding about a text, in one of the places where the text lies.
+fn placed(finding: &Finding, input: usize, image: u32, name: &str) -> Finding {
+    let mut finding = finding.clone();
+    finding.input = input;
+    finding.image = finding.image.map(|_| image);
+    let own = |location: &mut Option<Location>| {
+        if let Some(location) = location {
+            name.clone_into(&mut location.file);
+        }
+    };
+    own(&mut finding.location);
+    for related in &mut finding.related {
+        own(&mut related.location);
+    }
+    finding
+}

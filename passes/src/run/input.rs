@@ -1,0 +1,355 @@
+//! One input: its bytes, its images, and what each of them is.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use super::text::{self, How, Key, Texts};
+use super::{Bytes, Input};
+use crate::image::decompress::{Refusal, unpack};
+use crate::image::{self, Contents, Form, Found, Packing, cubin};
+use crate::inventory::{Facts, Host, ImageKind, ImageReport, Role};
+use crate::limits::{LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES, MAX_UNPACKED_BYTES, MAX_UNPACKED_RATIO};
+use crate::rule::ProblemKind;
+use crate::settings::Settings;
+
+/// A problem without a place: its kind, and a sentence.
+pub(super) type Trouble = (ProblemKind, String);
+
+/// What was seen of an input. What its texts say comes later.
+pub(super) struct Looked {
+    pub(super) name: String,
+    pub(super) images: Vec<Image>,
+    pub(super) host: Option<Host>,
+    pub(super) troubles: Vec<Trouble>,
+    /// It is nothing that holds device code, or nothing that this release reads.
+    pub(super) is_refused: bool,
+}
+
+/// What was seen of an image.
+pub(super) struct Image {
+    pub(super) report: ImageReport,
+    /// Its text, if it is PTX.
+    pub(super) text: Option<Key>,
+    pub(super) trouble: Option<Trouble>,
+}
+
+/// Looks at an input; a panic inside is a problem of this input.
+pub(super) fn look(input: Input, settings: &Settings, texts: &Texts) -> Looked {
+    guarded(input.name.clone(), || look_inside(input, settings, texts))
+}
+
+/// Runs `work`, whose panic is a problem of the input with this name.
+pub(super) fn guarded(name: String, work: impl FnOnce() -> Looked) -> Looked {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|payload| Looked::refused(name, panic(payload.as_ref())))
+}
+
+impl Looked {
+    fn refused(name: String, trouble: Trouble) -> Self {
+        Self {
+            name,
+            images: Vec::new(),
+            host: None,
+            troubles: vec![trouble],
+            is_refused: true,
+        }
+    }
+}
+
+pub(super) fn panic(payload: &(dyn std::any::Any + Send)) -> Trouble {
+    let said = payload
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| payload.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    (ProblemKind::Internal, format!("the analysis failed: {said}"))
+}
+
+fn look_inside(input: Input, settings: &Settings, texts: &Texts) -> Looked {
+    let deadline = settings
+        .timeout
+        .and_then(|timeout| Instant::now().checked_add(timeout));
+    let how = How {
+        settings,
+        deadline,
+        with_weak: false,
+    };
+    // Read, not mapped: a file that shrinks while it is mapped ends the process.
+    let bytes = match input.bytes {
+        Bytes::Memory(bytes) => bytes,
+        Bytes::File(path) => match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                let trouble = (ProblemKind::Unreadable, format!("cannot read it: {error}"));
+                return Looked::refused(input.name, trouble);
+            }
+        },
+    };
+    let contents = image::scan(&input.name, &bytes);
+    if let Some(trouble) = refusal(&contents) {
+        return Looked::refused(input.name, trouble);
+    }
+    let allowed = (bytes.len() as u64)
+        .saturating_mul(MAX_UNPACKED_RATIO)
+        .saturating_add(MAX_UNPACKED_BYTES);
+    let images = images(&contents.images, allowed, how, texts);
+    Looked {
+        name: input.name,
+        images: with_embedded(images),
+        host: contents.host,
+        troubles: contents
+            .troubles
+            .into_iter()
+            .map(|trouble| (trouble.kind, trouble.message))
+            .collect(),
+        is_refused: false,
+    }
+}
+
+/// Why nothing of a file is read.
+fn refusal(contents: &Contents<'_>) -> Option<Trouble> {
+    let message = match contents.form {
+        Form::LlvmText | Form::LlvmBitcode if contents.images.is_empty() => {
+            format!(
+                "it is {}; this release reads PTX and what holds PTX",
+                contents.form.describe()
+            )
+        }
+        Form::Unknown if contents.images.is_empty() && contents.troubles.is_empty() => {
+            "it holds no device code that this release reads".to_owned()
+        }
+        _ => return None,
+    };
+    Some((ProblemKind::Unreadable, message))
+}
+
+/// An image, and the PTX inside it, if it is machine code with some.
+type Pair = (Image, Option<Image>);
+
+/// All images: small ones in parallel, then large ones one by one, so that memory stays within one large image and a
+/// small one for each thread.
+fn images(found: &[Found<'_>], allowed: u64, how: How<'_>, texts: &Texts) -> Vec<Pair> {
+    let mut total = 0_u64;
+    let claims: Vec<u64> = found.iter().map(claim).collect();
+    let fits: Vec<bool> = claims
+        .iter()
+        .map(|claim| {
+            let after = total.saturating_add(*claim);
+            // What is refused takes nothing from the others.
+            if after <= allowed {
+                total = after;
+            }
+            after <= allowed
+        })
+        .collect();
+    let one = |number: usize| {
+        if fits[number] {
+            return image_at(&found[number], how, texts);
+        }
+        let message = format!("the images of this file unpack to more than {allowed} bytes");
+        (
+            Image::new(&found[number], Some((ProblemKind::Limit, message))),
+            None,
+        )
+    };
+    let is_large = |number: usize| claims[number] > LARGE_IMAGE_BYTES;
+    let mut images: Vec<Option<Pair>> = (0..found.len())
+        .into_par_iter()
+        .map(|number| (!is_large(number)).then(|| one(number)))
+        .collect();
+    for (number, image) in images.iter_mut().enumerate() {
+        if image.is_none() {
+            *image = Some(one(number));
+        }
+    }
+    images.into_iter().flatten().collect()
+}
+
+/// Bytes that an image says it unpacks to. One that says nothing may be as large as any.
+fn claim(found: &Found<'_>) -> u64 {
+    match (found.packing, found.unpacked) {
+        (Packing::None, _) => 0,
+        (_, 0) => MAX_IMAGE_BYTES,
+        (_, size) => size,
+    }
+}
+
+/// PTX in a cubin counts as an image of its own where it does not lie beside the cubin anyway.
+fn with_embedded(pairs: Vec<Pair>) -> Vec<Image> {
+    let beside: Vec<(Option<u32>, u32)> = pairs
+        .iter()
+        .filter(|(image, _)| image.report.kind == ImageKind::Ptx && image.report.container.is_some())
+        .map(|(image, _)| (image.report.container, image.report.sm()))
+        .collect();
+    let beside: rustc_hash::FxHashSet<_> = beside.into_iter().collect();
+    let mut images = Vec::with_capacity(pairs.len());
+    for (image, embedded) in pairs {
+        let place = (image.report.container, image.report.sm());
+        images.push(image);
+        images.extend(embedded.filter(|_| place.0.is_none() || !beside.contains(&place)));
+    }
+    images
+}
+
+impl Image {
+    fn new(found: &Found<'_>, trouble: Option<Trouble>) -> Self {
+        let report = ImageReport {
+            kind: found.kind,
+            role: found.role,
+            target: found.target.clone(),
+            isa: found.isa.clone(),
+            bytes: found.unpacked.max(found.payload.len() as u64),
+            packed: found.payload.len() as u64,
+            offset: found.offset,
+            kernels: 0,
+            functions: 0,
+            compression: found.packing.name(),
+            section: found.section.clone(),
+            member: found.member.clone(),
+            container: found.container,
+            options: found.options.clone(),
+            is_64_bit: found.is_64_bit,
+            is_debug: found.is_debug,
+            digest: 0,
+            facts: Arc::default(),
+        };
+        Self {
+            report,
+            text: None,
+            trouble,
+        }
+    }
+
+    fn declare(&mut self, facts: Arc<Facts>) {
+        self.report.kernels = facts.kernels.len() as u32;
+        self.report.functions = facts.functions;
+        self.report.is_debug |= facts.is_debug;
+        self.report.facts = facts;
+    }
+}
+
+/// One image; a panic inside is a problem of this image.
+fn image_at(found: &Found<'_>, how: How<'_>, texts: &Texts) -> Pair {
+    let looked = AssertUnwindSafe(|| image_inside(found, how, texts));
+    catch_unwind(looked).unwrap_or_else(|payload| (Image::new(found, Some(panic(payload.as_ref()))), None))
+}
+
+fn image_inside(found: &Found<'_>, how: How<'_>, texts: &Texts) -> Pair {
+    let mut image = Image::new(found, None);
+    if !found.kind.is_read() {
+        return (image, None);
+    }
+    let bytes = match unpack(found.packing, found.payload, found.unpacked) {
+        Ok(bytes) => bytes,
+        Err(Refusal::Malformed(message)) => {
+            image.trouble = Some((ProblemKind::Unreadable, message));
+            return (image, None);
+        }
+        Err(Refusal::TooLarge(message)) => {
+            image.trouble = Some((ProblemKind::Limit, message));
+            return (image, None);
+        }
+    };
+    image.report.bytes = bytes.len() as u64;
+    if found.kind == ImageKind::Ptx {
+        let text = without_padding(&bytes, found);
+        if found.container.is_some() && !is_text(text) {
+            let message = "it is said to be PTX, and is no text".to_owned();
+            image.trouble = Some((ProblemKind::Unreadable, message));
+            return (image, None);
+        }
+        ptx(&mut image, text, how, texts);
+        return (image, None);
+    }
+    #[cfg(feature = "llvm")]
+    if found.kind == ImageKind::LlvmIr {
+        llvm(&mut image, &bytes, how, texts);
+        return (image, None);
+    }
+    image.report.digest = texts.digest(&bytes);
+    match cubin::read(&bytes) {
+        Err(message) => {
+            image.trouble = Some((ProblemKind::Unreadable, message));
+            (image, None)
+        }
+        Ok(cubin) => {
+            if found.target.is_empty() {
+                image.report.target = cubin.target;
+            }
+            if cubin.is_relocatable && found.role == Role::Loadable {
+                image.report.role = Role::Relocatable;
+            }
+            image.declare(Arc::new(cubin.facts));
+            let embedded = cubin
+                .ptx
+                .map(|bytes| embedded(found, &image.report, &bytes, how, texts));
+            (image, embedded)
+        }
+    }
+}
+
+/// The PTX that a cubin keeps for debuggers.
+fn embedded(found: &Found<'_>, cubin: &ImageReport, bytes: &[u8], how: How<'_>, texts: &Texts) -> Image {
+    let mut image = Image::new(found, None);
+    image.report.kind = ImageKind::Ptx;
+    image.report.role = Role::Embedded;
+    image.report.target.clone_from(&cubin.target);
+    image.report.compression = None;
+    image.report.bytes = bytes.len() as u64;
+    image.report.packed = bytes.len() as u64;
+    image.report.section = Some(".nv_debug_ptx_txt".to_owned());
+    ptx(&mut image, bytes.trim_ascii(), how, texts);
+    image
+}
+
+/// Texts in fat binaries end with NULs. Those of files are left as they are: a NUL in them is an error with a place.
+fn without_padding<'a>(bytes: &'a [u8], found: &Found<'_>) -> &'a [u8] {
+    if found.container.is_none() {
+        return bytes;
+    }
+    let end = bytes
+        .iter()
+        .rposition(|byte| *byte != 0)
+        .map_or(0, |last| last + 1);
+    &bytes[..end]
+}
+
+/// Whether bytes that are said to be PTX begin like a text.
+fn is_text(bytes: &[u8]) -> bool {
+    const SNIFFED: usize = 256;
+    bytes
+        .iter()
+        .take(SNIFFED)
+        .all(|byte| *byte >= b' ' || byte.is_ascii_whitespace())
+}
+
+/// LLVM IR, which a process of its own analyses.
+#[cfg(feature = "llvm")]
+fn llvm(image: &mut Image, bytes: &[u8], how: How<'_>, texts: &Texts) {
+    image.report.digest = texts.digest(bytes);
+    let (key, is_first) = texts.claim(image.report.digest, false);
+    image.text = Some(key);
+    if is_first {
+        texts.put(key, text::of_ir(crate::worker::check(bytes, how.settings), how.settings));
+    }
+}
+
+fn ptx(image: &mut Image, text: &[u8], how: How<'_>, texts: &Texts) {
+    let how = How {
+        with_weak: matches!(image.report.role, Role::Relocatable | Role::LeftOver),
+        ..how
+    };
+    image.report.digest = texts.digest(text);
+    let (key, is_first) = texts.claim(image.report.digest, how.with_weak);
+    image.text = Some(key);
+    if is_first {
+        let read = AssertUnwindSafe(|| text::read(text, how));
+        match catch_unwind(read) {
+            Ok(read) => texts.put(key, read),
+            Err(payload) => texts.put(key, text::failed(panic(payload.as_ref()), how.settings)),
+        }
+    }
+}

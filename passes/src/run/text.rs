@@ -1,0 +1,258 @@
+//! The analysis of one PTX text. Where the text lies is not yet known: the same text may lie in many places.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use ptxcheck_ptx_parser::{Cause, Tree};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::problem::{Placed, finding};
+use crate::context::{Draft, FunctionContext, ModuleContext, Report};
+use crate::finding::Finding;
+use crate::frontend::ptx::{self, PtxOrigin};
+#[cfg(feature = "llvm")]
+use crate::inventory::Kernel;
+use crate::inventory::{Facts, Problem};
+#[cfg(feature = "llvm")]
+use crate::ir::LaunchBounds;
+use crate::limits::{PARALLEL_STATEMENTS, SHOWN_SYNTAX_ERRORS};
+use crate::locate::Locator;
+use crate::rule::{Check, ProblemKind, Rule};
+use crate::rules;
+use crate::settings::Settings;
+
+/// What an analysis of a text says.
+#[derive(Default)]
+pub(super) struct Read {
+    pub(super) target: String,
+    pub(super) isa: String,
+    pub(super) is_64_bit: bool,
+    pub(super) facts: Arc<Facts>,
+    /// Of input 0 and image 0, in a file without a name.
+    pub(super) findings: Vec<Finding>,
+    pub(super) problems: Vec<Problem>,
+    /// Some of it was not analysed.
+    pub(super) is_partial: bool,
+    /// Nothing of it was.
+    pub(super) is_failed: bool,
+}
+
+/// How a text is looked at.
+#[derive(Clone, Copy)]
+pub(super) struct How<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) deadline: Option<Instant>,
+    /// It is linked with others: what the linker merges counts.
+    pub(super) with_weak: bool,
+}
+
+/// Analyses a text.
+pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
+    let mut read = Read {
+        is_64_bit: true,
+        ..Read::default()
+    };
+    let tree = match ptxcheck_ptx_parser::parse(bytes) {
+        Ok(tree) => tree,
+        Err(error) => {
+            read.is_failed = true;
+            read.problem(how.settings, ProblemKind::Limit, error.message(bytes), None);
+            return read;
+        }
+    };
+    let origin = PtxOrigin::new(&tree);
+    read.syntax_errors(&tree, &origin, how.settings);
+    if read.is_late(how) {
+        return read;
+    }
+    let module = if how.settings.images_only {
+        ptx::declarations(&tree, &origin)
+    } else {
+        ptx::lower(&tree, &origin)
+    };
+    module.target.name.clone_into(&mut read.target);
+    read.isa = module.isa.map(|version| version.to_string()).unwrap_or_default();
+    read.is_64_bit = tree.address_size() != Some(32);
+    read.facts = Arc::new(ptx::facts(&tree, &module, how.with_weak));
+    if how.settings.images_only {
+        return read;
+    }
+    let context = ModuleContext::new(&module, how.settings);
+    let mut drafts = Vec::new();
+    for rule in rules::ALL.iter().filter(|rule| how.settings.wants(rule)) {
+        if read.is_late(how) {
+            break;
+        }
+        apply(rule, &context, &mut drafts);
+    }
+    let locator = Locator {
+        module: &module,
+        name: "",
+        input: 0,
+        image: 0,
+    };
+    let findings = drafts
+        .into_iter()
+        .filter_map(|draft| locator.finding(draft, how.settings));
+    read.findings.extend(findings);
+    read
+}
+
+impl Read {
+    fn problem(
+        &mut self,
+        settings: &Settings,
+        kind: ProblemKind,
+        message: String,
+        place: Option<Placed<'_>>,
+    ) {
+        let placed = place.map(Placed::locate).unwrap_or_default();
+        self.problems.push(Problem {
+            kind,
+            message: message.clone(),
+            image: Some(0),
+            line: placed.line(),
+        });
+        self.findings.extend(finding(settings, kind, message, placed));
+    }
+
+    fn syntax_errors(&mut self, tree: &Tree<'_>, origin: &PtxOrigin<'_>, settings: &Settings) {
+        for error in tree.errors.iter().take(SHOWN_SYNTAX_ERRORS) {
+            let kind = match error.cause {
+                Cause::Malformed => ProblemKind::Syntax,
+                Cause::Limit => ProblemKind::Limit,
+            };
+            let place = Placed {
+                span: error.span,
+                origin,
+            };
+            self.problem(settings, kind, error.message(tree.source), Some(place));
+        }
+        let left_out = tree.errors.len().saturating_sub(SHOWN_SYNTAX_ERRORS) + tree.errors_left_out as usize;
+        if let (1.., Some(last)) = (left_out, self.findings.last_mut()) {
+            last.notes
+                .push(format!("{left_out} more errors in this module are not shown"));
+        }
+        self.is_partial |= !tree.errors.is_empty();
+    }
+
+    /// Whether the time for this input is over; the first time, says so.
+    fn is_late(&mut self, how: How<'_>) -> bool {
+        let late = how.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if late {
+            self.is_partial = true;
+            let seconds = how.settings.timeout.unwrap_or_default().as_secs_f64();
+            let message = format!("the analysis took longer than {seconds} s and was cut short");
+            self.problem(how.settings, ProblemKind::Limit, message, None);
+        }
+        late
+    }
+}
+
+/// What a worker says of IR.
+#[cfg(feature = "llvm")]
+pub(super) fn of_ir(checked: crate::worker::Checked, settings: &Settings) -> Read {
+    if let Some(trouble) = checked.failure {
+        return failed(trouble, settings);
+    }
+    let kernels = checked.kernels.into_iter().map(|name| Kernel {
+        identity: crate::names::normalised(&name).into_owned(),
+        name,
+        params: None,
+        launch: LaunchBounds::default(),
+        source: None,
+    });
+    Read {
+        target: checked.target,
+        isa: checked.isa,
+        is_64_bit: true,
+        // Of a kernel, no more than its name is told: what is missing proves nothing.
+        facts: Arc::new(Facts {
+            kernels: kernels.collect(),
+            functions: checked.functions,
+            is_damaged: true,
+            ..Facts::default()
+        }),
+        findings: checked.findings,
+        ..Read::default()
+    }
+}
+
+/// Runs one rule over a module.
+pub(crate) fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draft>) {
+    match rule.check {
+        Check::Module(check) => check(context, &mut Report::new(rule, drafts)),
+        Check::Function(check) => {
+            let of_one = |(id, function, body)| {
+                let mut drafts = Vec::new();
+                let function = FunctionContext {
+                    module: context,
+                    id,
+                    function,
+                    body,
+                };
+                check(&function, &mut Report::new(rule, &mut drafts));
+                drafts
+            };
+            let bodies: Vec<_> = context.module.bodies().collect();
+            let size: usize = bodies.iter().map(|(_, _, body)| body.instructions.len()).sum();
+            if size < PARALLEL_STATEMENTS {
+                drafts.extend(bodies.into_iter().flat_map(of_one));
+            } else {
+                drafts.par_extend(bodies.into_par_iter().flat_map_iter(of_one));
+            }
+        }
+        Check::Images(_) | Check::Problem(_) => {}
+    }
+}
+
+/// The texts of a run: each is analysed where it comes up first, and nowhere else.
+#[derive(Default)]
+pub(super) struct Texts {
+    hasher: RandomState,
+    read: Mutex<FxHashMap<Key, Arc<Read>>>,
+    claimed: Mutex<FxHashMap<Key, ()>>,
+}
+
+/// Which text, and whether it was analysed with what the linker merges. Digest (keyed, so that nobody can make two
+/// texts meet) and length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key(u128, bool);
+
+impl Texts {
+    /// A digest of bytes, for this run.
+    pub(super) fn digest(&self, bytes: &[u8]) -> u128 {
+        u128::from(self.hasher.hash_one(bytes)) << 64 | bytes.len() as u128
+    }
+
+    /// The key of the text with this digest, and whether the caller is to analyse it: nobody did before.
+    pub(super) fn claim(&self, digest: u128, with_weak: bool) -> (Key, bool) {
+        let key = Key(digest, with_weak);
+        let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        (key, claimed.insert(key, ()).is_none())
+    }
+
+    pub(super) fn put(&self, key: Key, read: Read) {
+        let mut map = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        map.insert(key, Arc::new(read));
+    }
+
+    /// What was found out about a text, once all inputs have been looked at.
+    pub(super) fn get(&self, key: Key) -> Arc<Read> {
+        let map = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        map.get(&key).cloned().unwrap_or_default()
+    }
+}
+
+/// What is known of a text whose analysis failed.
+pub(super) fn failed((kind, message): (ProblemKind, String), settings: &Settings) -> Read {
+    let mut read = Read {
+        is_64_bit: true,
+        is_failed: true,
+        ..Read::default()
+    };
+    read.problem(settings, kind, message, None);
+    read
+}

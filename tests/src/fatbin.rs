@@ -1,0 +1,347 @@
+//! Writers of the files that hold device code: fat binaries, ELF files, archives. They write what the tests say, right
+//! or wrong.
+
+/// An image of a fat binary. Fields that are `None` are what they should be.
+#[derive(Clone, Debug, Default)]
+pub struct Entry {
+    /// 1 PTX, 2 machine code, 8 LTO-IR.
+    pub kind: u16,
+    /// 90
+    pub sm: u32,
+    /// Flags besides the packing; [`IS_64_BIT`] belongs here.
+    pub flags: u64,
+    /// PTX ISA version.
+    pub isa: (u16, u16),
+    /// The content.
+    pub content: Vec<u8>,
+    /// How it is packed.
+    pub packing: Packing,
+    /// What the header says of the unpacked size.
+    pub unpacked: Option<u64>,
+    /// What the header says of the payload's size.
+    pub padded: Option<u64>,
+    /// What the header says of its own size.
+    pub header: Option<u32>,
+}
+
+/// How a content is packed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Packing {
+    /// Not at all.
+    #[default]
+    None,
+    /// As an LZ4 block of literals.
+    Lz4,
+    /// As a zstd frame of raw blocks.
+    Zstd,
+}
+
+/// The flag of images for 64-bit hosts.
+pub const IS_64_BIT: u64 = 1;
+/// The flag of `-G` builds.
+pub const IS_DEBUG: u64 = 2;
+/// The flag of `sm_90a`.
+pub const SPECIFIC: u64 = 0x10_0000;
+
+impl Entry {
+    /// PTX for a target.
+    #[must_use]
+    pub fn ptx(sm: u32, text: &str) -> Self {
+        Self {
+            kind: 1,
+            sm,
+            flags: IS_64_BIT,
+            isa: (7, 8),
+            content: text.as_bytes().to_vec(),
+            ..Self::default()
+        }
+    }
+
+    /// Machine code for a target.
+    #[must_use]
+    pub fn cubin(sm: u32, content: Vec<u8>) -> Self {
+        Self {
+            kind: 2,
+            sm,
+            flags: IS_64_BIT,
+            content,
+            ..Self::default()
+        }
+    }
+
+    /// The same, packed.
+    #[must_use]
+    pub fn packed(mut self, packing: Packing) -> Self {
+        self.packing = packing;
+        self
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let (mut payload, flag) = match self.packing {
+            Packing::None => (self.content.clone(), 0),
+            Packing::Lz4 => (lz4(&self.content), 0x2000),
+            Packing::Zstd => (zstd(&self.content), 0x8000),
+        };
+        let packed = if self.packing == Packing::None {
+            0
+        } else {
+            payload.len() as u32
+        };
+        payload.resize(payload.len().next_multiple_of(8), 0);
+        let unpacked = match self.packing {
+            Packing::None => 0,
+            _ => self.content.len() as u64,
+        };
+        let mut bytes = Vec::new();
+        bytes.extend(self.kind.to_le_bytes());
+        bytes.extend(0x101_u16.to_le_bytes());
+        bytes.extend(self.header.unwrap_or(64).to_le_bytes());
+        bytes.extend(self.padded.unwrap_or(payload.len() as u64).to_le_bytes());
+        bytes.extend(packed.to_le_bytes());
+        bytes.extend(0_u32.to_le_bytes());
+        bytes.extend(self.isa.1.to_le_bytes());
+        bytes.extend(self.isa.0.to_le_bytes());
+        bytes.extend(self.sm.to_le_bytes());
+        bytes.extend([0; 8]);
+        bytes.extend((self.flags | flag).to_le_bytes());
+        bytes.extend([0; 8]);
+        bytes.extend(self.unpacked.unwrap_or(unpacked).to_le_bytes());
+        bytes.extend(payload);
+        bytes
+    }
+}
+
+/// A fat binary with these images.
+#[must_use]
+pub fn container(entries: &[Entry]) -> Vec<u8> {
+    let content: Vec<u8> = entries.iter().flat_map(Entry::bytes).collect();
+    with_size(content.len() as u64, &content)
+}
+
+/// A fat binary that says it has `size` bytes.
+#[must_use]
+pub fn with_size(size: u64, content: &[u8]) -> Vec<u8> {
+    let mut bytes = b"\x50\xed\x55\xba\x01\x00\x10\x00".to_vec();
+    bytes.extend(size.to_le_bytes());
+    bytes.extend(content);
+    bytes
+}
+
+/// One LZ4 block of literals alone.
+fn lz4(content: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![(content.len().min(15) as u8) << 4];
+    if let Some(mut rest) = content.len().checked_sub(15) {
+        while rest >= 255 {
+            bytes.push(255);
+            rest -= 255;
+        }
+        bytes.push(rest as u8);
+    }
+    bytes.extend(content);
+    bytes
+}
+
+/// A zstd frame of raw blocks.
+fn zstd(content: &[u8]) -> Vec<u8> {
+    // Magic, then a descriptor: one segment, content size in 4 bytes.
+    let mut bytes = b"\x28\xb5\x2f\xfd\xa0".to_vec();
+    bytes.extend((content.len() as u32).to_le_bytes());
+    let blocks: Vec<&[u8]> = content.chunks(1 << 16).collect();
+    for (number, block) in blocks.iter().enumerate() {
+        let is_last = u32::from(number + 1 == blocks.len());
+        bytes.extend(&((block.len() as u32) << 3 | is_last).to_le_bytes()[..3]);
+        bytes.extend(*block);
+    }
+    bytes
+}
+
+/// A zstd frame of `blocks` blocks that each stand for 128 KiB of zeros in four bytes: a bomb.
+#[must_use]
+pub fn zstd_bomb(blocks: usize) -> Vec<u8> {
+    // A window of 128 KiB, no content size.
+    let mut bytes = b"\x28\xb5\x2f\xfd\x00\x38".to_vec();
+    for number in 0..blocks {
+        let is_last = u32::from(number + 1 == blocks);
+        bytes.extend(&((1_u32 << 17) << 3 | 1 << 1 | is_last).to_le_bytes()[..3]);
+        bytes.push(0);
+    }
+    bytes
+}
+
+/// A symbol of an ELF file.
+#[derive(Clone, Debug)]
+pub struct Symbol {
+    /// Its name.
+    pub name: String,
+    /// Binding and type.
+    pub info: u8,
+    /// 0x10 for kernels.
+    pub other: u8,
+    /// The 1-based number of its section; 0 if it is undefined.
+    pub section: u16,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// An ELF file.
+#[derive(Clone, Debug)]
+pub struct Elf {
+    /// 62 x86-64, 190 CUDA.
+    pub machine: u16,
+    /// 1 object, 2 executable, 3 shared library.
+    pub kind: u16,
+    /// `0x41` for new cubins.
+    pub os_abi: u8,
+    /// `sm << 8` for new cubins.
+    pub flags: u32,
+    /// Names and contents.
+    pub sections: Vec<(String, Vec<u8>)>,
+    /// Symbols, besides the first.
+    pub symbols: Vec<Symbol>,
+}
+
+impl Elf {
+    /// A host file.
+    #[must_use]
+    pub fn host(kind: u16) -> Self {
+        Self {
+            machine: 62,
+            kind,
+            os_abi: 0,
+            flags: 0,
+            sections: Vec::new(),
+            symbols: Vec::new(),
+        }
+    }
+
+    /// Machine code with kernels: the name, and offset and size of each parameter.
+    #[must_use]
+    pub fn cubin(sm: u32, kernels: &[(&str, &[(u16, u32)])]) -> Self {
+        let mut elf = Self {
+            machine: 190,
+            kind: 2,
+            os_abi: 0x41,
+            flags: sm << 8 | 2,
+            sections: Vec::new(),
+            symbols: Vec::new(),
+        };
+        for (name, params) in kernels {
+            let mut info = vec![0x03, 0x19, 0, 0];
+            for (number, (offset, size)) in params.iter().enumerate() {
+                info.extend([0x04, 0x17, 12, 0, 0, 0, 0, 0]);
+                info.extend((number as u16).to_le_bytes());
+                info.extend(offset.to_le_bytes());
+                info.extend((size << 18 | 0xf000).to_le_bytes());
+            }
+            elf.sections.push((format!(".nv.info.{name}"), info));
+            elf.sections.push((format!(".text.{name}"), vec![0; 128]));
+            elf.symbols.push(Symbol {
+                name: (*name).to_owned(),
+                info: 0x12,
+                other: 0x10,
+                section: elf.sections.len() as u16,
+                size: 128,
+            });
+        }
+        elf
+    }
+
+    /// The same with one more section.
+    #[must_use]
+    pub fn section(mut self, name: &str, content: Vec<u8>) -> Self {
+        self.sections.push((name.to_owned(), content));
+        self
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        const HEADER: usize = 64;
+        let (mut names, mut strings) = (vec![0], vec![0]);
+        let mut symbols = vec![0; 24];
+        for symbol in &self.symbols {
+            symbols.extend((strings.len() as u32).to_le_bytes());
+            symbols.extend([symbol.info, symbol.other]);
+            symbols.extend(symbol.section.to_le_bytes());
+            symbols.extend(0_u64.to_le_bytes());
+            symbols.extend(symbol.size.to_le_bytes());
+            strings.extend(symbol.name.bytes());
+            strings.push(0);
+        }
+        let strtab = self.sections.len() as u32 + 2;
+        let mut body = Vec::new();
+        let mut headers = vec![0; HEADER];
+        let own = self
+            .sections
+            .iter()
+            .map(|(name, content)| (name.as_str(), content.as_slice(), 1, 0, 0));
+        let made = [
+            (".symtab", symbols.as_slice(), 2, strtab, 24),
+            (".strtab", strings.as_slice(), 3, 0, 0),
+        ];
+        let mut add = |name: &str, content: &[u8], kind: u32, link: u32, entry: u64, names: &mut Vec<u8>| {
+            body.resize(body.len().next_multiple_of(8), 0);
+            headers.extend((names.len() as u32).to_le_bytes());
+            headers.extend(kind.to_le_bytes());
+            headers.extend([0; 16]);
+            headers.extend(((HEADER + body.len()) as u64).to_le_bytes());
+            headers.extend((content.len() as u64).to_le_bytes());
+            headers.extend(link.to_le_bytes());
+            headers.extend(0_u32.to_le_bytes());
+            headers.extend(1_u64.to_le_bytes());
+            headers.extend(entry.to_le_bytes());
+            names.extend(name.bytes());
+            names.push(0);
+            body.extend(content);
+        };
+        for (name, content, kind, link, entry) in own.chain(made) {
+            add(name, content, kind, link, entry, &mut names);
+        }
+        let mut all_names = names.clone();
+        all_names.extend(b".shstrtab\0");
+        add(".shstrtab", &all_names, 3, 0, 0, &mut names);
+        body.resize(body.len().next_multiple_of(8), 0);
+
+        let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+        file.push(self.os_abi);
+        file.extend([0; 8]);
+        file.extend(self.kind.to_le_bytes());
+        file.extend(self.machine.to_le_bytes());
+        file.extend(1_u32.to_le_bytes());
+        file.extend([0; 16]);
+        file.extend(((HEADER + body.len()) as u64).to_le_bytes());
+        file.extend(self.flags.to_le_bytes());
+        let count = (headers.len() / 64) as u16;
+        for word in [64, 0, 0, 64, count, count - 1] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(body);
+        file.extend(headers);
+        file
+    }
+}
+
+/// A static archive with these members, their names under 16 bytes.
+#[must_use]
+pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut bytes = b"!<arch>\n".to_vec();
+    for (name, content) in members {
+        let name = format!("{name}/");
+        bytes.extend(
+            format!(
+                "{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n",
+                0,
+                0,
+                0,
+                644,
+                content.len()
+            )
+            .bytes(),
+        );
+        bytes.extend(*content);
+        if content.len() % 2 == 1 {
+            bytes.push(b'\n');
+        }
+    }
+    bytes
+}

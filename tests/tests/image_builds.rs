@@ -1,0 +1,448 @@
+//! Objects, libraries and executables that nvcc and clang build from small sources, and what is found in them. Where a
+//! compiler is missing, its tests are counted as ignored.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use ptxcheck_tests::{binary, report, root, schema};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A compiler takes up to a gigabyte.
+const THREADS: usize = 2;
+
+/// A kernel with a definite PTX407 on line 2, one that is static, and a template.
+const PLAIN: &str = "\
+__device__ int gv[4];
+__global__ void bad(int *p) { if (p[0]) __syncwarp(0); p[1] = gv[p[2]]; }
+static __global__ void hidden(int *p) { *p = 1; }
+template <class T> __global__ void copy(T value, T *to) { *to = value; }
+void run(int *p) { bad<<<1, 1>>>(p); hidden<<<1, 1>>>(p); copy<float><<<1, 1>>>(1, (float *)p); }
+void set(int *p) { cudaMemcpyToSymbol(gv, p, 4); }
+";
+
+const MAIN: &str = "void run(int *); int main() { run(nullptr); }\n";
+
+type Case = fn(&Build) -> Result<(), String>;
+
+const NVCC: &[(&str, Case)] = &[
+    ("compression modes", compression_modes),
+    ("relocatable device code", relocatable),
+    ("a device link alone", device_link),
+    ("link-time optimisation", link_time_optimisation),
+    ("targets with suffixes", suffixes),
+    ("an archive", archived),
+    ("a stripped shared library", stripped),
+    ("a debug build", debug),
+    ("parameters that depend on the target", signatures),
+    ("a template for one target only", one_target),
+    ("launch bounds that depend on the target", bounds),
+    ("weak functions that differ", weak_functions),
+    ("a policy", policy),
+];
+
+const CLANG: &[(&str, Case)] = &[
+    ("an object of clang's", clang_object),
+    ("a kernel that only the host knows", registered),
+];
+
+fn main() {
+    let mut args = Arguments::from_args();
+    args.test_threads.get_or_insert(THREADS);
+    let trials = [("nvcc", NVCC), ("clang", CLANG)]
+        .into_iter()
+        .flat_map(|(compiler, cases)| {
+            cases.iter().map(move |(name, case)| {
+                Trial::ignorable_test(format!("{compiler}: {name}"), move || attempt(compiler, *case))
+            })
+        });
+    libtest_mimic::run(&args, trials.collect()).exit();
+}
+
+fn attempt(compiler: &str, case: Case) -> Result<Completion, Failed> {
+    let toolchain = root().join(".toolchain");
+    if !toolchain.join(compiler).join("stamp").is_file() {
+        return Ok(Completion::ignored_with(format!("{compiler} is not installed")));
+    }
+    let build = Build {
+        toolchain,
+        folder: tempfile::tempdir()?,
+    };
+    case(&build)?;
+    Ok(Completion::Completed)
+}
+
+/// A folder to build in.
+struct Build {
+    toolchain: PathBuf,
+    folder: TempDir,
+}
+
+impl Build {
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), String> {
+        fs::write(self.path(name), text).map_err(|error| error.to_string())
+    }
+
+    fn tool(&self, program: &Path, args: &str) -> Result<(), String> {
+        // clang calls NVIDIA's ptxas and fatbinary.
+        let own = self.toolchain.join("nvcc/cuda/bin");
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&path)));
+        let output = Command::new(program)
+            .env("PATH", path.map_err(|error| error.to_string())?)
+            .current_dir(self.folder.path())
+            .args(args.split_whitespace())
+            .output()
+            .map_err(|error| format!("{}: {error}", program.display()))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(format!("{} {args} failed:\n{said}", program.display()))
+    }
+
+    fn nvcc(&self, args: &str) -> Result<(), String> {
+        self.tool(&self.toolchain.join("nvcc/cuda/bin/nvcc"), args)
+    }
+
+    fn clang(&self, args: &str) -> Result<(), String> {
+        let clang = self.toolchain.join("clang");
+        let flags = format!(
+            "--cuda-path={0}/cuda -Wno-unknown-cuda-version -isystem {0}/stubs -isystem {0}/cuda/include/cccl \
+             --no-offload-new-driver --cuda-gpu-arch=sm_90 {args}",
+            clang.display()
+        );
+        self.tool(&clang.join("bin/clang-22"), &flags)
+    }
+
+    fn document(&self, args: &str) -> Result<(i32, Value), String> {
+        let output = binary::command()
+            .current_dir(self.folder.path())
+            .args(args.split_whitespace())
+            .output()
+            .map_err(|error| error.to_string())?;
+        let document: Value = serde_json::from_slice(&output.stdout)
+            .map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&output.stderr)))?;
+        Ok((output.status.code().unwrap_or(-1), document))
+    }
+
+    fn check(&self, args: &str) -> Result<Value, String> {
+        let (_, document) = self.document(&format!("check --format json {args}"))?;
+        all_empty(&schema::problems(&document))?;
+        Ok(document)
+    }
+
+    fn audit(&self, args: &str) -> Result<Value, String> {
+        let (_, document) = self.document(&format!("audit --format json {args}"))?;
+        all_empty(&schema::audit_problems(&document))?;
+        Ok(document)
+    }
+}
+
+fn all_empty(problems: &[String]) -> Result<(), String> {
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(problems.join("\n"))
+    }
+}
+
+/// `found == wanted`, or a sentence.
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "what is compared is made for the call"
+)]
+fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, wanted: T) -> Result<(), String> {
+    if found == wanted {
+        Ok(())
+    } else {
+        Err(format!("{what}: found {found:?}, wanted {wanted:?}"))
+    }
+}
+
+/// A column of the first input's images, as text; missing values are empty.
+fn column<'a>(document: &'a Value, key: &str) -> Vec<&'a str> {
+    let images = document["inputs"][0]["images"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    images
+        .iter()
+        .map(|image| image[key].as_str().unwrap_or_default())
+        .collect()
+}
+
+fn codes(document: &Value) -> Vec<&str> {
+    report::codes(document)
+}
+
+fn compression_modes(build: &Build) -> Result<(), String> {
+    build.write("k.cu", PLAIN)?;
+    for (mode, packing) in [("", "zstd"), ("size", "zstd"), ("speed", "lz4"), ("none", "")] {
+        let option = if mode.is_empty() {
+            String::new()
+        } else {
+            format!("--compress-mode={mode}")
+        };
+        build.nvcc(&format!("-c -lineinfo -arch=sm_90 {option} k.cu -o k.o"))?;
+        let document = build.check("k.o")?;
+        same(mode, column(&document, "kind"), vec!["cubin", "ptx"])?;
+        same(mode, column(&document, "section"), vec![".nv_fatbin"; 2])?;
+        same(mode, column(&document, "compression")[1], packing)?;
+        // The line of the source, from inside the packed PTX of the object.
+        same(mode, codes(&document), vec!["PTX407"])?;
+        let finding = &report::findings(&document)[0];
+        same(mode, finding["source"]["line"].as_u64(), Some(2))?;
+        same(mode, finding["location"]["file"].as_str(), Some("k.o"))?;
+        same(mode, finding["image"].as_u64(), Some(1))?;
+    }
+    build.nvcc("-fatbin -arch=sm_90 k.cu -o k.fatbin")?;
+    same("a fat binary", codes(&build.check("k.fatbin")?), vec!["PTX407"])?;
+    build.nvcc("-cubin -arch=sm_90 k.cu -o k.cubin")?;
+    let document = build.check("k.cubin")?;
+    same("a cubin", column(&document, "target"), vec!["sm_90"])?;
+    same(
+        "a cubin",
+        document["inputs"][0]["images"][0]["kernels"].as_u64(),
+        Some(3),
+    )
+}
+
+fn relocatable(build: &Build) -> Result<(), String> {
+    build.write("k.cu", PLAIN)?;
+    build.write("main.cu", MAIN)?;
+    build.nvcc("-rdc=true -c -arch=sm_90 k.cu -o k.o")?;
+    let document = build.audit("k.o")?;
+    same("the object", column(&document, "role"), vec!["relocatable"; 2])?;
+    let host = &document["inputs"][0]["host"];
+    same("its kernels", host["kernels"].as_array().map(Vec::len), Some(3))?;
+    same("no finding", codes(&document), vec![])?;
+    build.nvcc("-rdc=true -arch=sm_90 k.o main.cu -o app")?;
+    let document = build.audit("--require-sm 90 app")?;
+    same("the executable", codes(&document), vec![])?;
+    let mut roles = column(&document, "role");
+    roles.sort_unstable();
+    roles.dedup();
+    same("its roles", roles, vec!["left-over", "loadable"])?;
+    // The PTX of the objects is in the file, and nothing loads it.
+    same(
+        "PTX",
+        codes(&build.audit("--require-ptx 90 app")?),
+        vec!["PTX501"],
+    )?;
+    same("check", codes(&build.check("app")?), vec!["PTX407"])
+}
+
+fn device_link(build: &Build) -> Result<(), String> {
+    build.write("k.cu", PLAIN)?;
+    build.nvcc("-rdc=true -c -arch=sm_90 k.cu -o k.o")?;
+    build.nvcc("-dlink -arch=sm_90 k.o -o d.o")?;
+    let document = build.audit("d.o")?;
+    same("kinds", column(&document, "kind"), vec!["cubin"])?;
+    same("roles", column(&document, "role"), vec!["loadable"])?;
+    same("findings", codes(&document), vec![])
+}
+
+fn link_time_optimisation(build: &Build) -> Result<(), String> {
+    build.write("k.cu", PLAIN)?;
+    build.nvcc("-dlto -c -arch=sm_90 k.cu -o k.o")?;
+    let document = build.check("k.o")?;
+    if !column(&document, "kind").contains(&"lto-ir") {
+        return Err(format!("no LTO-IR: {:?}", column(&document, "kind")));
+    }
+    same(
+        "said once",
+        codes(&document).iter().filter(|code| **code == "PTX905").count(),
+        1,
+    )
+}
+
+fn suffixes(build: &Build) -> Result<(), String> {
+    build.write("k.cu", "__global__ void k(int *p) { *p = 1; }\n")?;
+    build.nvcc(
+        "-fatbin -gencode arch=compute_75,code=sm_75 -gencode arch=compute_90a,code=sm_90a \
+         -gencode arch=compute_100f,code=sm_100f -gencode arch=compute_120,code=[sm_120,compute_120] k.cu -o k.fatbin",
+    )?;
+    let document = build.audit("k.fatbin")?;
+    let mut targets = column(&document, "target");
+    targets.sort_unstable();
+    same(
+        "targets",
+        targets,
+        vec!["sm_100f", "sm_120", "sm_120", "sm_75", "sm_90a"],
+    )?;
+    same("a forward-compatible one", codes(&document), vec![])?;
+    build.nvcc("-fatbin -gencode arch=compute_90a,code=[sm_90a,compute_90a] k.cu -o k.fatbin")?;
+    same(
+        "PTX for sm_90a only",
+        codes(&build.check("k.fatbin")?),
+        vec!["PTX506"],
+    )
+}
+
+fn archived(build: &Build) -> Result<(), String> {
+    build.write("k.cu", PLAIN)?;
+    build.write("l.cu", "__global__ void l(int *p) { *p = 1; }\n")?;
+    build.nvcc("-lib -arch=sm_90 k.cu l.cu -o k.a")?;
+    let document = build.check("k.a")?;
+    let members = column(&document, "member");
+    same("images", members.len(), 4)?;
+    let of = |name: &str| members.iter().filter(|member| member.contains(name)).count();
+    same("members", (of("k"), of("l")), (2, 2))?;
+    same("findings", codes(&document), vec!["PTX407"])
+}
+
+fn stripped(build: &Build) -> Result<(), String> {
+    build.write("k.cu", PLAIN)?;
+    build.nvcc("-shared -Xcompiler -fPIC -arch=sm_90 k.cu -o libk.so")?;
+    let document = build.audit("libk.so")?;
+    let host = &document["inputs"][0]["host"];
+    same("stubs", host["kernels"].as_array().map(Vec::len), Some(3))?;
+    build.tool(Path::new("strip"), "libk.so")?;
+    let document = build.audit("libk.so")?;
+    let input = &document["inputs"][0];
+    same("stripped", input["host"]["stripped"].as_bool(), Some(true))?;
+    same("kernels", input["kernels"].as_array().map(Vec::len), Some(3))?;
+    same("findings", codes(&document), vec![])?;
+    same("check", codes(&build.check("libk.so")?), vec!["PTX407"])
+}
+
+fn debug(build: &Build) -> Result<(), String> {
+    build.write("k.cu", "__global__ void k(int *p) { *p = 1; }\n")?;
+    build.nvcc("-G -c -arch=sm_90 k.cu -o k.o")?;
+    let document = build.check("k.o")?;
+    same("findings", codes(&document), vec!["PTX507"])?;
+    same("images", column(&document, "kind"), vec!["cubin", "ptx"])?;
+    // Machine code alone keeps its PTX for the debugger.
+    build.nvcc("-G -cubin -arch=sm_90 k.cu -o k.cubin")?;
+    let document = build.check("k.cubin")?;
+    same("images", column(&document, "role"), vec!["loadable", "embedded"])?;
+    same(
+        "status",
+        document["inputs"][0]["status"].as_str(),
+        Some("checked"),
+    )
+}
+
+const TWO_TARGETS: &str =
+    "-gencode arch=compute_75,code=[sm_75,compute_75] -gencode arch=compute_90,code=sm_90";
+
+fn signatures(build: &Build) -> Result<(), String> {
+    build.write(
+        "k.cu",
+        "#if __CUDA_ARCH__ >= 900\nusing Real = double;\n#else\nusing Real = float;\n#endif\n\
+         extern \"C\" __global__ void k(Real factor, Real *data) { *data *= factor; }\n",
+    )?;
+    build.nvcc(&format!("-fatbin {TWO_TARGETS} k.cu -o k.fatbin"))?;
+    let document = build.check("k.fatbin")?;
+    same("findings", codes(&document), vec!["PTX503"])?;
+    build.write("k.cu", PLAIN)?;
+    build.nvcc(&format!("-fatbin {TWO_TARGETS} k.cu -o k.fatbin"))?;
+    same("none", codes(&build.audit("k.fatbin")?), vec![])
+}
+
+fn one_target(build: &Build) -> Result<(), String> {
+    build.write(
+        "k.cu",
+        "template <class T> __global__ void k(T *data) { *data = 1; }\n\
+         template __global__ void k<float>(float *);\n\
+         #if __CUDA_ARCH__ >= 900\ntemplate __global__ void k<double>(double *);\n#endif\n",
+    )?;
+    build.nvcc(&format!("-fatbin {TWO_TARGETS} k.cu -o k.fatbin"))?;
+    let document = build.audit("k.fatbin")?;
+    same("findings", codes(&document), vec!["PTX502"])?;
+    let message = report::findings(&document)[0]["message"]
+        .as_str()
+        .unwrap_or_default();
+    if message.contains("k<double>(double*)") && message.contains("not in the machine code for sm_75") {
+        Ok(())
+    } else {
+        Err(message.to_owned())
+    }
+}
+
+fn bounds(build: &Build) -> Result<(), String> {
+    build.write(
+        "k.cu",
+        "#if __CUDA_ARCH__ >= 900\n#define THREADS 512\n#else\n#define THREADS 256\n#endif\n\
+         extern \"C\" __global__ void __launch_bounds__(THREADS) k(int *data) { *data = 1; }\n",
+    )?;
+    build.nvcc(&format!("-fatbin {TWO_TARGETS} k.cu -o k.fatbin"))?;
+    same("audit", codes(&build.audit("k.fatbin")?), vec!["PTX510"])?;
+    same("check", codes(&build.check("k.fatbin")?), vec![])
+}
+
+fn weak_functions(build: &Build) -> Result<(), String> {
+    let source = |kernel: &str| {
+        format!(
+            "template <class T> __device__ __noinline__ T scaled(T value) {{ return value * STEPS; }}\n\
+             __global__ void {kernel}(int *p) {{ *p = scaled(*p); }}\n"
+        )
+    };
+    build.write("a.cu", &source("a"))?;
+    build.write("b.cu", &source("b"))?;
+    build.nvcc("-rdc=true -c -arch=sm_90 -DSTEPS=2 a.cu -o a.o")?;
+    build.nvcc("-rdc=true -c -arch=sm_90 -DSTEPS=3 b.cu -o b.o")?;
+    build.tool(Path::new("ar"), "rcs ab.a a.o b.o")?;
+    same("differing", codes(&build.check("ab.a")?), vec!["PTX509"])?;
+    same("two inputs", codes(&build.check("a.o b.o")?), vec![])?;
+    same(
+        "one program",
+        codes(&build.check("--whole-program a.o b.o")?),
+        vec!["PTX509"],
+    )?;
+    build.nvcc("-rdc=true -c -arch=sm_90 -lineinfo -DSTEPS=2 b.cu -o b.o")?;
+    build.tool(Path::new("ar"), "rcs same.a a.o b.o")?;
+    same("the same", codes(&build.check("same.a")?), vec![])
+}
+
+/// nvcc writes the host's calls from what it saw while it compiled for the device; clang compiles both as they are.
+fn registered(build: &Build) -> Result<(), String> {
+    build.write(
+        "k.cu",
+        "struct Host {}; struct Device {};\n#ifdef __CUDA_ARCH__\nusing Tag = Device;\n#else\nusing Tag = Host;\n#endif\n\
+         template <class T> __global__ void k(int *p) { *p = sizeof(T); }\n\
+         void run(int *p) { k<Tag><<<1, 1>>>(p); }\n",
+    )?;
+    build.clang("-O2 -c k.cu -o k.o")?;
+    let document = build.check("k.o")?;
+    same("findings", codes(&document), vec!["PTX504"])?;
+    same(
+        "the kernel",
+        report::findings(&document)[0]["function_demangled"].as_str(),
+        Some("void k<Host>(int*)"),
+    )
+}
+
+fn policy(build: &Build) -> Result<(), String> {
+    build.write("k.cu", PLAIN)?;
+    build.nvcc("-c -arch=sm_90 --compress-mode=size k.cu -o k.o")?;
+    let document = build.audit("--require-sm 90,120 --require-ptx 90 --min-driver 535 k.o")?;
+    let mut found = codes(&document);
+    found.sort_unstable();
+    same("findings", found, vec!["PTX501", "PTX505", "PTX508"])?;
+    same(
+        "none",
+        codes(&build.audit("--require-sm 90 --require-ptx 90 k.o")?),
+        vec![],
+    )
+}
+
+fn clang_object(build: &Build) -> Result<(), String> {
+    build.write("k.cu", PLAIN)?;
+    build.clang("--cuda-include-ptx=all -gline-tables-only -O2 -c k.cu -o k.o")?;
+    let document = build.audit("k.o")?;
+    same("kinds", column(&document, "kind"), vec!["cubin", "ptx"])?;
+    same(
+        "kernels",
+        document["inputs"][0]["host"]["kernels"].as_array().map(Vec::len),
+        Some(3),
+    )?;
+    same("audit", codes(&document), vec![])?;
+    same("check", codes(&build.check("k.o")?), vec!["PTX407"])
+}

@@ -1,0 +1,99 @@
+//! `ptxcheck audit`: the images of files, held against a policy.
+
+use std::time::Instant;
+
+use anstream::ColorChoice;
+use ptxcheck_passes::policy::Policy;
+use ptxcheck_passes::rule::{Family, Level};
+use ptxcheck_passes::rules;
+use ptxcheck_passes::run::{self, Outcome, Status};
+use ptxcheck_passes::settings::{LevelSetting, Selector, Settings};
+
+use crate::args::{AuditArgs, ListFormat};
+use crate::exit::Exit;
+use crate::render::{audit, full, json};
+use crate::{config, inputs, output, summary};
+
+/// Prints tables of what the files hold, then what is wrong with it.
+#[must_use]
+pub fn run(args: &AuditArgs) -> Exit {
+    let started = Instant::now();
+    let policy = match policy(args) {
+        Ok(policy) => policy,
+        Err(problem) => return output::complain(&crate::render::escape::line(&problem)),
+    };
+    let settings = Settings {
+        levels: levels(args),
+        threads: args.jobs,
+        images_only: true,
+        policy,
+        ..Settings::default()
+    };
+    let outcome = run::check(inputs::collect(&args.paths), &settings);
+    let elapsed = started.elapsed();
+    let exit = match args.format {
+        ListFormat::Json => match json::render_audit(&outcome, &settings.policy, elapsed) {
+            Ok(text) => output::print(&text, ColorChoice::AlwaysAnsi),
+            Err(error) => output::complain(&error.to_string()),
+        },
+        ListFormat::Text => {
+            let mut text = if args.quiet {
+                String::new()
+            } else {
+                audit::render(&outcome)
+            };
+            text.push_str(&full::render(&outcome));
+            output::print(&text, args.color.into())
+        }
+    };
+    if !args.quiet && args.format == ListFormat::Text {
+        output::say(&summary::render(&outcome, elapsed), args.color.into());
+    }
+    exit.worst(judge(&outcome, args))
+}
+
+/// The policy of the configuration file, with the options of the command line over it.
+fn policy(args: &AuditArgs) -> Result<Policy, String> {
+    let mut policy = config::policy(args.config.as_deref())?;
+    if !args.require_sm.is_empty() {
+        policy.require_sm.clone_from(&args.require_sm);
+    }
+    if !args.require_ptx.is_empty() {
+        policy.require_ptx.clone_from(&args.require_ptx);
+    }
+    policy.min_driver = args.min_driver.or(policy.min_driver);
+    policy.max_target_bytes = args.max_target_size.or(policy.max_target_bytes);
+    policy.forbid_duplicates |= args.forbid_duplicates;
+    Ok(policy)
+}
+
+/// An audit looks at images: what else there is is for `check`. What `check` leaves out because it may be meant so is
+/// a warning here.
+fn levels(args: &AuditArgs) -> Vec<LevelSetting> {
+    let warn = |rule| LevelSetting {
+        selector: Selector::Rule(rule),
+        level: Level::Warning,
+        forbid: false,
+    };
+    let potential = rules::ALL
+        .iter()
+        .filter(|rule| rule.family == Family::Image && rule.can_be_potential && !rule.can_be_definite);
+    potential
+        .map(|rule| warn(*rule))
+        .chain(args.levels.0.iter().copied())
+        .collect()
+}
+
+fn judge(outcome: &Outcome, args: &AuditArgs) -> Exit {
+    if outcome.inputs.iter().any(summary::is_undone) {
+        return Exit::Undone;
+    }
+    if outcome.inputs.iter().all(|input| input.status == Status::Skipped) {
+        return output::complain("no device code in the inputs");
+    }
+    let fails = outcome
+        .findings
+        .iter()
+        .any(|finding| finding.suppressed.is_none() && args.fail_on.fails(finding.level));
+    if fails { Exit::Findings } else { Exit::Clean }
+}

@@ -1,0 +1,219 @@
+//! `ptxcheck.toml`: the policy of audits, in the table `[audit]`.
+//!
+//! The nearest file above the working directory counts. A key that nobody knows is an error with its place: a policy
+//! that is not read is worse than none.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr as _;
+
+use ptxcheck_passes::policy::{self, Driver, Policy};
+use ptxcheck_passes::settings::edit_distance;
+use serde::Deserialize;
+
+/// The name of the file.
+const FILE: &str = "ptxcheck.toml";
+
+/// Largest file that is read, in bytes.
+const FILE_BYTES: u64 = 1 << 20;
+
+/// The file, as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    audit: Audit,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+struct Audit {
+    require_sm: Vec<String>,
+    require_ptx: OneOrMore,
+    min_driver: Option<String>,
+    max_target_size: Option<String>,
+    forbid_duplicates: bool,
+}
+
+/// The keys of `[audit]`, for suggestions.
+const KEYS: [&str; 6] = [
+    "audit",
+    "require-sm",
+    "require-ptx",
+    "min-driver",
+    "max-target-size",
+    "forbid-duplicates",
+];
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "a target such as \"90\", or a list of them")]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+impl Default for OneOrMore {
+    fn default() -> Self {
+        Self::More(Vec::new())
+    }
+}
+
+/// The policy of `file`, or of the nearest configuration file above the working directory, or none.
+///
+/// # Errors
+///
+/// A sentence with the place in the file.
+pub fn policy(file: Option<&Path>) -> Result<Policy, String> {
+    let Some(file) = file.map(Path::to_owned).or_else(nearest) else {
+        return Ok(Policy::default());
+    };
+    let name = file.display();
+    let size = fs::metadata(&file).map_err(|error| format!("`{name}` can't be read: {error}"))?;
+    if size.len() > FILE_BYTES {
+        return Err(format!("`{name}` is larger than {FILE_BYTES} bytes"));
+    }
+    let text = fs::read_to_string(&file).map_err(|error| format!("`{name}` can't be read: {error}"))?;
+    parse(&text).map_err(|(line, column, message)| format!("{name}:{line}:{column}: {message}"))
+}
+
+/// The nearest file above the working directory.
+fn nearest() -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    here.ancestors()
+        .map(|folder| folder.join(FILE))
+        .find(|file| file.is_file())
+}
+
+/// An error with its 1-based line and column.
+type Placed = (usize, usize, String);
+
+fn parse(text: &str) -> Result<Policy, Placed> {
+    let file: File = toml::from_str(text).map_err(|error| {
+        let span = error.span().unwrap_or_default();
+        let (line, column) = place(text, span.start);
+        let mut message = error.message().lines().collect::<Vec<_>>().join(" ");
+        if let Some(near) = text
+            .get(span)
+            .and_then(suggestion)
+            .filter(|_| message.contains("unknown field"))
+        {
+            message = format!("{message}; did you mean `{near}`?");
+        }
+        (line, column, message)
+    })?;
+    let Audit {
+        require_sm,
+        require_ptx,
+        min_driver,
+        max_target_size,
+        forbid_duplicates,
+    } = file.audit;
+    // Values have no spans of their own: the place is that of the key.
+    let at = |key: &str| {
+        let (line, column) = place(text, text.find(key).unwrap_or(0));
+        move |message| (line, column, message)
+    };
+    let targets = |key, texts: Vec<String>| -> Result<Vec<String>, Placed> {
+        texts
+            .iter()
+            .map(|text| policy::target(text).map_err(at(key)))
+            .collect()
+    };
+    let require_ptx = match require_ptx {
+        OneOrMore::One(target) => vec![target],
+        OneOrMore::More(targets) => targets,
+    };
+    Ok(Policy {
+        require_sm: targets("require-sm", require_sm)?,
+        require_ptx: targets("require-ptx", require_ptx)?,
+        min_driver: min_driver
+            .map(|text| Driver::from_str(&text).map_err(at("min-driver")))
+            .transpose()?,
+        max_target_bytes: max_target_size
+            .map(|text| parse_size(&text).map_err(at("max-target-size")))
+            .transpose()?,
+        forbid_duplicates,
+    })
+}
+
+/// The 1-based line and column, in bytes, of an offset.
+fn place(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or_default();
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    (before.matches('\n').count() + 1, offset - line_start + 1)
+}
+
+fn suggestion(key: &str) -> Option<&'static str> {
+    let key = key.trim_matches(['"', '\'', '[', ']', ' ']);
+    KEYS.into_iter()
+        .map(|known| (edit_distance(key, known), known))
+        .filter(|(distance, known)| *distance <= known.len() / 3)
+        .min()
+        .map(|(_, known)| known)
+}
+
+/// A size in bytes: `1000000`, `50M` (mebibytes), `2G`, `64K`.
+///
+/// # Errors
+///
+/// A sentence, if it is none.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+    let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kib" => 10,
+        "m" | "mib" => 20,
+        "g" | "gib" => 30,
+        _ => return Err(format!("`{text}` is no size such as `50M`")),
+    };
+    digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(1 << shift))
+        .ok_or_else(|| format!("`{text}` is no size such as `50M`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse, parse_size};
+    use ptxcheck_passes::policy::Driver;
+
+    #[test]
+    fn a_policy_is_read() {
+        let text = "[audit]\nrequire-sm = [\"80\", \"sm_90a\"]\nrequire-ptx = \"90\"\nmin-driver = \"550.54\"\n\
+                    max-target-size = \"50M\"\nforbid-duplicates = true\n";
+        let policy = parse(text).unwrap();
+        assert_eq!(policy.require_sm, ["80", "90a"]);
+        assert_eq!(policy.require_ptx, ["90"]);
+        assert_eq!(policy.min_driver, Some(Driver(550, 54, 0)));
+        assert_eq!(policy.max_target_bytes, Some(50 << 20));
+        assert!(policy.forbid_duplicates);
+        assert_eq!(parse("").unwrap(), ptxcheck_passes::policy::Policy::default());
+    }
+
+    #[test]
+    fn errors_have_a_place_and_a_suggestion() {
+        let (line, column, message) = parse("[audit]\nrequire-ms = [\"80\"]\n").unwrap_err();
+        assert_eq!((line, column), (2, 1));
+        assert!(message.contains("did you mean `require-sm`?"), "{message}");
+        let (line, _, message) = parse("[audit]\n\nmin-driver = \"new\"\n").unwrap_err();
+        assert_eq!(line, 3);
+        assert!(message.contains("no driver version"), "{message}");
+        assert!(
+            parse("[audits]\n")
+                .unwrap_err()
+                .2
+                .contains("did you mean `audit`?")
+        );
+        assert!(parse("[audit]\nrequire-sm = 80\n").is_err());
+        assert!(parse("audit = [").is_err());
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(parse_size("64K"), Ok(65_536));
+        for wrong in ["", "K", "1T", "99999999999G", "-1"] {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+    }
+}

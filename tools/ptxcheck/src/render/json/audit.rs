@@ -1,0 +1,126 @@
+//! The document of an audit.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ptxcheck_passes::inventory::{ImageKind, Registration};
+use ptxcheck_passes::names::demangle;
+use ptxcheck_passes::policy::Policy;
+use ptxcheck_passes::run::{InputReport, Outcome};
+use serde::Serialize;
+
+use super::{FindingJson, InputJson, SCHEMA_VERSION, Summary, Tool, findings};
+
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    schema_version: u32,
+    tool: Tool,
+    policy: PolicyJson<'a>,
+    inputs: Vec<AuditedJson<'a>>,
+    findings: Vec<FindingJson<'a>>,
+    summary: Summary,
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn new(outcome: &'a Outcome, policy: &'a Policy, elapsed: Duration) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            tool: Tool::THIS,
+            policy: PolicyJson {
+                require_sm: &policy.require_sm,
+                require_ptx: &policy.require_ptx,
+                min_driver: policy.min_driver.map(|driver| driver.to_string()),
+                max_target_bytes: policy.max_target_bytes,
+                forbid_duplicates: policy.forbid_duplicates,
+            },
+            inputs: outcome.inputs.iter().map(AuditedJson::new).collect(),
+            findings: findings(outcome),
+            summary: Summary::new(outcome, elapsed),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct PolicyJson<'a> {
+    require_sm: &'a [String],
+    require_ptx: &'a [String],
+    min_driver: Option<String>,
+    max_target_bytes: Option<u64>,
+    forbid_duplicates: bool,
+}
+
+#[derive(Serialize)]
+struct AuditedJson<'a> {
+    #[serde(flatten)]
+    input: InputJson<'a>,
+    kernels: Vec<KernelJson<'a>>,
+    host: Option<HostJson<'a>>,
+}
+
+impl<'a> AuditedJson<'a> {
+    fn new(report: &'a InputReport) -> Self {
+        let host = report.host.as_ref().map(|host| {
+            let names = |is_variable| {
+                let named = |one: &&'a Registration| one.is_variable == is_variable && one.is_certain;
+                host.registered
+                    .iter()
+                    .filter(named)
+                    .map(|one| one.name.as_str())
+                    .collect()
+            };
+            HostJson {
+                kernels: names(false),
+                variables: names(true),
+                linked: host.is_linked,
+                stripped: host.is_stripped,
+            }
+        });
+        Self {
+            input: InputJson::new(report),
+            kernels: kernels(report),
+            host,
+        }
+    }
+}
+
+/// A kernel, and where it is: `sm` and `ptx` count the images that a program can end up running.
+#[derive(Serialize)]
+struct KernelJson<'a> {
+    name: &'a str,
+    demangled: Option<String>,
+    images: Vec<u32>,
+    sm: Vec<&'a str>,
+    ptx: Vec<&'a str>,
+}
+
+fn kernels(report: &InputReport) -> Vec<KernelJson<'_>> {
+    let mut kernels: BTreeMap<&str, KernelJson<'_>> = BTreeMap::new();
+    for (number, image) in (0_u32..).zip(&report.images) {
+        for kernel in &image.facts.kernels {
+            let entry = kernels.entry(&kernel.identity).or_insert_with(|| KernelJson {
+                name: &kernel.name,
+                demangled: demangle(&kernel.name),
+                images: Vec::new(),
+                sm: Vec::new(),
+                ptx: Vec::new(),
+            });
+            entry.images.push(number);
+            let targets = match image.kind {
+                ImageKind::Ptx => &mut entry.ptx,
+                _ => &mut entry.sm,
+            };
+            if image.role.counts() && !targets.contains(&image.target.as_str()) {
+                targets.push(&image.target);
+            }
+        }
+    }
+    kernels.into_values().collect()
+}
+
+#[derive(Serialize)]
+struct HostJson<'a> {
+    kernels: Vec<&'a str>,
+    variables: Vec<&'a str>,
+    linked: bool,
+    stripped: bool,
+}
