@@ -15,9 +15,9 @@ mod scope;
 mod symbols;
 mod weak;
 
+pub use facts::facts;
 #[cfg(feature = "llvm")]
 pub(crate) use operands::special;
-pub use facts::facts;
 pub use origin::PtxOrigin;
 
 use ptxcheck_ptx_parser::ast::Tree;

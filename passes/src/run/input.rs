@@ -333,7 +333,10 @@ fn llvm(image: &mut Image, bytes: &[u8], how: How<'_>, texts: &Texts) {
     let (key, is_first) = texts.claim(image.report.digest, false);
     image.text = Some(key);
     if is_first {
-        texts.put(key, text::of_ir(crate::worker::check(bytes, how.settings), how.settings));
+        texts.put(
+            key,
+            text::of_ir(crate::worker::check(bytes, how.settings), how.settings),
+        );
     }
 }
 
