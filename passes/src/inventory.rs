@@ -217,8 +217,11 @@ pub struct ImageReport {
     pub is_64_bit: bool,
     /// Built for debugging (`-G`).
     pub is_debug: bool,
-    /// Two images with the same digest have the same bytes, unpacked. 0 where they were not unpacked.
-    pub digest: u128,
+    /// It was unpacked, and what it declares was read.
+    pub is_read: bool,
+    /// Two images with the same digest have the same bytes, unpacked. Of machine code it is made where a policy asks
+    /// for duplicates.
+    pub digest: Option<u128>,
     /// What it declares.
     pub facts: Arc<Facts>,
 }
@@ -351,7 +354,7 @@ impl ImageReport {
     /// Whether all that it declares is known.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.kind.is_read() && self.digest != 0 && !self.facts.is_damaged
+        self.is_read && !self.facts.is_damaged
     }
 
     /// What to call it: `PTX for sm_90`, `machine code for sm_90a`.

@@ -25,8 +25,8 @@ pub const MAX_INLINE_DEPTH: usize = 64;
 /// Statements from which on the functions of one module are lowered and checked in parallel.
 pub const PARALLEL_STATEMENTS: usize = 20_000;
 
-/// Most calls between a collective and the place that decides its operands, in a chain of functions that hand them on
-/// as arguments.
+/// Most calls between a collective, or a use of an address, and the place that decides its operands, in a chain of
+/// functions that hand them on as arguments.
 pub const MAX_CALL_DEPTH: usize = 8;
 
 /// Most chains of calls looked at for one collective.
@@ -114,8 +114,14 @@ pub const MAX_UNPACKED_BYTES: u64 = 1 << 30;
 /// Most bytes that one byte of an LZ4 block stands for.
 pub const MAX_LZ4_RATIO: u64 = 255;
 
+/// Most bytes that one byte of a zstd frame stands for: a block of 128 KiB takes four bytes.
+pub const MAX_ZSTD_RATIO: u64 = 32 << 10;
+
+/// Largest window of a zstd frame, as a power of two: 128 MiB, which is what `zstd --long` writes. nvcc stays under 8 MiB.
+pub const MAX_ZSTD_WINDOW_LOG: u32 = 27;
+
 /// Most images of one input. cuFFT, the richest library known, has some 26,000.
-pub const MAX_IMAGES: usize = 1 << 20;
+pub const MAX_IMAGES: usize = 1 << 17;
 
 /// Largest header of an entry of a fat binary, in bytes. Real ones stay under 512.
 pub const MAX_ENTRY_HEADER_BYTES: u32 = 4_096;
@@ -137,3 +143,7 @@ pub const SHOWN_NAMES: usize = 8;
 
 /// Most images of one container that are compared with each other. Real ones have as many as there are targets.
 pub const MAX_COMPARED_IMAGES: usize = 256;
+
+/// Most bytes of names, attributes and code that are looked at in an ELF file, as a multiple of its size. In honest files
+/// they do not overlap.
+pub const MAX_OVERLAP: u64 = 16;

@@ -1,6 +1,8 @@
 //! Writers of the files that hold device code: fat binaries, ELF files, archives. They write what the tests say, right
 //! or wrong.
 
+use std::rc::Rc;
+
 /// An image of a fat binary. Fields that are `None` are what they should be.
 #[derive(Clone, Debug, Default)]
 pub struct Entry {
@@ -171,8 +173,8 @@ pub fn zstd_bomb(blocks: usize) -> Vec<u8> {
 /// A symbol of an ELF file.
 #[derive(Clone, Debug)]
 pub struct Symbol {
-    /// Its name.
-    pub name: String,
+    /// Its name. Many symbols may share a long one.
+    pub name: Rc<str>,
     /// Binding and type.
     pub info: u8,
     /// 0x10 for kernels.
@@ -236,7 +238,7 @@ impl Elf {
             elf.sections.push((format!(".nv.info.{name}"), info));
             elf.sections.push((format!(".text.{name}"), vec![0; 128]));
             elf.symbols.push(Symbol {
-                name: (*name).to_owned(),
+                name: (*name).into(),
                 info: 0x12,
                 other: 0x10,
                 section: elf.sections.len() as u16,
@@ -259,14 +261,21 @@ impl Elf {
         const HEADER: usize = 64;
         let (mut names, mut strings) = (vec![0], vec![0]);
         let mut symbols = vec![0; 24];
+        let mut last: Option<(&str, u32)> = None;
         for symbol in &self.symbols {
-            symbols.extend((strings.len() as u32).to_le_bytes());
+            // Symbols in a row with one name share it.
+            let known = last.filter(|(name, _)| *name == &*symbol.name);
+            let offset = known.map_or(strings.len() as u32, |(_, offset)| offset);
+            last = Some((&symbol.name, offset));
+            symbols.extend(offset.to_le_bytes());
             symbols.extend([symbol.info, symbol.other]);
             symbols.extend(symbol.section.to_le_bytes());
             symbols.extend(0_u64.to_le_bytes());
             symbols.extend(symbol.size.to_le_bytes());
-            strings.extend(symbol.name.bytes());
-            strings.push(0);
+            if known.is_none() {
+                strings.extend(symbol.name.bytes());
+                strings.push(0);
+            }
         }
         let strtab = self.sections.len() as u32 + 2;
         let mut body = Vec::new();

@@ -95,6 +95,12 @@ fn main() {
             trials.push(trial(&path, ptx_case));
         }
     }
+    for ending in ["fatbin", "cubin"] {
+        for path in files("corpus/images", ending) {
+            let name = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
+            trials.push(Trial::test(name, move || Ok(image_case(&path)?)));
+        }
+    }
     for path in files("corpus/compilers", "ptx") {
         trials.push(trial(&path, compiled_case));
     }
@@ -131,6 +137,39 @@ fn ptx_case(case: &Case) -> Result<(), String> {
     }
     problems.extend(golden(case, !found.is_empty())?);
     verdict(&problems, &document)
+}
+
+/// What nvcc wrote, as bytes: the findings, in full, with the rules that audits have on.
+fn image_case(path: &Path) -> Result<(), String> {
+    let name = path.strip_prefix(root()).unwrap_or(path).display().to_string();
+    let args = [
+        "check",
+        "-W",
+        "PTX502",
+        "-W",
+        "PTX510",
+        "--color",
+        "never",
+        "--quiet",
+        name.as_str(),
+    ];
+    let output = binary::run(args);
+    let rendered = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.code() == Some(2) {
+        return Err(format!("the exit code is 2:\n{rendered}"));
+    }
+    let mut file = path.as_os_str().to_owned();
+    file.push(".full");
+    if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
+        return fs::write(&file, rendered).map_err(|error| error.to_string());
+    }
+    match fs::read_to_string(&file) {
+        Ok(golden) if golden == rendered => Ok(()),
+        Ok(golden) => Err(format!(
+            "BLESS=1 writes it anew\n--- golden\n{golden}+++ now\n{rendered}"
+        )),
+        Err(_) => Err(format!("{name}.full is missing; BLESS=1 writes it:\n{rendered}")),
+    }
 }
 
 /// What differs between the full rendering and the golden one.
@@ -265,7 +304,7 @@ fn every_rule_is_tried() -> Result<(), Failed> {
 fn every_golden_has_its_case() -> Result<(), Failed> {
     let stray: Vec<String> = files("corpus", "full")
         .into_iter()
-        .filter(|golden| !golden.with_extension("ptx").exists())
+        .filter(|golden| !golden.with_extension("ptx").exists() && !golden.with_extension("").exists())
         .map(|golden| golden.display().to_string())
         .collect();
     if stray.is_empty() {

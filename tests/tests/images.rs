@@ -338,6 +338,31 @@ fn elf_headers_that_lie_hide_nothing() {
     assert_eq!(codes(&thin, &[]), ["PTX901"]);
 }
 
+/// 20,000 symbols that share a name of a megabyte, in machine code and in a host file.
+#[test]
+fn parts_that_overlap_make_no_work() {
+    let name: std::rc::Rc<str> = format!("_Z17__device_stub__{}", "k".repeat(1 << 20)).into();
+    let symbols = |section| {
+        let symbol = Symbol {
+            name: name.clone(),
+            info: 0x22,
+            other: 0x10,
+            section,
+            size: 128,
+        };
+        vec![symbol; 20_000]
+    };
+    let mut cubin = Elf::cubin(90, &[("k", &[])]);
+    cubin.symbols = symbols(2);
+    let mut host = Elf::host(1).section(".nv_fatbin", container(&[Entry::ptx(90, &bad(90, "good"))]));
+    host.symbols = symbols(1);
+    let folder = folder(&[("a.cubin", &cubin.bytes()), ("b.o", &host.bytes())]);
+    let started = std::time::Instant::now();
+    let (_, document) = report::document(&run_in(&folder, &["--format", "json", "."])).unwrap();
+    assert!(report::codes(&document).contains(&"PTX407"));
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+}
+
 /// 2,000 files that differ from a good one in a few bytes: none takes the run down or slows it.
 #[test]
 fn mutants_are_harmless() {
@@ -506,7 +531,7 @@ fn registered_symbols_that_nobody_defines_are_reported() {
             container(&[Entry::ptx(90, &clean("sm_90", "_Z1kPi", ""))]),
         );
         elf.symbols.push(Symbol {
-            name: stub.to_owned(),
+            name: stub.into(),
             info: 0x02,
             other: 0,
             section: 1,
@@ -521,7 +546,7 @@ fn registered_symbols_that_nobody_defines_are_reported() {
     // An object without images was compiled for the host alone.
     let mut elf = Elf::host(1);
     elf.symbols = vec![Symbol {
-        name: "_Z20__device_stub__Z1lPiPi".to_owned(),
+        name: "_Z20__device_stub__Z1lPiPi".into(),
         info: 0x02,
         other: 0,
         section: 0xfff1,

@@ -1,5 +1,7 @@
 //! Little-endian numbers and texts at offsets that a file claims.
 
+use crate::limits::MAX_OVERLAP;
+
 /// The `N` bytes at `offset`, if they are there.
 fn array<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
     bytes.get(offset..)?.first_chunk().copied()
@@ -28,6 +30,24 @@ pub(super) fn slice(bytes: &[u8], offset: u64, size: u64) -> Option<&[u8]> {
 pub(super) fn text(bytes: &[u8]) -> String {
     let end = memchr::memchr(0, bytes).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+/// What may be looked at in a file whose parts can overlap: names that all begin in one long string, functions that all
+/// cover one section. Without it a small file makes work that grows with the square of its size.
+pub(super) struct Budget(u64);
+
+impl Budget {
+    /// For a file.
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        Self((bytes.len() as u64).saturating_mul(MAX_OVERLAP))
+    }
+
+    /// Takes some, if that much is left.
+    pub(super) fn take(&mut self, bytes: usize) -> bool {
+        let left = self.0.checked_sub(bytes as u64);
+        self.0 = left.unwrap_or(0);
+        left.is_some()
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use object::read::elf::{FileHeader as _, Sym as _};
 use object::{LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _, RelocationTarget};
 use rustc_hash::FxHashMap;
 
-use super::bytes::{text, u16_at, u32_at};
+use super::bytes::{Budget, text, u16_at, u32_at};
 use super::elf;
 use crate::inventory::{Facts, Kernel, Variable, WeakFunction};
 use crate::ir::LaunchBounds;
@@ -26,6 +26,9 @@ const PARAMETER: u8 = 0x17;
 
 /// The size field of a parameter has 14 bits.
 const MAX_PARAMETER_BYTES: u32 = (1 << 14) - 1;
+
+/// What a relocation takes in the file.
+const RELOCATION_BYTES: usize = 24;
 
 /// The machine code's own PTX, in `-G` builds.
 const DEBUG_PTX: &str = ".nv_debug_ptx_txt";
@@ -129,6 +132,7 @@ fn target(file: &elf::Elf<'_>) -> String {
 }
 
 fn symbols(file: &elf::Elf<'_>, infos: &FxHashMap<&str, &[u8]>, facts: &mut Facts) {
+    let mut budget = Budget::of(file.data());
     for symbol in file.symbols() {
         let raw = symbol.elf_symbol();
         if symbol.is_undefined() {
@@ -138,9 +142,14 @@ fn symbols(file: &elf::Elf<'_>, infos: &FxHashMap<&str, &[u8]>, facts: &mut Fact
             facts.is_damaged = true;
             continue;
         };
+        if !budget.take(name.len()) {
+            facts.is_damaged = true;
+            return;
+        }
         match symbol.kind() {
             object::SymbolKind::Text if raw.st_other().0 & IS_KERNEL != 0 => {
-                let info = infos.get(name).copied().unwrap_or_default();
+                let info = infos.get(name).copied().filter(|info| budget.take(info.len()));
+                let info = info.unwrap_or_default();
                 facts.kernels.push(kernel(name, info));
             }
             // Local copies of functions that were not inlined have a `$` in their names.
@@ -155,7 +164,7 @@ fn symbols(file: &elf::Elf<'_>, infos: &FxHashMap<&str, &[u8]>, facts: &mut Fact
             _ => {}
         }
         if symbol.kind() == object::SymbolKind::Text && raw.is_weak() {
-            facts.weak.extend(weak(file, &symbol, name));
+            facts.weak.extend(weak(file, &symbol, name, &mut budget));
         }
     }
 }
@@ -214,21 +223,36 @@ fn kernel(name: &str, info: &[u8]) -> Kernel {
 }
 
 /// A weak function: its bytes, and what they are relocated to.
-fn weak<'a>(file: &elf::Elf<'a>, symbol: &impl object::ObjectSymbol<'a>, name: &str) -> Option<WeakFunction> {
+fn weak<'a>(
+    file: &elf::Elf<'a>,
+    symbol: &impl object::ObjectSymbol<'a>,
+    name: &str,
+    budget: &mut Budget,
+) -> Option<WeakFunction> {
     let section = file.section_by_index(symbol.section_index()?).ok()?;
     let start = usize::try_from(symbol.address()).ok()?;
     let size = usize::try_from(symbol.size()).ok()?;
     let code = section.data().ok()?.get(start..start.checked_add(size)?)?;
+    let all_code = section.data().ok()?.len();
+    if !budget.take(all_code) {
+        return None;
+    }
     let mut body = DefaultHasher::new();
     code.hash(&mut body);
     let mut calls = DefaultHasher::new();
     for (offset, relocation) in section.relocations() {
+        if !budget.take(RELOCATION_BYTES) {
+            return None;
+        }
         let RelocationTarget::Symbol(index) = relocation.target() else {
             continue;
         };
         if (symbol.address()..symbol.address() + symbol.size()).contains(&offset) {
             let target = file.symbol_by_index(index).ok();
-            let name = target.and_then(|target| target.name().ok().map(str::to_owned));
+            let name = target.and_then(|target| target.name_bytes().ok());
+            if !budget.take(name.map_or(0, <[u8]>::len)) {
+                return None;
+            }
             name.hash(&mut calls);
         }
     }

@@ -1,11 +1,12 @@
 //! Unpacking, with the size of the result bounded before and while it is made.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::io::Read as _;
 
-use ruzstd::decoding::StreamingDecoder;
+use zstd::bulk::Decompressor;
 
-use crate::limits::{MAX_IMAGE_BYTES, MAX_LZ4_RATIO};
+use crate::limits::{MAX_IMAGE_BYTES, MAX_LZ4_RATIO, MAX_ZSTD_RATIO, MAX_ZSTD_WINDOW_LOG};
 
 /// How an image is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,29 +80,67 @@ fn lz4(packed: &[u8], size: u64) -> Result<Vec<u8>, Refusal> {
     Ok(bytes)
 }
 
+thread_local! {
+    /// Its tables are larger than most images.
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
 fn zstd(packed: &[u8], size: u64) -> Result<Vec<u8>, Refusal> {
-    let broken =
-        |error: &dyn std::fmt::Display| Refusal::Malformed(format!("its zstd data is broken: {error}"));
-    let decoder = StreamingDecoder::new(packed).map_err(|error| broken(&error))?;
-    // The vector grows with what is there, not with what is claimed: a small claim first.
-    let mut bytes = Vec::with_capacity(size.min((packed.len() as u64).saturating_mul(8)) as usize);
-    let limit = if size == 0 { MAX_IMAGE_BYTES } else { size };
+    if size == 0 {
+        return zstd_of_unknown_size(packed);
+    }
+    if size > (packed.len() as u64).saturating_mul(MAX_ZSTD_RATIO) {
+        return Err(Refusal::Malformed(format!(
+            "{} bytes of zstd cannot unpack to {size}",
+            packed.len()
+        )));
+    }
+    let length = usize::try_from(size).unwrap_or(usize::MAX);
+    let unpacked = DECOMPRESSOR.with_borrow_mut(|kept| {
+        let decompressor = match kept {
+            Some(decompressor) => decompressor,
+            None => {
+                let mut new = Decompressor::new()?;
+                new.window_log_max(MAX_ZSTD_WINDOW_LOG)?;
+                kept.insert(new)
+            }
+        };
+        // Fails where there is more than `length`.
+        decompressor.decompress(packed, length)
+    });
+    let bytes = unpacked.map_err(|error| broken(&error))?;
+    if bytes.len() == length {
+        Ok(bytes)
+    } else {
+        Err(Refusal::Malformed(format!(
+            "it unpacks to {} bytes, its header says {size}",
+            bytes.len()
+        )))
+    }
+}
+
+/// The vector grows with what is there, up to the limit.
+fn zstd_of_unknown_size(packed: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let mut decoder = zstd::Decoder::with_buffer(packed).map_err(|error| broken(&error))?;
     decoder
-        .take(limit + 1)
+        .window_log_max(MAX_ZSTD_WINDOW_LOG)
+        .map_err(|error| broken(&error))?;
+    let mut bytes = Vec::new();
+    decoder
+        .take(MAX_IMAGE_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| broken(&error))?;
     match bytes.len() as u64 {
+        0 => Err(Refusal::Malformed("its zstd data holds nothing".to_owned())),
         length if length > MAX_IMAGE_BYTES => Err(Refusal::TooLarge(format!(
             "it unpacks to more than {MAX_IMAGE_BYTES} bytes"
         ))),
-        length if size > 0 && length > size => Err(Refusal::Malformed(format!(
-            "it unpacks to more than the {size} bytes of its header"
-        ))),
-        length if size > 0 && length < size => Err(Refusal::Malformed(format!(
-            "it unpacks to {length} bytes, its header says {size}"
-        ))),
         _ => Ok(bytes),
     }
+}
+
+fn broken(error: &std::io::Error) -> Refusal {
+    Refusal::Malformed(format!("its zstd data is broken: {error}"))
 }
 
 #[cfg(test)]

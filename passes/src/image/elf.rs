@@ -4,6 +4,8 @@ use object::elf;
 use object::read::elf::{ElfFile64, FileHeader as _};
 use object::{LittleEndian, Object as _, ObjectSection as _};
 
+use super::bytes::Budget;
+
 /// A 64-bit little-endian file: CUDA knows no other host.
 pub(super) type Elf<'a> = ElfFile64<'a, LittleEndian, &'a [u8]>;
 
@@ -49,6 +51,7 @@ impl Sections {
     /// Adds those of an ELF file that lies at `base` of the input.
     pub(super) fn add(&mut self, elf: &Elf<'_>, base: u64, member: Option<&str>) {
         let is_linked = !is_object(elf);
+        let mut budget = Budget::of(elf.data());
         for section in elf.sections() {
             let Some((start, size)) = section.file_range() else {
                 continue;
@@ -56,6 +59,9 @@ impl Sections {
             let (Ok(name), Some(start)) = (section.name(), base.checked_add(start)) else {
                 continue;
             };
+            if !budget.take(name.len()) {
+                break;
+            }
             let Some(end) = start.checked_add(size).filter(|end| *end > start) else {
                 continue;
             };

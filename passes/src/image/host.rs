@@ -12,8 +12,9 @@ use std::collections::BTreeSet;
 use memchr::memmem;
 use object::read::SymbolIndex;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, RelocationTarget, SectionKind};
+use rustc_hash::FxHashMap;
 
-use super::bytes::text;
+use super::bytes::{Budget, text};
 use super::elf::{self, Elf};
 use crate::inventory::{Host, Registration};
 use crate::limits::MAX_SYMBOL_BYTES;
@@ -27,14 +28,23 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
     let mut found = BTreeSet::new();
     let mut stubs: BTreeSet<String> = BTreeSet::new();
     let mut has_symbols = false;
-    let mut calls: Vec<(SymbolIndex, bool)> = Vec::new();
+    let mut calls: FxHashMap<usize, bool> = FxHashMap::default();
+    let mut budget = Budget::of(elf.data());
     for symbol in elf.symbols() {
         has_symbols = true;
+        // What is not looked at is not reported as registered, either.
+        if !budget.take(symbol.name_bytes().map_or(0, <[u8]>::len)) {
+            break;
+        }
         let Ok(name) = symbol.name_bytes() else { continue };
         if symbol.is_undefined() {
             match name {
-                b"__cudaRegisterFunction" => calls.push((symbol.index(), false)),
-                b"__cudaRegisterVar" | b"__cudaRegisterManagedVar" => calls.push((symbol.index(), true)),
+                b"__cudaRegisterFunction" => {
+                    calls.insert(symbol.index().0, false);
+                }
+                b"__cudaRegisterVar" | b"__cudaRegisterManagedVar" => {
+                    calls.insert(symbol.index().0, true);
+                }
                 _ => {}
             }
         } else if name.len() <= MAX_SYMBOL_BYTES && memmem::find(name, STUB.as_bytes()).is_some() {
@@ -93,7 +103,7 @@ fn kernel_of_stub(symbol: &str) -> Option<String> {
 }
 
 /// The names in the arguments of the registering calls.
-fn arguments(elf: &Elf<'_>, calls: &[(SymbolIndex, bool)], found: &mut BTreeSet<(String, bool, bool)>) {
+fn arguments(elf: &Elf<'_>, calls: &FxHashMap<usize, bool>, found: &mut BTreeSet<(String, bool, bool)>) {
     for section in elf
         .sections()
         .filter(|section| section.kind() == SectionKind::Text)
@@ -103,7 +113,7 @@ fn arguments(elf: &Elf<'_>, calls: &[(SymbolIndex, bool)], found: &mut BTreeSet<
             let RelocationTarget::Symbol(index) = relocation.target() else {
                 continue;
             };
-            if let Some((_, is_variable)) = calls.iter().find(|(call, _)| *call == index) {
+            if let Some(is_variable) = calls.get(&index.0) {
                 found.extend(name.take().map(|name| (name, *is_variable, true)));
                 continue;
             }

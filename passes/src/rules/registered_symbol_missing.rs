@@ -96,6 +96,11 @@ fn scope(
                 .map(|variable| variable.identity.as_str()),
         );
     }
+    let mut by_stem: BTreeMap<&str, &str> = BTreeMap::new();
+    for known in &kernels {
+        let kept = by_stem.entry(stem(known)).or_insert(known);
+        *kept = (*kept).min(known);
+    }
     for one in registered {
         let (what, defined) = if one.is_variable {
             ("variable", &variables)
@@ -116,12 +121,8 @@ fn scope(
             ),
         );
         finding.data("symbol", one.name.clone());
-        let near = kernels
-            .iter()
-            .filter(|known| !one.is_variable && stem(known) == stem(&one.name));
-        let near: Vec<String> = near.map(|known| readable(known)).collect();
-        if let Some(known) = near.iter().min() {
-            finding.note(format!("the images have `{known}`"));
+        if let Some(known) = by_stem.get(stem(&one.name)).filter(|_| !one.is_variable) {
+            finding.note(format!("the images have `{}`", readable(known)));
         }
         finding.help("compile host and device code from the same declarations: nothing in them may depend on `__CUDA_ARCH__`");
     }

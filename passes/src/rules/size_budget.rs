@@ -90,8 +90,10 @@ fn duplicates(number: usize, input: &InputReport, report: &mut Report<'_, ImageP
     let mut first: FxHashMap<u128, u32> = FxHashMap::default();
     let (mut again, mut bytes) = (Vec::new(), 0_u64);
     for (index, image) in (0_u32..).zip(&input.images) {
-        let counts = image.digest != 0 && image.role != Role::Embedded;
-        if counts && *first.entry(image.digest).or_insert(index) != index {
+        let Some(digest) = image.digest.filter(|_| image.role != Role::Embedded) else {
+            continue;
+        };
+        if *first.entry(digest).or_insert(index) != index {
             again.push(index);
             bytes = bytes.saturating_add(image.packed);
         }

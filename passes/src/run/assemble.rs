@@ -96,7 +96,7 @@ impl Assembly<'_> {
             report.facts = read.facts.clone();
             self.is_partial |= read.is_partial;
             if read.is_failed {
-                report.digest = 0;
+                report.is_read = false;
             }
             self.report
                 .problems
@@ -146,11 +146,7 @@ impl Assembly<'_> {
     }
 
     fn judge(&mut self, is_refused: bool) {
-        let is_read = self
-            .report
-            .images
-            .iter()
-            .any(|image| image.kind.is_read() && image.digest != 0);
+        let is_read = self.report.images.iter().any(|image| image.is_read);
         self.report.status = match () {
             () if is_refused || !is_read && !self.report.problems.is_empty() => Status::Failed,
             () if !self.report.problems.is_empty() || self.is_partial => Status::Partly,

@@ -213,7 +213,8 @@ impl Image {
             options: found.options.clone(),
             is_64_bit: found.is_64_bit,
             is_debug: found.is_debug,
-            digest: 0,
+            is_read: false,
+            digest: None,
             facts: Arc::default(),
         };
         Self {
@@ -269,7 +270,9 @@ fn image_inside(found: &Found<'_>, how: How<'_>, texts: &Texts) -> Pair {
         llvm(&mut image, &bytes, how, texts);
         return (image, None);
     }
-    image.report.digest = texts.digest(&bytes);
+    if how.settings.policy.forbid_duplicates {
+        image.report.digest = Some(texts.digest(&bytes));
+    }
     match cubin::read(&bytes) {
         Err(message) => {
             image.trouble = Some((ProblemKind::Unreadable, message));
@@ -282,6 +285,7 @@ fn image_inside(found: &Found<'_>, how: How<'_>, texts: &Texts) -> Pair {
             if cubin.is_relocatable && found.role == Role::Loadable {
                 image.report.role = Role::Relocatable;
             }
+            image.report.is_read = true;
             image.declare(Arc::new(cubin.facts));
             let embedded = cubin
                 .ptx
@@ -329,8 +333,10 @@ fn is_text(bytes: &[u8]) -> bool {
 /// LLVM IR, which a process of its own analyses.
 #[cfg(feature = "llvm")]
 fn llvm(image: &mut Image, bytes: &[u8], how: How<'_>, texts: &Texts) {
-    image.report.digest = texts.digest(bytes);
-    let (key, is_first) = texts.claim(image.report.digest, false);
+    let digest = texts.digest(bytes);
+    image.report.digest = Some(digest);
+    image.report.is_read = true;
+    let (key, is_first) = texts.claim(digest, false);
     image.text = Some(key);
     if is_first {
         texts.put(
@@ -345,8 +351,10 @@ fn ptx(image: &mut Image, text: &[u8], how: How<'_>, texts: &Texts) {
         with_weak: matches!(image.report.role, Role::Relocatable | Role::LeftOver),
         ..how
     };
-    image.report.digest = texts.digest(text);
-    let (key, is_first) = texts.claim(image.report.digest, how.with_weak);
+    let digest = texts.digest(text);
+    image.report.digest = Some(digest);
+    image.report.is_read = true;
+    let (key, is_first) = texts.claim(digest, how.with_weak);
     image.text = Some(key);
     if is_first {
         let read = AssertUnwindSafe(|| text::read(text, how));

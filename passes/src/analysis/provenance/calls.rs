@@ -8,6 +8,7 @@ use super::survey::Survey;
 use super::value::{Base, Form};
 use crate::analysis::call_graph::CallSite;
 use crate::ir::{Callee, FunctionId, InstructionId, Op, Value};
+use crate::limits::MAX_CALL_DEPTH;
 
 impl Judge<'_> {
     /// Holds a call against what the function called demands.
@@ -54,6 +55,9 @@ impl Judge<'_> {
                     or,
                     callers,
                 });
+            }
+            if callers.len() >= MAX_CALL_DEPTH {
+                continue;
             }
             for (piece, excluded, is_sole) in formals(&value).collect::<Vec<_>>() {
                 self.demand(Demand {

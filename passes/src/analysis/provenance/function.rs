@@ -19,6 +19,10 @@ pub fn summarize<'a>(module: &'a ModuleContext<'a>, id: FunctionId, summaries: &
     let Some(body) = function.body.as_ref() else {
         return Summary::default();
     };
+    // What is missing from a damaged body may have written any register.
+    if function.is_damaged {
+        return Summary::default();
+    }
     let survey = survey(module, id, body, summaries);
     if !survey.is_needed {
         return Summary::default();
@@ -36,6 +40,7 @@ pub fn summarize<'a>(module: &'a ModuleContext<'a>, id: FunctionId, summaries: &
     let Some(solver) = Solver::new(module, id, summaries, facts, seeds.into_iter()) else {
         return Summary::default();
     };
+    let is_reached = |at: &&InstructionId| analyses.cfg().rank(body.block_of(**at)).is_some();
     let mut judge = Judge {
         module,
         id,
@@ -46,13 +51,13 @@ pub fn summarize<'a>(module: &'a ModuleContext<'a>, id: FunctionId, summaries: &
         is_anything_tested: false,
     };
     judge.note_tests(&survey);
-    for &at in &survey.uses {
+    for &at in survey.uses.iter().filter(is_reached) {
         judge.instruction(at);
     }
-    for &at in &survey.escapes {
+    for &at in survey.escapes.iter().filter(is_reached) {
         judge.escape(at);
     }
-    for &at in &survey.calls {
+    for &at in survey.calls.iter().filter(is_reached) {
         judge.call(at);
     }
     if !function.is_kernel() {
@@ -162,7 +167,7 @@ impl<'a> Judge<'a> {
             && value
                 .elements()
                 .iter()
-                .any(|element| self.tested.contains(&element.base))
+                .any(|element| element.base == Base::Unknown || self.tested.contains(&element.base))
     }
 
     pub(super) fn report(

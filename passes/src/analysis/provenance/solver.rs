@@ -55,6 +55,8 @@ pub struct Solver<'a> {
     /// Registers that nothing writes, once asked for: whether an opcode that is not interpreted names them.
     pub(super) named_in_opaque: Option<Vec<bool>>,
     pub(super) is_complete: bool,
+    /// For variables all of whose definitions reach all uses: what they bring so far.
+    pub(super) joined: FxHashMap<Variable, Provenance>,
     /// Some node reads one that comes after it: there is a loop.
     pub(super) reads_ahead: Cell<bool>,
 }
@@ -86,6 +88,7 @@ impl<'a> Solver<'a> {
             steps: MAX_REACHING_STEPS,
             named_in_opaque: None,
             is_complete: true,
+            joined: FxHashMap::default(),
             reads_ahead: Cell::new(false),
         };
         solver.discover(seeds);
@@ -182,17 +185,53 @@ impl<'a> Solver<'a> {
     }
 
     fn iterate(&mut self) {
+        self.begin_joins();
         for _ in 0..MAX_PROVENANCE_ROUNDS {
             let mut changed = false;
             for number in 0..self.nodes.len() {
                 let outcome = self.evaluate(self.nodes[number]);
-                changed |= self.values[number].join(&outcome);
+                if self.values[number].join(&outcome) {
+                    changed = true;
+                    self.join_into_variables(number);
+                }
             }
             if !changed || !self.reads_ahead.get() {
                 return;
             }
         }
         self.values.fill(Provenance::Top);
+        self.joined.clear();
+    }
+
+    /// Joins what the definitions bring that are no nodes, for the variables that are not solved.
+    fn begin_joins(&mut self) {
+        self.joined.clear();
+        let mut joined = FxHashMap::default();
+        for (&variable, reaching) in self.reaching.iter().filter(|(_, reaching)| !reaching.is_solved()) {
+            let mut value = Provenance::Bottom;
+            for definition in reaching.definitions() {
+                value.join(&self.defined(definition.at, variable));
+            }
+            joined.insert(variable, value);
+        }
+        self.joined = joined;
+    }
+
+    /// Hands a node's new value on to the variables that it writes.
+    fn join_into_variables(&mut self, number: usize) {
+        let id = self.nodes[number];
+        let instruction = self.body.instruction(id);
+        let body = self.body;
+        let written = match self.effect(id, instruction) {
+            Effect::Store(slot) => Some(Variable::Slot(slot)),
+            _ => None,
+        };
+        let registers = body.defined(instruction).map(Variable::Register);
+        for variable in registers.chain(written) {
+            if let Some(joined) = self.joined.get_mut(&variable) {
+                joined.join(&self.values[number]);
+            }
+        }
     }
 
     fn evaluate(&self, id: InstructionId) -> Provenance {
@@ -248,15 +287,22 @@ impl<'a> Solver<'a> {
         let Some(reaching) = self.reaching.get(&variable) else {
             return Provenance::Top;
         };
+        if !reaching.is_solved() {
+            if let Some(last) = reaching.definitions().last() {
+                self.note_order(last.at, at);
+            }
+            return self.joined.get(&variable).cloned().unwrap_or(Provenance::Top);
+        }
         let block = self.body.block_of(at);
-        let mut joined = Provenance::Bottom;
+        let (mut joined, mut is_written) = (Provenance::Bottom, false);
         for definition in reaching.before(at, block, self.body) {
             self.note_order(definition, at);
             joined.join(&self.defined(definition, variable));
+            is_written = true;
         }
         match variable {
             // Memory that nothing has written holds anything.
-            Variable::Slot(_) if joined == Provenance::Bottom => Provenance::Top,
+            Variable::Slot(_) if !is_written => Provenance::Top,
             _ => joined,
         }
     }

@@ -296,9 +296,14 @@ mod tests {
         for number in 0..20 {
             value.join(&symbol(number, Some(0)));
         }
-        assert_eq!(value.elements().len(), 1);
+        assert!((1..=MAX_ELEMENTS).contains(&value.elements().len()));
         assert_eq!(value.elements()[0].base, Base::Unknown);
-        assert_eq!(value.elements()[0].space, Space::Shared);
+        assert!(
+            value
+                .elements()
+                .iter()
+                .all(|element| element.space == Space::Shared)
+        );
         value.join(&Provenance::Top);
         assert_eq!(value, Provenance::Top);
     }
