@@ -7,10 +7,10 @@ SHELL := /bin/bash
 CARGO ?= cargo
 RULES := $(wildcard passes/src/rules/*.rs)
 
-.PHONY: help test lint toolchain build demo bench bless oracle
+.PHONY: help test lint toolchain build demo bench bless oracle test-llvm
 
 help: ## Lists the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
 test: lint toolchain build ## Checks format and lints, installs the compilers, runs all tests
 	$(CARGO) test --workspace --locked --no-fail-fast
@@ -27,6 +27,16 @@ toolchain: ## Installs the CUDA compilers of the tests into .toolchain
 
 build: ## Builds the program
 	$(CARGO) build --locked --package ptxcheck
+
+# Where LLVM 22 lies, for the feature `llvm`. Debian: llvm-22-dev; Ubuntu: the same from apt.llvm.org.
+LLVM_SYS_221_PREFIX ?= /usr/lib/llvm-22
+export LLVM_SYS_221_PREFIX
+
+test-llvm: toolchain ## Installs LLVM 22, then builds with the feature llvm and tests LLVM IR
+	tools/toolchain/install.sh llvm
+	$(CARGO) clippy --workspace --all-targets --features llvm --locked -- -D warnings
+	$(CARGO) test --locked --package ptxcheck-passes --features llvm
+	$(CARGO) test --locked --package ptxcheck-tests --features llvm --test llvm
 
 bless: ## Writes the golden renderings of the corpus anew
 	BLESS=1 $(CARGO) test --locked --package ptxcheck-tests --test corpus

@@ -1,3 +1,5 @@
 //! Front ends: one per language, all ending in the device IR.
 
+#[cfg(feature = "llvm")]
+pub mod llvm;
 pub mod ptx;

@@ -58,7 +58,7 @@ pub enum ImageKind {
     LtoIr,
     /// What `nvcc --concat` writes, a closed format.
     Bundle,
-    /// LLVM bitcode.
+    /// LLVM IR, as text or bitcode: analysed where the feature `llvm` is on.
     LlvmIr,
     /// None of these.
     Other,
@@ -81,7 +81,11 @@ impl ImageKind {
     /// Whether what it declares is known.
     #[must_use]
     pub const fn is_read(self) -> bool {
-        matches!(self, Self::Ptx | Self::Cubin)
+        match self {
+            Self::Ptx | Self::Cubin => true,
+            Self::LlvmIr => cfg!(feature = "llvm"),
+            Self::LtoIr | Self::Bundle | Self::Other => false,
+        }
     }
 }
 

@@ -21,3 +21,5 @@ pub mod rules;
 pub mod run;
 pub mod settings;
 pub mod toolkit;
+#[cfg(feature = "llvm")]
+pub mod worker;

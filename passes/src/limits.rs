@@ -101,6 +101,31 @@ pub const MAX_PLACEMENT_STEPS: usize = 4_000_000;
 
 /// Longest piece of a symbol's name in a message, in bytes. The payload has up to [`MANGLED_NAME_BYTES`] of it.
 pub const SHOWN_NAME_BYTES: usize = 400;
+
+/// Deepest nesting of scopes in the debug information of LLVM IR that a name is looked for in.
+pub const MAX_SCOPE_DEPTH: usize = 256;
+
+/// Most parts of one initializer, or of one constant expression, in LLVM IR that are looked at.
+pub const MAX_INITIALIZER_NODES: usize = 100_000;
+
+/// Deepest constant expression in LLVM IR that is followed.
+pub const MAX_CONSTANT_DEPTH: usize = 64;
+
+/// Most cases of a `switch` in LLVM IR that become comparisons; one with more is a jump to one of its targets.
+pub const MAX_SWITCH_COMPARISONS: usize = 64;
+
+/// Most elements of a structure in LLVM IR that are followed one by one.
+pub const MAX_AGGREGATE_PARTS: usize = 32;
+
+/// Longest inline assembly that is read, in bytes.
+pub const MAX_ASSEMBLY_BYTES: usize = 1 << 20;
+
+/// Most memory of a process that reads LLVM IR, in bytes of address space.
+pub const MAX_WORKER_BYTES: u64 = 16 << 30;
+
+/// Longest that a process may look at one input of LLVM IR, in seconds; `--timeout` can only shorten it.
+pub const MAX_WORKER_SECONDS: u64 = 600;
+
 /// Largest image, unpacked, in bytes. The largest seen in production has 94 MB.
 pub const MAX_IMAGE_BYTES: u64 = 512 << 20;
 

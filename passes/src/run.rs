@@ -18,6 +18,9 @@ use crate::finding::Finding;
 use crate::settings::Settings;
 use crate::{fingerprint, locate};
 
+#[cfg(feature = "llvm")]
+pub(crate) use text::apply;
+
 pub use crate::inventory::{ImageReport, InputReport, Problem, Status};
 
 /// One thing to look at.

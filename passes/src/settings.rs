@@ -142,6 +142,17 @@ pub struct Settings {
     pub images_only: bool,
     /// What the images of the inputs are held against.
     pub policy: Policy,
+    /// How to start a process that reads LLVM IR; without one, it is read in this process, which LLVM can end.
+    pub worker: Option<WorkerCommand>,
+}
+
+/// How to start a worker: a program that calls `worker::serve`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerCommand {
+    /// The program.
+    pub program: std::path::PathBuf,
+    /// Its arguments; from them, it must come to the settings of the run.
+    pub args: Vec<std::ffi::OsString>,
 }
 
 impl Settings {

@@ -35,6 +35,9 @@ fn build() -> PathBuf {
     if profile.file_name().is_some_and(|name| name == "release") {
         cargo.arg("--release");
     }
+    if cfg!(feature = "llvm") {
+        cargo.args(["--features", "llvm"]);
+    }
     let status = cargo.status().expect("cargo runs");
     assert!(status.success(), "the program could not be built");
     profile.join(format!("ptxcheck{}", std::env::consts::EXE_SUFFIX))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compiles one CUDA source to PTX with a compiler of .toolchain, without paths of this machine in the result.
 #
-# usage: compile.sh [--show] [--cut-debug] COMPILER TARGET MODE SOURCE OUTPUT [EXTRA FLAGS…]
+# usage: compile.sh [--show] [--cut-debug] [--as-is] COMPILER TARGET MODE SOURCE OUTPUT [EXTRA FLAGS…]
 #
 #   COMPILER  nvcc or clang
 #   TARGET    sm_75, sm_90, sm_120, …
@@ -10,6 +10,7 @@
 #   OUTPUT    the .ptx file; written only if the compiler succeeds
 #   --show       prints the command as a user of an installed compiler would type it, and compiles nothing
 #   --cut-debug  leaves the DWARF sections and `.target …, debug` out (.file and .loc stay)
+#   --as-is      leaves the output as the compiler wrote it (LLVM IR, as text or bitcode)
 #
 # Exit codes: 0 compiled, 1 the compiler reports errors (on stderr), 2 wrong usage, 3 that compiler isn't installed.
 set -euo pipefail
@@ -18,10 +19,12 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 toolchain=$(cd "$here/../.." && pwd)/.toolchain
 
 show=false
+normalise=true
 normalise_args=()
 while [[ ${1:-} == --* ]]; do
   case $1 in
     --show) show=true ;;
+    --as-is) normalise=false ;;
     --cut-debug) normalise_args+=(--cut-debug) ;;
     *) echo "compile.sh: unknown option $1" >&2; exit 2 ;;
   esac
@@ -75,7 +78,7 @@ trap 'rm -rf "$work"' EXIT
 # Both compilers write the working directory into their output, so it is one that normalise.py can recognise.
 cp "$source" "$work/$name"
 (cd "$work" && TMPDIR=$work "${command[@]}" "${flags[@]}" -I "$source_dir" -o "$work/out.ptx" "$name") >&2 || exit 1
-python3 "$here/normalise.py" "${normalise_args[@]}" "$work/out.ptx" \
+$normalise && python3 "$here/normalise.py" "${normalise_args[@]}" "$work/out.ptx" \
   "$work/=" "$source_dir/=" "$work=/build" \
   "$toolchain/nvcc/cuda/bin/../include=cuda/include" \
   "$toolchain/nvcc/cuda/include=cuda/include" \

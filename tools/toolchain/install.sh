@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs the compilers of the live-compiler tests into <repository>/.toolchain.
 #
-# usage: install.sh [nvcc|clang|all]        default: all
+# usage: install.sh [nvcc|clang|llvm|all]   default: all
 #
 #   nvcc   nvcc from PyPI, pinned by requirements.txt, into .toolchain/nvcc
 #   clang  clang-22 from PATH or from Debian; .toolchain/clang links it and the CUDA headers of nvcc
-#   all    both; a missing clang-22 is only reported
+#   llvm   headers and library of LLVM 22 from Debian, for the feature `llvm`; not a part of all
+#   all    nvcc and clang; a missing clang-22 is only reported
 #
 # Exit codes: 0 installed (or already there), 2 wrong usage, 3 "skipped: <why>" on stderr.
 # A folder under .toolchain has a stamp only if it is complete: it is built beside its place and renamed.
@@ -111,11 +112,19 @@ install_clang() {
   fi
 }
 
+# An installation is there if its headers are; LLVM_SYS_221_PREFIX names one that lies elsewhere.
+install_llvm() {
+  local prefix=${LLVM_SYS_221_PREFIX:-/usr/lib/llvm-22}
+  [ -e "$prefix/include/llvm-c/Core.h" ] && return
+  apt_install llvm-22-dev && [ -e /usr/lib/llvm-22/include/llvm-c/Core.h ] && return
+  skip "there is no LLVM 22 at $prefix, and apt-get could not install llvm-22-dev (see $log)"
+}
+
 what=${1:-all}
 case $what in
-  nvcc | clang | all) ;;
+  nvcc | clang | llvm | all) ;;
   *)
-    echo "usage: install.sh [nvcc|clang|all]" >&2
+    echo "usage: install.sh [nvcc|clang|llvm|all]" >&2
     exit 2
     ;;
 esac
@@ -127,6 +136,10 @@ work=$(mktemp -d "$toolchain/tmp.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 : >"$log"
 
+if [ "$what" = llvm ]; then
+  install_llvm
+  exit
+fi
 install_nvcc
 if [ "$what" != nvcc ]; then
   if ! install_clang; then

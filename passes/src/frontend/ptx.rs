@@ -16,6 +16,8 @@ mod symbols;
 mod weak;
 
 pub use facts::facts;
+#[cfg(feature = "llvm")]
+pub(crate) use operands::special;
 pub use origin::PtxOrigin;
 
 use ptxcheck_ptx_parser::ast::Tree;

@@ -111,7 +111,12 @@ pub fn scan<'a>(name: &str, bytes: &'a [u8]) -> Contents<'a> {
             contents.images.push(Found::whole(ImageKind::LtoIr, bytes));
             return contents;
         }
-        Form::LlvmText | Form::LlvmBitcode => return contents,
+        Form::LlvmText | Form::LlvmBitcode => {
+            if ImageKind::LlvmIr.is_read() {
+                contents.images.push(Found::whole(ImageKind::LlvmIr, bytes));
+            }
+            return contents;
+        }
         Form::Elf => match elf::parse(bytes) {
             Ok(file) if elf::is_cubin(&file) => {
                 contents.images.push(Found::whole(ImageKind::Cubin, bytes));

@@ -129,6 +129,7 @@ impl Assembly<'_> {
             ImageKind::Other,
         ]
         .into_iter()
+        .filter(|kind| !kind.is_read())
         .map(|kind| (count(kind), kind))
         .filter(|(count, _)| *count > 0)
         .map(|(count, kind)| format!("{count} {}", describe(kind, count)))

@@ -112,7 +112,7 @@ fn look_inside(input: Input, settings: &Settings, texts: &Texts) -> Looked {
 /// Why nothing of a file is read.
 fn refusal(contents: &Contents<'_>) -> Option<Trouble> {
     let message = match contents.form {
-        Form::LlvmText | Form::LlvmBitcode => {
+        Form::LlvmText | Form::LlvmBitcode if contents.images.is_empty() => {
             format!(
                 "it is {}; this release reads PTX and what holds PTX",
                 contents.form.describe()
@@ -265,6 +265,11 @@ fn image_inside(found: &Found<'_>, how: How<'_>, texts: &Texts) -> Pair {
         ptx(&mut image, text, how, texts);
         return (image, None);
     }
+    #[cfg(feature = "llvm")]
+    if found.kind == ImageKind::LlvmIr {
+        llvm(&mut image, &bytes, how, texts);
+        return (image, None);
+    }
     if how.settings.policy.forbid_duplicates {
         image.report.digest = Some(texts.digest(&bytes));
     }
@@ -323,6 +328,22 @@ fn is_text(bytes: &[u8]) -> bool {
         .iter()
         .take(SNIFFED)
         .all(|byte| *byte >= b' ' || byte.is_ascii_whitespace())
+}
+
+/// LLVM IR, which a process of its own analyses.
+#[cfg(feature = "llvm")]
+fn llvm(image: &mut Image, bytes: &[u8], how: How<'_>, texts: &Texts) {
+    let digest = texts.digest(bytes);
+    image.report.digest = Some(digest);
+    image.report.is_read = true;
+    let (key, is_first) = texts.claim(digest, false);
+    image.text = Some(key);
+    if is_first {
+        texts.put(
+            key,
+            text::of_ir(crate::worker::check(bytes, how.settings), how.settings),
+        );
+    }
 }
 
 fn ptx(image: &mut Image, text: &[u8], how: How<'_>, texts: &Texts) {

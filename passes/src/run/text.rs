@@ -12,7 +12,11 @@ use super::problem::{Placed, finding};
 use crate::context::{Draft, FunctionContext, ModuleContext, Report};
 use crate::finding::Finding;
 use crate::frontend::ptx::{self, PtxOrigin};
+#[cfg(feature = "llvm")]
+use crate::inventory::Kernel;
 use crate::inventory::{Facts, Problem};
+#[cfg(feature = "llvm")]
+use crate::ir::LaunchBounds;
 use crate::limits::{PARALLEL_STATEMENTS, SHOWN_SYNTAX_ERRORS};
 use crate::locate::Locator;
 use crate::rule::{Check, ProblemKind, Rule};
@@ -147,8 +151,37 @@ impl Read {
     }
 }
 
+/// What a worker says of IR.
+#[cfg(feature = "llvm")]
+pub(super) fn of_ir(checked: crate::worker::Checked, settings: &Settings) -> Read {
+    if let Some(trouble) = checked.failure {
+        return failed(trouble, settings);
+    }
+    let kernels = checked.kernels.into_iter().map(|name| Kernel {
+        identity: crate::names::normalised(&name).into_owned(),
+        name,
+        params: None,
+        launch: LaunchBounds::default(),
+        source: None,
+    });
+    Read {
+        target: checked.target,
+        isa: checked.isa,
+        is_64_bit: true,
+        // Of a kernel, no more than its name is told: what is missing proves nothing.
+        facts: Arc::new(Facts {
+            kernels: kernels.collect(),
+            functions: checked.functions,
+            is_damaged: true,
+            ..Facts::default()
+        }),
+        findings: checked.findings,
+        ..Read::default()
+    }
+}
+
 /// Runs one rule over a module.
-fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draft>) {
+pub(crate) fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draft>) {
     match rule.check {
         Check::Module(check) => check(context, &mut Report::new(rule, drafts)),
         Check::Function(check) => {

@@ -5,3 +5,4 @@ pub mod check;
 pub mod explain;
 pub mod extract;
 pub mod rules;
+pub mod worker;

@@ -90,9 +90,15 @@ impl Inputs {
     }
 }
 
+/// PTX, and LLVM IR where this build reads it.
 fn has_ptx_extension(path: &Path) -> bool {
+    let known: &[&str] = if cfg!(feature = "llvm") {
+        &["ptx", "ll", "bc"]
+    } else {
+        &["ptx"]
+    };
     path.extension()
-        .is_some_and(|extension| extension.eq_ignore_ascii_case("ptx"))
+        .is_some_and(|extension| known.iter().any(|known| extension.eq_ignore_ascii_case(known)))
 }
 
 /// What a file of device code, or one that may hold some, begins with: ELF, archives, fat binaries, clang's bundles.

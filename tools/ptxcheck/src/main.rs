@@ -12,6 +12,7 @@ mod response;
 mod styles;
 mod summary;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -19,12 +20,16 @@ use clap::Parser as _;
 use args::{Cli, Command};
 
 fn main() -> ExitCode {
-    let args = match response::expand(std::env::args_os()) {
+    let mut args: Vec<OsString> = std::env::args_os().collect();
+    let is_worker = commands::worker::strip(&mut args);
+    let args = match response::expand(args) {
         Ok(args) => args,
         Err(problem) => return output::complain(&render::escape::line(&problem)).into(),
     };
     let cli = Cli::parse_from(args);
     let exit = match &cli.command {
+        None if is_worker => commands::worker::run(&cli.check),
+        Some(Command::Check(args)) if is_worker => commands::worker::run(args),
         None => commands::check::run(&cli.check),
         Some(Command::Check(args)) => commands::check::run(args),
         Some(Command::Audit(args)) => commands::audit::run(args),

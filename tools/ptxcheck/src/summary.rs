@@ -37,7 +37,12 @@ impl Counts {
         let mut counts = Self::default();
         for image in outcome.inputs.iter().flat_map(|input| &input.images) {
             counts.images += 1;
-            counts.listed += usize::from(image.kind != ImageKind::Ptx);
+            let is_analysed = match image.kind {
+                ImageKind::Ptx => true,
+                ImageKind::LlvmIr => image.kind.is_read(),
+                _ => false,
+            };
+            counts.listed += usize::from(!is_analysed);
             counts.kernels += u64::from(image.kernels);
             counts.bytes = counts.bytes.saturating_add(image.bytes);
         }

@@ -316,7 +316,7 @@ pub(super) fn displaced(base: Value, by: Option<i64>) -> Value {
 }
 
 /// PTX ISA, Special Registers. Those that are not listed may differ from lane to lane.
-fn special(name: &[u8]) -> Option<Special> {
+pub(crate) fn special(name: &[u8]) -> Option<Special> {
     let name = name.strip_prefix(b"%")?;
     let (stem, dimension) = match name {
         [stem @ .., b'.', b'x'] => (stem, 0),

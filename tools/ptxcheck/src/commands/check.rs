@@ -17,12 +17,8 @@ pub fn run(args: &CheckArgs) -> Exit {
     let started = Instant::now();
     let inputs = inputs::collect(&args.paths);
     let settings = Settings {
-        levels: args.levels.0.clone(),
-        whole_program: args.whole_program,
-        launch_block: args.launch_block,
-        timeout: args.timeout,
-        threads: args.jobs,
-        ..Settings::default()
+        worker: super::worker::command(),
+        ..settings(args)
     };
     let outcome = run::check(inputs, &settings);
     let elapsed = started.elapsed();
@@ -43,6 +39,18 @@ pub fn run(args: &CheckArgs) -> Exit {
         output::say(&summary::render(&outcome, elapsed), args.color.into());
     }
     exit.worst(judge(&outcome, args))
+}
+
+/// The settings that the arguments ask for.
+pub(super) fn settings(args: &CheckArgs) -> Settings {
+    Settings {
+        levels: args.levels.0.clone(),
+        whole_program: args.whole_program,
+        launch_block: args.launch_block,
+        timeout: args.timeout,
+        threads: args.jobs,
+        ..Settings::default()
+    }
 }
 
 /// The exit code that the outcome deserves.

@@ -1,0 +1,117 @@
+//! LLVM and NVVM IR, as text or bitcode, to device IR.
+//!
+//! LLVM can abort or crash on malformed input, so [`with_module`] is to be called in a process of its own (see
+//! [`crate::worker`]). `raw.rs` is the only file with `unsafe` code: it wraps LLVM's C interface. `symbols.rs` reads
+//! what a module declares, `body.rs` walks blocks and turns phis into copies, `instructions.rs`, `intrinsics.rs` and
+//! `values.rs` turn instructions and operands into device IR, `assembly.rs` hands inline assembly to the PTX front
+//! end, `debug.rs` keeps the debug locations, and `newer.rs` reads a
+//! spelling that this LLVM does not know.
+
+mod assembly;
+mod body;
+mod debug;
+mod instructions;
+mod intrinsics;
+mod newer;
+mod raw;
+mod symbols;
+mod values;
+
+pub use debug::LlvmOrigin;
+
+use bumpalo::Bump;
+use inkwell::context::Context;
+use inkwell::memory_buffer::MemoryBuffer;
+
+use crate::ir::{Module, Producer, Space, Target};
+use assembly::Assembly;
+use body::Lowering;
+use debug::Locations;
+use symbols::Symbols;
+
+/// The version of LLVM that this build reads: IR of newer ones is refused.
+pub const LLVM_VERSION: &str = "22";
+
+/// Reads IR and hands its device IR to `work`.
+///
+/// # Errors
+///
+/// What LLVM says of an input that it can't read.
+pub fn with_module<R>(bytes: &[u8], work: impl FnOnce(&Module<'_>) -> R) -> Result<R, String> {
+    raw::set_options();
+    let context = Context::create();
+    let parse = |bytes: &[u8]| {
+        let buffer = MemoryBuffer::create_from_memory_range_copy(bytes, "input");
+        context.create_module_from_ir(buffer)
+    };
+    let parsed = parse(bytes)
+        .or_else(|error| newer::rewritten(bytes).map_or(Err(error), |older| parse(&older)))
+        .map_err(|error| refusal(&error.to_string(), bytes))?;
+    let names = Bump::new();
+    let raw = raw::Module::new(&parsed);
+    let mut locations = Locations::new(raw);
+    let mut symbols = Symbols::of(raw, &names, &mut locations);
+    let mut assembly = Assembly::default();
+    for (id, function) in std::mem::take(&mut symbols.definitions) {
+        let body = Lowering::new(&mut symbols, &mut locations, &mut assembly, id, function).lower();
+        let known = &mut symbols.functions[id.index()];
+        known.declared = body::declared(known, &body);
+        known.body = Some(body);
+    }
+    let origin = locations.finish();
+    let (target, isa) = symbols::target(raw);
+    let module = Module {
+        producer: Producer::Llvm,
+        target: Target {
+            name: target,
+            sm: target
+                .trim_start_matches("sm_")
+                .trim_end_matches(|letter: char| !letter.is_ascii_digit())
+                .parse()
+                .unwrap_or(0),
+        },
+        isa,
+        has_local_memory: symbols.all.iter().any(|symbol| symbol.space == Space::Local),
+        symbols: symbols.all,
+        functions: symbols.functions,
+        initializers: symbols.initializers,
+        is_damaged: false,
+        origin: &origin,
+    };
+    Ok(work(&module))
+}
+
+/// A sentence about IR that LLVM refuses, with the version that wrote it where the input says so.
+fn refusal(said: &str, bytes: &[u8]) -> String {
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    match producer(bytes) {
+        Some(version) if is_newer(&version) => {
+            format!("LLVM {LLVM_VERSION} cannot read it, and LLVM {version} wrote it: {said}")
+        }
+        _ => format!("LLVM {LLVM_VERSION} cannot read it: {said}"),
+    }
+}
+
+fn is_newer(version: &str) -> bool {
+    let major = |text: &str| text.split('.').next().and_then(|text| text.parse::<u32>().ok());
+    major(version) > major(LLVM_VERSION)
+}
+
+/// The version in `clang version 23.0.0` and its like, in text (bitcode packs its strings, but keeps those of
+/// metadata as bytes).
+fn producer(bytes: &[u8]) -> Option<String> {
+    [&b"clang version "[..], b"LLVM version ", b"LLVM"]
+        .iter()
+        .find_map(|needle| {
+            let at = memchr::memmem::find(bytes, needle)? + needle.len();
+            let version: String = bytes[at..]
+                .iter()
+                .take(16)
+                .take_while(|byte| byte.is_ascii_digit() || **byte == b'.')
+                .map(|byte| char::from(*byte))
+                .collect();
+            version
+                .starts_with(|digit: char| digit.is_ascii_digit())
+                .then_some(version)
+        })
+}

@@ -1,0 +1,442 @@
+//! Inline assembly: its text is PTX, so the PTX front end lowers it, and the result is put in place of the call.
+//!
+//! The text becomes the body of a function in which operand `$n` is the register `%asm_n`. A body is lowered once for
+//! each text and each set of operand widths and immediates, and copied wherever it stands. Registers of its own are
+//! new at every place; control that runs off its end goes on behind the call.
+
+use std::fmt::Write as _;
+
+use ptxcheck_ptx_parser::ast::Tree;
+use rustc_hash::FxHashMap;
+
+use super::body::{Label, Lowering};
+use super::raw::Value as LlvmValue;
+use crate::frontend::ptx::{self, PtxOrigin};
+use crate::ir::{
+    Block, Body, Call, CallId, Callee, Guard, Instruction, InstructionId, Op, Register, RegisterInfo, Slots,
+    SymbolId, Unresolved, Value,
+};
+use crate::limits::{MAX_ASSEMBLY_BYTES, MAX_UNDECLARED};
+
+/// Bodies by their text and operands.
+#[derive(Default)]
+pub(super) struct Assembly<'m> {
+    known: FxHashMap<(LlvmValue<'m>, Vec<Operand>), Option<std::rc::Rc<Template>>>,
+}
+
+/// What stands for `$n`: a register of this many bits, or a number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Operand {
+    Register(u8),
+    Number(i64),
+}
+
+/// A lowered text.
+struct Template {
+    blocks: Vec<Block>,
+    edges: Vec<u32>,
+    instructions: Vec<Instruction>,
+    values: Vec<Value>,
+    registers: Vec<RegisterInfo>,
+    /// The registers of the operands.
+    operands: Vec<Option<Register>>,
+    /// Names of the symbols that values refer to, and of those that nothing declares.
+    symbols: FxHashMap<SymbolId, String>,
+    undeclared: Vec<(String, InstructionId)>,
+}
+
+/// A constraint of inline assembly (LLVM Language Reference, Inline Asm Constraint String).
+enum Constraint {
+    Output,
+    Input { tied: Option<usize>, immediate: bool },
+}
+
+fn constraints(text: &str) -> Vec<Constraint> {
+    text.split(',')
+        .filter(|word| !word.is_empty() && !word.starts_with('~') && !word.starts_with('!'))
+        .map(|word| match word.strip_prefix('=') {
+            Some(rest) if !rest.contains('*') => Constraint::Output,
+            _ => Constraint::Input {
+                tied: word.parse().ok(),
+                immediate: matches!(word, "n" | "i"),
+            },
+        })
+        .collect()
+}
+
+impl<'m> Lowering<'_, '_, 'm> {
+    /// A call of inline assembly. False where control does not come back from it.
+    pub(super) fn inline_assembly(&mut self, call: LlvmValue<'m>, called: LlvmValue<'m>) -> bool {
+        let (text, wanted) = called.assembly().unwrap_or_default();
+        let results = self.results(call);
+        let inputs: Vec<Value> = (0..call.arguments())
+            .filter_map(|number| call.operand(number))
+            .map(|operand| self.value(operand))
+            .collect();
+        let mut operands = Vec::new();
+        // The value each operand holds before, and the result it holds after.
+        let mut held: Vec<(Option<Value>, Option<Value>, usize)> = Vec::new();
+        let (mut output, mut input) = (0, 0);
+        for constraint in constraints(wanted) {
+            let number = operands.len();
+            match constraint {
+                Constraint::Output => {
+                    let result = results.get(output).copied();
+                    output += 1;
+                    operands.push(Operand::Register(self.operand_bits(result)));
+                    held.push((None, result, number));
+                }
+                Constraint::Input { tied, immediate } => {
+                    let value = inputs.get(input).copied().unwrap_or(Value::Unknown);
+                    let bits = call
+                        .operand(input as u32)
+                        .map_or(0, |operand| self.bits(operand.ty()));
+                    input += 1;
+                    match (value, tied.filter(|&tied| tied < number)) {
+                        (value, Some(tied)) => {
+                            operands.push(Operand::Register(bits));
+                            held[tied].0 = Some(value);
+                            held.push((None, None, tied));
+                        }
+                        (Value::Integer(number), None) if immediate => {
+                            operands.push(Operand::Number(number));
+                            held.push((None, None, usize::MAX));
+                        }
+                        (value, None) => {
+                            operands.push(Operand::Register(bits));
+                            held.push((Some(value), None, number));
+                        }
+                    }
+                }
+            }
+        }
+        let template = self.template(called, text, operands);
+        let Some(template) = template else {
+            self.emit(Op::Opaque, &results, &inputs);
+            return true;
+        };
+        self.splice(&template, &held)
+    }
+
+    fn operand_bits(&self, result: Option<Value>) -> u8 {
+        match result {
+            Some(Value::Register(register)) => self.body.registers[register.index()].bits,
+            _ => 0,
+        }
+    }
+
+    fn template(
+        &mut self,
+        called: LlvmValue<'m>,
+        text: &str,
+        operands: Vec<Operand>,
+    ) -> Option<std::rc::Rc<Template>> {
+        let key = (called, operands);
+        if let Some(known) = self.assembly.known.get(&key) {
+            return known.clone();
+        }
+        let made = (text.len() <= MAX_ASSEMBLY_BYTES)
+            .then(|| {
+                let first = read(text, &key.1, "")?;
+                // Names of the module's own: declared, they are read as symbols.
+                let declared = self.declarations(&first.undeclared);
+                if declared.is_empty() {
+                    Some(first)
+                } else {
+                    read(text, &key.1, &declared)
+                }
+            })
+            .flatten()
+            .map(std::rc::Rc::new);
+        self.assembly.known.insert(key, made.clone());
+        made
+    }
+
+    /// Declarations of those names that the module knows.
+    fn declarations(&self, names: &[(String, InstructionId)]) -> String {
+        let mut text = String::new();
+        for (name, _) in names {
+            let Some(symbol) = self.symbols.named(name) else {
+                continue;
+            };
+            let space = match self.symbols.all[symbol.index()].space {
+                crate::ir::Space::Shared => "shared",
+                crate::ir::Space::Const => "const",
+                crate::ir::Space::Global => "global",
+                _ => continue,
+            };
+            let _ = writeln!(text, ".extern .{space} .b8 {name}[];");
+        }
+        text
+    }
+
+    /// Copies a template in. False where nothing of it runs off its end.
+    fn splice(&mut self, template: &Template, held: &[(Option<Value>, Option<Value>, usize)]) -> bool {
+        let registers = self.own_registers(template);
+        let operand = |number: usize| {
+            let register = template.operands.get(number).copied().flatten()?;
+            registers.get(register.index()).copied()
+        };
+        for (number, (before, ..)) in held.iter().enumerate() {
+            if let (Some(value), Some(register)) = (before, operand(number)) {
+                self.emit(Op::Copy, &[Value::Register(register)], &[*value]);
+            }
+        }
+        // An input tied to an output is the output's register under a second name.
+        for (number, &(_, _, same)) in held.iter().enumerate() {
+            if same != number
+                && let (Some(register), Some(tied)) = (operand(number), operand(same))
+            {
+                self.emit(Op::Copy, &[Value::Register(register)], &[Value::Register(tied)]);
+            }
+        }
+        let comes_back = self.splice_blocks(template, &registers);
+        if comes_back {
+            for (number, (_, after, _)) in held.iter().enumerate() {
+                match (after, operand(number)) {
+                    (Some(result), Some(register)) => {
+                        self.emit(Op::Copy, &[*result], &[Value::Register(register)]);
+                    }
+                    // An output that the text does not name holds anything.
+                    (Some(result), None) => {
+                        self.emit(Op::Opaque, &[*result], &[]);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        comes_back
+    }
+
+    fn own_registers(&mut self, template: &Template) -> Vec<Register> {
+        template
+            .registers
+            .iter()
+            .map(|info| self.fresh(info.bits))
+            .collect()
+    }
+
+    /// The last block of a template is empty: it is where control runs off the end.
+    fn splice_blocks(&mut self, template: &Template, registers: &[Register]) -> bool {
+        let count = template.blocks.len();
+        let end = count.saturating_sub(1);
+        let is_straight = count == 2 && template.successors(0) == [1];
+        if is_straight && template.blocks[0].instructions.end as usize == template.instructions.len() {
+            let base = self.body.instructions.len();
+            self.splice_instructions(template, 0, registers, base);
+            return true;
+        }
+        let labels: Vec<Label> = (0..count).map(|_| self.new_label()).collect();
+        let first = labels.first().copied();
+        self.emit(Op::Branch, &[], &[]);
+        self.end_block(first.as_slice());
+        let base = self.body.instructions.len();
+        for block in 0..end {
+            self.place(labels[block]);
+            self.splice_instructions(template, block, registers, base);
+            let targets: Vec<Label> = template
+                .successors(block)
+                .iter()
+                .filter_map(|&target| labels.get(target as usize).copied())
+                .collect();
+            self.end_block(&targets);
+        }
+        self.place(labels[end]);
+        true
+    }
+
+    fn splice_instructions(
+        &mut self,
+        template: &Template,
+        block: usize,
+        registers: &[Register],
+        base: usize,
+    ) {
+        let map = |register: Register| registers.get(register.index()).copied();
+        for place in template.blocks[block].instructions.range() {
+            let instruction = &template.instructions[place];
+            let values = &template.values[instruction.values.range()];
+            let (results, uses) = values.split_at(usize::from(instruction.results));
+            let mut own = Vec::with_capacity(values.len());
+            for value in results.iter().chain(uses) {
+                own.push(match *value {
+                    Value::Register(register) => map(register).map_or(Value::Unknown, Value::Register),
+                    Value::Not(register) => map(register).map_or(Value::Unknown, Value::Not),
+                    Value::Symbol(symbol, at) => self.spliced_symbol(template, symbol, at),
+                    Value::Param(..) | Value::ReturnSlot(..) => Value::Unknown,
+                    other => other,
+                });
+            }
+            for (name, _) in template.undeclared.iter().filter(|(_, at)| at.index() == place) {
+                self.undeclared(name);
+            }
+            let (results, uses) = own.split_at(results.len());
+            let guard = instruction.guard.and_then(|guard| {
+                Some(Guard {
+                    register: map(guard.register)?,
+                    negated: guard.negated,
+                })
+            });
+            let op = match instruction.op {
+                Op::Call(_) => self.spliced_call(),
+                Op::CallResult(of) => Op::CallResult(InstructionId::new(base + of.index())),
+                op => op,
+            };
+            self.emit_guarded(op, guard, results, uses);
+        }
+    }
+
+    fn spliced_symbol(&mut self, template: &Template, symbol: SymbolId, at: i32) -> Value {
+        let known = template
+            .symbols
+            .get(&symbol)
+            .and_then(|name| self.symbols.named(name));
+        match known {
+            Some(symbol) => {
+                self.refer(symbol, false);
+                Value::Symbol(symbol, at)
+            }
+            None => Value::Unknown,
+        }
+    }
+
+    /// A call in inline assembly: of what, and with what, is not followed.
+    fn spliced_call(&mut self) -> Op {
+        self.body.calls.push(Call {
+            instruction: InstructionId::new(self.body.instructions.len()),
+            callee: Callee::Indirect(Value::Unknown),
+            arguments: Slots::default(),
+        });
+        Op::Call(CallId::new(self.body.calls.len() - 1))
+    }
+
+    fn undeclared(&mut self, name: &str) {
+        let room = self.body.undeclared.len() < MAX_UNDECLARED;
+        let is_known =
+            self.symbols.named(name).is_some() || self.body.undeclared.iter().any(|known| known.name == name);
+        if room && !is_known {
+            self.body.undeclared.push(Unresolved {
+                name: self.symbols.names.alloc_str(name),
+                instruction: InstructionId::new(self.body.instructions.len()),
+            });
+        }
+    }
+}
+
+impl Template {
+    fn successors(&self, block: usize) -> &[u32] {
+        &self.edges[self.blocks[block].successors.range()]
+    }
+}
+
+/// Lowers a text; `None` where it is malformed.
+fn read(text: &str, operands: &[Operand], declarations: &str) -> Option<Template> {
+    let mut source = String::from(".version 9.0\n.target sm_120a\n.address_size 64\n");
+    source.push_str(declarations);
+    source.push_str(".func inline_assembly() {\n");
+    for (number, operand) in operands.iter().enumerate() {
+        let ty = match operand {
+            Operand::Register(1) => "pred",
+            Operand::Register(16) => "b16",
+            Operand::Register(32) => "b32",
+            Operand::Register(8) => "b8",
+            Operand::Register(0) => "b128",
+            Operand::Register(_) => "b64",
+            Operand::Number(_) => continue,
+        };
+        let _ = writeln!(source, ".reg .{ty} %asm_{number};");
+    }
+    let body = substituted(text, operands)?;
+    source.push_str(&body);
+    if !matches!(body.trim_end().as_bytes().last(), None | Some(b';' | b'}' | b'{')) {
+        source.push(';');
+    }
+    source.push_str("\ninline_assembly_end:\n}\n");
+    let tree = ptxcheck_ptx_parser::parse(source.as_bytes()).ok()?;
+    if !tree.errors.is_empty() {
+        return None;
+    }
+    lowered(&tree, operands.len())
+}
+
+fn lowered(tree: &Tree<'_>, operands: usize) -> Option<Template> {
+    let origin = PtxOrigin::new(tree);
+    let mut module = ptx::lower(tree, &origin);
+    let body: Body<'_> = module
+        .functions
+        .iter_mut()
+        .find_map(|function| function.body.take())?;
+    let names: FxHashMap<Vec<u8>, usize> = (0..operands)
+        .map(|number| (format!("%asm_{number}").into_bytes(), number))
+        .collect();
+    let mut registers = vec![None; operands];
+    for (place, info) in body.registers.iter().enumerate() {
+        if let Some(&number) = names.get(tree.text(info.name)) {
+            registers[number].get_or_insert(Register::new(place));
+        }
+    }
+    let symbols = body
+        .values
+        .iter()
+        .filter_map(|value| match value {
+            Value::Symbol(symbol, _) => Some((*symbol, module.symbol(*symbol).name.to_owned())),
+            _ => None,
+        })
+        .collect();
+    let undeclared = body
+        .undeclared
+        .iter()
+        .map(|unknown| (unknown.name.to_owned(), unknown.instruction))
+        .collect();
+    Some(Template {
+        edges: body.edges.iter().map(|target| target.index() as u32).collect(),
+        blocks: body.blocks,
+        instructions: body.instructions,
+        values: body.values,
+        registers: body.registers,
+        operands: registers,
+        symbols,
+        undeclared,
+    })
+}
+
+/// The text with its operands' names: `$0`, `${1:c}`, `$$`. `None` for what is no operand.
+fn substituted(text: &str, operands: &[Operand]) -> Option<String> {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        let (number, after) = match rest.as_bytes().first()? {
+            b'$' => {
+                out.push('$');
+                rest = &rest[1..];
+                continue;
+            }
+            b'{' => {
+                let end = rest.find('}')?;
+                let inside = &rest[1..end];
+                let digits = inside.split(':').next().unwrap_or_default();
+                if digits.is_empty() {
+                    // `${:uid}` is a number of its own for each place; one place needs only one.
+                    out.push('0');
+                    rest = &rest[end + 1..];
+                    continue;
+                }
+                (digits, &rest[end + 1..])
+            }
+            _ => {
+                let end = rest.bytes().take_while(u8::is_ascii_digit).count();
+                (&rest[..end], &rest[end..])
+            }
+        };
+        let number: usize = number.parse().ok()?;
+        match operands.get(number)? {
+            Operand::Register(_) => write!(out, "%asm_{number}").ok()?,
+            Operand::Number(value) => write!(out, "{value}").ok()?,
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    Some(out)
+}

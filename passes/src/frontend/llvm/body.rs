@@ -1,0 +1,353 @@
+//! Lowers one function: blocks, edges and phis. `instructions.rs` says what becomes of a single instruction.
+//!
+//! A phi is a copy at the end of each block that leads to it. Where that block has other successors, the copies get a
+//! block of their own on the edge. The copies of one edge happen at once: where one would overwrite what another
+//! reads, all values go through registers of their own first.
+
+use ptxcheck_ptx_parser::Span;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::assembly::Assembly;
+use super::debug::Locations;
+use super::raw::{Block as LlvmBlock, Opcode, Type, TypeKind, Value as LlvmValue};
+use super::symbols::Symbols;
+use crate::ir::{
+    Access, AccessKind, Block, BlockId, Body, DebugId, Function, FunctionId, Guard, Instruction,
+    InstructionId, Op, Reference, Register, RegisterInfo, Slots, Space, SymbolId, SymbolKind, Value,
+};
+
+/// A place that edges lead to: a block of the function, or one that the lowering makes.
+pub(super) type Label = u32;
+
+/// The lowering of one body.
+pub(super) struct Lowering<'l, 'a, 'm> {
+    pub(super) symbols: &'l mut Symbols<'a, 'm>,
+    pub(super) locations: &'l mut Locations<'m>,
+    pub(super) assembly: &'l mut Assembly<'m>,
+    pub(super) id: FunctionId,
+    pub(super) function: LlvmValue<'m>,
+    pub(super) body: Body<'a>,
+    registers: FxHashMap<LlvmValue<'m>, Register>,
+    /// The elements of structures, where they are followed one by one.
+    pub(super) parts: FxHashMap<LlvmValue<'m>, Vec<Value>>,
+    labels: Vec<Option<BlockId>>,
+    label_of: FxHashMap<LlvmBlock<'m>, Label>,
+    edges: Vec<Label>,
+    /// What each phi takes from each block that leads to it.
+    incoming: FxHashMap<(LlvmValue<'m>, LlvmBlock<'m>), LlvmValue<'m>>,
+    debug: DebugId,
+    block_start: usize,
+    /// What is left of the constant expressions that may be looked at, and how deep the current one is.
+    pub(super) constants_left: usize,
+    pub(super) depth: usize,
+}
+
+impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
+    pub(super) fn new(
+        symbols: &'l mut Symbols<'a, 'm>,
+        locations: &'l mut Locations<'m>,
+        assembly: &'l mut Assembly<'m>,
+        id: FunctionId,
+        function: LlvmValue<'m>,
+    ) -> Self {
+        Self {
+            symbols,
+            locations,
+            assembly,
+            id,
+            function,
+            body: Body::default(),
+            registers: FxHashMap::default(),
+            parts: FxHashMap::default(),
+            labels: Vec::new(),
+            label_of: FxHashMap::default(),
+            edges: Vec::new(),
+            incoming: FxHashMap::default(),
+            debug: DebugId::NONE,
+            block_start: 0,
+            constants_left: crate::limits::MAX_INITIALIZER_NODES,
+            depth: 0,
+        }
+    }
+
+    pub(super) fn lower(mut self) -> Body<'a> {
+        for block in self.function.blocks() {
+            let label = self.new_label();
+            self.label_of.insert(block, label);
+            for phi in phis(block) {
+                self.incoming
+                    .extend(phi.incoming().map(|(value, from)| ((phi, from), value)));
+            }
+        }
+        for (number, block) in self.function.blocks().enumerate() {
+            let label = self.label_of[&block];
+            self.place(label);
+            if number == 0 {
+                self.parameters();
+            }
+            self.block(block);
+        }
+        self.resolve_edges();
+        self.body
+    }
+
+    /// Parameters are loaded on entry, as in PTX. What is passed by value lies in memory of the callee's own.
+    fn parameters(&mut self) {
+        for (number, param) in self.function.params().enumerate() {
+            let register = Value::Register(self.register(param));
+            let bits = self.bits(param.ty());
+            let number = number.min(usize::from(u16::MAX)) as u16;
+            if bits == 0 || self.function.by_value(u32::from(number)).is_some() {
+                self.emit(Op::Opaque, &[register], &[]);
+                continue;
+            }
+            let access = Access {
+                kind: AccessKind::Load,
+                space: Space::Param,
+                bits,
+                signed: false,
+                count: 1,
+                volatile: false,
+            };
+            self.emit(
+                Op::Access(access),
+                &[register],
+                &[Value::Param(number, 0), Value::Integer(0)],
+            );
+        }
+    }
+
+    fn block(&mut self, block: LlvmBlock<'m>) {
+        let mut queued = Vec::new();
+        for instruction in block.instructions() {
+            if instruction.opcode() == Some(Opcode::LLVMPHI) {
+                // Its copies stand on the edges.
+                self.register(instruction);
+                continue;
+            }
+            if let Some(node) = instruction.debug_location() {
+                self.debug = self.locations.of(node);
+            }
+            if self.is_terminator(instruction) {
+                self.terminator(block, instruction, &mut queued);
+                break;
+            }
+            if !self.instruction(instruction) {
+                // What follows a trap is never reached.
+                self.end_block(&[]);
+                break;
+            }
+        }
+        for (from, to, label) in queued {
+            self.place(label);
+            self.copies(from, to);
+            self.emit(Op::Branch, &[], &[]);
+            let target = self.label_of.get(&to).copied();
+            self.end_block(target.as_slice());
+        }
+        if self.body.instructions.len() > self.block_start {
+            // A block without a terminator is malformed; it leads nowhere.
+            self.end_block(&[]);
+        }
+    }
+
+    pub(super) fn new_label(&mut self) -> Label {
+        self.labels.push(None);
+        self.labels.len() as Label - 1
+    }
+
+    /// Begins a block here.
+    pub(super) fn place(&mut self, label: Label) {
+        self.labels[label as usize] = Some(BlockId::new(self.body.blocks.len()));
+    }
+
+    /// The target of an edge. Where the block needs copies that others of `from`'s successors do not, a block of the
+    /// edge's own is queued; with a single successor, the copies are added here.
+    pub(super) fn edge(
+        &mut self,
+        from: LlvmBlock<'m>,
+        to: LlvmBlock<'m>,
+        alone: bool,
+        queued: &mut Vec<(LlvmBlock<'m>, LlvmBlock<'m>, Label)>,
+    ) -> Option<Label> {
+        let own = self.label_of.get(&to).copied()?;
+        if phis(to).next().is_none() {
+            return Some(own);
+        }
+        if alone {
+            self.copies(from, to);
+            return Some(own);
+        }
+        if let Some((.., label)) = queued.iter().rev().take(8).find(|(_, known, _)| *known == to) {
+            return Some(*label);
+        }
+        let label = self.new_label();
+        queued.push((from, to, label));
+        Some(label)
+    }
+
+    /// The copies that the phis of `to` want on the edge from `from`.
+    fn copies(&mut self, from: LlvmBlock<'m>, to: LlvmBlock<'m>) {
+        let mut copies: Vec<(Register, Value)> = Vec::new();
+        for phi in phis(to) {
+            if let Some(&source) = self.incoming.get(&(phi, from)) {
+                let register = self.register(phi);
+                copies.push((register, self.value(source)));
+            }
+        }
+        let mut written = FxHashSet::default();
+        let clash = copies.iter().any(|(register, value)| {
+            let reads_written = matches!(value, Value::Register(read) if written.contains(read));
+            written.insert(*register);
+            reads_written
+        });
+        if clash {
+            for (register, value) in &mut copies {
+                let bits = self.body.registers[register.index()].bits;
+                let between = self.fresh(bits);
+                self.emit(Op::Copy, &[Value::Register(between)], &[*value]);
+                *value = Value::Register(between);
+            }
+        }
+        for (register, value) in copies {
+            self.emit(Op::Copy, &[Value::Register(register)], &[value]);
+        }
+    }
+
+    /// Bits of a value that is one number; 0 for anything else.
+    pub(super) fn bits(&self, ty: Type<'m>) -> u8 {
+        match ty.kind() {
+            TypeKind::LLVMIntegerTypeKind => ty
+                .int_bits()
+                .filter(|bits| *bits <= 64)
+                .map_or(0, |bits| bits as u8),
+            TypeKind::LLVMPointerTypeKind => self.symbols.module.pointer_bits(ty.space().unwrap_or(0)),
+            TypeKind::LLVMHalfTypeKind | TypeKind::LLVMBFloatTypeKind => 16,
+            TypeKind::LLVMFloatTypeKind => 32,
+            TypeKind::LLVMDoubleTypeKind => 64,
+            _ => 0,
+        }
+    }
+
+    /// The register that holds an instruction's or argument's value.
+    pub(super) fn register(&mut self, value: LlvmValue<'m>) -> Register {
+        if let Some(known) = self.registers.get(&value) {
+            return *known;
+        }
+        let bits = self.bits(value.ty());
+        let register = self.fresh(bits);
+        self.registers.insert(value, register);
+        register
+    }
+
+    /// A register of the lowering's own.
+    pub(super) fn fresh(&mut self, bits: u8) -> Register {
+        self.body.registers.push(RegisterInfo {
+            bits,
+            name: Span::default(),
+        });
+        Register::new(self.body.registers.len() - 1)
+    }
+
+    /// A place for sorting: IR that was read has no text.
+    fn span(&self) -> Span {
+        let number = self.body.instructions.len() as u32;
+        Span::new(number, number)
+    }
+
+    pub(super) fn emit(&mut self, op: Op, results: &[Value], uses: &[Value]) -> InstructionId {
+        self.emit_guarded(op, None, results, uses)
+    }
+
+    pub(super) fn emit_guarded(
+        &mut self,
+        op: Op,
+        guard: Option<Guard>,
+        results: &[Value],
+        uses: &[Value],
+    ) -> InstructionId {
+        let id = InstructionId::new(self.body.instructions.len());
+        let start = self.body.values.len();
+        self.body.values.extend_from_slice(results);
+        self.body.values.extend_from_slice(uses);
+        let span = self.span();
+        self.body.instructions.push(Instruction {
+            op,
+            guard,
+            values: Slots::new(start, self.body.values.len()),
+            results: results.len() as u16,
+            debug: self.debug,
+            span,
+        });
+        if matches!(op, Op::Collective(..)) {
+            self.body.collectives.push(id);
+        }
+        id
+    }
+
+    pub(super) fn end_block(&mut self, targets: &[Label]) {
+        let end = self.body.instructions.len();
+        let first = self.edges.len();
+        self.edges.extend_from_slice(targets);
+        let span = self
+            .body
+            .instructions
+            .get(self.block_start)
+            .map(|first| first.span)
+            .unwrap_or_default();
+        self.body.blocks.push(Block {
+            instructions: Slots::new(self.block_start, end),
+            successors: Slots::new(first, self.edges.len()),
+            span,
+        });
+        self.block_start = end;
+    }
+
+    fn resolve_edges(&mut self) {
+        for number in 0..self.body.blocks.len() {
+            let pending = self.body.blocks[number].successors;
+            let start = self.body.edges.len();
+            let targets = self.edges[pending.range()]
+                .iter()
+                .filter_map(|label| self.labels[*label as usize]);
+            self.body
+                .edges
+                .extend(targets.filter(|target| target.index() < self.body.blocks.len()));
+            self.body.blocks[number].successors = Slots::new(start, self.body.edges.len());
+        }
+    }
+
+    /// Notes that the instruction about to be added uses a function or an undefined symbol.
+    pub(super) fn refer(&mut self, symbol: SymbolId, is_call: bool) {
+        let known = &self.symbols.all[symbol.index()];
+        if !known.is_undefined() && !matches!(known.kind, SymbolKind::Function(_)) {
+            return;
+        }
+        let instruction = InstructionId::new(self.body.instructions.len());
+        let reference = Reference {
+            symbol,
+            instruction,
+            is_call,
+        };
+        if self.body.references.last() != Some(&reference) {
+            self.body.references.push(reference);
+        }
+    }
+}
+
+fn phis<'m>(block: LlvmBlock<'m>) -> impl Iterator<Item = LlvmValue<'m>> {
+    block
+        .instructions()
+        .take_while(|instruction| instruction.opcode() == Some(Opcode::LLVMPHI))
+}
+
+/// The first debug location of a body, for functions that have no subprogram.
+pub(super) fn declared(function: &Function<'_>, body: &Body<'_>) -> DebugId {
+    if function.declared == DebugId::NONE {
+        body.instructions
+            .first()
+            .map_or(DebugId::NONE, |first| first.debug)
+    } else {
+        function.declared
+    }
+}

@@ -1,0 +1,565 @@
+//! What LLVM's instructions become (LLVM Language Reference, Instruction Reference).
+//!
+//! An instruction that no analysis interprets, or one on vectors and wide integers, is [`Op::Opaque`].
+
+use super::body::{Label, Lowering};
+use super::raw::{Block as LlvmBlock, Opcode, Predicate, Value as LlvmValue, ValueKind};
+use super::symbols::space_of;
+use crate::ir::{
+    Access, AccessKind, Argument, BinaryOp, Call, CallId, Callee, Condition, Guard, InstructionId, Linkage,
+    Logic, Op, Register, Slots, Space, Symbol, SymbolId, SymbolKind, Value,
+};
+use crate::limits::{MAX_AGGREGATE_PARTS, MAX_SWITCH_COMPARISONS};
+
+impl<'m> Lowering<'_, '_, 'm> {
+    pub(super) fn is_terminator(&self, instruction: LlvmValue<'m>) -> bool {
+        matches!(
+            instruction.opcode(),
+            Some(
+                Opcode::LLVMRet
+                    | Opcode::LLVMBr
+                    | Opcode::LLVMSwitch
+                    | Opcode::LLVMIndirectBr
+                    | Opcode::LLVMUnreachable
+                    | Opcode::LLVMInvoke
+                    | Opcode::LLVMCallBr
+                    | Opcode::LLVMResume
+            )
+        )
+    }
+
+    pub(super) fn terminator(
+        &mut self,
+        block: LlvmBlock<'m>,
+        instruction: LlvmValue<'m>,
+        queued: &mut Vec<(LlvmBlock<'m>, LlvmBlock<'m>, Label)>,
+    ) {
+        match instruction.opcode() {
+            Some(Opcode::LLVMRet) => {
+                if let Some(returned) = instruction.operand(0) {
+                    let bits = self.bits(returned.ty());
+                    let value = self.value(returned);
+                    let store = access(AccessKind::Store, Space::Param, bits, false);
+                    self.emit(store, &[], &[Value::ReturnSlot(0, 0), Value::Integer(0), value]);
+                }
+                self.emit(Op::Return, &[], &[]);
+                self.end_block(&[]);
+            }
+            Some(Opcode::LLVMUnreachable | Opcode::LLVMResume) => {
+                self.emit(Op::Trap, &[], &[]);
+                self.end_block(&[]);
+            }
+            Some(Opcode::LLVMSwitch) => self.switch(block, instruction, queued),
+            _ => self.branch(block, instruction, queued),
+        }
+    }
+
+    fn branch(
+        &mut self,
+        block: LlvmBlock<'m>,
+        instruction: LlvmValue<'m>,
+        queued: &mut Vec<(LlvmBlock<'m>, LlvmBlock<'m>, Label)>,
+    ) {
+        if instruction.called().is_some() {
+            self.call(instruction);
+        }
+        let condition = match instruction.condition().map(|condition| self.value(condition)) {
+            Some(Value::Integer(known)) => {
+                // Only one of the edges is ever taken.
+                let taken = instruction.successor(u32::from(known & 1 == 0));
+                let label = taken.and_then(|to| self.edge(block, to, true, queued));
+                self.emit(Op::Branch, &[], &[]);
+                return self.end_block(label.as_slice());
+            }
+            Some(value) => Some(self.predicate(value)),
+            None => None,
+        };
+        let count = instruction.successors();
+        let labels: Vec<Label> = (0..count)
+            .filter_map(|number| instruction.successor(number))
+            .filter_map(|to| self.edge(block, to, count == 1, queued))
+            .collect();
+        match condition {
+            Some(register) => {
+                let guard = Guard {
+                    register,
+                    negated: false,
+                };
+                self.emit_guarded(Op::Branch, Some(guard), &[], &[]);
+            }
+            None if count == 1 => {
+                self.emit(Op::Branch, &[], &[]);
+            }
+            None => {
+                self.emit(Op::BranchTable, &[], &[Value::Unknown]);
+            }
+        }
+        self.end_block(&labels);
+    }
+
+    /// A predicate register with this value.
+    fn predicate(&mut self, value: Value) -> Register {
+        if let Value::Register(register) = value {
+            return register;
+        }
+        let register = self.fresh(1);
+        self.emit(Op::Opaque, &[Value::Register(register)], &[value]);
+        register
+    }
+
+    /// Comparisons in turn, as code generators write small switches; a jump table where there are many cases.
+    fn switch(
+        &mut self,
+        block: LlvmBlock<'m>,
+        instruction: LlvmValue<'m>,
+        queued: &mut Vec<(LlvmBlock<'m>, LlvmBlock<'m>, Label)>,
+    ) {
+        let count = instruction.successors();
+        let Some(subject) = instruction.operand(0) else {
+            return self.end_block(&[]);
+        };
+        let bits = self.bits(subject.ty());
+        let value = self.value(subject);
+        let is_alone = count == 1;
+        let labels: Vec<Label> = (0..count)
+            .filter_map(|number| instruction.successor(number))
+            .filter_map(|to| self.edge(block, to, is_alone, queued))
+            .collect();
+        let Some((&default, cases)) = labels.split_first() else {
+            return self.end_block(&[]);
+        };
+        if cases.len() > MAX_SWITCH_COMPARISONS || bits == 0 {
+            self.emit(Op::BranchTable, &[], &[value]);
+            return self.end_block(&labels);
+        }
+        for (number, &case) in cases.iter().enumerate() {
+            let wanted = instruction
+                .case(number as u32 + 1)
+                .map_or(Value::Unknown, |wanted| self.value(wanted));
+            let register = self.fresh(1);
+            let compare = Op::Compare(Condition::Equal, bits, Logic::None);
+            self.emit(compare, &[Value::Register(register)], &[value, wanted]);
+            let guard = Guard {
+                register,
+                negated: false,
+            };
+            self.emit_guarded(Op::Branch, Some(guard), &[], &[]);
+            let next = self.new_label();
+            self.end_block(&[case, next]);
+            self.place(next);
+        }
+        self.emit(Op::Branch, &[], &[]);
+        self.end_block(&[default]);
+    }
+
+    /// Lowers an instruction that is no terminator. False where control does not go past it.
+    pub(super) fn instruction(&mut self, instruction: LlvmValue<'m>) -> bool {
+        let Some(opcode) = instruction.opcode() else {
+            return true;
+        };
+        match opcode {
+            Opcode::LLVMCall => return self.call(instruction),
+            Opcode::LLVMAlloca => self.allocation(instruction),
+            Opcode::LLVMLoad => self.load(instruction),
+            Opcode::LLVMStore => self.store(instruction),
+            Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg => self.atomic(instruction),
+            Opcode::LLVMFence => {
+                self.emit(Op::Opaque, &[], &[]);
+            }
+            Opcode::LLVMExtractValue => self.extract(instruction),
+            Opcode::LLVMInsertValue => self.insert(instruction),
+            _ => {
+                let result = self.register(instruction);
+                self.pure(instruction, opcode, result);
+            }
+        }
+        true
+    }
+
+    /// Uses every operand and says nothing of the result.
+    pub(super) fn opaque(&mut self, value: LlvmValue<'m>, result: Register) {
+        let uses: Vec<Value> = (0..value.operands())
+            .filter_map(|number| value.operand(number))
+            .map(|operand| self.value(operand))
+            .collect();
+        self.emit(Op::Opaque, &[Value::Register(result)], &uses);
+    }
+
+    /// Instructions and constant expressions whose result depends on their operands alone.
+    pub(super) fn pure(&mut self, value: LlvmValue<'m>, opcode: Opcode, result: Register) {
+        if let Some(op) = binary(opcode) {
+            let bits = self.bits(value.ty());
+            let is_int = value.ty().int_bits().is_some() && bits > 0;
+            return self.apply(
+                if is_int { Op::Binary(op, bits) } else { Op::Opaque },
+                value,
+                result,
+            );
+        }
+        match opcode {
+            Opcode::LLVMGetElementPtr => self.element_pointer(value, result),
+            Opcode::LLVMAddrSpaceCast => self.space_cast(value, result),
+            Opcode::LLVMICmp => self.compare(value, result),
+            Opcode::LLVMFCmp => self.apply(
+                if self.bits(value.ty()) == 1 {
+                    Op::CompareOther
+                } else {
+                    Op::Opaque
+                },
+                value,
+                result,
+            ),
+            Opcode::LLVMSelect => self.select(value, result),
+            Opcode::LLVMFreeze => self.apply(Op::Copy, value, result),
+            Opcode::LLVMBitCast
+            | Opcode::LLVMPtrToInt
+            | Opcode::LLVMPtrToAddr
+            | Opcode::LLVMIntToPtr
+            | Opcode::LLVMZExt
+            | Opcode::LLVMSExt
+            | Opcode::LLVMTrunc => self.conversion(value, opcode, result),
+            _ => self.opaque(value, result),
+        }
+    }
+
+    fn apply(&mut self, op: Op, value: LlvmValue<'m>, result: Register) {
+        let uses: Vec<Value> = (0..value.operands())
+            .filter_map(|number| value.operand(number))
+            .map(|operand| self.value(operand))
+            .collect();
+        self.emit(op, &[Value::Register(result)], &uses);
+    }
+
+    fn conversion(&mut self, value: LlvmValue<'m>, opcode: Opcode, result: Register) {
+        let from = value.operand(0).map_or(0, |operand| self.bits(operand.ty()));
+        let to = self.bits(value.ty());
+        let op = match (from, to) {
+            (0, _) | (_, 0) => Op::Opaque,
+            _ if from == to => Op::Copy,
+            _ => Op::Convert {
+                from,
+                signed: opcode == Opcode::LLVMSExt,
+                to,
+            },
+        };
+        self.apply(op, value, result);
+    }
+
+    fn compare(&mut self, value: LlvmValue<'m>, result: Register) {
+        let bits = value.operand(0).map_or(0, |operand| self.bits(operand.ty()));
+        let op = match (value.predicate(), bits) {
+            (Some(predicate), 1..) => Op::Compare(condition(predicate), bits, Logic::None),
+            _ => Op::Opaque,
+        };
+        self.apply(op, value, result);
+    }
+
+    fn select(&mut self, value: LlvmValue<'m>, result: Register) {
+        let (Some(condition), Some(yes), Some(no)) = (value.operand(0), value.operand(1), value.operand(2))
+        else {
+            return;
+        };
+        if self.bits(condition.ty()) != 1 {
+            return self.opaque(value, result);
+        }
+        let uses = [self.value(yes), self.value(no), self.value(condition)];
+        self.emit(Op::Select, &[Value::Register(result)], &uses);
+    }
+
+    /// `addrspacecast` is `cvta` and `cvta.to`; between two spaces it goes through generic.
+    fn space_cast(&mut self, value: LlvmValue<'m>, result: Register) {
+        let Some(operand) = value.operand(0) else { return };
+        let (from, to) = (space_of(operand.ty()), space_of(value.ty()));
+        let bits = self.bits(value.ty());
+        let input = self.value(operand);
+        self.convert_space(from, to, bits, input, result);
+    }
+
+    pub(super) fn convert_space(&mut self, from: Space, to: Space, bits: u8, input: Value, result: Register) {
+        let result = Value::Register(result);
+        match (from, to) {
+            (_, _) if from == to => self.emit(Op::Copy, &[result], &[input]),
+            (Space::Generic, to) => self.emit(Op::FromGeneric(to, bits), &[result], &[input]),
+            (from, Space::Generic) => self.emit(Op::ToGeneric(from, bits), &[result], &[input]),
+            // The window of the cluster holds that of the CTA (PTX ISA, State Spaces: Shared).
+            (Space::Shared, Space::SharedCluster) => self.emit(Op::Copy, &[result], &[input]),
+            (from, to) => {
+                let generic = Value::Register(self.fresh(64));
+                self.emit(Op::ToGeneric(from, 64), &[generic], &[input]);
+                self.emit(Op::FromGeneric(to, bits), &[result], &[generic])
+            }
+        };
+    }
+
+    /// A stack variable of constant size is a symbol in local memory, as in PTX.
+    fn allocation(&mut self, instruction: LlvmValue<'m>) {
+        let result = self.register(instruction);
+        let bits = self.bits(instruction.ty());
+        let size = instruction
+            .allocated()
+            .map_or(0, |ty| self.symbols.module.size(ty));
+        let count = instruction.operand(0);
+        let local = match count.map(|count| count.int()) {
+            Some(Some(count)) => {
+                let count = u64::try_from(count).unwrap_or(0);
+                let symbol = self.local(instruction, size.saturating_mul(count));
+                Value::Symbol(symbol, 0)
+            }
+            _ => {
+                let count = count.map_or(Value::Unknown, |count| self.value(count));
+                let bytes = Value::Register(self.fresh(64));
+                let stride = Value::Integer(i64::try_from(size).unwrap_or(i64::MAX));
+                self.emit(Op::Binary(BinaryOp::MulLow, 64), &[bytes], &[count, stride]);
+                let local = Value::Register(self.fresh(bits));
+                self.emit(Op::StackAlloc, &[local], &[bytes]);
+                local
+            }
+        };
+        let to = space_of(instruction.ty());
+        self.convert_space(Space::Local, to, bits, local, result);
+    }
+
+    fn local(&mut self, instruction: LlvmValue<'m>, size: u64) -> SymbolId {
+        let id = SymbolId::new(self.symbols.all.len());
+        let number = id.index() as u32;
+        self.symbols.all.push(Symbol {
+            name: self.symbols.names.alloc_str(instruction.name()),
+            kind: SymbolKind::Variable,
+            space: Space::Local,
+            linkage: Linkage::Local,
+            size: Some(size),
+            align: instruction.alignment().max(1),
+            managed: false,
+            owner: Some(self.id),
+            initializer: Slots::default(),
+            span: ptxcheck_ptx_parser::Span::new(number, number),
+        });
+        id
+    }
+
+    fn load(&mut self, instruction: LlvmValue<'m>) {
+        let Some(pointer) = instruction.operand(0) else {
+            return;
+        };
+        let result = Value::Register(self.register(instruction));
+        let op = self.memory_op(AccessKind::Load, pointer, instruction, instruction.is_volatile());
+        let address = self.value(pointer);
+        self.emit(op, &[result], &[address, Value::Integer(0)]);
+    }
+
+    fn store(&mut self, instruction: LlvmValue<'m>) {
+        let (Some(stored), Some(pointer)) = (instruction.operand(0), instruction.operand(1)) else {
+            return;
+        };
+        let op = self.memory_op(AccessKind::Store, pointer, stored, instruction.is_volatile());
+        let uses = [self.value(pointer), Value::Integer(0), self.value(stored)];
+        self.emit(op, &[], &uses);
+    }
+
+    fn atomic(&mut self, instruction: LlvmValue<'m>) {
+        let (Some(pointer), Some(given)) = (instruction.operand(0), instruction.operand(1)) else {
+            return;
+        };
+        let op = self.memory_op(AccessKind::Atomic, pointer, given, instruction.is_volatile());
+        let mut uses = vec![self.value(pointer), Value::Integer(0), self.value(given)];
+        if instruction.opcode() == Some(Opcode::LLVMAtomicCmpXchg)
+            && let Some(new) = instruction.operand(2)
+        {
+            uses.push(self.value(new));
+            // The old value, and whether it was the expected one.
+            let bits = self.bits(given.ty());
+            let old = Value::Register(self.fresh(bits));
+            let swapped = Value::Register(self.fresh(1));
+            self.emit(op, &[old], &uses);
+            self.emit(
+                Op::Compare(Condition::Equal, bits, Logic::None),
+                &[swapped],
+                &[old, uses[2]],
+            );
+            self.parts.insert(instruction, vec![old, swapped]);
+            return;
+        }
+        let result = Value::Register(self.register(instruction));
+        self.emit(op, &[result], &uses);
+    }
+
+    /// An access through `pointer` of a value like `data`. A bit in memory takes a byte.
+    pub(super) fn memory_op(
+        &mut self,
+        kind: AccessKind,
+        pointer: LlvmValue<'m>,
+        data: LlvmValue<'m>,
+        volatile: bool,
+    ) -> Op {
+        let (element, count) = match data.ty().sequence() {
+            Some((element, count)) => (element, u8::try_from(count).unwrap_or(0)),
+            None => (data.ty(), 1),
+        };
+        let bits = self.bits(element);
+        let bits = if bits == 0 {
+            0
+        } else {
+            bits.div_ceil(8).saturating_mul(8)
+        };
+        Op::Access(Access {
+            kind,
+            space: space_of(pointer.ty()),
+            bits,
+            signed: false,
+            count: count.max(1),
+            volatile,
+        })
+    }
+
+    fn extract(&mut self, instruction: LlvmValue<'m>) {
+        let result = self.register(instruction);
+        let part = match (instruction.operand(0), instruction.indices()) {
+            (Some(from), &[index]) => self
+                .parts
+                .get(&from)
+                .and_then(|parts| parts.get(index as usize))
+                .copied(),
+            _ => None,
+        };
+        match part {
+            Some(part) => {
+                self.emit(Op::Copy, &[Value::Register(result)], &[part]);
+            }
+            None => self.opaque(instruction, result),
+        }
+    }
+
+    fn insert(&mut self, instruction: LlvmValue<'m>) {
+        let (Some(into), Some(value)) = (instruction.operand(0), instruction.operand(1)) else {
+            return;
+        };
+        let fields = instruction.ty().fields() as usize;
+        let given = self.value(value);
+        let known = self.parts.get(&into).cloned();
+        let starts = into.is_undef() && fields <= MAX_AGGREGATE_PARTS;
+        let parts = known.or_else(|| starts.then(|| vec![Value::Unknown; fields]));
+        if let (Some(mut parts), &[index]) = (parts, instruction.indices())
+            && let Some(part) = parts.get_mut(index as usize)
+        {
+            // Registers are written once each: what a part holds is what it held when it was put there.
+            *part = given;
+            self.parts.insert(instruction, parts);
+        }
+        let result = self.register(instruction);
+        self.emit(Op::Opaque, &[Value::Register(result)], &[given]);
+    }
+
+    /// A call. False where it does not come back.
+    pub(super) fn call(&mut self, instruction: LlvmValue<'m>) -> bool {
+        let Some((called, _)) = instruction.called() else {
+            return true;
+        };
+        let called = stripped(called);
+        if called.kind() == ValueKind::LLVMInlineAsmValueKind {
+            return self.inline_assembly(instruction, called);
+        }
+        if called.kind() == ValueKind::LLVMFunctionValueKind && called.name().starts_with("llvm.") {
+            return self.intrinsic(instruction, called.name());
+        }
+        let first = self.body.arguments.len();
+        let mut pieces = Vec::new();
+        for number in 0..instruction.arguments() {
+            let Some(argument) = instruction.operand(number) else {
+                continue;
+            };
+            // What is passed by value lies in memory, which is not followed.
+            if called.by_value(number).is_none() && self.bits(argument.ty()) > 0 {
+                pieces.push(Argument {
+                    param: number,
+                    offset: 0,
+                    value: self.value(argument),
+                });
+            }
+        }
+        self.body.arguments.extend(pieces);
+        let callee = match self.symbols.find(called) {
+            Some(symbol) if matches!(self.symbols.all[symbol.index()].kind, SymbolKind::Function(_)) => {
+                self.refer(symbol, true);
+                Callee::Direct(symbol)
+            }
+            _ => Callee::Indirect(self.value(called)),
+        };
+        let id = InstructionId::new(self.body.instructions.len());
+        self.body.calls.push(Call {
+            instruction: id,
+            callee,
+            arguments: Slots::new(first, self.body.arguments.len()),
+        });
+        let op = Op::Call(CallId::new(self.body.calls.len() - 1));
+        self.emit(op, &[], &[]);
+        if instruction.ty().kind() != super::raw::TypeKind::LLVMVoidTypeKind {
+            let result = Value::Register(self.register(instruction));
+            self.emit(Op::CallResult(id), &[result], &[Value::Integer(0)]);
+        }
+        true
+    }
+}
+
+/// The function behind casts.
+fn stripped(mut value: LlvmValue<'_>) -> LlvmValue<'_> {
+    while value.kind() == ValueKind::LLVMConstantExprValueKind
+        && matches!(
+            value.opcode(),
+            Some(Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast)
+        )
+    {
+        match value.operand(0) {
+            Some(from) => value = from,
+            None => break,
+        }
+    }
+    value
+}
+
+/// An access to a single element.
+pub(super) const fn access(kind: AccessKind, space: Space, bits: u8, volatile: bool) -> Op {
+    Op::Access(Access {
+        kind,
+        space,
+        bits,
+        signed: false,
+        count: 1,
+        volatile,
+    })
+}
+
+fn binary(opcode: Opcode) -> Option<BinaryOp> {
+    Some(match opcode {
+        Opcode::LLVMAdd => BinaryOp::Add,
+        Opcode::LLVMSub => BinaryOp::Sub,
+        Opcode::LLVMMul => BinaryOp::MulLow,
+        Opcode::LLVMSDiv => BinaryOp::DivSigned,
+        Opcode::LLVMUDiv => BinaryOp::DivUnsigned,
+        Opcode::LLVMSRem => BinaryOp::RemSigned,
+        Opcode::LLVMURem => BinaryOp::RemUnsigned,
+        Opcode::LLVMAnd => BinaryOp::And,
+        Opcode::LLVMOr => BinaryOp::Or,
+        Opcode::LLVMXor => BinaryOp::Xor,
+        Opcode::LLVMShl => BinaryOp::Shl,
+        Opcode::LLVMLShr => BinaryOp::ShrUnsigned,
+        Opcode::LLVMAShr => BinaryOp::ShrSigned,
+        _ => return None,
+    })
+}
+
+fn condition(predicate: Predicate) -> Condition {
+    use Condition as C;
+    use Predicate as P;
+    match predicate {
+        P::LLVMIntEQ => C::Equal,
+        P::LLVMIntNE => C::NotEqual,
+        P::LLVMIntSLT => C::LessSigned,
+        P::LLVMIntSLE => C::LessEqualSigned,
+        P::LLVMIntSGT => C::GreaterSigned,
+        P::LLVMIntSGE => C::GreaterEqualSigned,
+        P::LLVMIntULT => C::LessUnsigned,
+        P::LLVMIntULE => C::LessEqualUnsigned,
+        P::LLVMIntUGT => C::GreaterUnsigned,
+        P::LLVMIntUGE => C::GreaterEqualUnsigned,
+    }
+}

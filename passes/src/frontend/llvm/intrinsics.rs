@@ -1,0 +1,435 @@
+//! LLVM's intrinsics, by name: `llvm.nvvm.*` in the spellings of LLVM and of NVVM IR, and the general ones that
+//! matter (LLVM, User Guide for NVPTX; NVVM IR Specification).
+//!
+//! Order of operands: the member mask comes first in all collectives but `redux`, where it comes last.
+
+use super::body::Lowering;
+use super::raw::{TypeKind, Value as LlvmValue};
+use super::symbols::space_of;
+use crate::frontend::ptx::special;
+use crate::ir::{
+    Access, AccessKind, Barrier, BinaryOp, Collective, Match, Op, Register, Shuffle, Space, Special, UnaryOp,
+    Value, Vote,
+};
+
+/// Intrinsics that neither compute nor touch memory.
+const NOTHING: &[&str] = &[
+    "assume",
+    "dbg.",
+    "donothing",
+    "experimental.noalias.scope.decl",
+    "invariant.end",
+    "invariant.start",
+    "lifetime.",
+    "pseudoprobe",
+    "sideeffect",
+    "var.annotation",
+];
+
+/// Intrinsics that return their first operand.
+const IDENTITY: &[&str] = &[
+    "annotation.",
+    "expect.",
+    "launder.invariant.group",
+    "ptr.annotation",
+    "ssa.copy",
+    "strip.invariant.group",
+];
+
+impl<'m> Lowering<'_, '_, 'm> {
+    /// A call of an intrinsic. False where it does not come back.
+    pub(super) fn intrinsic(&mut self, call: LlvmValue<'m>, name: &'m str) -> bool {
+        let name = name.strip_prefix("llvm.").unwrap_or(name);
+        if let Some(name) = name.strip_prefix("nvvm.") {
+            return self.nvvm(call, name);
+        }
+        if NOTHING.iter().any(|prefix| name.starts_with(prefix)) {
+            return true;
+        }
+        if IDENTITY.iter().any(|prefix| name.starts_with(prefix)) {
+            self.compute(call, Op::Copy, 1);
+            return true;
+        }
+        match name.split('.').next().unwrap_or_default() {
+            "trap" | "ubsantrap" | "debugtrap" => {
+                self.emit(Op::Trap, &[], &[]);
+                return false;
+            }
+            "memcpy" | "memmove" => self.memory_copy(call, true),
+            "memset" => self.memory_copy(call, false),
+            stem => self.arithmetic(call, stem),
+        }
+        true
+    }
+
+    fn operand(&mut self, call: LlvmValue<'m>, number: u32) -> Value {
+        match call.operand(number).filter(|_| number < call.arguments()) {
+            Some(operand) => self.value(operand),
+            None => Value::Unknown,
+        }
+    }
+
+    fn all(&mut self, call: LlvmValue<'m>) -> Vec<Value> {
+        (0..call.arguments())
+            .map(|number| self.operand(call, number))
+            .collect()
+    }
+
+    /// The register of the result, unless there is none.
+    fn result(&mut self, call: LlvmValue<'m>) -> Option<Value> {
+        (call.ty().kind() != TypeKind::LLVMVoidTypeKind).then(|| Value::Register(self.register(call)))
+    }
+
+    /// The registers of the results, where those are a structure: its parts.
+    pub(super) fn results(&mut self, call: LlvmValue<'m>) -> Vec<Value> {
+        let ty = call.ty();
+        let fields = ty.fields();
+        if fields == 0 || fields as usize > crate::limits::MAX_AGGREGATE_PARTS {
+            return self.result(call).into_iter().collect();
+        }
+        let mut parts = Vec::new();
+        for number in 0..fields {
+            let bits = ty.field(number).map_or(0, |field| self.bits(field));
+            parts.push(Value::Register(self.fresh(bits)));
+        }
+        self.parts.insert(call, parts.clone());
+        parts
+    }
+
+    fn compute(&mut self, call: LlvmValue<'m>, op: Op, uses: usize) {
+        let mut operands = self.all(call);
+        operands.truncate(uses);
+        let result = self.result(call);
+        self.emit(op, result.as_slice(), &operands);
+    }
+
+    /// The destination is written, the source read; how much, and what, is not followed.
+    fn memory_copy(&mut self, call: LlvmValue<'m>, has_source: bool) {
+        let volatile = self.operand(call, 3) == Value::Integer(1);
+        let sides = [(0, AccessKind::Store), (1, AccessKind::Load)];
+        for (number, kind) in sides.into_iter().take(1 + usize::from(has_source)) {
+            let Some(pointer) = call.operand(number) else {
+                continue;
+            };
+            let address = self.value(pointer);
+            let op = super::instructions::access(kind, space_of(pointer.ty()), 0, volatile);
+            if kind == AccessKind::Store {
+                self.emit(op, &[], &[address, Value::Integer(0), Value::Unknown]);
+            } else {
+                self.emit(op, &[Value::Unknown], &[address, Value::Integer(0)]);
+            }
+        }
+    }
+
+    /// `llvm.ctpop.i32` and its like, on integers of up to 64 bits.
+    fn arithmetic(&mut self, call: LlvmValue<'m>, stem: &str) {
+        let bits = if call.ty().int_bits().is_some() {
+            self.bits(call.ty())
+        } else {
+            0
+        };
+        let binary = |op| Some((Op::Binary(op, bits), 2));
+        let op = match stem {
+            _ if bits == 0 => None,
+            // Counts have 32 bits in PTX and the operand's width here: up to 64, both are the number.
+            "ctpop" => Some((Op::Unary(UnaryOp::PopCount, bits), 1)),
+            "ctlz" => Some((Op::Unary(UnaryOp::LeadingZeros, bits), 1)),
+            "bitreverse" => Some((Op::Unary(UnaryOp::ReverseBits, bits), 1)),
+            "abs" => Some((Op::Unary(UnaryOp::Abs, bits), 1)),
+            "smin" => binary(BinaryOp::MinSigned),
+            "smax" => binary(BinaryOp::MaxSigned),
+            "umin" => binary(BinaryOp::MinUnsigned),
+            "umax" => binary(BinaryOp::MaxUnsigned),
+            _ => None,
+        };
+        match op {
+            Some((op, uses)) => self.compute(call, op, uses),
+            None if stem == "fshl" && bits == 32 => self.funnel_shift(call, true),
+            None if stem == "fshr" && bits == 32 => self.funnel_shift(call, false),
+            None => {
+                let uses = self.all(call);
+                let result = self.results(call);
+                self.emit(Op::Opaque, &result, &uses);
+            }
+        }
+    }
+
+    /// High word, low word, amount modulo 32 (LLVM Language Reference, llvm.fshl).
+    fn funnel_shift(&mut self, call: LlvmValue<'m>, left: bool) {
+        let uses = [
+            self.operand(call, 1),
+            self.operand(call, 0),
+            self.operand(call, 2),
+        ];
+        let result = self.result(call);
+        self.emit(Op::FunnelShift { left, wrap: true }, result.as_slice(), &uses);
+    }
+
+    fn nvvm(&mut self, call: LlvmValue<'m>, name: &'m str) -> bool {
+        if let Some(register) = name.strip_prefix("read.ptx.sreg.") {
+            self.special_register(call, register);
+            return true;
+        }
+        let mut words = name.split('.');
+        match words.next().unwrap_or_default() {
+            "exit" => {
+                self.emit(Op::Exit, &[], &[]);
+                return false;
+            }
+            "activemask" => self.compute(call, Op::ActiveMask, 0),
+            "shfl" => self.shuffle(call, name),
+            "vote" => self.vote(call, name),
+            "match" => self.matching(call, name),
+            "redux" => self.reduction(call),
+            "elect" => {
+                let mask = self.operand(call, 0);
+                self.collective(call, Collective::Elect, true, &[mask]);
+            }
+            "barrier0" | "bar" | "barrier" => self.barrier(call, name),
+            "isspacep" => self.is_space(call, name),
+            "mapa" => {
+                let space = if name.contains("shared") {
+                    Space::SharedCluster
+                } else {
+                    Space::Generic
+                };
+                self.compute(call, Op::MapShared(space), 2);
+            }
+            "ptr" => self.space_conversion(call, name),
+            "move" => self.compute(call, Op::Copy, 1),
+            "popc" => self.count(call, UnaryOp::PopCount),
+            "clz" => self.count(call, UnaryOp::LeadingZeros),
+            "brev32" => self.compute(call, Op::Unary(UnaryOp::ReverseBits, 32), 1),
+            "brev64" => self.compute(call, Op::Unary(UnaryOp::ReverseBits, 64), 1),
+            "ldg" | "ldu" => self.cached_load(call),
+            "atomic" => self.atomic_intrinsic(call),
+            _ => self.other(call),
+        }
+        true
+    }
+
+    fn special_register(&mut self, call: LlvmValue<'m>, name: &str) {
+        let value = if name == "warpsize" {
+            Value::Integer(32)
+        } else {
+            // The dots in names of special registers are dimensions; the others are underscores in PTX.
+            let (stem, dimension) = match name.rsplit_once('.') {
+                Some((stem, dimension @ ("x" | "y" | "z" | "w"))) => (stem, Some(dimension)),
+                _ => (name, None),
+            };
+            let mut spelling = format!("%{}", stem.replace('.', "_"));
+            if let Some(dimension) = dimension {
+                spelling = format!("{spelling}.{dimension}");
+            }
+            Value::Special(special(spelling.as_bytes()).unwrap_or(Special::Other))
+        };
+        let result = self.result(call);
+        self.emit(Op::Copy, result.as_slice(), &[value]);
+    }
+
+    fn collective(&mut self, call: LlvmValue<'m>, kind: Collective, sync: bool, uses: &[Value]) {
+        let results = if kind == Collective::Sync {
+            Vec::new()
+        } else {
+            self.results(call)
+        };
+        self.emit(Op::Collective(kind, sync), &results, uses);
+    }
+
+    /// `shfl.sync.down.i32(mask, value, lane, c)`, without the mask where it is not `.sync`; in NVVM IR,
+    /// `shfl.sync.i32(mask, mode, value, lane, c)`.
+    fn shuffle(&mut self, call: LlvmValue<'m>, name: &str) {
+        let sync = name.starts_with("shfl.sync");
+        let mut uses = self.all(call);
+        let mode = name.split('.').find_map(|word| match word {
+            "up" => Some(Shuffle::Up),
+            "down" => Some(Shuffle::Down),
+            "bfly" => Some(Shuffle::Butterfly),
+            "idx" => Some(Shuffle::Index),
+            _ => None,
+        });
+        let mode = mode.or_else(|| {
+            if uses.len() != 5 {
+                return None;
+            }
+            Some(match uses.remove(1) {
+                Value::Integer(0) => Shuffle::Index,
+                Value::Integer(1) => Shuffle::Up,
+                Value::Integer(2) => Shuffle::Down,
+                Value::Integer(3) => Shuffle::Butterfly,
+                _ => return None,
+            })
+        });
+        if !sync {
+            uses.insert(0, Value::Unknown);
+        }
+        match mode {
+            Some(mode) => self.collective(call, Collective::Shuffle(mode), sync, &uses),
+            None => self.other(call),
+        }
+    }
+
+    /// `vote.ballot.sync(mask, predicate)`; in NVVM IR, `vote.sync(mask, mode, predicate)`, which returns the mask and
+    /// the predicate.
+    fn vote(&mut self, call: LlvmValue<'m>, name: &str) {
+        let sync = name.split('.').any(|word| word == "sync");
+        let mode = name.split('.').find_map(|word| match word {
+            "all" => Some(Vote::All),
+            "any" => Some(Vote::Any),
+            "uni" | "eq" => Some(Vote::Uniform),
+            "ballot" => Some(Vote::Ballot),
+            _ => None,
+        });
+        let mut uses = self.all(call);
+        if let Some(mode) = mode {
+            if !sync {
+                uses.insert(0, Value::Unknown);
+            }
+            return self.collective(call, Collective::Vote(mode), sync, &uses);
+        }
+        let (&[mask, Value::Integer(mode), predicate], 2) = (uses.as_slice(), call.ty().fields()) else {
+            return self.other(call);
+        };
+        let kind = match mode {
+            0 => Vote::All,
+            1 => Vote::Any,
+            2 => Vote::Uniform,
+            _ => Vote::Ballot,
+        };
+        let is_ballot = kind == Vote::Ballot;
+        let result = Value::Register(self.fresh(if is_ballot { 32 } else { 1 }));
+        self.emit(
+            Op::Collective(Collective::Vote(kind), true),
+            &[result],
+            &[mask, predicate],
+        );
+        let parts = if is_ballot {
+            vec![result, Value::Unknown]
+        } else {
+            vec![Value::Unknown, result]
+        };
+        self.parts.insert(call, parts);
+    }
+
+    /// `match.any.sync.i32(mask, value)`, `match.all.sync.i64p`.
+    fn matching(&mut self, call: LlvmValue<'m>, name: &str) {
+        let kind = if name.starts_with("match.all") {
+            Match::All
+        } else {
+            Match::Any
+        };
+        let bits = if name.contains("i64") { 64 } else { 32 };
+        let uses = self.all(call);
+        self.collective(call, Collective::Match(kind, bits), true, &uses);
+    }
+
+    /// `redux.sync.add(value, mask)`.
+    fn reduction(&mut self, call: LlvmValue<'m>) {
+        let uses = [self.operand(call, 1), self.operand(call, 0)];
+        self.collective(call, Collective::Reduce, true, &uses);
+    }
+
+    fn barrier(&mut self, call: LlvmValue<'m>, name: &str) {
+        let mut uses = self.all(call);
+        if name == "bar.warp.sync" {
+            return self.collective(call, Collective::Sync, true, &uses);
+        }
+        let has = |word: &str| name.split('.').any(|known| known == word);
+        let cluster = has("cluster");
+        let reduces = has("red") || name.starts_with("barrier0.");
+        let predicate = if reduces { uses.pop() } else { None };
+        if uses.is_empty() && !cluster {
+            uses.push(Value::Integer(0));
+        }
+        let aligned = has("aligned") || name.starts_with("barrier0") || name.starts_with("bar.") || {
+            // `barrier(id, count)` and `barrier.n(id)` are `bar.sync`.
+            name == "barrier" || name == "barrier.n"
+        };
+        let op = Op::Barrier(Barrier {
+            waits: !has("arrive"),
+            counted: uses.len() > 1,
+            aligned,
+            cluster,
+        });
+        uses.extend(predicate);
+        let results = self.results(call);
+        self.emit(op, &results, &uses);
+    }
+
+    fn is_space(&mut self, call: LlvmValue<'m>, name: &str) {
+        let space = match name.strip_prefix("isspacep.") {
+            Some("const") => Space::Const,
+            Some("global") => Space::Global,
+            Some("local") => Space::Local,
+            Some("shared") => Space::Shared,
+            Some("shared.cluster") => Space::SharedCluster,
+            _ => return self.other(call),
+        };
+        self.compute(call, Op::IsSpace(space), 1);
+    }
+
+    /// `ptr.global.to.gen` and `ptr.gen.to.shared`: what `addrspacecast` is now. Their types say the spaces.
+    fn space_conversion(&mut self, call: LlvmValue<'m>, name: &str) {
+        let (Some(operand), true) = (call.operand(0), name.contains(".to.")) else {
+            return self.other(call);
+        };
+        let (from, to) = (space_of(operand.ty()), space_of(call.ty()));
+        let bits = self.bits(call.ty());
+        let input = self.value(operand);
+        let result: Register = self.register(call);
+        self.convert_space(from, to, bits, input, result);
+    }
+
+    fn count(&mut self, call: LlvmValue<'m>, op: UnaryOp) {
+        let bits = call.operand(0).map_or(0, |operand| self.bits(operand.ty()));
+        self.compute(
+            call,
+            if bits == 0 {
+                Op::Opaque
+            } else {
+                Op::Unary(op, bits)
+            },
+            1,
+        );
+    }
+
+    fn cached_load(&mut self, call: LlvmValue<'m>) {
+        let Some(pointer) = call.operand(0) else { return };
+        let op = self.memory_op(AccessKind::Load, pointer, call, false);
+        let address = self.value(pointer);
+        let result = self.result(call);
+        self.emit(op, result.as_slice(), &[address, Value::Integer(0)]);
+    }
+
+    fn atomic_intrinsic(&mut self, call: LlvmValue<'m>) {
+        let Some(pointer) = call.operand(0) else { return };
+        let op = self.memory_op(AccessKind::Atomic, pointer, call, false);
+        let mut uses = self.all(call);
+        uses.insert(1.min(uses.len()), Value::Integer(0));
+        let result = self.result(call);
+        self.emit(op, result.as_slice(), &uses);
+    }
+
+    /// An intrinsic that is not interpreted. Its pointers are used in the spaces that their types name.
+    fn other(&mut self, call: LlvmValue<'m>) {
+        let pointers: Vec<_> = (0..call.arguments())
+            .filter_map(|number| call.operand(number))
+            .filter(|operand| operand.ty().space().is_some())
+            .collect();
+        let uses = self.all(call);
+        let results = self.results(call);
+        self.emit(Op::Opaque, &results, &uses);
+        for pointer in pointers {
+            let address = self.value(pointer);
+            let op = Op::Access(Access {
+                kind: AccessKind::Other,
+                space: space_of(pointer.ty()),
+                bits: 0,
+                signed: false,
+                count: 1,
+                volatile: false,
+            });
+            self.emit(op, &[], &[address, Value::Integer(0)]);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Operands: registers, constants, symbols, and constant expressions, which become instructions in front of their use.
+
+use super::body::Lowering;
+use super::raw::{Opcode, Value as LlvmValue, ValueKind};
+use super::symbols::space_of;
+use crate::ir::{BinaryOp, Op, Register, Space, Value};
+use crate::limits::MAX_CONSTANT_DEPTH;
+
+impl<'m> Lowering<'_, '_, 'm> {
+    /// The operand that a value is.
+    pub(super) fn value(&mut self, value: LlvmValue<'m>) -> Value {
+        match value.kind() {
+            ValueKind::LLVMArgumentValueKind | ValueKind::LLVMInstructionValueKind => {
+                Value::Register(self.register(value))
+            }
+            ValueKind::LLVMConstantIntValueKind => value.int().map_or(Value::Unknown, Value::Integer),
+            ValueKind::LLVMConstantPointerNullValueKind => Value::Integer(0),
+            ValueKind::LLVMFunctionValueKind
+            | ValueKind::LLVMGlobalVariableValueKind
+            | ValueKind::LLVMGlobalAliasValueKind => self.global(value),
+            ValueKind::LLVMConstantExprValueKind => self.constant_expression(value),
+            _ => Value::Unknown,
+        }
+    }
+
+    /// A global's address, generic where its pointer is.
+    fn global(&mut self, value: LlvmValue<'m>) -> Value {
+        let Some(symbol) = self.symbols.find(value) else {
+            return Value::Unknown;
+        };
+        let address = Value::Symbol(symbol, 0);
+        let own = self.symbols.all[symbol.index()].space;
+        self.refer(symbol, false);
+        let is_function = matches!(
+            self.symbols.all[symbol.index()].kind,
+            crate::ir::SymbolKind::Function(_)
+        );
+        if is_function || space_of(value.ty()) != Space::Generic {
+            return address;
+        }
+        let bits = self.bits(value.ty());
+        let generic = Value::Register(self.fresh(bits));
+        self.emit(Op::ToGeneric(own, bits), &[generic], &[address]);
+        generic
+    }
+
+    fn constant_expression(&mut self, value: LlvmValue<'m>) -> Value {
+        if self.constants_left == 0 || self.depth >= MAX_CONSTANT_DEPTH {
+            return Value::Unknown;
+        }
+        self.constants_left -= 1;
+        self.depth += 1;
+        let bits = self.bits(value.ty());
+        let found = match value.opcode() {
+            Some(Opcode::LLVMGetElementPtr) => self.constant_address(value),
+            _ => None,
+        };
+        let found = found.unwrap_or_else(|| {
+            let result = self.fresh(bits);
+            match value.opcode() {
+                Some(opcode) => self.pure(value, opcode, result),
+                None => self.opaque(value, result),
+            }
+            Value::Register(result)
+        });
+        self.depth -= 1;
+        found
+    }
+
+    /// A symbol with a constant offset needs no instruction.
+    fn constant_address(&mut self, value: LlvmValue<'m>) -> Option<Value> {
+        let (offset, dynamic) = self.offsets(value)?;
+        let base = value.operand(0)?;
+        let is_plain = base.is_global() && space_of(base.ty()) != Space::Generic && dynamic.is_empty();
+        if !is_plain {
+            return None;
+        }
+        match self.value(base) {
+            Value::Symbol(symbol, at) => {
+                let at = i64::from(at).checked_add(offset)?;
+                Some(Value::Symbol(symbol, i32::try_from(at).ok()?))
+            }
+            _ => None,
+        }
+    }
+
+    /// What a GEP adds to its base: a constant, and indices with the bytes that each counts for. `None` where that is
+    /// no number.
+    pub(super) fn offsets(&mut self, value: LlvmValue<'m>) -> Option<(i64, Vec<(LlvmValue<'m>, i64)>)> {
+        let mut ty = value.gep_source()?;
+        let mut constant = 0_i64;
+        let mut dynamic = Vec::new();
+        for number in 1..value.operands() {
+            let index = value.operand(number)?;
+            if number > 1 && ty.fields() > 0 {
+                let field = u32::try_from(index.int()?).ok()?;
+                let offset = self.symbols.module.element_offset(ty, field)?;
+                constant = constant.checked_add(i64::try_from(offset).ok()?)?;
+                ty = ty.field(field)?;
+                continue;
+            }
+            if number > 1 {
+                ty = ty.sequence()?.0;
+            }
+            let stride = i64::try_from(self.symbols.module.size(ty)).ok()?;
+            match index.int() {
+                Some(index) => constant = constant.checked_add(index.checked_mul(stride)?)?,
+                None if index.ty().int_bits().is_some() => dynamic.push((index, stride)),
+                None => return None,
+            }
+        }
+        Some((constant, dynamic))
+    }
+
+    /// A GEP: the base, the constant part, then each index times its stride.
+    pub(super) fn element_pointer(&mut self, value: LlvmValue<'m>, result: Register) {
+        let bits = self.bits(value.ty());
+        let (Some((constant, dynamic)), Some(base), 1..) = (self.offsets(value), value.operand(0), bits)
+        else {
+            return self.opaque(value, result);
+        };
+        let mut address = self.value(base);
+        if constant != 0 || dynamic.is_empty() {
+            let to = if dynamic.is_empty() {
+                result
+            } else {
+                self.fresh(bits)
+            };
+            address = self.displaced(address, constant, bits, to);
+        }
+        let last = dynamic.len().saturating_sub(1);
+        for (number, (index, stride)) in dynamic.into_iter().enumerate() {
+            let mut offset = self.extended(index, bits);
+            if stride != 1 {
+                let scaled = Value::Register(self.fresh(bits));
+                self.emit(
+                    Op::Binary(BinaryOp::MulLow, bits),
+                    &[scaled],
+                    &[offset, Value::Integer(stride)],
+                );
+                offset = scaled;
+            }
+            let to = Value::Register(if number == last { result } else { self.fresh(bits) });
+            self.emit(Op::Binary(BinaryOp::Add, bits), &[to], &[address, offset]);
+            address = to;
+        }
+    }
+
+    /// `base + by`, in the register `to`.
+    fn displaced(&mut self, base: Value, by: i64, bits: u8, to: Register) -> Value {
+        let to = Value::Register(to);
+        let symbol = match base {
+            Value::Symbol(symbol, at) => i64::from(at)
+                .checked_add(by)
+                .and_then(|at| i32::try_from(at).ok())
+                .map(|at| Value::Symbol(symbol, at)),
+            other => Some(other).filter(|_| by == 0),
+        };
+        match symbol {
+            Some(address) => self.emit(Op::Copy, &[to], &[address]),
+            None => self.emit(
+                Op::Binary(BinaryOp::Add, bits),
+                &[to],
+                &[base, Value::Integer(by)],
+            ),
+        };
+        to
+    }
+
+    /// An index at the width of the pointer: indices are signed (LLVM, getelementptr).
+    fn extended(&mut self, index: LlvmValue<'m>, bits: u8) -> Value {
+        let from = self.bits(index.ty());
+        let value = self.value(index);
+        if from == bits || matches!(value, Value::Integer(_)) {
+            return value;
+        }
+        let wide = Value::Register(self.fresh(bits));
+        let op = Op::Convert {
+            from,
+            signed: true,
+            to: bits,
+        };
+        self.emit(if from == 0 { Op::Opaque } else { op }, &[wide], &[value]);
+        wide
+    }
+}

@@ -1,0 +1,61 @@
+//! What runs inside a worker.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::Checked;
+use crate::context::ModuleContext;
+use crate::frontend::llvm;
+use crate::ir::Module;
+use crate::locate::Locator;
+use crate::rule::ProblemKind;
+use crate::rules;
+use crate::run::apply;
+use crate::settings::Settings;
+
+/// Reads IR and runs the rules over it. A panic is a failure of this input.
+pub(super) fn analyse(bytes: &[u8], settings: &Settings) -> Checked {
+    let work = AssertUnwindSafe(|| llvm::with_module(bytes, |module| checked(module, settings)));
+    match catch_unwind(work) {
+        Ok(Ok(checked)) => checked,
+        Ok(Err(message)) => Checked::failed(ProblemKind::Unreadable, message),
+        Err(payload) => {
+            let said = payload
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| payload.downcast_ref::<&str>().copied())
+                .unwrap_or("no message");
+            Checked::failed(ProblemKind::Internal, format!("the analysis failed: {said}"))
+        }
+    }
+}
+
+fn checked(module: &Module<'_>, settings: &Settings) -> Checked {
+    let bodies = module.bodies().count();
+    let kernels: Vec<String> = module
+        .bodies()
+        .filter(|(_, function, _)| function.is_kernel())
+        .map(|(id, ..)| module.function_name(id).to_owned())
+        .collect();
+    let context = ModuleContext::new(module, settings);
+    let mut drafts = Vec::new();
+    for rule in rules::ALL.iter().filter(|rule| settings.wants(rule)) {
+        apply(rule, &context, &mut drafts);
+    }
+    let locator = Locator {
+        module,
+        name: "",
+        input: 0,
+        image: 0,
+    };
+    Checked {
+        target: module.target.name.to_owned(),
+        isa: module.isa.map(|version| version.to_string()).unwrap_or_default(),
+        functions: (bodies - kernels.len()) as u32,
+        kernels,
+        findings: drafts
+            .into_iter()
+            .filter_map(|draft| locator.finding(draft, settings))
+            .collect(),
+        failure: None,
+    }
+}

