@@ -28,7 +28,7 @@ toolchain: ## Installs the CUDA compilers of the tests into .toolchain
 build: ## Builds the program
 	$(CARGO) build --locked --package ptxcheck
 
-# Where LLVM 22 lies, for the feature `llvm`. Debian: llvm-22-dev; Ubuntu: the same from apt.llvm.org.
+# Where LLVM 22 lies, for the feature `llvm`. Debian: llvm-22-dev.
 LLVM_SYS_221_PREFIX ?= /usr/lib/llvm-22
 export LLVM_SYS_221_PREFIX
 

@@ -1,6 +1,6 @@
 //! Orders of a graph's nodes: reverse postorder, dominators, natural loops.
 //!
-//! Dominators by the iteration of Cooper, Harvey and Kennedy, as in `analysis::dominators`; loops by walking back
+//! Dominators by the iteration of Cooper, Harvey and Kennedy; loops by walking back
 //! from their back edges, innermost first, each node once.
 
 use super::graph::Graph;
