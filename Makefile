@@ -13,7 +13,8 @@ help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
 test: lint toolchain build ## Checks format and lints, installs the compilers, runs all tests
-	$(CARGO) test --workspace --locked --no-fail-fast
+	$(CARGO) test --workspace --locked --doc
+	$(CARGO) test --workspace --locked --no-fail-fast --lib --bins --tests
 
 # cargo fmt does not see the rule files: a build script includes them.
 lint: ## Checks the format, then clippy
