@@ -19,14 +19,3 @@ __global__ void through_a_function(int *p) {
   put(tile + threadIdx.x, 1);
   put(p, tile[0]);
 }
-
-// Where the optimizer sees through the cast, LLVM drops it and leaves a register that nothing writes.
-#define LOAD_AS_SHARED(value, p) \
-  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(static_cast<unsigned>(__cvta_generic_to_shared(p))))
-
-__global__ void from_variable(int *out) {
-  int value;
-  LOAD_AS_SHARED(value, table);  //~[G,nvcc-sm_120] PTX202
-  //~^[sm_75-O3,sm_90-O3,clang-O3] PTX210
-  *out = value;
-}

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::dataflow::{Analysis, Cursor, Solution, solve};
 use super::definitions::Definitions;
-use super::evaluate::{evaluate, ones, signed, unpack};
+use super::evaluate::{evaluate, is_interpreted, ones, signed, unpack};
 use super::slots::{Effect, SlotId, Slots};
 use crate::context::Analyses;
 use crate::ir::{Access, AccessKind, Body, Instruction, InstructionId, Op, Register, Space, Value};
@@ -132,26 +132,6 @@ struct Slice<'a> {
     /// By register, [`NO_PLACE`] for those that are not followed: looked up for every result of the body.
     register_places: Vec<u32>,
     slot_places: FxHashMap<SlotId, u32>,
-}
-
-/// Whether the slice follows what an operation reads.
-fn is_interpreted(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Copy
-            | Op::Binary(..)
-            | Op::Unary(..)
-            | Op::MulAdd(..)
-            | Op::ExtractBits(..)
-            | Op::InsertBits(..)
-            | Op::Lop3(..)
-            | Op::FunnelShift { .. }
-            | Op::Compare(..)
-            | Op::Select
-            | Op::Convert { .. }
-            | Op::Pack(..)
-            | Op::Unpack(..)
-    )
 }
 
 /// The piece of a parameter that an instruction loads.

@@ -22,6 +22,27 @@ pub const fn signed(value: u64, bits: u8) -> i64 {
     }
 }
 
+/// Whether [`evaluate`] or [`unpack`] computes what an operation does.
+#[must_use]
+pub const fn is_interpreted(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Copy
+            | Op::Binary(..)
+            | Op::Unary(..)
+            | Op::MulAdd(..)
+            | Op::ExtractBits(..)
+            | Op::InsertBits(..)
+            | Op::Lop3(..)
+            | Op::FunnelShift { .. }
+            | Op::Compare(..)
+            | Op::Select
+            | Op::Convert { .. }
+            | Op::Pack(..)
+            | Op::Unpack(..)
+    )
+}
+
 /// The single result of `op` on `uses`; `None` where the operation has no such result, or none that is a function of
 /// its operands (division by 0 among them).
 #[must_use]

@@ -19,9 +19,10 @@ use rustc_hash::FxHashMap;
 use super::graph::{Graph, Test};
 use super::launch::Launch;
 use super::order::{NONE, Order};
-use super::slice::{Place, is_interpreted, loaded_param, returned};
+use super::slice::{Place, loaded_param, returned};
 use super::transfer::{self, MAX_USES, Site};
 use super::value::{ALL, Base, Lanes, Pool, ValueId, Vector, WARP, lanes};
+use crate::analysis::evaluate::is_interpreted;
 use crate::analysis::slots::Effect;
 use crate::context::ModuleContext;
 use crate::ir::{

@@ -7,6 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::analysis::evaluate::is_interpreted;
 use crate::analysis::slots::{Effect, SlotId, Slots};
 use crate::context::ModuleContext;
 use crate::ir::{
@@ -93,27 +94,6 @@ impl Slice {
 /// The slices of the functions that a module's analysis visits, and which calls it follows.
 pub struct Slices {
     of: Vec<Option<Slice>>,
-}
-
-/// Whether the analysis computes what an operation does.
-#[must_use]
-pub fn is_interpreted(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Copy
-            | Op::Binary(..)
-            | Op::Unary(..)
-            | Op::MulAdd(..)
-            | Op::ExtractBits(..)
-            | Op::InsertBits(..)
-            | Op::Lop3(..)
-            | Op::FunnelShift { .. }
-            | Op::Compare(..)
-            | Op::Select
-            | Op::Convert { .. }
-            | Op::Pack(..)
-            | Op::Unpack(..)
-    )
 }
 
 /// The piece of the return value that an instruction stores, and the value.
