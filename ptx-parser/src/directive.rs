@@ -220,16 +220,7 @@ impl<'s> Parser<'s> {
         } else {
             behind_last_token(input, rest)
         };
-        let (start, end) = (self.offset(input), self.offset(end));
-        self.push(Statement {
-            start,
-            end,
-            index,
-            name: start,
-            tag,
-            operand_count: 0,
-            name_len: 0,
-        });
+        self.push_spanning(tag, index, input, end);
         rest
     }
 }

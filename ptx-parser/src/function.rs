@@ -2,7 +2,7 @@
 
 use nom::Parser as _;
 
-use crate::ast::{Function, FunctionKind, Indices, Linkage, StateSpace, Statement, Tag};
+use crate::ast::{Function, FunctionKind, Indices, Linkage, StateSpace, Tag};
 use crate::declaration::{parentheses, state_space};
 use crate::directive::linkage;
 use crate::lexer::{
@@ -44,7 +44,7 @@ impl<'s> Parser<'s> {
             return Ok((rest.strip_prefix(b";").unwrap_or(rest), ()));
         }
         self.tree.functions.push(function);
-        self.push_function(Tag::Function, index, input, rest);
+        self.push_spanning(Tag::Function, index, input, rest);
         let rest = if is_whole {
             self.function_directives(rest, kind)
         } else {
@@ -93,7 +93,7 @@ impl<'s> Parser<'s> {
         let (rest, ()) = self.header(rest, &mut function)?;
         let statement = self.tree.statements.len();
         let index = self.tree.functions.len() as u32;
-        self.push_function(Tag::Prototype, index, input, rest);
+        self.push_spanning(Tag::Prototype, index, input, rest);
         let rest = self.function_directives(rest, FunctionKind::Prototype);
         let directives = Indices {
             start: statement as u32 + 1,
@@ -133,19 +133,6 @@ impl<'s> Parser<'s> {
             body: Indices::default(),
             has_body: false,
         }
-    }
-
-    fn push_function(&mut self, tag: Tag, index: u32, input: &'s [u8], rest: &'s [u8]) {
-        let (start, end) = (self.offset(input), self.offset(rest));
-        self.push(Statement {
-            start,
-            end,
-            index,
-            name: start,
-            tag,
-            operand_count: 0,
-            name_len: 0,
-        });
     }
 
     /// Attributes, results, name and parameters. What was read stays in `function` if the rest fails.

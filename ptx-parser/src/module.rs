@@ -156,7 +156,7 @@ impl<'s> Parser<'s> {
             return Ok((rest, ()));
         }
         self.blocks.push(self.tree.statements.len() as u32);
-        self.push_brace(Tag::BlockOpen, input, rest, 0);
+        self.push_spanning(Tag::BlockOpen, 0, input, rest);
         Ok((rest, ()))
     }
 
@@ -166,7 +166,7 @@ impl<'s> Parser<'s> {
             self.blocks_left_out -= 1;
         } else if let Some(open) = self.blocks.pop() {
             self.tree.statements[open as usize].index = self.tree.statements.len() as u32;
-            self.push_brace(Tag::BlockClose, input, rest, open);
+            self.push_spanning(Tag::BlockClose, open, input, rest);
         } else if let Some(statement) = self.function.take() {
             let end = self.offset(rest);
             let body_end = self.tree.statements.len() as u32;
@@ -178,7 +178,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn push_brace(&mut self, tag: Tag, input: &'s [u8], rest: &'s [u8], index: u32) {
+    /// A statement without a name or operands, from where `input` begins to where `rest` does.
+    pub(crate) fn push_spanning(&mut self, tag: Tag, index: u32, input: &'s [u8], rest: &'s [u8]) {
         let (start, end) = (self.offset(input), self.offset(rest));
         self.push(Statement {
             start,

@@ -48,28 +48,14 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::DifferentMasks, |root, found| {
         let issue = &found.issue;
         let message = format!(
-            "sync mask {} of `{}` names {} {}, which {} another mask",
+            "sync mask {} of `{}` names {}, which {} another mask",
             text::binary(issue.mask.unwrap_or(0)),
             text::operation(issue),
-            if issue.lanes.count_ones() == 1 {
-                "lane"
-            } else {
-                "lanes"
-            },
-            crate::analysis::lanes::ranges(issue.lanes),
-            if issue.lanes.count_ones() == 1 {
-                "passes"
-            } else {
-                "pass"
-            },
+            text::named(issue.lanes),
+            text::verb(issue.lanes, "passes", "pass"),
         );
         let draft = text::begin(module, report, found, message);
-        if let Some((other, lanes)) = &issue.other {
-            draft.related(
-                text::place_of(other),
-                format!("{} here", text::subject(*lanes, "calls", "call")),
-            );
-        }
+        text::relate_other(draft, issue);
         text::assumption(draft, &root.launch);
         draft.help("pass one mask in all lanes that it names");
     });

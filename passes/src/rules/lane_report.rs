@@ -78,23 +78,38 @@ pub(super) fn assumption(draft: &mut Draft, launch: &Launch) {
     });
 }
 
+/// "lane 3", "lanes 0-15".
+pub(super) fn named(lanes: Lanes) -> String {
+    format!("{} {}", verb(lanes, "lane", "lanes"), ranges(lanes))
+}
+
+/// The form of a word that goes with one lane, or with several.
+pub(super) const fn verb(lanes: Lanes, one: &'static str, more: &'static str) -> &'static str {
+    if lanes.count_ones() == 1 { one } else { more }
+}
+
 /// "lane 3 does", "lanes 0-15 do".
-pub(super) fn subject(lanes: Lanes, one: &str, more: &str) -> String {
-    if lanes.count_ones() == 1 {
-        format!("lane {} {one}", ranges(lanes))
-    } else {
-        format!("lanes {} {more}", ranges(lanes))
-    }
+pub(super) fn subject(lanes: Lanes, one: &'static str, more: &'static str) -> String {
+    format!("{} {}", named(lanes), verb(lanes, one, more))
 }
 
 fn goes(lanes: Lanes, verb: &str) -> String {
-    let word = if lanes.count_ones() == 1 { "lane" } else { "lanes" };
     let verb = if lanes.count_ones() == 1 {
         verb.replacen("take", "takes", 1)
     } else {
         verb.to_owned()
     };
-    format!("{word} {} {verb}", ranges(lanes))
+    format!("{} {verb}", named(lanes))
+}
+
+/// Adds the place where other lanes make the call that does not fit.
+pub(super) fn relate_other(draft: &mut Draft, issue: &Issue) {
+    if let Some((other, lanes)) = &issue.other {
+        draft.related(
+            place_of(other),
+            format!("{} here", subject(*lanes, "calls", "call")),
+        );
+    }
 }
 
 /// "within {function} in {kernel}", as the guideline's checker words it.

@@ -47,20 +47,11 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::BeyondBlock, |root, found| {
         let issue = &found.issue;
         let message = format!(
-            "sync mask {} of `{}` names {} {}, which {} not exist in this block",
+            "sync mask {} of `{}` names {}, which {} not exist in this block",
             text::binary(issue.mask.unwrap_or(0)),
             text::operation(issue),
-            if issue.lanes.count_ones() == 1 {
-                "lane"
-            } else {
-                "lanes"
-            },
-            crate::analysis::lanes::ranges(issue.lanes),
-            if issue.lanes.count_ones() == 1 {
-                "does"
-            } else {
-                "do"
-            },
+            text::named(issue.lanes),
+            text::verb(issue.lanes, "does", "do"),
         );
         let right = issue.mask.unwrap_or(0) & !issue.lanes;
         let draft = text::begin(module, report, found, message);

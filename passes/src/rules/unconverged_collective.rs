@@ -54,20 +54,11 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             text::subject(issue.lanes, "is", "are"),
             text::binary(issue.mask.unwrap_or(0)),
             text::operation(issue),
-            if issue.lanes.count_ones() == 1 {
-                "executes"
-            } else {
-                "execute"
-            },
+            text::verb(issue.lanes, "executes", "execute"),
             module.module.target.name,
         );
         let draft = text::begin(module, report, found, message);
-        if let Some((other, lanes)) = &issue.other {
-            draft.related(
-                text::place_of(other),
-                format!("{} here", text::subject(*lanes, "calls", "call")),
-            );
-        }
+        text::relate_other(draft, issue);
         text::assumption(draft, &root.launch);
         draft.help("move the call to where the lanes are together again, or compile for sm_70 or newer");
     });
