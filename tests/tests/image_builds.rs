@@ -41,11 +41,14 @@ const NVCC: &[(&str, Case)] = &[
     ("launch bounds that depend on the target", bounds),
     ("weak functions that differ", weak_functions),
     ("a policy", policy),
+    ("a bundle of all targets", concatenated),
+    ("paths of the machine", build_paths),
 ];
 
 const CLANG: &[(&str, Case)] = &[
     ("an object of clang's", clang_object),
     ("a kernel that only the host knows", registered),
+    ("bitcode for a link", clang_bitcode),
 ];
 
 fn main() {
@@ -431,6 +434,57 @@ fn policy(build: &Build) -> Result<(), String> {
         codes(&build.audit("--require-sm 90 --require-ptx 90 k.o")?),
         vec![],
     )
+}
+
+/// The bundle could hold whatever a policy asks for.
+fn concatenated(build: &Build) -> Result<(), String> {
+    build.write("k.cu", PLAIN)?;
+    build.nvcc(&format!("-c --concat {TWO_TARGETS} k.cu -o k.o"))?;
+    let document = build.check("k.o")?;
+    let mut kinds = column(&document, "kind");
+    kinds.sort_unstable();
+    same("kinds", kinds, vec!["bundle", "ptx"])?;
+    same("check", codes(&document), vec!["PTX905", "PTX407"])?;
+    let document = build.audit("--require-sm 75,90 --require-ptx 75 k.o")?;
+    same("a policy", codes(&document), vec!["PTX905"])
+}
+
+fn build_paths(build: &Build) -> Result<(), String> {
+    build.write("k.cu", PLAIN)?;
+    let own = build
+        .path("k.cu")
+        .canonicalize()
+        .map_err(|error| error.to_string())?;
+    for options in [
+        "-lineinfo -cubin -arch=sm_75",
+        "-lineinfo -cubin -arch=sm_90",
+        "-G -cubin -arch=sm_90",
+    ] {
+        build.nvcc(&format!("{options} k.cu -o k.cubin"))?;
+        let document = build.audit("-A PTX507 -W PTX512 k.cubin")?;
+        same(options, codes(&document), vec!["PTX512"])?;
+        let paths = report::findings(&document)[0]["data"]["paths"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        if !paths
+            .iter()
+            .any(|path| path.as_str().is_some_and(|path| Path::new(path) == own))
+        {
+            return Err(format!("{options}: {paths:?} without {}", own.display()));
+        }
+    }
+    build.nvcc("-cubin -arch=sm_90 k.cu -o k.cubin")?;
+    same("none", codes(&build.audit("-W PTX512 k.cubin")?), vec![])
+}
+
+fn clang_bitcode(build: &Build) -> Result<(), String> {
+    build.write("k.cu", PLAIN)?;
+    build.clang("-O2 --offload-new-driver -fgpu-rdc -foffload-lto -c k.cu -o k.o")?;
+    let document = build.check("k.o")?;
+    same("kinds", column(&document, "kind"), vec!["llvm-ir"])?;
+    same("targets", column(&document, "target"), vec!["sm_90"])?;
+    same("sections", column(&document, "section"), vec![".llvm.offloading"])
 }
 
 fn clang_object(build: &Build) -> Result<(), String> {
