@@ -305,13 +305,13 @@ pub struct InputReport {
 pub type Group<'a> = Vec<(u32, &'a ImageReport)>;
 
 impl InputReport {
-    /// The images that are read and whole, by the container they lie in. Images without one are alone.
+    /// The images that are read, whole and not left over, by the container they lie in. Images without one are alone.
     #[must_use]
     pub fn groups(&self) -> Vec<Group<'_>> {
         let mut groups: Vec<Group<'_>> = Vec::new();
         let mut open = None;
         for (number, image) in (0_u32..).zip(&self.images) {
-            if !image.is_whole() || image.role == Role::Embedded {
+            if !image.is_whole() || !image.role.counts() {
                 continue;
             }
             // Images are in the order of the file, so those of a container stand together.

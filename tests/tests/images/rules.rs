@@ -91,6 +91,13 @@ fn kernels_that_only_some_images_have_are_reported() {
     assert_eq!(audited(&fat("_Z1kIfEvv", "_Z1kIdEvv"), &[]), ["PTX502", "PTX502"]);
     assert_eq!(codes(&fat("_Z1kIfEvv", "_Z1kIdEvv"), &[]), [""; 0]);
     assert_eq!(audited(&fat("k", "k"), &[]), [""; 0]);
+    // What a link left behind counts for nothing; in an object it is yet to be linked.
+    let lies_in = |kind, section: &str| {
+        let elf = Elf::host(kind).section(section, fat("k", "l"));
+        audited(&elf.bytes(), &[]).len()
+    };
+    assert_eq!(lies_in(2, "__nv_relfatbin"), 0);
+    assert_eq!((lies_in(1, "__nv_relfatbin"), lies_in(2, ".nv_fatbin")), (2, 2));
     // Two images for one target are not alternatives.
     let modules = container(&[
         Entry::ptx(90, &clean("sm_90", "a", "")),
