@@ -41,6 +41,7 @@ const NVCC: &[(&str, Case)] = &[
     ("launch bounds that depend on the target", bounds),
     ("weak functions that differ", weak_functions),
     ("a policy", policy),
+    ("names of C, static and unused ones", registered_names),
     ("a bundle of all targets", concatenated),
     ("paths of the machine", build_paths),
 ];
@@ -447,6 +448,32 @@ fn concatenated(build: &Build) -> Result<(), String> {
     same("check", codes(&document), vec!["PTX905", "PTX407"])?;
     let document = build.audit("--require-sm 75,90 --require-ptx 75 k.o")?;
     same("a policy", codes(&document), vec!["PTX905"])
+}
+
+/// All that host code can register, in an object, a library and relocatable code: nothing is missing.
+fn registered_names(build: &Build) -> Result<(), String> {
+    build.write(
+        "k.cu",
+        "extern \"C\" __global__ void c_kernel(int *p) { *p = 1; }\n\
+         namespace n { extern \"C\" __global__ void c_nested(int *p) { *p = 2; }\n\
+         __global__ void nested(int *p) { *p = 3; } namespace { __global__ void local(int *p) { *p = 4; } } }\n\
+         static __global__ void unused(int *p) { *p = 5; }\n\
+         extern \"C\" __device__ int c_variable; static __device__ int unused_variable;\n\
+         static __constant__ int table[4]; __managed__ int managed; namespace n { __device__ float inner[2]; }\n\
+         template <class T> __device__ T of_template = T();\n\
+         void run(int *p) { n::local<<<1, 1>>>(p); n::nested<<<1, 1>>>(p); c_kernel<<<1, 1>>>(p); n::c_nested<<<1, 1>>>(p);\n\
+         cudaMemcpyToSymbol(table, p, 4); cudaMemcpyToSymbol(of_template<int>, p, 4); }\n",
+    )?;
+    for options in [
+        "-c -arch=sm_90",
+        "-c -rdc=true -arch=sm_90",
+        "-shared -Xcompiler -fPIC -arch=sm_90",
+        "-shared -rdc=true -Xcompiler -fPIC -arch=sm_90",
+    ] {
+        build.nvcc(&format!("-std=c++17 {options} k.cu -o k.out"))?;
+        same(options, codes(&build.check("k.out")?), vec![])?;
+    }
+    Ok(())
 }
 
 fn build_paths(build: &Build) -> Result<(), String> {

@@ -167,6 +167,26 @@ fn registered_symbols_that_nobody_defines_are_reported() {
         assert_eq!(codes(&host(kind, "_Z20__device_stub__Z1kPiPi"), &[]), [""; 0]);
         assert_eq!(codes(&host(kind, "_Z20__device_stub__Z1lPiPi"), &[]), ["PTX504"]);
     }
+    // A kernel of C, which nvcc's stub names as one of C++.
+    let mut plain = Elf::host(2).section(
+        ".nv_fatbin",
+        container(&[Entry::ptx(90, &clean("sm_90", "k", ""))]),
+    );
+    for (stub, wanted) in [
+        ("_Z20__device_stub__Z1kPiPi", vec![]),
+        ("_Z25__device_stub__ZN1n1kEPiPi", vec![]),
+        ("_Z20__device_stub__Z1lPiPi", vec!["PTX504"]),
+        ("_Z25__device_stub__Z1kIfEvPfPf", vec!["PTX504"]),
+    ] {
+        plain.symbols = vec![Symbol {
+            name: stub.into(),
+            info: 0x02,
+            other: 0,
+            section: 1,
+            size: 16,
+        }];
+        assert_eq!(codes(&plain.bytes(), &[]), wanted, "{stub}");
+    }
     // An object without images was compiled for the host alone.
     let mut elf = Elf::host(1);
     elf.symbols = vec![Symbol {
