@@ -345,6 +345,13 @@ fn signatures(build: &Build) -> Result<(), String> {
     build.nvcc(&format!("-fatbin {TWO_TARGETS} k.cu -o k.fatbin"))?;
     let document = build.check("k.fatbin")?;
     same("findings", codes(&document), vec!["PTX503"])?;
+    // The line comes from the PTX beside the machine code.
+    build.nvcc(&format!("-lineinfo -fatbin {TWO_TARGETS} k.cu -o k.fatbin"))?;
+    for document in [build.check("k.fatbin")?, build.audit("k.fatbin")?] {
+        same("findings", codes(&document), vec!["PTX503"])?;
+        let source = &report::findings(&document)[0]["source"];
+        same("line", source["line"].as_u64(), Some(6))?;
+    }
     build.write("k.cu", PLAIN)?;
     build.nvcc(&format!("-fatbin {TWO_TARGETS} k.cu -o k.fatbin"))?;
     same("none", codes(&build.audit("k.fatbin")?), vec![])
