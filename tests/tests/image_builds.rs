@@ -518,7 +518,18 @@ fn clang_bitcode(build: &Build) -> Result<(), String> {
     let document = build.check("k.o")?;
     same("kinds", column(&document, "kind"), vec!["llvm-ir"])?;
     same("targets", column(&document, "target"), vec!["sm_90"])?;
-    same("sections", column(&document, "section"), vec![".llvm.offloading"])
+    same("sections", column(&document, "section"), vec![".llvm.offloading"])?;
+    // A build that reads LLVM IR analyses it, another says that it does not. An audit runs no rules over it.
+    let found = codes(&document);
+    if !["PTX407", "PTX905"].iter().any(|code| found == [*code]) {
+        return Err(format!("check: {found:?}"));
+    }
+    let document = build.audit("k.o")?;
+    same(
+        "audit",
+        codes(&document).iter().all(|code| *code == "PTX905"),
+        true,
+    )
 }
 
 fn clang_object(build: &Build) -> Result<(), String> {
