@@ -14,7 +14,9 @@
 mod archive;
 mod bytes;
 mod container;
+mod content;
 pub mod cubin;
+mod debug_paths;
 pub mod decompress;
 mod elf;
 mod entry;
@@ -22,7 +24,10 @@ mod form;
 mod host;
 mod offloading;
 mod scan;
+mod sections;
+mod windows;
 
+pub use content::Content;
 pub use decompress::Packing;
 pub use form::{Form, form};
 pub use scan::{Contents, Found, Trouble, scan};

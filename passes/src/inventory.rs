@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use crate::finding::Frame;
 use crate::ir::{IsaVersion, LaunchBounds};
 use crate::limits::{MAX_COMPARED_IMAGES, SHOWN_NAMES};
@@ -303,13 +305,13 @@ pub struct InputReport {
 pub type Group<'a> = Vec<(u32, &'a ImageReport)>;
 
 impl InputReport {
-    /// The images that are read and whole, by the container they lie in. Images without one are alone.
+    /// The images that are read, whole and not left over, by the container they lie in. Images without one are alone.
     #[must_use]
     pub fn groups(&self) -> Vec<Group<'_>> {
         let mut groups: Vec<Group<'_>> = Vec::new();
         let mut open = None;
         for (number, image) in (0_u32..).zip(&self.images) {
-            if !image.is_whole() || image.role == Role::Embedded {
+            if !image.is_whole() || !image.role.counts() {
                 continue;
             }
             // Images are in the order of the file, so those of a container stand together.
@@ -343,6 +345,13 @@ impl InputReport {
         groups
     }
 
+    /// The containers with an image that is not read, or not whole: what is missing in them proves nothing.
+    #[must_use]
+    pub fn closed(&self) -> FxHashSet<Option<u32>> {
+        let open = self.images.iter().filter(|image| !image.is_whole());
+        open.map(|image| image.container).collect()
+    }
+
     /// The images that a program can end up running, with their indices.
     pub fn counting(&self) -> impl Iterator<Item = (u32, &ImageReport)> {
         let counts = |(_, image): &(u32, &ImageReport)| image.kind.is_read() && image.role.counts();
@@ -374,6 +383,12 @@ impl ImageReport {
             format!("{kind} for {}", self.target)
         }
     }
+}
+
+/// Whether a path is one from the root, of Linux or Windows.
+#[must_use]
+pub fn is_absolute(path: &[u8]) -> bool {
+    path.starts_with(b"/") || path.get(1..3).is_some_and(|head| head == b":\\" || head == b":/")
 }
 
 /// `a, b and 3 more`.

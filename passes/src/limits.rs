@@ -132,6 +132,12 @@ pub const MAX_IMAGE_BYTES: u64 = 512 << 20;
 /// Images that unpack to more are looked at one after the other, so that memory does not grow with the threads.
 pub const LARGE_IMAGE_BYTES: u64 = 64 << 20;
 
+/// Largest buffer that a thread keeps for its next image, in bytes.
+pub const KEPT_BUFFER_BYTES: usize = 16 << 20;
+
+/// Files from this size on are mapped into memory, smaller ones are read. In bytes.
+pub const MIN_MAPPED_BYTES: u64 = 4 << 20;
+
 /// Most bytes that all images of one input unpack to, as a multiple of the input's size…
 pub const MAX_UNPACKED_RATIO: u64 = 64;
 
@@ -161,6 +167,15 @@ pub const SHOWN_FILE_PROBLEMS: usize = 20;
 
 /// Longest name in a host file that is read, in bytes.
 pub const MAX_SYMBOL_BYTES: usize = 16 * 1024;
+
+/// Most bytes of a section with debug information of machine code that are looked at.
+pub const MAX_DEBUG_BYTES: usize = 16 << 20;
+
+/// Most bytes of the section that says how that information is laid out.
+pub const MAX_ABBREVIATION_BYTES: usize = 1 << 20;
+
+/// Most units of that information that are looked at.
+pub const MAX_DEBUG_UNITS: usize = 64;
 
 /// Most absolute paths that are kept of one image.
 pub const SHOWN_PATHS: usize = 8;

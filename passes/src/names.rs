@@ -74,6 +74,26 @@ pub fn normalised(name: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
+/// The name that a function has in C if `mangled` is what it has in C++: `k` for `_Z1kPi` and `_ZN2ns1kEPi`. `None` for
+/// names that have no counterpart in C, such as those of templates.
+#[must_use]
+pub fn c_name(mangled: &str) -> Option<&str> {
+    let mut rest = mangled.strip_prefix("_Z")?;
+    let is_nested = rest.starts_with('N');
+    if is_nested {
+        rest = &rest[1..];
+    }
+    loop {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let end = digits.checked_add(rest[..digits].parse().ok()?)?;
+        let name = rest.get(digits..end)?;
+        rest = &rest[end..];
+        if !is_nested || rest.starts_with('E') {
+            return (!name.is_empty() && !rest.starts_with('I')).then_some(name);
+        }
+    }
+}
+
 /// What stands before a hash in a name.
 const HASHED: &[&str] = &["_INTERNAL_", "_GLOBAL__N__"];
 
@@ -147,7 +167,7 @@ pub fn shown(name: &str) -> std::borrow::Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{demangle, normalised, without_static_prefix};
+    use super::{c_name, demangle, normalised, without_static_prefix};
 
     #[test]
     fn hashes_are_taken_out_of_names() {
@@ -161,6 +181,24 @@ mod tests {
         );
         assert_eq!(normalised("_Z1kPi"), "_Z1kPi");
         assert_eq!(normalised("_INTERNAL_beef_x"), "_INTERNAL_beef_x");
+    }
+
+    #[test]
+    fn names_may_be_those_of_c() {
+        for (mangled, plain) in [
+            ("_Z1kPi", Some("k")),
+            ("_ZN2ns5inner4kernEPi", Some("kern")),
+            ("_Z1kIfEvPT_", None),
+            ("_ZN2ns1kIfEEvPT_", None),
+            ("_Z9k", None),
+            ("_Z99999999999999999999k", None),
+            ("_ZN1n", None),
+            ("_ZL1kv", None),
+            ("k", None),
+            ("_Z3é", None),
+        ] {
+            assert_eq!(c_name(mangled), plain, "{mangled}");
+        }
     }
 
     #[test]

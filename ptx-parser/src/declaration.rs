@@ -168,7 +168,11 @@ impl<'s> Parser<'s> {
         variable.initializer = self.span(end, end);
         if let [b'=', after @ ..] = rest {
             let start = trivia(after);
-            (rest, end) = initializer::check(start)?;
+            let passed = start.strip_prefix(b"{").and_then(|inner| self.pass_over(inner));
+            (rest, end) = match passed {
+                Some((_, end)) => (trivia(end), end),
+                None => initializer::check(start)?,
+            };
             variable.initializer = self.span(start, end);
         }
         variable.span.end = self.offset(end);

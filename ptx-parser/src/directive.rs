@@ -198,7 +198,9 @@ impl<'s> Parser<'s> {
         let (rest, _) = name_with_dot(rest)?;
         let name = self.span(start, rest);
         let (body, ()) = lexeme(byte(b'{', "`{` of the section")).parse(trivia(rest))?;
-        let mut rest = body;
+        let mut rest = self
+            .pass_over(body)
+            .map_or(body, |(inner, _)| &body[inner.len()..]);
         while !matches!(rest, [] | [b'}', ..]) {
             rest = debug_info::item(rest)?.0;
         }

@@ -6,8 +6,8 @@ use crate::ast::{Function, FunctionKind, Indices, Linkage, StateSpace, Tag};
 use crate::declaration::{parentheses, state_space};
 use crate::directive::linkage;
 use crate::lexer::{
-    BLANK, Expected, NAME_START, Parsed, byte, class, comment_len, directive, expected, expecting, lexeme,
-    name, run, string_len, trivia,
+    Ahead, BLANK, Expected, NAME_START, Parsed, byte, class, comment_len, directive, expected, expecting,
+    lexeme, name, run, trivia,
 };
 use crate::module::Parser;
 use crate::span::Span;
@@ -36,7 +36,10 @@ impl<'s> Parser<'s> {
             Ok((rest, ())) => (rest, true),
             Err(nom::Err::Error(error) | nom::Err::Failure(error)) => {
                 self.report(error);
-                (header_end(&input[input.len() - error.rest..]), false)
+                (
+                    header_end(&input[input.len() - error.rest..], &mut self.ahead),
+                    false,
+                )
             }
             Err(incomplete) => return Err(incomplete),
         };
@@ -62,7 +65,7 @@ impl<'s> Parser<'s> {
                     rest: rest.len(),
                     is_limit: false,
                 });
-                header_end(rest)
+                header_end(rest, &mut self.ahead)
             }
         };
         let has_body = rest.first() == Some(&b'{') || end.first() == Some(&b'{');
@@ -216,7 +219,7 @@ impl<'s> Parser<'s> {
                     self.tree.operands.truncate(operands);
                     if !error.what.is_empty() {
                         self.report(error);
-                        return header_end(&rest[rest.len() - error.rest..]);
+                        return header_end(&rest[rest.len() - error.rest..], &mut self.ahead);
                     }
                     return rest;
                 }
@@ -261,13 +264,13 @@ fn ends_header(word: &[u8]) -> bool {
 }
 
 /// Where a header ends that could not be read: its brace, its semicolon, or the next line that begins a function.
-fn header_end(mut rest: &[u8]) -> &[u8] {
+fn header_end<'s>(mut rest: &'s [u8], ahead: &mut Ahead) -> &'s [u8] {
     while let Some(&first) = rest.first() {
         let mut len = 1;
         match first {
             b'{' | b'}' | b';' => return rest,
             b'/' => len = comment_len(rest).max(1),
-            b'"' => len = string_len(rest).unwrap_or(1),
+            b'"' => len = ahead.string_len(rest),
             b'\n' => {
                 len += run(&rest[1..], BLANK);
                 let line = &rest[len..];

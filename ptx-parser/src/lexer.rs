@@ -3,7 +3,7 @@
 //! All functions take the rest of the source and return what is left of it, as nom parsers do. Where a token lies
 //! follows from the length of the rest, so nothing has to carry offsets along.
 
-use memchr::{memchr, memchr2, memmem};
+use memchr::{memchr, memchr2, memchr3, memmem};
 use nom::error::{ErrorKind, ParseError};
 use nom::{IResult, Parser};
 
@@ -175,12 +175,13 @@ pub(crate) fn comment_len(input: &[u8]) -> usize {
 /// the block comment that does not end.
 pub(crate) fn comments(source: &[u8]) -> (Vec<Span>, Option<Span>) {
     let mut found = Vec::new();
+    let mut ahead = Ahead::default();
     let mut at = 0;
     while let Some(next) = memchr2(b'/', b'"', &source[at..]) {
         at += next;
         let rest = &source[at..];
         if rest[0] == b'"' {
-            at += string_len(rest).unwrap_or(1);
+            at += ahead.string_len(rest);
             continue;
         }
         let mut len = comment_len(rest);
@@ -199,6 +200,32 @@ pub(crate) fn comments(source: &[u8]) -> (Vec<Span>, Option<Span>) {
         found.push(Span::new(start as u32, (start + len) as u32));
     }
     (found, None)
+}
+
+/// Where the brace is closed that was opened right before `text`, which reaches to the end of the source. Braces in
+/// comments and strings do not count.
+pub(crate) fn closing_brace(text: &[u8], ahead: &mut Ahead) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut at = 0;
+    let mut slash = ahead.slash(text);
+    loop {
+        let Some(next) = memchr3(b'{', b'}', b'"', &text[at..slash]) else {
+            at = slash + comment_len(text.get(slash..)?).max(1);
+            slash = at + ahead.slash(text.get(at..)?);
+            continue;
+        };
+        at += next;
+        match text[at] {
+            b'{' => depth += 1,
+            b'}' if depth == 0 => return Some(at),
+            b'}' => depth -= 1,
+            _ => at += ahead.string_len(&text[at..]) - 1,
+        }
+        at += 1;
+        if at > slash {
+            slash = at + ahead.slash(&text[at..]);
+        }
+    }
 }
 
 /// Length of the string that `input` begins with, quotes included. A backslash takes the next byte with it; a
@@ -223,6 +250,46 @@ pub(crate) fn string(input: &[u8]) -> Parsed<'_, &[u8]> {
             None => expected("a `\"` that ends the string on its line", input),
         },
         _ => expected("a string", input),
+    }
+}
+
+/// What walks over one text know of what lies ahead, so that none looks there twice. Places are counted in bytes that
+/// are left.
+#[derive(Default)]
+pub(crate) struct Ahead {
+    /// From a place on, where the next slash is.
+    slash: Option<(usize, usize)>,
+    /// A quote whose string does not end on its line, and where the line ends. No quote behind it can begin a string
+    /// on that line either: all of them follow a backslash.
+    broken: Option<(usize, usize)>,
+}
+
+impl Ahead {
+    /// Length of the string at the first byte of `rest`; 1 if the quote begins none.
+    pub(crate) fn string_len(&mut self, rest: &[u8]) -> usize {
+        if self
+            .broken
+            .is_some_and(|(quote, end)| (end..=quote).contains(&rest.len()))
+        {
+            return 1;
+        }
+        string_len(rest).unwrap_or_else(|| {
+            let line = memchr(b'\n', rest).unwrap_or(rest.len());
+            self.broken = Some((rest.len(), rest.len() - line));
+            1
+        })
+    }
+
+    /// Where in `rest` the next slash is; its length if there is none.
+    fn slash(&mut self, rest: &[u8]) -> usize {
+        match self.slash {
+            Some((place, slash)) if (slash..=place).contains(&rest.len()) => rest.len() - slash,
+            _ => {
+                let next = memchr(b'/', rest).unwrap_or(rest.len());
+                self.slash = Some((rest.len(), rest.len() - next));
+                next
+            }
+        }
     }
 }
 

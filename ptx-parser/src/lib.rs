@@ -41,7 +41,7 @@ mod tree;
 pub use ast::Tree;
 pub use error::{Cause, SyntaxError};
 pub use initializer::{Address, Element, Elements};
-pub use module::parse;
+pub use module::{parse, parse_declarations};
 pub use operand::{OperandRef, Operands};
 pub use span::{LineIndex, Position, Span};
 pub use tree::{Guard, Instruction};

@@ -1,12 +1,12 @@
 //! The parser itself: statement after statement to the end, and on after what could not be read.
 
-use memchr::{memchr, memchr3};
+use memchr::{memchr, memchr3, memmem};
 
 use crate::ast::{Statement, Tag, Tree};
 use crate::error::{Cause, SyntaxError};
 use crate::lexer::{
-    BLANK, Expected, NAME_START, Parsed, class, comment_len, comments, expected, first_class, over_limit,
-    run, string_len, token_len, trivia,
+    Ahead, BLANK, Expected, NAME_START, Parsed, class, closing_brace, comment_len, comments, expected,
+    first_class, over_limit, run, token_len, trivia,
 };
 use crate::limits::{MAX_BLOCK_DEPTH, MAX_ERRORS, MAX_SOURCE_BYTES};
 use crate::span::Span;
@@ -19,6 +19,29 @@ use crate::span::Span;
 /// around it are in the tree. A scope or function that the source leaves open is closed, with an empty `}`, where
 /// the next function begins or the source ends.
 pub fn parse(source: &[u8]) -> Result<Tree<'_>, SyntaxError> {
+    read(source, Depth::Everything)
+}
+
+/// Reads what a module declares: all that stands outside of braces, and the first `.loc` of each body, which is about
+/// where the source declares the function. Function bodies, the elements of initialisers and the data of sections are
+/// passed over unread, and what is wrong in them is no error here: [`Tree::errors`] has what is wrong outside, and
+/// braces that nothing closes. Several times faster than [`parse`].
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_declarations(source: &[u8]) -> Result<Tree<'_>, SyntaxError> {
+    read(source, Depth::Declarations)
+}
+
+/// How much of a module is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Everything,
+    Declarations,
+}
+
+fn read(source: &[u8], depth: Depth) -> Result<Tree<'_>, SyntaxError> {
     if source.len() > MAX_SOURCE_BYTES {
         return Err(SyntaxError {
             cause: Cause::Limit,
@@ -29,7 +52,7 @@ pub fn parse(source: &[u8]) -> Result<Tree<'_>, SyntaxError> {
     // Images in fat binaries are padded with NULs.
     let padding = source.iter().rev().take_while(|&&byte| byte == 0).count();
     let text = &source[..source.len() - padding];
-    let mut parser = Parser::new(source, text);
+    let mut parser = Parser::new(source, text, depth);
     parser.module(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text));
     Ok(parser.finish(text))
 }
@@ -46,17 +69,16 @@ pub(crate) struct Parser<'s> {
     blocks: Vec<u32>,
     /// Open braces beyond the limit, which are in no tree.
     blocks_left_out: usize,
+    pub(crate) ahead: Ahead,
+    depth: Depth,
 }
 
 impl<'s> Parser<'s> {
-    fn new(source: &'s [u8], text: &'s [u8]) -> Self {
-        // Upper estimates that the arenas hardly ever outgrow, so that they are not copied: what ends statements, and
-        // what separates and nests operands. Tables of numbers have many commas and no operands, and blank lines
-        // are no statements, so both count for a few per semicolon only.
-        let count = |byte| memchr::memchr_iter(byte, text).count();
-        let semicolons = count(b';');
-        let statements = semicolons.max(count(b'\n').min(2 * semicolons)) + semicolons / 8 + 16;
-        let operands = semicolons + count(b',').min(4 * semicolons) + 2 * count(b'[') + semicolons / 8 + 16;
+    fn new(source: &'s [u8], text: &'s [u8], depth: Depth) -> Self {
+        let (statements, operands) = match depth {
+            Depth::Everything => capacities(text),
+            Depth::Declarations => (0, 0),
+        };
         Self {
             tree: Tree {
                 source,
@@ -77,6 +99,8 @@ impl<'s> Parser<'s> {
             function: None,
             blocks: Vec::new(),
             blocks_left_out: 0,
+            ahead: Ahead::default(),
+            depth,
         }
     }
 
@@ -102,12 +126,15 @@ impl<'s> Parser<'s> {
             let Some(&first) = rest.first() else { break };
             let (operands, variables) = (self.tree.operands.len(), self.tree.variables.len());
             match self.statement(rest, first) {
+                Ok((after, ())) if self.function.is_some() && self.depth == Depth::Declarations => {
+                    rest = self.pass_over_body(after);
+                }
                 Ok((after, ())) => rest = after,
                 Err(nom::Err::Error(error) | nom::Err::Failure(error)) => {
                     self.tree.operands.truncate(operands);
                     self.tree.variables.truncate(variables);
                     self.report(error);
-                    rest = recover(rest, error.rest);
+                    rest = recover(rest, error.rest, &mut self.ahead);
                 }
                 Err(nom::Err::Incomplete(_)) => break,
             }
@@ -141,6 +168,32 @@ impl<'s> Parser<'s> {
             _ if in_function => expected("a label, an instruction, a directive, `{` or `}`", input),
             _ => expected("a directive", input),
         }
+    }
+
+    /// What the braces hold that were opened right before `inner`, where it is not to be read: that, and what follows
+    /// the closing one. If nothing closes them, the rest of the module is read like any other, so that errors come out
+    /// the same.
+    pub(crate) fn pass_over(&mut self, inner: &'s [u8]) -> Option<(&'s [u8], &'s [u8])> {
+        if self.depth == Depth::Everything {
+            return None;
+        }
+        let Some(end) = closing_brace(inner, &mut self.ahead) else {
+            self.depth = Depth::Everything;
+            return None;
+        };
+        Some((&inner[..end], &inner[end + 1..]))
+    }
+
+    fn pass_over_body(&mut self, body: &'s [u8]) -> &'s [u8] {
+        let Some((inner, rest)) = self.pass_over(body) else {
+            return body;
+        };
+        if let Some(at) = first_location(inner) {
+            // What only looks like one is left out of the tree.
+            let _ = self.directive_statement(&body[at..]);
+        }
+        self.close_block(&body[inner.len()..], rest);
+        rest
     }
 
     fn open_block(&mut self, input: &'s [u8]) -> Parsed<'s, ()> {
@@ -205,10 +258,11 @@ impl<'s> Parser<'s> {
     fn dwarf_line(&mut self, input: &'s [u8]) -> &'s [u8] {
         let mut len = memchr(b'\n', input).unwrap_or(input.len());
         let mut at = 0;
+        let mut ahead = Ahead::default();
         while let Some(next) = memchr::memchr2(b'/', b'"', &input[at..len]) {
             at += next;
             match input[at] {
-                b'"' => at += string_len(&input[at..]).unwrap_or(1),
+                b'"' => at += ahead.string_len(&input[at..]),
                 _ if comment_len(&input[at..]) > 0 => len = at,
                 _ => at += 1,
             }
@@ -289,10 +343,32 @@ impl<'s> Parser<'s> {
     }
 }
 
+/// Statements and operands of a text: upper estimates that the arenas hardly ever outgrow, so that they are not copied.
+/// What ends statements, and what separates and nests operands. Tables of numbers have many commas and no operands, and
+/// blank lines are no statements, so both count for a few per semicolon only.
+fn capacities(text: &[u8]) -> (usize, usize) {
+    let count = |byte| memchr::memchr_iter(byte, text).count();
+    let semicolons = count(b';');
+    let statements = semicolons.max(count(b'\n').min(2 * semicolons)) + semicolons / 8 + 16;
+    let operands = semicolons + count(b',').min(4 * semicolons) + 2 * count(b'[') + semicolons / 8 + 16;
+    (statements, operands)
+}
+
+/// The first line of a body that begins with `.loc`, unless a comment that could hold it comes before.
+fn first_location(body: &[u8]) -> Option<usize> {
+    let begins_line = |&at: &usize| {
+        let before = body[..at].iter().rev();
+        let mut solid = before.skip_while(|&&byte| byte != b'\n' && class(byte) == BLANK);
+        solid.next().is_none_or(|&byte| byte == b'\n') && first_class(&body[at + 4..]) == BLANK
+    };
+    let at = memmem::find_iter(body, b".loc").find(begins_line)?;
+    memmem::find(&body[..at], b"/*").is_none().then_some(at)
+}
+
 /// Where to go on after an error in the statement that `statement` begins with; `rest` bytes were left there. Behind
 /// the next semicolon, or before the next brace that ends or begins a scope, or before the next line that begins
 /// with a directive.
-fn recover(statement: &[u8], rest: usize) -> &[u8] {
+fn recover<'s>(statement: &'s [u8], rest: usize, ahead: &mut Ahead) -> &'s [u8] {
     let (read, mut rest) = statement.split_at(statement.len() - rest);
     let (mut braces, brackets) = nesting(read);
     if brackets == 0 && !read.is_empty() && ends_with_line(read) && first_class(rest) & NAME_START != 0 {
@@ -309,7 +385,7 @@ fn recover(statement: &[u8], rest: usize) -> &[u8] {
             b'{' if may_stop && braces == 0 && begins_scope(rest) => return rest,
             b'{' => braces += 1,
             b'/' => len = comment_len(rest).max(1),
-            b'"' => len = string_len(rest).unwrap_or(1),
+            b'"' => len = ahead.string_len(rest),
             b'\n' if may_stop => {
                 let blanks = 1 + run(&rest[1..], BLANK);
                 if braces == 0
@@ -331,6 +407,7 @@ fn recover(statement: &[u8], rest: usize) -> &[u8] {
 /// Open curly braces, and open brackets of any kind.
 fn nesting(mut text: &[u8]) -> (usize, usize) {
     let (mut braces, mut brackets) = (0_usize, 0_usize);
+    let mut ahead = Ahead::default();
     while let Some(&first) = text.first() {
         let mut len = 1;
         match first {
@@ -339,7 +416,7 @@ fn nesting(mut text: &[u8]) -> (usize, usize) {
             b'(' | b'[' => brackets += 1,
             b')' | b']' => brackets = brackets.saturating_sub(1),
             b'/' => len = comment_len(text).max(1),
-            b'"' => len = string_len(text).unwrap_or(1),
+            b'"' => len = ahead.string_len(text),
             _ => {}
         }
         text = text.get(len..).unwrap_or_default();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use common::{HEADER, accept, body, errors, kernel};
 use ptxcheck_ptx_parser::limits::{MAX_ERRORS, MAX_OPERANDS};
 use ptxcheck_ptx_parser::printer::{print, same};
-use ptxcheck_ptx_parser::{Cause, parse};
+use ptxcheck_ptx_parser::{Cause, parse, parse_declarations};
 
 /// A module with a bit of everything.
 const SAMPLE: &str = "//\n.version 8.5\n.target sm_90, debug\n.address_size 64\n\n.extern .func (.param .b32 r) vprintf(.param .b64 a, \
@@ -31,6 +31,7 @@ fn check(text: &str, expected: &[&str]) {
 fn quickly(source: &[u8]) -> ptxcheck_ptx_parser::Tree<'_> {
     let start = Instant::now();
     let tree = parse(source).unwrap();
+    drop(parse_declarations(source).unwrap());
     assert!(
         start.elapsed() < Duration::from_secs(20),
         "took {:?}",
@@ -340,8 +341,34 @@ fn errors_are_counted_but_not_all_kept() {
 fn large_and_hostile_sources_are_read_in_linear_time() {
     const SIZE: usize = 10_000_000;
     for piece in [
-        "{", "}", "(", "[", "/*", "*/", "/", "\"", ";", ":", ".", ".a", "@", "@p", "a:", "0", "-", "x ", ",",
-        "\n", "{x", "x{", ".entry ",
+        "{",
+        "}",
+        "(",
+        "[",
+        "/*",
+        "*/",
+        "/",
+        "\"",
+        ";",
+        ":",
+        ".",
+        ".a",
+        "@",
+        "@p",
+        "a:",
+        "0",
+        "-",
+        "x ",
+        ",",
+        "\n",
+        "{x",
+        "x{",
+        ".entry ",
+        "\\\"",
+        "\\\";",
+        ".entry k(){\\\"}",
+        "\n.loc",
+        "/*\n.loc 1 2 3*/",
     ] {
         let bare = piece.repeat(SIZE / piece.len());
         drop(quickly(bare.as_bytes()));

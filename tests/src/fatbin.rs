@@ -1,5 +1,5 @@
-//! Writers of the files that hold device code: fat binaries, ELF files, archives. They write what the tests say, right
-//! or wrong.
+//! Writers of the files that hold device code: fat binaries, ELF files, archives, objects and executables of Windows. They
+//! write what the tests say, right or wrong.
 
 use std::rc::Rc;
 
@@ -24,6 +24,8 @@ pub struct Entry {
     pub padded: Option<u64>,
     /// What the header says of its own size.
     pub header: Option<u32>,
+    /// Bytes of the header behind the first 64, where compilers keep options and names.
+    pub more_header: usize,
 }
 
 /// How a content is packed.
@@ -97,7 +99,7 @@ impl Entry {
         let mut bytes = Vec::new();
         bytes.extend(self.kind.to_le_bytes());
         bytes.extend(0x101_u16.to_le_bytes());
-        bytes.extend(self.header.unwrap_or(64).to_le_bytes());
+        bytes.extend(self.header.unwrap_or(64 + self.more_header as u32).to_le_bytes());
         bytes.extend(self.padded.unwrap_or(payload.len() as u64).to_le_bytes());
         bytes.extend(packed.to_le_bytes());
         bytes.extend(0_u32.to_le_bytes());
@@ -108,6 +110,7 @@ impl Entry {
         bytes.extend((self.flags | flag).to_le_bytes());
         bytes.extend([0; 8]);
         bytes.extend(self.unpacked.unwrap_or(unpacked).to_le_bytes());
+        bytes.resize(bytes.len() + self.more_header, 0xff);
         bytes.extend(payload);
         bytes
     }
@@ -352,5 +355,99 @@ pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
             bytes.push(b'\n');
         }
     }
+    bytes
+}
+
+/// A COFF object with these sections. Names over eight bytes lie in the table of strings.
+#[must_use]
+pub fn coff(sections: &[(&str, &[u8])]) -> Vec<u8> {
+    let (mut headers, mut contents) = (Vec::new(), Vec::new());
+    let mut strings = vec![0; 4];
+    let start = 20 + 40 * sections.len();
+    for (name, content) in sections {
+        let mut field = name.as_bytes().to_vec();
+        if field.len() > 8 {
+            field = format!("/{}", strings.len()).into_bytes();
+            strings.extend(name.bytes());
+            strings.push(0);
+        }
+        field.resize(8, 0);
+        headers.extend(section_header(&field, content.len(), start + contents.len()));
+        contents.extend(*content);
+    }
+    let length = (strings.len() as u32).to_le_bytes();
+    strings[..4].copy_from_slice(&length);
+    let mut file = coff_header(sections.len(), start + contents.len(), 0);
+    for part in [headers, contents, strings] {
+        file.extend(part);
+    }
+    file
+}
+
+/// A PE executable for x86-64 with these sections, their names cut to eight bytes.
+#[must_use]
+pub fn pe(sections: &[(&str, &[u8])]) -> Vec<u8> {
+    const PE_HEADER: usize = 64;
+    const OPTIONAL_HEADER: usize = 112;
+    let mut file = b"MZ".to_vec();
+    file.resize(60, 0);
+    file.extend((PE_HEADER as u32).to_le_bytes());
+    file.extend(b"PE\0\0");
+    file.extend(coff_header(sections.len(), 0, OPTIONAL_HEADER as u16));
+    let optional = file.len();
+    file.extend(0x20b_u16.to_le_bytes());
+    file.resize(optional + OPTIONAL_HEADER, 0);
+    let mut at = file.len() + 40 * sections.len();
+    for (name, content) in sections {
+        let mut field = name.as_bytes().to_vec();
+        field.resize(8, 0);
+        file.extend(section_header(&field, content.len(), at));
+        at += content.len();
+    }
+    for (_, content) in sections {
+        file.extend(*content);
+    }
+    file
+}
+
+fn coff_header(sections: usize, symbols: usize, optional: u16) -> Vec<u8> {
+    let mut bytes = 0x8664_u16.to_le_bytes().to_vec();
+    bytes.extend((sections as u16).to_le_bytes());
+    bytes.extend([0; 4]);
+    bytes.extend((symbols as u32).to_le_bytes());
+    bytes.extend([0; 4]);
+    bytes.extend(optional.to_le_bytes());
+    bytes.extend([0; 2]);
+    bytes
+}
+
+fn section_header(name: &[u8], size: usize, offset: usize) -> Vec<u8> {
+    let mut bytes = name.to_vec();
+    for word in [size, 0x1000, size, offset, 0, 0, 0, 0x4000_0040] {
+        bytes.extend((word as u32).to_le_bytes());
+    }
+    bytes
+}
+
+/// One of clang's bundles with one image: 2 for bitcode, 5 for PTX.
+#[must_use]
+pub fn offloading(kind: u16, target: &str, image: &[u8]) -> Vec<u8> {
+    const STRINGS: usize = 32 + 40 + 16;
+    let strings = format!("arch\0{target}\0");
+    let content = STRINGS + strings.len();
+    let size = (content + image.len()).next_multiple_of(8);
+    let mut bytes = b"\x10\xff\x10\xad".to_vec();
+    bytes.extend(1_u32.to_le_bytes());
+    for number in [size, 32, 40] {
+        bytes.extend((number as u64).to_le_bytes());
+    }
+    bytes.extend(kind.to_le_bytes());
+    bytes.extend([2, 0, 0, 0, 0, 0]);
+    for number in [72, 1, content, image.len(), STRINGS, STRINGS + 5] {
+        bytes.extend((number as u64).to_le_bytes());
+    }
+    bytes.extend(strings.bytes());
+    bytes.extend(image);
+    bytes.resize(size, 0);
     bytes
 }

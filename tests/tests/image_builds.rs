@@ -41,11 +41,15 @@ const NVCC: &[(&str, Case)] = &[
     ("launch bounds that depend on the target", bounds),
     ("weak functions that differ", weak_functions),
     ("a policy", policy),
+    ("names of C, static and unused ones", registered_names),
+    ("a bundle of all targets", concatenated),
+    ("paths of the machine", build_paths),
 ];
 
 const CLANG: &[(&str, Case)] = &[
     ("an object of clang's", clang_object),
     ("a kernel that only the host knows", registered),
+    ("bitcode for a link", clang_bitcode),
 ];
 
 fn main() {
@@ -341,6 +345,13 @@ fn signatures(build: &Build) -> Result<(), String> {
     build.nvcc(&format!("-fatbin {TWO_TARGETS} k.cu -o k.fatbin"))?;
     let document = build.check("k.fatbin")?;
     same("findings", codes(&document), vec!["PTX503"])?;
+    // The line comes from the PTX beside the machine code.
+    build.nvcc(&format!("-lineinfo -fatbin {TWO_TARGETS} k.cu -o k.fatbin"))?;
+    for document in [build.check("k.fatbin")?, build.audit("k.fatbin")?] {
+        same("findings", codes(&document), vec!["PTX503"])?;
+        let source = &report::findings(&document)[0]["source"];
+        same("line", source["line"].as_u64(), Some(6))?;
+    }
     build.write("k.cu", PLAIN)?;
     build.nvcc(&format!("-fatbin {TWO_TARGETS} k.cu -o k.fatbin"))?;
     same("none", codes(&build.audit("k.fatbin")?), vec![])
@@ -430,6 +441,94 @@ fn policy(build: &Build) -> Result<(), String> {
         "none",
         codes(&build.audit("--require-sm 90 --require-ptx 90 k.o")?),
         vec![],
+    )
+}
+
+/// The bundle could hold whatever a policy asks for.
+fn concatenated(build: &Build) -> Result<(), String> {
+    build.write("k.cu", PLAIN)?;
+    build.nvcc(&format!("-c --concat {TWO_TARGETS} k.cu -o k.o"))?;
+    let document = build.check("k.o")?;
+    let mut kinds = column(&document, "kind");
+    kinds.sort_unstable();
+    same("kinds", kinds, vec!["bundle", "ptx"])?;
+    same("check", codes(&document), vec!["PTX905", "PTX407"])?;
+    let document = build.audit("--require-sm 75,90 --require-ptx 75 k.o")?;
+    same("a policy", codes(&document), vec!["PTX905"])
+}
+
+/// All that host code can register, in an object, a library and relocatable code: nothing is missing.
+fn registered_names(build: &Build) -> Result<(), String> {
+    build.write(
+        "k.cu",
+        "extern \"C\" __global__ void c_kernel(int *p) { *p = 1; }\n\
+         namespace n { extern \"C\" __global__ void c_nested(int *p) { *p = 2; }\n\
+         __global__ void nested(int *p) { *p = 3; } namespace { __global__ void local(int *p) { *p = 4; } } }\n\
+         static __global__ void unused(int *p) { *p = 5; }\n\
+         extern \"C\" __device__ int c_variable; static __device__ int unused_variable;\n\
+         static __constant__ int table[4]; __managed__ int managed; namespace n { __device__ float inner[2]; }\n\
+         template <class T> __device__ T of_template = T();\n\
+         void run(int *p) { n::local<<<1, 1>>>(p); n::nested<<<1, 1>>>(p); c_kernel<<<1, 1>>>(p); n::c_nested<<<1, 1>>>(p);\n\
+         cudaMemcpyToSymbol(table, p, 4); cudaMemcpyToSymbol(of_template<int>, p, 4); }\n",
+    )?;
+    for options in [
+        "-c -arch=sm_90",
+        "-c -rdc=true -arch=sm_90",
+        "-shared -Xcompiler -fPIC -arch=sm_90",
+        "-shared -rdc=true -Xcompiler -fPIC -arch=sm_90",
+    ] {
+        build.nvcc(&format!("-std=c++17 {options} k.cu -o k.out"))?;
+        same(options, codes(&build.check("k.out")?), vec![])?;
+    }
+    Ok(())
+}
+
+fn build_paths(build: &Build) -> Result<(), String> {
+    build.write("k.cu", PLAIN)?;
+    let own = build
+        .path("k.cu")
+        .canonicalize()
+        .map_err(|error| error.to_string())?;
+    for options in [
+        "-lineinfo -cubin -arch=sm_75",
+        "-lineinfo -cubin -arch=sm_90",
+        "-G -cubin -arch=sm_90",
+    ] {
+        build.nvcc(&format!("{options} k.cu -o k.cubin"))?;
+        let document = build.audit("-A PTX507 -W PTX512 k.cubin")?;
+        same(options, codes(&document), vec!["PTX512"])?;
+        let paths = report::findings(&document)[0]["data"]["paths"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        if !paths
+            .iter()
+            .any(|path| path.as_str().is_some_and(|path| Path::new(path) == own))
+        {
+            return Err(format!("{options}: {paths:?} without {}", own.display()));
+        }
+    }
+    build.nvcc("-cubin -arch=sm_90 k.cu -o k.cubin")?;
+    same("none", codes(&build.audit("-W PTX512 k.cubin")?), vec![])
+}
+
+fn clang_bitcode(build: &Build) -> Result<(), String> {
+    build.write("k.cu", PLAIN)?;
+    build.clang("-O2 --offload-new-driver -fgpu-rdc -foffload-lto -c k.cu -o k.o")?;
+    let document = build.check("k.o")?;
+    same("kinds", column(&document, "kind"), vec!["llvm-ir"])?;
+    same("targets", column(&document, "target"), vec!["sm_90"])?;
+    same("sections", column(&document, "section"), vec![".llvm.offloading"])?;
+    // A build that reads LLVM IR analyses it, another says that it does not. An audit runs no rules over it.
+    let found = codes(&document);
+    if !["PTX407", "PTX905"].iter().any(|code| found == [*code]) {
+        return Err(format!("check: {found:?}"));
+    }
+    let document = build.audit("k.o")?;
+    same(
+        "audit",
+        codes(&document).iter().all(|code| *code == "PTX905"),
+        true,
     )
 }
 

@@ -20,19 +20,28 @@ pub use facts::facts;
 pub(crate) use operands::special;
 pub use origin::PtxOrigin;
 
-use ptxcheck_ptx_parser::ast::Tree;
+use ptxcheck_ptx_parser::ast::{StatementKind, Tree};
 use rayon::prelude::*;
 
-use crate::ir::{IsaVersion, Module, Producer, Space, Target};
+use crate::ir::{DebugId, IsaVersion, Module, Producer, Space, Target};
 use crate::limits::PARALLEL_STATEMENTS;
 use body::Lowering;
 use opcode::Opcodes;
 use symbols::Symbols;
 
-/// Lowers what a tree declares, without the bodies of its functions.
+/// Lowers what a tree declares, without the bodies of its functions and what initialisers refer to: enough for
+/// [`facts`].
 #[must_use]
 pub fn declarations<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
-    module(tree, Symbols::of(tree), origin)
+    let mut symbols = Symbols::declared(tree);
+    for (function, place) in std::mem::take(&mut symbols.definitions) {
+        let body = tree.functions[place].body.range();
+        let mut statements = body.clone().zip(&tree.statements[body]);
+        if let Some((place, _)) = statements.find(|(_, one)| one.kind() == StatementKind::Location) {
+            symbols.functions[function.index()].declared = DebugId::new(place);
+        }
+    }
+    module(tree, symbols, origin)
 }
 
 /// Lowers a tree; what the tree has no room for (see its errors) is missing in the module, too.

@@ -1,8 +1,10 @@
-//! Static archives: the ELF objects in them.
+//! Static archives: the objects in them.
 
 use object::read::archive::ArchiveFile;
 
-/// A member that is an ELF file.
+use super::{elf, windows};
+
+/// A member that is an ELF or COFF file.
 pub(super) struct Member<'a> {
     pub(super) name: String,
     /// Offset in the archive, in bytes.
@@ -10,7 +12,7 @@ pub(super) struct Member<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-/// The ELF members, and what is wrong with the others.
+/// Those members, and what is wrong with the others.
 ///
 /// # Errors
 ///
@@ -33,11 +35,13 @@ pub(super) fn members(bytes: &[u8]) -> Result<(Vec<Member<'_>>, Option<String>),
             }
         };
         match member.data(bytes) {
-            Ok(content) if content.starts_with(super::elf::MAGIC) => members.push(Member {
-                name: String::from_utf8_lossy(member.name()).into_owned(),
-                offset: member.file_range().0,
-                bytes: content,
-            }),
+            Ok(content) if content.starts_with(elf::MAGIC) || windows::is_windows(content) => {
+                members.push(Member {
+                    name: String::from_utf8_lossy(member.name()).into_owned(),
+                    offset: member.file_range().0,
+                    bytes: content,
+                });
+            }
             Ok(_) => {}
             Err(error) => trouble = Some(broken(error)),
         }

@@ -10,7 +10,7 @@ use object::{LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _, R
 use rustc_hash::FxHashMap;
 
 use super::bytes::{Budget, text, u16_at, u32_at};
-use super::elf;
+use super::{debug_paths, elf};
 use crate::inventory::{Facts, Kernel, Variable, WeakFunction};
 use crate::ir::LaunchBounds;
 use crate::names;
@@ -63,6 +63,7 @@ pub fn read(bytes: &[u8]) -> Result<Cubin, String> {
     }
     let mut facts = Facts::default();
     let mut infos: FxHashMap<&str, &[u8]> = FxHashMap::default();
+    let mut debug = debug_paths::Sections::default();
     let mut ptx = None;
     let mut command = String::new();
     for section in file.sections() {
@@ -80,6 +81,8 @@ pub fn read(bytes: &[u8]) -> Result<Cubin, String> {
             infos.insert(kernel, data());
         } else if name == DEBUG_PTX {
             ptx = Some(data());
+        } else if let Some(part) = debug.named(name) {
+            *part = data();
         } else if name == ".note.nv.tkinfo" {
             let note = data();
             facts.producer = producer(note);
@@ -88,6 +91,7 @@ pub fn read(bytes: &[u8]) -> Result<Cubin, String> {
             facts.is_debug = true;
         }
     }
+    facts.paths = debug.paths();
     symbols(&file, &infos, &mut facts);
     let mut target = target(&file);
     if !target.is_empty() && target.ends_with(|letter: char| letter.is_ascii_digit()) {

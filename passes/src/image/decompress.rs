@@ -1,12 +1,14 @@
 //! Unpacking, with the size of the result bounded before and while it is made.
 
-use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::Read as _;
+use std::ops::Deref;
 
 use zstd::bulk::Decompressor;
 
-use crate::limits::{MAX_IMAGE_BYTES, MAX_LZ4_RATIO, MAX_ZSTD_RATIO, MAX_ZSTD_WINDOW_LOG};
+use crate::limits::{
+    KEPT_BUFFER_BYTES, LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES, MAX_LZ4_RATIO, MAX_ZSTD_RATIO, MAX_ZSTD_WINDOW_LOG,
+};
 
 /// How an image is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,9 +47,9 @@ pub enum Refusal {
 /// # Errors
 ///
 /// [`Refusal`]: nothing of it is used.
-pub fn unpack(packing: Packing, packed: &[u8], size: u64) -> Result<Cow<'_, [u8]>, Refusal> {
+pub fn unpack(packing: Packing, packed: &[u8], size: u64) -> Result<Unpacked<'_>, Refusal> {
     if packing == Packing::None {
-        return Ok(Cow::Borrowed(packed));
+        return Ok(Unpacked::InPlace(packed));
     }
     if size > MAX_IMAGE_BYTES {
         return Err(Refusal::TooLarge(format!(
@@ -58,10 +60,88 @@ pub fn unpack(packing: Packing, packed: &[u8], size: u64) -> Result<Cow<'_, [u8]
         Packing::Lz4 => lz4(packed, size),
         _ => zstd(packed, size),
     }
-    .map(Cow::Owned)
+    .map(Unpacked::Made)
 }
 
-fn lz4(packed: &[u8], size: u64) -> Result<Vec<u8>, Refusal> {
+/// The content of an image.
+#[derive(Debug)]
+pub enum Unpacked<'a> {
+    /// It lies in the file as it is.
+    InPlace(&'a [u8]),
+    /// It was unpacked.
+    Made(Buffer),
+}
+
+impl Deref for Unpacked<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::InPlace(bytes) => bytes,
+            Self::Made(buffer) => &buffer.bytes[..buffer.length],
+        }
+    }
+}
+
+/// Memory that the thread's next image uses again: most of a fresh buffer's cost is the kernel's, which hands out its
+/// pages one by one.
+#[derive(Debug)]
+pub struct Buffer {
+    bytes: Vec<u8>,
+    /// How many of them are content. What lies behind is from earlier images.
+    length: usize,
+}
+
+thread_local! {
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+impl Buffer {
+    /// A buffer of this many bytes, whose content is left over from others.
+    fn of(length: usize) -> Self {
+        let spare = SPARE.take();
+        let bytes = if spare.len() >= length {
+            spare
+        } else {
+            vec![0; length]
+        };
+        Self { bytes, length }
+    }
+}
+
+impl Buffer {
+    /// Itself, if `length` bytes were written to it.
+    fn holds(self, length: usize) -> Result<Self, Refusal> {
+        if length == self.length {
+            return Ok(self);
+        }
+        Err(Refusal::Malformed(format!(
+            "it unpacks to {length} bytes, its header says {}",
+            self.length
+        )))
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let bytes = std::mem::take(&mut self.bytes);
+        // Large images come one after the other, on one thread; `tidy` is for what they leave.
+        if bytes.len() <= KEPT_BUFFER_BYTES || bytes.len() as u64 > LARGE_IMAGE_BYTES {
+            // A thread that ends takes no more.
+            let _ = SPARE.try_with(|spare| spare.set(bytes));
+        }
+    }
+}
+
+/// Gives back the memory that this thread keeps of large images. To be called after the last of a file.
+pub fn tidy() {
+    let bytes = SPARE.take();
+    if bytes.len() <= KEPT_BUFFER_BYTES {
+        SPARE.set(bytes);
+    }
+}
+
+fn lz4(packed: &[u8], size: u64) -> Result<Buffer, Refusal> {
     // A block cannot say more with its bytes, so the claim is wrong, and nothing is allocated for it.
     if size > (packed.len() as u64).saturating_mul(MAX_LZ4_RATIO) {
         return Err(Refusal::Malformed(format!(
@@ -69,15 +149,11 @@ fn lz4(packed: &[u8], size: u64) -> Result<Vec<u8>, Refusal> {
             packed.len()
         )));
     }
-    let mut bytes = vec![0; usize::try_from(size).unwrap_or(usize::MAX)];
-    let length = lz4_flex::block::decompress_into(packed, &mut bytes)
+    let mut buffer = Buffer::of(usize::try_from(size).unwrap_or(usize::MAX));
+    let whole = &mut buffer.bytes[..buffer.length];
+    let length = lz4_flex::block::decompress_into(packed, whole)
         .map_err(|error| Refusal::Malformed(format!("its LZ4 data is broken: {error}")))?;
-    if length != bytes.len() {
-        return Err(Refusal::Malformed(format!(
-            "it unpacks to {length} bytes, its header says {size}"
-        )));
-    }
-    Ok(bytes)
+    buffer.holds(length)
 }
 
 thread_local! {
@@ -85,7 +161,7 @@ thread_local! {
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
-fn zstd(packed: &[u8], size: u64) -> Result<Vec<u8>, Refusal> {
+fn zstd(packed: &[u8], size: u64) -> Result<Buffer, Refusal> {
     if size == 0 {
         return zstd_of_unknown_size(packed);
     }
@@ -95,8 +171,9 @@ fn zstd(packed: &[u8], size: u64) -> Result<Vec<u8>, Refusal> {
             packed.len()
         )));
     }
-    let length = usize::try_from(size).unwrap_or(usize::MAX);
-    let unpacked = DECOMPRESSOR.with_borrow_mut(|kept| {
+    let mut buffer = Buffer::of(usize::try_from(size).unwrap_or(usize::MAX));
+    let whole = &mut buffer.bytes[..buffer.length];
+    let length = DECOMPRESSOR.with_borrow_mut(|kept| {
         let decompressor = match kept {
             Some(decompressor) => decompressor,
             None => {
@@ -105,22 +182,15 @@ fn zstd(packed: &[u8], size: u64) -> Result<Vec<u8>, Refusal> {
                 kept.insert(new)
             }
         };
-        // Fails where there is more than `length`.
-        decompressor.decompress(packed, length)
+        // Fails where there is more than there is room for.
+        decompressor.decompress_to_buffer(packed, whole)
     });
-    let bytes = unpacked.map_err(|error| broken(&error))?;
-    if bytes.len() == length {
-        Ok(bytes)
-    } else {
-        Err(Refusal::Malformed(format!(
-            "it unpacks to {} bytes, its header says {size}",
-            bytes.len()
-        )))
-    }
+    let length = length.map_err(|error| broken(&error))?;
+    buffer.holds(length)
 }
 
 /// The vector grows with what is there, up to the limit.
-fn zstd_of_unknown_size(packed: &[u8]) -> Result<Vec<u8>, Refusal> {
+fn zstd_of_unknown_size(packed: &[u8]) -> Result<Buffer, Refusal> {
     let mut decoder = zstd::Decoder::with_buffer(packed).map_err(|error| broken(&error))?;
     decoder
         .window_log_max(MAX_ZSTD_WINDOW_LOG)
@@ -135,7 +205,10 @@ fn zstd_of_unknown_size(packed: &[u8]) -> Result<Vec<u8>, Refusal> {
         length if length > MAX_IMAGE_BYTES => Err(Refusal::TooLarge(format!(
             "it unpacks to more than {MAX_IMAGE_BYTES} bytes"
         ))),
-        _ => Ok(bytes),
+        _ => Ok(Buffer {
+            length: bytes.len(),
+            bytes,
+        }),
     }
 }
 
@@ -146,6 +219,29 @@ fn broken(error: &std::io::Error) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn content(packing: Packing, packed: &[u8], size: u64) -> Vec<u8> {
+        unpack(packing, packed, size).unwrap().to_vec()
+    }
+
+    /// Memory is used again, and what was in it is not seen.
+    #[test]
+    fn buffers_are_used_again() {
+        let large = [&[0xf0, 255, 255 - 15][..], &[b'x'; 510 - 15 + 15]].concat();
+        assert_eq!(content(Packing::Lz4, &large, 510), [b'x'; 510]);
+        let first = unpack(Packing::Lz4, &[0x10, b'a'], 1).unwrap();
+        let second = unpack(Packing::Lz4, &[0x20, b'b', b'c'], 2).unwrap();
+        assert_eq!((&first[..], &second[..]), (&b"a"[..], &b"bc"[..]));
+        assert_eq!(SPARE.take().len(), 0);
+        drop(first);
+        assert_eq!(SPARE.take().len(), 510);
+        drop(Buffer::of(KEPT_BUFFER_BYTES + 1));
+        assert_eq!(SPARE.take().len(), 0);
+        drop(Buffer::of(LARGE_IMAGE_BYTES as usize + 1));
+        tidy();
+        assert_eq!(SPARE.take().len(), 0);
+        drop(second);
+    }
 
     #[test]
     fn claims_are_not_believed() {
@@ -165,14 +261,14 @@ mod tests {
             unpack(Packing::Zstd, b"", 0),
             Err(Refusal::Malformed(_))
         ));
-        assert_eq!(unpack(Packing::None, b"x", u64::MAX).as_deref(), Ok(&b"x"[..]));
+        assert_eq!(content(Packing::None, b"x", u64::MAX), b"x");
     }
 
     #[test]
     fn an_lz4_block_has_the_size_that_is_said() {
         // Four literals.
         let block = [0x40, b'a', b'b', b'c', b'd'];
-        assert_eq!(unpack(Packing::Lz4, &block, 4).as_deref(), Ok(&b"abcd"[..]));
+        assert_eq!(content(Packing::Lz4, &block, 4), b"abcd");
         assert!(unpack(Packing::Lz4, &block, 5).is_err());
         assert!(unpack(Packing::Lz4, &block, 3).is_err());
     }

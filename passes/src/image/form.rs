@@ -1,5 +1,7 @@
 //! What a file is: which pieces of device code it holds, and in which form.
 
+use super::windows;
+
 /// The form of a file, told from its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -11,6 +13,8 @@ pub enum Form {
     LlvmBitcode,
     /// An ELF object, executable, shared library or cubin.
     Elf,
+    /// An object, executable or library of Windows.
+    Windows,
     /// A static archive.
     Archive,
     /// A fat binary on its own.
@@ -30,6 +34,7 @@ impl Form {
             Self::LlvmText => "LLVM IR",
             Self::LlvmBitcode => "LLVM bitcode",
             Self::Elf => "an ELF file",
+            Self::Windows => "an object or executable of Windows",
             Self::Archive => "a static archive",
             Self::FatBinary => "a fat binary",
             Self::LtoIr => "LTO-IR",
@@ -56,6 +61,9 @@ pub fn form(name: &str, bytes: &[u8]) -> Form {
     ];
     if let Some((_, form)) = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return *form;
+    }
+    if windows::is_windows(bytes) {
+        return Form::Windows;
     }
     let has_ending = |ending: &str| name.to_ascii_lowercase().ends_with(ending);
     let head = &bytes[..bytes.len().min(SNIFFED_BYTES)];

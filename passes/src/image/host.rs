@@ -3,7 +3,8 @@
 //! * Objects: `__cudaRegisterFunction(handle, stub, name, name, …)` and `__cudaRegisterVar` are called in a row; between
 //!   two calls stand the relocations of the arguments, one of which leads to the name in read-only data.
 //! * Whatever has a symbol table: the stub of a kernel is called `__device_stub_<name>` (nvcc: the mangled name without
-//!   its first underscore; clang: the kernel's own mangled name with the prefix before its last part).
+//!   its first underscore; clang: the kernel's own mangled name with the prefix before its last part). nvcc names the stubs
+//!   of `extern "C"` kernels as if they were C++, so a stub stands for either.
 //! * Relocatable device code: the sections `.nvHRKE`, `.nvHRDE`… list patterns of names for the linker. They name more
 //!   than there is, so they prove nothing.
 
@@ -12,13 +13,13 @@ use std::collections::BTreeSet;
 use memchr::memmem;
 use object::read::SymbolIndex;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, RelocationTarget, SectionKind};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bytes::{Budget, text};
 use super::elf::{self, Elf};
 use crate::inventory::{Host, Registration};
 use crate::limits::MAX_SYMBOL_BYTES;
-use crate::names::normalised;
+use crate::names::{c_name, normalised};
 
 const STUB: &str = "__device_stub__";
 
@@ -55,10 +56,12 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
     if !calls.is_empty() {
         arguments(elf, &calls, &mut found);
     }
-    // The call names a static kernel of relocatable code with its prefix, the stub without.
-    for (name, ..) in &found {
-        stubs.remove(normalised(name).as_ref());
-    }
+    // The call names a static kernel of relocatable code with its prefix, the stub without; and one of C by its name.
+    let called: FxHashSet<_> = found.iter().map(|(name, ..)| normalised(name)).collect();
+    stubs.retain(|stub| {
+        let is_called = |name: &str| called.contains(name);
+        !is_called(&normalised(stub)) && !c_name(stub).is_some_and(is_called)
+    });
     found.extend(stubs.into_iter().map(|name| (name, false, true)));
     for section in elf.sections() {
         let Some(kind) = section.name().ok().and_then(|name| name.strip_prefix(".nvHR")) else {

@@ -2,15 +2,15 @@
 
 use super::container::{self, Event};
 use super::decompress::Packing;
-use super::elf::{self, Sections};
-use super::offloading;
+use super::sections::{Section, Sections};
 use super::{Form, archive, form, host};
+use super::{elf, offloading, windows};
 use crate::inventory::{Host, ImageKind, Role};
 use crate::limits::{MAX_IMAGES, SHOWN_FILE_PROBLEMS};
 use crate::rule::ProblemKind;
 
-/// The section of relocatable device code.
-const RELOCATABLE: &str = "__nv_relfatbin";
+/// The section of relocatable device code. Executables of Windows keep eight bytes of a name.
+const RELOCATABLE: [&str; 2] = ["__nv_relfatbin", "__nv_rel"];
 
 /// An image, as the file describes it.
 #[derive(Debug)]
@@ -125,6 +125,11 @@ pub fn scan<'a>(name: &str, bytes: &'a [u8]) -> Contents<'a> {
             Ok(file) => contents.object(&file, 0, None, &mut sections),
             Err(message) => contents.trouble(message),
         },
+        Form::Windows => {
+            if let Err(message) = windows::add(bytes, 0, None, &mut sections) {
+                contents.trouble(message);
+            }
+        }
         Form::Archive => contents.archive(bytes, &mut sections),
         Form::FatBinary | Form::Unknown => {}
     }
@@ -161,6 +166,13 @@ impl<'a> Contents<'a> {
             Err(message) => return self.trouble(message),
         };
         for member in members {
+            if !member.bytes.starts_with(elf::MAGIC) {
+                if let Err(message) = windows::add(member.bytes, member.offset, Some(&member.name), sections)
+                {
+                    self.trouble(format!("`{}` in the archive: {message}", member.name));
+                }
+                continue;
+            }
             match elf::parse(member.bytes) {
                 Ok(file) if elf::is_cubin(&file) => self.images.push(Found {
                     offset: member.offset,
@@ -177,7 +189,7 @@ impl<'a> Contents<'a> {
     }
 
     fn object(&mut self, file: &elf::Elf<'_>, offset: u64, member: Option<&str>, sections: &mut Sections) {
-        sections.add(file, offset, member);
+        sections.add(file, file.data(), offset, member, !elf::is_object(file));
         host::read(file, member, self.host.get_or_insert_default());
     }
 
@@ -220,6 +232,7 @@ impl<'a> Contents<'a> {
 
     fn containers(&mut self, bytes: &'a [u8], sections: &Sections) {
         let mut is_full = false;
+        let is_relocatable = |section: &Section| RELOCATABLE.contains(&section.name.as_str());
         container::search(bytes, |event| match event {
             Event::Entry { .. } if self.images.len() >= MAX_IMAGES => is_full = true,
             Event::Entry {
@@ -230,8 +243,8 @@ impl<'a> Contents<'a> {
             } => {
                 let section = sections.at(offset as u64);
                 let role = match section {
-                    Some(section) if section.name == RELOCATABLE && section.is_linked => Role::LeftOver,
-                    Some(section) if section.name == RELOCATABLE => Role::Relocatable,
+                    Some(section) if is_relocatable(section) && section.is_linked => Role::LeftOver,
+                    Some(section) if is_relocatable(section) => Role::Relocatable,
                     _ => Role::Loadable,
                 };
                 self.images.push(Found {

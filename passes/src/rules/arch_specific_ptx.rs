@@ -48,7 +48,10 @@ pub static RULE: Rule = Rule {
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, input) in context.inputs.iter().enumerate() {
         let mut found: Vec<(u32, &ImageReport)> = Vec::new();
-        for group in input.groups() {
+        let closed = input.closed();
+        let mut groups = input.groups();
+        groups.retain(|group| !closed.contains(&group[0].1.container));
+        for group in groups {
             let ptx: Vec<_> = group
                 .iter()
                 .filter(|(_, image)| image.kind == ImageKind::Ptx && image.role.counts())

@@ -1,7 +1,8 @@
 //! ## What it does
 //!
-//! Reports absolute paths of the machine that built an image: the file names in the line information of its PTX. Off unless
-//! it is switched on (`-W PTX512`).
+//! Reports absolute paths of the machine that built an image: the file names in the line information of its PTX and of its
+//! machine code, and what the debug information of machine code says of its source. Off unless it is switched on
+//! (`-W PTX512`).
 //!
 //! ## Why is this bad?
 //!
@@ -23,8 +24,8 @@
 //!
 //! ## Limits
 //!
-//! The `.file` names of PTX are read; the DWARF sections of machine code, strings that programs print (`__FILE__`) and host
-//! code are not.
+//! Strings that programs print (`__FILE__`), command lines that assemblers note, and host code are not looked at. Eight
+//! paths of an image are enough.
 
 use std::collections::BTreeSet;
 

@@ -32,8 +32,6 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashSet;
-
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{Group, ImageReport, Kernel, listed};
@@ -56,12 +54,7 @@ pub static RULE: Rule = Rule {
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, input) in context.inputs.iter().enumerate() {
-        let closed: FxHashSet<Option<u32>> = input
-            .images
-            .iter()
-            .filter(|image| !image.is_whole())
-            .map(|image| image.container)
-            .collect();
+        let closed = input.closed();
         for group in input.alternatives() {
             if !closed.contains(&group[0].1.container) {
                 one(number, &group, report);

@@ -25,12 +25,15 @@
 //!
 //! Targets are compared by number: machine code for sm_80 runs on sm_86, too, and the finding says so; require 80 if that
 //! is enough. A target without a letter is met by its architecture-specific variants for machine code, not for PTX.
+//!
+//! Nothing is missing as long as an image could hold it that cannot be read: a bundle of `nvcc --concat`, LTO-IR that is yet
+//! to be linked, a broken image. Such images are reported themselves (PTX901, PTX903, PTX905).
 
 use std::collections::BTreeMap;
 
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
-use crate::inventory::{ImageKind, ImageReport, InputReport, Kernel, listed, split_target};
+use crate::inventory::{ImageKind, ImageReport, InputReport, Kernel, Role, listed, split_target};
 use crate::limits::SHOWN_NAMES;
 use crate::names::readable;
 use crate::rule::{Check, Family, Level, Rule};
@@ -66,6 +69,19 @@ impl Required<'_> {
         image.suffix() == suffix || suffix.is_empty() && self.kind == ImageKind::Cubin
     }
 
+    /// Whether an image that is not read could meet it.
+    fn may_be_met_by(self, image: &ImageReport) -> bool {
+        if image.is_whole() || !image.role.counts() {
+            return false;
+        }
+        let may_be_target = image.target.is_empty() || image.sm() == split_target(self.target).0;
+        match image.kind {
+            ImageKind::Bundle | ImageKind::Other => true,
+            ImageKind::LtoIr | ImageKind::LlvmIr => image.role == Role::Relocatable && may_be_target,
+            ImageKind::Ptx | ImageKind::Cubin => image.kind == self.kind && may_be_target,
+        }
+    }
+
     fn describe(self) -> &'static str {
         match self.kind {
             ImageKind::Ptx => "PTX",
@@ -88,6 +104,9 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
 }
 
 fn one(number: usize, input: &InputReport, required: Required<'_>, report: &mut Report<'_, ImagePlace>) {
+    if input.images.iter().any(|image| required.may_be_met_by(image)) {
+        return;
+    }
     // Name and first image of each kernel, and whether some image meets the requirement.
     let mut kernels: BTreeMap<&str, (u32, &Kernel, bool)> = BTreeMap::new();
     for (index, image) in input.counting() {

@@ -37,7 +37,7 @@ use rustc_hash::FxHashSet;
 
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::inventory::{ImageReport, InputReport, Registration};
-use crate::names::{normalised, readable};
+use crate::names::{c_name, normalised, readable};
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -107,7 +107,11 @@ fn scope(
         } else {
             ("kernel", &kernels)
         };
-        if defined.contains(normalised(&one.name).as_ref()) {
+        // The name of a stub does not say whether its kernel is one of C.
+        let plain = c_name(&one.name).filter(|_| !one.is_variable);
+        if defined.contains(normalised(&one.name).as_ref())
+            || plain.is_some_and(|name| defined.contains(name))
+        {
             continue;
         }
         let mut place = ImagePlace::input(number);

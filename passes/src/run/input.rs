@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use super::text::{self, How, Key, Texts};
 use super::{Bytes, Input};
-use crate::image::decompress::{Refusal, unpack};
-use crate::image::{self, Contents, Form, Found, Packing, cubin};
+use crate::image::decompress::{self, Refusal, unpack};
+use crate::image::{self, Content, Contents, Form, Found, Packing, cubin};
 use crate::inventory::{Facts, Host, ImageKind, ImageReport, Role};
 use crate::limits::{LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES, MAX_UNPACKED_BYTES, MAX_UNPACKED_RATIO};
 use crate::rule::ProblemKind;
@@ -77,10 +77,9 @@ fn look_inside(input: Input, settings: &Settings, texts: &Texts) -> Looked {
         deadline,
         with_weak: false,
     };
-    // Read, not mapped: a file that shrinks while it is mapped ends the process.
     let bytes = match input.bytes {
-        Bytes::Memory(bytes) => bytes,
-        Bytes::File(path) => match std::fs::read(&path) {
+        Bytes::Memory(bytes) => Content::from(bytes),
+        Bytes::File(path) => match Content::open(&path) {
             Ok(bytes) => bytes,
             Err(error) => {
                 let trouble = (ProblemKind::Unreadable, format!("cannot read it: {error}"));
@@ -129,8 +128,8 @@ fn refusal(contents: &Contents<'_>) -> Option<Trouble> {
 /// An image, and the PTX inside it, if it is machine code with some.
 type Pair = (Image, Option<Image>);
 
-/// All images: small ones in parallel, then large ones one by one, so that memory stays within one large image and a
-/// small one for each thread.
+/// All images: small ones in parallel, and beside them large ones one by one, so that memory stays within one large image
+/// and a small one for each thread.
 fn images(found: &[Found<'_>], allowed: u64, how: How<'_>, texts: &Texts) -> Vec<Pair> {
     let mut total = 0_u64;
     let claims: Vec<u64> = found.iter().map(claim).collect();
@@ -156,14 +155,23 @@ fn images(found: &[Found<'_>], allowed: u64, how: How<'_>, texts: &Texts) -> Vec
         )
     };
     let is_large = |number: usize| claims[number] > LARGE_IMAGE_BYTES;
-    let mut images: Vec<Option<Pair>> = (0..found.len())
-        .into_par_iter()
-        .map(|number| (!is_large(number)).then(|| one(number)))
-        .collect();
-    for (number, image) in images.iter_mut().enumerate() {
-        if image.is_none() {
-            *image = Some(one(number));
-        }
+    let (large, mut images) = rayon::join(
+        || {
+            let numbers = (0..found.len()).filter(|number| is_large(*number));
+            let large: Vec<Pair> = numbers.map(one).collect();
+            decompress::tidy();
+            large
+        },
+        || -> Vec<Option<Pair>> {
+            let numbers = (0..found.len()).into_par_iter();
+            numbers
+                .map(|number| (!is_large(number)).then(|| one(number)))
+                .collect()
+        },
+    );
+    let mut large = large.into_iter();
+    for image in images.iter_mut().filter(|image| image.is_none()) {
+        *image = large.next();
     }
     images.into_iter().flatten().collect()
 }

@@ -54,7 +54,12 @@ pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
         is_64_bit: true,
         ..Read::default()
     };
-    let tree = match ptxcheck_ptx_parser::parse(bytes) {
+    let parsed = if how.settings.images_only {
+        ptxcheck_ptx_parser::parse_declarations(bytes)
+    } else {
+        ptxcheck_ptx_parser::parse(bytes)
+    };
+    let tree = match parsed {
         Ok(tree) => tree,
         Err(error) => {
             read.is_failed = true;

@@ -97,6 +97,10 @@ fn has_ptx_extension(path: &Path) -> bool {
     } else {
         &["ptx"]
     };
+    has_extension(path, known)
+}
+
+fn has_extension(path: &Path, known: &[&str]) -> bool {
     path.extension()
         .is_some_and(|extension| known.iter().any(|known| extension.eq_ignore_ascii_case(known)))
 }
@@ -104,23 +108,28 @@ fn has_ptx_extension(path: &Path) -> bool {
 /// What a file of device code, or one that may hold some, begins with: ELF, archives, fat binaries, clang's bundles.
 const MAGIC: [&[u8]; 4] = [b"\x7fELF", b"!<arch>\n", b"\x50\xed\x55\xba", b"\x10\xff\x10\xad"];
 
+/// Host files of Windows begin with two bytes that prove little (executables; objects for x86-64 and for ARM64), so their
+/// extensions count, too.
+const WINDOWS_MAGIC: [&[u8]; 3] = [b"MZ", b"\x64\x86", b"\x64\xaa"];
+const WINDOWS_EXTENSIONS: [&str; 4] = ["dll", "exe", "obj", "pyd"];
+
 /// Whether a file in a folder is an input: by its extension, else by its first bytes.
 fn is_input(path: &Path) -> bool {
     if has_ptx_extension(path) {
         return true;
     }
-    let is_other = path.extension().is_some_and(|extension| {
-        OTHER_EXTENSIONS
-            .iter()
-            .any(|other| extension.eq_ignore_ascii_case(other))
-    });
-    if is_other {
+    if has_extension(path, &OTHER_EXTENSIONS) {
         return false;
     }
+    let begins = |start: &[u8], magic: &[&[u8]]| magic.iter().any(|magic| start.starts_with(magic));
     let mut start = Vec::new();
     File::open(path)
         .and_then(|file| file.take(SNIFFED_BYTES).read_to_end(&mut start))
-        .is_ok_and(|_| MAGIC.iter().any(|magic| start.starts_with(magic)) || starts_like_ptx(&start))
+        .is_ok_and(|_| {
+            begins(&start, &MAGIC)
+                || has_extension(path, &WINDOWS_EXTENSIONS) && begins(&start, &WINDOWS_MAGIC)
+                || starts_like_ptx(&start)
+        })
 }
 
 /// Whether a line begins with `.version` and a number: the first directive of every PTX module.

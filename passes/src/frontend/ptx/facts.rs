@@ -4,7 +4,7 @@ use ptxcheck_ptx_parser::Tree;
 
 use super::weak;
 use crate::analysis::params;
-use crate::inventory::{Facts, Kernel, Variable};
+use crate::inventory::{Facts, Kernel, Variable, is_absolute};
 use crate::ir::{Function, Module};
 use crate::limits::SHOWN_PATHS;
 use crate::names;
@@ -79,9 +79,7 @@ fn paths(tree: &Tree<'_>) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
     for file in &tree.files {
         let name = tree.text(file.name);
-        let is_absolute =
-            name.starts_with(b"/") || name.get(1..3).is_some_and(|head| head == b":\\" || head == b":/");
-        if is_absolute && paths.len() < SHOWN_PATHS {
+        if is_absolute(name) && paths.len() < SHOWN_PATHS {
             paths.push(String::from_utf8_lossy(name).into_owned());
         }
     }

@@ -88,6 +88,13 @@ fn is_reference(scalar: ScalarType) -> bool {
 
 impl<'s> Symbols<'s> {
     pub(super) fn of(tree: &'s Tree<'s>) -> Self {
+        let mut symbols = Self::declared(tree);
+        symbols.resolve_initializers(tree);
+        symbols
+    }
+
+    /// The same without what initialisers refer to.
+    pub(super) fn declared(tree: &'s Tree<'s>) -> Self {
         let mut symbols = Self {
             all: Vec::with_capacity(tree.functions.len() + 16),
             functions: Vec::with_capacity(tree.functions.len()),
@@ -103,7 +110,6 @@ impl<'s> Symbols<'s> {
         }
         symbols.declare_variables(tree);
         symbols.resolve_aliases(tree);
-        symbols.resolve_initializers(tree);
         symbols
     }
 

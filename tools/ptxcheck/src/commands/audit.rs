@@ -27,6 +27,7 @@ pub fn run(args: &AuditArgs) -> Exit {
         threads: args.jobs,
         images_only: true,
         policy,
+        worker: super::worker::silent(),
         ..Settings::default()
     };
     let outcome = run::check(inputs::collect(&args.paths), &settings);

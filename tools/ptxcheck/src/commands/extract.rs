@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use ptxcheck_passes::image::decompress::{Refusal, unpack};
-use ptxcheck_passes::image::{self, Found};
+use ptxcheck_passes::image::{self, Content, Found};
 use ptxcheck_passes::inventory::ImageKind;
 
 use crate::args::{ExtractArgs, ExtractKind};
@@ -18,7 +18,7 @@ use crate::render::escape;
 #[must_use]
 pub fn run(args: &ExtractArgs) -> Exit {
     let name = args.file.to_string_lossy();
-    let bytes = match fs::read(&args.file) {
+    let bytes = match Content::open(&args.file) {
         Ok(bytes) => bytes,
         Err(error) => return output::complain(&format!("`{}` can't be read: {error}", escape::line(&name))),
     };
@@ -69,7 +69,7 @@ impl Written {
             unpack(found.packing, found.payload, found.unpacked).map_err(|refusal| match refusal {
                 Refusal::Malformed(message) | Refusal::TooLarge(message) => message,
             })?;
-        let mut content = content.into_owned();
+        let mut content = content.to_vec();
         if found.kind == ImageKind::Ptx && found.container.is_some() {
             content.truncate(
                 content

@@ -33,6 +33,15 @@ pub fn command() -> Option<WorkerCommand> {
     })
 }
 
+/// The same for an audit, which asks what the IR declares: no rule runs.
+pub fn silent() -> Option<WorkerCommand> {
+    let args = [WORD, "check", "--allow", "all", "-"].map(OsString::from);
+    Some(WorkerCommand {
+        args: args.to_vec(),
+        ..command()?
+    })
+}
+
 /// Is the worker.
 #[cfg(feature = "llvm")]
 pub fn run(args: &CheckArgs) -> Exit {

@@ -1,0 +1,52 @@
+//! What an audit reads of a module is what a whole reading says: over all PTX of the corpus.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ptxcheck_passes::frontend::ptx::{self, PtxOrigin};
+use ptxcheck_ptx_parser::{parse, parse_declarations};
+
+fn modules(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(modules(&path));
+        } else if path.extension().is_some_and(|extension| extension == "ptx") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn declarations_say_what_the_whole_says() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus");
+    let (mut compared, mut with_source) = (0, 0);
+    for path in modules(&corpus) {
+        let text = fs::read(&path).unwrap();
+        let whole = parse(&text).unwrap();
+        if !whole.errors.is_empty() {
+            continue;
+        }
+        let part = parse_declarations(&text).unwrap();
+        let (origin, own) = (PtxOrigin::new(&whole), PtxOrigin::new(&part));
+        let wanted = ptx::facts(&whole, &ptx::lower(&whole, &origin), true);
+        let found = ptx::facts(&part, &ptx::declarations(&part, &own), true);
+        assert_eq!(
+            format!("{found:#?}"),
+            format!("{wanted:#?}"),
+            "{}",
+            path.display()
+        );
+        compared += 1;
+        with_source += found
+            .kernels
+            .iter()
+            .filter(|kernel| kernel.source.is_some())
+            .count();
+    }
+    assert!(compared > 300 && with_source > 100, "{compared} {with_source}");
+}
