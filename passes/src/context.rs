@@ -18,7 +18,7 @@ use crate::inventory::{InputReport, Kernel};
 use crate::ir::{Body, DebugId, Function, FunctionId, InstructionId, Module, SymbolId};
 use crate::limits::MANGLED_NAME_BYTES;
 use crate::policy::Policy;
-use crate::rule::{Level, Rule};
+use crate::rule::{Family, Level, Rule};
 use crate::settings::Settings;
 
 /// A module under analysis, with the analyses that have been asked for.
@@ -141,7 +141,8 @@ impl<'a> ModuleContext<'a> {
 
     /// Where lanes go, and what is wrong with the collectives and barriers they meet at, by kernel.
     pub fn lanes(&self) -> &[Root] {
-        self.lanes.get_or_init(|| lanes::analyse(self))
+        self.lanes
+            .get_or_init(|| lanes::analyse(self, self.settings.least_certainty(Family::Warp)))
     }
 
     /// The warp collectives, in the contexts that decide their operands.

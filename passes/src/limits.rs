@@ -83,6 +83,9 @@ pub const MAX_INLINE_NODES: usize = 60_000;
 /// Most instructions of a function that is followed for its result alone.
 pub const MAX_HELPER_INSTRUCTIONS: usize = 100;
 
+/// Most instructions that are looked at to find the kernels of a module that need the lane analysis. Beyond, all do.
+pub const MAX_SCREEN_STEPS: usize = 100_000_000;
+
 /// Most rounds of the lane analysis over one kernel.
 pub const MAX_LANE_ROUNDS: usize = 16;
 

@@ -179,6 +179,21 @@ impl Settings {
         level
     }
 
+    /// The least certainty with which a finding of a rule of `family` can be reported.
+    #[must_use]
+    pub fn least_certainty(&self, family: Family) -> Certainty {
+        let shows_potential = rules::ALL.iter().any(|rule| {
+            rule.family == family
+                && rule.can_be_potential
+                && self.level(rule, Certainty::Potential, rule.definite) > Level::Allow
+        });
+        if shows_potential {
+            Certainty::Potential
+        } else {
+            Certainty::Definite
+        }
+    }
+
     /// Whether any finding of `rule` can be reported: what is off need not run.
     #[must_use]
     pub fn wants(&self, rule: &Rule) -> bool {

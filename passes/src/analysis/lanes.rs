@@ -13,6 +13,7 @@ pub mod graph;
 pub mod launch;
 pub mod order;
 pub mod placement;
+pub mod screen;
 pub mod shuffle;
 pub mod slice;
 pub mod transfer;
@@ -59,11 +60,15 @@ pub struct Found {
     pub warps: Vec<u32>,
 }
 
-/// All roots of a module that have collectives or barriers, in the order of the input.
+/// The roots of a module that have collectives or barriers, in the order of the input: all of them, or those that may
+/// have a finding of the certainty asked for.
 #[must_use]
-pub fn analyse(module: &ModuleContext<'_>) -> Vec<Root> {
+pub fn analyse(module: &ModuleContext<'_>, least: Certainty) -> Vec<Root> {
     let calls = Calls::new(module);
-    let roots = calls.roots(module);
+    let mut roots = calls.roots(module);
+    if least == Certainty::Definite {
+        roots = screen::suspects(module, &roots, &calls.meets);
+    }
     if roots.is_empty() {
         return Vec::new();
     }

@@ -7,7 +7,7 @@
 //! state(n)      ⨆ of the states along those edges, lane by lane
 //! ```
 //!
-//! Rounds over the nodes in reverse postorder until nothing changes; without loops one round is enough. A branch whose
+//! Rounds in reverse postorder over the nodes whose input has changed, until there are none. A branch whose
 //! lanes may disagree makes the joins it reaches along two ways *divergent* (lanes come along both), and loops that it
 //! leaves while lanes stay behind: what such a loop computes is no longer one value outside of it.
 
@@ -79,7 +79,10 @@ pub struct Flow<'a> {
     has_divergent_loop: bool,
     single_loop: Vec<u32>,
     always: Vec<bool>,
-    changed: bool,
+    /// The nodes to look at again.
+    is_dirty: Vec<bool>,
+    /// The nodes that have read each cell that is in no state.
+    readers: Vec<Vec<u32>>,
     steps_left: usize,
 }
 
@@ -117,18 +120,20 @@ impl<'a> Flow<'a> {
             has_divergent_loop: false,
             single_loop: vec![NONE; graph.singles as usize],
             always,
-            changed: true,
+            is_dirty: vec![true; nodes],
+            readers: vec![Vec::new(); graph.singles as usize],
             steps_left: MAX_SYNC_STEPS.saturating_add(nodes.saturating_mul(8)),
         };
         for round in 0..MAX_LANE_ROUNDS {
-            flow.changed = false;
-            for place in 0..order.nodes.len() {
-                flow.node(order.nodes[place], round);
+            for &node in &order.nodes {
+                if std::mem::replace(&mut flow.is_dirty[node as usize], false) {
+                    flow.node(node, round);
+                }
                 if flow.pool.size() > MAX_LANE_VECTORS {
                     return None;
                 }
             }
-            if !flow.changed || order.loops.is_empty() && !order.is_irreducible {
+            if order.nodes.iter().all(|&node| !flow.is_dirty[node as usize]) {
                 return Some(flow);
             }
         }
@@ -146,10 +151,7 @@ impl<'a> Flow<'a> {
         let Some((here, mut state)) = self.entry(node, here, entry, round) else {
             return;
         };
-        if self.may[index] != here {
-            self.may[index] = here;
-            self.changed = true;
-        }
+        self.may[index] = here;
         self.input[index] = Some(Rc::clone(&state));
         self.instructions(node, here, &mut state, round);
         self.branch(node, here, &state);
@@ -157,8 +159,11 @@ impl<'a> Flow<'a> {
             .as_ref()
             .is_none_or(|old| !Rc::ptr_eq(old, &state) && **old != *state);
         if is_new {
-            self.changed = true;
             self.out[index] = Some(state);
+            let graph = self.graph;
+            for next in graph.successors(node) {
+                self.is_dirty[next as usize] = true;
+            }
         }
     }
 
@@ -303,7 +308,9 @@ impl<'a> Flow<'a> {
         self.single_loop[cell as usize] = self.order.loop_of[node as usize];
         if *place != value {
             *place = value;
-            self.changed = true;
+            for reader in std::mem::take(&mut self.readers[cell as usize]) {
+                self.is_dirty[reader as usize] = true;
+            }
         }
     }
 
@@ -366,6 +373,9 @@ impl<'a> Flow<'a> {
             Place::Single(cell) => {
                 let cell = (singles + cell) as usize;
                 let value = self.singles[cell];
+                if self.readers[cell].last() != Some(&node) {
+                    self.readers[cell].push(node);
+                }
                 let defined_in = self.single_loop[cell];
                 if self.has_divergent_loop && defined_in != NONE && self.is_left(defined_in, node) {
                     self.blurred(value)
@@ -845,7 +855,7 @@ impl<'a> Flow<'a> {
         let known = &mut self.edges[edge as usize];
         if *known != lanes {
             *known = lanes;
-            self.changed = true;
+            self.is_dirty[self.graph.targets[edge as usize] as usize] = true;
         }
     }
 
@@ -911,7 +921,7 @@ impl<'a> Flow<'a> {
             let is_left = walk.backs.contains(&of) && walk.exits.contains(&of);
             if is_left && !std::mem::replace(&mut self.is_divergent_loop[of as usize], true) {
                 self.has_divergent_loop = true;
-                self.changed = true;
+                self.is_dirty.fill(true);
                 // Lanes that stay may leave anywhere later.
                 for &node in &order.nodes {
                     if order.is_in(node, of) {
@@ -925,7 +935,7 @@ impl<'a> Flow<'a> {
 
     fn mark_join(&mut self, node: u32) {
         if !std::mem::replace(&mut self.is_divergent_join[node as usize], true) {
-            self.changed = true;
+            self.is_dirty[node as usize] = true;
         }
     }
 
@@ -933,6 +943,7 @@ impl<'a> Flow<'a> {
         self.is_divergent_join.fill(true);
         self.is_divergent_loop.fill(true);
         self.has_divergent_loop = true;
+        self.is_dirty.fill(true);
     }
 
     /// The value of an operand of the instruction that a node is.
