@@ -7,7 +7,7 @@
 //! discover.rs   what a solution needs  sources.rs    values that come from outside
 //! solver.rs     one body               survey.rs     what in a body uses addresses
 //! function.rs   one body's uses        objects.rs    offsets in objects, escapes
-//! calls.rs      arguments and results
+//! calls.rs      arguments and results  nulls.rs      address 0
 //! summary.rs    one function           here          one module: the functions that are called first
 //! ```
 
@@ -17,6 +17,7 @@ mod discover;
 mod function;
 pub mod guards;
 pub mod judge;
+mod nulls;
 mod objects;
 pub mod reaching;
 pub mod solver;

@@ -85,6 +85,8 @@ pub struct Symbol<'s> {
     pub align: u32,
     /// The driver keeps it in managed memory.
     pub managed: bool,
+    /// It lies in the host's memory, by what its own module says of it: LLVM IR has such globals, PTX has none.
+    pub is_host: bool,
     /// The function it is declared in, if it is.
     pub owner: Option<FunctionId>,
     /// Symbols that its initializer refers to, in [`Module::initializers`].

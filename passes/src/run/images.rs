@@ -1,7 +1,7 @@
 //! The rules that compare images, over all inputs of a run.
 
 use crate::context::{Draft, ImagePlace, ImagesContext, Report};
-use crate::finding::{Finding, Related, Source};
+use crate::finding::{Finding, Located, Related, Source, Value};
 use crate::inventory::InputReport;
 use crate::names;
 use crate::rule::{Check, Level};
@@ -10,54 +10,86 @@ use crate::{fingerprint, rules};
 
 /// What those rules find.
 pub(super) fn compare(inputs: &[InputReport], settings: &Settings) -> Vec<Finding> {
-    let context = ImagesContext {
-        inputs,
-        policy: &settings.policy,
-        is_one_program: settings.whole_program,
-    };
+    let context = ImagesContext::new(inputs, settings);
     let mut findings = Vec::new();
     for rule in rules::ALL.iter().filter(|rule| settings.wants(rule)) {
-        if let Check::Images(check) = rule.check {
+        if let Check::Images(check) | Check::Linked(_, check) = rule.check {
             let mut drafts = Vec::new();
             check(&context, &mut Report::new(rule, &mut drafts));
-            findings.extend(drafts.into_iter().filter_map(|draft| finding(draft, settings)));
+            findings.extend(
+                drafts
+                    .into_iter()
+                    .filter_map(|draft| finding(draft, inputs, settings)),
+            );
         }
     }
     findings
 }
 
-fn finding(draft: Draft<ImagePlace>, settings: &Settings) -> Option<Finding> {
+fn finding(draft: Draft<ImagePlace>, inputs: &[InputReport], settings: &Settings) -> Option<Finding> {
     let level = settings.level(draft.rule, draft.certainty, draft.level);
-    let function = draft.place.function;
-    let identity = names::normalised(function.as_deref().unwrap_or_default()).into_owned();
-    (level > Level::Allow).then(|| Finding {
+    if level == Level::Allow {
+        return None;
+    }
+    let (input, image) = (draft.place.input, draft.place.image);
+    let identity = draft.place.function.as_deref().map(names::normalised);
+    // Where a finding has a place in the image, what it is about tells it from others there.
+    let about = match draft.data.get("symbol") {
+        Some(Value::Text(symbol)) if draft.place.located.is_some() => symbol.as_bytes(),
+        _ => b"",
+    };
+    let fingerprint =
+        fingerprint::of_instruction(draft.rule.code, identity.as_deref().unwrap_or_default(), about);
+    let at = located(draft.place, inputs);
+    let shown = at.source.as_ref().map(|source| &source.at);
+    let related = draft.related.into_iter().map(|(place, message)| {
+        let at = located(place, inputs);
+        Related {
+            message,
+            location: at.location,
+            source: at.source,
+        }
+    });
+    let related = related
+        // A second place on the line that is shown already tells nothing.
+        .filter(|related| shown.is_none() || related.source.as_ref().map(|source| &source.at) != shown)
+        .collect();
+    Some(Finding {
         rule: draft.rule,
         certainty: draft.certainty,
         level,
-        fingerprint: fingerprint::of_instruction(draft.rule.code, &identity, b""),
+        fingerprint,
         message: draft.message,
         notes: draft.notes,
         help: draft.help,
-        input: draft.place.input,
-        image: draft.place.image,
-        offset: 0,
-        kernel: None,
-        function,
-        location: None,
-        line_text: None,
-        source: draft.place.source.map(source),
-        related: draft
-            .related
-            .into_iter()
-            .map(|(place, message)| Related {
-                message,
-                location: None,
-                source: place.source.map(source),
-            })
-            .collect(),
+        input,
+        image,
+        offset: at.offset,
+        kernel: at.kernel,
+        function: at.function,
+        location: at.location,
+        line_text: at.line_text,
+        source: at.source,
+        related,
         data: draft.data,
         suppressed: None,
     })
+}
+
+/// A place, with the name of the input that it is in.
+fn located(place: ImagePlace, inputs: &[InputReport]) -> Located {
+    let source = place.source.map(source);
+    let mut at = place.located.map(|located| *located).unwrap_or_default();
+    if let Some(location) = &mut at.location {
+        location.file = inputs
+            .get(place.input)
+            .map_or_else(String::new, |input| input.name.clone());
+    }
+    Located {
+        function: place.function,
+        source: at.source.or(source),
+        ..at
+    }
 }
 
 fn source(at: crate::finding::Frame) -> Source {

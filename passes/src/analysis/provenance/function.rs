@@ -4,8 +4,9 @@ use rustc_hash::FxHashSet;
 
 use super::guards::{Facts, Tested};
 use super::judge::{Effect, Use, Wrong, is_elsewhere};
+use super::nulls;
 use super::solver::{Solver, Summaries, callee};
-use super::summary::{Demand, Held, Summary, Violation, formals, verdict};
+use super::summary::{Demand, Held, Passed, Summary, Violation, formals, verdict};
 use super::survey::{Survey, seeds, survey};
 use super::value::{Base, Element, Form, Provenance};
 use crate::context::ModuleContext;
@@ -49,10 +50,15 @@ pub fn summarize<'a>(module: &'a ModuleContext<'a>, id: FunctionId, summaries: &
         summary: Summary::default(),
         tested: FxHashSet::default(),
         is_anything_tested: false,
+        is_null_tested: false,
     };
     judge.note_tests(&survey);
+    judge.note_null_tests(&survey);
     for &at in survey.uses.iter().filter(is_reached) {
         judge.instruction(at);
+    }
+    for &at in survey.indirect.iter().filter(is_reached) {
+        judge.indirect(at);
     }
     for &at in survey.escapes.iter().filter(is_reached) {
         judge.escape(at);
@@ -126,6 +132,8 @@ pub(super) struct Judge<'a> {
     /// Bases whose space is tested somewhere.
     pub(super) tested: FxHashSet<Base>,
     pub(super) is_anything_tested: bool,
+    /// What may be address 0 is compared with 0 somewhere.
+    pub(super) is_null_tested: bool,
 }
 
 impl<'a> Judge<'a> {
@@ -201,6 +209,7 @@ impl<'a> Judge<'a> {
         let (value, tested) = self.solver.at(operand, at);
         if let Op::Access(access) = instruction.op {
             self.bounds(at, &access, uses, &value);
+            self.null_access(at, &access, uses, &value);
         }
         let value = match (used, operand) {
             (Use::Access(Space::Generic, _), Value::Symbol(..)) => converted(&value),
@@ -225,12 +234,20 @@ impl<'a> Judge<'a> {
             let own_rank = wrong == Wrong::ClusterAsCta && self.may_be_own_rank(&element);
             self.report(at, wrong, used, element, is_definite && !own_rank, or);
         }
-        for (piece, excluded, is_sole) in formals(&value).collect::<Vec<_>>() {
+        let past = nulls::past(instruction.op, uses);
+        for Passed {
+            piece,
+            excluded,
+            is_sole,
+            offset,
+        } in formals(&value).collect::<Vec<_>>()
+        {
             self.demand(Demand {
                 piece,
                 used,
                 excluded,
                 is_sole,
+                reach: offset.zip(past).and_then(|(a, b)| a.checked_add(b)),
                 function: self.id,
                 instruction: at,
                 callers: Vec::new(),
@@ -254,6 +271,7 @@ impl<'a> Judge<'a> {
         let known = self.summary.demands.iter().any(|known| {
             (known.piece, known.used, known.excluded) == (demand.piece, demand.used, demand.excluded)
                 && known.is_sole >= demand.is_sole
+                && (known.reach.is_some() || demand.reach.is_none())
         });
         if !known && self.summary.demands.len() < MAX_DEMANDS {
             self.summary.demands.push(demand);

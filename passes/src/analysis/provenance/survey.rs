@@ -2,7 +2,9 @@
 //!
 //! A kernel that accesses global memory only, through its parameters, is done here.
 
+use super::nulls::{self, Marks};
 use super::solver::Summaries;
+use super::summary::Summary;
 use crate::context::ModuleContext;
 use crate::ir::{
     Access, AccessKind, Body, Callee, Function, FunctionId, Instruction, InstructionId, Op, Space, SymbolId,
@@ -21,6 +23,10 @@ pub(super) struct Survey {
     pub(super) tests: Vec<InstructionId>,
     /// Stores whose data may be the address of a local object.
     pub(super) escapes: Vec<InstructionId>,
+    /// Calls to what a register says that may hold 0.
+    pub(super) indirect: Vec<InstructionId>,
+    /// Comparisons with 0 of what may be an address.
+    pub(super) null_tests: Vec<InstructionId>,
     pub(super) takes_local: bool,
     /// Something is there that can be wrong: a space other than global, a register that nothing writes.
     pub(super) is_needed: bool,
@@ -43,16 +49,27 @@ pub(super) fn survey(
         (symbol.kind == SymbolKind::Variable).then_some(symbol.space)
     };
     let mut written = vec![false; body.registers.len()];
+    let mut marks = Marks::default();
     for (number, instruction) in body.instructions.iter().enumerate() {
         let at = InstructionId::new(number);
         for register in body.defined(instruction) {
             written[register.index()] = true;
         }
         let uses = body.uses(instruction);
+        marks.pass(body, instruction, uses, |call| {
+            let callee = direct_callee(module, body, call).and_then(summaries);
+            callee.is_some_and(nulls::returns_null)
+        });
         match instruction.op {
+            Op::Compare(_, 64, _) if uses.contains(&Value::Integer(0)) => survey.null_tests.push(at),
             Op::Access(access) => {
+                survey.is_needed |= matches!(access.space, Space::Global | Space::Generic)
+                    && access.kind != AccessKind::Other
+                    && uses.first().is_some_and(|&base| marks.is_suspect(base));
                 match uses.first() {
                     Some(Value::ReturnSlot(..)) => {
+                        let mut data = uses.iter().skip(2);
+                        survey.is_needed |= access.bits == 64 && data.any(|&value| marks.is_suspect(value));
                         survey.returns.push(at);
                         continue;
                     }
@@ -82,14 +99,12 @@ pub(super) fn survey(
                 survey.uses.push(at);
             }
             Op::Call(call) => {
-                let callee = match body.call(call).callee {
-                    Callee::Direct(symbol) => module.module.function_of(symbol),
-                    Callee::Indirect(_) => None,
-                };
-                let callee = callee.map(|callee| module.module.function(callee).alias_of.unwrap_or(callee));
-                if callee
+                if let Callee::Indirect(value) = body.call(call).callee {
+                    survey.is_needed |= marks.is_suspect(value);
+                    survey.indirect.push(at);
+                } else if direct_callee(module, body, at)
                     .and_then(summaries)
-                    .is_some_and(|summary| !summary.demands.is_empty() || !summary.tested.is_empty())
+                    .is_some_and(Summary::asks)
                 {
                     survey.is_needed = true;
                     survey.calls.push(at);
@@ -115,6 +130,15 @@ pub(super) fn survey(
         survey.escapes.clear();
     }
     survey
+}
+
+/// The function that a call names.
+pub(super) fn direct_callee(module: &ModuleContext<'_>, body: &Body<'_>, call: InstructionId) -> Option<FunctionId> {
+    let Callee::Direct(symbol) = body.callee(body.instruction(call))? else {
+        return None;
+    };
+    let callee = module.module.function_of(symbol)?;
+    Some(module.module.function(callee).alias_of.unwrap_or(callee))
 }
 
 /// Whether a direct access to a parameter leaves it, or is not aligned: the rest needs no analysis.
@@ -144,6 +168,14 @@ pub(super) fn seeds(body: &Body<'_>, survey: &Survey) -> Vec<Value> {
     seeds.extend(survey.uses.iter().filter_map(|&at| first(at)));
     for &at in survey.escapes.iter().chain(&survey.returns) {
         seeds.extend(body.uses(body.instruction(at)).iter().skip(2).copied());
+    }
+    for &at in &survey.indirect {
+        if let Some(Callee::Indirect(value)) = body.callee(body.instruction(at)) {
+            seeds.push(value);
+        }
+    }
+    for &at in &survey.null_tests {
+        seeds.extend(body.uses(body.instruction(at)).iter().take(2).copied());
     }
     for &at in &survey.calls {
         if let Op::Call(call) = body.instruction(at).op {

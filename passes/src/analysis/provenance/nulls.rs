@@ -1,0 +1,292 @@
+//! Address 0: what a compiler puts where device code names an entity that only the host has (PTX106).
+//!
+//! ```text
+//! null       an integer n from 0 up, with the offset of the access under `NULL_PAGE`
+//! definite   every element of the address is null, and the code compares no such address with 0
+//! potential  some element is; or the access is a volatile store, a deliberate crash; or the address is an index that
+//!            was shifted or multiplied to the size of an element and never added to a base
+//! ```
+//!
+//! Most bodies have no such address, and pay for one pass: an address can only be null where a small constant is moved
+//! into a register of its width, selected, or passed on by moves and sums from there.
+
+use super::function::Judge;
+use super::judge::{Effect, Use, Wrong};
+use super::summary::{Demand, Summary, Violation};
+use super::survey::Survey;
+use super::value::{Base, Element, Form, Provenance, Trust};
+use crate::analysis::call_graph::CallSite;
+use crate::ir::{
+    Access, AccessKind, BinaryOp, Body, Callee, Instruction, InstructionId, Op, Register, Space, Value,
+};
+use crate::limits::NULL_PAGE;
+
+/// What a register may hold, as far as it matters here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mark {
+    #[default]
+    Other,
+    /// A small constant, or one plus an index.
+    Null,
+    /// An index: shifted, multiplied or extended.
+    Index,
+}
+
+/// What the registers of a body may hold, in one pass over its text. Nothing is kept until a constant is moved.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    marks: Vec<Mark>,
+    /// A constant is kept in memory of the thread, in unoptimised code.
+    is_stored: bool,
+}
+
+impl Marks {
+    /// Takes the next instruction into account; `returns_null` says of a call whether it can return 0.
+    pub(super) fn pass(
+        &mut self,
+        body: &Body<'_>,
+        instruction: &Instruction,
+        uses: &[Value],
+        returns_null: impl FnOnce(InstructionId) -> bool,
+    ) {
+        let mark = match (instruction.op, uses) {
+            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[value]) => self.of(value),
+            (Op::Select, &[a, b, ..]) => match (self.of(a), self.of(b)) {
+                (Mark::Null, _) | (_, Mark::Null) => Mark::Null,
+                _ => Mark::Other,
+            },
+            (Op::Binary(BinaryOp::Add | BinaryOp::Sub, 64), &[a, b]) => match (self.of(a), self.of(b)) {
+                (Mark::Null, Mark::Null | Mark::Index) | (Mark::Index, Mark::Null) => Mark::Null,
+                _ => Mark::Other,
+            },
+            (Op::Binary(op, 64), &[_, Value::Integer(_)])
+                if op == BinaryOp::Shl || is_wide_product(op) || op == BinaryOp::MulLow =>
+            {
+                Mark::Index
+            }
+            (Op::Convert { to: 64, .. }, _) => Mark::Index,
+            (Op::CallResult(call), _) if returns_null(call) => Mark::Null,
+            (Op::Access(access), _) if matches!(access.space, Space::Local | Space::Generic) => {
+                if access.kind == AccessKind::Load && self.is_stored {
+                    Mark::Null
+                } else {
+                    let stored = uses.get(2).copied();
+                    self.is_stored |= stored.is_some_and(|value| self.of(value) == Mark::Null);
+                    return;
+                }
+            }
+            _ => return,
+        };
+        if mark == Mark::Other && self.marks.is_empty() {
+            return;
+        }
+        for register in body.defined(instruction) {
+            if body.registers[register.index()].bits == 64 {
+                self.set(body, register, mark);
+            }
+        }
+    }
+
+    fn set(&mut self, body: &Body<'_>, register: Register, mark: Mark) {
+        if self.marks.is_empty() {
+            self.marks = vec![Mark::Other; body.registers.len()];
+        }
+        let known = &mut self.marks[register.index()];
+        if mark != Mark::Other && *known != Mark::Null {
+            *known = mark;
+        }
+    }
+
+    fn of(&self, value: Value) -> Mark {
+        match value {
+            Value::Integer(0..NULL_PAGE) => Mark::Null,
+            Value::Register(register) => self.marks.get(register.index()).copied().unwrap_or_default(),
+            _ => Mark::Other,
+        }
+    }
+
+    /// Whether an access or a call through this value has to be looked at.
+    pub(super) fn is_suspect(&self, value: Value) -> bool {
+        self.of(value) != Mark::Other
+    }
+}
+
+const fn is_wide_product(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned)
+}
+
+/// Bytes past its base that an instruction accesses, if it faults at address 0. A prefetch does not, and a copy of no
+/// bytes reads nothing.
+pub(super) fn past(op: Op, uses: &[Value]) -> Option<i64> {
+    match (op, uses) {
+        (Op::Access(access), &[_, Value::Integer(by), ..]) if faults(&access) => Some(by),
+        _ => None,
+    }
+}
+
+fn faults(access: &Access) -> bool {
+    matches!(access.space, Space::Generic | Space::Global) && access.kind != AccessKind::Other
+}
+
+/// A deliberate crash.
+fn is_volatile_store(access: &Access) -> bool {
+    access.volatile && access.kind == AccessKind::Store
+}
+
+const fn effect(kind: AccessKind) -> Effect {
+    match kind {
+        AccessKind::Store => Effect::Writes,
+        AccessKind::Atomic | AccessKind::Reduction => Effect::Updates,
+        AccessKind::Load | AccessKind::Other => Effect::Reads,
+    }
+}
+
+/// Whether an element is null, `by` bytes further; its trust aside.
+fn is_null(element: &Element, by: i64) -> bool {
+    let at = element.offset.and_then(|offset| offset.checked_add(by));
+    element.form == Form::Number && at.is_some_and(|at| (0..NULL_PAGE).contains(&at))
+}
+
+/// Whether a function can return address 0.
+pub(super) fn returns_null(summary: &Summary) -> bool {
+    let mut elements = summary.results.iter().flat_map(|(_, value)| value.elements());
+    elements.any(|element| is_null(element, 0) || element.form == Form::Formal)
+}
+
+/// The first element that is null `by` bytes further, and whether the value is nothing else.
+fn find(value: &Provenance, by: i64) -> Option<(Element, bool)> {
+    let elements = value.elements();
+    let first = elements.iter().find(|element| is_null(element, by))?;
+    let is_all = elements
+        .iter()
+        .all(|element| is_null(element, by) && element.trust == Trust::Certain);
+    Some((*first, is_all))
+}
+
+impl Judge<'_> {
+    /// Notes what is compared with 0: code that does knows what it is about.
+    pub(super) fn note_null_tests(&mut self, survey: &Survey) {
+        for &at in &survey.null_tests {
+            for &operand in self.body.uses(self.body.instruction(at)).iter().take(2) {
+                if !matches!(operand, Value::Integer(_)) {
+                    let (value, _) = self.solver.at(operand, at);
+                    self.note_null_test(&value);
+                }
+            }
+        }
+        for &at in &survey.calls {
+            let Some((summary, arguments)) = self.solver.callee(at) else {
+                continue;
+            };
+            for piece in &summary.null_tested {
+                let passed = arguments
+                    .iter()
+                    .find(|argument| (argument.param, argument.offset) == (u32::from(piece.0), piece.1));
+                if let Some(argument) = passed {
+                    let (value, _) = self.solver.at(argument.value, at);
+                    self.note_null_test(&value);
+                }
+            }
+        }
+        self.summary.null_tested.sort_unstable();
+        self.summary.null_tested.dedup();
+    }
+
+    fn note_null_test(&mut self, value: &Provenance) {
+        for element in value.elements() {
+            match (element.form, element.base) {
+                (Form::Number, _) => self.is_null_tested = true,
+                (Form::Formal, Base::Param(number, piece)) => {
+                    self.summary.null_tested.push((number, piece));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// An access in this body.
+    pub(super) fn null_access(
+        &mut self,
+        at: InstructionId,
+        access: &Access,
+        uses: &[Value],
+        value: &Provenance,
+    ) {
+        if self.is_null_tested || !faults(access) {
+            return;
+        }
+        let (Some(&base), Some(&Value::Integer(by))) = (uses.first(), uses.get(1)) else {
+            return;
+        };
+        let used = Use::Access(access.space, effect(access.kind));
+        if let Some((element, is_all)) = find(value, by) {
+            let offset = element.offset.and_then(|offset| offset.checked_add(by));
+            let element = Element { offset, ..element };
+            let is_definite = is_all && !is_volatile_store(access);
+            self.report(at, Wrong::Null, used, element, is_definite, None);
+        } else if self.is_baseless(base, value) {
+            self.report(at, Wrong::Baseless, used, Element::number(None), false, None);
+        }
+    }
+
+    /// Whether an address is an index alone, scaled to the size of an element.
+    fn is_baseless(&self, base: Value, value: &Provenance) -> bool {
+        let (Value::Register(register), true) = (base, value.is_number()) else {
+            return false;
+        };
+        let &[definition] = self.module.function(self.id).definitions().of(register) else {
+            return false;
+        };
+        let instruction = self.body.instruction(definition);
+        match (instruction.op, self.body.uses(instruction)) {
+            (Op::Binary(BinaryOp::Shl, 64), &[_, Value::Integer(by)]) => (1..=4).contains(&by),
+            (Op::Binary(op, 64), &[_, Value::Integer(_)]) => is_wide_product(op),
+            _ => false,
+        }
+    }
+
+    /// A call to what a register says.
+    pub(super) fn indirect(&mut self, at: InstructionId) {
+        let Some(Callee::Indirect(callee)) = self.body.callee(self.body.instruction(at)) else {
+            return;
+        };
+        let (value, _) = self.solver.at(callee, at);
+        if let Some((element, is_all)) = find(&value, 0).filter(|_| !self.is_null_tested) {
+            self.report(at, Wrong::Null, Use::Call, element, is_all, None);
+        }
+        for passed in super::summary::formals(&value).collect::<Vec<_>>() {
+            self.demand(Demand {
+                piece: passed.piece,
+                used: Use::Call,
+                excluded: passed.excluded,
+                is_sole: passed.is_sole,
+                reach: passed.offset,
+                function: self.id,
+                instruction: at,
+                callers: Vec::new(),
+            });
+        }
+    }
+
+    /// What a call passes to a function that accesses it.
+    pub(super) fn null_passed(&mut self, demand: &Demand, value: &Provenance, callers: &[CallSite]) {
+        let Some(by) = demand.reach.filter(|_| !self.is_null_tested) else {
+            return;
+        };
+        let Some((element, is_all)) = find(value, by) else {
+            return;
+        };
+        let offset = element.offset.and_then(|offset| offset.checked_add(by));
+        self.summary.violations.push(Violation {
+            function: demand.function,
+            instruction: demand.instruction,
+            wrong: Wrong::Null,
+            used: demand.used,
+            element: Element { offset, ..element },
+            of: self.id,
+            is_definite: is_all && demand.is_sole,
+            or: None,
+            callers: callers.to_vec(),
+        });
+    }
+}
