@@ -32,7 +32,9 @@ pub fn demangle(name: &str) -> Option<String> {
 
 /// `vtable for S` as all other tools write it.
 fn with_plain_vtable(name: String) -> String {
-    let class = name.strip_prefix("{vtable(").and_then(|rest| rest.strip_suffix(")}"));
+    let class = name
+        .strip_prefix("{vtable(")
+        .and_then(|rest| rest.strip_suffix(")}"));
     match class {
         Some(class) => format!("vtable for {class}"),
         None => name,

@@ -57,7 +57,7 @@ impl Judge<'_> {
                 });
             }
             if !summary.null_tested.contains(&demand.piece) {
-                self.null_passed(demand, &value, &callers);
+                self.null_passed(demand, argument.value, &value, &callers);
             }
             if callers.len() >= MAX_CALL_DEPTH {
                 continue;

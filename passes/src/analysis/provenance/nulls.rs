@@ -2,8 +2,10 @@
 //!
 //! ```text
 //! null       an integer n from 0 up, with the offset of the access under `NULL_PAGE`
-//! definite   every element of the address is null, and the code compares no such address with 0
-//! potential  some element is; or the access is a volatile store, a deliberate crash; or the address is an index that
+//! definite   every element of the address is null, the register holds nothing else anywhere in the body, and the code
+//!            compares no such address with 0
+//! potential  some element is, or the register is null on this path alone (a search that found nothing, its result
+//!            used without a test: the compiler gives each outcome a path of its own); or the access is a volatile store, a deliberate crash; or the address is an index that
 //!            was shifted or multiplied to the size of an element and never added to a base
 //! ```
 //!
@@ -12,6 +14,7 @@
 
 use super::function::Judge;
 use super::judge::{Effect, Use, Wrong};
+use super::solver::Variable;
 use super::summary::{Demand, Summary, Violation};
 use super::survey::Survey;
 use super::value::{Base, Element, Form, Provenance, Trust};
@@ -19,7 +22,7 @@ use crate::analysis::call_graph::CallSite;
 use crate::ir::{
     Access, AccessKind, BinaryOp, Body, Callee, Instruction, InstructionId, Op, Register, Space, Value,
 };
-use crate::limits::NULL_PAGE;
+use crate::limits::{MAX_PREDICATE_STEPS, NULL_PAGE};
 
 /// What a register may hold, as far as it matters here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -222,11 +225,34 @@ impl Judge<'_> {
         if let Some((element, is_all)) = find(value, by) {
             let offset = element.offset.and_then(|offset| offset.checked_add(by));
             let element = Element { offset, ..element };
-            let is_definite = is_all && !is_volatile_store(access);
+            let is_definite = is_all && !is_volatile_store(access) && self.is_always_null(base);
             self.report(at, Wrong::Null, used, element, is_definite, None);
         } else if self.is_baseless(base, value) {
             self.report(at, Wrong::Baseless, used, Element::number(None), false, None);
         }
+    }
+
+    /// Whether all definitions of an address bring null, those too that do not reach this use, and those of what it was
+    /// moved from.
+    fn is_always_null(&self, value: Value) -> bool {
+        let mut open = vec![value];
+        for _ in 0..MAX_PREDICATE_STEPS {
+            let Some(value) = open.pop() else { return true };
+            let Value::Register(register) = value else {
+                continue;
+            };
+            let variable = Variable::Register(register);
+            for &definition in self.module.function(self.id).definitions().of(register) {
+                if find(&self.solver.defined(definition, variable), 0).is_none_or(|(_, is_all)| !is_all) {
+                    return false;
+                }
+                let instruction = self.body.instruction(definition);
+                if instruction.op == Op::Copy {
+                    open.extend(self.body.uses(instruction).first());
+                }
+            }
+        }
+        false
     }
 
     /// Whether an address is an index alone, scaled to the size of an element.
@@ -252,7 +278,8 @@ impl Judge<'_> {
         };
         let (value, _) = self.solver.at(callee, at);
         if let Some((element, is_all)) = find(&value, 0).filter(|_| !self.is_null_tested) {
-            self.report(at, Wrong::Null, Use::Call, element, is_all, None);
+            let is_definite = is_all && self.is_always_null(callee);
+            self.report(at, Wrong::Null, Use::Call, element, is_definite, None);
         }
         for passed in super::summary::formals(&value).collect::<Vec<_>>() {
             self.demand(Demand {
@@ -269,7 +296,13 @@ impl Judge<'_> {
     }
 
     /// What a call passes to a function that accesses it.
-    pub(super) fn null_passed(&mut self, demand: &Demand, value: &Provenance, callers: &[CallSite]) {
+    pub(super) fn null_passed(
+        &mut self,
+        demand: &Demand,
+        argument: Value,
+        value: &Provenance,
+        callers: &[CallSite],
+    ) {
         let Some(by) = demand.reach.filter(|_| !self.is_null_tested) else {
             return;
         };
@@ -284,7 +317,7 @@ impl Judge<'_> {
             used: demand.used,
             element: Element { offset, ..element },
             of: self.id,
-            is_definite: is_all && demand.is_sole,
+            is_definite: is_all && demand.is_sole && self.is_always_null(argument),
             or: None,
             callers: callers.to_vec(),
         });

@@ -133,7 +133,11 @@ pub(super) fn survey(
 }
 
 /// The function that a call names.
-pub(super) fn direct_callee(module: &ModuleContext<'_>, body: &Body<'_>, call: InstructionId) -> Option<FunctionId> {
+pub(super) fn direct_callee(
+    module: &ModuleContext<'_>,
+    body: &Body<'_>,
+    call: InstructionId,
+) -> Option<FunctionId> {
     let Callee::Direct(symbol) = body.callee(body.instruction(call))? else {
         return None;
     };
