@@ -69,6 +69,9 @@ pub const MAX_PREDICATE_STEPS: usize = 16;
 /// Most demands that one function makes of what its callers pass. Beyond, calls are not held against it.
 pub const MAX_DEMANDS: usize = 256;
 
+/// Most words of a table of virtual functions that is looked at.
+pub const MAX_TABLE_WORDS: u64 = 4_096;
+
 /// Bytes from address 0 up that nothing lies in: what is accessed there is a field of, or an element behind, a null
 /// pointer.
 pub const NULL_PAGE: i64 = 4_096;

@@ -34,6 +34,8 @@ use rayon::prelude::*;
 use crate::context::ModuleContext;
 use crate::ir::{FunctionId, InstructionId};
 use crate::limits::{MAX_CALL_CHAINS, PARALLEL_STATEMENTS};
+use crate::rule::Family;
+use crate::rules;
 pub use judge::{Effect, Use, Wrong};
 pub use summary::{Summary, Violation};
 pub use value::{Base, Element, Form};
@@ -47,9 +49,12 @@ pub fn violations(module: &ModuleContext<'_>) -> Vec<Violation> {
         .bodies()
         .map(|(_, _, body)| body.instructions.len())
         .sum();
+    let with_spaces = rules::ALL
+        .iter()
+        .any(|rule| rule.family == Family::Space && module.settings.wants(rule));
     for level in levels(module) {
         let finished = |id: FunctionId| summaries[id.index()].get();
-        let one = |&id: &FunctionId| (id, function::summarize(module, id, &finished));
+        let one = |&id: &FunctionId| (id, function::summarize(module, id, &finished, with_spaces));
         let made: Vec<_> = if size < PARALLEL_STATEMENTS {
             level.iter().map(one).collect()
         } else {

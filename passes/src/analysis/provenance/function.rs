@@ -13,9 +13,15 @@ use crate::context::ModuleContext;
 use crate::ir::{Access, AccessKind, Argument, Body, FunctionId, InstructionId, Op, Space, Value};
 use crate::limits::MAX_DEMANDS;
 
-/// The summary of a function with a body, given those of the functions that it calls.
+/// The summary of a function with a body, given those of the functions that it calls. Without `with_spaces`, bodies in
+/// which no address can be null are left out.
 #[must_use]
-pub fn summarize<'a>(module: &'a ModuleContext<'a>, id: FunctionId, summaries: &'a Summaries<'a>) -> Summary {
+pub fn summarize<'a>(
+    module: &'a ModuleContext<'a>,
+    id: FunctionId,
+    summaries: &'a Summaries<'a>,
+    with_spaces: bool,
+) -> Summary {
     let function = module.module.function(id);
     let Some(body) = function.body.as_ref() else {
         return Summary::default();
@@ -25,7 +31,7 @@ pub fn summarize<'a>(module: &'a ModuleContext<'a>, id: FunctionId, summaries: &
         return Summary::default();
     }
     let survey = survey(module, id, body, summaries);
-    if !survey.is_needed {
+    if !(survey.needs_nulls || survey.needs_spaces && with_spaces) {
         return Summary::default();
     }
     let answers = |call: InstructionId| answered(module, body, summaries, call);

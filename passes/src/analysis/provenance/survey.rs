@@ -29,7 +29,9 @@ pub(super) struct Survey {
     pub(super) null_tests: Vec<InstructionId>,
     pub(super) takes_local: bool,
     /// Something is there that can be wrong: a space other than global, a register that nothing writes.
-    pub(super) is_needed: bool,
+    pub(super) needs_spaces: bool,
+    /// An address is there that may be null, or that callers pass.
+    pub(super) needs_nulls: bool,
 }
 
 /// Looks through a body.
@@ -41,7 +43,7 @@ pub(super) fn survey(
 ) -> Survey {
     let function = module.module.function(id);
     let mut survey = Survey {
-        is_needed: !function.is_kernel() && !function.params.is_empty(),
+        needs_nulls: !function.is_kernel() && !function.params.is_empty(),
         ..Survey::default()
     };
     let space_of = |symbol: SymbolId| {
@@ -63,21 +65,21 @@ pub(super) fn survey(
         match instruction.op {
             Op::Compare(_, 64, _) if uses.contains(&Value::Integer(0)) => survey.null_tests.push(at),
             Op::Access(access) => {
-                survey.is_needed |= matches!(access.space, Space::Global | Space::Generic)
+                survey.needs_nulls |= matches!(access.space, Space::Global | Space::Generic)
                     && access.kind != AccessKind::Other
                     && uses.first().is_some_and(|&base| marks.is_suspect(base));
                 match uses.first() {
                     Some(Value::ReturnSlot(..)) => {
                         let mut data = uses.iter().skip(2);
-                        survey.is_needed |= access.bits == 64 && data.any(|&value| marks.is_suspect(value));
+                        survey.needs_nulls |= access.bits == 64 && data.any(|&value| marks.is_suspect(value));
                         survey.returns.push(at);
                         continue;
                     }
-                    Some(Value::Symbol(..)) => survey.is_needed = true,
+                    Some(Value::Symbol(..)) => survey.needs_spaces = true,
                     Some(Value::Param(..)) if access.space == Space::Param => {
-                        survey.is_needed |= is_outside(function, instruction, uses);
+                        survey.needs_spaces |= is_outside(function, instruction, uses);
                     }
-                    _ => survey.is_needed |= !matches!(access.space, Space::Global | Space::Generic),
+                    _ => survey.needs_spaces |= !matches!(access.space, Space::Global | Space::Generic),
                 }
                 survey.uses.push(at);
                 if access.kind != AccessKind::Load && uses.len() > 2 && matches!(access.bits, 32 | 64) {
@@ -86,27 +88,29 @@ pub(super) fn survey(
             }
             Op::ToGeneric(space, _) | Op::FromGeneric(space, _) => {
                 // Unless a setting asks for it, what is done twice to a global address is not reported.
-                survey.is_needed |= space != Space::Global || !module.settings.levels.is_empty();
+                survey.needs_spaces |= space != Space::Global || !module.settings.levels.is_empty();
                 survey.uses.push(at);
             }
             Op::IsSpace(_) => {
-                survey.is_needed = true;
+                survey.needs_spaces = true;
                 survey.tests.push(at);
                 survey.uses.push(at);
             }
             Op::MapShared(_) => {
-                survey.is_needed = true;
+                survey.needs_spaces = true;
                 survey.uses.push(at);
             }
             Op::Call(call) => {
                 if let Callee::Indirect(value) = body.call(call).callee {
-                    survey.is_needed |= marks.is_suspect(value);
+                    survey.needs_nulls |= marks.is_suspect(value);
                     survey.indirect.push(at);
                 } else if direct_callee(module, body, at)
                     .and_then(summaries)
                     .is_some_and(Summary::asks)
                 {
-                    survey.is_needed = true;
+                    let arguments = body.arguments(body.call(call));
+                    survey.needs_spaces = true;
+                    survey.needs_nulls |= arguments.iter().any(|argument| marks.is_suspect(argument.value));
                     survey.calls.push(at);
                 }
             }
@@ -117,15 +121,15 @@ pub(super) fn survey(
                 Value::Symbol(symbol, _) => {
                     let space = space_of(symbol);
                     survey.takes_local |= space == Some(Space::Local);
-                    survey.is_needed |= space.is_some_and(|space| space != Space::Global);
+                    survey.needs_spaces |= space.is_some_and(|space| space != Space::Global);
                 }
-                Value::Param(..) => survey.is_needed |= !matches!(instruction.op, Op::Access(_)),
+                Value::Param(..) => survey.needs_spaces |= !matches!(instruction.op, Op::Access(_)),
                 _ => {}
             }
         }
     }
     // A register exists once the code names it, so one that nothing writes is read.
-    survey.is_needed |= written.contains(&false);
+    survey.needs_spaces |= written.contains(&false);
     if !survey.takes_local {
         survey.escapes.clear();
     }

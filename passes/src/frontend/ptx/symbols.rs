@@ -39,7 +39,7 @@ pub(super) fn space_of(space: StateSpace) -> Space {
 }
 
 /// Bytes of one element; 0 for references to textures, samplers and surfaces.
-fn element_bytes(scalar: ScalarType) -> u64 {
+pub(super) fn element_bytes(scalar: ScalarType) -> u64 {
     use ScalarType as T;
     match scalar {
         T::Pred | T::B8 | T::U8 | T::S8 => 1,
