@@ -36,6 +36,7 @@ use crate::ir::{FunctionId, InstructionId};
 use crate::limits::{MAX_CALL_CHAINS, PARALLEL_STATEMENTS};
 use crate::rule::Family;
 use crate::rules;
+pub use function::Extent;
 pub use judge::{Effect, Use, Wrong};
 pub use summary::{Summary, Violation};
 pub use value::{Base, Element, Form};
@@ -52,9 +53,18 @@ pub fn violations(module: &ModuleContext<'_>) -> Vec<Violation> {
     let with_spaces = rules::ALL
         .iter()
         .any(|rule| rule.family == Family::Space && module.settings.wants(rule));
+    let receives_null = if with_spaces {
+        Vec::new()
+    } else {
+        nulls::receivers(module)
+    };
+    let extent = |id: FunctionId| Extent {
+        with_spaces,
+        receives_null: receives_null.get(id.index()).copied().unwrap_or(with_spaces),
+    };
     for level in levels(module) {
         let finished = |id: FunctionId| summaries[id.index()].get();
-        let one = |&id: &FunctionId| (id, function::summarize(module, id, &finished, with_spaces));
+        let one = |&id: &FunctionId| (id, function::summarize(module, id, &finished, extent(id)));
         let made: Vec<_> = if size < PARALLEL_STATEMENTS {
             level.iter().map(one).collect()
         } else {

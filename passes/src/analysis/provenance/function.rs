@@ -13,14 +13,23 @@ use crate::context::ModuleContext;
 use crate::ir::{Access, AccessKind, Argument, Body, FunctionId, InstructionId, Op, Space, Value};
 use crate::limits::MAX_DEMANDS;
 
-/// The summary of a function with a body, given those of the functions that it calls. Without `with_spaces`, bodies in
-/// which no address can be null are left out.
+/// What is asked of a body.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// All that can be wrong; else null addresses only.
+    pub with_spaces: bool,
+    /// Somebody may pass it a null address.
+    pub receives_null: bool,
+}
+
+/// The summary of a function with a body, given those of the functions that it calls; empty where nothing that is asked
+/// for can be wrong.
 #[must_use]
 pub fn summarize<'a>(
     module: &'a ModuleContext<'a>,
     id: FunctionId,
     summaries: &'a Summaries<'a>,
-    with_spaces: bool,
+    extent: Extent,
 ) -> Summary {
     let function = module.module.function(id);
     let Some(body) = function.body.as_ref() else {
@@ -31,7 +40,10 @@ pub fn summarize<'a>(
         return Summary::default();
     }
     let survey = survey(module, id, body, summaries);
-    if !(survey.needs_nulls || survey.needs_spaces && with_spaces) {
+    let is_needed = survey.needs_nulls
+        || survey.needs_spaces && extent.with_spaces
+        || survey.has_params && extent.receives_null;
+    if !is_needed {
         return Summary::default();
     }
     let answers = |call: InstructionId| answered(module, body, summaries, call);

@@ -16,9 +16,10 @@ use super::function::Judge;
 use super::judge::{Effect, Use, Wrong};
 use super::solver::Variable;
 use super::summary::{Demand, Summary, Violation};
-use super::survey::Survey;
+use super::survey::{Survey, direct_callee};
 use super::value::{Base, Element, Form, Provenance, Trust};
 use crate::analysis::call_graph::CallSite;
+use crate::context::ModuleContext;
 use crate::ir::{
     Access, AccessKind, BinaryOp, Body, Callee, Instruction, InstructionId, Op, Register, Space, Value,
 };
@@ -112,6 +113,30 @@ impl Marks {
     pub(super) fn is_suspect(&self, value: Value) -> bool {
         self.of(value) != Mark::Other
     }
+}
+
+/// By function: whether somebody may pass it a null address, or pass on one that he is passed.
+pub(super) fn receivers(module: &ModuleContext<'_>) -> Vec<bool> {
+    let mut receives = vec![false; module.module.functions.len()];
+    let mut open = Vec::new();
+    for (_, _, body) in module.module.bodies().filter(|(.., body)| !body.calls.is_empty()) {
+        let mut marks = Marks::default();
+        for (number, instruction) in body.instructions.iter().enumerate() {
+            marks.pass(body, instruction, body.uses(instruction), |_| true);
+            let Op::Call(call) = instruction.op else { continue };
+            let arguments = body.arguments(body.call(call));
+            if arguments.iter().any(|argument| marks.is_suspect(argument.value)) {
+                open.extend(direct_callee(module, body, InstructionId::new(number)));
+            }
+        }
+    }
+    while let Some(function) = open.pop() {
+        if !std::mem::replace(&mut receives[function.index()], true) {
+            let graph = module.call_graph();
+            open.extend(graph.calls_of(function).iter().map(|site| site.callee));
+        }
+    }
+    receives
 }
 
 const fn is_wide_product(op: BinaryOp) -> bool {

@@ -30,8 +30,10 @@ pub(super) struct Survey {
     pub(super) takes_local: bool,
     /// Something is there that can be wrong: a space other than global, a register that nothing writes.
     pub(super) needs_spaces: bool,
-    /// An address is there that may be null, or that callers pass.
+    /// An address is there that may be null.
     pub(super) needs_nulls: bool,
+    /// Callers pass something.
+    pub(super) has_params: bool,
 }
 
 /// Looks through a body.
@@ -43,7 +45,7 @@ pub(super) fn survey(
 ) -> Survey {
     let function = module.module.function(id);
     let mut survey = Survey {
-        needs_nulls: !function.is_kernel() && !function.params.is_empty(),
+        has_params: !function.is_kernel() && !function.params.is_empty(),
         ..Survey::default()
     };
     let space_of = |symbol: SymbolId| {
