@@ -279,3 +279,146 @@ impl Site<'_> {
         (self.input, self.member, place(self)) == (other.input, other.member, place(other))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::inventory::{Facts, Host};
+    use crate::link::Symbols;
+
+    fn image(role: Role, container: u32, section: &str, defined: &[&str], open: &[&str]) -> ImageReport {
+        let use_of_it = Located {
+            function: Some("k".to_owned()),
+            ..Located::default()
+        };
+        let open = open.iter().map(|name| Open {
+            name: (*name).to_owned(),
+            what: What::Variable,
+            uses: vec![use_of_it.clone()],
+            more: 0,
+        });
+        ImageReport {
+            kind: ImageKind::Ptx,
+            role,
+            target: "sm_90".to_owned(),
+            isa: String::new(),
+            bytes: 0,
+            packed: 0,
+            offset: 0,
+            kernels: 0,
+            functions: 0,
+            compression: None,
+            section: Some(section.to_owned()),
+            member: None,
+            container: Some(container),
+            options: String::new(),
+            is_64_bit: true,
+            is_debug: false,
+            is_read: true,
+            digest: None,
+            facts: Arc::new(Facts {
+                symbols: Some(Symbols {
+                    defined: defined.iter().map(|name| (*name).to_owned()).collect(),
+                    open: open.collect(),
+                }),
+                ..Facts::default()
+            }),
+        }
+    }
+
+    fn input(name: &str, images: Vec<ImageReport>, host: &[&str]) -> InputReport {
+        let mut known = Host::default();
+        known.names.begin(None);
+        for name in host {
+            known.names.add(name.as_bytes(), HostKind::Variable, false);
+        }
+        known.names.sort();
+        InputReport {
+            name: name.to_owned(),
+            status: Status::Checked,
+            images,
+            host: Some(known),
+            problems: Vec::new(),
+        }
+    }
+
+    fn linked(defined: &[&str], open: &[&str]) -> ImageReport {
+        image(Role::Relocatable, 0, "__nv_relfatbin", defined, open)
+    }
+
+    /// Name, host object, known, settled.
+    fn told(inputs: &[InputReport], is_one_set: bool, is_complete: bool) -> Vec<(&str, &str, bool, bool)> {
+        missing(inputs, is_one_set, is_complete)
+            .iter()
+            .map(|one| {
+                let host = one.host.map_or("", |host| host.input);
+                (one.name, host, one.is_known, one.is_settled)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_set_defines_what_its_members_define() {
+        let inputs = [
+            input("a.o", vec![linked(&[], &["limit", "scale"])], &[]),
+            input("b.o", vec![linked(&["scale"], &[])], &["scale"]),
+            input("c.o", vec![], &["limit"]),
+        ];
+        let alone = [("limit", "", true, false), ("scale", "", true, false)];
+        assert_eq!(told(&inputs, false, false), alone);
+        assert_eq!(told(&inputs, true, false), [("limit", "c.o", true, false)]);
+        assert_eq!(told(&inputs, true, true), [("limit", "c.o", true, true)]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_may_define_anything() {
+        let mut closed = linked(&[], &[]);
+        closed.kind = ImageKind::LtoIr;
+        closed.facts = Arc::default();
+        let inputs = [
+            input("a.o", vec![linked(&[], &["limit"])], &["limit"]),
+            input("b.o", vec![closed], &[]),
+        ];
+        assert_eq!(told(&inputs, true, true), [("limit", "a.o", false, true)]);
+    }
+
+    #[test]
+    fn a_private_copy_is_no_definition() {
+        let loadable = |container, defined: &[&str], open: &[&str]| {
+            image(Role::Loadable, container, REGISTERED, defined, open)
+        };
+        let copy = loadable(0, &["limit"], &[]);
+        let ptx = loadable(0, &[], &["limit"]);
+        let app = input("app", vec![copy.clone(), ptx.clone()], &["limit"]);
+        assert_eq!(told(&[app], false, false), [("limit", "app", true, true)]);
+        // Another module that defines it is a reason to be silent, even if nothing links the two.
+        let other = loadable(1, &["limit"], &[]);
+        let app = input("app", vec![copy, ptx, other], &["limit"]);
+        assert_eq!(told(&[app], false, false), []);
+    }
+
+    #[test]
+    fn what_the_host_registers_is_a_device_variable() {
+        let mut a = input("a.o", vec![linked(&[], &["limit"])], &[]);
+        let mut b = input("b.o", vec![], &["limit"]);
+        let registered = |name: &str| crate::inventory::Registration {
+            name: name.to_owned(),
+            member: None,
+            is_variable: true,
+            is_certain: true,
+        };
+        if let Some(host) = &mut b.host {
+            host.registered.push(registered("limit"));
+        }
+        a.host = None;
+        assert_eq!(told(&[a, b], true, false), [("limit", "", true, false)]);
+    }
+
+    #[test]
+    fn what_a_finished_link_left_behind_is_resolved() {
+        let left = image(Role::LeftOver, 0, "__nv_relfatbin", &[], &["limit"]);
+        assert_eq!(told(&[input("app", vec![left], &["limit"])], false, true), []);
+    }
+}

@@ -43,7 +43,7 @@ pub(super) fn tables(tree: &Tree<'_>, symbols: &Symbols<'_>) -> Vec<VirtualTable
             match part {
                 Element::Constant(text) if constant(text) == Some(0) => {}
                 Element::Constant(_) | Element::String(_) if *word == TableWord::Zero => {
-                    *word = TableWord::Number
+                    *word = TableWord::Number;
                 }
                 Element::Address(_) => *word = TableWord::Address,
                 _ => {}

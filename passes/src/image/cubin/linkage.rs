@@ -19,8 +19,7 @@ pub(super) fn symbols(file: &Elf<'_>) -> Option<Symbols> {
     let mut symbols = Symbols::default();
     let mut open: FxHashMap<usize, usize> = FxHashMap::default();
     for symbol in file.symbols() {
-        // Weak ones may stay open: ptxas adds a dozen of its own.
-        if !symbol.is_global() && !(symbol.is_weak() && !symbol.is_undefined()) {
+        if symbol.is_local() {
             continue;
         }
         let name = symbol.name().ok()?;
@@ -29,6 +28,7 @@ pub(super) fn symbols(file: &Elf<'_>) -> Option<Symbols> {
         }
         if !symbol.is_undefined() {
             symbols.defined.push(name.to_owned());
+        // Weak ones may stay open: ptxas adds a dozen of its own.
         } else if elf::is_object(file) && !symbol.is_weak() && !externs::is_provided(name) {
             let what = if symbol.elf_symbol().st_type() == raw::STT_FUNC {
                 What::Function
