@@ -7,7 +7,7 @@
 
 constexpr std::string_view alphabet = "acgt";
 
-constexpr int letter(int i) { return alphabet[i]; }  //~[O3] PTX106
+constexpr int letter(int i) { return alphabet[i]; }  //~ PTX106
 
 __global__ void spell(int *out) {
   out[threadIdx.x] = letter(threadIdx.x & 3);

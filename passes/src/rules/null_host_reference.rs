@@ -29,8 +29,8 @@
 //!
 //! ## Limits
 //!
-//! Address 0 that is merely passed on, stored or compared is silent, and so is a function that compares such an address
-//! with 0. Not definite: an address that is 0 on some paths only, even if the access stands on one of these, as with a
+//! Address 0 that is merely passed on, stored or compared is silent, and so is a function that lets something depend on
+//! a comparison of such an address with 0. Not definite: an address that is 0 on some paths only, even if the access stands on one of these, as with a
 //! search that returns `nullptr` where it finds nothing and whose caller does not test for that; a volatile store to 0, which is how code crashes on
 //! purpose; an address that is an index alone, which is what an element of a table at address 0 looks like once 0 has
 //! been folded (`shl`, then `ld`). Prefetches and asynchronous copies are not judged. Addresses that are loaded from

@@ -12,16 +12,20 @@
 //! Most bodies have no such address, and pay for one pass: an address can only be null where a small constant is moved
 //! into a register of its width, selected, or passed on by moves and sums from there.
 
+use rustc_hash::FxHashSet;
+
 use super::function::Judge;
 use super::judge::{Effect, Use, Wrong};
 use super::solver::Variable;
-use super::summary::{Demand, Summary, Violation};
+use super::summary::{Demand, Summary, Violation, formals};
 use super::survey::{Survey, direct_callee};
 use super::value::{Base, Element, Form, Provenance, Trust};
 use crate::analysis::call_graph::CallSite;
+use crate::analysis::definitions::Definitions;
 use crate::context::ModuleContext;
 use crate::ir::{
-    Access, AccessKind, BinaryOp, Body, Callee, Instruction, InstructionId, Op, Register, Space, Value,
+    Access, AccessKind, Argument, BinaryOp, BlockId, Body, Callee, Instruction, InstructionId, Op, Register,
+    Space, UnaryOp, Value,
 };
 use crate::limits::{MAX_PREDICATE_STEPS, NULL_PAGE};
 
@@ -143,6 +147,74 @@ const fn is_wide_product(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned)
 }
 
+/// The registers, predicates among them, that something other than a move depends on. In a debug build nvcc compares `this` with 0 at the head of each member
+/// function and branches to one place either way: nothing depends on that.
+fn deciding(body: &Body<'_>, definitions: &Definitions) -> FxHashSet<Register> {
+    let mut found = FxHashSet::default();
+    let mut open: Vec<Register> = Vec::new();
+    let is_moved = |op| matches!(op, Op::Unary(UnaryOp::Not, 1) | Op::Copy);
+    for (number, block) in body.blocks.iter().enumerate() {
+        let id = BlockId::new(number);
+        let is_idle = match body.successors(id) {
+            &[a, b] => landing(body, a) == landing(body, b),
+            _ => false,
+        };
+        for at in block.instructions.range() {
+            let instruction = body.instruction(InstructionId::new(at));
+            if instruction.op != Op::Branch || !is_idle {
+                open.extend(instruction.guard.map(|guard| guard.register));
+            }
+            if is_moved(instruction.op) {
+                continue;
+            }
+            let passed = match instruction.op {
+                Op::Call(call) => body.arguments(body.call(call)),
+                _ => &[],
+            };
+            let passed = passed.iter().map(|argument| argument.value);
+            for value in body.uses(instruction).iter().copied().chain(passed) {
+                if let Value::Register(register) | Value::Not(register) = value {
+                    open.push(register);
+                }
+            }
+        }
+    }
+    while let Some(register) = open.pop() {
+        if !found.insert(register) {
+            continue;
+        }
+        for &definition in definitions.of(register) {
+            let instruction = body.instruction(definition);
+            if is_moved(instruction.op) {
+                for &value in body.uses(instruction) {
+                    if let Value::Register(from) | Value::Not(from) = value {
+                        open.push(from);
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Where control comes to from a block by way of blocks that only branch on.
+fn landing(body: &Body<'_>, block: BlockId) -> BlockId {
+    let mut block = block;
+    for _ in 0..MAX_PREDICATE_STEPS {
+        let mut instructions = body.block(block);
+        let is_bare = match (instructions.next(), instructions.next()) {
+            (Some((_, only)), None) => only.op == Op::Branch && only.guard.is_none(),
+            (None, None) => true,
+            _ => false,
+        };
+        match body.successors(block) {
+            &[next] if is_bare => block = next,
+            _ => break,
+        }
+    }
+    block
+}
+
 /// Bytes past its base that an instruction accesses, if it faults at address 0. A prefetch does not, and a copy of no
 /// bytes reads nothing.
 pub(super) fn past(op: Op, uses: &[Value]) -> Option<i64> {
@@ -194,7 +266,16 @@ fn find(value: &Provenance, by: i64) -> Option<(Element, bool)> {
 impl Judge<'_> {
     /// Notes what is compared with 0: code that does knows what it is about.
     pub(super) fn note_null_tests(&mut self, survey: &Survey) {
+        let deciding = if survey.null_tests.is_empty() {
+            FxHashSet::default()
+        } else {
+            deciding(self.body, self.module.function(self.id).definitions())
+        };
         for &at in &survey.null_tests {
+            let mut results = self.body.defined(self.body.instruction(at));
+            if !results.any(|result| deciding.contains(&result)) {
+                continue;
+            }
             for &operand in self.body.uses(self.body.instruction(at)).iter().take(2) {
                 if !matches!(operand, Value::Integer(_)) {
                     let (value, _) = self.solver.at(operand, at);
@@ -292,8 +373,26 @@ impl Judge<'_> {
         match (instruction.op, self.body.uses(instruction)) {
             (Op::Binary(BinaryOp::Shl, 64), &[_, Value::Integer(by)]) => (1..=4).contains(&by),
             (Op::Binary(op, 64), &[_, Value::Integer(_)]) => is_wide_product(op),
+            (Op::CallResult(call), &[Value::Integer(offset)]) => self.is_null_moved(call, offset),
             _ => false,
         }
+    }
+
+    /// Whether a call returns what it is passed, moved, and is passed address 0: a reference to an element of an object
+    /// there.
+    fn is_null_moved(&self, call: InstructionId, offset: i64) -> bool {
+        let (Some((summary, arguments)), Ok(offset)) = (self.solver.callee(call), u32::try_from(offset))
+        else {
+            return false;
+        };
+        let passed = |piece: (u16, u32)| {
+            let is_it =
+                |argument: &&Argument| (argument.param, argument.offset) == (u32::from(piece.0), piece.1);
+            let argument = arguments.iter().find(is_it)?;
+            Some(self.solver.at(argument.value, call).0)
+        };
+        let mut returned = summary.result(offset).into_iter().flat_map(formals);
+        returned.any(|one| one.is_sole && passed(one.piece).is_some_and(|value| find(&value, 0).is_some()))
     }
 
     /// A call to what a register says.
@@ -306,7 +405,7 @@ impl Judge<'_> {
             let is_definite = is_all && self.is_always_null(callee);
             self.report(at, Wrong::Null, Use::Call, element, is_definite, None);
         }
-        for passed in super::summary::formals(&value).collect::<Vec<_>>() {
+        for passed in formals(&value).collect::<Vec<_>>() {
             self.demand(Demand {
                 piece: passed.piece,
                 used: Use::Call,
