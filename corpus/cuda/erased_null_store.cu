@@ -4,5 +4,5 @@
 
 __global__ void lost(int n) {  //~[O3] PTX107
   int *nowhere = nullptr;
-  *nowhere = n;
+  *nowhere = n;  //~[G] PTX106
 }

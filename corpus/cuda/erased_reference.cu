@@ -9,7 +9,7 @@ struct Limits {
   static constexpr int least = 16;
 };
 
-constexpr int at_least(int n) { return std::max(Limits::least, n); }
+constexpr int at_least(int n) { return std::max(Limits::least, n); }  //~[G] PTX106
 
 __global__ void clamp(int *out) {  //~[O3] PTX107
   out[threadIdx.x] = at_least(out[threadIdx.x]);

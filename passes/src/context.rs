@@ -13,10 +13,11 @@ use crate::analysis::dominators::Dominators;
 use crate::analysis::lanes::{self, Root};
 use crate::analysis::provenance::{self, Violation};
 use crate::analysis::slots::Slots;
-use crate::finding::{Certainty, Frame, Value};
+use crate::finding::{Certainty, Frame, Located, Value};
 use crate::inventory::{InputReport, Kernel};
 use crate::ir::{Body, DebugId, Function, FunctionId, InstructionId, Module, SymbolId};
 use crate::limits::MANGLED_NAME_BYTES;
+use crate::link::{self, Missing};
 use crate::policy::Policy;
 use crate::rule::{Family, Level, Rule};
 use crate::settings::Settings;
@@ -273,6 +274,29 @@ pub struct ImagesContext<'a> {
     pub policy: &'a Policy,
     /// The inputs are all parts of one program, and linked together.
     pub is_one_program: bool,
+    /// They are linked with nothing else.
+    pub is_complete: bool,
+    missing: OnceLock<Vec<Missing<'a>>>,
+}
+
+impl<'a> ImagesContext<'a> {
+    /// Of the inputs of a run, and what the user says of them.
+    #[must_use]
+    pub const fn new(inputs: &'a [InputReport], settings: &'a Settings) -> Self {
+        Self {
+            inputs,
+            policy: &settings.policy,
+            is_one_program: settings.link_set || settings.whole_program,
+            is_complete: settings.whole_program,
+            missing: OnceLock::new(),
+        }
+    }
+
+    /// The symbols that device code uses and that no image of its link set defines.
+    pub fn missing(&self) -> &[Missing<'a>] {
+        self.missing
+            .get_or_init(|| link::missing(self.inputs, self.is_one_program, self.is_complete))
+    }
 }
 
 /// What a finding about images is about.
@@ -286,6 +310,8 @@ pub struct ImagePlace {
     pub function: Option<String>,
     /// Where the source declares that, where it is known.
     pub source: Option<Frame>,
+    /// The place in the image, where it is known more closely.
+    pub located: Option<Box<Located>>,
 }
 
 impl ImagePlace {
@@ -297,6 +323,17 @@ impl ImagePlace {
             image: None,
             function: None,
             source: None,
+            located: None,
+        }
+    }
+
+    /// A use of a symbol.
+    #[must_use]
+    pub fn site(site: &link::Site<'_>) -> Self {
+        Self {
+            function: site.at.and_then(|at| at.function.clone()),
+            located: site.at.map(|at| Box::new(at.clone())),
+            ..Self::image(site.input, site.image)
         }
     }
 

@@ -1,80 +1,83 @@
 //! Symbols that device code may leave undefined because somebody provides them, and those that nobody can.
 //!
-//! Measured with ptxas and nvlink 13.5, `-c` and whole program: what is listed as provided never comes up as
-//! unresolved.
+//! The lists are data with their sources: `externs/provided.tsv` and `externs/host_runtime.tsv`.
 
-/// Provided by ptxas or the driver, by name.
-const PROVIDED: &[&str] = &["vprintf", "malloc", "free", "__assertfail"];
+use std::sync::OnceLock;
 
-/// Provided by ptxas or the driver, by prefix.
-const PROVIDED_PREFIXES: &[&str] = &["__cuda_syscall_", "__nvvm_"];
+use rustc_hash::FxHashMap;
 
-/// Whether ptxas or the driver provides this function.
+/// A list of names by what they belong to.
+struct Table {
+    exact: FxHashMap<&'static str, &'static str>,
+    /// With their groups; longer ones first.
+    prefixes: Vec<(&'static str, &'static str)>,
+}
+
+impl Table {
+    /// Reads lines of a group, a tab and a name; `#` begins a comment.
+    fn parse(text: &'static str) -> Self {
+        let mut table = Self {
+            exact: FxHashMap::default(),
+            prefixes: Vec::new(),
+        };
+        let rows = text.lines().filter(|line| !line.starts_with('#'));
+        for (group, name) in rows.filter_map(|line| line.split_once('\t')) {
+            match name.strip_suffix('*') {
+                Some(prefix) => table.prefixes.push((prefix, group)),
+                None => {
+                    table.exact.insert(name, group);
+                }
+            }
+        }
+        table
+            .prefixes
+            .sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
+        table
+    }
+
+    /// The group of a name: its own row, else the longest beginning that has one.
+    fn find(&self, name: &str) -> Option<&'static str> {
+        let of_prefix = || {
+            self.prefixes
+                .iter()
+                .find(|(prefix, _)| name.starts_with(prefix))
+                .map(|(_, group)| *group)
+        };
+        self.exact.get(name).copied().or_else(of_prefix)
+    }
+}
+
+fn provider(name: &str) -> Option<&'static str> {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    TABLE
+        .get_or_init(|| Table::parse(include_str!("externs/provided.tsv")))
+        .find(name)
+}
+
+/// Whether ptxas, the driver or the compiler provides this function.
 #[must_use]
 pub fn is_provided(name: &str) -> bool {
-    PROVIDED.contains(&name) || PROVIDED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    matches!(provider(name), Some("ptxas" | "compiler"))
 }
 
-/// The library of the toolkit that has this symbol, where one has.
+/// The library that has this symbol, where one is known to.
 #[must_use]
 pub fn library(name: &str) -> Option<&'static str> {
-    LIBRARIES
-        .iter()
-        .find(|(prefix, _)| name.starts_with(prefix))
-        .map(|(_, library)| *library)
+    match provider(name)? {
+        "libdevice" => Some("libdevice (`libdevice.10.bc`, linked as IR)"),
+        "cudadevrt" => Some("the device runtime (`-lcudadevrt`)"),
+        "nvshmem" => Some("NVSHMEM's device library (`-lnvshmem_device`)"),
+        _ => None,
+    }
 }
-
-const DEVICE_RUNTIME: &str = "the device runtime (`-lcudadevrt`)";
-
-/// Libraries of the toolkit, by the prefix of what they define.
-const LIBRARIES: &[(&str, &str)] = &[
-    ("__cudaCDP2", DEVICE_RUNTIME),
-    ("__nv_", "libdevice (`libdevice.10.bc`, linked as IR)"),
-    ("cudaDeviceGet", DEVICE_RUNTIME),
-    ("cudaDeviceSynchronize", DEVICE_RUNTIME),
-    ("cudaEvent", DEVICE_RUNTIME),
-    ("cudaFree", DEVICE_RUNTIME),
-    ("cudaGet", DEVICE_RUNTIME),
-    ("cudaLaunchDevice", DEVICE_RUNTIME),
-    ("cudaMalloc", DEVICE_RUNTIME),
-    ("cudaStream", DEVICE_RUNTIME),
-    ("nvshmem", "NVSHMEM's device library (`-lnvshmem_device`)"),
-];
-
-/// The C++ runtime of the host, by prefix: exact names are prefixes of themselves.
-const HOST_RUNTIME: &[(&str, &str)] = &[
-    ("_Unwind_", "exception handling"),
-    ("__cxa_begin_catch", "exception handling"),
-    ("__cxa_guard_", "guards of function-local statics"),
-    ("__cxa_atexit", "destruction at exit"),
-    ("__cxa_thread_atexit", "destruction at thread exit"),
-    ("__cxa_", "exception handling"),
-    ("__dso_handle", "destruction at exit"),
-    ("__dynamic_cast", "run-time type information"),
-    ("__gxx_personality", "exception handling"),
-    ("__tls_get_addr", "thread-local variables"),
-    ("_ZGV", "guards of function-local statics"),
-    ("_ZNSt8ios_base4Init", "iostreams"),
-    ("_ZSt3cin", "iostreams"),
-    ("_ZSt4cerr", "iostreams"),
-    ("_ZSt4clog", "iostreams"),
-    ("_ZSt4cout", "iostreams"),
-    ("_ZSt4wcin", "iostreams"),
-    ("_ZSt5wcerr", "iostreams"),
-    ("_ZSt5wclog", "iostreams"),
-    ("_ZSt5wcout", "iostreams"),
-    ("_ZTI", "run-time type information"),
-    ("_ZTS", "run-time type information"),
-    ("_ZTVN10__cxxabiv1", "run-time type information"),
-];
 
 /// What part of the host's C++ runtime a symbol belongs to, if it does.
 #[must_use]
 pub fn host_runtime(name: &str) -> Option<&'static str> {
-    HOST_RUNTIME
-        .iter()
-        .find(|(prefix, _)| name.starts_with(prefix))
-        .map(|(_, what)| *what)
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    TABLE
+        .get_or_init(|| Table::parse(include_str!("externs/host_runtime.tsv")))
+        .find(name)
 }
 
 #[cfg(test)]
@@ -84,13 +87,27 @@ mod tests {
     #[test]
     fn names_are_told_apart() {
         assert!(is_provided("vprintf") && is_provided("__cuda_syscall_32f3056bbb"));
-        assert!(!is_provided("printf") && !is_provided("memcpy"));
+        assert!(!is_provided("printf") && !is_provided("memcpy") && !is_provided("cnpFoo"));
         assert_eq!(
             host_runtime("__cxa_guard_acquire"),
             Some("guards of function-local statics")
         );
+        assert_eq!(host_runtime("__cxa_throw"), Some("exception handling"));
         assert_eq!(host_runtime("_ZTI4Base"), Some("run-time type information"));
         assert_eq!(host_runtime("_ZN4Base3runEv"), None);
         assert!(library("__cudaCDP2LaunchDeviceV2").is_some());
+        assert!(library("__nv_sinf").is_some() && library("__nv_nothing").is_none());
+    }
+
+    #[test]
+    fn every_row_of_the_lists_is_read() {
+        for text in [
+            include_str!("externs/provided.tsv"),
+            include_str!("externs/host_runtime.tsv"),
+        ] {
+            let rows = text.lines().filter(|line| !line.starts_with('#')).count();
+            let table = Table::parse(text);
+            assert_eq!(table.exact.len() + table.prefixes.len(), rows);
+        }
     }
 }

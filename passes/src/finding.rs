@@ -63,6 +63,23 @@ pub struct Source {
     pub inlined_at: Vec<Frame>,
 }
 
+/// A place in an image, looked up: what a finding says of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Located {
+    /// The function it lies in, as the image names it.
+    pub function: Option<String>,
+    /// The kernel through which it is reached, where one is known.
+    pub kernel: Option<String>,
+    /// Byte offset in the image, for sorting.
+    pub offset: u32,
+    /// The place in the text.
+    pub location: Option<Location>,
+    /// The line that `location` begins on.
+    pub line_text: Option<LineText>,
+    /// The place in the program's source.
+    pub source: Option<Source>,
+}
+
 /// A second place that explains a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Related {

@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use crate::finding::Frame;
 use crate::ir::{IsaVersion, LaunchBounds};
 use crate::limits::{MAX_COMPARED_IMAGES, SHOWN_NAMES};
+use crate::link::{HostNames, Symbols};
 use crate::rule::ProblemKind;
 
 /// What became of an input.
@@ -134,6 +135,8 @@ pub struct Facts {
     pub weak: Vec<WeakFunction>,
     /// Functions defined, without the kernels.
     pub functions: u32,
+    /// What it shows to a linker; `None` where that is not known.
+    pub symbols: Option<Symbols>,
     /// The compiler or assembler, as the image names it.
     pub producer: Option<String>,
     /// Absolute paths of the machine that built it, each once.
@@ -284,6 +287,8 @@ pub struct Host {
     pub is_linked: bool,
     /// It has no symbol table: what it registers is not known.
     pub is_stripped: bool,
+    /// What its code defines. Of a stripped file, what other files can refer to.
+    pub names: HostNames,
 }
 
 /// What the run says of one input.

@@ -13,6 +13,7 @@ pub mod image;
 pub mod inventory;
 pub mod ir;
 pub mod limits;
+pub mod link;
 mod locate;
 pub mod names;
 pub mod policy;

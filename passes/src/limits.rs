@@ -69,6 +69,13 @@ pub const MAX_PREDICATE_STEPS: usize = 16;
 /// Most demands that one function makes of what its callers pass. Beyond, calls are not held against it.
 pub const MAX_DEMANDS: usize = 256;
 
+/// Most words of a table of virtual functions that is looked at.
+pub const MAX_TABLE_WORDS: u64 = 4_096;
+
+/// Bytes from address 0 up that nothing lies in: what is accessed there is a field of, or an element behind, a null
+/// pointer.
+pub const NULL_PAGE: i64 = 4_096;
+
 /// Most instructions between a store to a variable and a load that reads it back, for the load to be followed.
 pub const MAX_RELOAD_DISTANCE: usize = 32;
 /// Deepest chain of calls that the lane analysis puts in place of calls.
@@ -185,6 +192,9 @@ pub const SHOWN_PATHS: usize = 8;
 
 /// Most kernels, images or names that one finding lists; a count stands for the rest.
 pub const SHOWN_NAMES: usize = 8;
+
+/// Most places that a finding names for the uses of one symbol, the first included; a count stands for the rest.
+pub const SHOWN_USES: usize = 9;
 
 /// Most images of one container that are compared with each other. Real ones have as many as there are targets.
 pub const MAX_COMPARED_IMAGES: usize = 256;

@@ -3,7 +3,7 @@
 use ptxcheck_ptx_parser::Span;
 
 use crate::context::{Draft, Place};
-use crate::finding::{Certainty, Finding, Frame, LineText, Location, Related, Source};
+use crate::finding::{Certainty, Finding, Frame, LineText, Located, Location, Related, Source};
 use crate::fingerprint;
 use crate::ir::{DebugId, FunctionId, Module, Origin};
 use crate::limits::SHOWN_LINE_BYTES;
@@ -31,7 +31,32 @@ struct Spot {
     is_declaration: bool,
 }
 
-impl Locator<'_> {
+impl<'a> Locator<'a> {
+    /// For an image whose place in the run is not yet known: of input 0 and image 0, in a file without a name.
+    pub(crate) const fn unplaced(module: &'a Module<'a>) -> Self {
+        Self {
+            module,
+            name: "",
+            input: 0,
+            image: 0,
+        }
+    }
+
+    /// A place, looked up.
+    pub(crate) fn located(&self, place: &Place) -> Located {
+        let spot = self.spot(place);
+        let (location, line_text) = text(self.module.origin, spot.span, self.name);
+        let name = |id| self.module.function_name(id).to_owned();
+        Located {
+            function: spot.function.map(name),
+            kernel: self.kernel(place, spot.function).map(name),
+            offset: spot.span.start,
+            location,
+            line_text,
+            source: self.source(&spot),
+        }
+    }
+
     /// The finding that a draft becomes; `None` if the settings do not want it.
     pub(crate) fn finding(&self, draft: Draft, settings: &Settings) -> Option<Finding> {
         let level = settings.level(draft.rule, draft.certainty, draft.level);

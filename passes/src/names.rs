@@ -27,7 +27,18 @@ pub fn demangle(name: &str) -> Option<String> {
     };
     let options = DemangleOptions::new().recursion_limit(DEMANGLE_DEPTH);
     symbol.structured_demangle(&mut text, &options).ok()?;
-    Some(without_internal_namespaces(text.text))
+    Some(without_internal_namespaces(with_plain_vtable(text.text)))
+}
+
+/// `vtable for S` as all other tools write it.
+fn with_plain_vtable(name: String) -> String {
+    let class = name
+        .strip_prefix("{vtable(")
+        .and_then(|rest| rest.strip_suffix(")}"));
+    match class {
+        Some(class) => format!("vtable for {class}"),
+        None => name,
+    }
 }
 
 /// The C++ name that `name` stands for, or `name` itself.
@@ -208,6 +219,7 @@ mod tests {
             demangle("_Z6kernelIfEvPT_i").as_deref(),
             Some("void kernel<float>(float*, int)")
         );
+        assert_eq!(demangle("_ZTV4Base").as_deref(), Some("vtable for Base"));
     }
 
     #[test]

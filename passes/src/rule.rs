@@ -109,6 +109,11 @@ pub enum Check {
     Function(fn(&FunctionContext<'_>, &mut Report<'_>)),
     /// Once a run, at what the images of all inputs declare.
     Images(fn(&ImagesContext<'_>, &mut Report<'_, ImagePlace>)),
+    /// Once a module, and once a run at what the images of all inputs declare.
+    Linked(
+        fn(&ModuleContext<'_>, &mut Report<'_>),
+        fn(&ImagesContext<'_>, &mut Report<'_, ImagePlace>),
+    ),
     /// Not at device code: for each problem of this kind that the run had with an input.
     Problem(ProblemKind),
 }

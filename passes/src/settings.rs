@@ -130,7 +130,9 @@ pub struct LevelSetting {
 pub struct Settings {
     /// Level settings, in the order given.
     pub levels: Vec<LevelSetting>,
-    /// The inputs are all the device code there is: what they do not define, nobody does.
+    /// The inputs are linked together: what one of them defines, the others can refer to.
+    pub link_set: bool,
+    /// The inputs are linked together and are all the device code there is: what they do not define, nobody does.
     pub whole_program: bool,
     /// The shape of every CTA: x, y, z. Kernels with `.reqntid` keep theirs.
     pub launch_block: Option<[u32; 3]>,

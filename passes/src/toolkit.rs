@@ -27,7 +27,7 @@ const HEADERS: &[&str] = &[
     "vector_functions.hpp",
 ];
 
-/// Folders that only the toolkit and clang's CUDA headers have.
+/// Folders that only the toolkit, clang's CUDA headers and the C++ standard library have.
 const FOLDERS: &[&str] = &[
     "/targets/x86_64-linux/include/",
     "/targets/sbsa-linux/include/",
@@ -42,9 +42,11 @@ const FOLDERS: &[&str] = &[
     "/cccl/",
     "/nvidia/cu13/include/",
     "/nvidia/cuda_runtime/include/",
+    "/include/c++/",
 ];
 
-/// Whether a file, as debug information names it, is one of the CUDA toolkit's headers or of clang's CUDA headers.
+/// Whether a file, as debug information names it, is one of the CUDA toolkit's headers, of clang's CUDA headers or of
+/// the C++ standard library.
 #[must_use]
 pub fn is_header(file: &str) -> bool {
     let path = file.replace('\\', "/");
@@ -66,6 +68,7 @@ mod tests {
             "sm_30_intrinsics.hpp",
             "/opt/x/include/cooperative_groups/details/sync.h",
             "/usr/lib/llvm-22/lib/clang/22/include/__clang_cuda_intrinsics.h",
+            "/usr/include/c++/12/string_view",
             "C:\\CUDA\\include\\crt\\device_functions.hpp",
         ] {
             assert!(is_header(file), "{file}");

@@ -17,6 +17,7 @@ mod codec;
 mod process;
 
 use crate::finding::Finding;
+use crate::link::Symbols;
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
 
@@ -33,6 +34,8 @@ pub struct Checked {
     pub kernels: Vec<String>,
     /// Functions defined, without the kernels.
     pub functions: u32,
+    /// What it shows to a linker.
+    pub symbols: Option<Symbols>,
     /// Findings, of input 0 and image 0.
     pub findings: Vec<Finding>,
     /// Why nothing, or not all of it, was analysed.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// A finding as a marker can say it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Expected {
-    /// 1-based line.
+    /// 1-based line; 0 for a finding that names no line of the source.
     pub line: u32,
     /// The rule.
     pub code: String,
@@ -32,10 +32,16 @@ pub fn expected(text: &str, tags: &[String]) -> Result<Vec<Expected>, String> {
             continue;
         };
         let (marker, up) = carets(marker);
-        let marked = number
-            .checked_sub(up)
-            .filter(|line| *line > 0)
-            .ok_or_else(|| format!("line {number}: the marker points above the file"))?;
+        let (marker, marked) = match marker.strip_prefix('~') {
+            Some(marker) => (marker, 0),
+            None => (
+                marker,
+                number
+                    .checked_sub(up)
+                    .filter(|line| *line > 0)
+                    .ok_or_else(|| format!("line {number}: the marker points above the file"))?,
+            ),
+        };
         let (condition, codes) =
             condition(marker).ok_or_else(|| format!("line {number}: a `]` is missing"))?;
         let before = all.len();
@@ -163,6 +169,7 @@ mod tests {
                 "line 2: PTX403"
             ]
         );
+        assert_eq!(read("a\nb //~~ PTX107\n", &[]), ["line 0: PTX107"]);
     }
 
     #[test]

@@ -44,12 +44,18 @@ const NVCC: &[(&str, Case)] = &[
     ("names of C, static and unused ones", registered_names),
     ("a bundle of all targets", concatenated),
     ("paths of the machine", build_paths),
+    ("a variable of the host, in four builds", host_variable),
+    ("a link set that is complete", complete),
 ];
 
 const CLANG: &[(&str, Case)] = &[
     ("an object of clang's", clang_object),
     ("a kernel that only the host knows", registered),
     ("bitcode for a link", clang_bitcode),
+    (
+        "a variable of the host, in an executable",
+        host_variable_of_a_program,
+    ),
 ];
 
 fn main() {
@@ -428,6 +434,114 @@ fn registered(build: &Build) -> Result<(), String> {
         report::findings(&document)[0]["function_demangled"].as_str(),
         Some("void k<Host>(int*)"),
     )
+}
+
+/// Device code that refers to a variable, and host code that defines it.
+const DEVICE: &str = "\
+namespace grid { extern __device__ int limit[4]; }
+__global__ void k(int *out, int i) { out[0] = grid::limit[i]; }
+";
+const HOST: &str = "namespace grid { int limit[4] = {1, 2, 3, 4}; }\n";
+
+/// The one finding: what it says, and the line of `k.cu` that it shows.
+fn one_host_variable(what: &str, document: &Value, defined_in: &str) -> Result<(), String> {
+    same(what, codes(document), vec!["PTX101"])?;
+    let finding = &report::findings(document)[0];
+    same(what, finding["certainty"].as_str(), Some("definite"))?;
+    same(what, finding["source"]["line"].as_u64(), Some(2))?;
+    same(what, finding["data"]["symbol"].as_str(), Some("_ZN4grid5limitE"))?;
+    let message = finding["message"].as_str().unwrap_or_default();
+    if message.contains("`grid::limit`") && message.contains(defined_in) {
+        Ok(())
+    } else {
+        Err(format!("{what}: {message}"))
+    }
+}
+
+fn host_variable(build: &Build) -> Result<(), String> {
+    build.write("k.cu", DEVICE)?;
+    build.write("host.cpp", HOST)?;
+    build.nvcc("-rdc=true -lineinfo -c -arch=sm_90 k.cu -o k.o")?;
+    build.tool(Path::new("c++"), "-c host.cpp -o host.o")?;
+    same("the object alone", codes(&build.check("k.o")?), vec![])?;
+    let alone = build.check("-W potential k.o")?;
+    same("what it leaves open", codes(&alone), vec!["PTX105"])?;
+    let linked = build.check("--link-set k.o host.o")?;
+    one_host_variable("two objects", &linked, "`host.o`")?;
+    same("two inputs", codes(&build.check("k.o host.o")?), vec![])?;
+    build.tool(Path::new("ld"), "-r k.o host.o -o merged.o")?;
+    one_host_variable("merged", &build.check("merged.o")?, "`merged.o`")?;
+    build.tool(Path::new("ar"), "rcs lib.a k.o host.o")?;
+    one_host_variable("a library", &build.check("lib.a")?, "`host.o` of `lib.a`")?;
+    // nvlink finds it too, and names no line.
+    build.write("main.cu", "int main() {}\n")?;
+    match build.nvcc("-rdc=true -arch=sm_90 k.o host.o main.cu -o app") {
+        Err(said) if said.contains("Undefined reference to '_ZN4grid5limitE'") => {}
+        other => return Err(format!("nvlink: {other:?}")),
+    }
+    // Machine code alone has no lines, but the same symbols.
+    build.nvcc("-rdc=true -c -gencode arch=compute_90,code=sm_90 k.cu -o k.o")?;
+    let document = build.check("--link-set k.o host.o")?;
+    same("machine code", codes(&document), vec!["PTX101"])?;
+    let finding = &report::findings(&document)[0];
+    same("its kernel", finding["function"].as_str(), Some("_Z1kPii"))?;
+    // The definition may be in what nobody can read.
+    build.write("d.cu", "namespace other { __device__ int limit[4]; }\n")?;
+    build.nvcc("-dlto -c -arch=sm_90 d.cu -o d.o")?;
+    let document = build.check("--link-set k.o host.o d.o")?;
+    same("with LTO-IR", codes(&document), vec!["PTX905"])
+}
+
+/// clang compiles a declaration of a device variable as it stands; ptxas warns and makes a variable of its own.
+fn host_variable_of_a_program(build: &Build) -> Result<(), String> {
+    build.write("k.cu", DEVICE)?;
+    build.write("host.cpp", &format!("{HOST}int main() {{ return 0; }}\n"))?;
+    build.clang("--cuda-include-ptx=all -gline-tables-only -O2 -c k.cu -o k.o")?;
+    let library = build.toolchain.join("nvcc/cuda/lib");
+    let libraries = format!("-L{} -lcudart_static -lpthread -ldl -lrt", library.display());
+    build.tool(Path::new("c++"), &format!("host.cpp k.o {libraries} -o app"))?;
+    one_host_variable("the executable", &build.check("app")?, "`app`")?;
+    // Linked with nothing, the object is known to lack it.
+    let document = build.check("k.o")?;
+    same("the object", codes(&document), vec!["PTX105"])?;
+    // What is not exported is not seen any more; that it is missing still is.
+    build.tool(Path::new("strip"), "app")?;
+    same("stripped", codes(&build.check("app")?), vec!["PTX105"])
+}
+
+fn complete(build: &Build) -> Result<(), String> {
+    build.write(
+        "k.cu",
+        "extern __device__ int limit; extern __device__ int cut(int); extern __device__ int unused;\n\
+         __global__ void k(int *out) { out[0] = cut(limit); }\n",
+    )?;
+    build.write(
+        "d.cu",
+        "__device__ int limit; __device__ int cut(int x) { return x + limit; }\n\
+         void set(int *p) { cudaMemcpyToSymbol(limit, p, 4); }\n",
+    )?;
+    build.write("f.cpp", "int cut(int x) { return x; }\n")?;
+    build.nvcc("-rdc=true -lineinfo -c -arch=sm_90 k.cu -o k.o")?;
+    build.nvcc("-rdc=true -lineinfo -c -arch=sm_90 d.cu -o d.o")?;
+    build.tool(Path::new("c++"), "-c f.cpp -o f.o")?;
+    let document = build.check("--whole-program k.o")?;
+    same("one of two", codes(&document), vec!["PTX105", "PTX105"])?;
+    let document = build.check("-W potential --whole-program k.o d.o")?;
+    same("both", codes(&document), vec![])?;
+    same(
+        "joined",
+        codes(&build.check("-W potential --link-set k.o d.o")?),
+        vec![],
+    )?;
+    // A function for the host says nothing about one for the device.
+    same(
+        "a host function",
+        codes(&build.check("--link-set k.o f.o")?),
+        vec![],
+    )?;
+    build.write("main.cu", "int main() {}\n")?;
+    build.nvcc("-rdc=true -arch=sm_90 k.o d.o main.cu -o app")?;
+    same("linked", codes(&build.check("-W potential app")?), vec![])
 }
 
 fn policy(build: &Build) -> Result<(), String> {

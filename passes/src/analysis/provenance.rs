@@ -7,7 +7,7 @@
 //! discover.rs   what a solution needs  sources.rs    values that come from outside
 //! solver.rs     one body               survey.rs     what in a body uses addresses
 //! function.rs   one body's uses        objects.rs    offsets in objects, escapes
-//! calls.rs      arguments and results
+//! calls.rs      arguments and results  nulls.rs      address 0
 //! summary.rs    one function           here          one module: the functions that are called first
 //! ```
 
@@ -17,6 +17,7 @@ mod discover;
 mod function;
 pub mod guards;
 pub mod judge;
+mod nulls;
 mod objects;
 pub mod reaching;
 pub mod solver;
@@ -33,6 +34,9 @@ use rayon::prelude::*;
 use crate::context::ModuleContext;
 use crate::ir::{FunctionId, InstructionId};
 use crate::limits::{MAX_CALL_CHAINS, PARALLEL_STATEMENTS};
+use crate::rule::Family;
+use crate::rules;
+pub use function::Extent;
 pub use judge::{Effect, Use, Wrong};
 pub use summary::{Summary, Violation};
 pub use value::{Base, Element, Form};
@@ -46,9 +50,21 @@ pub fn violations(module: &ModuleContext<'_>) -> Vec<Violation> {
         .bodies()
         .map(|(_, _, body)| body.instructions.len())
         .sum();
+    let with_spaces = rules::ALL
+        .iter()
+        .any(|rule| rule.family == Family::Space && module.settings.wants(rule));
+    let receives_null = if with_spaces {
+        Vec::new()
+    } else {
+        nulls::receivers(module)
+    };
+    let extent = |id: FunctionId| Extent {
+        with_spaces,
+        receives_null: receives_null.get(id.index()).copied().unwrap_or(with_spaces),
+    };
     for level in levels(module) {
         let finished = |id: FunctionId| summaries[id.index()].get();
-        let one = |&id: &FunctionId| (id, function::summarize(module, id, &finished));
+        let one = |&id: &FunctionId| (id, function::summarize(module, id, &finished, extent(id)));
         let made: Vec<_> = if size < PARALLEL_STATEMENTS {
             level.iter().map(one).collect()
         } else {

@@ -1,13 +1,13 @@
-//! Who refers to what the module does not define.
+//! Who refers to what the module does not define, and to what only the host has.
 
 use rustc_hash::FxHashMap;
 
-use crate::context::{Draft, Place};
-use crate::ir::{FunctionId, InstructionId, Module, SymbolId};
+use crate::context::Place;
+use crate::ir::{FunctionId, InstructionId, Module, Symbol, SymbolId};
 
-/// The uses of one undefined symbol.
+/// The uses of one symbol.
 #[derive(Debug)]
-pub struct UndefinedUse {
+pub struct Uses {
     /// The symbol.
     pub symbol: SymbolId,
     /// The first use in each function that has one, in the order of the input.
@@ -16,26 +16,32 @@ pub struct UndefinedUse {
     pub initializers: Vec<SymbolId>,
 }
 
-impl UndefinedUse {
-    /// The first use in code, else the first variable that is initialized with it.
-    #[must_use]
-    pub fn place(&self) -> Place {
-        match (self.uses.first(), self.initializers.first()) {
-            (Some(&(function, instruction)), _) => Place::instruction(function, instruction),
-            (None, Some(&variable)) => Place::Symbol(variable),
-            (None, None) => Place::Symbol(self.symbol),
-        }
+impl Uses {
+    /// The uses in code, then the variables that are initialized with it.
+    pub fn places(&self) -> impl Iterator<Item = Place> + '_ {
+        let code = self
+            .uses
+            .iter()
+            .map(|&(function, instruction)| Place::instruction(function, instruction));
+        code.chain(self.initializers.iter().copied().map(Place::Symbol))
     }
 }
 
 /// The undefined symbols that are used, in the order of their first use.
 #[must_use]
-pub fn undefined(module: &Module<'_>) -> Vec<UndefinedUse> {
-    let mut found: Vec<UndefinedUse> = Vec::new();
+pub fn undefined(module: &Module<'_>) -> Vec<Uses> {
+    to(module, |symbol| symbol.is_undefined())
+}
+
+/// The symbols in question that are used, in the order of their first use. Of code, [`crate::ir::Body::references`]
+/// says what is used.
+#[must_use]
+pub fn to(module: &Module<'_>, is_wanted: impl Fn(&Symbol<'_>) -> bool) -> Vec<Uses> {
+    let mut found: Vec<Uses> = Vec::new();
     let mut places: FxHashMap<SymbolId, usize> = FxHashMap::default();
-    let mut entry = |symbol: SymbolId, found: &mut Vec<UndefinedUse>| {
+    let mut entry = |symbol: SymbolId, found: &mut Vec<Uses>| {
         *places.entry(symbol).or_insert_with(|| {
-            found.push(UndefinedUse {
+            found.push(Uses {
                 symbol,
                 uses: Vec::new(),
                 initializers: Vec::new(),
@@ -45,7 +51,7 @@ pub fn undefined(module: &Module<'_>) -> Vec<UndefinedUse> {
     };
     for (function, _, body) in module.bodies() {
         for reference in &body.references {
-            if module.symbol(reference.symbol).is_undefined() {
+            if is_wanted(module.symbol(reference.symbol)) {
                 let place = entry(reference.symbol, &mut found);
                 let uses = &mut found[place].uses;
                 if uses.last().is_none_or(|(last, _)| *last != function) {
@@ -56,7 +62,7 @@ pub fn undefined(module: &Module<'_>) -> Vec<UndefinedUse> {
     }
     for (number, symbol) in module.symbols.iter().enumerate() {
         for &target in module.initializer(symbol) {
-            if module.symbol(target).is_undefined() {
+            if is_wanted(module.symbol(target)) {
                 let place = entry(target, &mut found);
                 found[place].initializers.push(SymbolId::new(number));
             }
@@ -69,24 +75,4 @@ pub fn undefined(module: &Module<'_>) -> Vec<UndefinedUse> {
         reference.uses.sort_by_key(at);
     }
     found
-}
-
-/// How many further places a finding names.
-const NAMED: usize = 8;
-
-/// Adds the uses after the first to a finding.
-pub fn list_others(finding: &mut Draft, reference: &UndefinedUse, message: &str) {
-    let code = reference
-        .uses
-        .iter()
-        .map(|&(function, instruction)| Place::instruction(function, instruction));
-    let data = reference.initializers.iter().map(|&symbol| Place::Symbol(symbol));
-    let mut others = code.chain(data).skip(1);
-    for place in others.by_ref().take(NAMED) {
-        finding.related(place, message);
-    }
-    let rest = others.count();
-    if rest > 0 {
-        finding.note(format!("{rest} more functions and variables refer to it"));
-    }
 }

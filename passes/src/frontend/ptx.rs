@@ -13,6 +13,7 @@ mod operands;
 mod origin;
 mod scope;
 mod symbols;
+mod tables;
 mod weak;
 
 pub use facts::facts;
@@ -78,6 +79,7 @@ fn module<'t>(tree: &'t Tree<'t>, symbols: Symbols<'t>, origin: &'t PtxOrigin<'t
         producer: producer(tree),
         target: target(tree),
         isa: tree.version().map(|(major, minor)| IsaVersion { major, minor }),
+        virtual_tables: tables::tables(tree, &symbols),
         has_local_memory: symbols.all.iter().any(|symbol| symbol.space == Space::Local),
         symbols: symbols.all,
         functions: symbols.functions,

@@ -3,6 +3,8 @@
 //! A cubin is an ELF file. Kernels are function symbols with bit 4 of `st_other`; `.nv.info.<kernel>` lists
 //! attributes of a format byte, an attribute byte and two bytes (format 4: the size of what follows).
 
+mod linkage;
+
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use object::read::elf::{FileHeader as _, Sym as _};
@@ -93,6 +95,7 @@ pub fn read(bytes: &[u8]) -> Result<Cubin, String> {
     }
     facts.paths = debug.paths();
     symbols(&file, &infos, &mut facts);
+    facts.symbols = (!facts.is_damaged).then(|| linkage::symbols(&file)).flatten();
     let mut target = target(&file);
     if !target.is_empty() && target.ends_with(|letter: char| letter.is_ascii_digit()) {
         let suffix = suffix(&command, &target).to_owned();

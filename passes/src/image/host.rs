@@ -12,13 +12,14 @@ use std::collections::BTreeSet;
 
 use memchr::memmem;
 use object::read::SymbolIndex;
-use object::{Object as _, ObjectSection as _, ObjectSymbol as _, RelocationTarget, SectionKind};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, RelocationTarget, SectionKind, SymbolKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bytes::{Budget, text};
 use super::elf::{self, Elf};
 use crate::inventory::{Host, Registration};
 use crate::limits::MAX_SYMBOL_BYTES;
+use crate::link::{HostKind, HostNames};
 use crate::names::{c_name, normalised};
 
 const STUB: &str = "__device_stub__";
@@ -26,6 +27,7 @@ const STUB: &str = "__device_stub__";
 /// Adds what an ELF file registers.
 pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
     host.is_linked |= !elf::is_object(elf);
+    host.names.begin(member);
     let mut found = BTreeSet::new();
     let mut stubs: BTreeSet<String> = BTreeSet::new();
     let mut has_symbols = false;
@@ -38,6 +40,7 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
             break;
         }
         let Ok(name) = symbol.name_bytes() else { continue };
+        note(&symbol, name, &mut host.names);
         if symbol.is_undefined() {
             match name {
                 b"__cudaRegisterFunction" => {
@@ -53,6 +56,15 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
         }
     }
     host.is_stripped |= host.is_linked && !has_symbols;
+    if !has_symbols {
+        for symbol in elf.dynamic_symbols() {
+            let Ok(name) = symbol.name_bytes() else { continue };
+            if !budget.take(name.len()) {
+                break;
+            }
+            note(&symbol, name, &mut host.names);
+        }
+    }
     if !calls.is_empty() {
         arguments(elf, &calls, &mut found);
     }
@@ -81,6 +93,18 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
                 is_certain,
             }),
     );
+}
+
+/// Notes what host code defines.
+fn note<'a>(symbol: &impl object::ObjectSymbol<'a>, name: &[u8], names: &mut HostNames) {
+    let kind = match symbol.kind() {
+        SymbolKind::Data | SymbolKind::Tls => HostKind::Variable,
+        SymbolKind::Text => HostKind::Function,
+        _ => return,
+    };
+    if (symbol.is_definition() || symbol.is_common()) && !name.is_empty() && name.len() <= MAX_SYMBOL_BYTES {
+        names.add(name, kind, symbol.is_local());
+    }
 }
 
 /// The kernel that a stub launches: `_Z2k1Pi` for nvcc's `_Z23__device_stub__Z2k1PiPi` and clang's

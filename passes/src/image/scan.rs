@@ -140,6 +140,7 @@ pub fn scan<'a>(name: &str, bytes: &'a [u8]) -> Contents<'a> {
     if let Some(host) = &mut contents.host {
         host.registered.sort();
         host.registered.dedup();
+        host.names.sort();
     }
     let left_out = contents.troubles.len().saturating_sub(SHOWN_FILE_PROBLEMS);
     if left_out > 0 {

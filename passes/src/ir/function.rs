@@ -121,7 +121,7 @@ pub struct Call {
     pub(crate) arguments: Slots,
 }
 
-/// A use of a symbol that the module does not define, or of a function.
+/// A use of a symbol that the module does not define, of one that lies on the host, or of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// The symbol.
@@ -152,7 +152,7 @@ pub struct Body<'s> {
     pub registers: Vec<RegisterInfo>,
     /// Calls.
     pub calls: Vec<Call>,
-    /// Uses of functions and of undefined symbols, in the order of the input.
+    /// Uses of functions, of undefined symbols and of those on the host, in the order of the input.
     pub references: Vec<Reference>,
     /// Names that nothing in the module declares, each once.
     pub undeclared: Vec<Unresolved<'s>>,

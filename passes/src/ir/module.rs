@@ -85,6 +85,8 @@ pub struct Symbol<'s> {
     pub align: u32,
     /// The driver keeps it in managed memory.
     pub managed: bool,
+    /// It lies in the host's memory, by what its own module says of it: LLVM IR has such globals, PTX has none.
+    pub is_host: bool,
     /// The function it is declared in, if it is.
     pub owner: Option<FunctionId>,
     /// Symbols that its initializer refers to, in [`Module::initializers`].
@@ -105,6 +107,26 @@ impl Symbol<'_> {
     pub fn is_dynamic_shared(&self) -> bool {
         self.space == Space::Shared && self.linkage == Linkage::Undefined && self.size.is_none()
     }
+}
+
+/// A table of virtual functions, as the module initializes it (Itanium C++ ABI, Virtual Table Layout): words of 8 bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VirtualTable {
+    /// Its symbol.
+    pub symbol: SymbolId,
+    /// The words.
+    pub words: Vec<TableWord>,
+}
+
+/// A word of a [`VirtualTable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableWord {
+    /// 0.
+    Zero,
+    /// Another number: an offset.
+    Number,
+    /// The address of something.
+    Address,
 }
 
 /// What a module was made from: turns spans and debug locations into places. One implementation per front end.
@@ -136,6 +158,8 @@ pub struct Module<'s> {
     pub functions: Vec<Function<'s>>,
     /// What initializers refer to.
     pub(crate) initializers: Vec<SymbolId>,
+    /// The tables of virtual functions that it defines, where the front end reads them.
+    pub virtual_tables: Vec<VirtualTable>,
     /// One of its symbols lies in local memory.
     pub has_local_memory: bool,
     /// Some of its text could not be read: what is missing from it proves nothing.

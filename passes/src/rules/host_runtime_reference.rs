@@ -24,12 +24,12 @@
 //!
 //! ## Limits
 //!
-//! Names that the module declares and does not use are silent, and so are those it defines itself.
+//! Names that are declared and not used are silent, and so are those that device code of the link set defines. Where
+//! some of that cannot be read, it is potential.
 
-use crate::analysis::references;
-use crate::context::{ModuleContext, Report};
+use super::link_report;
+use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::externs;
-use crate::names;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -42,24 +42,19 @@ pub static RULE: Rule = Rule {
     summary: "device code refers to the C++ runtime of the host",
     definite: Level::Error,
     can_be_definite: true,
-    can_be_potential: false,
-    check: Check::Module(check),
+    can_be_potential: true,
+    check: Check::Images(check),
 };
 
-fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for reference in references::undefined(module.module) {
-        let name = module.module.symbol(reference.symbol).name;
-        let Some(what) = externs::host_runtime(name) else {
+fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
+    for missing in context.missing() {
+        let Some(what) = externs::host_runtime(missing.name) else {
             continue;
         };
-        let finding = report.definite(
-            reference.place(),
-            format!(
-                "`{}` belongs to the C++ runtime of the host ({what}), which device code does not have",
-                names::shown(name)
-            ),
+        let message = format!(
+            "{} belongs to the C++ runtime of the host ({what}), which device code does not have",
+            link_report::symbol(missing.name)
         );
-        finding.data("symbol", name);
-        references::list_others(finding, &reference, "also used here");
+        link_report::report(context, missing, missing.is_known, message, report);
     }
 }

@@ -26,15 +26,19 @@
 //!
 //! ## Limits
 //!
-//! A lone module need not be the whole program: what it leaves open is *potential* unless `--whole-program` says that
-//! the inputs are all there is. Names that are not declared are definite always. What the driver and ptxas provide
-//! (`vprintf`, `malloc`, `free`, `__assertfail`, …) and dynamic shared memory are silent. A module with syntax errors
-//! is not judged: the definition may be what was lost.
+//! A lone module or object need not be the whole program: what it leaves open is *potential*, unless `--whole-program`
+//! says that the inputs are all there is. PTX that the driver loads as it is (in `.nv_fatbin`) is linked with nothing,
+//! so there a missing symbol is definite. A variable that host code defines is PTX101, one of the C++ runtime PTX108.
+//! That host code defines a *function* of this name proves nothing: libraries have the same functions for both sides.
+//! Names that are not declared are definite always. What the driver and ptxas provide (`vprintf`, `malloc`, `free`,
+//! `__assertfail`, …), dynamic shared memory and declarations that are not used are silent. So is what a finished device
+//! link left behind: nvlink has found everything, except for functions that nothing calls. Where some of the device code
+//! cannot be read (syntax errors, LTO-IR), the definition may be there, and nothing is definite.
 
-use crate::analysis::references;
-use crate::context::{ModuleContext, Place, Report};
+use super::link_report;
+use crate::context::{ImagePlace, ImagesContext, ModuleContext, Place, Report};
 use crate::externs;
-use crate::ir::SymbolKind;
+use crate::link::{HostKind, What};
 use crate::names;
 use crate::rule::{Check, Family, Level, Rule};
 
@@ -49,42 +53,48 @@ pub static RULE: Rule = Rule {
     definite: Level::Error,
     can_be_definite: true,
     can_be_potential: true,
-    check: Check::Module(check),
+    check: Check::Linked(undeclared, link_set),
 };
 
-fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    if module.module.is_damaged {
-        return;
-    }
-    for reference in references::undefined(module.module) {
-        let symbol = module.module.symbol(reference.symbol);
-        let name = symbol.name;
-        if externs::is_provided(name) || externs::host_runtime(name).is_some() || symbol.is_dynamic_shared() {
+/// What the link set leaves open.
+fn link_set(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
+    for missing in context.missing() {
+        let is_others = link_report::is_host_variable(missing) && missing.what == What::Variable;
+        if is_others || externs::host_runtime(missing.name).is_some() {
             continue;
         }
-        let what = if matches!(symbol.kind, SymbolKind::Function(_)) {
-            "function"
-        } else {
-            "variable"
-        };
         let message = format!(
-            "the {what} `{}` is used here, and nothing in the input defines it",
-            names::shown(name)
+            "the {} {} is used here, and nothing in the {} defines it",
+            missing.what.as_str(),
+            link_report::symbol(missing.name),
+            if context.inputs.len() > 1 && context.is_one_program {
+                "link set"
+            } else {
+                "input"
+            }
         );
-        let finding = if module.settings.whole_program {
-            report.definite(reference.place(), message)
-        } else {
-            report.potential(reference.place(), message)
+        let is_definite = missing.is_settled && missing.is_known;
+        let draft = link_report::report(context, missing, is_definite, message, report);
+        match externs::library(missing.name) {
+            Some(library) => draft.help(format!("{library} has it: link with it")),
+            None => draft.help("define it in device code, or link the object that does"),
         };
-        finding.data("symbol", name);
-        references::list_others(finding, &reference, "also used here");
-        match externs::library(name) {
-            Some(library) => finding.help(format!("{library} has it: link with it")),
-            None => finding.help("define it in device code, or link the object that does"),
-        };
-        if what == "variable" {
-            finding.note("ptxas only warns about it, and gives the kernel a private copy full of zeros");
+        if let Some(host) = missing.host.filter(|host| host.kind == HostKind::Function) {
+            draft.note(format!("{} defines it for the host", link_report::object(&host)));
         }
+        if missing.what == What::Variable {
+            draft.note("ptxas only warns about it, and gives the kernel a private copy full of zeros");
+        }
+        if missing.is_settled && !missing.is_known {
+            draft.note("some of the device code cannot be read, and may define it");
+        }
+    }
+}
+
+/// Names that the module does not even declare.
+fn undeclared(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    if module.module.is_damaged {
+        return;
     }
     for (function, _, body) in module.module.bodies() {
         for unknown in &body.undeclared {

@@ -28,7 +28,7 @@
 //! Definite where parameters differ, or where the bodies differ although they call the same functions and the same compiler
 //! wrote them. Where they call others, one may have inlined what the other could not see: potential. So are differences in
 //! machine code, where there is no PTX. The objects of one archive or executable are compared; those of several inputs only
-//! with `--whole-program`.
+//! with `--link-set` or `--whole-program`.
 
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use rustc_hash::FxHashMap;
 
 use crate::context::{Draft, ImagePlace, ImagesContext, Report};
-use crate::finding::{Finding, Frame, Related, Source};
+use crate::finding::{Finding, Frame, Located, Related, Source, Value};
 use crate::inventory::InputReport;
 use crate::names;
 use crate::rule::{Check, Level};
@@ -14,21 +14,17 @@ use crate::{fingerprint, rules};
 
 /// What those rules find.
 pub(super) fn compare(inputs: &[InputReport], settings: &Settings) -> Vec<Finding> {
-    let context = ImagesContext {
-        inputs,
-        policy: &settings.policy,
-        is_one_program: settings.whole_program,
-    };
+    let context = ImagesContext::new(inputs, settings);
     let sources = Sources::new(inputs);
     let mut findings = Vec::new();
     for rule in rules::ALL.iter().filter(|rule| settings.wants(rule)) {
-        if let Check::Images(check) = rule.check {
+        if let Check::Images(check) | Check::Linked(_, check) = rule.check {
             let mut drafts = Vec::new();
             check(&context, &mut Report::new(rule, &mut drafts));
             findings.extend(
                 drafts
                     .into_iter()
-                    .filter_map(|draft| finding(draft, settings, &sources)),
+                    .filter_map(|draft| finding(draft, inputs, settings, &sources)),
             );
         }
     }
@@ -66,44 +62,87 @@ impl<'a> Sources<'a> {
     }
 }
 
-fn finding(draft: Draft<ImagePlace>, settings: &Settings, sources: &Sources<'_>) -> Option<Finding> {
+fn finding(
+    draft: Draft<ImagePlace>,
+    inputs: &[InputReport],
+    settings: &Settings,
+    sources: &Sources<'_>,
+) -> Option<Finding> {
     let level = settings.level(draft.rule, draft.certainty, draft.level);
-    let function = draft.place.function;
-    let identity = names::normalised(function.as_deref().unwrap_or_default()).into_owned();
-    let own = draft.place.source;
-    (level > Level::Allow).then(|| Finding {
+    if level == Level::Allow {
+        return None;
+    }
+    let (input, image) = (draft.place.input, draft.place.image);
+    let identity = draft
+        .place
+        .function
+        .as_deref()
+        .map(|name| names::normalised(name).into_owned());
+    // Where a finding has a place in the image, what it is about tells it from others there.
+    let about = match draft.data.get("symbol") {
+        Some(Value::Text(symbol)) if draft.place.located.is_some() => symbol.as_bytes(),
+        _ => b"",
+    };
+    let fingerprint =
+        fingerprint::of_instruction(draft.rule.code, identity.as_deref().unwrap_or_default(), about);
+    let mut at = located(draft.place, inputs);
+    if at.source.is_none()
+        && let Some(identity) = &identity
+    {
+        at.source = sources.find(input, identity).map(source);
+    }
+    let shown = at.source.as_ref().map(|source| &source.at);
+    let related = draft.related.into_iter().map(|(place, message)| {
+        let at = located(place, inputs);
+        Related {
+            message,
+            location: at.location,
+            source: at.source,
+        }
+    });
+    let related = related
+        // A second place on the line that is shown already tells nothing.
+        .filter(|related| shown.is_none() || related.source.as_ref().map(|source| &source.at) != shown)
+        .collect();
+    Some(Finding {
         rule: draft.rule,
         certainty: draft.certainty,
         level,
-        fingerprint: fingerprint::of_instruction(draft.rule.code, &identity, b""),
+        fingerprint,
         message: draft.message,
         notes: draft.notes,
         help: draft.help,
-        input: draft.place.input,
-        image: draft.place.image,
-        offset: 0,
-        kernel: None,
-        function,
-        location: None,
-        line_text: None,
-        source: own
-            .or_else(|| sources.find(draft.place.input, &identity))
-            .map(source),
-        related: draft
-            .related
-            .into_iter()
-            .map(|(place, message)| Related {
-                message,
-                location: None,
-                source: place.source.map(source),
-            })
-            .collect(),
+        input,
+        image,
+        offset: at.offset,
+        kernel: at.kernel,
+        function: at.function,
+        location: at.location,
+        line_text: at.line_text,
+        source: at.source,
+        related,
         data: draft.data,
         suppressed: None,
     })
 }
 
-fn source(at: Frame) -> Source {
+/// A place, with the name of the input that it is in.
+fn located(place: ImagePlace, inputs: &[InputReport]) -> Located {
+    let source = place.source.map(source);
+    let mut at = place.located.map(|located| *located).unwrap_or_default();
+    if let Some(location) = &mut at.location {
+        location.file = inputs
+            .get(place.input)
+            .map_or_else(String::new, |input| input.name.clone());
+    }
+    Located {
+        function: place.function,
+        source: at.source.or(source),
+        ..at
+    }
+}
+
+fn source(at: crate::finding::Frame) -> Source {
     Source {
         at,
         inside: Vec::new(),

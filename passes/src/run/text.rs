@@ -92,12 +92,7 @@ pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
         }
         apply(rule, &context, &mut drafts);
     }
-    let locator = Locator {
-        module: &module,
-        name: "",
-        input: 0,
-        image: 0,
-    };
+    let locator = Locator::unplaced(&module);
     let findings = drafts
         .into_iter()
         .filter_map(|draft| locator.finding(draft, how.settings));
@@ -177,6 +172,7 @@ pub(super) fn of_ir(checked: crate::worker::Checked, settings: &Settings) -> Rea
         facts: Arc::new(Facts {
             kernels: kernels.collect(),
             functions: checked.functions,
+            symbols: checked.symbols,
             is_damaged: true,
             ..Facts::default()
         }),
@@ -188,7 +184,7 @@ pub(super) fn of_ir(checked: crate::worker::Checked, settings: &Settings) -> Rea
 /// Runs one rule over a module.
 pub(crate) fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draft>) {
     match rule.check {
-        Check::Module(check) => check(context, &mut Report::new(rule, drafts)),
+        Check::Module(check) | Check::Linked(check, _) => check(context, &mut Report::new(rule, drafts)),
         Check::Function(check) => {
             let of_one = |(id, function, body)| {
                 let mut drafts = Vec::new();

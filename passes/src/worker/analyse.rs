@@ -6,6 +6,7 @@ use super::Checked;
 use crate::context::ModuleContext;
 use crate::frontend::llvm;
 use crate::ir::Module;
+use crate::link;
 use crate::locate::Locator;
 use crate::rule::ProblemKind;
 use crate::rules;
@@ -41,17 +42,13 @@ fn checked(module: &Module<'_>, settings: &Settings) -> Checked {
     for rule in rules::ALL.iter().filter(|rule| settings.wants(rule)) {
         apply(rule, &context, &mut drafts);
     }
-    let locator = Locator {
-        module,
-        name: "",
-        input: 0,
-        image: 0,
-    };
+    let locator = Locator::unplaced(module);
     Checked {
         target: module.target.name.to_owned(),
         isa: module.isa.map(|version| version.to_string()).unwrap_or_default(),
         functions: (bodies - kernels.len()) as u32,
         kernels,
+        symbols: link::symbols(module),
         findings: drafts
             .into_iter()
             .filter_map(|draft| locator.finding(draft, settings))

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use super::Checked;
-use crate::finding::{Certainty, Finding, Frame, Related, Source, Value};
+use crate::finding::{Certainty, Finding, Frame, Located, Related, Source, Value};
+use crate::link::{Open, Symbols, What};
 use crate::rule::{Level, ProblemKind};
 use crate::rules;
 
@@ -18,6 +19,7 @@ pub(super) fn encode(checked: &Checked) -> Vec<u8> {
     out.text(&checked.isa);
     out.list(&checked.kernels, Writer::owned);
     out.number(u64::from(checked.functions));
+    out.option(checked.symbols.as_ref(), Writer::symbols);
     out.list(&checked.findings, Writer::finding);
     out.option(checked.failure.as_ref(), |out, (kind, message)| {
         out.text(kind.code());
@@ -34,6 +36,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Checked> {
         isa: from.text()?,
         kernels: from.list(Reader::text)?,
         functions: from.small()?,
+        symbols: from.option(Reader::symbols)?,
         findings: from.list(Reader::finding)?,
         failure: from.option(|from| {
             let code = from.text()?;
@@ -106,6 +109,21 @@ impl Writer {
             self.value(value);
         }
         self.text(&finding.fingerprint);
+    }
+
+    fn symbols(&mut self, symbols: &Symbols) {
+        self.list(&symbols.defined, Self::owned);
+        self.list(&symbols.open, |out, open| {
+            out.text(&open.name);
+            out.number(u64::from(open.what == What::Function));
+            out.list(&open.uses, |out, at| {
+                out.option(at.function.as_ref(), Self::owned);
+                out.option(at.kernel.as_ref(), Self::owned);
+                out.number(u64::from(at.offset));
+                out.option(at.source.as_ref(), Self::source);
+            });
+            out.number(u64::from(open.more));
+        });
     }
 
     fn source(&mut self, source: &Source) {
@@ -216,6 +234,31 @@ impl Reader<'_> {
         })
     }
 
+    fn symbols(&mut self) -> Option<Symbols> {
+        Some(Symbols {
+            defined: self.list(Self::text)?,
+            open: self.list(|from| {
+                Some(Open {
+                    name: from.text()?,
+                    what: match from.number()? {
+                        0 => What::Variable,
+                        _ => What::Function,
+                    },
+                    uses: from.list(|from| {
+                        Some(Located {
+                            function: from.option(Self::text)?,
+                            kernel: from.option(Self::text)?,
+                            offset: from.small()?,
+                            source: from.option(Self::source)?,
+                            ..Located::default()
+                        })
+                    })?,
+                    more: from.small()?,
+                })
+            })?,
+        })
+    }
+
     fn source(&mut self) -> Option<Source> {
         Some(Source {
             at: self.frame()?,
@@ -277,6 +320,20 @@ mod tests {
             isa: "8.8".to_owned(),
             kernels: vec!["k".to_owned(), "l".to_owned()],
             functions: 1,
+            symbols: Some(Symbols {
+                defined: vec!["table".to_owned()],
+                open: vec![Open {
+                    name: "limit".to_owned(),
+                    what: What::Function,
+                    uses: vec![Located {
+                        function: Some("k".to_owned()),
+                        offset: 3,
+                        source: Some(source.clone()),
+                        ..Located::default()
+                    }],
+                    more: 2,
+                }],
+            }),
             findings: vec![Finding {
                 rule: rules::find("PTX407").unwrap(),
                 certainty: Certainty::Definite,

@@ -131,7 +131,12 @@ pub struct CheckArgs {
     #[arg(short, long, help_heading = "Output")]
     pub verbose: bool,
 
-    /// The inputs are all the device code there is: a symbol that none of them defines has no definition
+    /// The inputs are linked together: what one of them defines, the others can refer to (an archive, a library and an
+    /// executable are linked with themselves anyway)
+    #[arg(long)]
+    pub link_set: bool,
+
+    /// The inputs are linked together and are all there is: a symbol that none of them defines has no definition
     #[arg(long)]
     pub whole_program: bool,
 

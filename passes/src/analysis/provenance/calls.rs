@@ -4,10 +4,10 @@ use super::function::Judge;
 use super::guards::{self, Answers};
 use super::judge::Wrong;
 use super::summary::{Demand, Held, Violation, formals, verdict};
-use super::survey::Survey;
+use super::survey::{Survey, direct_callee};
 use super::value::{Base, Form};
 use crate::analysis::call_graph::CallSite;
-use crate::ir::{Callee, FunctionId, InstructionId, Op, Value};
+use crate::ir::{FunctionId, InstructionId, Op, Value};
 use crate::limits::MAX_CALL_DEPTH;
 
 impl Judge<'_> {
@@ -56,15 +56,21 @@ impl Judge<'_> {
                     callers,
                 });
             }
+            if !summary.null_tested.contains(&demand.piece) {
+                self.null_passed(demand, argument.value, &value, &callers);
+            }
             if callers.len() >= MAX_CALL_DEPTH {
                 continue;
             }
-            for (piece, excluded, is_sole) in formals(&value).collect::<Vec<_>>() {
+            let is_null_tested = summary.null_tested.contains(&demand.piece);
+            let reach = demand.reach.filter(|_| !is_null_tested);
+            for passed in formals(&value).collect::<Vec<_>>() {
                 self.demand(Demand {
-                    piece,
+                    piece: passed.piece,
                     used: demand.used,
-                    excluded: excluded | demand.excluded,
-                    is_sole: is_sole && demand.is_sole,
+                    excluded: passed.excluded | demand.excluded,
+                    is_sole: passed.is_sole && demand.is_sole,
+                    reach: reach.zip(passed.offset).and_then(|(a, b)| a.checked_add(b)),
                     function: demand.function,
                     instruction: demand.instruction,
                     callers: callers.clone(),
@@ -74,11 +80,7 @@ impl Judge<'_> {
     }
 
     pub(super) fn callee_of(&self, at: InstructionId) -> Option<FunctionId> {
-        let Callee::Direct(symbol) = self.body.callee(self.body.instruction(at))? else {
-            return None;
-        };
-        let callee = self.module.module.function_of(symbol)?;
-        Some(self.module.module.function(callee).alias_of.unwrap_or(callee))
+        direct_callee(self.module, self.body, at)
     }
 
     /// What the function returns, joined over its stores to the return value.

@@ -4,17 +4,33 @@ use rustc_hash::FxHashSet;
 
 use super::guards::{Facts, Tested};
 use super::judge::{Effect, Use, Wrong, is_elsewhere};
+use super::nulls;
 use super::solver::{Solver, Summaries, callee};
-use super::summary::{Demand, Held, Summary, Violation, formals, verdict};
+use super::summary::{Demand, Held, Passed, Summary, Violation, formals, verdict};
 use super::survey::{Survey, seeds, survey};
 use super::value::{Base, Element, Form, Provenance};
 use crate::context::ModuleContext;
 use crate::ir::{Access, AccessKind, Argument, Body, FunctionId, InstructionId, Op, Space, Value};
 use crate::limits::MAX_DEMANDS;
 
-/// The summary of a function with a body, given those of the functions that it calls.
+/// What is asked of a body.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// All that can be wrong; else null addresses only.
+    pub with_spaces: bool,
+    /// Somebody may pass it a null address.
+    pub receives_null: bool,
+}
+
+/// The summary of a function with a body, given those of the functions that it calls; empty where nothing that is asked
+/// for can be wrong.
 #[must_use]
-pub fn summarize<'a>(module: &'a ModuleContext<'a>, id: FunctionId, summaries: &'a Summaries<'a>) -> Summary {
+pub fn summarize<'a>(
+    module: &'a ModuleContext<'a>,
+    id: FunctionId,
+    summaries: &'a Summaries<'a>,
+    extent: Extent,
+) -> Summary {
     let function = module.module.function(id);
     let Some(body) = function.body.as_ref() else {
         return Summary::default();
@@ -24,7 +40,10 @@ pub fn summarize<'a>(module: &'a ModuleContext<'a>, id: FunctionId, summaries: &
         return Summary::default();
     }
     let survey = survey(module, id, body, summaries);
-    if !survey.is_needed {
+    let is_needed = survey.needs_nulls
+        || survey.needs_spaces && extent.with_spaces
+        || survey.has_params && extent.receives_null;
+    if !is_needed {
         return Summary::default();
     }
     let answers = |call: InstructionId| answered(module, body, summaries, call);
@@ -49,10 +68,15 @@ pub fn summarize<'a>(module: &'a ModuleContext<'a>, id: FunctionId, summaries: &
         summary: Summary::default(),
         tested: FxHashSet::default(),
         is_anything_tested: false,
+        is_null_tested: false,
     };
     judge.note_tests(&survey);
+    judge.note_null_tests(&survey);
     for &at in survey.uses.iter().filter(is_reached) {
         judge.instruction(at);
+    }
+    for &at in survey.indirect.iter().filter(is_reached) {
+        judge.indirect(at);
     }
     for &at in survey.escapes.iter().filter(is_reached) {
         judge.escape(at);
@@ -126,6 +150,8 @@ pub(super) struct Judge<'a> {
     /// Bases whose space is tested somewhere.
     pub(super) tested: FxHashSet<Base>,
     pub(super) is_anything_tested: bool,
+    /// What may be address 0 is compared with 0 somewhere.
+    pub(super) is_null_tested: bool,
 }
 
 impl<'a> Judge<'a> {
@@ -201,6 +227,7 @@ impl<'a> Judge<'a> {
         let (value, tested) = self.solver.at(operand, at);
         if let Op::Access(access) = instruction.op {
             self.bounds(at, &access, uses, &value);
+            self.null_access(at, &access, uses, &value);
         }
         let value = match (used, operand) {
             (Use::Access(Space::Generic, _), Value::Symbol(..)) => converted(&value),
@@ -225,12 +252,20 @@ impl<'a> Judge<'a> {
             let own_rank = wrong == Wrong::ClusterAsCta && self.may_be_own_rank(&element);
             self.report(at, wrong, used, element, is_definite && !own_rank, or);
         }
-        for (piece, excluded, is_sole) in formals(&value).collect::<Vec<_>>() {
+        let past = nulls::past(instruction.op, uses);
+        for Passed {
+            piece,
+            excluded,
+            is_sole,
+            offset,
+        } in formals(&value).collect::<Vec<_>>()
+        {
             self.demand(Demand {
                 piece,
                 used,
                 excluded,
                 is_sole,
+                reach: offset.zip(past).and_then(|(a, b)| a.checked_add(b)),
                 function: self.id,
                 instruction: at,
                 callers: Vec::new(),
@@ -254,6 +289,7 @@ impl<'a> Judge<'a> {
         let known = self.summary.demands.iter().any(|known| {
             (known.piece, known.used, known.excluded) == (demand.piece, demand.used, demand.excluded)
                 && known.is_sole >= demand.is_sole
+                && (known.reach.is_some() || demand.reach.is_none())
         });
         if !known && self.summary.demands.len() < MAX_DEMANDS {
             self.summary.demands.push(demand);

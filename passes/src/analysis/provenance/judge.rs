@@ -31,6 +31,8 @@ pub enum Use {
     Test(Space),
     /// `mapa`, of a generic address or of one in the window of shared memory.
     Map(Space),
+    /// A call to the function at the address.
+    Call,
 }
 
 impl Use {
@@ -43,6 +45,7 @@ impl Use {
             | Self::FromGeneric(space)
             | Self::Test(space)
             | Self::Map(space) => space,
+            Self::Call => Space::Generic,
         }
     }
 }
@@ -76,6 +79,10 @@ pub enum Wrong {
     OutOfBounds,
     /// PTX211: not a multiple of the access's size.
     Misaligned,
+    /// PTX106: address 0, or a little more.
+    Null,
+    /// PTX106: an index that nothing is the base of.
+    Baseless,
 }
 
 /// Whether an address in `space` may stand where one in `wanted` is due.
@@ -131,6 +138,7 @@ fn raw(with: Use, space: Space) -> Option<Wrong> {
         Use::Map(Space::Generic) if space != Space::Global => Some(Wrong::RawAsGeneric),
         Use::Map(Space::Generic) => Some(Wrong::Access),
         Use::Map(_) => (!covers(Space::SharedCluster, space)).then_some(Wrong::Access),
+        Use::Call => None,
     }
 }
 
@@ -150,6 +158,7 @@ fn generic(with: Use, space: Space) -> Option<Wrong> {
         Use::FromGeneric(_) => Some(Wrong::Cast),
         Use::Map(Space::Generic) => (!covers(Space::SharedCluster, space)).then_some(Wrong::Access),
         Use::Map(_) => Some(Wrong::GenericAsRaw),
+        Use::Call => None,
     }
 }
 

@@ -49,6 +49,8 @@ pub struct Demand {
     pub excluded: u8,
     /// Nothing else can get to the use.
     pub is_sole: bool,
+    /// Bytes past what is passed that are accessed, where constant and the access faults at address 0.
+    pub reach: Option<i64>,
     /// Where it is used.
     pub function: FunctionId,
     /// Where it is used.
@@ -66,6 +68,8 @@ pub struct Summary {
     pub demands: Vec<Demand>,
     /// Parameters whose space it, or a function that it calls, tests.
     pub tested: Vec<(u16, u32)>,
+    /// Parameters that it, or a function that it calls, compares with 0.
+    pub null_tested: Vec<(u16, u32)>,
     /// It returns 1 if the pointer passed in this parameter lies in this space, else 0.
     pub answer: Option<((u16, u32), Space)>,
     /// What it returns, by byte offset.
@@ -73,6 +77,12 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Whether its calls have to be looked at.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        !self.demands.is_empty() || !self.tested.is_empty() || !self.null_tested.is_empty()
+    }
+
     /// What it returns at this offset.
     #[must_use]
     pub fn result(&self, offset: u32) -> Option<&Provenance> {
@@ -112,16 +122,31 @@ pub fn verdict(used: Use, held: &Held<'_>) -> Option<(Wrong, Element, bool, Opti
     Some((wrong, element, is_definite, right.copied()))
 }
 
-/// The parameters among a value's elements, with what is ruled out for them and whether there is anything else.
-pub fn formals(value: &Provenance) -> impl Iterator<Item = ((u16, u32), u8, bool)> + '_ {
+/// What the caller passes, as one of a value's elements.
+#[derive(Clone, Copy, Debug)]
+pub struct Passed {
+    /// The parameter, and the byte offset in it.
+    pub piece: (u16, u32),
+    /// What is ruled out for it.
+    pub excluded: u8,
+    /// The value is nothing else.
+    pub is_sole: bool,
+    /// Bytes past it, where constant.
+    pub offset: Option<i64>,
+}
+
+/// The parameters among a value's elements.
+pub fn formals(value: &Provenance) -> impl Iterator<Item = Passed> + '_ {
     let elements = value.elements();
     elements
         .iter()
         .filter_map(move |element| match (element.form, element.base) {
-            (Form::Formal, Base::Param(number, piece)) => {
-                let is_sole = elements.len() == 1 && element.trust == Trust::Certain;
-                Some(((number, piece), element.excluded, is_sole))
-            }
+            (Form::Formal, Base::Param(number, piece)) => Some(Passed {
+                piece: (number, piece),
+                excluded: element.excluded,
+                is_sole: elements.len() == 1 && element.trust == Trust::Certain,
+                offset: element.offset,
+            }),
             _ => None,
         })
 }

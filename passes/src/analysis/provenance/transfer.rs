@@ -193,6 +193,8 @@ fn cast(a: &Provenance, from: Form, to: Form, space: Space, at: InstructionId) -
     let fresh = Element::address(to, space, Base::Unknown, at);
     let one = |element: &Element| match element.form {
         Form::Undefined => *element,
+        // The windows of global and generic memory begin at the same place.
+        Form::Number if space == Space::Global && element.offset.is_some() => *element,
         // Converted already: of global memory the number is right all the same.
         form if form == to && (element.space == space || form == Form::Generic && space == Space::Global) => {
             *element

@@ -317,10 +317,10 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         }
     }
 
-    /// Notes that the instruction about to be added uses a function or an undefined symbol.
+    /// Notes that the instruction about to be added uses a function, or a symbol that is undefined or the host's.
     pub(super) fn refer(&mut self, symbol: SymbolId, is_call: bool) {
         let known = &self.symbols.all[symbol.index()];
-        if !known.is_undefined() && !matches!(known.kind, SymbolKind::Function(_)) {
+        if !known.is_undefined() && !known.is_host && !matches!(known.kind, SymbolKind::Function(_)) {
             return;
         }
         let instruction = InstructionId::new(self.body.instructions.len());

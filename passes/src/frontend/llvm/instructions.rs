@@ -330,6 +330,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             size: Some(size),
             align: instruction.alignment().max(1),
             managed: false,
+            is_host: false,
             owner: Some(self.id),
             initializer: Slots::default(),
             span: ptxcheck_ptx_parser::Span::new(number, number),

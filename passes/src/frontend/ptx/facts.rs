@@ -7,6 +7,7 @@ use crate::analysis::params;
 use crate::inventory::{Facts, Kernel, Variable, is_absolute};
 use crate::ir::{Function, Module};
 use crate::limits::SHOWN_PATHS;
+use crate::link;
 use crate::names;
 
 /// The facts of the module lowered from `tree`. Digests of weak functions cost a walk over their text, so they are
@@ -17,6 +18,7 @@ pub fn facts(tree: &Tree<'_>, module: &Module<'_>, with_weak: bool) -> Facts {
         producer: producer(tree.source),
         paths: paths(tree),
         is_debug: tree.target().any(|word| word == b"debug"),
+        symbols: link::symbols(module),
         is_damaged: module.is_damaged,
         ..Facts::default()
     };

@@ -39,7 +39,7 @@ pub(super) fn space_of(space: StateSpace) -> Space {
 }
 
 /// Bytes of one element; 0 for references to textures, samplers and surfaces.
-fn element_bytes(scalar: ScalarType) -> u64 {
+pub(super) fn element_bytes(scalar: ScalarType) -> u64 {
     use ScalarType as T;
     match scalar {
         T::Pred | T::B8 | T::U8 | T::S8 => 1,
@@ -163,6 +163,7 @@ impl<'s> Symbols<'s> {
             size: None,
             align: 1,
             managed: false,
+            is_host: false,
             owner: None,
             initializer: Slots::default(),
             span: syntax.name,
@@ -237,6 +238,7 @@ impl<'s> Symbols<'s> {
             size,
             align,
             managed: memchr::memmem::find(variable.attribute.of(tree.source), b".managed").is_some(),
+            is_host: false,
             owner,
             initializer: Slots::default(),
             span: variable.name,

@@ -45,6 +45,7 @@ pub fn run(args: &CheckArgs) -> Exit {
 pub(super) fn settings(args: &CheckArgs) -> Settings {
     Settings {
         levels: args.levels.0.clone(),
+        link_set: args.link_set,
         whole_program: args.whole_program,
         launch_block: args.launch_block,
         timeout: args.timeout,

@@ -1,0 +1,449 @@
+//! Address 0: what a compiler puts where device code names an entity that only the host has (PTX106).
+//!
+//! ```text
+//! null       an integer n from 0 up, with the offset of the access under `NULL_PAGE`
+//! definite   every element of the address is null, the register holds nothing else anywhere in the body, and the code
+//!            compares no such address with 0
+//! potential  some element is, or the register is null on this path alone (a search that found nothing, its result
+//!            used without a test: the compiler gives each outcome a path of its own); or the access is a volatile store, a deliberate crash; or the address is an index that
+//!            was shifted or multiplied to the size of an element and never added to a base
+//! ```
+//!
+//! Most bodies have no such address, and pay for one pass: an address can only be null where a small constant is moved
+//! into a register of its width, selected, or passed on by moves and sums from there.
+
+use rustc_hash::FxHashSet;
+
+use super::function::Judge;
+use super::judge::{Effect, Use, Wrong};
+use super::solver::Variable;
+use super::summary::{Demand, Summary, Violation, formals};
+use super::survey::{Survey, direct_callee};
+use super::value::{Base, Element, Form, Provenance, Trust};
+use crate::analysis::call_graph::CallSite;
+use crate::analysis::definitions::Definitions;
+use crate::context::ModuleContext;
+use crate::ir::{
+    Access, AccessKind, Argument, BinaryOp, BlockId, Body, Callee, Instruction, InstructionId, Op, Register,
+    Space, UnaryOp, Value,
+};
+use crate::limits::{MAX_PREDICATE_STEPS, NULL_PAGE};
+
+/// What a register may hold, as far as it matters here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mark {
+    #[default]
+    Other,
+    /// A small constant, or one plus an index.
+    Null,
+    /// An index: shifted, multiplied or extended.
+    Index,
+}
+
+/// What the registers of a body may hold, in one pass over its text. Nothing is kept until a constant is moved.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    marks: Vec<Mark>,
+    /// A constant is kept in memory of the thread, in unoptimised code.
+    is_stored: bool,
+}
+
+impl Marks {
+    /// Takes the next instruction into account; `returns_null` says of a call whether it can return 0.
+    pub(super) fn pass(
+        &mut self,
+        body: &Body<'_>,
+        instruction: &Instruction,
+        uses: &[Value],
+        returns_null: impl FnOnce(InstructionId) -> bool,
+    ) {
+        let mark = match (instruction.op, uses) {
+            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[value]) => self.of(value),
+            (Op::Select, &[a, b, ..]) => match (self.of(a), self.of(b)) {
+                (Mark::Null, _) | (_, Mark::Null) => Mark::Null,
+                _ => Mark::Other,
+            },
+            (Op::Binary(BinaryOp::Add | BinaryOp::Sub, 64), &[a, b]) => match (self.of(a), self.of(b)) {
+                (Mark::Null, Mark::Null | Mark::Index) | (Mark::Index, Mark::Null) => Mark::Null,
+                _ => Mark::Other,
+            },
+            (Op::Binary(op, 64), &[_, Value::Integer(_)])
+                if op == BinaryOp::Shl || is_wide_product(op) || op == BinaryOp::MulLow =>
+            {
+                Mark::Index
+            }
+            (Op::Convert { to: 64, .. }, _) => Mark::Index,
+            (Op::CallResult(call), _) if returns_null(call) => Mark::Null,
+            (Op::Access(access), _) if matches!(access.space, Space::Local | Space::Generic) => {
+                if access.kind == AccessKind::Load && self.is_stored {
+                    Mark::Null
+                } else {
+                    let stored = uses.get(2).copied();
+                    self.is_stored |= stored.is_some_and(|value| self.of(value) == Mark::Null);
+                    return;
+                }
+            }
+            _ => return,
+        };
+        if mark == Mark::Other && self.marks.is_empty() {
+            return;
+        }
+        for register in body.defined(instruction) {
+            if body.registers[register.index()].bits == 64 {
+                self.set(body, register, mark);
+            }
+        }
+    }
+
+    fn set(&mut self, body: &Body<'_>, register: Register, mark: Mark) {
+        if self.marks.is_empty() {
+            self.marks = vec![Mark::Other; body.registers.len()];
+        }
+        let known = &mut self.marks[register.index()];
+        if mark != Mark::Other && *known != Mark::Null {
+            *known = mark;
+        }
+    }
+
+    fn of(&self, value: Value) -> Mark {
+        match value {
+            Value::Integer(0..NULL_PAGE) => Mark::Null,
+            Value::Register(register) => self.marks.get(register.index()).copied().unwrap_or_default(),
+            _ => Mark::Other,
+        }
+    }
+
+    /// Whether an access or a call through this value has to be looked at.
+    pub(super) fn is_suspect(&self, value: Value) -> bool {
+        self.of(value) != Mark::Other
+    }
+}
+
+/// By function: whether somebody may pass it a null address, or pass on one that he is passed.
+pub(super) fn receivers(module: &ModuleContext<'_>) -> Vec<bool> {
+    let mut receives = vec![false; module.module.functions.len()];
+    let mut open = Vec::new();
+    for (_, _, body) in module.module.bodies().filter(|(.., body)| !body.calls.is_empty()) {
+        let mut marks = Marks::default();
+        for (number, instruction) in body.instructions.iter().enumerate() {
+            marks.pass(body, instruction, body.uses(instruction), |_| true);
+            let Op::Call(call) = instruction.op else { continue };
+            let arguments = body.arguments(body.call(call));
+            if arguments.iter().any(|argument| marks.is_suspect(argument.value)) {
+                open.extend(direct_callee(module, body, InstructionId::new(number)));
+            }
+        }
+    }
+    while let Some(function) = open.pop() {
+        if !std::mem::replace(&mut receives[function.index()], true) {
+            let graph = module.call_graph();
+            open.extend(graph.calls_of(function).iter().map(|site| site.callee));
+        }
+    }
+    receives
+}
+
+const fn is_wide_product(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned)
+}
+
+/// The registers, predicates among them, that something other than a move depends on. In a debug build nvcc compares `this` with 0 at the head of each member
+/// function and branches to one place either way: nothing depends on that.
+fn deciding(body: &Body<'_>, definitions: &Definitions) -> FxHashSet<Register> {
+    let mut found = FxHashSet::default();
+    let mut open: Vec<Register> = Vec::new();
+    let is_moved = |op| matches!(op, Op::Unary(UnaryOp::Not, 1) | Op::Copy);
+    for (number, block) in body.blocks.iter().enumerate() {
+        let id = BlockId::new(number);
+        let is_idle = match body.successors(id) {
+            &[a, b] => landing(body, a) == landing(body, b),
+            _ => false,
+        };
+        for at in block.instructions.range() {
+            let instruction = body.instruction(InstructionId::new(at));
+            if instruction.op != Op::Branch || !is_idle {
+                open.extend(instruction.guard.map(|guard| guard.register));
+            }
+            if is_moved(instruction.op) {
+                continue;
+            }
+            let passed = match instruction.op {
+                Op::Call(call) => body.arguments(body.call(call)),
+                _ => &[],
+            };
+            let passed = passed.iter().map(|argument| argument.value);
+            for value in body.uses(instruction).iter().copied().chain(passed) {
+                if let Value::Register(register) | Value::Not(register) = value {
+                    open.push(register);
+                }
+            }
+        }
+    }
+    while let Some(register) = open.pop() {
+        if !found.insert(register) {
+            continue;
+        }
+        for &definition in definitions.of(register) {
+            let instruction = body.instruction(definition);
+            if is_moved(instruction.op) {
+                for &value in body.uses(instruction) {
+                    if let Value::Register(from) | Value::Not(from) = value {
+                        open.push(from);
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Where control comes to from a block by way of blocks that only branch on.
+fn landing(body: &Body<'_>, block: BlockId) -> BlockId {
+    let mut block = block;
+    for _ in 0..MAX_PREDICATE_STEPS {
+        let mut instructions = body.block(block);
+        let is_bare = match (instructions.next(), instructions.next()) {
+            (Some((_, only)), None) => only.op == Op::Branch && only.guard.is_none(),
+            (None, None) => true,
+            _ => false,
+        };
+        match body.successors(block) {
+            &[next] if is_bare => block = next,
+            _ => break,
+        }
+    }
+    block
+}
+
+/// Bytes past its base that an instruction accesses, if it faults at address 0. A prefetch does not, and a copy of no
+/// bytes reads nothing.
+pub(super) fn past(op: Op, uses: &[Value]) -> Option<i64> {
+    match (op, uses) {
+        (Op::Access(access), &[_, Value::Integer(by), ..]) if faults(&access) => Some(by),
+        _ => None,
+    }
+}
+
+fn faults(access: &Access) -> bool {
+    matches!(access.space, Space::Generic | Space::Global) && access.kind != AccessKind::Other
+}
+
+/// A deliberate crash.
+fn is_volatile_store(access: &Access) -> bool {
+    access.volatile && access.kind == AccessKind::Store
+}
+
+const fn effect(kind: AccessKind) -> Effect {
+    match kind {
+        AccessKind::Store => Effect::Writes,
+        AccessKind::Atomic | AccessKind::Reduction => Effect::Updates,
+        AccessKind::Load | AccessKind::Other => Effect::Reads,
+    }
+}
+
+/// Whether an element is null, `by` bytes further; its trust aside.
+fn is_null(element: &Element, by: i64) -> bool {
+    let at = element.offset.and_then(|offset| offset.checked_add(by));
+    element.form == Form::Number && at.is_some_and(|at| (0..NULL_PAGE).contains(&at))
+}
+
+/// Whether a function can return address 0.
+pub(super) fn returns_null(summary: &Summary) -> bool {
+    let mut elements = summary.results.iter().flat_map(|(_, value)| value.elements());
+    elements.any(|element| is_null(element, 0) || element.form == Form::Formal)
+}
+
+/// The first element that is null `by` bytes further, and whether the value is nothing else.
+fn find(value: &Provenance, by: i64) -> Option<(Element, bool)> {
+    let elements = value.elements();
+    let first = elements.iter().find(|element| is_null(element, by))?;
+    let is_all = elements
+        .iter()
+        .all(|element| is_null(element, by) && element.trust == Trust::Certain);
+    Some((*first, is_all))
+}
+
+impl Judge<'_> {
+    /// Notes what is compared with 0: code that does knows what it is about.
+    pub(super) fn note_null_tests(&mut self, survey: &Survey) {
+        let deciding = if survey.null_tests.is_empty() {
+            FxHashSet::default()
+        } else {
+            deciding(self.body, self.module.function(self.id).definitions())
+        };
+        for &at in &survey.null_tests {
+            let mut results = self.body.defined(self.body.instruction(at));
+            if !results.any(|result| deciding.contains(&result)) {
+                continue;
+            }
+            for &operand in self.body.uses(self.body.instruction(at)).iter().take(2) {
+                if !matches!(operand, Value::Integer(_)) {
+                    let (value, _) = self.solver.at(operand, at);
+                    self.note_null_test(&value);
+                }
+            }
+        }
+        for &at in &survey.calls {
+            let Some((summary, arguments)) = self.solver.callee(at) else {
+                continue;
+            };
+            for piece in &summary.null_tested {
+                let passed = arguments
+                    .iter()
+                    .find(|argument| (argument.param, argument.offset) == (u32::from(piece.0), piece.1));
+                if let Some(argument) = passed {
+                    let (value, _) = self.solver.at(argument.value, at);
+                    self.note_null_test(&value);
+                }
+            }
+        }
+        self.summary.null_tested.sort_unstable();
+        self.summary.null_tested.dedup();
+    }
+
+    fn note_null_test(&mut self, value: &Provenance) {
+        for element in value.elements() {
+            match (element.form, element.base) {
+                (Form::Number, _) => self.is_null_tested = true,
+                (Form::Formal, Base::Param(number, piece)) => {
+                    self.summary.null_tested.push((number, piece));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// An access in this body.
+    pub(super) fn null_access(
+        &mut self,
+        at: InstructionId,
+        access: &Access,
+        uses: &[Value],
+        value: &Provenance,
+    ) {
+        if self.is_null_tested || !faults(access) {
+            return;
+        }
+        let (Some(&base), Some(&Value::Integer(by))) = (uses.first(), uses.get(1)) else {
+            return;
+        };
+        let used = Use::Access(access.space, effect(access.kind));
+        if let Some((element, is_all)) = find(value, by) {
+            let offset = element.offset.and_then(|offset| offset.checked_add(by));
+            let element = Element { offset, ..element };
+            let is_definite = is_all && !is_volatile_store(access) && self.is_always_null(base);
+            self.report(at, Wrong::Null, used, element, is_definite, None);
+        } else if self.is_baseless(base, value) {
+            self.report(at, Wrong::Baseless, used, Element::number(None), false, None);
+        }
+    }
+
+    /// Whether all definitions of an address bring null, those too that do not reach this use, and those of what it was
+    /// moved from.
+    fn is_always_null(&self, value: Value) -> bool {
+        let mut open = vec![value];
+        for _ in 0..MAX_PREDICATE_STEPS {
+            let Some(value) = open.pop() else { return true };
+            let Value::Register(register) = value else {
+                continue;
+            };
+            let variable = Variable::Register(register);
+            for &definition in self.module.function(self.id).definitions().of(register) {
+                if find(&self.solver.defined(definition, variable), 0).is_none_or(|(_, is_all)| !is_all) {
+                    return false;
+                }
+                let instruction = self.body.instruction(definition);
+                if instruction.op == Op::Copy {
+                    open.extend(self.body.uses(instruction).first());
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether an address is an index alone, scaled to the size of an element.
+    fn is_baseless(&self, base: Value, value: &Provenance) -> bool {
+        let (Value::Register(register), true) = (base, value.is_number()) else {
+            return false;
+        };
+        let &[definition] = self.module.function(self.id).definitions().of(register) else {
+            return false;
+        };
+        let instruction = self.body.instruction(definition);
+        match (instruction.op, self.body.uses(instruction)) {
+            (Op::Binary(BinaryOp::Shl, 64), &[_, Value::Integer(by)]) => (1..=4).contains(&by),
+            (Op::Binary(op, 64), &[_, Value::Integer(_)]) => is_wide_product(op),
+            (Op::CallResult(call), &[Value::Integer(offset)]) => self.is_null_moved(call, offset),
+            _ => false,
+        }
+    }
+
+    /// Whether a call returns what it is passed, moved, and is passed address 0: a reference to an element of an object
+    /// there.
+    fn is_null_moved(&self, call: InstructionId, offset: i64) -> bool {
+        let (Some((summary, arguments)), Ok(offset)) = (self.solver.callee(call), u32::try_from(offset))
+        else {
+            return false;
+        };
+        let passed = |piece: (u16, u32)| {
+            let is_it =
+                |argument: &&Argument| (argument.param, argument.offset) == (u32::from(piece.0), piece.1);
+            let argument = arguments.iter().find(is_it)?;
+            Some(self.solver.at(argument.value, call).0)
+        };
+        let mut returned = summary.result(offset).into_iter().flat_map(formals);
+        returned.any(|one| one.is_sole && passed(one.piece).is_some_and(|value| find(&value, 0).is_some()))
+    }
+
+    /// A call to what a register says.
+    pub(super) fn indirect(&mut self, at: InstructionId) {
+        let Some(Callee::Indirect(callee)) = self.body.callee(self.body.instruction(at)) else {
+            return;
+        };
+        let (value, _) = self.solver.at(callee, at);
+        if let Some((element, is_all)) = find(&value, 0).filter(|_| !self.is_null_tested) {
+            let is_definite = is_all && self.is_always_null(callee);
+            self.report(at, Wrong::Null, Use::Call, element, is_definite, None);
+        }
+        for passed in formals(&value).collect::<Vec<_>>() {
+            self.demand(Demand {
+                piece: passed.piece,
+                used: Use::Call,
+                excluded: passed.excluded,
+                is_sole: passed.is_sole,
+                reach: passed.offset,
+                function: self.id,
+                instruction: at,
+                callers: Vec::new(),
+            });
+        }
+    }
+
+    /// What a call passes to a function that accesses it.
+    pub(super) fn null_passed(
+        &mut self,
+        demand: &Demand,
+        argument: Value,
+        value: &Provenance,
+        callers: &[CallSite],
+    ) {
+        let Some(by) = demand.reach.filter(|_| !self.is_null_tested) else {
+            return;
+        };
+        let Some((element, is_all)) = find(value, by) else {
+            return;
+        };
+        let offset = element.offset.and_then(|offset| offset.checked_add(by));
+        self.summary.violations.push(Violation {
+            function: demand.function,
+            instruction: demand.instruction,
+            wrong: Wrong::Null,
+            used: demand.used,
+            element: Element { offset, ..element },
+            of: self.id,
+            is_definite: is_all && demand.is_sole && self.is_always_null(argument),
+            or: None,
+            callers: callers.to_vec(),
+        });
+    }
+}

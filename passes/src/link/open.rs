@@ -1,0 +1,55 @@
+//! What one module shows to a linker.
+
+use super::{Open, Symbols, What};
+use crate::analysis::references::{self, Uses};
+use crate::context::Place;
+use crate::ir::{Linkage, Module, SymbolKind};
+use crate::limits::SHOWN_USES;
+use crate::locate::Locator;
+
+/// The symbols of a module; `None` where some of it could not be read: the definition may be what was lost.
+#[must_use]
+pub fn symbols(module: &Module<'_>) -> Option<Symbols> {
+    if module.is_damaged {
+        return None;
+    }
+    let is_kernel = |kind| match kind {
+        SymbolKind::Function(id) => module.function(id).is_kernel(),
+        SymbolKind::Variable | SymbolKind::TextureReference => false,
+    };
+    let defined = module.symbols.iter().filter(|symbol| {
+        symbol.owner.is_none()
+            && matches!(
+                symbol.linkage,
+                Linkage::External | Linkage::Weak | Linkage::Common
+            )
+            && !is_kernel(symbol.kind)
+    });
+    Some(Symbols {
+        defined: defined.map(|symbol| symbol.name.to_owned()).collect(),
+        open: references::undefined(module)
+            .iter()
+            .filter(|uses| !module.symbol(uses.symbol).is_dynamic_shared())
+            .map(|uses| open(module, uses))
+            .collect(),
+    })
+}
+
+fn open(module: &Module<'_>, uses: &Uses) -> Open {
+    let locator = Locator::unplaced(module);
+    let symbol = module.symbol(uses.symbol);
+    let all: Vec<Place> = uses.places().collect();
+    Open {
+        name: symbol.name.to_owned(),
+        what: match symbol.kind {
+            SymbolKind::Function(_) => What::Function,
+            SymbolKind::Variable | SymbolKind::TextureReference => What::Variable,
+        },
+        uses: all
+            .iter()
+            .take(SHOWN_USES)
+            .map(|place| locator.located(place))
+            .collect(),
+        more: all.len().saturating_sub(SHOWN_USES) as u32,
+    }
+}

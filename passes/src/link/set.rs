@@ -1,0 +1,424 @@
+//! Link sets: what the images of inputs that are linked together leave open.
+//!
+//! ```text
+//! missing(set) = open(images that are linked or stand alone) − defined(images) − what the driver and ptxas provide
+//! settled      = nobody can still define it: the image stands alone, or the set is the whole program;
+//!                and every image of the set could be read
+//! ```
+//!
+//! An image that the driver loads as it is takes no definition from elsewhere. Machine code in the same container was made
+//! from the same module: where ptxas did not find a variable, it made a private one, which is no definition.
+
+use rustc_hash::FxHashMap;
+
+use super::names::HostKind;
+use super::{Open, What};
+use crate::externs;
+use crate::finding::Located;
+use crate::inventory::{ImageKind, ImageReport, InputReport, Role, Status};
+
+/// The section whose images the CUDA runtime registers and the driver loads.
+const REGISTERED: &str = ".nv_fatbin";
+
+/// A symbol that is used and that no image of the link set defines.
+#[derive(Clone, Debug)]
+pub struct Missing<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What it is used as.
+    pub what: What,
+    /// The uses, the one that is best known first; one for each function.
+    pub sites: Vec<Site<'a>>,
+    /// How many more functions and variables refer to it.
+    pub more: u32,
+    /// The host code that defines it.
+    pub host: Option<HostDefinition<'a>>,
+    /// All images that could define it were read.
+    pub is_known: bool,
+    /// Nobody can still define it: no other image is linked with those that use it.
+    pub is_settled: bool,
+    /// The driver loads the image that uses it as it is.
+    pub stands_alone: bool,
+}
+
+/// A use, with the image that it is in.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    /// Index of the input.
+    pub input: usize,
+    /// Index of the image in the input.
+    pub image: u32,
+    /// The member of the archive that the image lies in.
+    pub member: Option<&'a str>,
+    /// The use; `None` where only the symbol table tells of it.
+    pub at: Option<&'a Located>,
+}
+
+/// Where host code defines a symbol.
+#[derive(Clone, Copy, Debug)]
+pub struct HostDefinition<'a> {
+    /// The input and, of an archive, the member.
+    pub input: &'a str,
+    /// The member of the archive.
+    pub member: Option<&'a str>,
+    /// A variable or a function.
+    pub kind: HostKind,
+}
+
+/// The symbols that the inputs leave open, by the order of their first use. `is_one_set`: all inputs are linked
+/// together; `is_complete`: with nothing else.
+#[must_use]
+pub fn missing(inputs: &[InputReport], is_one_set: bool, is_complete: bool) -> Vec<Missing<'_>> {
+    let numbered: Vec<(usize, &InputReport)> = inputs.iter().enumerate().collect();
+    if is_one_set {
+        return Set::new(numbered, is_complete).missing();
+    }
+    numbered
+        .into_iter()
+        .flat_map(|one| Set::new(vec![one], is_complete).missing())
+        .collect()
+}
+
+/// A container of images: input and number.
+type Container = (usize, u32);
+
+/// Who defines a symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Definer {
+    /// Images that are linked with others, or several containers.
+    Anyone,
+    /// Images in this container, which are linked with nothing.
+    Only(Container),
+}
+
+struct Set<'a> {
+    inputs: Vec<(usize, &'a InputReport)>,
+    defined: FxHashMap<&'a str, Definer>,
+    is_complete: bool,
+    is_known: bool,
+}
+
+/// The images that can end up in a program.
+fn images(input: &InputReport) -> impl Iterator<Item = (u32, &ImageReport)> {
+    (0..)
+        .zip(&input.images)
+        .filter(|(_, image)| image.role != Role::Embedded)
+}
+
+/// Whether the driver loads it as it is: nothing is linked to it.
+fn stands_alone(image: &ImageReport) -> bool {
+    image.role == Role::Loadable && image.container.is_some() && image.section.as_deref() == Some(REGISTERED)
+}
+
+impl<'a> Set<'a> {
+    fn new(inputs: Vec<(usize, &'a InputReport)>, is_complete: bool) -> Self {
+        let mut set = Self {
+            defined: FxHashMap::default(),
+            is_complete,
+            is_known: true,
+            inputs: Vec::new(),
+        };
+        for &(number, input) in &inputs {
+            set.is_known &= input.status != Status::Failed;
+            for (_, image) in images(input) {
+                set.is_known &= image.facts.symbols.is_some();
+                set.define(number, image);
+            }
+        }
+        set.inputs = inputs;
+        set
+    }
+
+    fn define(&mut self, input: usize, image: &'a ImageReport) {
+        let definer = match image.container {
+            Some(container) if stands_alone(image) => Definer::Only((input, container)),
+            _ => Definer::Anyone,
+        };
+        let functions = image.facts.symbols.iter().flat_map(|symbols| &symbols.defined);
+        let kernels = image.facts.kernels.iter().map(|kernel| &kernel.name);
+        for name in functions.chain(kernels) {
+            self.defined
+                .entry(name)
+                .and_modify(|known| {
+                    if *known != definer {
+                        *known = Definer::Anyone;
+                    }
+                })
+                .or_insert(definer);
+        }
+    }
+
+    /// Whether an image of the set defines the symbol for this one.
+    fn defines(&self, name: &str, input: usize, image: &ImageReport) -> bool {
+        match (self.defined.get(name), image.container) {
+            (Some(Definer::Only(own)), Some(container)) => *own != (input, container),
+            (known, _) => known.is_some(),
+        }
+    }
+
+    fn missing(&self) -> Vec<Missing<'a>> {
+        let mut places: FxHashMap<&str, usize> = FxHashMap::default();
+        let mut found: Vec<Missing<'a>> = Vec::new();
+        for &(number, input) in &self.inputs {
+            for (index, image) in images(input).filter(|(_, image)| image.role != Role::LeftOver) {
+                let open = image.facts.symbols.iter().flat_map(|symbols| &symbols.open);
+                // The driver knows what finished machine code leaves open.
+                let is_finished = image.kind == ImageKind::Cubin && image.role == Role::Loadable;
+                for open in open.filter(|_| !is_finished) {
+                    if externs::is_provided(&open.name) || self.defines(&open.name, number, image) {
+                        continue;
+                    }
+                    let place = *places.entry(&open.name).or_insert_with(|| {
+                        found.push(self.new_missing(open, image));
+                        found.len() - 1
+                    });
+                    found[place].add(number, index, image, open);
+                    if found[place].host.is_none() {
+                        found[place].host = self.host(open, number, image);
+                    }
+                }
+            }
+        }
+        for missing in &mut found {
+            missing.sites.sort_by_key(Site::rank);
+        }
+        found
+    }
+
+    fn new_missing(&self, open: &'a Open, image: &'a ImageReport) -> Missing<'a> {
+        let stands_alone = stands_alone(image);
+        Missing {
+            name: &open.name,
+            what: open.what,
+            sites: Vec::new(),
+            more: 0,
+            host: None,
+            is_known: self.is_known || stands_alone,
+            is_settled: self.is_complete || stands_alone,
+            stands_alone,
+        }
+    }
+
+    /// The host code that defines what an image leaves open. What the host registers is its view of a device variable.
+    fn host(&self, open: &Open, number: usize, image: &'a ImageReport) -> Option<HostDefinition<'a>> {
+        let name = open.name.as_str();
+        let hosts = || {
+            self.inputs
+                .iter()
+                .filter_map(|(index, input)| Some((*index, &input.name, input.host.as_ref()?)))
+        };
+        let is_view = hosts().any(|(.., host)| {
+            host.registered
+                .iter()
+                .any(|known| known.is_certain && known.name == name)
+        });
+        if is_view {
+            return None;
+        }
+        hosts().find_map(|(index, input, host)| {
+            let own = || {
+                let kind = host.names.find_in(image.member.as_deref(), name)?;
+                Some((kind, image.member.as_deref()))
+            };
+            let (kind, member) = match host.names.find(name) {
+                Some(found) => found,
+                None if index == number => own()?,
+                None => return None,
+            };
+            Some(HostDefinition { input, member, kind })
+        })
+    }
+}
+
+impl<'a> Missing<'a> {
+    /// Adds the uses in an image; of each function one.
+    fn add(&mut self, input: usize, image: u32, report: &'a ImageReport, open: &'a Open) {
+        let site = |at| Site {
+            input,
+            image,
+            member: report.member.as_deref(),
+            at,
+        };
+        for at in &open.uses {
+            let site = site(Some(at));
+            match self.sites.iter_mut().find(|known| known.is_same(&site)) {
+                Some(known) if site.rank() < known.rank() => *known = site,
+                Some(_) => {}
+                None => self.sites.push(site),
+            }
+        }
+        if self.sites.is_empty() {
+            self.sites.push(site(None));
+        }
+        self.more = self.more.max(open.more);
+    }
+}
+
+impl Site<'_> {
+    /// Source lines before lines of text before names; code before data.
+    fn rank(&self) -> impl Ord + use<> {
+        let has = |is_there: bool| u8::from(!is_there);
+        (
+            has(self.at.is_some_and(|at| at.source.is_some())),
+            has(self.at.is_some_and(|at| at.location.is_some())),
+            has(self.at.is_some_and(|at| at.function.is_some())),
+            self.input,
+            self.image,
+            self.at.map_or(0, |at| at.offset),
+        )
+    }
+
+    /// Whether both are in one function of one object, which lies there for several targets.
+    fn is_same(&self, other: &Self) -> bool {
+        let place = |site: &Self| {
+            site.at.map(|at| match &at.function {
+                Some(function) => Ok(function.clone()),
+                None => Err(at.offset),
+            })
+        };
+        (self.input, self.member, place(self)) == (other.input, other.member, place(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::inventory::{Facts, Host};
+    use crate::link::Symbols;
+
+    fn image(role: Role, container: u32, section: &str, defined: &[&str], open: &[&str]) -> ImageReport {
+        let use_of_it = Located {
+            function: Some("k".to_owned()),
+            ..Located::default()
+        };
+        let open = open.iter().map(|name| Open {
+            name: (*name).to_owned(),
+            what: What::Variable,
+            uses: vec![use_of_it.clone()],
+            more: 0,
+        });
+        ImageReport {
+            kind: ImageKind::Ptx,
+            role,
+            target: "sm_90".to_owned(),
+            isa: String::new(),
+            bytes: 0,
+            packed: 0,
+            offset: 0,
+            kernels: 0,
+            functions: 0,
+            compression: None,
+            section: Some(section.to_owned()),
+            member: None,
+            container: Some(container),
+            options: String::new(),
+            is_64_bit: true,
+            is_debug: false,
+            is_read: true,
+            digest: None,
+            facts: Arc::new(Facts {
+                symbols: Some(Symbols {
+                    defined: defined.iter().map(|name| (*name).to_owned()).collect(),
+                    open: open.collect(),
+                }),
+                ..Facts::default()
+            }),
+        }
+    }
+
+    fn input(name: &str, images: Vec<ImageReport>, host: &[&str]) -> InputReport {
+        let mut known = Host::default();
+        known.names.begin(None);
+        for name in host {
+            known.names.add(name.as_bytes(), HostKind::Variable, false);
+        }
+        known.names.sort();
+        InputReport {
+            name: name.to_owned(),
+            status: Status::Checked,
+            images,
+            host: Some(known),
+            problems: Vec::new(),
+        }
+    }
+
+    fn linked(defined: &[&str], open: &[&str]) -> ImageReport {
+        image(Role::Relocatable, 0, "__nv_relfatbin", defined, open)
+    }
+
+    /// Name, host object, known, settled.
+    fn told(inputs: &[InputReport], is_one_set: bool, is_complete: bool) -> Vec<(&str, &str, bool, bool)> {
+        missing(inputs, is_one_set, is_complete)
+            .iter()
+            .map(|one| {
+                let host = one.host.map_or("", |host| host.input);
+                (one.name, host, one.is_known, one.is_settled)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_set_defines_what_its_members_define() {
+        let inputs = [
+            input("a.o", vec![linked(&[], &["limit", "scale"])], &[]),
+            input("b.o", vec![linked(&["scale"], &[])], &["scale"]),
+            input("c.o", vec![], &["limit"]),
+        ];
+        let alone = [("limit", "", true, false), ("scale", "", true, false)];
+        assert_eq!(told(&inputs, false, false), alone);
+        assert_eq!(told(&inputs, true, false), [("limit", "c.o", true, false)]);
+        assert_eq!(told(&inputs, true, true), [("limit", "c.o", true, true)]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_may_define_anything() {
+        let mut closed = linked(&[], &[]);
+        closed.kind = ImageKind::LtoIr;
+        closed.facts = Arc::default();
+        let inputs = [
+            input("a.o", vec![linked(&[], &["limit"])], &["limit"]),
+            input("b.o", vec![closed], &[]),
+        ];
+        assert_eq!(told(&inputs, true, true), [("limit", "a.o", false, true)]);
+    }
+
+    #[test]
+    fn a_private_copy_is_no_definition() {
+        let loadable = |container, defined: &[&str], open: &[&str]| {
+            image(Role::Loadable, container, REGISTERED, defined, open)
+        };
+        let copy = loadable(0, &["limit"], &[]);
+        let ptx = loadable(0, &[], &["limit"]);
+        let app = input("app", vec![copy.clone(), ptx.clone()], &["limit"]);
+        assert_eq!(told(&[app], false, false), [("limit", "app", true, true)]);
+        // Another module that defines it is a reason to be silent, even if nothing links the two.
+        let other = loadable(1, &["limit"], &[]);
+        let app = input("app", vec![copy, ptx, other], &["limit"]);
+        assert_eq!(told(&[app], false, false), []);
+    }
+
+    #[test]
+    fn what_the_host_registers_is_a_device_variable() {
+        let mut a = input("a.o", vec![linked(&[], &["limit"])], &[]);
+        let mut b = input("b.o", vec![], &["limit"]);
+        let registered = |name: &str| crate::inventory::Registration {
+            name: name.to_owned(),
+            member: None,
+            is_variable: true,
+            is_certain: true,
+        };
+        if let Some(host) = &mut b.host {
+            host.registered.push(registered("limit"));
+        }
+        a.host = None;
+        assert_eq!(told(&[a, b], true, false), [("limit", "", true, false)]);
+    }
+
+    #[test]
+    fn what_a_finished_link_left_behind_is_resolved() {
+        let left = image(Role::LeftOver, 0, "__nv_relfatbin", &[], &["limit"]);
+        assert_eq!(told(&[input("app", vec![left], &["limit"])], false, true), []);
+    }
+}

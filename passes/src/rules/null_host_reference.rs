@@ -1,0 +1,140 @@
+//! ## What it does
+//!
+//! Finds loads, stores, atomics and indirect calls whose address is the constant 0, or up to 4095 bytes more, on every
+//! path that leads there: through moves, selects, the stack, calls inside the module and what they return.
+//!
+//! ## Why is this bad?
+//!
+//! Address 0 is what nvcc puts where device code names an entity that only the host has, and it says nothing: a host
+//! table or a reference to a host constant in a `constexpr` function (`--expt-relaxed-constexpr`), a host function
+//! called from `__host__ __device__` code. The kernel faults with "illegal memory access" there, or with an invalid
+//! program counter. Optimised code has often lost the access altogether (PTX107), or the values that depended on it.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! struct Limits { static constexpr int least = 16; };
+//! constexpr int at_least(int n) { return std::max(Limits::least, n); }   // takes the address of `least`
+//! __global__ void clamp(int *out) { *out = at_least(*out); }             // in a debug build: std::max(0, &n)
+//! ```
+//!
+//! ## Use instead
+//!
+//! * tables: `__device__ constexpr` or `__constant__`, or `cuda::std::array` that is filled in device code;
+//! * scalars: by value (`int{Limits::least}`), or `cuda::std::max`;
+//! * functions: `__host__ __device__`, or an `if` on `__CUDA_ARCH__` around what only the host does.
+//!
+//! Without `--expt-relaxed-constexpr` nvcc reports the uses in `constexpr` functions. Its warnings 20011 and 20014 name
+//! the host functions; `#pragma nv_exec_check_disable` silences them.
+//!
+//! ## Limits
+//!
+//! Address 0 that is merely passed on, stored or compared is silent, and so is a function that lets something depend on
+//! a comparison of such an address with 0. Not definite: an address that is 0 on some paths only, even if the access stands on one of these, as with a
+//! search that returns `nullptr` where it finds nothing and whose caller does not test for that; a volatile store to 0, which is how code crashes on
+//! purpose; an address that is an index alone, which is what an element of a table at address 0 looks like once 0 has
+//! been folded (`shl`, then `ld`). Prefetches and asynchronous copies are not judged. Addresses that are loaded from
+//! memory are not known, nor are calls through tables. What the compiler removed cannot be found: optimised code mostly
+//! has neither the call nor the access.
+
+use super::address;
+use crate::analysis::provenance::{Effect, Use, Violation, Wrong};
+use crate::context::{ModuleContext, Place, Report};
+use crate::names;
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX106",
+    name: "null-host-reference",
+    aliases: &["incorrect_deduced_host_exec_space"],
+    guidelines: &["G-S1.5", "G-S1.6", "G-S2.1", "G-3.1", "G-3.2", "G-3.3"],
+    family: Family::Host,
+    summary: "device code accesses or calls address 0, which nvcc puts where it named an entity of the host",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: true,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for violation in address::of_kind(module, &[Wrong::Null, Wrong::Baseless]) {
+        let access = Place::instruction(violation.function, violation.instruction);
+        let (place, message) = match violation.callers.last() {
+            // What is wrong is what is passed, however deep the access lies.
+            Some(call) => (Place::call(*call), passed(module, violation)),
+            None => (access.clone(), message(module, violation)),
+        };
+        let draft = if violation.is_definite {
+            report.definite(place, message)
+        } else {
+            report.potential(place, message)
+        };
+        if let Some(offset) = violation
+            .element
+            .offset
+            .and_then(|offset| u64::try_from(offset).ok())
+        {
+            draft.data("address", offset);
+        }
+        if let Some((_, between)) = violation.callers.split_last() {
+            for call in between.iter().rev() {
+                draft.related(Place::call(*call), "it is passed on here");
+            }
+            draft.related(access, "and used here");
+        }
+        if violation.used == Use::Call {
+            draft
+                .note(
+                    "nvcc puts 0 where `constexpr` or `__host__ __device__` code calls a function of the host, throws, \
+                     or takes the address of one",
+                )
+                .help("make the function `__host__ __device__`, or leave the call to the host with `#ifndef __CUDA_ARCH__`");
+        } else {
+            draft
+                .note(
+                    "nvcc puts 0 where `constexpr` code refers to a table or constant of the host \
+                     (`--expt-relaxed-constexpr`), or `__host__ __device__` code to what a host function returns",
+                )
+                .help("declare tables that device code reads as `__device__ constexpr` or `__constant__`")
+                .help("pass scalars by value; `cuda::std::` has the algorithms that work in device code");
+        }
+    }
+}
+
+/// What an access or a call is about.
+fn message(module: &ModuleContext<'_>, violation: &Violation) -> String {
+    if violation.used == Use::Call {
+        let goes = address::sure(violation, "goes", "may go");
+        return format!("this call {goes} to address 0");
+    }
+    let name = address::instruction_name(module, violation.function, violation.instruction);
+    if violation.wrong == Wrong::Baseless {
+        return format!("the address of this `{name}` is an index, and nothing is its base");
+    }
+    let does = match violation.used {
+        Use::Access(_, Effect::Writes) => address::sure(violation, "writes to", "may write to"),
+        Use::Access(_, Effect::Updates) => address::sure(violation, "updates", "may update"),
+        _ => address::sure(violation, "reads from", "may read from"),
+    };
+    match violation.element.offset {
+        Some(offset @ 1..) => {
+            format!("this `{name}` {does} address {offset}, which is a part of an object at address 0")
+        }
+        _ => format!("this `{name}` {does} address 0"),
+    }
+}
+
+/// What a call is about that passes the address.
+fn passed(module: &ModuleContext<'_>, violation: &Violation) -> String {
+    let passes = address::sure(violation, "passes", "may pass");
+    let callee = names::readable(module.module.function_name(violation.function));
+    let callee = names::shown(&callee);
+    match violation.used {
+        Use::Call => format!("this call {passes} address 0 as a function, and `{callee}` calls it"),
+        Use::Access(_, Effect::Reads) => {
+            format!("this call {passes} address 0, and `{callee}` reads from there")
+        }
+        _ => format!("this call {passes} address 0, and `{callee}` writes there"),
+    }
+}
