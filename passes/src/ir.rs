@@ -17,7 +17,7 @@ pub use function::{
 };
 pub use index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
 pub use instruction::{Guard, Instruction, Value};
-pub use module::{IsaVersion, Linkage, Module, Origin, Producer, Symbol, SymbolKind, Target};
+pub use module::{HostConstant, IsaVersion, Linkage, Module, Origin, Producer, Symbol, SymbolKind, Target};
 pub use op::{
     Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, Op, Shuffle, Space, Special,
     UnaryOp, Vote,

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Installs the compilers of the live-compiler tests into <repository>/.toolchain.
+# Installs the compilers of the live-compiler tests into <repository>/.toolchain, and the LLVM that the build links.
 #
-# usage: install.sh [nvcc|clang|llvm|all]   default: all
+# usage: install.sh [nvcc|clang|llvm-22|llvm-19|all]   default: all
 #
 #   nvcc   nvcc from PyPI, pinned by requirements.txt, into .toolchain/nvcc
 #   clang  clang-22 from PATH or from Debian; .toolchain/clang links it and the CUDA headers of nvcc
-#   llvm   headers and library of LLVM 22 from Debian, for the feature `llvm`; not a part of all
+#   llvm-22, llvm-19
+#          headers and library of LLVM from Debian, for the features `llvm` and `llvm19`; not a part of all
 #   all    nvcc and clang; a missing clang-22 is only reported
 #
 # Exit codes: 0 installed (or already there), 2 wrong usage, 3 "skipped: <why>" on stderr.
@@ -112,19 +113,21 @@ install_clang() {
   fi
 }
 
-# An installation is there if its headers are; LLVM_SYS_221_PREFIX names one that lies elsewhere.
+# The Debian package with the headers of LLVM; its dependencies have the library. The linker wants that of C++, too.
 install_llvm() {
-  local prefix=${LLVM_SYS_221_PREFIX:-/usr/lib/llvm-22}
-  [ -e "$prefix/include/llvm-c/Core.h" ] && return
-  apt_install llvm-22-dev && [ -e /usr/lib/llvm-22/include/llvm-c/Core.h ] && return
-  skip "there is no LLVM 22 at $prefix, and apt-get could not install llvm-22-dev (see $log)"
+  if ! command -v g++ >/dev/null; then
+    apt_install g++ || skip "linking LLVM needs g++, and apt-get could not install it (see $log)"
+  fi
+  "$here/has-llvm.sh" "$1" && return
+  apt_install "llvm-$1-dev" && "$here/has-llvm.sh" "$1" && return
+  skip "there is no llvm-config-$1, and apt-get could not install llvm-$1-dev (see $log)"
 }
 
 what=${1:-all}
 case $what in
-  nvcc | clang | llvm | all) ;;
+  nvcc | clang | llvm-22 | llvm-19 | all) ;;
   *)
-    echo "usage: install.sh [nvcc|clang|llvm|all]" >&2
+    echo "usage: install.sh [nvcc|clang|llvm-22|llvm-19|all]" >&2
     exit 2
     ;;
 esac
@@ -136,10 +139,12 @@ work=$(mktemp -d "$toolchain/tmp.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 : >"$log"
 
-if [ "$what" = llvm ]; then
-  install_llvm
-  exit
-fi
+case $what in
+  llvm-*)
+    install_llvm "${what#llvm-}"
+    exit
+    ;;
+esac
 install_nvcc
 if [ "$what" != nvcc ]; then
   if ! install_clang; then

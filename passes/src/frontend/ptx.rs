@@ -16,7 +16,7 @@ mod symbols;
 mod weak;
 
 pub use facts::facts;
-#[cfg(feature = "llvm")]
+#[cfg(feature = "ir")]
 pub(crate) use operands::special;
 pub use origin::PtxOrigin;
 

@@ -4,6 +4,7 @@ use ptxcheck_ptx_parser::Span;
 
 use super::index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
 use super::instruction::{Instruction, Value};
+use super::module::Symbol;
 use super::op::{Op, Space};
 
 /// Kernel or function.
@@ -121,7 +122,7 @@ pub struct Call {
     pub(crate) arguments: Slots,
 }
 
-/// A use of a symbol that the module does not define, or of a function.
+/// A use of a symbol that the module does not define, of one that lies on the host, or of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// The symbol.
@@ -152,7 +153,7 @@ pub struct Body<'s> {
     pub registers: Vec<RegisterInfo>,
     /// Calls.
     pub calls: Vec<Call>,
-    /// Uses of functions and of undefined symbols, in the order of the input.
+    /// Uses of functions, of undefined symbols and of those on the host, in the order of the input.
     pub references: Vec<Reference>,
     /// Names that nothing in the module declares, each once.
     pub undeclared: Vec<Unresolved<'s>>,
@@ -177,6 +178,18 @@ impl Body<'_> {
         edges: Vec::new(),
         arguments: Vec::new(),
     };
+
+    /// Notes that the instruction about to be added uses a symbol, if references to it are kept.
+    pub(crate) fn refer(&mut self, symbol: SymbolId, known: &Symbol<'_>, is_call: bool) {
+        let reference = Reference {
+            symbol,
+            instruction: InstructionId::new(self.instructions.len()),
+            is_call,
+        };
+        if known.has_references() && self.references.last() != Some(&reference) {
+            self.references.push(reference);
+        }
+    }
 
     /// The instruction with this index.
     #[must_use]

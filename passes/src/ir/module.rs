@@ -68,6 +68,20 @@ pub enum SymbolKind {
     Function(FunctionId),
 }
 
+/// A `const` variable of the host that device code reads and does nothing else with, as LLVM IR with debug information
+/// declares it. The device may use its value where it is a number known at compile time (guideline G-S1.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostConstant {
+    /// Its type is volatile, or it is read so.
+    pub is_volatile: bool,
+    /// It has a built-in integral or floating-point type, other than `long double`.
+    pub is_number: bool,
+    /// The module knows its value.
+    pub is_initialized: bool,
+    /// It lies in constant memory: a copy that the compiler made, or a `__constant__` variable.
+    pub is_copy: bool,
+}
+
 /// A name for memory or code.
 #[derive(Clone, Debug)]
 pub struct Symbol<'s> {
@@ -85,10 +99,14 @@ pub struct Symbol<'s> {
     pub align: u32,
     /// The driver keeps it in managed memory.
     pub managed: bool,
+    /// It lies in the host's memory, by what its own module says of it: LLVM IR has such globals, PTX has none.
+    pub is_host: bool,
     /// The function it is declared in, if it is.
     pub owner: Option<FunctionId>,
     /// Symbols that its initializer refers to, in [`Module::initializers`].
     pub(crate) initializer: Slots,
+    /// What its own module says of it, where it is a constant of the host that device code reads by value.
+    pub host_constant: Option<HostConstant>,
     /// Its declaration in the input.
     pub span: Span,
 }
@@ -98,6 +116,14 @@ impl Symbol<'_> {
     #[must_use]
     pub fn is_undefined(&self) -> bool {
         self.linkage == Linkage::Undefined
+    }
+
+    /// Whether bodies keep references to it (see [`super::Reference`]).
+    pub(crate) fn has_references(&self) -> bool {
+        self.is_undefined()
+            || self.is_host
+            || self.host_constant.is_some()
+            || matches!(self.kind, SymbolKind::Function(_))
     }
 
     /// Whether it is shared memory sized at launch (`extern __shared__ x[]`), which is nobody's to define.

@@ -293,7 +293,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             .and_then(|name| self.symbols.named(name));
         match known {
             Some(symbol) => {
-                self.refer(symbol, false);
+                self.body.refer(symbol, &self.symbols.all[symbol.index()], false);
                 Value::Symbol(symbol, at)
             }
             None => Value::Unknown,

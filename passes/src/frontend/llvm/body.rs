@@ -13,7 +13,7 @@ use super::raw::{Block as LlvmBlock, Opcode, Type, TypeKind, Value as LlvmValue}
 use super::symbols::Symbols;
 use crate::ir::{
     Access, AccessKind, Block, BlockId, Body, DebugId, Function, FunctionId, Guard, Instruction,
-    InstructionId, Op, Reference, Register, RegisterInfo, Slots, Space, SymbolId, SymbolKind, Value,
+    InstructionId, Op, Register, RegisterInfo, Slots, Space, Value,
 };
 
 /// A place that edges lead to: a block of the function, or one that the lowering makes.
@@ -314,23 +314,6 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
                 .edges
                 .extend(targets.filter(|target| target.index() < self.body.blocks.len()));
             self.body.blocks[number].successors = Slots::new(start, self.body.edges.len());
-        }
-    }
-
-    /// Notes that the instruction about to be added uses a function or an undefined symbol.
-    pub(super) fn refer(&mut self, symbol: SymbolId, is_call: bool) {
-        let known = &self.symbols.all[symbol.index()];
-        if !known.is_undefined() && !matches!(known.kind, SymbolKind::Function(_)) {
-            return;
-        }
-        let instruction = InstructionId::new(self.body.instructions.len());
-        let reference = Reference {
-            symbol,
-            instruction,
-            is_call,
-        };
-        if self.body.references.last() != Some(&reference) {
-            self.body.references.push(reference);
         }
     }
 }

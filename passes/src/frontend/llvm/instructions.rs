@@ -3,7 +3,9 @@
 //! An instruction that no analysis interprets, or one on vectors and wide integers, is [`Op::Opaque`].
 
 use super::body::{Label, Lowering};
-use super::raw::{Block as LlvmBlock, Opcode, Predicate, Value as LlvmValue, ValueKind};
+use super::raw::{
+    Block as LlvmBlock, Opcode, Predicate, Value as LlvmValue, ValueKind, is_pointer_to_address,
+};
 use super::symbols::space_of;
 use crate::ir::{
     Access, AccessKind, Argument, BinaryOp, Call, CallId, Callee, Condition, Guard, InstructionId, Linkage,
@@ -213,11 +215,11 @@ impl<'m> Lowering<'_, '_, 'm> {
             Opcode::LLVMFreeze => self.apply(Op::Copy, value, result),
             Opcode::LLVMBitCast
             | Opcode::LLVMPtrToInt
-            | Opcode::LLVMPtrToAddr
             | Opcode::LLVMIntToPtr
             | Opcode::LLVMZExt
             | Opcode::LLVMSExt
             | Opcode::LLVMTrunc => self.conversion(value, opcode, result),
+            _ if is_pointer_to_address(opcode) => self.conversion(value, opcode, result),
             _ => self.opaque(value, result),
         }
     }
@@ -330,8 +332,10 @@ impl<'m> Lowering<'_, '_, 'm> {
             size: Some(size),
             align: instruction.alignment().max(1),
             managed: false,
+            is_host: false,
             owner: Some(self.id),
             initializer: Slots::default(),
+            host_constant: None,
             span: ptxcheck_ptx_parser::Span::new(number, number),
         });
         id
@@ -479,7 +483,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         self.body.arguments.extend(pieces);
         let callee = match self.symbols.find(called) {
             Some(symbol) if matches!(self.symbols.all[symbol.index()].kind, SymbolKind::Function(_)) => {
-                self.refer(symbol, true);
+                self.body.refer(symbol, &self.symbols.all[symbol.index()], true);
                 Callee::Direct(symbol)
             }
             _ => Callee::Indirect(self.value(called)),

@@ -13,6 +13,7 @@ use std::ffi::{CStr, c_char, c_uint};
 use std::iter::successors;
 use std::marker::PhantomData;
 
+use inkwell::llvm_sys::LLVMUnnamedAddr;
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::debuginfo::*;
 use inkwell::llvm_sys::prelude::*;
@@ -150,22 +151,44 @@ impl<'m> Module<'m> {
         }
     }
 
-    /// The operands of a node that are nodes or strings themselves.
+    /// The operand of a node: a node or string itself, or a value.
     pub(super) fn operand(self, node: Node<'m>, number: u32) -> Option<Value<'m>> {
-        // SAFETY: a node is wrapped as a value; LLVM writes exactly as many operands as it announces.
-        unsafe {
-            let value = LLVMMetadataAsValue(self.context, node.0);
-            if LLVMIsAMDNode(value).is_null() {
-                return None;
-            }
-            let count = LLVMGetMDNodeNumOperands(value);
-            if number >= count || count > MAX_NODE_OPERANDS {
-                return None;
-            }
-            let mut operands = vec![std::ptr::null_mut(); count as usize];
-            LLVMGetMDNodeOperands(value, operands.as_mut_ptr());
-            wrap(operands.get(number as usize).copied()?)
-        }
+        // SAFETY: a node of the module's context is wrapped as a value.
+        let value = wrap(unsafe { LLVMMetadataAsValue(self.context, node.0) })?;
+        value.node_operands().get(number as usize).copied().flatten()
+    }
+
+    /// Whether the module has a flag of this name.
+    pub(super) fn has_flag(self, name: &str) -> bool {
+        // SAFETY: the name is given with its length.
+        unsafe { !LLVMGetModuleFlag(self.module, name.as_ptr().cast::<c_char>(), name.len()).is_null() }
+    }
+
+    /// The nodes of named metadata, each as its operands.
+    pub(super) fn named_metadata(self, name: &CStr) -> Vec<Vec<Option<Value<'m>>>> {
+        // SAFETY: LLVM writes exactly as many nodes as it announces.
+        let nodes = unsafe {
+            let count = LLVMGetNamedMetadataNumOperands(self.module, name.as_ptr());
+            let mut nodes = vec![std::ptr::null_mut(); count as usize];
+            LLVMGetNamedMetadataOperands(self.module, name.as_ptr(), nodes.as_mut_ptr());
+            nodes
+        };
+        nodes
+            .into_iter()
+            .filter_map(wrap)
+            .map(Value::node_operands)
+            .collect()
+    }
+}
+
+/// Whether an opcode takes the address out of a pointer, besides `ptrtoint`. LLVM 19 has no such opcode.
+pub(super) fn is_pointer_to_address(opcode: Opcode) -> bool {
+    #[cfg(feature = "llvm")]
+    return opcode == Opcode::LLVMPtrToAddr;
+    #[cfg(not(feature = "llvm"))]
+    {
+        let _ = opcode;
+        false
     }
 }
 
@@ -434,10 +457,16 @@ impl<'m> Value<'m> {
     }
 
     pub(super) fn case(self, number: u32) -> Option<Value<'m>> {
+        if !(self.is_instruction() && self.is(Opcode::LLVMSwitch) && (1..self.successors()).contains(&number))
+        {
+            return None;
+        }
         // SAFETY: a switch; case numbers begin at 1, as successors do behind the default.
-        (self.is(Opcode::LLVMSwitch) && (1..self.successors()).contains(&number))
-            .then(|| wrap(unsafe { LLVMGetSwitchCaseValue(self.0, number) }))
-            .flatten()
+        #[cfg(feature = "llvm")]
+        return wrap(unsafe { LLVMGetSwitchCaseValue(self.0, number) });
+        // Subject, default, then value and target of each case.
+        #[cfg(not(feature = "llvm"))]
+        self.operand(number * 2)
     }
 
     pub(super) fn successors(self) -> u32 {
@@ -526,6 +555,48 @@ impl<'m> Value<'m> {
     pub(super) fn linkage(self) -> Option<Linkage> {
         // SAFETY: a global.
         self.is_global().then(|| unsafe { LLVMGetLinkage(self.0) })
+    }
+
+    /// Whether its address means nothing: a literal, a table that the compiler made.
+    pub(super) fn is_unnamed(self) -> bool {
+        // SAFETY: a global.
+        self.is_global() && unsafe { LLVMGetUnnamedAddress(self.0) != LLVMUnnamedAddr::LLVMNoUnnamedAddr }
+    }
+
+    /// What uses a value.
+    pub(super) fn users(self) -> impl Iterator<Item = Value<'m>> {
+        // SAFETY: a live value; each use leads to the next.
+        let first = unsafe { LLVMGetFirstUse(self.0) };
+        successors((!first.is_null()).then_some(first), |&one| {
+            let next = unsafe { LLVMGetNextUse(one) };
+            (!next.is_null()).then_some(next)
+        })
+        .filter_map(|one| wrap(unsafe { LLVMGetUser(one) }))
+    }
+
+    /// The variable that a global is in the source, by its debug information.
+    pub(super) fn source_variable(self) -> Option<Node<'m>> {
+        if self.kind() != ValueKind::LLVMGlobalVariableValueKind {
+            return None;
+        }
+        let mut count = 0;
+        // SAFETY: a global; the entries are a copy, freed here, of pointers to metadata that stays.
+        unsafe {
+            let entries = LLVMGlobalCopyAllMetadata(self.0, &raw mut count);
+            let found = (0..count as c_uint)
+                .map(|number| LLVMValueMetadataEntriesGetMetadata(entries, number))
+                .find(|node| {
+                    matches!(
+                        LLVMGetMetadataKind(*node),
+                        LLVMMetadataKind::LLVMDIGlobalVariableExpressionMetadataKind
+                    )
+                })
+                .map(|node| LLVMDIGlobalVariableExpressionGetVariable(node));
+            LLVMDisposeValueMetadataEntries(entries);
+            found
+                .filter(|node| !node.is_null())
+                .map(|node| Node(node, PhantomData))
+        }
     }
 
     /// The type of what a global names.
@@ -644,6 +715,24 @@ impl<'m> Value<'m> {
         u32::try_from(unsafe { LLVMGetEnumAttributeValue(attribute) }).ok()
     }
 
+    /// The operands of a node; none for what is no node.
+    fn node_operands(self) -> Vec<Option<Value<'m>>> {
+        // SAFETY: metadata as a value is looked at before it is taken for a node; LLVM writes exactly as many operands
+        // as it announces.
+        unsafe {
+            if self.kind() != ValueKind::LLVMMetadataAsValueValueKind || LLVMIsAMDNode(self.0).is_null() {
+                return Vec::new();
+            }
+            let count = LLVMGetMDNodeNumOperands(self.0);
+            if count > MAX_NODE_OPERANDS {
+                return Vec::new();
+            }
+            let mut operands = vec![std::ptr::null_mut(); count as usize];
+            LLVMGetMDNodeOperands(self.0, operands.as_mut_ptr());
+            operands.into_iter().map(wrap).collect()
+        }
+    }
+
     /// A string in metadata.
     pub(super) fn string(self) -> Option<&'m str> {
         let mut length = 0;
@@ -714,6 +803,19 @@ impl<'m> Node<'m> {
                 wrap(LLVMDILocationGetScope(self.0)),
                 wrap(LLVMDILocationGetInlinedAt(self.0)),
             ))
+        }
+    }
+
+    /// The DWARF tag of a type; 0 for what is none.
+    pub(super) fn type_tag(self) -> u16 {
+        // SAFETY: live metadata, asked for its tag if it is a type.
+        unsafe {
+            match LLVMGetMetadataKind(self.0) {
+                LLVMMetadataKind::LLVMDIBasicTypeMetadataKind
+                | LLVMMetadataKind::LLVMDIDerivedTypeMetadataKind
+                | LLVMMetadataKind::LLVMDICompositeTypeMetadataKind => LLVMGetDINodeTag(self.0),
+                _ => 0,
+            }
         }
     }
 

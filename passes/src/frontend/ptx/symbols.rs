@@ -157,8 +157,10 @@ impl<'s> Symbols<'s> {
             size: None,
             align: 1,
             managed: false,
+            is_host: false,
             owner: None,
             initializer: Slots::default(),
+            host_constant: None,
             span: syntax.name,
         });
         self.functions.push(function_of(tree, syntax, symbol));
@@ -231,8 +233,10 @@ impl<'s> Symbols<'s> {
             size,
             align,
             managed: memchr::memmem::find(variable.attribute.of(tree.source), b".managed").is_some(),
+            is_host: false,
             owner,
             initializer: Slots::default(),
+            host_constant: None,
             span: variable.name,
         });
         if owner.is_none() {
