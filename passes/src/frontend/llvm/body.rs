@@ -1,11 +1,11 @@
 //! Lowers one function: blocks, edges and phis. `instructions.rs` says what becomes of a single instruction.
 //!
-//! A phi is a copy at the end of each block that leads to it. Where that block has other successors, the copies get a
-//! block of their own on the edge. The copies of one edge happen at once: where one would overwrite what another
-//! reads, all values go through registers of their own first.
+//! A phi is a copy at the end of each block that leads to it, into a register of its own, and a copy from there where the
+//! phi stands: so what it defines is defined once, and the copies of one edge do not overwrite what others of them read.
+//! Where the block that leads to it has other successors, the copies get a block of their own on the edge.
 
 use ptxcheck_ptx_parser::Span;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::assembly::Assembly;
 use super::debug::Locations;
@@ -33,6 +33,8 @@ pub(super) struct Lowering<'l, 'a, 'm> {
     labels: Vec<Option<BlockId>>,
     label_of: FxHashMap<LlvmBlock<'m>, Label>,
     edges: Vec<Label>,
+    /// Where edges leave what a phi takes.
+    landings: FxHashMap<LlvmValue<'m>, Register>,
     /// What each phi takes from each block that leads to it.
     incoming: FxHashMap<(LlvmValue<'m>, LlvmBlock<'m>), LlvmValue<'m>>,
     debug: DebugId,
@@ -62,6 +64,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             labels: Vec::new(),
             label_of: FxHashMap::default(),
             edges: Vec::new(),
+            landings: FxHashMap::default(),
             incoming: FxHashMap::default(),
             debug: DebugId::NONE,
             block_start: 0,
@@ -121,8 +124,9 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         let mut queued = Vec::new();
         for instruction in block.instructions() {
             if instruction.opcode() == Some(Opcode::LLVMPHI) {
-                // Its copies stand on the edges.
-                self.register(instruction);
+                let landing = self.landing(instruction);
+                let result = self.register(instruction);
+                self.emit(Op::Copy, &[Value::Register(result)], &[Value::Register(landing)]);
                 continue;
             }
             if let Some(node) = instruction.debug_location() {
@@ -188,30 +192,23 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
 
     /// The copies that the phis of `to` want on the edge from `from`.
     fn copies(&mut self, from: LlvmBlock<'m>, to: LlvmBlock<'m>) {
-        let mut copies: Vec<(Register, Value)> = Vec::new();
         for phi in phis(to) {
             if let Some(&source) = self.incoming.get(&(phi, from)) {
-                let register = self.register(phi);
-                copies.push((register, self.value(source)));
+                let landing = self.landing(phi);
+                let source = self.value(source);
+                self.emit(Op::Copy, &[Value::Register(landing)], &[source]);
             }
         }
-        let mut written = FxHashSet::default();
-        let clash = copies.iter().any(|(register, value)| {
-            let reads_written = matches!(value, Value::Register(read) if written.contains(read));
-            written.insert(*register);
-            reads_written
-        });
-        if clash {
-            for (register, value) in &mut copies {
-                let bits = self.body.registers[register.index()].bits;
-                let between = self.fresh(bits);
-                self.emit(Op::Copy, &[Value::Register(between)], &[*value]);
-                *value = Value::Register(between);
-            }
+    }
+
+    fn landing(&mut self, phi: LlvmValue<'m>) -> Register {
+        if let Some(known) = self.landings.get(&phi) {
+            return *known;
         }
-        for (register, value) in copies {
-            self.emit(Op::Copy, &[Value::Register(register)], &[value]);
-        }
+        let bits = self.bits(phi.ty());
+        let register = self.fresh(bits);
+        self.landings.insert(phi, register);
+        register
     }
 
     /// Bits of a value that is one number; 0 for anything else.
