@@ -31,6 +31,7 @@ fn main() {
         Trial::ignorable_test("mutants of text", || mutants("-S")),
         Trial::ignorable_test("text that is no IR is reported", no_ir),
         Trial::test("constants of the host", constants_of_the_host),
+        Trial::ignorable_test("libdevice is clean", libdevice),
     ];
     for path in files("corpus/cuda", "cu") {
         let case = match Case::read(&path) {
@@ -207,5 +208,21 @@ fn constants_of_the_host() -> Result<(), Failed> {
         Ok(())
     } else {
         Err(format!("exit code {code}, {found:#?}").into())
+    }
+}
+
+/// Bitcode that LLVM 3.8 to 7 wrote, and the functions that all other producers link.
+fn libdevice() -> Result<Completion, Failed> {
+    let file = root().join(".toolchain/nvcc/cuda/nvvm/libdevice/libdevice.10.bc");
+    if !file.exists() {
+        return Ok(Completion::ignored_with(
+            "nvcc, which brings it, is not installed",
+        ));
+    }
+    let (code, document) = report::check(["-W".as_ref(), "potential".as_ref(), file.as_os_str()])?;
+    if code == 0 && report::findings(&document).is_empty() && document["inputs"][0]["status"] == "checked" {
+        Ok(Completion::Completed)
+    } else {
+        Err(format!("exit code {code}: {document:#}").into())
     }
 }

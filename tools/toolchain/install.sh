@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Installs the compilers of the live-compiler tests into <repository>/.toolchain, and the LLVM that the build links.
 #
-# usage: install.sh [nvcc|clang|llvm-22|llvm-19|all]   default: all
+# usage: install.sh [nvcc|clang|python-ir|llvm-22|llvm-19|all]   default: all
 #
 #   nvcc   nvcc from PyPI, pinned by requirements.txt, into .toolchain/nvcc
 #   clang  clang-22 from PATH or from Debian; .toolchain/clang links it and the CUDA headers of nvcc
+#   python-ir
+#          Triton and Numba from PyPI, pinned by requirements-ir.txt, into .toolchain/python-ir: their LLVM IR is tested
 #   llvm-22, llvm-19
 #          headers and library of LLVM from Debian, for the features `llvm` and `llvm19`; not a part of all
-#   all    nvcc and clang; a missing clang-22 is only reported
+#   all    nvcc, clang and python-ir; a missing one of the last two is only reported
 #
 # Exit codes: 0 installed (or already there), 2 wrong usage, 3 "skipped: <why>" on stderr.
 # A folder under .toolchain has a stamp only if it is complete: it is built beside its place and renamed.
@@ -26,7 +28,11 @@ skip() {
 
 # The stamp of an installation: what it was made from. Changing the pins or this script makes it stale.
 stamp_of() {
-  { cat "$requirements" "$here/install.sh"; echo "$1"; } | sha256sum | cut -d ' ' -f 1
+  local pins=$requirements
+  if [ "$1" = python-ir ]; then
+    pins=$here/requirements-ir.txt
+  fi
+  { cat "$pins" "$here/install.sh"; echo "$1"; } | sha256sum | cut -d ' ' -f 1
 }
 
 is_current() {
@@ -113,6 +119,21 @@ install_clang() {
   fi
 }
 
+# Sets `missing` and returns 1 where Triton and Numba can't be had.
+install_python_ir() {
+  is_current python-ir && return
+  local python
+  python=$(python_with_pip "$work") || { missing="Triton and Numba come from PyPI, and there is no python3 with pip or venv"; return 1; }
+  if ! "$python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
+    --retries 1 --timeout 20 --target "$work/python-ir/packages" -r "$here/requirements-ir.txt" >>"$log" 2>&1; then
+    missing="pip could not install Triton and Numba from PyPI (see $log)"
+    return 1
+  fi
+  # The interpreter that the wheels are for; a virtual environment goes away, and is of this version.
+  "$python" -c 'import os, sys; print(os.path.realpath(sys.executable))' >"$work/python-ir/python"
+  publish python-ir "$work/python-ir"
+}
+
 # The Debian package with the headers of LLVM; its dependencies have the library. The linker wants that of C++, too.
 install_llvm() {
   if ! command -v g++ >/dev/null; then
@@ -125,9 +146,9 @@ install_llvm() {
 
 what=${1:-all}
 case $what in
-  nvcc | clang | llvm-22 | llvm-19 | all) ;;
+  nvcc | clang | python-ir | llvm-22 | llvm-19 | all) ;;
   *)
-    echo "usage: install.sh [nvcc|clang|llvm-22|llvm-19|all]" >&2
+    echo "usage: install.sh [nvcc|clang|python-ir|llvm-22|llvm-19|all]" >&2
     exit 2
     ;;
 esac
@@ -145,10 +166,14 @@ case $what in
     exit
     ;;
 esac
-install_nvcc
-if [ "$what" != nvcc ]; then
-  if ! install_clang; then
-    [ "$what" = all ] || skip "$missing"
-    echo "skipped: $missing" >&2
-  fi
+if [ "$what" != python-ir ]; then
+  install_nvcc
 fi
+for part in clang python-ir; do
+  if [ "$what" = "$part" ] || [ "$what" = all ]; then
+    if ! "install_${part/-/_}"; then
+      [ "$what" = all ] || skip "$missing"
+      echo "skipped: $missing" >&2
+    fi
+  fi
+done
