@@ -9,12 +9,14 @@ use rustc_hash::FxHashMap;
 
 use super::assembly::Assembly;
 use super::debug::Locations;
+use super::instructions::is_terminator;
 use super::raw::{Block as LlvmBlock, Opcode, Type, TypeKind, Value as LlvmValue};
 use super::symbols::Symbols;
 use crate::ir::{
     Access, AccessKind, Block, BlockId, Body, DebugId, Function, FunctionId, Guard, Instruction,
     InstructionId, Op, Register, RegisterInfo, Slots, Space, Value,
 };
+use crate::limits::{MAX_CONSTANT_DEPTH, MAX_PARAMETER_USES};
 
 /// A place that edges lead to: a block of the function, or one that the lowering makes.
 pub(super) type Label = u32;
@@ -33,6 +35,8 @@ pub(super) struct Lowering<'l, 'a, 'm> {
     labels: Vec<Option<BlockId>>,
     label_of: FxHashMap<LlvmBlock<'m>, Label>,
     edges: Vec<Label>,
+    /// The kernel's parameters that are passed by value and only read, by their number.
+    by_value: FxHashMap<LlvmValue<'m>, u16>,
     /// Where edges leave what a phi takes.
     landings: FxHashMap<LlvmValue<'m>, Register>,
     /// What each phi takes from each block that leads to it.
@@ -64,6 +68,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             labels: Vec::new(),
             label_of: FxHashMap::default(),
             edges: Vec::new(),
+            by_value: FxHashMap::default(),
             landings: FxHashMap::default(),
             incoming: FxHashMap::default(),
             debug: DebugId::NONE,
@@ -100,7 +105,11 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             let register = Value::Register(self.register(param));
             let bits = self.bits(param.ty());
             let number = number.min(usize::from(u16::MAX)) as u16;
-            if bits == 0 || self.function.by_value(u32::from(number)).is_some() {
+            let is_by_value = self.function.by_value(u32::from(number)).is_some();
+            if is_by_value && self.symbols.functions[self.id.index()].is_kernel() && is_only_read(param) {
+                self.by_value.insert(param, number);
+            }
+            if bits == 0 || is_by_value {
                 self.emit(Op::Opaque, &[register], &[]);
                 continue;
             }
@@ -120,10 +129,39 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         }
     }
 
+    /// The parameter that a pointer points into, and how far, if it is one of a kernel that is passed by value.
+    pub(super) fn parameter_address(&mut self, pointer: LlvmValue<'m>) -> Option<(u16, i32)> {
+        if self.by_value.is_empty() {
+            return None;
+        }
+        let (mut current, mut at) = (pointer, 0_i64);
+        for _ in 0..MAX_CONSTANT_DEPTH {
+            if let Some(&number) = self.by_value.get(&current) {
+                return Some((number, i32::try_from(at).ok()?));
+            }
+            match current.opcode()? {
+                Opcode::LLVMGetElementPtr => {
+                    let (offset, dynamic) = self.offsets(current)?;
+                    if !dynamic.is_empty() {
+                        return None;
+                    }
+                    at = at.checked_add(offset)?;
+                }
+                Opcode::LLVMAddrSpaceCast | Opcode::LLVMBitCast => {}
+                _ => return None,
+            }
+            current = current.operand(0)?;
+        }
+        None
+    }
+
     fn block(&mut self, block: LlvmBlock<'m>) {
         let mut queued = Vec::new();
         for instruction in block.instructions() {
-            if instruction.opcode() == Some(Opcode::LLVMPHI) {
+            let Some(opcode) = instruction.opcode() else {
+                continue;
+            };
+            if opcode == Opcode::LLVMPHI {
                 let landing = self.landing(instruction);
                 let result = self.register(instruction);
                 self.emit(Op::Copy, &[Value::Register(result)], &[Value::Register(landing)]);
@@ -132,11 +170,11 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             if let Some(node) = instruction.debug_location() {
                 self.debug = self.locations.of(node);
             }
-            if self.is_terminator(instruction) {
-                self.terminator(block, instruction, &mut queued);
+            if is_terminator(opcode) {
+                self.terminator(block, instruction, opcode, &mut queued);
                 break;
             }
-            if !self.instruction(instruction) {
+            if !self.instruction(instruction, opcode) {
                 // What follows a trap is never reached.
                 self.end_block(&[]);
                 break;
@@ -315,6 +353,35 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
     }
 }
 
+/// Whether all that is done with the memory at a pointer is to load from it.
+fn is_only_read(pointer: LlvmValue<'_>) -> bool {
+    let mut open = vec![pointer];
+    let mut left = MAX_PARAMETER_USES;
+    while let Some(pointer) = open.pop() {
+        for user in pointer.users() {
+            left -= 1;
+            match user.opcode() {
+                _ if left == 0 => return false,
+                Some(Opcode::LLVMLoad) => {}
+                Some(Opcode::LLVMGetElementPtr | Opcode::LLVMAddrSpaceCast | Opcode::LLVMBitCast) => {
+                    open.push(user);
+                }
+                // The source of a copy, not its target.
+                Some(Opcode::LLVMCall)
+                    if user.operand(1) == Some(pointer)
+                        && user.operand(0) != Some(pointer)
+                        && user.called().is_some_and(|(called, _)| {
+                            ["llvm.memcpy.", "llvm.memmove."]
+                                .iter()
+                                .any(|name| called.name().starts_with(name))
+                        }) => {}
+                _ => return false,
+            }
+        }
+    }
+    true
+}
+
 fn phis<'m>(block: LlvmBlock<'m>) -> impl Iterator<Item = LlvmValue<'m>> {
     block
         .instructions()
@@ -329,5 +396,53 @@ pub(super) fn declared(function: &Function<'_>, body: &Body<'_>) -> DebugId {
             .map_or(DebugId::NONE, |first| first.debug)
     } else {
         function.declared
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::with_module;
+    use crate::ir::{Access, AccessKind, Op, Space, Value};
+
+    /// The loads of the first body: the space that each names, and its address.
+    fn loads(text: &str) -> Vec<(Space, Value)> {
+        with_module(text.as_bytes(), |module| {
+            let (_, _, body) = module.bodies().next().unwrap();
+            body.instructions
+                .iter()
+                .filter_map(|instruction| match instruction.op {
+                    Op::Access(Access {
+                        kind: AccessKind::Load,
+                        space,
+                        ..
+                    }) => Some((space, body.uses(instruction)[0])),
+                    _ => None,
+                })
+                .collect()
+        })
+        .unwrap()
+    }
+
+    const KERNEL: &str = "target triple = \"nvptx64-nvidia-cuda\"
+%S = type { ptr, i32, i32 }
+define ptx_kernel void @k(ptr byval(%S) align 8 %s) {
+  %field = getelementptr inbounds %S, ptr %s, i32 0, i32 2
+  %value = load i32, ptr %field, align 4
+  %out = load ptr, ptr %s, align 8
+  store i32 %value, ptr %out, align 4
+  ret void
+}
+";
+
+    #[test]
+    fn a_kernels_structure_is_read_as_a_parameter() {
+        let parameter = |at| (Space::Param, Value::Param(0, at));
+        assert_eq!(loads(KERNEL), [parameter(12), parameter(0)]);
+    }
+
+    #[test]
+    fn one_that_is_written_is_memory() {
+        let written = KERNEL.replace("  ret void", "  store i32 1, ptr %field, align 4\n  ret void");
+        assert!(loads(&written).iter().all(|(space, _)| *space == Space::Generic));
     }
 }

@@ -12,6 +12,7 @@
 use std::ffi::{CStr, c_char, c_uint};
 use std::iter::successors;
 use std::marker::PhantomData;
+use std::sync::LazyLock;
 
 use inkwell::llvm_sys::LLVMUnnamedAddr;
 use inkwell::llvm_sys::core::*;
@@ -156,6 +157,16 @@ impl<'m> Module<'m> {
         // SAFETY: a node of the module's context is wrapped as a value.
         let value = wrap(unsafe { LLVMMetadataAsValue(self.context, node.0) })?;
         value.node_operands().get(number as usize).copied().flatten()
+    }
+
+    /// The assembly outside functions.
+    pub(super) fn assembly(self) -> &'m str {
+        let mut length = 0;
+        // SAFETY: the module is alive, and nothing here changes its assembly.
+        unsafe {
+            let assembly = LLVMGetModuleInlineAsm(self.module, &raw mut length);
+            text(assembly, length)
+        }
     }
 
     /// Whether the module has a flag of this name.
@@ -685,24 +696,23 @@ impl<'m> Value<'m> {
     }
 
     pub(super) fn is_noreturn(self) -> bool {
-        self.attribute(FUNCTION_ATTRIBUTES, "noreturn").is_some()
+        static KIND: LazyLock<u32> = LazyLock::new(|| attribute_kind("noreturn"));
+        self.attribute(FUNCTION_ATTRIBUTES, *KIND).is_some()
     }
 
-    fn attribute(self, place: u32, name: &str) -> Option<LLVMAttributeRef> {
-        if !self.is_function() {
+    fn attribute(self, place: u32, kind: u32) -> Option<LLVMAttributeRef> {
+        if kind == 0 || !self.is_function() {
             return None;
         }
-        // SAFETY: a function; the name is given with its length, and an unknown one has the number 0.
-        unsafe {
-            let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast::<c_char>(), name.len());
-            let attribute = LLVMGetEnumAttributeAtIndex(self.0, place, kind);
-            (kind != 0 && !attribute.is_null()).then_some(attribute)
-        }
+        // SAFETY: a function, and a kind of attribute that LLVM knows.
+        let attribute = unsafe { LLVMGetEnumAttributeAtIndex(self.0, place, kind) };
+        (!attribute.is_null()).then_some(attribute)
     }
 
     /// The type that a parameter's memory has, where it is passed by value.
     pub(super) fn by_value(self, param: u32) -> Option<Type<'m>> {
-        let attribute = self.attribute(param + 1, "byval")?;
+        static KIND: LazyLock<u32> = LazyLock::new(|| attribute_kind("byval"));
+        let attribute = self.attribute(param + 1, *KIND)?;
         // SAFETY: `byval` has a type.
         let ty = unsafe { LLVMGetTypeAttributeValue(attribute) };
         (!ty.is_null()).then_some(Type(ty, PhantomData))
@@ -710,7 +720,8 @@ impl<'m> Value<'m> {
 
     /// The alignment that a parameter's attributes give its memory.
     pub(super) fn param_align(self, param: u32) -> Option<u32> {
-        let attribute = self.attribute(param + 1, "align")?;
+        static KIND: LazyLock<u32> = LazyLock::new(|| attribute_kind("align"));
+        let attribute = self.attribute(param + 1, *KIND)?;
         // SAFETY: `align` has a number.
         u32::try_from(unsafe { LLVMGetEnumAttributeValue(attribute) }).ok()
     }
@@ -755,6 +766,12 @@ impl<'m> Value<'m> {
         let node = unsafe { LLVMValueAsMetadata(self.0) };
         (!node.is_null()).then_some(Node(node, PhantomData))
     }
+}
+
+/// LLVM's number for a kind of attribute; 0 for one that it does not know.
+fn attribute_kind(name: &str) -> u32 {
+    // SAFETY: the name is given with its length.
+    unsafe { LLVMGetEnumAttributeKindForName(name.as_ptr().cast::<c_char>(), name.len()) }
 }
 
 /// Where LLVM keeps the attributes of the function itself (parameters begin at 1, the return value is 0).
