@@ -10,7 +10,7 @@ RULES := $(wildcard passes/src/rules/*.rs)
 .PHONY: help test lint toolchain llvm llvm-19 build demo bench bless oracle test-llvm-19
 
 help: ## Lists the targets
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 test: lint toolchain build ## Checks format and lints, installs the compilers, runs all tests
 	$(CARGO) test --workspace $(FEATURES) --locked --doc
