@@ -1,5 +1,5 @@
 //! Front ends: one per language, all ending in the device IR.
 
-#[cfg(feature = "llvm")]
+#[cfg(feature = "ir")]
 pub mod llvm;
 pub mod ptx;

@@ -86,7 +86,7 @@ impl ImageKind {
     pub const fn is_read(self) -> bool {
         match self {
             Self::Ptx | Self::Cubin => true,
-            Self::LlvmIr => cfg!(feature = "llvm"),
+            Self::LlvmIr => cfg!(feature = "ir"),
             Self::LtoIr | Self::Bundle | Self::Other => false,
         }
     }

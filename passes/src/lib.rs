@@ -22,5 +22,5 @@ pub mod rules;
 pub mod run;
 pub mod settings;
 pub mod toolkit;
-#[cfg(feature = "llvm")]
+#[cfg(feature = "ir")]
 pub mod worker;

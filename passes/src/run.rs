@@ -18,7 +18,7 @@ use crate::finding::Finding;
 use crate::settings::Settings;
 use crate::{fingerprint, locate};
 
-#[cfg(feature = "llvm")]
+#[cfg(feature = "ir")]
 pub(crate) use text::apply;
 
 pub use crate::inventory::{ImageReport, InputReport, Problem, Status};

@@ -35,8 +35,11 @@ fn build() -> PathBuf {
     if profile.file_name().is_some_and(|name| name == "release") {
         cargo.arg("--release");
     }
-    if cfg!(feature = "llvm") {
-        cargo.args(["--features", "llvm"]);
+    if cfg!(not(feature = "llvm")) {
+        cargo.arg("--no-default-features");
+    }
+    if cfg!(feature = "llvm19") {
+        cargo.args(["--features", "llvm19"]);
     }
     let status = cargo.status().expect("cargo runs");
     assert!(status.success(), "the program could not be built");

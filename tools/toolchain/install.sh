@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# Installs the compilers of the live-compiler tests into <repository>/.toolchain.
+# Installs the compilers of the live-compiler tests into <repository>/.toolchain, and the LLVM that the build links.
 #
-# usage: install.sh [nvcc|clang|llvm|all]   default: all
+# usage: install.sh [nvcc|clang|python-ir|llvm-22|llvm-19|all]   default: all
 #
 #   nvcc   nvcc from PyPI, pinned by requirements.txt, into .toolchain/nvcc
 #   clang  clang-22 from PATH or from Debian; .toolchain/clang links it and the CUDA headers of nvcc
-#   llvm   headers and library of LLVM 22 from Debian, for the feature `llvm`; not a part of all
-#   all    nvcc and clang; a missing clang-22 is only reported
+#   python-ir
+#          Triton and Numba from PyPI, pinned by requirements-ir.txt, into .toolchain/python-ir: their LLVM IR is tested
+#   llvm-22, llvm-19
+#          headers and library of LLVM from Debian, for the features `llvm` and `llvm19`; not a part of all
+#   all    nvcc, clang and python-ir; a missing one of the last two is only reported
 #
 # Exit codes: 0 installed (or already there), 2 wrong usage, 3 "skipped: <why>" on stderr.
 # A folder under .toolchain has a stamp only if it is complete: it is built beside its place and renamed.
@@ -25,7 +28,11 @@ skip() {
 
 # The stamp of an installation: what it was made from. Changing the pins or this script makes it stale.
 stamp_of() {
-  { cat "$requirements" "$here/install.sh"; echo "$1"; } | sha256sum | cut -d ' ' -f 1
+  local pins=$requirements
+  if [ "$1" = python-ir ]; then
+    pins=$here/requirements-ir.txt
+  fi
+  { cat "$pins" "$here/install.sh"; echo "$1"; } | sha256sum | cut -d ' ' -f 1
 }
 
 is_current() {
@@ -112,19 +119,36 @@ install_clang() {
   fi
 }
 
-# An installation is there if its headers are; LLVM_SYS_221_PREFIX names one that lies elsewhere.
+# Sets `missing` and returns 1 where Triton and Numba can't be had.
+install_python_ir() {
+  is_current python-ir && return
+  local python
+  python=$(python_with_pip "$work") || { missing="Triton and Numba come from PyPI, and there is no python3 with pip or venv"; return 1; }
+  if ! "$python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
+    --retries 1 --timeout 20 --target "$work/python-ir/packages" -r "$here/requirements-ir.txt" >>"$log" 2>&1; then
+    missing="pip could not install Triton and Numba from PyPI (see $log)"
+    return 1
+  fi
+  # The interpreter that the wheels are for; a virtual environment goes away, and is of this version.
+  "$python" -c 'import os, sys; print(os.path.realpath(sys.executable))' >"$work/python-ir/python"
+  publish python-ir "$work/python-ir"
+}
+
+# The Debian package with the headers of LLVM; its dependencies have the library. The linker wants that of C++, too.
 install_llvm() {
-  local prefix=${LLVM_SYS_221_PREFIX:-/usr/lib/llvm-22}
-  [ -e "$prefix/include/llvm-c/Core.h" ] && return
-  apt_install llvm-22-dev && [ -e /usr/lib/llvm-22/include/llvm-c/Core.h ] && return
-  skip "there is no LLVM 22 at $prefix, and apt-get could not install llvm-22-dev (see $log)"
+  if ! command -v g++ >/dev/null; then
+    apt_install g++ || skip "linking LLVM needs g++, and apt-get could not install it (see $log)"
+  fi
+  "$here/has-llvm.sh" "$1" && return
+  apt_install "llvm-$1-dev" && "$here/has-llvm.sh" "$1" && return
+  skip "there is no llvm-config-$1, and apt-get could not install llvm-$1-dev (see $log)"
 }
 
 what=${1:-all}
 case $what in
-  nvcc | clang | llvm | all) ;;
+  nvcc | clang | python-ir | llvm-22 | llvm-19 | all) ;;
   *)
-    echo "usage: install.sh [nvcc|clang|llvm|all]" >&2
+    echo "usage: install.sh [nvcc|clang|python-ir|llvm-22|llvm-19|all]" >&2
     exit 2
     ;;
 esac
@@ -136,14 +160,20 @@ work=$(mktemp -d "$toolchain/tmp.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 : >"$log"
 
-if [ "$what" = llvm ]; then
-  install_llvm
-  exit
+case $what in
+  llvm-*)
+    install_llvm "${what#llvm-}"
+    exit
+    ;;
+esac
+if [ "$what" != python-ir ]; then
+  install_nvcc
 fi
-install_nvcc
-if [ "$what" != nvcc ]; then
-  if ! install_clang; then
-    [ "$what" = all ] || skip "$missing"
-    echo "skipped: $missing" >&2
+for part in clang python-ir; do
+  if [ "$what" = "$part" ] || [ "$what" = all ]; then
+    if ! "install_${part/-/_}"; then
+      [ "$what" = all ] || skip "$missing"
+      echo "skipped: $missing" >&2
+    fi
   fi
-fi
+done

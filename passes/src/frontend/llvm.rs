@@ -2,14 +2,16 @@
 //!
 //! LLVM can abort or crash on malformed input, so [`with_module`] is to be called in a process of its own (see
 //! [`crate::worker`]). `raw.rs` is the only file with `unsafe` code: it wraps LLVM's C interface. `symbols.rs` reads
-//! what a module declares, `body.rs` walks blocks and turns phis into copies, `instructions.rs`, `intrinsics.rs` and
+//! what a module declares (with `annotations.rs` and `host.rs`), `body.rs` walks blocks and turns phis into copies, `instructions.rs`, `intrinsics.rs` and
 //! `values.rs` turn instructions and operands into device IR, `assembly.rs` hands inline assembly to the PTX front
 //! end, `debug.rs` keeps the debug locations, and `newer.rs` reads a
 //! spelling that this LLVM does not know.
 
+mod annotations;
 mod assembly;
 mod body;
 mod debug;
+mod host;
 mod instructions;
 mod intrinsics;
 mod newer;
@@ -30,7 +32,7 @@ use debug::Locations;
 use symbols::Symbols;
 
 /// The version of LLVM that this build reads: IR of newer ones is refused.
-pub const LLVM_VERSION: &str = "22";
+pub const LLVM_VERSION: &str = if cfg!(feature = "llvm") { "22" } else { "19" };
 
 /// Reads IR and hands its device IR to `work`.
 ///

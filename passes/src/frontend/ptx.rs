@@ -17,7 +17,7 @@ mod tables;
 mod weak;
 
 pub use facts::facts;
-#[cfg(feature = "llvm")]
+#[cfg(feature = "ir")]
 pub(crate) use operands::special;
 pub use origin::PtxOrigin;
 

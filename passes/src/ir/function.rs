@@ -4,6 +4,7 @@ use ptxcheck_ptx_parser::Span;
 
 use super::index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
 use super::instruction::{Instruction, Value};
+use super::module::Symbol;
 use super::op::{Op, Space};
 
 /// Kernel or function.
@@ -177,6 +178,18 @@ impl Body<'_> {
         edges: Vec::new(),
         arguments: Vec::new(),
     };
+
+    /// Notes that the instruction about to be added uses a symbol, if references to it are kept.
+    pub(crate) fn refer(&mut self, symbol: SymbolId, known: &Symbol<'_>, is_call: bool) {
+        let reference = Reference {
+            symbol,
+            instruction: InstructionId::new(self.instructions.len()),
+            is_call,
+        };
+        if known.has_references() && self.references.last() != Some(&reference) {
+            self.references.push(reference);
+        }
+    }
 
     /// The instruction with this index.
     #[must_use]

@@ -68,6 +68,20 @@ pub enum SymbolKind {
     Function(FunctionId),
 }
 
+/// A `const` variable of the host that device code reads and does nothing else with, as LLVM IR with debug information
+/// declares it. The device may use its value where it is a number known at compile time (guideline G-S1.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostConstant {
+    /// Its type is volatile, or it is read so.
+    pub is_volatile: bool,
+    /// It has a built-in integral or floating-point type, other than `long double`.
+    pub is_number: bool,
+    /// The module knows its value.
+    pub is_initialized: bool,
+    /// It lies in constant memory: a copy that the compiler made, or a `__constant__` variable.
+    pub is_copy: bool,
+}
+
 /// A name for memory or code.
 #[derive(Clone, Debug)]
 pub struct Symbol<'s> {
@@ -91,6 +105,8 @@ pub struct Symbol<'s> {
     pub owner: Option<FunctionId>,
     /// Symbols that its initializer refers to, in [`Module::initializers`].
     pub(crate) initializer: Slots,
+    /// What its own module says of it, where it is a constant of the host that device code reads by value.
+    pub host_constant: Option<HostConstant>,
     /// Its declaration in the input.
     pub span: Span,
 }
@@ -100,6 +116,14 @@ impl Symbol<'_> {
     #[must_use]
     pub fn is_undefined(&self) -> bool {
         self.linkage == Linkage::Undefined
+    }
+
+    /// Whether bodies keep references to it (see [`super::Reference`]).
+    pub(crate) fn has_references(&self) -> bool {
+        self.is_undefined()
+            || self.is_host
+            || self.host_constant.is_some()
+            || matches!(self.kind, SymbolKind::Function(_))
     }
 
     /// Whether it is shared memory sized at launch (`extern __shared__ x[]`), which is nobody's to define.

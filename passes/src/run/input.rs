@@ -273,7 +273,7 @@ fn image_inside(found: &Found<'_>, how: How<'_>, texts: &Texts) -> Pair {
         ptx(&mut image, text, how, texts);
         return (image, None);
     }
-    #[cfg(feature = "llvm")]
+    #[cfg(feature = "ir")]
     if found.kind == ImageKind::LlvmIr {
         llvm(&mut image, &bytes, how, texts);
         return (image, None);
@@ -339,7 +339,7 @@ fn is_text(bytes: &[u8]) -> bool {
 }
 
 /// LLVM IR, which a process of its own analyses.
-#[cfg(feature = "llvm")]
+#[cfg(feature = "ir")]
 fn llvm(image: &mut Image, bytes: &[u8], how: How<'_>, texts: &Texts) {
     let digest = texts.digest(bytes);
     image.report.digest = Some(digest);

@@ -12,10 +12,10 @@ use super::problem::{Placed, finding};
 use crate::context::{Draft, FunctionContext, ModuleContext, Report};
 use crate::finding::Finding;
 use crate::frontend::ptx::{self, PtxOrigin};
-#[cfg(feature = "llvm")]
+#[cfg(feature = "ir")]
 use crate::inventory::Kernel;
 use crate::inventory::{Facts, Problem};
-#[cfg(feature = "llvm")]
+#[cfg(feature = "ir")]
 use crate::ir::LaunchBounds;
 use crate::limits::{PARALLEL_STATEMENTS, SHOWN_SYNTAX_ERRORS};
 use crate::locate::Locator;
@@ -152,7 +152,7 @@ impl Read {
 }
 
 /// What a worker says of IR.
-#[cfg(feature = "llvm")]
+#[cfg(feature = "ir")]
 pub(super) fn of_ir(checked: crate::worker::Checked, settings: &Settings) -> Read {
     if let Some(trouble) = checked.failure {
         return failed(trouble, settings);

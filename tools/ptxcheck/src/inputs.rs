@@ -92,7 +92,7 @@ impl Inputs {
 
 /// PTX, and LLVM IR where this build reads it.
 fn has_ptx_extension(path: &Path) -> bool {
-    let known: &[&str] = if cfg!(feature = "llvm") {
+    let known: &[&str] = if cfg!(feature = "ir") {
         &["ptx", "ll", "bc"]
     } else {
         &["ptx"]

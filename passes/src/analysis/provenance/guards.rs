@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A predicate is followed back through moves, complements, conjunctions (where it holds), disjunctions (where it
-//! does not), the round trip through an integer that unoptimised code makes (`selp 1, 0` and `setp.ne 0`), and calls of
+//! does not), the round trip through an integer that unoptimised code makes (`selp 1, 0` or `zext`, and `setp.ne 0`), and calls of
 //! functions that answer the question (`__isShared` in a debug build). What is known of a register is known of all that
 //! hold the same value (see `aliases`).
 
@@ -269,6 +269,9 @@ impl Question<'_> {
             match (instruction.op, self.body.uses(instruction)) {
                 (Op::Select, [Value::Integer(0 | 1), Value::Integer(0 | 1), _]) => return true,
                 (Op::CallResult(call), _) => return (self.answers)(call).is_some(),
+                (Op::IsSpace(_), _) => return true,
+                // A predicate as an integer (LLVM's `zext`): 1 for true, or, with the sign, -1.
+                (Op::Convert { from: 1, signed, .. }, _) => return !signed,
                 (Op::Binary(BinaryOp::And, _), [Value::Register(from), Value::Integer(1)])
                 | (Op::Copy | Op::Convert { .. }, [Value::Register(from)]) => register = *from,
                 _ => return false,

@@ -293,7 +293,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             .and_then(|name| self.symbols.named(name));
         match known {
             Some(symbol) => {
-                self.refer(symbol, false);
+                self.body.refer(symbol, &self.symbols.all[symbol.index()], false);
                 Value::Symbol(symbol, at)
             }
             None => Value::Unknown,
@@ -310,10 +310,12 @@ impl<'m> Lowering<'_, '_, 'm> {
         Op::Call(CallId::new(self.body.calls.len() - 1))
     }
 
+    /// What the module's own assembly names may be declared there.
     fn undeclared(&mut self, name: &str) {
         let room = self.body.undeclared.len() < MAX_UNDECLARED;
-        let is_known =
-            self.symbols.named(name).is_some() || self.body.undeclared.iter().any(|known| known.name == name);
+        let is_known = self.symbols.named(name).is_some()
+            || self.body.undeclared.iter().any(|known| known.name == name)
+            || self.symbols.module.assembly().contains(name);
         if room && !is_known {
             self.body.undeclared.push(Unresolved {
                 name: self.symbols.names.alloc_str(name),

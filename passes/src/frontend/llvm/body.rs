@@ -1,20 +1,22 @@
 //! Lowers one function: blocks, edges and phis. `instructions.rs` says what becomes of a single instruction.
 //!
-//! A phi is a copy at the end of each block that leads to it. Where that block has other successors, the copies get a
-//! block of their own on the edge. The copies of one edge happen at once: where one would overwrite what another
-//! reads, all values go through registers of their own first.
+//! A phi is a copy at the end of each block that leads to it, into a register of its own, and a copy from there where the
+//! phi stands: so what it defines is defined once, and the copies of one edge do not overwrite what others of them read.
+//! Where the block that leads to it has other successors, the copies get a block of their own on the edge.
 
 use ptxcheck_ptx_parser::Span;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::assembly::Assembly;
 use super::debug::Locations;
+use super::instructions::is_terminator;
 use super::raw::{Block as LlvmBlock, Opcode, Type, TypeKind, Value as LlvmValue};
 use super::symbols::Symbols;
 use crate::ir::{
     Access, AccessKind, Block, BlockId, Body, DebugId, Function, FunctionId, Guard, Instruction,
-    InstructionId, Op, Reference, Register, RegisterInfo, Slots, Space, SymbolId, SymbolKind, Value,
+    InstructionId, Op, Register, RegisterInfo, Slots, Space, Value,
 };
+use crate::limits::{MAX_CONSTANT_DEPTH, MAX_PARAMETER_USES};
 
 /// A place that edges lead to: a block of the function, or one that the lowering makes.
 pub(super) type Label = u32;
@@ -33,6 +35,10 @@ pub(super) struct Lowering<'l, 'a, 'm> {
     labels: Vec<Option<BlockId>>,
     label_of: FxHashMap<LlvmBlock<'m>, Label>,
     edges: Vec<Label>,
+    /// The kernel's parameters that are passed by value and only read, by their number.
+    by_value: FxHashMap<LlvmValue<'m>, u16>,
+    /// Where edges leave what a phi takes.
+    landings: FxHashMap<LlvmValue<'m>, Register>,
     /// What each phi takes from each block that leads to it.
     incoming: FxHashMap<(LlvmValue<'m>, LlvmBlock<'m>), LlvmValue<'m>>,
     debug: DebugId,
@@ -62,6 +68,8 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             labels: Vec::new(),
             label_of: FxHashMap::default(),
             edges: Vec::new(),
+            by_value: FxHashMap::default(),
+            landings: FxHashMap::default(),
             incoming: FxHashMap::default(),
             debug: DebugId::NONE,
             block_start: 0,
@@ -97,7 +105,11 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             let register = Value::Register(self.register(param));
             let bits = self.bits(param.ty());
             let number = number.min(usize::from(u16::MAX)) as u16;
-            if bits == 0 || self.function.by_value(u32::from(number)).is_some() {
+            let is_by_value = self.function.by_value(u32::from(number)).is_some();
+            if is_by_value && self.symbols.functions[self.id.index()].is_kernel() && is_only_read(param) {
+                self.by_value.insert(param, number);
+            }
+            if bits == 0 || is_by_value {
                 self.emit(Op::Opaque, &[register], &[]);
                 continue;
             }
@@ -117,22 +129,52 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         }
     }
 
+    /// The parameter that a pointer points into, and how far, if it is one of a kernel that is passed by value.
+    pub(super) fn parameter_address(&mut self, pointer: LlvmValue<'m>) -> Option<(u16, i32)> {
+        if self.by_value.is_empty() {
+            return None;
+        }
+        let (mut current, mut at) = (pointer, 0_i64);
+        for _ in 0..MAX_CONSTANT_DEPTH {
+            if let Some(&number) = self.by_value.get(&current) {
+                return Some((number, i32::try_from(at).ok()?));
+            }
+            match current.opcode()? {
+                Opcode::LLVMGetElementPtr => {
+                    let (offset, dynamic) = self.offsets(current)?;
+                    if !dynamic.is_empty() {
+                        return None;
+                    }
+                    at = at.checked_add(offset)?;
+                }
+                Opcode::LLVMAddrSpaceCast | Opcode::LLVMBitCast => {}
+                _ => return None,
+            }
+            current = current.operand(0)?;
+        }
+        None
+    }
+
     fn block(&mut self, block: LlvmBlock<'m>) {
         let mut queued = Vec::new();
         for instruction in block.instructions() {
-            if instruction.opcode() == Some(Opcode::LLVMPHI) {
-                // Its copies stand on the edges.
-                self.register(instruction);
+            let Some(opcode) = instruction.opcode() else {
+                continue;
+            };
+            if opcode == Opcode::LLVMPHI {
+                let landing = self.landing(instruction);
+                let result = self.register(instruction);
+                self.emit(Op::Copy, &[Value::Register(result)], &[Value::Register(landing)]);
                 continue;
             }
             if let Some(node) = instruction.debug_location() {
                 self.debug = self.locations.of(node);
             }
-            if self.is_terminator(instruction) {
-                self.terminator(block, instruction, &mut queued);
+            if is_terminator(opcode) {
+                self.terminator(block, instruction, opcode, &mut queued);
                 break;
             }
-            if !self.instruction(instruction) {
+            if !self.instruction(instruction, opcode) {
                 // What follows a trap is never reached.
                 self.end_block(&[]);
                 break;
@@ -188,30 +230,23 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
 
     /// The copies that the phis of `to` want on the edge from `from`.
     fn copies(&mut self, from: LlvmBlock<'m>, to: LlvmBlock<'m>) {
-        let mut copies: Vec<(Register, Value)> = Vec::new();
         for phi in phis(to) {
             if let Some(&source) = self.incoming.get(&(phi, from)) {
-                let register = self.register(phi);
-                copies.push((register, self.value(source)));
+                let landing = self.landing(phi);
+                let source = self.value(source);
+                self.emit(Op::Copy, &[Value::Register(landing)], &[source]);
             }
         }
-        let mut written = FxHashSet::default();
-        let clash = copies.iter().any(|(register, value)| {
-            let reads_written = matches!(value, Value::Register(read) if written.contains(read));
-            written.insert(*register);
-            reads_written
-        });
-        if clash {
-            for (register, value) in &mut copies {
-                let bits = self.body.registers[register.index()].bits;
-                let between = self.fresh(bits);
-                self.emit(Op::Copy, &[Value::Register(between)], &[*value]);
-                *value = Value::Register(between);
-            }
+    }
+
+    fn landing(&mut self, phi: LlvmValue<'m>) -> Register {
+        if let Some(known) = self.landings.get(&phi) {
+            return *known;
         }
-        for (register, value) in copies {
-            self.emit(Op::Copy, &[Value::Register(register)], &[value]);
-        }
+        let bits = self.bits(phi.ty());
+        let register = self.fresh(bits);
+        self.landings.insert(phi, register);
+        register
     }
 
     /// Bits of a value that is one number; 0 for anything else.
@@ -316,23 +351,35 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             self.body.blocks[number].successors = Slots::new(start, self.body.edges.len());
         }
     }
+}
 
-    /// Notes that the instruction about to be added uses a function, or a symbol that is undefined or the host's.
-    pub(super) fn refer(&mut self, symbol: SymbolId, is_call: bool) {
-        let known = &self.symbols.all[symbol.index()];
-        if !known.is_undefined() && !known.is_host && !matches!(known.kind, SymbolKind::Function(_)) {
-            return;
-        }
-        let instruction = InstructionId::new(self.body.instructions.len());
-        let reference = Reference {
-            symbol,
-            instruction,
-            is_call,
-        };
-        if self.body.references.last() != Some(&reference) {
-            self.body.references.push(reference);
+/// Whether all that is done with the memory at a pointer is to load from it.
+fn is_only_read(pointer: LlvmValue<'_>) -> bool {
+    let mut open = vec![pointer];
+    let mut left = MAX_PARAMETER_USES;
+    while let Some(pointer) = open.pop() {
+        for user in pointer.users() {
+            left -= 1;
+            match user.opcode() {
+                _ if left == 0 => return false,
+                Some(Opcode::LLVMLoad) => {}
+                Some(Opcode::LLVMGetElementPtr | Opcode::LLVMAddrSpaceCast | Opcode::LLVMBitCast) => {
+                    open.push(user);
+                }
+                // The source of a copy, not its target.
+                Some(Opcode::LLVMCall)
+                    if user.operand(1) == Some(pointer)
+                        && user.operand(0) != Some(pointer)
+                        && user.called().is_some_and(|(called, _)| {
+                            ["llvm.memcpy.", "llvm.memmove."]
+                                .iter()
+                                .any(|name| called.name().starts_with(name))
+                        }) => {}
+                _ => return false,
+            }
         }
     }
+    true
 }
 
 fn phis<'m>(block: LlvmBlock<'m>) -> impl Iterator<Item = LlvmValue<'m>> {
@@ -349,5 +396,53 @@ pub(super) fn declared(function: &Function<'_>, body: &Body<'_>) -> DebugId {
             .map_or(DebugId::NONE, |first| first.debug)
     } else {
         function.declared
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::with_module;
+    use crate::ir::{Access, AccessKind, Op, Space, Value};
+
+    /// The loads of the first body: the space that each names, and its address.
+    fn loads(text: &str) -> Vec<(Space, Value)> {
+        with_module(text.as_bytes(), |module| {
+            let (_, _, body) = module.bodies().next().unwrap();
+            body.instructions
+                .iter()
+                .filter_map(|instruction| match instruction.op {
+                    Op::Access(Access {
+                        kind: AccessKind::Load,
+                        space,
+                        ..
+                    }) => Some((space, body.uses(instruction)[0])),
+                    _ => None,
+                })
+                .collect()
+        })
+        .unwrap()
+    }
+
+    const KERNEL: &str = "target triple = \"nvptx64-nvidia-cuda\"
+%S = type { ptr, i32, i32 }
+define ptx_kernel void @k(ptr byval(%S) align 8 %s) {
+  %field = getelementptr inbounds %S, ptr %s, i32 0, i32 2
+  %value = load i32, ptr %field, align 4
+  %out = load ptr, ptr %s, align 8
+  store i32 %value, ptr %out, align 4
+  ret void
+}
+";
+
+    #[test]
+    fn a_kernels_structure_is_read_as_a_parameter() {
+        let parameter = |at| (Space::Param, Value::Param(0, at));
+        assert_eq!(loads(KERNEL), [parameter(12), parameter(0)]);
+    }
+
+    #[test]
+    fn one_that_is_written_is_memory() {
+        let written = KERNEL.replace("  ret void", "  store i32 1, ptr %field, align 4\n  ret void");
+        assert!(loads(&written).iter().all(|(space, _)| *space == Space::Generic));
     }
 }

@@ -33,6 +33,8 @@ pub(super) struct Locations<'m> {
     module: Module<'m>,
     origin: LlvmOrigin,
     known: FxHashMap<Node<'m>, DebugId>,
+    /// The node that was asked for before: instructions in a row often have the same.
+    last: Option<(Node<'m>, DebugId)>,
     files: FxHashMap<(&'m str, &'m str), u32>,
     functions: FxHashMap<Node<'m>, u32>,
 }
@@ -50,6 +52,7 @@ impl<'m> Locations<'m> {
                 ..LlvmOrigin::default()
             },
             known: FxHashMap::default(),
+            last: None,
             files: FxHashMap::default(),
             functions: FxHashMap::default(),
         }
@@ -61,6 +64,17 @@ impl<'m> Locations<'m> {
 
     /// The location that a node is. The chain of calls around it is entered from the outside in.
     pub(super) fn of(&mut self, node: Node<'m>) -> DebugId {
+        if let Some((last, id)) = self.last
+            && last == node
+        {
+            return id;
+        }
+        let id = self.looked_up(node);
+        self.last = Some((node, id));
+        id
+    }
+
+    fn looked_up(&mut self, node: Node<'m>) -> DebugId {
         if let Some(known) = self.known.get(&node) {
             return *known;
         }

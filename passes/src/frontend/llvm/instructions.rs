@@ -3,7 +3,9 @@
 //! An instruction that no analysis interprets, or one on vectors and wide integers, is [`Op::Opaque`].
 
 use super::body::{Label, Lowering};
-use super::raw::{Block as LlvmBlock, Opcode, Predicate, Value as LlvmValue, ValueKind};
+use super::raw::{
+    Block as LlvmBlock, Opcode, Predicate, Value as LlvmValue, ValueKind, is_pointer_to_address,
+};
 use super::symbols::space_of;
 use crate::ir::{
     Access, AccessKind, Argument, BinaryOp, Call, CallId, Callee, Condition, Guard, InstructionId, Linkage,
@@ -12,30 +14,15 @@ use crate::ir::{
 use crate::limits::{MAX_AGGREGATE_PARTS, MAX_SWITCH_COMPARISONS};
 
 impl<'m> Lowering<'_, '_, 'm> {
-    pub(super) fn is_terminator(&self, instruction: LlvmValue<'m>) -> bool {
-        matches!(
-            instruction.opcode(),
-            Some(
-                Opcode::LLVMRet
-                    | Opcode::LLVMBr
-                    | Opcode::LLVMSwitch
-                    | Opcode::LLVMIndirectBr
-                    | Opcode::LLVMUnreachable
-                    | Opcode::LLVMInvoke
-                    | Opcode::LLVMCallBr
-                    | Opcode::LLVMResume
-            )
-        )
-    }
-
     pub(super) fn terminator(
         &mut self,
         block: LlvmBlock<'m>,
         instruction: LlvmValue<'m>,
+        opcode: Opcode,
         queued: &mut Vec<(LlvmBlock<'m>, LlvmBlock<'m>, Label)>,
     ) {
-        match instruction.opcode() {
-            Some(Opcode::LLVMRet) => {
+        match opcode {
+            Opcode::LLVMRet => {
                 if let Some(returned) = instruction.operand(0) {
                     let bits = self.bits(returned.ty());
                     let value = self.value(returned);
@@ -45,11 +32,11 @@ impl<'m> Lowering<'_, '_, 'm> {
                 self.emit(Op::Return, &[], &[]);
                 self.end_block(&[]);
             }
-            Some(Opcode::LLVMUnreachable | Opcode::LLVMResume) => {
+            Opcode::LLVMUnreachable | Opcode::LLVMResume => {
                 self.emit(Op::Trap, &[], &[]);
                 self.end_block(&[]);
             }
-            Some(Opcode::LLVMSwitch) => self.switch(block, instruction, queued),
+            Opcode::LLVMSwitch => self.switch(block, instruction, queued),
             _ => self.branch(block, instruction, queued),
         }
     }
@@ -153,10 +140,7 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     /// Lowers an instruction that is no terminator. False where control does not go past it.
-    pub(super) fn instruction(&mut self, instruction: LlvmValue<'m>) -> bool {
-        let Some(opcode) = instruction.opcode() else {
-            return true;
-        };
+    pub(super) fn instruction(&mut self, instruction: LlvmValue<'m>, opcode: Opcode) -> bool {
         match opcode {
             Opcode::LLVMCall => return self.call(instruction),
             Opcode::LLVMAlloca => self.allocation(instruction),
@@ -213,11 +197,11 @@ impl<'m> Lowering<'_, '_, 'm> {
             Opcode::LLVMFreeze => self.apply(Op::Copy, value, result),
             Opcode::LLVMBitCast
             | Opcode::LLVMPtrToInt
-            | Opcode::LLVMPtrToAddr
             | Opcode::LLVMIntToPtr
             | Opcode::LLVMZExt
             | Opcode::LLVMSExt
             | Opcode::LLVMTrunc => self.conversion(value, opcode, result),
+            _ if is_pointer_to_address(opcode) => self.conversion(value, opcode, result),
             _ => self.opaque(value, result),
         }
     }
@@ -333,6 +317,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             is_host: false,
             owner: Some(self.id),
             initializer: Slots::default(),
+            host_constant: None,
             span: ptxcheck_ptx_parser::Span::new(number, number),
         });
         id
@@ -344,6 +329,12 @@ impl<'m> Lowering<'_, '_, 'm> {
         };
         let result = Value::Register(self.register(instruction));
         let op = self.memory_op(AccessKind::Load, pointer, instruction, instruction.is_volatile());
+        if let (Some((number, at)), Op::Access(access)) = (self.parameter_address(pointer), op) {
+            let space = Space::Param;
+            let op = Op::Access(Access { space, ..access });
+            self.emit(op, &[result], &[Value::Param(number, at), Value::Integer(0)]);
+            return;
+        }
         let address = self.value(pointer);
         self.emit(op, &[result], &[address, Value::Integer(0)]);
     }
@@ -456,11 +447,14 @@ impl<'m> Lowering<'_, '_, 'm> {
             return true;
         };
         let called = stripped(called);
-        if called.kind() == ValueKind::LLVMInlineAsmValueKind {
-            return self.inline_assembly(instruction, called);
-        }
-        if called.kind() == ValueKind::LLVMFunctionValueKind && called.name().starts_with("llvm.") {
-            return self.intrinsic(instruction, called.name());
+        let known = self.symbols.find(called);
+        match called.kind() {
+            ValueKind::LLVMInlineAsmValueKind => return self.inline_assembly(instruction, called),
+            // The functions that are no symbols are intrinsics.
+            ValueKind::LLVMFunctionValueKind if known.is_none() => {
+                return self.intrinsic(instruction, called.name());
+            }
+            _ => {}
         }
         let first = self.body.arguments.len();
         let mut pieces = Vec::new();
@@ -478,9 +472,9 @@ impl<'m> Lowering<'_, '_, 'm> {
             }
         }
         self.body.arguments.extend(pieces);
-        let callee = match self.symbols.find(called) {
+        let callee = match known {
             Some(symbol) if matches!(self.symbols.all[symbol.index()].kind, SymbolKind::Function(_)) => {
-                self.refer(symbol, true);
+                self.body.refer(symbol, &self.symbols.all[symbol.index()], true);
                 Callee::Direct(symbol)
             }
             _ => Callee::Indirect(self.value(called)),
@@ -499,6 +493,21 @@ impl<'m> Lowering<'_, '_, 'm> {
         }
         true
     }
+}
+
+/// Whether a block ends with it.
+pub(super) fn is_terminator(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::LLVMRet
+            | Opcode::LLVMBr
+            | Opcode::LLVMSwitch
+            | Opcode::LLVMIndirectBr
+            | Opcode::LLVMUnreachable
+            | Opcode::LLVMInvoke
+            | Opcode::LLVMCallBr
+            | Opcode::LLVMResume
+    )
 }
 
 /// The function behind casts.

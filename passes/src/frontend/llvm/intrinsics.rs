@@ -51,7 +51,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             return true;
         }
         match name.split('.').next().unwrap_or_default() {
-            "trap" | "ubsantrap" | "debugtrap" => {
+            "trap" | "ubsantrap" => {
                 self.emit(Op::Trap, &[], &[]);
                 return false;
             }

@@ -12,7 +12,9 @@
 use std::ffi::{CStr, c_char, c_uint};
 use std::iter::successors;
 use std::marker::PhantomData;
+use std::sync::LazyLock;
 
+use inkwell::llvm_sys::LLVMUnnamedAddr;
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::debuginfo::*;
 use inkwell::llvm_sys::prelude::*;
@@ -150,22 +152,54 @@ impl<'m> Module<'m> {
         }
     }
 
-    /// The operands of a node that are nodes or strings themselves.
+    /// The operand of a node: a node or string itself, or a value.
     pub(super) fn operand(self, node: Node<'m>, number: u32) -> Option<Value<'m>> {
-        // SAFETY: a node is wrapped as a value; LLVM writes exactly as many operands as it announces.
+        // SAFETY: a node of the module's context is wrapped as a value.
+        let value = wrap(unsafe { LLVMMetadataAsValue(self.context, node.0) })?;
+        value.node_operands().get(number as usize).copied().flatten()
+    }
+
+    /// The assembly outside functions.
+    pub(super) fn assembly(self) -> &'m str {
+        let mut length = 0;
+        // SAFETY: the module is alive, and nothing here changes its assembly.
         unsafe {
-            let value = LLVMMetadataAsValue(self.context, node.0);
-            if LLVMIsAMDNode(value).is_null() {
-                return None;
-            }
-            let count = LLVMGetMDNodeNumOperands(value);
-            if number >= count || count > MAX_NODE_OPERANDS {
-                return None;
-            }
-            let mut operands = vec![std::ptr::null_mut(); count as usize];
-            LLVMGetMDNodeOperands(value, operands.as_mut_ptr());
-            wrap(operands.get(number as usize).copied()?)
+            let assembly = LLVMGetModuleInlineAsm(self.module, &raw mut length);
+            text(assembly, length)
         }
+    }
+
+    /// Whether the module has a flag of this name.
+    pub(super) fn has_flag(self, name: &str) -> bool {
+        // SAFETY: the name is given with its length.
+        unsafe { !LLVMGetModuleFlag(self.module, name.as_ptr().cast::<c_char>(), name.len()).is_null() }
+    }
+
+    /// The nodes of named metadata, each as its operands.
+    pub(super) fn named_metadata(self, name: &CStr) -> Vec<Vec<Option<Value<'m>>>> {
+        // SAFETY: LLVM writes exactly as many nodes as it announces.
+        let nodes = unsafe {
+            let count = LLVMGetNamedMetadataNumOperands(self.module, name.as_ptr());
+            let mut nodes = vec![std::ptr::null_mut(); count as usize];
+            LLVMGetNamedMetadataOperands(self.module, name.as_ptr(), nodes.as_mut_ptr());
+            nodes
+        };
+        nodes
+            .into_iter()
+            .filter_map(wrap)
+            .map(Value::node_operands)
+            .collect()
+    }
+}
+
+/// Whether an opcode takes the address out of a pointer, besides `ptrtoint`. LLVM 19 has no such opcode.
+pub(super) fn is_pointer_to_address(opcode: Opcode) -> bool {
+    #[cfg(feature = "llvm")]
+    return opcode == Opcode::LLVMPtrToAddr;
+    #[cfg(not(feature = "llvm"))]
+    {
+        let _ = opcode;
+        false
     }
 }
 
@@ -434,10 +468,16 @@ impl<'m> Value<'m> {
     }
 
     pub(super) fn case(self, number: u32) -> Option<Value<'m>> {
+        if !(self.is_instruction() && self.is(Opcode::LLVMSwitch) && (1..self.successors()).contains(&number))
+        {
+            return None;
+        }
         // SAFETY: a switch; case numbers begin at 1, as successors do behind the default.
-        (self.is(Opcode::LLVMSwitch) && (1..self.successors()).contains(&number))
-            .then(|| wrap(unsafe { LLVMGetSwitchCaseValue(self.0, number) }))
-            .flatten()
+        #[cfg(feature = "llvm")]
+        return wrap(unsafe { LLVMGetSwitchCaseValue(self.0, number) });
+        // Subject, default, then value and target of each case.
+        #[cfg(not(feature = "llvm"))]
+        self.operand(number * 2)
     }
 
     pub(super) fn successors(self) -> u32 {
@@ -528,6 +568,48 @@ impl<'m> Value<'m> {
         self.is_global().then(|| unsafe { LLVMGetLinkage(self.0) })
     }
 
+    /// Whether its address means nothing: a literal, a table that the compiler made.
+    pub(super) fn is_unnamed(self) -> bool {
+        // SAFETY: a global.
+        self.is_global() && unsafe { LLVMGetUnnamedAddress(self.0) != LLVMUnnamedAddr::LLVMNoUnnamedAddr }
+    }
+
+    /// What uses a value.
+    pub(super) fn users(self) -> impl Iterator<Item = Value<'m>> {
+        // SAFETY: a live value; each use leads to the next.
+        let first = unsafe { LLVMGetFirstUse(self.0) };
+        successors((!first.is_null()).then_some(first), |&one| {
+            let next = unsafe { LLVMGetNextUse(one) };
+            (!next.is_null()).then_some(next)
+        })
+        .filter_map(|one| wrap(unsafe { LLVMGetUser(one) }))
+    }
+
+    /// The variable that a global is in the source, by its debug information.
+    pub(super) fn source_variable(self) -> Option<Node<'m>> {
+        if self.kind() != ValueKind::LLVMGlobalVariableValueKind {
+            return None;
+        }
+        let mut count = 0;
+        // SAFETY: a global; the entries are a copy, freed here, of pointers to metadata that stays.
+        unsafe {
+            let entries = LLVMGlobalCopyAllMetadata(self.0, &raw mut count);
+            let found = (0..count as c_uint)
+                .map(|number| LLVMValueMetadataEntriesGetMetadata(entries, number))
+                .find(|node| {
+                    matches!(
+                        LLVMGetMetadataKind(*node),
+                        LLVMMetadataKind::LLVMDIGlobalVariableExpressionMetadataKind
+                    )
+                })
+                .map(|node| LLVMDIGlobalVariableExpressionGetVariable(node));
+            LLVMDisposeValueMetadataEntries(entries);
+            found
+                .filter(|node| !node.is_null())
+                .map(|node| Node(node, PhantomData))
+        }
+    }
+
     /// The type of what a global names.
     pub(super) fn value_type(self) -> Option<Type<'m>> {
         // SAFETY: a global.
@@ -614,24 +696,23 @@ impl<'m> Value<'m> {
     }
 
     pub(super) fn is_noreturn(self) -> bool {
-        self.attribute(FUNCTION_ATTRIBUTES, "noreturn").is_some()
+        static KIND: LazyLock<u32> = LazyLock::new(|| attribute_kind("noreturn"));
+        self.attribute(FUNCTION_ATTRIBUTES, *KIND).is_some()
     }
 
-    fn attribute(self, place: u32, name: &str) -> Option<LLVMAttributeRef> {
-        if !self.is_function() {
+    fn attribute(self, place: u32, kind: u32) -> Option<LLVMAttributeRef> {
+        if kind == 0 || !self.is_function() {
             return None;
         }
-        // SAFETY: a function; the name is given with its length, and an unknown one has the number 0.
-        unsafe {
-            let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast::<c_char>(), name.len());
-            let attribute = LLVMGetEnumAttributeAtIndex(self.0, place, kind);
-            (kind != 0 && !attribute.is_null()).then_some(attribute)
-        }
+        // SAFETY: a function, and a kind of attribute that LLVM knows.
+        let attribute = unsafe { LLVMGetEnumAttributeAtIndex(self.0, place, kind) };
+        (!attribute.is_null()).then_some(attribute)
     }
 
     /// The type that a parameter's memory has, where it is passed by value.
     pub(super) fn by_value(self, param: u32) -> Option<Type<'m>> {
-        let attribute = self.attribute(param + 1, "byval")?;
+        static KIND: LazyLock<u32> = LazyLock::new(|| attribute_kind("byval"));
+        let attribute = self.attribute(param + 1, *KIND)?;
         // SAFETY: `byval` has a type.
         let ty = unsafe { LLVMGetTypeAttributeValue(attribute) };
         (!ty.is_null()).then_some(Type(ty, PhantomData))
@@ -639,9 +720,28 @@ impl<'m> Value<'m> {
 
     /// The alignment that a parameter's attributes give its memory.
     pub(super) fn param_align(self, param: u32) -> Option<u32> {
-        let attribute = self.attribute(param + 1, "align")?;
+        static KIND: LazyLock<u32> = LazyLock::new(|| attribute_kind("align"));
+        let attribute = self.attribute(param + 1, *KIND)?;
         // SAFETY: `align` has a number.
         u32::try_from(unsafe { LLVMGetEnumAttributeValue(attribute) }).ok()
+    }
+
+    /// The operands of a node; none for what is no node.
+    fn node_operands(self) -> Vec<Option<Value<'m>>> {
+        // SAFETY: metadata as a value is looked at before it is taken for a node; LLVM writes exactly as many operands
+        // as it announces.
+        unsafe {
+            if self.kind() != ValueKind::LLVMMetadataAsValueValueKind || LLVMIsAMDNode(self.0).is_null() {
+                return Vec::new();
+            }
+            let count = LLVMGetMDNodeNumOperands(self.0);
+            if count > MAX_NODE_OPERANDS {
+                return Vec::new();
+            }
+            let mut operands = vec![std::ptr::null_mut(); count as usize];
+            LLVMGetMDNodeOperands(self.0, operands.as_mut_ptr());
+            operands.into_iter().map(wrap).collect()
+        }
     }
 
     /// A string in metadata.
@@ -666,6 +766,12 @@ impl<'m> Value<'m> {
         let node = unsafe { LLVMValueAsMetadata(self.0) };
         (!node.is_null()).then_some(Node(node, PhantomData))
     }
+}
+
+/// LLVM's number for a kind of attribute; 0 for one that it does not know.
+fn attribute_kind(name: &str) -> u32 {
+    // SAFETY: the name is given with its length.
+    unsafe { LLVMGetEnumAttributeKindForName(name.as_ptr().cast::<c_char>(), name.len()) }
 }
 
 /// Where LLVM keeps the attributes of the function itself (parameters begin at 1, the return value is 0).
@@ -714,6 +820,19 @@ impl<'m> Node<'m> {
                 wrap(LLVMDILocationGetScope(self.0)),
                 wrap(LLVMDILocationGetInlinedAt(self.0)),
             ))
+        }
+    }
+
+    /// The DWARF tag of a type; 0 for what is none.
+    pub(super) fn type_tag(self) -> u16 {
+        // SAFETY: live metadata, asked for its tag if it is a type.
+        unsafe {
+            match LLVMGetMetadataKind(self.0) {
+                LLVMMetadataKind::LLVMDIBasicTypeMetadataKind
+                | LLVMMetadataKind::LLVMDIDerivedTypeMetadataKind
+                | LLVMMetadataKind::LLVMDICompositeTypeMetadataKind => LLVMGetDINodeTag(self.0),
+                _ => 0,
+            }
         }
     }
 

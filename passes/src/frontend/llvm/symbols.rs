@@ -4,7 +4,9 @@ use bumpalo::Bump;
 use ptxcheck_ptx_parser::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::annotations::Annotations;
 use super::debug::Locations;
+use super::host::{self, Host};
 use super::raw::{Linkage as Llvm, Module, Opcode, Type, TypeKind, Value, ValueKind};
 use crate::ir::{
     DebugId, Function, FunctionId, FunctionKind, IsaVersion, LaunchBounds, Linkage, Parameter, Slots, Space,
@@ -26,6 +28,8 @@ pub(super) struct Symbols<'a, 'm> {
     pub(super) definitions: Vec<(FunctionId, Value<'m>)>,
     by_value: FxHashMap<Value<'m>, SymbolId>,
     by_name: FxHashMap<&'a str, SymbolId>,
+    annotations: Annotations<'m>,
+    is_cuda: bool,
 }
 
 /// NVPTX's address spaces (LLVM, User Guide for NVPTX, Address Spaces).
@@ -59,6 +63,8 @@ impl<'a, 'm> Symbols<'a, 'm> {
             definitions: Vec::new(),
             by_value: FxHashMap::default(),
             by_name: FxHashMap::default(),
+            annotations: Annotations::of(module),
+            is_cuda: host::is_cuda(module),
         };
         // Globals first, so that their places are in the order of the input, then functions.
         for global in module
@@ -119,17 +125,33 @@ impl<'a, 'm> Symbols<'a, 'm> {
             0 => ty.map_or(1, |ty| self.module.align(ty)),
             align => align,
         };
+        let has = |property| self.annotations.has(value, property);
+        let is_handle = ["texture", "surface", "sampler"].into_iter().any(has);
+        let managed = has("managed");
+        let host = if self.is_cuda && !is_handle && !managed {
+            host::of(self.module, value)
+        } else {
+            None
+        };
         let symbol = Symbol {
             name: self.names.alloc_str(value.name()),
-            kind: SymbolKind::Variable,
+            kind: if is_handle {
+                SymbolKind::TextureReference
+            } else {
+                SymbolKind::Variable
+            },
             space,
             linkage: linkage(value),
             size: size.filter(|_| !is_open),
             align,
-            managed: false,
-            is_host: false,
+            managed,
+            is_host: matches!(host, Some(Host::Variable)),
             owner: None,
             initializer: Slots::default(),
+            host_constant: match host {
+                Some(Host::Constant(constant)) => Some(constant),
+                _ => None,
+            },
             span: self.place(),
         };
         self.add(value, symbol);
@@ -149,13 +171,15 @@ impl<'a, 'm> Symbols<'a, 'm> {
             is_host: false,
             owner: None,
             initializer: Slots::default(),
+            host_constant: None,
             span: self.place(),
         };
         let symbol = self.add(value, symbol);
         let declared = value
             .subprogram()
             .map_or(DebugId::NONE, |node| locations.declaration(node));
-        let is_kernel = value.calling_convention() == KERNEL_CONVENTION;
+        let is_kernel =
+            value.calling_convention() == KERNEL_CONVENTION || self.annotations.has(value, "kernel");
         let params = value
             .params()
             .enumerate()
@@ -181,7 +205,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
             },
             params,
             results: results.into_iter().collect(),
-            launch: launch(value),
+            launch: launch(value, &self.annotations),
             noreturn: value.is_noreturn(),
             alias_of: None,
             body: None,
@@ -253,6 +277,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
             is_host: false,
             owner: None,
             initializer: Slots::default(),
+            host_constant: None,
             span: self.place(),
         };
         self.add(value, symbol);
@@ -316,9 +341,8 @@ fn linkage(value: Value<'_>) -> Linkage {
     }
 }
 
-/// `"nvvm.maxntid"="256,1,1"` and its like. The intermediate form of older modules, `nvvm.annotations`, becomes the
-/// same attributes when LLVM reads it.
-fn launch(function: Value<'_>) -> LaunchBounds {
+/// `"nvvm.maxntid"="256,1,1"` and its like, or the annotations that were there before.
+fn launch<'m>(function: Value<'m>, annotations: &Annotations<'m>) -> LaunchBounds {
     let number = |name: &str| {
         function
             .string_attribute(name)
@@ -332,10 +356,10 @@ fn launch(function: Value<'_>) -> LaunchBounds {
         Some([x, next(), next()])
     };
     LaunchBounds {
-        max_threads: threads("nvvm.maxntid"),
-        required_threads: threads("nvvm.reqntid"),
-        min_ctas: number("nvvm.minctasm"),
-        max_registers: number("nvvm.maxnreg"),
+        max_threads: threads("nvvm.maxntid").or_else(|| annotations.sizes(function, "maxntid")),
+        required_threads: threads("nvvm.reqntid").or_else(|| annotations.sizes(function, "reqntid")),
+        min_ctas: number("nvvm.minctasm").or_else(|| annotations.number(function, "minctasm")),
+        max_registers: number("nvvm.maxnreg").or_else(|| annotations.number(function, "maxnreg")),
     }
 }
 

@@ -30,7 +30,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         };
         let address = Value::Symbol(symbol, 0);
         let own = self.symbols.all[symbol.index()].space;
-        self.refer(symbol, false);
+        self.body.refer(symbol, &self.symbols.all[symbol.index()], false);
         let is_function = matches!(
             self.symbols.all[symbol.index()].kind,
             crate::ir::SymbolKind::Function(_)

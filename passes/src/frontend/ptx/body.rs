@@ -12,8 +12,7 @@ use super::opcode::{Decoded, Opcodes, Shape};
 use super::scope::{Binding, Registers, Scopes};
 use super::symbols::{Symbols, register_bits};
 use crate::ir::{
-    Block, BlockId, Body, DebugId, Guard, Instruction, InstructionId, Op, Reference, Slots, SymbolId,
-    Unresolved, Value,
+    Block, BlockId, Body, DebugId, Guard, Instruction, InstructionId, Op, Slots, Unresolved, Value,
 };
 use crate::limits::MAX_UNDECLARED;
 
@@ -380,23 +379,6 @@ impl<'a, 's> Lowering<'a, 's> {
                     .extend(target.filter(|target| target.index() < count));
             }
             self.body.blocks[number].successors = Slots::new(start, self.body.edges.len());
-        }
-    }
-
-    /// Notes that the instruction about to be added uses a function or an undefined symbol.
-    pub(super) fn refer(&mut self, symbol: SymbolId, is_call: bool) {
-        let known = &self.symbols.all[symbol.index()];
-        if !known.is_undefined() && !matches!(known.kind, crate::ir::SymbolKind::Function(_)) {
-            return;
-        }
-        let instruction = InstructionId::new(self.body.instructions.len());
-        let reference = Reference {
-            symbol,
-            instruction,
-            is_call,
-        };
-        if self.body.references.last() != Some(&reference) {
-            self.body.references.push(reference);
         }
     }
 

@@ -164,7 +164,7 @@ impl<'s> Lowering<'_, 's> {
     fn callee(&mut self, operand: &OperandRef<'s>) -> Callee {
         let name = operand.text();
         if let Some(symbol) = self.symbols.find(name) {
-            self.refer(symbol, true);
+            self.body.refer(symbol, &self.symbols.all[symbol.index()], true);
             return Callee::Direct(symbol);
         }
         Callee::Indirect(self.value(operand))

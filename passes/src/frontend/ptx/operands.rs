@@ -43,7 +43,7 @@ impl<'s> Lowering<'_, 's> {
             Some(Binding::Range(_)) => Value::Unknown,
             None => match self.symbols.find(text) {
                 Some(symbol) => {
-                    self.refer(symbol, false);
+                    self.body.refer(symbol, &self.symbols.all[symbol.index()], false);
                     Value::Symbol(symbol, 0)
                 }
                 None => self.unbound(name, text),

@@ -166,6 +166,7 @@ impl<'s> Symbols<'s> {
             is_host: false,
             owner: None,
             initializer: Slots::default(),
+            host_constant: None,
             span: syntax.name,
         });
         self.functions.push(function_of(tree, syntax, symbol));
@@ -241,6 +242,7 @@ impl<'s> Symbols<'s> {
             is_host: false,
             owner,
             initializer: Slots::default(),
+            host_constant: None,
             span: variable.name,
         });
         if owner.is_none() {

@@ -13,7 +13,7 @@ const WORD: &str = "--ptxcheck-worker";
 
 /// Takes the word from the arguments; whether it was there.
 pub fn strip(args: &mut Vec<OsString>) -> bool {
-    let is_worker = cfg!(feature = "llvm") && args.get(1).is_some_and(|arg| arg == WORD);
+    let is_worker = cfg!(feature = "ir") && args.get(1).is_some_and(|arg| arg == WORD);
     if is_worker {
         args.remove(1);
     }
@@ -22,7 +22,7 @@ pub fn strip(args: &mut Vec<OsString>) -> bool {
 
 /// How this program starts itself; `None` where it can't say where it is.
 pub fn command() -> Option<WorkerCommand> {
-    if cfg!(not(feature = "llvm")) {
+    if cfg!(not(feature = "ir")) {
         return None;
     }
     let mut args = vec![WORD.into()];
@@ -43,7 +43,7 @@ pub fn silent() -> Option<WorkerCommand> {
 }
 
 /// Is the worker.
-#[cfg(feature = "llvm")]
+#[cfg(feature = "ir")]
 pub fn run(args: &CheckArgs) -> Exit {
     match ptxcheck_passes::worker::serve(&super::check::settings(args)) {
         Ok(()) => Exit::Clean,
@@ -52,7 +52,7 @@ pub fn run(args: &CheckArgs) -> Exit {
 }
 
 /// Not reached: nothing starts a worker.
-#[cfg(not(feature = "llvm"))]
+#[cfg(not(feature = "ir"))]
 pub const fn run(_: &CheckArgs) -> Exit {
     Exit::Undone
 }

@@ -1,0 +1,59 @@
+//! ## What it does
+//!
+//! Finds device code that reads a `const` variable of the host which has no constant initializer in its module.
+//!
+//! ## Why is this bad?
+//!
+//! Device code may use the value of such a variable only where the compiler knows it. Here it would have to read the host's
+//! memory at run time, which the device cannot.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! extern const int limit;              // initialized elsewhere
+//! __global__ void k(int *out) { *out = limit; }
+//! ```
+//!
+//! ## Use instead
+//!
+//! `constexpr`, or a `__constant__` or `__device__` variable that the host sets with `cudaMemcpyToSymbol`.
+//!
+//! ## Limits
+//!
+//! Needs LLVM IR with debug information, which has the qualifiers and the type; PTX has neither. The module must be
+//! CUDA's, and the variable in the generic address space, where no compiler puts variables of the device. What a compiler
+//! has folded into a number leaves no trace.
+
+use super::host_constant_report;
+use crate::context::{ModuleContext, Report};
+use crate::ir::HostConstant;
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX102",
+    name: "host-const-uninitialized",
+    aliases: &["const_host_var_not_initialized_before_use"],
+    guidelines: &["G-S1.5"],
+    family: Family::Host,
+    summary: "device code reads a constant of the host whose value is not known there",
+    definite: Level::Error,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    let judge = |constant: HostConstant, name: &str| {
+        let wrong = !constant.is_initialized && !constant.is_volatile && constant.is_number;
+        wrong.then(|| {
+            format!("device code reads `{name}`, a constant of the host whose value its module does not have")
+        })
+    };
+    host_constant_report::report(
+        module,
+        report,
+        judge,
+        "the value of a constant of the host may be used where it is initialized with a constant expression before",
+    );
+}
