@@ -13,9 +13,9 @@ help: ## Lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 test: lint toolchain build ## Checks format and lints, installs the compilers, runs all tests
+	$(MAKE) --no-print-directory test-llvm-19
 	$(CARGO) test --workspace $(FEATURES) --locked --doc
 	$(CARGO) test --workspace $(FEATURES) --locked --no-fail-fast --lib --bins --tests
-	$(MAKE) --no-print-directory test-llvm-19
 
 # LLVM IR is an input where LLVM 22 is to be had. Elsewhere everything but that is built and tested.
 FEATURES = $(shell tools/toolchain/has-llvm.sh 22 || echo --no-default-features)

@@ -33,8 +33,10 @@ fn declarations_say_what_the_whole_says() {
         }
         let part = parse_declarations(&text).unwrap();
         let (origin, own) = (PtxOrigin::new(&whole), PtxOrigin::new(&part));
-        let wanted = ptx::facts(&whole, &ptx::lower(&whole, &origin), true);
-        let found = ptx::facts(&part, &ptx::declarations(&part, &own), true);
+        let mut wanted = ptx::facts(&whole, &ptx::lower(&whole, &origin), true);
+        let mut found = ptx::facts(&part, &ptx::declarations(&part, &own), true);
+        // What bodies refer to is in no declaration.
+        (wanted.symbols, found.symbols) = (None, None);
         assert_eq!(
             format!("{found:#?}"),
             format!("{wanted:#?}"),

@@ -27,10 +27,11 @@ impl Uses {
     }
 }
 
-/// The undefined symbols that are used, in the order of their first use.
+/// The undefined symbols that are used, in the order of their first use; not those that the module itself says to be
+/// constants of the host.
 #[must_use]
 pub fn undefined(module: &Module<'_>) -> Vec<Uses> {
-    to(module, |symbol| symbol.is_undefined())
+    to(module, |symbol| symbol.is_undefined() && symbol.host_constant.is_none())
 }
 
 /// The symbols in question that are used, in the order of their first use. Of code, [`crate::ir::Body::references`]

@@ -80,10 +80,14 @@ pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
     module.target.name.clone_into(&mut read.target);
     read.isa = module.isa.map(|version| version.to_string()).unwrap_or_default();
     read.is_64_bit = tree.address_size() != Some(32);
-    read.facts = Arc::new(ptx::facts(&tree, &module, how.with_weak));
+    let mut facts = ptx::facts(&tree, &module, how.with_weak);
     if how.settings.images_only {
+        // What bodies refer to has not been read.
+        facts.symbols = None;
+        read.facts = Arc::new(facts);
         return read;
     }
+    read.facts = Arc::new(facts);
     let context = ModuleContext::new(&module, how.settings);
     let mut drafts = Vec::new();
     for rule in rules::ALL.iter().filter(|rule| how.settings.wants(rule)) {
