@@ -36,7 +36,10 @@ pub fn command() -> Option<WorkerCommand> {
 /// Is the worker.
 #[cfg(feature = "llvm")]
 pub fn run(args: &CheckArgs) -> Exit {
-    match ptxcheck_passes::worker::serve(&super::check::settings(args)) {
+    let Ok(settings) = super::check::settings(args) else {
+        return Exit::Undone;
+    };
+    match ptxcheck_passes::worker::serve(&settings) {
         Ok(()) => Exit::Clean,
         Err(_) => Exit::Undone,
     }
