@@ -137,7 +137,12 @@ impl Launch {
             Special::LaneMaskLe => pool.add(lane_of(|lane| (2 << lane) - 1)),
             Special::LaneMaskGe => pool.add(lane_of(|lane| u64::from(u32::MAX << lane))),
             Special::LaneMaskGt => pool.add(lane_of(|lane| u64::from(u32::MAX << lane << 1))),
-            Special::Uniform | Special::NwarpId | Special::WarpId => self.uniform(pool, OTHER, site),
+            Special::WarpId => {
+                let mut index = Vector::uniform(pool.number((OTHER, site)), 0, [0; WARP]);
+                index.warp = true;
+                pool.add(index)
+            }
+            Special::Uniform | Special::NwarpId => self.uniform(pool, OTHER, site),
             Special::Other => ValueId::UNKNOWN,
         }
     }
