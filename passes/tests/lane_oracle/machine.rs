@@ -224,7 +224,7 @@ impl<'m> Machine<'m> {
                 Schedule::Last => poised.len() - 1,
                 Schedule::Random(_) => self.random.below(poised.len()),
                 Schedule::Ranked(seed) => {
-                    let rank = |&at: &usize| Random::new(seed << 32 ^ poised[at].2 as u64 + 1).next();
+                    let rank = |&at: &usize| Random::new((seed << 32) ^ (poised[at].2 as u64 + 1)).next();
                     (0..poised.len()).min_by_key(rank).unwrap_or(0)
                 }
             };
@@ -363,20 +363,18 @@ impl<'m> Machine<'m> {
             let State::Waiting(kind, mask) = self.lanes[lane].state else {
                 continue;
             };
-            let place = self.place(lane);
+            let place = (!self.converges).then(|| self.place(lane));
             let comes = |other: usize| {
                 self.lanes[other].state == State::Waiting(kind, mask)
-                    && (self.converges || self.place(other) == place)
+                    && place.as_ref().is_none_or(|place| self.place(other) == *place)
             };
-            let named = |other: usize| mask >> (other % WARP) & 1 == 1;
-            let group: Vec<usize> = warp_of(lane)
-                .filter(|&other| comes(other) && (named(other) || other == lane))
-                .collect();
-            let complete = warp_of(lane)
-                .filter(|&other| named(other))
-                .all(|other| comes(other) || self.lanes[other].state == State::Ended);
-            if complete {
-                let named: Vec<usize> = warp_of(lane).filter(|&other| named(other)).collect();
+            let is_named = |other: &usize| mask >> (other % WARP) & 1 == 1;
+            let mut named = warp_of(lane).filter(is_named);
+            if named.all(|other| self.lanes[other].state == State::Ended || comes(other)) {
+                let named: Vec<usize> = warp_of(lane).filter(is_named).collect();
+                let group: Vec<usize> = warp_of(lane)
+                    .filter(|&other| comes(other) && (is_named(&other) || other == lane))
+                    .collect();
                 self.settle(&group, &named, mask);
                 self.complete(kind, mask, &group);
                 return true;
@@ -421,8 +419,13 @@ impl<'m> Machine<'m> {
     fn settle(&mut self, group: &[usize], named: &[usize], mask: u32) {
         let places: Vec<Place> = group.iter().map(|&lane| self.place(lane)).collect();
         // To meet some is a sign to those who wait in vain.
+        let is_waiting =
+            |lane: &usize| matches!(self.lanes[*lane].state, State::Waiting(..) | State::AtBarrier(..));
+        let waiting: Vec<usize> = (0..self.lanes.len())
+            .filter(|lane| is_waiting(lane) && !group.contains(lane))
+            .collect();
         for &lane in group {
-            for other in (0..self.lanes.len()).filter(|other| !group.contains(other)) {
+            for &other in &waiting {
                 self.owe_one(lane, other);
             }
         }
