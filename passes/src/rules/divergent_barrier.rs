@@ -32,9 +32,9 @@
 //!
 //! A definite finding needs a lane that provably skips the barrier while others of its warp wait, reaches no other
 //! barrier, and does something visible after: threads that end at once are no longer waited for. Conditions that may
-//! differ between the lanes are a potential finding, and so are those on the index of the warp. That a condition on
-//! data is one for each warp and another for the next is not seen. Barriers with a count are not judged: the count
-//! says that some threads stay away.
+//! differ between the lanes are a potential finding, and so are those on the index of the warp. A condition on data
+//! that is the same within each warp but differs between warps is not seen. Barriers with a count are not judged: the
+//! count says that some threads stay away.
 
 use crate::analysis::lanes::verdict::Problem;
 use crate::context::{ModuleContext, Report};

@@ -16,12 +16,14 @@
 //!
 //! ## Use instead
 //!
-//! The shuffle before the lane leaves, or a source that takes part, such as the first lane of the mask:
+//! The shuffle before the lane leaves:
 //!
 //! ```cuda
 //! value = __shfl_sync(0xffffffff, value, 0);
 //! if (threadIdx.x == 0) return;
 //! ```
+//!
+//! Or a source that takes part, such as the first lane of the mask:
 //!
 //! ```cuda
 //! value = __shfl_sync(mask, value, __ffs(mask) - 1);
