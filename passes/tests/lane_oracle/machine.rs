@@ -41,6 +41,8 @@ pub enum Schedule {
     Random(u64),
     /// Random, but always the same order of two of them; lanes meet as soon as they can.
     Ranked(u64),
+    /// These lanes do nothing visible as long as others can go on; lanes meet as soon as they can.
+    Holding(u32),
 }
 
 /// The calls that lead to an instruction, outermost first, and the instruction.
@@ -198,15 +200,18 @@ impl<'m> Machine<'m> {
                 Schedule::First => (true, 0, 1),
                 Schedule::Last => (false, count - 1, count - 1),
                 Schedule::Random(_) => (self.random.chance(2), self.random.below(count), 1),
-                Schedule::Ranked(_) => (true, 0, 1),
+                Schedule::Ranked(_) | Schedule::Holding(_) => (true, 0, 1),
             };
             if meets_first && (self.meet(first, step) || self.pass_barrier()) {
                 continue;
             }
-            let mut poised: Vec<Place> = (0..count)
+            let mut poised: Vec<usize> = (0..count)
                 .filter(|&lane| self.lanes[lane].state == State::Poised)
-                .map(|lane| self.place(lane))
                 .collect();
+            if poised.iter().any(|&lane| !self.is_held(lane)) {
+                poised.retain(|&lane| !self.is_held(lane));
+            }
+            let mut poised: Vec<Place> = poised.into_iter().map(|lane| self.place(lane)).collect();
             poised.sort();
             poised.dedup();
             if poised.is_empty() {
@@ -220,7 +225,7 @@ impl<'m> Machine<'m> {
                 continue;
             }
             let chosen = match self.schedule {
-                Schedule::First => 0,
+                Schedule::First | Schedule::Holding(_) => 0,
                 Schedule::Last => poised.len() - 1,
                 Schedule::Random(_) => self.random.below(poised.len()),
                 Schedule::Ranked(seed) => {
@@ -237,6 +242,9 @@ impl<'m> Machine<'m> {
         let mut there: Vec<usize> = (0..self.lanes.len())
             .filter(|&lane| self.lanes[lane].state == State::Poised && self.place(lane) == *place)
             .collect();
+        if there.iter().any(|&lane| !self.is_held(lane)) {
+            there.retain(|&lane| !self.is_held(lane));
+        }
         if matches!(self.schedule, Schedule::Random(3)) {
             let some = self.random.next() as usize;
             let picked = |lane: &usize| some >> (lane % 13) & 1 == 1;
@@ -271,6 +279,10 @@ impl<'m> Machine<'m> {
             self.frame(lane).next += 1;
             self.lanes[lane].state = State::Running;
         }
+    }
+
+    fn is_held(&self, lane: usize) -> bool {
+        matches!(self.schedule, Schedule::Holding(lanes) if lanes >> (lane % WARP) & 1 == 1)
     }
 
     pub(super) fn place(&self, lane: usize) -> Place {
