@@ -7,6 +7,11 @@ __global__ void wrong_lanes(int *out) {
     out[index] = 1;
   }
   out[index + 1] = 2;
+  if ((blockIdx.x * blockDim.x + threadIdx.x) % 16 == 0) {
+    __syncwarp(0x80008000u); //~ PTX401 PTX403
+    out[index] = 4;
+  }
+  out[index + 4] = 2;
   __syncwarp(~1u); //~ PTX403
   out[index + 2] = 3;
 }

@@ -42,3 +42,12 @@ __global__ void given_mask(int *out, unsigned mask) {
   if (threadIdx.x & 1) value = __shfl_sync(mask, value, 1);
   out[threadIdx.x] = value;
 }
+
+__global__ void broadcast(int *out, int value) {
+  unsigned lane = threadIdx.x & 31;
+  int got = 0;
+  if (lane == 0) got = value;
+  got = __shfl_sync(~0u, got, 0);
+  if (got != value) __trap();
+  out[threadIdx.x] = got;
+}

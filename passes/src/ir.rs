@@ -18,7 +18,8 @@ pub use function::{
 pub use index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
 pub use instruction::{Guard, Instruction, Value};
 pub use module::{
-    HostConstant, IsaVersion, Linkage, Module, Origin, Producer, Symbol, SymbolKind, TableWord, Target, VirtualTable,
+    HostConstant, IsaVersion, Linkage, Module, Origin, Producer, Symbol, SymbolKind, TableWord, Target,
+    VirtualTable,
 };
 pub use op::{
     Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, Op, Shuffle, Space, Special,

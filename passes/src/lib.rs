@@ -12,6 +12,7 @@ pub mod frontend;
 pub mod image;
 pub mod inventory;
 pub mod ir;
+pub mod launches;
 pub mod limits;
 pub mod link;
 mod locate;

@@ -15,6 +15,16 @@ use crate::limits::{
 /// exceeds a limit.
 #[must_use]
 pub fn demangle(name: &str) -> Option<String> {
+    demangle_with(name, DemangleOptions::new())
+}
+
+/// The C++ name that `name` stands for, without its parameters and what it returns: `ns::kernel<float>`.
+#[must_use]
+fn qualified(name: &str) -> Option<String> {
+    demangle_with(name, DemangleOptions::new().no_params().no_return_type())
+}
+
+fn demangle_with(name: &str, options: DemangleOptions) -> Option<String> {
     let mangled = without_static_prefix(name);
     if mangled.len() > MANGLED_NAME_BYTES || !mangled.starts_with("_Z") {
         return None;
@@ -25,7 +35,7 @@ pub fn demangle(name: &str) -> Option<String> {
         text: String::new(),
         steps: 0,
     };
-    let options = DemangleOptions::new().recursion_limit(DEMANGLE_DEPTH);
+    let options = options.recursion_limit(DEMANGLE_DEPTH);
     symbol.structured_demangle(&mut text, &options).ok()?;
     Some(without_internal_namespaces(with_plain_vtable(text.text)))
 }
@@ -45,6 +55,42 @@ fn with_plain_vtable(name: String) -> String {
 #[must_use]
 pub fn readable(name: &str) -> String {
     demangle(name).unwrap_or_else(|| name.to_owned())
+}
+
+/// Whether a function is called as `pattern` says: by its name in the module, with or without nvcc's prefix of static
+/// names, or by its C++ name, with or without its parameters and what it returns. In the pattern, `*` stands for any
+/// characters and `?` for one; all others stand for themselves, since C++ names are full of brackets.
+#[must_use]
+pub fn is_called(name: &str, pattern: &str) -> bool {
+    let fits = |text: &str| fits(pattern.as_bytes(), text.as_bytes());
+    fits(name)
+        || fits(without_static_prefix(name))
+        || demangle(name).is_some_and(|name| fits(&name))
+        || qualified(name).is_some_and(|name| fits(&name))
+}
+
+/// Whether `text` has the form of `pattern`. After a mismatch, the last `*` takes one character more.
+fn fits(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut at, mut seen) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while seen < text.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                at += 1;
+                retry = Some((at, seen));
+            }
+            Some(&wanted) if wanted == b'?' || wanted == text[seen] => {
+                at += 1;
+                seen += 1;
+            }
+            _ => {
+                let Some((after, from)) = retry else { return false };
+                (at, seen) = (after, from + 1);
+                retry = Some((after, from + 1));
+            }
+        }
+    }
+    pattern[at..].iter().all(|&rest| rest == b'*')
 }
 
 /// `name` without what nvcc puts before the name of a static kernel or variable in relocatable code:
@@ -178,7 +224,30 @@ pub fn shown(name: &str) -> std::borrow::Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{c_name, demangle, normalised, without_static_prefix};
+    use super::{c_name, demangle, is_called, normalised, without_static_prefix};
+
+    #[test]
+    fn patterns_hold_of_any_spelling_of_a_name() {
+        let kernel = "_ZN2ns6kernelIfEEvPT_i";
+        for pattern in [
+            kernel,
+            "_ZN2ns*",
+            "void ns::kernel<float>(float*, int)",
+            "ns::kernel<float>",
+            "ns::kernel<*>",
+            "*kernel*",
+            "*",
+            "ns::kern?l<float>",
+        ] {
+            assert!(is_called(kernel, pattern), "{pattern}");
+        }
+        for pattern in ["", "kernel", "ns::kernel", "ns::kernel<int>", "_ZN2ns", "?", "*x"] {
+            assert!(!is_called(kernel, pattern), "{pattern}");
+        }
+        assert!(is_called("_Z3fooPi", "foo") && is_called("plain", "pl*n"));
+        assert!(is_called("__nv_static_6_abc_de__Z3fooPi", "_Z3foo*"));
+        assert!(is_called("aXbXc", "*X*c") && !is_called("aXbXc", "*X*d") && is_called("", "**"));
+    }
 
     #[test]
     fn hashes_are_taken_out_of_names() {

@@ -1,6 +1,7 @@
 //! What the user decides: levels, and facts about the program that the code does not show.
 
 use crate::finding::Certainty;
+use crate::launches::Launches;
 use crate::policy::Policy;
 use crate::rule::{Family, Level, Rule};
 use crate::rules;
@@ -134,8 +135,8 @@ pub struct Settings {
     pub link_set: bool,
     /// The inputs are linked together and are all the device code there is: what they do not define, nobody does.
     pub whole_program: bool,
-    /// The shape of every CTA: x, y, z. Kernels with `.reqntid` keep theirs.
-    pub launch_block: Option<[u32; 3]>,
+    /// The blocks that kernels are launched with. Those with `.reqntid` keep theirs.
+    pub launches: Launches,
     /// Longest analysis of one input.
     pub timeout: Option<std::time::Duration>,
     /// Threads; 0 for one a core.

@@ -301,3 +301,104 @@ fn a_reader_that_goes_away_ends_it_quietly() {
     assert_eq!(output.status.code(), Some(0));
     assert!(stderr(&output).is_empty(), "{}", stderr(&output));
 }
+
+/// In blocks of 8 × 8 threads, lanes 8 to 31 of warp 0 skip the barrier of the warp. In one row of 32, none does.
+const ROWS: &str = ".version 7.8\n.target sm_90\n.address_size 64\n\
+    .visible .entry _Z4rowsPi(.param .u64 out)BOUNDS\n{\n.reg .pred %p<2>;\n.reg .b32 %r<2>;\n.reg .b64 %rd<2>;\n\
+    mov.u32 %r1, %tid.y;\nld.param.u64 %rd1, [out];\nsetp.ne.s32 %p1, %r1, 0;\n@%p1 bra SKIP;\n\
+    bar.warp.sync -1;\nSKIP:\nst.global.u32 [%rd1], %r1;\nret;\n}\n";
+
+/// What `--format concise` prints, in a folder with these files.
+fn rows(bounds: &str, files: &[(&str, &str)], args: &[&str]) -> (Option<i32>, String) {
+    let module = ROWS.replace("BOUNDS", bounds);
+    let mut all = vec![("build/rows.ptx", module.as_bytes())];
+    all.extend(files.iter().map(|(name, text)| (*name, text.as_bytes())));
+    let folder = folder(&all);
+    let mut command = vec!["-q", "rows.ptx"];
+    command.extend(args);
+    let output = binary::command()
+        .current_dir(folder.path().join("build"))
+        .args(command)
+        .output()
+        .unwrap();
+    (output.status.code(), stdout(&output) + &stderr(&output))
+}
+
+#[test]
+fn the_configuration_says_how_kernels_are_launched() {
+    let of = |files: &[(&str, &str)], args: &[&str]| rows("", files, args).0;
+    assert_eq!(of(&[], &[]), Some(0));
+    // For all kernels, found above the working directory; for those called so; the last of several.
+    let square = "[launch]\nblock = [8, 8, 1]\n";
+    assert_eq!(of(&[("ptxcheck.toml", square)], &[]), Some(1));
+    for (name, wanted) in [
+        ("_Z4rows*", 1),
+        ("rows", 1),
+        ("rows(int*)", 1),
+        ("r?ws", 1),
+        ("row", 0),
+        ("_Z3*", 0),
+    ] {
+        let named = format!("[launch.\"{name}\"]\nblock = [8, 8]\n");
+        assert_eq!(of(&[("ptxcheck.toml", &named)], &[]), Some(wanted), "{name}");
+    }
+    let both = format!("{square}[launch.'*']\nblock = [8, 8]\n[launch.rows]\nblock = [32]\n");
+    assert_eq!(of(&[("ptxcheck.toml", &both)], &[]), Some(0));
+    // The command line wins; the nearest file, or the one that it names.
+    assert_eq!(
+        of(&[("ptxcheck.toml", square)], &["--launch-block", "32,1"]),
+        Some(0)
+    );
+    assert_eq!(
+        of(&[("ptxcheck.toml", square), ("build/ptxcheck.toml", "")], &[]),
+        Some(0)
+    );
+    let other = [("build/ptxcheck.toml", ""), ("other.toml", square)];
+    assert_eq!(of(&other, &["--config", "../other.toml"]), Some(1));
+    // A row and a half, in two dimensions: lane 16 of warp 0 is the first of the second row.
+    let (code, text) = rows("", &[("ptxcheck.toml", "[launch]\nblock = [16, 3]\n")], &[]);
+    assert_eq!(code, Some(1));
+    assert!(text.contains("Lane(s) 16-31 are named"), "{text}");
+    assert!(text.contains("this kernel 16 × 3 × 1 threads"), "{text}");
+}
+
+#[test]
+fn a_module_wins_over_stated_blocks_and_the_finding_says_so() {
+    let square = [("ptxcheck.toml", "[launch]\nblock = [8, 8]\n")];
+    let (code, text) = rows(" .reqntid 4, 8", &square, &[]);
+    assert_eq!(code, Some(1));
+    assert!(text.contains("Lane(s) 4-31 are named"), "{text}");
+    assert!(
+        text.contains("the settings say 8 × 8 × 1 threads: they give way to `.reqntid`"),
+        "{text}"
+    );
+    assert_eq!(rows(" .reqntid 32", &square, &[]).0, Some(0));
+    assert_eq!(rows(" .reqntid 32", &[], &["--launch-block", "8,8"]).0, Some(0));
+    // More threads than a kernel may have: no such launch.
+    assert_eq!(rows(" .maxntid 32", &square, &[]).0, Some(0));
+    assert_eq!(rows(" .maxntid 64", &square, &[]).0, Some(1));
+}
+
+#[test]
+fn a_configuration_that_is_not_understood_is_2() {
+    for (text, wanted) in [
+        (
+            "[launch]\nblok = [8]\n",
+            "ptxcheck.toml:2:1: unknown field `blok`",
+        ),
+        ("[launch.rows]\nblocks = [8]\n", "did you mean `block`?"),
+        (
+            "[launch]\nblock = [64, 64]\n",
+            "ptxcheck.toml:2:9: a block is one to three numbers",
+        ),
+        ("[lanch]\n", "did you mean `launch`?"),
+        ("[launch\n", "ptxcheck.toml:1:"),
+    ] {
+        let (code, told) = rows("", &[("ptxcheck.toml", text)], &[]);
+        assert_eq!(code, Some(2), "{text}");
+        assert!(told.contains(wanted), "{text}: {told}");
+    }
+    let (code, told) = rows("", &[], &["--config", "none.toml"]);
+    assert_eq!(code, Some(2));
+    assert!(told.contains("`none.toml` can't be read"), "{told}");
+}

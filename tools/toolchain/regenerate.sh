@@ -22,7 +22,7 @@ sources=$root/corpus/cuda
 targets_O3="sm_75 sm_90 sm_120"
 targets_G_nvcc="sm_75 sm_120"
 targets_G_clang="sm_90"
-large_G="cub_reduce cooperative_groups_ok space_cluster space_copies_ok space_bulk_copies_ok"
+large_G="cub_reduce cub_scan cooperative_groups_ok cooperative_partitions_ok space_cluster space_copies_ok space_bulk_copies_ok"
 
 # The demo: COMPILER TARGET MODE SOURCE.
 demo="

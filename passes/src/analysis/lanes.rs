@@ -180,7 +180,11 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId) -> Ro
         .contexts
         .iter()
         .any(|context| reads_other_dimensions(context.body));
-    let launch = Launch::new(&kernel.launch, module.settings.launch_block, reads_other);
+    let stated = module
+        .settings
+        .launches
+        .block(module.module.function_name(function));
+    let launch = Launch::new(&kernel.launch, stated, reads_other);
     let order = Order::new(&graph);
     let always = always(&graph, &order);
     let is_kernel = kernel.is_kernel();

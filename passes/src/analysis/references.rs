@@ -31,7 +31,9 @@ impl Uses {
 /// constants of the host.
 #[must_use]
 pub fn undefined(module: &Module<'_>) -> Vec<Uses> {
-    to(module, |symbol| symbol.is_undefined() && symbol.host_constant.is_none())
+    to(module, |symbol| {
+        symbol.is_undefined() && symbol.host_constant.is_none()
+    })
 }
 
 /// The symbols in question that are used, in the order of their first use. Of code, [`crate::ir::Body::references`]

@@ -5,8 +5,8 @@
 //! ## Why is this bad?
 //!
 //! The behaviour is undefined if the executing lane is not in the mask (PTX ISA, `bar.warp.sync`, `shfl.sync`,
-//! `vote.sync`, `match.sync`, `redux.sync`, `elect.sync`; guideline G-2.3). Where the warp is converged the compiler drops the mask
-//! and the program seems to work.
+//! `vote.sync`, `match.sync`, `redux.sync`, `elect.sync`; guideline G-2.3). Where the warp is converged the compiler
+//! drops the mask and the program seems to work.
 //!
 //! ## Example
 //!
@@ -16,7 +16,12 @@
 //!
 //! ## Use instead
 //!
-//! `__syncwarp()`, or the call under the condition that the mask stands for: `if (lane == 0) __syncwarp(1u);`.
+//! A mask with all lanes that call, or the call under the condition that the mask stands for:
+//!
+//! ```cuda
+//! __syncwarp();
+//! if (threadIdx.x % 32 < 8) __syncwarp(0x000000ff);
+//! ```
 //!
 //! ## Limits
 //!

@@ -19,8 +19,8 @@
 //!
 //! ## Limits
 //!
-//! Off by default. Functions that no kernel of the module calls are not reported; calls through pointers are not
-//! followed.
+//! Off by default; `-D PTX412` forbids them. Functions that no kernel of the module calls are not reported; calls
+//! through pointers are not followed.
 
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{FunctionId, Op};

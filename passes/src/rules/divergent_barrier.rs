@@ -18,12 +18,23 @@
 //!
 //! ## Use instead
 //!
-//! The barrier outside of the branch.
+//! The barrier outside of the branch:
+//!
+//! ```cuda
+//! if (threadIdx.x % 2 == 0) buffer[threadIdx.x] = value;
+//! __syncthreads();
+//! out[threadIdx.x] = buffer[threadIdx.x ^ 1];
+//! ```
+//!
+//! Where only some warps are to meet, a named barrier with a count: `bar.sync 1, 64;`.
 //!
 //! ## Limits
 //!
-//! A definite finding needs a lane that provably skips the barrier, reaches no other barrier, and does something
-//! visible after. Conditions that may differ between the lanes or the warps of a block are a potential finding.
+//! A definite finding needs a lane that provably skips the barrier while others of its warp wait, reaches no other
+//! barrier, and does something visible after: threads that end at once are no longer waited for. Conditions that may
+//! differ between the lanes are a potential finding, and so are those on the index of the warp. A condition on data
+//! that is the same within each warp but differs between warps is not seen. Barriers with a count are not judged: the
+//! count says that some threads stay away.
 
 use crate::analysis::lanes::verdict::Problem;
 use crate::context::{ModuleContext, Report};

@@ -17,11 +17,16 @@
 //!
 //! ## Use instead
 //!
-//! One mask for all lanes that it names.
+//! One mask for all lanes that it names, in one call behind the branch:
+//!
+//! ```cuda
+//! __syncwarp();
+//! ```
 //!
 //! ## Limits
 //!
-//! Masks that split the warp into groups (`0xffff << (lane & 16)`) are fine and silent. Masks that are not known are
+//! Masks that split the warp into groups (`0xffff << (lane & 16)`, or the results of `__match_any_sync`) are fine and
+//! silent. Masks that are not known are
 //! not compared.
 
 use crate::analysis::lanes::verdict::Problem;

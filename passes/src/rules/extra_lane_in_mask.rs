@@ -18,10 +18,24 @@
 //!
 //! ## Use instead
 //!
-//! The mask of the lanes that take part: `0x0000ffff` here, or `__ballot_sync(0xffffffff, condition)` taken before a
-//! branch on a condition that is not known in advance.
+//! The mask of the lanes that take part:
+//!
+//! ```cuda
+//! if (threadIdx.x % 32 < 16) value += __shfl_down_sync(0x0000ffff, value, 8);
+//! ```
+//!
+//! Where the condition is not known in advance, a ballot on it, taken before the branch while all lanes are together:
+//!
+//! ```cuda
+//! unsigned takers = __ballot_sync(0xffffffff, wanted);
+//! if (wanted) value = __shfl_sync(takers, value, __ffs(takers) - 1);
+//! ```
 //!
 //! ## Limits
+//!
+//! Which threads share a warp depends on the block: it is taken to be one-dimensional with a multiple of 32 threads,
+//! unless `.reqntid`, `--launch-block` or `[launch]` in `ptxcheck.toml` says otherwise; a finding that rests on it has
+//! a note.
 //!
 //! Masks from memory or from kernel parameters are not known. A lane that ends without a further store, atomic, call,
 //! collective or barrier counts as ended: `if (i >= n) return;` before a shuffle is silent. A lane that executes the

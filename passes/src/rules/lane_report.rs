@@ -67,7 +67,9 @@ pub(super) fn begin<'r>(
 pub(super) fn assumption(draft: &mut Draft, launch: &Launch) {
     draft.note(match (launch.source, launch.shape) {
         (Source::Required, Some([x, y, z])) => format!("`.reqntid` makes every block {x} × {y} × {z} threads"),
-        (Source::Settings, Some([x, y, z])) => format!("the settings make every block {x} × {y} × {z} threads"),
+        (Source::Settings, Some([x, y, z])) => {
+            format!("the settings make every block of this kernel {x} × {y} × {z} threads")
+        }
         (Source::Bound, Some([x, ..])) => format!("`.maxntid` allows no more than {x} threads a block"),
         _ if launch.is_folded => "the kernel reads `%tid.y` or `%tid.z`, so nothing is taken for granted about which \
                                   threads share a warp (--launch-block X,Y,Z tells)"
@@ -76,6 +78,15 @@ pub(super) fn assumption(draft: &mut Draft, launch: &Launch) {
               says otherwise)"
             .to_owned(),
     });
+    if let Some([x, y, z]) = launch.overruled {
+        let bound = match launch.source {
+            Source::Required => "`.reqntid`",
+            _ => "`.maxntid`, which allows fewer threads",
+        };
+        draft.note(format!(
+            "the settings say {x} × {y} × {z} threads: they give way to {bound}"
+        ));
+    }
 }
 
 /// "lane 3", "lanes 0-15".

@@ -1,7 +1,8 @@
 //! ## What it does
 //!
 //! Finds warp collectives whose mask names lanes that do not exist: the kernel's `.reqntid` or `.maxntid`
-//! (`__launch_bounds__`, `__block_size__`), or the block given in the settings, makes the warp smaller.
+//! (`__launch_bounds__`, `__block_size__`), or the block given by `--launch-block` or `[launch]` in `ptxcheck.toml`,
+//! makes the warp smaller.
 //!
 //! ## Why is this bad?
 //!
@@ -16,12 +17,17 @@
 //!
 //! ## Use instead
 //!
-//! `0x0000ffff`, the lanes of the block.
+//! The lanes of the block:
+//!
+//! ```cuda
+//! __global__ void __launch_bounds__(16) sum(int *out) { out[0] = __reduce_add_sync(0x0000ffff, threadIdx.x); }
+//! ```
 //!
 //! ## Limits
 //!
-//! Definite where no warp of the block has these lanes; potential where only the last warp lacks them. Without a known
-//! block, silent.
+//! Definite where no warp of the block has these lanes; potential where only the last warp lacks them, or where the
+//! lanes that pass the mask may stay away. Without a known block, silent. `.maxntid` is an upper bound: below 32
+//! threads it is taken for the block.
 
 use crate::analysis::lanes::verdict::Problem;
 use crate::context::{ModuleContext, Report};

@@ -12,7 +12,7 @@
 //!
 //! ```cuda
 //! if (in[threadIdx.x] > 0) total = __reduce_add_sync(0xffffffff, in[threadIdx.x]);
-//! out[threadIdx.x] = total;
+//! out[threadIdx.x] = total;               // lanes that skip the reduction get here all the same
 //! ```
 //!
 //! ## Use instead
@@ -20,12 +20,14 @@
 //! ```cuda
 //! unsigned takers = __ballot_sync(0xffffffff, in[threadIdx.x] > 0);
 //! if (in[threadIdx.x] > 0) total = __reduce_add_sync(takers, in[threadIdx.x]);
+//! out[threadIdx.x] = total;
 //! ```
 //!
 //! ## Limits
 //!
-//! Off by default. A condition that is the same in all lanes for a reason that the code does not show (data laid out
-//! so) is reported.
+//! Off by default; `-W PTX402` switches it on. A condition that is the same in all lanes for a reason that the code
+//! does not show (data laid out so) is reported. A condition on kernel parameters, on the index of the block or the
+//! warp, or on a value that a vote or a shuffle has given to all lanes is the same in all lanes, and silent.
 
 use crate::analysis::lanes::verdict::Problem;
 use crate::context::{ModuleContext, Report};

@@ -16,13 +16,25 @@
 //!
 //! ## Use instead
 //!
-//! A source lane that takes part, such as the first of the mask: `__shfl_sync(mask, value, __ffs(mask) - 1)`.
+//! The shuffle before the lane leaves:
+//!
+//! ```cuda
+//! value = __shfl_sync(0xffffffff, value, 0);
+//! if (threadIdx.x == 0) return;
+//! ```
+//!
+//! Or a source that takes part, such as the first lane of the mask:
+//!
+//! ```cuda
+//! value = __shfl_sync(mask, value, __ffs(mask) - 1);
+//! ```
 //!
 //! ## Limits
 //!
 //! The last steps of a reduction let some lanes read beyond the mask and discard what they get. So a shuffle is
 //! reported as definite only if every lane that may execute it reads an absent lane, or if one constant lane is read
-//! that is absent; else it is a potential finding. Source lanes that are computed from data are not known.
+//! that is absent; else it is a potential finding: after `if (i >= n) return;` a butterfly reads lanes that may have
+//! ended, which matters where `n` is no multiple of 32. Source lanes that are computed from data are not known.
 
 use crate::analysis::lanes::verdict::Problem;
 use crate::context::{ModuleContext, Report};

@@ -17,12 +17,18 @@
 //!
 //! ## Use instead
 //!
-//! `unsigned mask = __ballot_sync(0xffffffff, value > 0);` before the branch, which says what is meant.
+//! A ballot before the branch, which says what is meant:
+//!
+//! ```cuda
+//! unsigned mask = __ballot_sync(0xffffffff, value > 0);
+//! if (value > 0) value = __shfl_sync(mask, value, __ffs(mask) - 1);
+//! ```
 //!
 //! ## Limits
 //!
-//! Always a potential finding: whether the lanes split depends on data. A mask that is used where all its lanes come
-//! together again is silent, as are the coalesced groups of cooperative groups that are used so.
+//! Always a potential finding, off by default (`-W PTX410` switches it on): whether the lanes split depends on data. A
+//! mask that is used where all its lanes come together again is silent, as are the coalesced groups of cooperative
+//! groups that are used so.
 
 use crate::analysis::lanes::verdict::Problem;
 use crate::context::{ModuleContext, Report};

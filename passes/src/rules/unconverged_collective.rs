@@ -17,11 +17,15 @@
 //!
 //! ## Use instead
 //!
-//! One call that all lanes of the mask reach: `a = __shfl_sync(0xffffffff, threadIdx.x % 32 < 16 ? x : y, 0);`.
+//! One call that all lanes of the mask reach:
+//!
+//! ```cuda
+//! a = __shfl_sync(0xffffffff, threadIdx.x % 32 < 16 ? x : y, 0);
+//! ```
 //!
 //! ## Limits
 //!
-//! Those of PTX401. Modules for sm_70 and newer are silent.
+//! Those of PTX401. Modules for sm_70 and newer are silent: there this is allowed.
 
 use crate::analysis::lanes::verdict::Problem;
 use crate::context::{ModuleContext, Report};

@@ -19,8 +19,12 @@
 //!
 //! ## Use instead
 //!
-//! The lanes that take part: `0xffffffff` where the warp is converged, or the mask that `__ballot_sync` gives for
-//! the branch's condition, taken before the branch.
+//! The lanes that take part: all of them where the warp is converged, or the mask that `__ballot_sync` gives for the
+//! branch's condition, taken before the branch.
+//!
+//! ```cuda
+//! int sum = __shfl_down_sync(0xffffffff, value, 16);
+//! ```
 //!
 //! ## Limits
 //!

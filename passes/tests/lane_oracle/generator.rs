@@ -1,4 +1,5 @@
-//! Small kernels with warp collectives under random control flow, as PTX text. Equal seeds make equal kernels.
+//! Small kernels with warp collectives and barriers under random control flow, as PTX text. Equal seeds make equal
+//! kernels.
 
 use std::fmt::Write as _;
 
@@ -34,6 +35,64 @@ impl Random {
 /// Variables that statements assign.
 const VARIABLES: usize = 4;
 
+/// Blocks of kernels that say theirs, in x, y and z.
+const BLOCKS: [[u64; 3]; 8] = [
+    [64, 1, 1],
+    [8, 8, 1],
+    [16, 3, 1],
+    [48, 1, 1],
+    [20, 1, 1],
+    [4, 4, 4],
+    [5, 7, 1],
+    [32, 2, 1],
+];
+
+/// What kernels call: each takes its mask from its caller.
+const FUNCTIONS: &str = "\
+.func meet(.param .b32 meet_param_0)
+{
+.reg .b32 %m;
+ld.param.u32 %m, [meet_param_0];
+bar.warp.sync %m;
+ret;
+}
+.func (.param .b32 pick_return) pick(.param .b32 pick_param_0, .param .b32 pick_param_1, .param .b32 pick_param_2)
+{
+.reg .b32 %m, %x, %s, %r;
+ld.param.u32 %m, [pick_param_0];
+ld.param.u32 %x, [pick_param_1];
+ld.param.u32 %s, [pick_param_2];
+shfl.sync.idx.b32 %r, %x, %s, 31, %m;
+st.param.b32 [pick_return+0], %r;
+ret;
+}
+.func meet_if(.param .b32 meet_if_param_0, .param .b32 meet_if_param_1)
+{
+.reg .b32 %m, %x, %k;
+.reg .pred %p;
+ld.param.u32 %m, [meet_if_param_0];
+ld.param.u32 %x, [meet_if_param_1];
+and.b32 %k, %x, 16;
+setp.eq.s32 %p, %k, 0;
+@%p bra LEAVE;
+{
+.param .b32 p0;
+st.param.b32 [p0+0], %m;
+call.uni meet, (p0);
+}
+LEAVE:
+ret;
+}
+.func (.param .b32 half_return) half(.param .b32 half_param_0)
+{
+.reg .b32 %x, %r;
+ld.param.u32 %x, [half_param_0];
+and.b32 %r, %x, 16;
+st.param.b32 [half_return+0], %r;
+ret;
+}
+";
+
 struct Generator {
     random: Random,
     text: String,
@@ -41,35 +100,60 @@ struct Generator {
     temporaries: usize,
     predicates: usize,
     left: usize,
+    /// Masks that are known to be written here.
+    masks: Vec<String>,
+    has_barriers: bool,
+    has_rows: bool,
+}
+
+/// A kernel.
+pub struct Kernel {
+    /// Its module.
+    pub text: String,
+    /// The block that it says it has.
+    pub block: Option<[u64; 3]>,
+}
+
+impl Kernel {
+    /// Its text without the functions that all of them have.
+    pub fn code(&self) -> &str {
+        let start = self.text.find(".visible").unwrap_or(0);
+        &self.text[start..]
+    }
 }
 
 /// The kernel of a seed.
-pub fn kernel(seed: u64) -> String {
+pub fn kernel(seed: u64) -> Kernel {
     let mut random = Random::new(seed);
     let target = if random.chance(12) { "sm_60" } else { "sm_90" };
     let left = 3 + random.below(9);
+    let block = random.chance(5).then(|| *random.pick(&BLOCKS));
     let mut generator = Generator {
+        has_barriers: random.chance(3),
+        has_rows: block.is_some() || random.chance(30),
         random,
         text: String::new(),
         labels: 0,
         temporaries: 0,
         predicates: 0,
         left,
+        masks: Vec::new(),
     };
     generator.prologue();
     generator.block(0);
     generator.line("ret;");
+    let bounds = block.map_or(String::new(), |[x, y, z]| format!(" .reqntid {x}, {y}, {z}"));
     let mut text = format!(
-        ".version 8.0\n.target {target}\n.address_size 64\n\
-         .func meet(.param .b32 meet_param_0)\n{{\n.reg .b32 %m;\nld.param.u32 %m, [meet_param_0];\nbar.warp.sync %m;\nret;\n}}\n\
-         .visible .entry kernel(.param .u64 out, .param .u32 n, .param .u32 m)\n{{\n"
+        ".version 8.0\n.target {target}\n.address_size 64\n{FUNCTIONS}\
+         .visible .entry kernel(.param .u64 out, .param .u32 n, .param .u32 m){bounds}\n{{\n\
+         .local .align 4 .b8 depot[16];\n"
     );
     let _ = writeln!(text, ".reg .pred %p<{}>;", generator.predicates + 1);
     let _ = writeln!(text, ".reg .b32 %t<{}>;", generator.temporaries + 1);
     let _ = writeln!(text, ".reg .b32 %v<{VARIABLES}>;\n.reg .b64 %a<4>;");
     text.push_str(&generator.text);
     text.push_str("}\n");
-    text
+    Kernel { text, block }
 }
 
 impl Generator {
@@ -108,7 +192,28 @@ impl Generator {
     /// An operand that holds some number.
     fn value(&mut self) -> String {
         let result = self.temporary();
-        match self.random.below(9) {
+        match self.random.below(12) {
+            9 if self.has_rows => self.line(&format!("mov.u32 {result}, %tid.y;")),
+            10 => {
+                // One value for a warp.
+                let warp = self.temporary();
+                self.line(&format!("mov.u32 {warp}, %tid.x;"));
+                self.line(&format!("shr.u32 {warp}, {warp}, 5;"));
+                match self.random.below(3) {
+                    0 => self.line(&format!("mov.b32 {result}, {warp};")),
+                    1 => self.line(&format!("mov.u32 {result}, %warpid;")),
+                    _ => {
+                        self.line(&format!("mad.wide.u32 %a1, {warp}, 4, %a0;"));
+                        self.line(&format!("ld.global.u32 {result}, [%a1+8192];"));
+                    }
+                }
+            }
+            11 => {
+                // Kept on the stack for a while.
+                let (value, at) = (self.variable(), 4 * self.random.below(4));
+                self.line(&format!("st.local.u32 [depot+{at}], {value};"));
+                self.line(&format!("ld.local.u32 {result}, [depot+{at}];"));
+            }
             0 | 1 => self.line(&format!("mov.u32 {result}, %tid.x;")),
             2 => self.line(&format!("mov.u32 {result}, %laneid;")),
             3 => self.line(&format!("ld.param.u32 {result}, [n];")),
@@ -211,19 +316,28 @@ impl Generator {
             "0x0000fffe",
         ];
         let result = self.temporary();
-        match self.random.below(12) {
+        match self.random.below(15) {
             0 => {
-                let (lane, half) = (self.temporary(), self.temporary());
+                let (lane, first) = (self.temporary(), self.temporary());
+                let (size, ones) = *self.random.pick(&[(16, 65535), (24, 255), (28, 15)]);
                 self.line(&format!("mov.u32 {lane}, %laneid;"));
-                self.line(&format!("and.b32 {half}, {lane}, 16;"));
-                self.line(&format!("shl.b32 {result}, 65535, {half};"));
+                self.line(&format!("and.b32 {first}, {lane}, {size};"));
+                self.line(&format!("shl.b32 {result}, {ones}, {first};"));
+            }
+            12 if !self.masks.is_empty() => return self.random.pick(&self.masks).clone(),
+            13 => {
+                let value = self.value();
+                self.line(&format!("match.any.sync.b32 {result}, {value}, -1;"));
+            }
+            14 => {
+                let register = *self.random.pick(&["eq", "lt", "le", "ge", "gt"]);
+                self.line(&format!("mov.u32 {result}, %lanemask_{register};"));
             }
             1 => {
                 let predicate = self.condition();
                 self.line(&format!("vote.sync.ballot.b32 {result}, {predicate}, -1;"));
             }
-            2 => self.line(&format!("activemask.b32 {result};")),
-            3 => self.line(&format!("mov.u32 {result}, %lanemask_ge;")),
+            2 | 3 => self.line(&format!("activemask.b32 {result};")),
             4 => {
                 let predicate = self.condition();
                 let (a, b) = (*self.random.pick(&constants), *self.random.pick(&constants));
@@ -232,76 +346,178 @@ impl Generator {
             5 => self.line(&format!("ld.param.u32 {result}, [m];")),
             _ => return (*self.random.pick(&constants)).to_owned(),
         }
+        self.masks.push(result.clone());
         result
+    }
+
+    /// A number of 1 for a predicate, or a variable that takes it.
+    fn keep(&mut self, predicate: &str) {
+        let result = self.variable();
+        self.line(&format!("selp.b32 {result}, 1, 0, {predicate};"));
     }
 
     fn collective(&mut self) {
         let mask = self.mask();
         let result = self.variable();
-        match self.random.below(9) {
+        match self.random.below(15) {
             0 | 1 => self.line(&format!("bar.warp.sync {mask};")),
             2 => {
                 let predicate = self.condition();
                 self.line(&format!("vote.sync.ballot.b32 {result}, {predicate}, {mask};"));
             }
             3 => {
+                let (predicate, outcome) = (self.condition(), self.predicate());
+                let mode = *self.random.pick(&["all", "any", "uni"]);
+                self.line(&format!("vote.sync.{mode}.pred {outcome}, {predicate}, {mask};"));
+                self.keep(&outcome);
+            }
+            4 => {
                 let (value, source) = (self.value(), self.expression());
                 self.line(&format!(
                     "shfl.sync.idx.b32 {result}, {value}, {source}, 31, {mask};"
                 ));
             }
-            4 => {
+            5 => {
                 let (value, source) = (self.value(), self.random.below(34));
                 self.line(&format!(
                     "shfl.sync.idx.b32 {result}, {value}, {source}, 31, {mask};"
                 ));
             }
-            5 | 6 => {
+            6..=8 => self.shuffle(&mask, &result),
+            9 => {
                 let value = self.value();
-                let mode = *self.random.pick(&["down", "bfly", "up"]);
-                let delta = 1 << self.random.below(5);
-                let control = match (mode, self.random.chance(3)) {
-                    ("up", false) => 0,
-                    ("up", true) => 0x1000,
-                    (_, false) => 31,
-                    (_, true) => 0x101f,
-                };
-                self.line(&format!(
-                    "shfl.sync.{mode}.b32 {result}, {value}, {delta}, {control}, {mask};"
-                ));
+                self.line(&format!("match.any.sync.b32 {result}, {value}, {mask};"));
             }
-            7 => {
+            10 => {
+                let (value, outcome) = (self.value(), self.predicate());
                 self.line(&format!(
-                    "{{\n.param .b32 p0;\nst.param.b32 [p0+0], {mask};\ncall.uni meet, (p0);\n}}"
+                    "match.all.sync.b32 {result}|{outcome}, {value}, {mask};"
                 ));
+                self.keep(&outcome);
             }
-            _ => {
+            11 => {
+                let outcome = self.predicate();
+                self.line(&format!("elect.sync {result}|{outcome}, {mask};"));
+                self.keep(&outcome);
+            }
+            12 => {
                 let value = self.value();
                 self.line(&format!("redux.sync.add.s32 {result}, {value}, {mask};"));
             }
+            _ => self.call(&mask, &result),
         }
+    }
+
+    /// Any mode and width; sometimes in a scope of its own, with the predicate that says whether it was in range.
+    fn shuffle(&mut self, mask: &str, result: &str) {
+        let value = self.value();
+        let mode = *self.random.pick(&["down", "bfly", "up", "idx"]);
+        let delta = 1 << self.random.below(5);
+        let clamp = if mode == "up" { 0 } else { 31 };
+        let width = *self.random.pick(&[32, 32, 32, 16, 8, 4]);
+        let control = (32 - width) << 8 | clamp;
+        if self.random.chance(3) {
+            self.line(&format!(
+                "{{\n.reg .b32 got;\n.reg .pred inside;\n\
+                 shfl.sync.{mode}.b32 got|inside, {value}, {delta}, {control}, {mask};\n\
+                 @inside add.s32 got, got, {value};\nmov.b32 {result}, got;\n}}"
+            ));
+        } else {
+            self.line(&format!(
+                "shfl.sync.{mode}.b32 {result}, {value}, {delta}, {control}, {mask};"
+            ));
+        }
+    }
+
+    /// A function that makes the call, with the mask as its argument.
+    fn call(&mut self, mask: &str, result: &str) {
+        let one = |function: &str| {
+            format!("{{\n.param .b32 p0;\nst.param.b32 [p0+0], {mask};\ncall.uni {function}, (p0);\n}}")
+        };
+        let line = match self.random.below(4) {
+            0 => one("meet"),
+            1 => {
+                let value = self.value();
+                format!(
+                    "{{\n.param .b32 p0;\n.param .b32 p1;\nst.param.b32 [p0+0], {mask};\n\
+                     st.param.b32 [p1+0], {value};\ncall.uni meet_if, (p0, p1);\n}}"
+                )
+            }
+            2 => {
+                let value = self.value();
+                format!(
+                    "{{\n.param .b32 p0;\n.param .b32 q;\nst.param.b32 [p0+0], {value};\n\
+                     call.uni (q), half, (p0);\nld.param.b32 {result}, [q+0];\n}}\n{}",
+                    one("meet")
+                )
+            }
+            _ => {
+                let (value, source) = (self.value(), self.random.below(34));
+                format!(
+                    "{{\n.param .b32 p0;\n.param .b32 p1;\n.param .b32 p2;\n.param .b32 q;\n\
+                     st.param.b32 [p0+0], {mask};\nst.param.b32 [p1+0], {value};\nst.param.b32 [p2+0], {source};\n\
+                     call.uni (q), pick, (p0, p1, p2);\nld.param.b32 {result}, [q+0];\n}}"
+                )
+            }
+        };
+        self.line(&line);
+    }
+
+    /// A barrier of the block; with a count, of some of its threads.
+    fn barrier(&mut self) {
+        let line = *self.random.pick(&[
+            "bar.sync 0;",
+            "bar.sync 0;",
+            "barrier.sync 0;",
+            "barrier.cta.sync.aligned 1;",
+            "bar.sync 2, 64;",
+            "bar.arrive 3, 64;",
+        ]);
+        self.line(line);
+    }
+
+    /// Asks who takes part before the branch, and meets them behind it.
+    fn guided(&mut self) {
+        let (predicate, mask, after) = (self.condition(), self.temporary(), self.label());
+        self.line(&format!("vote.sync.ballot.b32 {mask}, {predicate}, -1;"));
+        self.line(&format!("@!{predicate} bra {after};"));
+        self.line(&format!("bar.warp.sync {mask};"));
+        if self.random.chance(2) {
+            let (value, result) = (self.value(), self.variable());
+            self.line(&format!("redux.sync.add.s32 {result}, {value}, {mask};"));
+        }
+        self.line(&format!("{after}:"));
     }
 
     fn store(&mut self) {
         let value = self.variable();
         let offset = 4 * self.random.below(16);
+        if self.random.chance(6) {
+            self.line(&format!("atom.global.add.u32 {value}, [%a0+{offset}], 1;"));
+            return;
+        }
         self.line(&format!("st.global.u32 [%a0+{offset}], {value};"));
     }
 
     fn block(&mut self, depth: usize) {
         let count = 1 + self.random.below(4);
+        let masks = self.masks.len();
         for _ in 0..count {
             if self.left == 0 {
-                return;
+                break;
             }
             self.left -= 1;
             self.statement(depth);
         }
+        self.masks.truncate(masks);
     }
 
     fn statement(&mut self, depth: usize) {
         let nested = depth < 3;
-        match self.random.below(14) {
+        match self.random.below(17) {
+            14 if self.has_barriers => self.barrier(),
+            15 if nested => self.table(depth),
+            16 => self.guided(),
             0..=3 => self.collective(),
             4 | 5 => self.store(),
             6 | 7 => {
@@ -342,6 +558,33 @@ impl Generator {
             self.block(depth + 1);
             self.line(&format!("{end}:"));
         }
+    }
+
+    /// A jump table.
+    fn table(&mut self, depth: usize) {
+        let count = if self.random.chance(2) { 2 } else { 4 };
+        let (value, index) = (self.expression(), self.temporary());
+        let (table, end) = (self.label(), self.label());
+        let arms: Vec<String> = (0..count).map(|_| self.label()).collect();
+        self.line(&format!("and.b32 {index}, {value}, {};", count - 1));
+        self.line(&format!("{table}: .branchtargets {};", arms.join(", ")));
+        let guard = if self.random.chance(4) {
+            format!("@{} ", self.condition())
+        } else {
+            String::new()
+        };
+        self.line(&format!("{guard}brx.idx {index}, {table};"));
+        if !guard.is_empty() && self.random.chance(2) {
+            self.line(&format!("bra.uni {end};"));
+        }
+        for arm in arms {
+            self.line(&format!("{arm}:"));
+            self.block(depth + 1);
+            if !self.random.chance(5) {
+                self.line(&format!("bra.uni {end};"));
+            }
+        }
+        self.line(&format!("{end}:"));
     }
 
     fn repeat(&mut self, depth: usize) {

@@ -1,35 +1,36 @@
-//! Runs 32 lanes of a kernel in the device IR, one schedule at a time, and says which collectives went wrong.
+//! Runs the lanes of a block of threads in the device IR, one schedule at a time, and says which collectives and
+//! barriers went wrong.
 //!
 //! A collective completes when all lanes that its mask names have ended or wait at one of the same kind with the same
-//! mask (before sm_70: at the same instruction). A lane that others wait for, that does something visible meanwhile and
-//! ends without coming, violates the rule as the CUDA guide reads it; one that ends silently does not. So do lanes that
-//! wait for each other at collectives that do not match. What follows a violation goes on with results of 0.
+//! mask (before sm_70: at the same instruction). A barrier of the block completes when all its threads have ended or
+//! wait at one with the same number. A lane that others wait for, that does something visible meanwhile and ends
+//! without coming, violates the rule as the CUDA guide reads it; one that ends silently does not. So do lanes that wait
+//! for each other at places that do not match. What follows a violation goes on with results of 0.
 //!
 //! Lanes run on silently as far as they can; only when none can, those at one visible instruction take a step. The
 //! schedule says which instruction that is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use ptxcheck_passes::analysis::cfg::Cfg;
-use ptxcheck_passes::analysis::dominators::Dominators;
-use ptxcheck_passes::analysis::evaluate::evaluate;
-use ptxcheck_passes::analysis::lanes::shuffle;
 use ptxcheck_passes::ir::{
-    Access, AccessKind, BlockId, Body, Callee, Collective, FunctionId, Instruction, InstructionId, Module,
-    Op, Special, Value,
+    Access, AccessKind, Body, Collective, FunctionId, InstructionId, Module, Op, Value,
 };
 
 use super::generator::Random;
+use super::ways::Ways;
+
+/// Lanes of a warp.
+pub const WARP: usize = 32;
 
 /// What a run is given.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Inputs {
     pub seed: u64,
     pub n: u64,
     pub mask: u64,
     pub ctaid: u64,
-    pub ntid: u64,
-    pub warp: u64,
+    /// Threads of the block in x, y and z.
+    pub block: [u64; 3],
 }
 
 /// Which of several visible instructions goes first.
@@ -38,61 +39,92 @@ pub enum Schedule {
     First,
     Last,
     Random(u64),
+    /// Random, but always the same order of two of them; lanes meet as soon as they can.
+    Ranked(u64),
+    /// These lanes do nothing visible as long as others can go on; lanes meet as soon as they can.
+    Holding(u32),
 }
 
 /// The calls that lead to an instruction, outermost first, and the instruction.
 pub type Place = (Vec<(usize, usize)>, usize, usize);
 
+/// What goes wrong at a collective or a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wrong {
+    /// A lane that is waited for has gone, and did something visible.
+    Missing,
+    /// Lanes wait for each other at places that do not match.
+    Deadlock,
+    /// The mask does not name the lane.
+    NotNamed,
+    /// The mask names lanes that the block does not have.
+    BeyondBlock,
+    /// The lane that is read does not take part.
+    AbsentSource,
+    /// A warp of the block has gone, or waits at a barrier with another number, as a whole.
+    OtherWarp,
+    /// Lanes of a warp wait at different instructions that they have to execute together (`.aligned`).
+    Unaligned,
+}
+
 /// What came of a run.
 #[derive(Default)]
 pub struct Outcome {
-    /// The collectives that some lane executed.
-    pub reached: BTreeMap<Place, u32>,
-    /// The collectives that went wrong.
-    pub violated: BTreeMap<Place, &'static str>,
+    /// The collectives and barriers that some lane executed before anything broke.
+    pub reached: BTreeSet<Place>,
+    /// Those that went wrong, and how.
+    pub violated: BTreeMap<Place, BTreeSet<Wrong>>,
     /// Lanes waited in vain, and what came after is no run of the kernel any more.
     pub is_broken: bool,
     /// It took too long: nothing can be said.
     pub is_cut: bool,
 }
 
-#[derive(Clone)]
-struct Frame {
-    function: FunctionId,
-    next: usize,
-    registers: Vec<u64>,
-    arguments: Vec<u64>,
+#[derive(Default)]
+pub(super) struct Frame {
+    pub function: usize,
+    pub next: usize,
+    pub registers: Vec<u64>,
+    pub arguments: Vec<u64>,
+    /// What it has stored to be returned, by byte offset.
+    pub returned: BTreeMap<u64, u64>,
+    /// What calls of it returned.
+    pub results: BTreeMap<usize, BTreeMap<u64, u64>>,
 }
 
-#[derive(Clone, PartialEq, Eq)]
-enum State {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
     Running,
     /// Before a visible instruction.
     Poised,
     Waiting(Collective, u32),
+    AtBarrier(u64, bool),
     Ended,
 }
 
-struct Lane {
-    frames: Vec<Frame>,
-    state: State,
-    /// Collectives of others that named this lane when it did something visible.
+pub(super) struct Lane {
+    pub frames: Vec<Frame>,
+    pub state: State,
+    /// Collectives and barriers of others that waited for this lane when it did something visible, with their mask.
     owes: Vec<(Place, u32)>,
     /// The round that it is in, of each loop.
-    rounds: Vec<u32>,
+    pub rounds: Vec<u32>,
+    pub local: BTreeMap<u64, u64>,
+    pub atomics: u64,
 }
 
-struct Machine<'m> {
-    ways: &'m Ways,
-    module: &'m Module<'m>,
-    inputs: Inputs,
-    lanes: Vec<Lane>,
-    outcome: Outcome,
+pub(super) struct Machine<'m> {
+    pub ways: &'m Ways,
+    pub module: &'m Module<'m>,
+    pub inputs: Inputs,
+    pub lanes: Vec<Lane>,
+    pub outcome: Outcome,
     converges: bool,
-    fuel: usize,
+    random: Random,
+    schedule: Schedule,
 }
 
-const FUEL: usize = 60_000;
+const FUEL: usize = 200_000;
 
 /// Runs the kernel.
 pub fn run(
@@ -102,173 +134,88 @@ pub fn run(
     inputs: Inputs,
     schedule: Schedule,
 ) -> Outcome {
-    let body = body(module, kernel);
-    let lanes = (0..32)
-        .map(|_| Lane {
-            frames: vec![Frame {
-                function: kernel,
-                next: 0,
-                registers: vec![0; body.registers.len()],
-                arguments: vec![0x1000, inputs.n, inputs.mask],
-            }],
-            state: State::Running,
-            owes: Vec::new(),
-            rounds: vec![0; ways.loops.len()],
-        })
-        .collect();
+    let body = body(module, kernel.index());
+    let threads = inputs.block.iter().product::<u64>() as usize;
+    let lane = |number: usize| Lane {
+        frames: vec![Frame {
+            function: kernel.index(),
+            registers: vec![0; body.registers.len()],
+            arguments: vec![0x1000, inputs.n, inputs.mask],
+            ..Frame::default()
+        }],
+        state: if number < threads {
+            State::Running
+        } else {
+            State::Ended
+        },
+        owes: Vec::new(),
+        rounds: vec![0; ways.loops.len()],
+        local: BTreeMap::new(),
+        atomics: 0,
+    };
     let mut machine = Machine {
         ways,
         module,
         inputs,
-        lanes,
+        lanes: (0..threads.next_multiple_of(WARP)).map(lane).collect(),
         outcome: Outcome::default(),
         converges: module.target.sm >= 70,
-        fuel: FUEL,
+        random: match schedule {
+            Schedule::Random(seed) => Random::new(seed ^ 0x5eed),
+            _ => Random::new(1),
+        },
+        schedule,
     };
-    machine.go(schedule);
+    machine.go();
     machine.outcome
 }
 
-/// Which blocks of the kernel lead to which, within one round of the loops around the latter.
-pub struct Ways {
-    /// By target block: the blocks that lead to it.
-    to: Vec<Vec<bool>>,
-    /// The loops: a header and what is inside.
-    loops: Vec<(usize, Vec<bool>)>,
-    block_of: Vec<usize>,
+pub(super) fn body<'m>(module: &'m Module<'_>, function: usize) -> &'m Body<'m> {
+    let function = module.function(FunctionId::new(function));
+    function.body.as_ref().expect("functions have bodies")
 }
 
-impl Ways {
-    pub fn new(body: &Body<'_>) -> Self {
-        let cfg = Cfg::new(body);
-        let dominators = Dominators::new(body, &cfg);
-        let count = body.blocks.len();
-        let backwards = |from: usize, keep: &dyn Fn(usize, usize) -> bool| {
-            let mut seen = vec![false; count];
-            let mut work = vec![from];
-            seen[from] = true;
-            while let Some(block) = work.pop() {
-                for before in cfg.predecessors(BlockId::new(block)) {
-                    let before = before.index();
-                    if keep(before, block) && !std::mem::replace(&mut seen[before], true) {
-                        work.push(before);
-                    }
-                }
-            }
-            seen
-        };
-        let is_back = |from: usize, to: usize| {
-            cfg.rank(BlockId::new(from)).is_some()
-                && dominators.dominates(BlockId::new(to), BlockId::new(from))
-        };
-        // The natural loop of a back edge: what leads to its source without passing the header.
-        let mut loops: Vec<(usize, Vec<bool>)> = Vec::new();
-        for from in 0..count {
-            for header in body.successors(BlockId::new(from)) {
-                let header = header.index();
-                if is_back(from, header) {
-                    let mut inside = backwards(from, &|_, block| block != header);
-                    inside[header] = true;
-                    loops.push((header, inside));
-                }
-            }
-        }
-        let to = (0..count)
-            .map(|target| {
-                let around: Vec<usize> = loops
-                    .iter()
-                    .filter(|(_, inside)| inside[target])
-                    .map(|one| one.0)
-                    .collect();
-                backwards(target, &|from, block| {
-                    !(around.contains(&block) && is_back(from, block))
-                })
-            })
-            .collect();
-        let block_of = (0..body.instructions.len())
-            .map(|number| body.block_of(InstructionId::new(number)).index())
-            .collect();
-        Self { to, loops, block_of }
-    }
-
-    /// Counts a step to a block: entering a header begins a round of its loop, and of those inside anew.
-    fn enter(&self, rounds: &mut [u32], block: usize) {
-        for (number, (header, inside)) in self.loops.iter().enumerate() {
-            if *header == block {
-                rounds[number] += 1;
-                for (other, (inner, _)) in self.loops.iter().enumerate() {
-                    if inside[*inner] && inner != header {
-                        rounds[other] = 0;
-                    }
-                }
-            }
-        }
-    }
-
-    /// Whether the lane of `rounds` is in an earlier round of a loop around an instruction than the one of `others`.
-    fn is_behind(&self, (from, rounds): (usize, &[u32]), others: &[u32], at: usize) -> bool {
-        let (Some(&own_block), Some(&block)) = (self.block_of.get(from), self.block_of.get(at)) else {
-            return false;
-        };
-        self.loops
-            .iter()
-            .zip(rounds.iter().zip(others))
-            .any(|((_, inside), (own, other))| inside[block] && inside[own_block] && own < other)
-    }
-
-    /// Whether control may get from an instruction to another; `passed`: the first has been executed.
-    fn lead(&self, from: usize, to: usize, passed: bool) -> bool {
-        let (Some(&start), Some(&end)) = (self.block_of.get(from), self.block_of.get(to)) else {
-            return false;
-        };
-        if start == end {
-            return from < to || from == to && !passed;
-        }
-        self.to[end][start]
-    }
-}
-
-fn body<'m>(module: &'m Module<'_>, function: FunctionId) -> &'m Body<'m> {
-    module
-        .function(function)
-        .body
-        .as_ref()
-        .expect("kernels have bodies")
+/// The lanes of the warp of a lane.
+pub(super) fn warp_of(lane: usize) -> std::ops::Range<usize> {
+    let first = lane / WARP * WARP;
+    first..first + WARP
 }
 
 impl<'m> Machine<'m> {
-    fn go(&mut self, schedule: Schedule) {
-        let mut random = match schedule {
-            Schedule::Random(seed) => Random::new(seed ^ 0x5eed),
-            _ => Random::new(1),
-        };
+    fn go(&mut self) {
+        let count = self.lanes.len();
+        let mut fuel = FUEL;
         loop {
-            for lane in 0..32 {
+            for lane in 0..count {
                 while self.lanes[lane].state == State::Running {
-                    if self.fuel == 0 {
+                    if fuel == 0 {
                         self.outcome.is_cut = true;
                         return;
                     }
-                    self.fuel -= 1;
+                    fuel -= 1;
                     self.silent_step(lane);
                 }
             }
-            let (meets_first, first, step) = match schedule {
+            let (meets_first, first, step) = match self.schedule {
                 Schedule::First => (true, 0, 1),
-                Schedule::Last => (false, 31, 31),
-                Schedule::Random(_) => (random.chance(2), random.below(32), 1),
+                Schedule::Last => (false, count - 1, count - 1),
+                Schedule::Random(_) => (self.random.chance(2), self.random.below(count), 1),
+                Schedule::Ranked(_) | Schedule::Holding(_) => (true, 0, 1),
             };
-            if meets_first && self.meet(first, step) {
+            if meets_first && (self.meet(first, step) || self.pass_barrier()) {
                 continue;
             }
-            let mut poised: Vec<Place> = (0..32)
+            let mut poised: Vec<usize> = (0..count)
                 .filter(|&lane| self.lanes[lane].state == State::Poised)
-                .map(|lane| self.place(lane))
                 .collect();
+            if poised.iter().any(|&lane| !self.is_held(lane)) {
+                poised.retain(|&lane| !self.is_held(lane));
+            }
+            let mut poised: Vec<Place> = poised.into_iter().map(|lane| self.place(lane)).collect();
             poised.sort();
             poised.dedup();
             if poised.is_empty() {
-                if self.meet(first, step) {
+                if self.meet(first, step) || self.pass_barrier() {
                     continue;
                 }
                 if self.lanes.iter().all(|lane| lane.state == State::Ended) {
@@ -277,52 +224,128 @@ impl<'m> Machine<'m> {
                 self.deadlock();
                 continue;
             }
-            let chosen = match schedule {
-                Schedule::First => poised[0].clone(),
-                Schedule::Last => poised[poised.len() - 1].clone(),
-                Schedule::Random(_) => poised[random.below(poised.len())].clone(),
-            };
-            for lane in 0..32 {
-                if self.lanes[lane].state == State::Poised && self.place(lane) == chosen {
-                    self.owe(lane);
-                    let frame = self.frame(lane);
-                    frame.next += 1;
-                    self.lanes[lane].state = State::Running;
+            let chosen = match self.schedule {
+                Schedule::First | Schedule::Holding(_) => 0,
+                Schedule::Last => poised.len() - 1,
+                Schedule::Random(_) => self.random.below(poised.len()),
+                Schedule::Ranked(seed) => {
+                    let rank = |&at: &usize| Random::new((seed << 32) ^ (poised[at].2 as u64 + 1)).next();
+                    (0..poised.len()).min_by_key(rank).unwrap_or(0)
                 }
-            }
+            };
+            self.visible_step(&poised[chosen]);
         }
     }
 
-    fn place(&self, lane: usize) -> Place {
+    /// The lanes at a place execute its visible instruction: those of a warp together or, under some schedules, not.
+    fn visible_step(&mut self, place: &Place) {
+        let mut there: Vec<usize> = (0..self.lanes.len())
+            .filter(|&lane| self.lanes[lane].state == State::Poised && self.place(lane) == *place)
+            .collect();
+        if there.iter().any(|&lane| !self.is_held(lane)) {
+            there.retain(|&lane| !self.is_held(lane));
+        }
+        if matches!(self.schedule, Schedule::Random(3)) {
+            let some = self.random.next() as usize;
+            let picked = |lane: &usize| some >> (lane % 13) & 1 == 1;
+            if there.iter().any(picked) {
+                there.retain(picked);
+            }
+        }
+        let module = self.module;
+        let instruction = body(module, place.1).instruction(InstructionId::new(place.2));
+        for &lane in &there {
+            let together = there.iter().filter(|other| warp_of(lane).contains(other));
+            let active = together.fold(0, |mask, other| mask | 1_u64 << (other % WARP));
+            let result = match instruction.op {
+                Op::ActiveMask => Some(active),
+                Op::Access(Access {
+                    kind: AccessKind::Atomic,
+                    ..
+                }) => {
+                    self.lanes[lane].atomics += 1;
+                    let count = self.lanes[lane].atomics;
+                    let seed = self.inputs.seed ^ (lane as u64 + 1).wrapping_mul(911) ^ count << 40;
+                    Some(Random::new(seed).next() % 40)
+                }
+                _ => None,
+            };
+            if instruction.op != Op::ActiveMask {
+                self.owe(lane);
+            }
+            if let Some(result) = result {
+                self.define(lane, 0, result);
+            }
+            self.frame(lane).next += 1;
+            self.lanes[lane].state = State::Running;
+        }
+    }
+
+    fn is_held(&self, lane: usize) -> bool {
+        matches!(self.schedule, Schedule::Holding(lanes) if lanes >> (lane % WARP) & 1 == 1)
+    }
+
+    pub(super) fn place(&self, lane: usize) -> Place {
         let frames = &self.lanes[lane].frames;
         let (last, outer) = frames.split_last().expect("a lane has a frame");
         let calls = outer
             .iter()
-            .map(|frame| (frame.function.index(), frame.next - 1))
+            .map(|frame| (frame.function, frame.next - 1))
             .collect();
-        (calls, last.function.index(), last.next)
+        (calls, last.function, last.next)
     }
 
-    fn frame(&mut self, lane: usize) -> &mut Frame {
+    pub(super) fn frame(&mut self, lane: usize) -> &mut Frame {
         self.lanes[lane].frames.last_mut().expect("a lane has a frame")
+    }
+
+    pub(super) fn wrong(&mut self, place: Place, wrong: Wrong) {
+        self.outcome.violated.entry(place).or_default().insert(wrong);
+    }
+
+    /// Writes result `number` of the instruction that a lane is at.
+    pub(super) fn define(&mut self, lane: usize, number: usize, value: u64) {
+        let module = self.module;
+        let frame = self.frame(lane);
+        let body = body(module, frame.function);
+        let instruction = body.instruction(InstructionId::new(frame.next));
+        if let Some(Value::Register(register)) = body.results(instruction).get(number) {
+            let bits = body.registers[register.index()].bits;
+            let width = if bits == 0 || bits >= 64 {
+                u64::MAX
+            } else {
+                (1 << bits) - 1
+            };
+            frame.registers[register.index()] = value & width;
+        }
     }
 
     /// Notes whom a lane keeps waiting while it does something visible.
     fn owe(&mut self, lane: usize) {
-        for other in (0..32).filter(|other| *other != lane) {
+        for other in (0..self.lanes.len()).filter(|other| *other != lane) {
             self.owe_one(lane, other);
         }
     }
 
-    fn owe_one(&mut self, lane: usize, other: usize) {
-        if let State::Waiting(_, mask) = self.lanes[other].state
-            && mask >> lane & 1 == 1
+    pub(super) fn owe_one(&mut self, lane: usize, other: usize) {
+        if let Some(mask) = self.awaits(other, lane)
             && !self.may_still_come(lane, other)
         {
             let place = (self.place(other), mask);
             if !self.lanes[lane].owes.contains(&place) {
                 self.lanes[lane].owes.push(place);
             }
+        }
+    }
+
+    /// The mask with which one lane waits for another, if it does; 0 at a barrier of the block.
+    fn awaits(&self, waiting: usize, other: usize) -> Option<u32> {
+        match self.lanes[waiting].state {
+            State::Waiting(_, mask) => {
+                (warp_of(waiting).contains(&other) && mask >> (other % WARP) & 1 == 1).then_some(mask)
+            }
+            State::AtBarrier(..) => Some(0),
+            _ => None,
         }
     }
 
@@ -347,22 +370,24 @@ impl<'m> Machine<'m> {
 
     /// Lets one group of lanes meet, the first that can; true if one could.
     fn meet(&mut self, first: usize, step: usize) -> bool {
-        for lane in (0..32).map(|number| (first + number * step) % 32) {
+        let count = self.lanes.len();
+        for lane in (0..count).map(|number| (first + number * step) % count) {
             let State::Waiting(kind, mask) = self.lanes[lane].state else {
                 continue;
             };
-            let place = self.place(lane);
+            let place = (!self.converges).then(|| self.place(lane));
             let comes = |other: usize| {
                 self.lanes[other].state == State::Waiting(kind, mask)
-                    && (self.converges || self.place(other) == place)
+                    && place.as_ref().is_none_or(|place| self.place(other) == *place)
             };
-            let group: Vec<usize> = (0..32)
-                .filter(|&other| comes(other) && (mask >> other & 1 == 1 || other == lane))
-                .collect();
-            let complete = (0..32)
-                .filter(|other| mask >> other & 1 == 1)
-                .all(|other| comes(other) || self.lanes[other].state == State::Ended);
-            if complete {
+            let is_named = |other: &usize| mask >> (other % WARP) & 1 == 1;
+            let mut named = warp_of(lane).filter(is_named);
+            if named.all(|other| self.lanes[other].state == State::Ended || comes(other)) {
+                let named: Vec<usize> = warp_of(lane).filter(is_named).collect();
+                let group: Vec<usize> = warp_of(lane)
+                    .filter(|&other| comes(other) && (is_named(&other) || other == lane))
+                    .collect();
+                self.settle(&group, &named, mask);
                 self.complete(kind, mask, &group);
                 return true;
             }
@@ -370,253 +395,139 @@ impl<'m> Machine<'m> {
         false
     }
 
-    fn complete(&mut self, kind: Collective, mask: u32, group: &[usize]) {
-        let place_of: Vec<Place> = group.iter().map(|&lane| self.place(lane)).collect();
+    /// Lets the block pass a barrier, if all that have not ended wait at one; true if it could.
+    fn pass_barrier(&mut self) -> bool {
+        let mut group = Vec::new();
+        let mut number = None;
+        for (lane, state) in self.lanes.iter().map(|lane| lane.state).enumerate() {
+            match state {
+                State::Ended => {}
+                State::AtBarrier(id, _) if number.is_none_or(|known| known == id) => {
+                    number = Some(id);
+                    group.push(lane);
+                }
+                _ => return false,
+            }
+        }
+        if group.is_empty() {
+            return false;
+        }
+        for pair in group.windows(2) {
+            let (a, b) = (self.place(pair[0]), self.place(pair[1]));
+            let is_aligned = |lane: usize| matches!(self.lanes[lane].state, State::AtBarrier(_, true));
+            if a != b && warp_of(pair[0]).contains(&pair[1]) && (is_aligned(pair[0]) || is_aligned(pair[1])) {
+                self.wrong(a, Wrong::Unaligned);
+            }
+        }
+        let all: Vec<usize> = (0..self.lanes.len()).collect();
+        self.settle(&group, &all, 0);
+        for lane in group {
+            self.resume(lane, &[]);
+        }
+        true
+    }
+
+    /// What it means for others that `group` goes on together, and for those of `named` that do not.
+    fn settle(&mut self, group: &[usize], named: &[usize], mask: u32) {
+        let places: Vec<Place> = group.iter().map(|&lane| self.place(lane)).collect();
         // To meet some is a sign to those who wait in vain.
+        let is_waiting =
+            |lane: &usize| matches!(self.lanes[*lane].state, State::Waiting(..) | State::AtBarrier(..));
+        let waiting: Vec<usize> = (0..self.lanes.len())
+            .filter(|lane| is_waiting(lane) && !group.contains(lane))
+            .collect();
         for &lane in group {
-            for other in (0..32).filter(|other| !group.contains(other)) {
+            for &other in &waiting {
                 self.owe_one(lane, other);
             }
         }
-        for other in 0..32 {
-            if group.contains(&other) {
-                self.lanes[other]
-                    .owes
-                    .retain(|(place, with)| *with != mask || !place_of.contains(place));
-            } else if mask >> other & 1 == 1 {
-                // It has ended: silently, or after others had begun to wait for it.
-                for place in &place_of {
-                    if self.lanes[other].owes.contains(&(place.clone(), mask)) {
-                        self.outcome.is_broken = true;
-                        self.outcome.violated.insert(place.clone(), "missing");
-                    }
-                }
-            }
-        }
-        let values: BTreeMap<usize, Vec<u64>> = group.iter().map(|&lane| (lane, self.uses(lane))).collect();
-        let ballot = values.iter().fold(0, |ballot, (lane, uses)| match kind {
-            Collective::Vote(_) => ballot | (uses[1] & 1) << lane,
-            _ => 0,
-        });
-        let sum = values.values().fold(0_u64, |sum, uses| {
-            sum.wrapping_add(uses.get(1).copied().unwrap_or(0))
-        });
         for &lane in group {
-            let result = match kind {
-                Collective::Vote(_) => ballot,
-                Collective::Reduce => sum & 0xffff_ffff,
-                Collective::Shuffle(mode) => {
-                    let uses = &values[&lane];
-                    let source = shuffle::source(mode, lane, uses[2], uses[3]);
-                    match values.get(&source) {
-                        Some(uses) => uses[1],
-                        None => {
-                            self.outcome.violated.insert(self.place(lane), "absent source");
-                            0
-                        }
-                    }
-                }
-                _ => 0,
-            };
-            if let Collective::Shuffle(mode) = kind {
-                let uses = &values[&lane];
-                let source = shuffle::source(mode, lane, uses[2], uses[3]);
-                if mask >> source & 1 == 0 {
-                    self.outcome.violated.insert(self.place(lane), "absent source");
+            let owes = &mut self.lanes[lane].owes;
+            owes.retain(|(place, with)| *with != mask || !places.contains(place));
+        }
+        for &other in named.iter().filter(|other| !group.contains(other)) {
+            // It has ended: silently, or after others had begun to wait for it.
+            for (&lane, place) in group.iter().zip(&places) {
+                if self.lanes[other].owes.contains(&(place.clone(), mask)) {
+                    self.miss(other, lane);
                 }
             }
-            self.resume(lane, result);
         }
     }
 
-    fn resume(&mut self, lane: usize, result: u64) {
-        let module = self.module;
-        let frame = self.frame(lane);
-        let body = body(module, frame.function);
-        let instruction = body.instruction(InstructionId::new(frame.next));
-        if let Some(Value::Register(register)) = body.results(instruction).first() {
-            frame.registers[register.index()] = result;
+    pub(super) fn resume(&mut self, lane: usize, results: &[u64]) {
+        for (number, &result) in results.iter().enumerate() {
+            self.define(lane, number, result);
         }
-        frame.next += 1;
+        self.frame(lane).next += 1;
         self.lanes[lane].state = State::Running;
     }
 
-    /// Nobody can go on: the lanes that wait for one that is elsewhere are let go.
+    /// Nobody can go on: the lanes that wait for one that is elsewhere are let go. First those at collectives: who
+    /// waits at a barrier may do so for them, which is no fault of the barrier unless they wait for it in turn.
     fn deadlock(&mut self) {
-        let waiting: Vec<usize> = (0..32)
-            .filter(|&lane| matches!(self.lanes[lane].state, State::Waiting(..)))
-            .collect();
-        for &lane in &waiting {
-            let place = self.place(lane);
-            self.outcome.violated.entry(place).or_insert("deadlock");
-        }
-        self.outcome.is_broken = true;
-        for lane in waiting {
-            self.resume(lane, 0);
-        }
-    }
-
-    fn end(&mut self, lane: usize) {
-        self.lanes[lane].state = State::Ended;
-        let owes = self.lanes[lane].owes.clone();
-        let waited: Vec<(Place, u32)> = (0..32)
-            .filter_map(|other| match self.lanes[other].state {
-                State::Waiting(_, mask) if mask >> lane & 1 == 1 => Some((self.place(other), mask)),
+        let at = |wanted: fn(State) -> bool| -> Vec<usize> {
+            let lanes = 0..self.lanes.len();
+            lanes.filter(|&lane| wanted(self.lanes[lane].state)).collect()
+        };
+        let at_barriers = at(|state| matches!(state, State::AtBarrier(..)));
+        let at_collectives = at(|state| matches!(state, State::Waiting(..)));
+        let is_awaited = |lane: &usize| {
+            let mut others = at_collectives.iter();
+            at_collectives.is_empty() || others.any(|&other| self.awaits(other, *lane).is_some())
+        };
+        let blamed: Vec<usize> = at_barriers.iter().copied().filter(is_awaited).collect();
+        // Whether all lanes of a warp that have not ended wait at one barrier.
+        let is_whole = |lane: usize| {
+            let mut warp = warp_of(lane).filter(|&other| self.lanes[other].state != State::Ended);
+            let number = |lane: usize| match self.lanes[lane].state {
+                State::AtBarrier(number, _) => Some(number),
                 _ => None,
+            };
+            warp.all(|other| number(other).is_some() && number(other) == number(lane))
+        };
+        let wrong: Vec<(Place, Wrong)> = at_collectives
+            .iter()
+            .chain(&blamed)
+            .map(|&lane| {
+                let wrong = if is_whole(lane) {
+                    Wrong::OtherWarp
+                } else {
+                    Wrong::Deadlock
+                };
+                (self.place(lane), wrong)
             })
             .collect();
-        for key in owes.into_iter().filter(|key| waited.contains(key)) {
-            self.outcome.is_broken = true;
-            self.outcome.violated.insert(key.0, "missing");
+        for (place, wrong) in wrong {
+            self.wrong(place, wrong);
         }
-    }
-
-    fn uses(&self, lane: usize) -> Vec<u64> {
-        let frame = self.lanes[lane].frames.last().expect("a lane has a frame");
-        let body = body(self.module, frame.function);
-        let instruction = body.instruction(InstructionId::new(frame.next));
-        body.uses(instruction)
-            .iter()
-            .map(|&value| self.value(lane, frame, value))
-            .collect()
-    }
-
-    fn value(&self, lane: usize, frame: &Frame, value: Value) -> u64 {
-        let input = &self.inputs;
-        let number = lane as u64;
-        match value {
-            Value::Register(register) => frame.registers[register.index()],
-            Value::Not(register) => frame.registers[register.index()] & 1 ^ 1,
-            Value::Integer(value) => value as u64,
-            Value::Special(Special::Tid(0)) => input.warp * 32 + number,
-            Value::Special(Special::LaneId) => number,
-            Value::Special(Special::Ctaid(0)) => input.ctaid,
-            Value::Special(Special::Ntid(0)) => input.ntid,
-            Value::Special(Special::LaneMaskGe) => u64::from(u32::MAX << number),
-            _ => 0,
-        }
-    }
-
-    fn silent_step(&mut self, lane: usize) {
-        let module = self.module;
-        let frame = self.lanes[lane].frames.last().expect("a lane has a frame");
-        let (function, next) = (frame.function, frame.next);
-        let body = body(module, function);
-        if next >= body.instructions.len() {
-            return self.end(lane);
-        }
-        let id = InstructionId::new(next);
-        let instruction = body.instruction(id);
-        let block = body.block_of(id);
-        if self.lanes[lane].frames.len() == 1
-            && body.blocks[block.index()].instructions.start as usize == id.index()
-        {
-            self.ways.enter(&mut self.lanes[lane].rounds, block.index());
-        }
-        let frame = self.lanes[lane].frames.last().expect("a lane has a frame");
-        let runs = instruction
-            .guard
-            .is_none_or(|guard| (frame.registers[guard.register.index()] & 1 == 1) != guard.negated);
-        if !runs {
-            if instruction.op == Op::Branch {
-                let next = body.successors(block)[1];
-                self.frame(lane).next = body.blocks[next.index()].instructions.start as usize;
-            } else {
-                self.frame(lane).next += 1;
-            }
-            return;
-        }
-        match instruction.op {
-            Op::Branch => {
-                let target = body.successors(block)[0];
-                self.frame(lane).next = body.blocks[target.index()].instructions.start as usize;
-            }
-            Op::Return | Op::Exit => {
-                self.lanes[lane].frames.pop();
-                if self.lanes[lane].frames.is_empty() {
-                    // Its places are asked for no more.
-                    self.lanes[lane].frames.push(Frame {
-                        function: FunctionId::new(0),
-                        next: 0,
-                        registers: Vec::new(),
-                        arguments: Vec::new(),
-                    });
-                    self.end(lane);
-                }
-            }
-            Op::Collective(kind, _) => self.arrive(lane, kind),
-            Op::Call(call) => {
-                let call = body.call(call);
-                let Callee::Direct(symbol) = call.callee else {
-                    panic!("no pointers here")
-                };
-                let callee = module.function_of(symbol).expect("a function");
-                let arguments = body
-                    .arguments(call)
-                    .iter()
-                    .map(|argument| self.value(lane, frame, argument.value))
-                    .collect();
-                let registers = vec![0; self::body(module, callee).registers.len()];
-                self.frame(lane).next += 1;
-                self.lanes[lane].frames.push(Frame {
-                    function: callee,
-                    next: 0,
-                    registers,
-                    arguments,
-                });
-            }
-            Op::Access(Access {
-                kind: AccessKind::Store,
-                ..
-            }) => self.lanes[lane].state = State::Poised,
-            _ => self.compute(lane, instruction, body),
-        }
-    }
-
-    fn arrive(&mut self, lane: usize, kind: Collective) {
-        let mask = self.uses(lane)[0] as u32;
-        let place = self.place(lane);
-        if !self.outcome.is_broken {
-            *self.outcome.reached.entry(place.clone()).or_default() |= 1 << lane;
-        }
-        if mask >> lane & 1 == 0 {
-            self.outcome.violated.insert(place, "not named");
-        }
-        self.lanes[lane].state = State::Waiting(kind, mask);
-    }
-
-    fn compute(&mut self, lane: usize, instruction: &Instruction, body: &Body<'_>) {
-        let uses = self.uses(lane);
-        let operands = body.uses(instruction);
-        let result = match instruction.op {
-            Op::Access(access) if access.kind == AccessKind::Load => match operands[0] {
-                Value::Param(number, _) => {
-                    let frame = self.lanes[lane].frames.last().expect("a lane has a frame");
-                    frame.arguments.get(usize::from(number)).copied().unwrap_or(0)
-                }
-                // Memory holds small numbers, always the same ones.
-                _ => {
-                    Random::new(self.inputs.seed ^ uses[0].wrapping_add(uses[1]).wrapping_mul(77)).next() % 40
-                }
-            },
-            Op::ActiveMask => {
-                let place = self.place(lane);
-                (0..32)
-                    .filter(|&other| self.lanes[other].state != State::Ended && self.place(other) == place)
-                    .fold(0, |mask, other| mask | 1_u64 << other)
-            }
-            op => evaluate(op, &uses).unwrap_or(0),
+        self.outcome.is_broken = true;
+        let let_go = if at_collectives.is_empty() {
+            at_barriers
+        } else {
+            at_collectives
         };
-        let frame = self.frame(lane);
-        if let Some(Value::Register(register)) = body.results(instruction).first() {
-            let bits = body.registers[register.index()].bits;
-            let width = if bits == 0 || bits >= 64 {
-                u64::MAX
-            } else {
-                (1 << bits) - 1
-            };
-            frame.registers[register.index()] = result & width;
+        for lane in let_go {
+            self.resume(lane, &[0, 0]);
         }
-        frame.next += 1;
+    }
+
+    pub(super) fn end(&mut self, lane: usize) {
+        self.lanes[lane].state = State::Ended;
+        for other in 0..self.lanes.len() {
+            if let Some(mask) = self.awaits(other, lane)
+                && self.lanes[lane].owes.contains(&(self.place(other), mask))
+            {
+                self.miss(lane, other);
+            }
+        }
+    }
+
+    /// A lane does not come to where another waits for it.
+    fn miss(&mut self, missing: usize, waiting: usize) {
+        self.outcome.is_broken = true;
+        let is_own = warp_of(waiting).contains(&missing);
+        let place = self.place(waiting);
+        self.wrong(place, if is_own { Wrong::Missing } else { Wrong::OtherWarp });
     }
 }

@@ -1,28 +1,41 @@
 //! Holds the lane analysis against a machine that runs the lanes.
 //!
-//! * What the analysis calls definite goes wrong in every run that gets there, under one of the schedules tried.
-//! * A kernel in which it finds nothing, and knows all it needs, never goes wrong.
+//! * What the analysis calls definite goes wrong, in the way that it says, for all inputs for which lanes get there
+//!   undisturbed. Whether lanes that others wait for do something before that or after is up to the schedule, so one
+//!   of those tried has to show it.
+//! * A kernel in which it finds nothing, and knows all it needs, never goes wrong in a warp. That warps of a block come
+//!   to different barriers, it sees where the thread's index alone decides; how often it does not is counted.
+//! * Nor does a collective whose mask comes straight from `activemask`, in a kernel in which it finds nothing.
 //!
 //! `LANE_KERNELS` says how many kernels are tried (`make oracle` tries 100,000), `LANE_SEED` where to begin.
 
 mod generator;
 mod machine;
+mod meeting;
+mod step;
+mod ways;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use machine::{Inputs, Outcome, Place, Schedule, Ways};
+use machine::{Inputs, Outcome, Place, Schedule, Wrong};
 use ptxcheck_passes::analysis::lanes::Root;
-use ptxcheck_passes::analysis::lanes::verdict::Spot;
+use ptxcheck_passes::analysis::lanes::verdict::{Problem, Spot};
 use ptxcheck_passes::context::ModuleContext;
 use ptxcheck_passes::finding::Certainty;
 use ptxcheck_passes::frontend::ptx::{self, PtxOrigin};
+use ptxcheck_passes::ir::{Body, InstructionId, Op};
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::settings::{LevelSetting, Selector, Settings};
+use rayon::prelude::*;
+use ways::Ways;
 
 /// Kernels of a run without `LANE_KERNELS`.
 const KERNELS: u64 = 3_000;
 
 const INPUTS: u64 = 6;
+
+/// Most kernels that are shown.
+const SHOWN: usize = 3;
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name)
@@ -36,22 +49,55 @@ struct Count {
     definite: u64,
     clean: u64,
     runs: u64,
+    /// Inputs for which a definite finding went wrong.
+    shown: u64,
+    /// Inputs for which lanes got to a collective with a mask from `activemask`.
+    active: u64,
+    /// Inputs for which warps of a clean kernel came to different barriers.
+    apart: u64,
+}
+
+impl Count {
+    const fn and(&self, other: &Self) -> Self {
+        Self {
+            definite: self.definite + other.definite,
+            clean: self.clean + other.clean,
+            runs: self.runs + other.runs,
+            shown: self.shown + other.shown,
+            active: self.active + other.active,
+            apart: self.apart + other.apart,
+        }
+    }
 }
 
 #[test]
 #[allow(clippy::print_stderr)]
 fn the_analysis_agrees_with_the_machine() {
     let (first, kernels) = (number("LANE_SEED", 0), number("LANE_KERNELS", KERNELS));
-    let mut count = Count::default();
-    let mut problems = Vec::new();
-    for seed in first..first + kernels {
-        if let Err(problem) = try_one(seed, &mut count) {
-            problems.push(format!("seed {seed}: {problem}\n{}", generator::kernel(seed)));
-            if problems.len() == 3 {
-                break;
+    let (count, mut problems) = (first..first + kernels)
+        .into_par_iter()
+        .fold(<(Count, Vec<u64>)>::default, |(mut count, mut problems), seed| {
+            if problems.len() < SHOWN && try_one(seed, &mut count).is_err() {
+                problems.push(seed);
             }
-        }
-    }
+            (count, problems)
+        })
+        .reduce(Default::default, |(a, mut problems), (b, more)| {
+            problems.extend(more);
+            (a.and(&b), problems)
+        });
+    problems.sort_unstable();
+    let problems: Vec<String> = problems
+        .into_iter()
+        .take(SHOWN)
+        .filter_map(|seed| {
+            let problem = try_one(seed, &mut Count::default()).err()?;
+            Some(format!(
+                "seed {seed}: {problem}\n{}",
+                generator::kernel(seed).code()
+            ))
+        })
+        .collect();
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     // A comparison of nothing would agree, too.
     assert!(
@@ -60,9 +106,11 @@ fn the_analysis_agrees_with_the_machine() {
         count.definite
     );
     assert!(count.clean > kernels / 20, "{} clean kernels", count.clean);
+    assert!(count.active > 0, "no mask from activemask");
     eprintln!(
-        "{kernels} kernels, {} runs, {} definite findings, {} clean kernels",
-        count.runs, count.definite, count.clean
+        "{kernels} kernels, {} runs, {} definite findings (shown for {} inputs), {} clean kernels, \
+         {} inputs with a mask from activemask, {} that part the warps of a clean kernel",
+        count.runs, count.definite, count.shown, count.clean, count.active, count.apart
     );
 }
 
@@ -76,25 +124,44 @@ fn place(spot: &Spot) -> Place {
     (calls, spot.function.index(), spot.instruction.index())
 }
 
-fn definite_of(root: &Root) -> BTreeMap<Place, String> {
+/// A definite finding.
+#[derive(Debug, PartialEq)]
+struct Definite {
+    place: Place,
+    problem: Problem,
+    lanes: u32,
+    told: String,
+}
+
+/// What is held against the runs of a kernel.
+struct Claims {
+    /// What is definite, and how it is told.
+    definite: Vec<Definite>,
+    /// Nothing is wrong.
+    is_clean: bool,
+    /// The collectives whose mask comes straight from `activemask`, if nothing was found.
+    active: BTreeSet<Place>,
+}
+
+fn definite_of(root: &Root) -> Vec<Definite> {
     root.findings
         .iter()
         .filter(|found| found.issue.certainty == Certainty::Definite)
-        .map(|found| {
-            (
-                place(&found.issue.spot),
-                format!(
-                    "{:?} {:#x} in {:?}",
-                    found.issue.problem, found.issue.lanes, found.warps
-                ),
-            )
+        .map(|found| Definite {
+            place: place(&found.issue.spot),
+            problem: found.issue.problem,
+            lanes: found.issue.lanes,
+            told: format!(
+                "{:?} {:#x} in {:?}",
+                found.issue.problem, found.issue.lanes, found.warps
+            ),
         })
         .collect()
 }
 
 fn try_one(seed: u64, count: &mut Count) -> Result<(), String> {
-    let text = generator::kernel(seed);
-    let tree = ptxcheck_ptx_parser::parse(text.as_bytes()).map_err(|_| "it does not parse")?;
+    let made = generator::kernel(seed);
+    let tree = ptxcheck_ptx_parser::parse(made.text.as_bytes()).map_err(|_| "it does not parse")?;
     if !tree.errors.is_empty() {
         return Err("it has syntax errors".to_owned());
     }
@@ -117,7 +184,17 @@ fn try_one(seed: u64, count: &mut Count) -> Result<(), String> {
     let Some(root) = context.lanes().iter().find(|root| root.function == kernel) else {
         return Ok(());
     };
-    let definite = definite_of(root);
+    let body = module.function(kernel).body.as_ref().ok_or("it has no body")?;
+    let is_silent = root.findings.is_empty() && !root.is_unknown;
+    let claims = Claims {
+        definite: definite_of(root),
+        is_clean: is_silent && !root.has_unknown,
+        active: if is_silent {
+            straight_from_activemask(body, kernel.index())
+        } else {
+            BTreeSet::new()
+        },
+    };
     // Without potential findings, most kernels are not looked at lane by lane: that must not lose a definite one.
     let settings = Settings::default();
     let quick = ModuleContext::new(&module, &settings);
@@ -125,63 +202,142 @@ fn try_one(seed: u64, count: &mut Count) -> Result<(), String> {
         .lanes()
         .iter()
         .find(|root| root.function == kernel)
-        .map_or_else(BTreeMap::new, definite_of);
-    if same != definite {
-        return Err(format!("{definite:?} with potential findings, {same:?} without"));
+        .map_or_else(Vec::new, definite_of);
+    if same != claims.definite {
+        return Err(format!(
+            "{:?} with potential findings, {same:?} without",
+            claims.definite
+        ));
     }
-    let is_clean = root.findings.is_empty() && !root.has_unknown && !root.is_unknown;
-    count.definite += definite.len() as u64;
-    count.clean += u64::from(is_clean);
-    let ways = Ways::new(module.function(kernel).body.as_ref().ok_or("it has no body")?);
+    count.definite += claims.definite.len() as u64;
+    count.clean += u64::from(claims.is_clean);
+    let ways = Ways::new(body);
     for number in 0..INPUTS {
         let mut random = generator::Random::new(seed.wrapping_mul(31).wrapping_add(number));
-        let ntid = *random.pick(&[32, 64, 96]);
-        let mut inputs = Inputs {
+        let threads = *random.pick(&[32, 64, 96]);
+        let inputs = Inputs {
             seed: random.next(),
             n: random.below(40) as u64,
             mask: *random.pick(&[0xffff_ffff, 0xffff, 1]),
             ctaid: random.below(3) as u64,
-            ntid,
-            warp: 0,
+            block: made.block.unwrap_or([threads, 1, 1]),
         };
-        let mut outcomes: Vec<(u64, Vec<Outcome>)> = Vec::new();
-        for warp in 0..ntid / 32 {
-            inputs.warp = warp;
-            let schedules = [
-                Schedule::First,
-                Schedule::Last,
-                Schedule::Random(1),
-                Schedule::Random(2),
-                Schedule::Random(3),
-            ];
-            let runs = schedules.map(|schedule| machine::run(&module, &ways, kernel, inputs, schedule));
-            count.runs += runs.len() as u64;
-            outcomes.push((warp, runs.into()));
-        }
-        check(&definite, is_clean, &outcomes)?;
+        let schedules = [
+            Schedule::First,
+            Schedule::Last,
+            Schedule::Random(1),
+            Schedule::Random(3),
+            Schedule::Ranked(seed),
+            Schedule::Ranked(seed ^ 0xffff),
+        ];
+        let run = |schedule| machine::run(&module, &ways, kernel, inputs, schedule);
+        let runs = schedules.map(run);
+        count.runs += runs.len() as u64;
+        check(&claims, &ways, &runs, &run, count).map_err(|problem| format!("{problem}, with {inputs:?}"))?;
     }
     Ok(())
 }
 
-/// Holds what happened for one input, in all warps of a block and under all schedules, against what was found.
+/// The collectives of a body whose mask is a register that one `activemask` writes and nothing else.
+fn straight_from_activemask(body: &Body<'_>, function: usize) -> BTreeSet<Place> {
+    let mut writers = BTreeMap::new();
+    for instruction in &body.instructions {
+        for register in body.defined(instruction) {
+            let entry = writers.entry(register).or_insert((0, false));
+            *entry = (entry.0 + 1, instruction.op == Op::ActiveMask);
+        }
+    }
+    (0..body.instructions.len())
+        .filter(|&number| {
+            let instruction = body.instruction(InstructionId::new(number));
+            matches!(instruction.op, Op::Collective(..))
+                && body.uses(instruction).first().is_some_and(|mask| {
+                    matches!(mask, ptxcheck_passes::ir::Value::Register(register)
+                        if writers.get(register) == Some(&(1, true)))
+                })
+        })
+        .map(|number| (Vec::new(), function, number))
+        .collect()
+}
+
+/// Whether that is what a problem means.
+const fn is_meant(problem: Problem, wrong: Wrong) -> bool {
+    match problem {
+        Problem::Missing | Problem::DifferentMasks | Problem::Unconverged | Problem::SkippedBarrier => {
+            matches!(wrong, Wrong::Missing | Wrong::Deadlock)
+        }
+        Problem::NotNamed | Problem::ZeroMask => matches!(wrong, Wrong::NotNamed),
+        Problem::AbsentSource => matches!(wrong, Wrong::AbsentSource),
+        Problem::BeyondBlock => matches!(wrong, Wrong::BeyondBlock),
+        Problem::Stale => false,
+    }
+}
+
+/// The instruction of the kernel by which lanes get to a place.
+fn in_kernel((calls, _, instruction): &Place) -> usize {
+    calls.first().map_or(*instruction, |call| call.1)
+}
+
+/// Holds what happened for one input, under all schedules, against what was found.
 fn check(
-    definite: &BTreeMap<Place, String>,
-    is_clean: bool,
-    outcomes: &[(u64, Vec<Outcome>)],
+    claims: &Claims,
+    ways: &Ways,
+    runs: &[Outcome],
+    run_again: &dyn Fn(Schedule) -> Outcome,
+    count: &mut Count,
 ) -> Result<(), String> {
-    let all = || outcomes.iter().flat_map(|(_, runs)| runs);
-    if all().any(|run| run.is_cut) {
+    if runs.iter().any(|run| run.is_cut) {
         return Ok(());
     }
-    if is_clean && let Some(run) = all().find(|run| !run.violated.is_empty()) {
-        return Err(format!("nothing was found, but {:?}", run.violated));
+    if claims.is_clean {
+        let all = || runs.iter().flat_map(|run| run.violated.values().flatten());
+        if all().any(|wrong| *wrong != Wrong::OtherWarp) {
+            let violated: Vec<_> = runs.iter().map(|run| &run.violated).collect();
+            return Err(format!("nothing was found, but {violated:?}"));
+        }
+        count.apart += u64::from(all().next().is_some());
     }
-    for (place, what) in definite {
-        let is_reached = all().any(|run| run.reached.contains_key(place));
-        // What goes wrong under one schedule before lanes get there keeps them from it.
-        let is_violated = all().any(|run| run.violated.contains_key(place) || run.is_broken);
-        if is_reached && !is_violated {
-            return Err(format!("{what} at {place:?} is definite, but it went well"));
+    for definite in &claims.definite {
+        let place = &definite.place;
+        // Where lanes wait in vain before they get here, only those get here for whom the others have ended in time.
+        // Where they wait in vain here, for lanes that are kept elsewhere, they do not come to read anything.
+        let is_disturbed = runs.iter().filter(|run| run.is_broken).any(|run| {
+            run.violated.iter().any(|(other, wrong)| {
+                let is_kept = other == place && wrong.contains(&Wrong::Deadlock);
+                is_kept || other != place && ways.may_follow(in_kernel(other), in_kernel(place))
+            })
+        });
+        let is_reached = runs.iter().any(|run| run.reached.contains(place));
+        let is_shown = |run: &Outcome| {
+            let wrong = run.violated.get(place);
+            wrong.is_some_and(|wrong| wrong.iter().any(|&wrong| is_meant(definite.problem, wrong)))
+        };
+        // Whoever does not come may come too early to be waited for, unless it is held back.
+        let is_violated = runs.iter().any(is_shown)
+            || is_reached && !is_disturbed && is_shown(&run_again(Schedule::Holding(definite.lanes)));
+        count.shown += u64::from(is_violated);
+        if is_reached && !is_violated && !is_disturbed {
+            return Err(format!(
+                "{} at {place:?} is definite, but it went well",
+                definite.told
+            ));
+        }
+    }
+    for place in &claims.active {
+        count.active += u64::from(runs.iter().any(|run| run.reached.contains(place)));
+        for run in runs {
+            // Lanes that wait elsewhere, for a mask that is not known, may be the ones that are waited for here.
+            let is_alone = run.violated.keys().all(|other| claims.active.contains(other));
+            let is_wrong = run.violated.get(place).is_some_and(|wrong| {
+                wrong.iter().any(|wrong| match wrong {
+                    Wrong::Missing | Wrong::NotNamed => true,
+                    Wrong::Deadlock => is_alone,
+                    _ => false,
+                })
+            });
+            if is_wrong {
+                return Err(format!("nothing was found at {place:?}, but {:?}", run.violated));
+            }
         }
     }
     Ok(())

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ptxcheck_passes::launches::{self, Shape};
 use ptxcheck_passes::policy::{self, Driver};
 use ptxcheck_passes::rule::Level;
 
@@ -140,9 +141,14 @@ pub struct CheckArgs {
     #[arg(long)]
     pub whole_program: bool,
 
-    /// Threads of a block in x, y and z, as every kernel without `.reqntid` is launched (y and z default to 1)
+    /// Threads of a block in x, y and z, as every kernel without `.reqntid` is launched (y and z default to 1); wins
+    /// over `[launch]` in the configuration
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_block)]
-    pub launch_block: Option<[u32; 3]>,
+    pub launch_block: Option<Shape>,
+
+    /// Read the configuration from this file, not from the nearest `ptxcheck.toml` above the working directory
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 
     /// Inputs without device code, or no inputs at all, are not an error
     #[arg(long)]
@@ -356,24 +362,11 @@ fn parse_output(text: &str) -> Result<Output, String> {
 }
 
 /// `256` or `32,4,1`: at most 1,024 threads in all.
-fn parse_block(text: &str) -> Result<[u32; 3], String> {
-    let wrong =
-        || "one to three numbers over 0 are wanted, as in `32,4,1`, for at most 1,024 threads".to_owned();
-    let mut shape = [1; 3];
-    for (place, word) in text.split(',').enumerate() {
-        let side = shape.get_mut(place).ok_or_else(wrong)?;
-        *side = word
-            .trim()
-            .parse()
-            .ok()
-            .filter(|side| *side > 0)
-            .ok_or_else(wrong)?;
-    }
-    let threads = shape.iter().try_fold(1_u32, |all, &side| all.checked_mul(side));
-    threads
-        .filter(|threads| *threads <= 1_024)
-        .map(|_| shape)
-        .ok_or_else(wrong)
+fn parse_block(text: &str) -> Result<Shape, String> {
+    let sides: Option<Vec<u32>> = text.split(',').map(|side| side.trim().parse().ok()).collect();
+    sides.and_then(|sides| launches::shape(&sides)).ok_or_else(|| {
+        "one to three numbers over 0 are wanted, as in `32,4,1`, for at most 1,024 threads".to_owned()
+    })
 }
 
 fn parse_seconds(text: &str) -> Result<Duration, String> {

@@ -1,15 +1,19 @@
-//! `ptxcheck.toml`: the policy of audits, in the table `[audit]`.
+//! `ptxcheck.toml`: the policy of audits, in the table `[audit]`, and the blocks of kernels, in the table `[launch]`.
 //!
 //! The nearest file above the working directory counts. A key that nobody knows is an error with its place: a policy
 //! that is not read is worse than none.
+
+mod launch;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 
+use ptxcheck_passes::launches::Launches;
 use ptxcheck_passes::policy::{self, Driver, Policy};
 use ptxcheck_passes::settings::edit_distance;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 /// The name of the file.
 const FILE: &str = "ptxcheck.toml";
@@ -17,12 +21,23 @@ const FILE: &str = "ptxcheck.toml";
 /// Largest file that is read, in bytes.
 const FILE_BYTES: u64 = 1 << 20;
 
+/// What the file says.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// `[audit]`
+    pub policy: Policy,
+    /// `[launch]`
+    pub launches: Launches,
+}
+
 /// The file, as it is written.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 struct File {
-    #[serde(default)]
     audit: Audit,
+    // Its keys are names of kernels; `launch.rs` reads it.
+    #[serde(rename = "launch")]
+    _launch: Option<IgnoredAny>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -35,9 +50,10 @@ struct Audit {
     forbid_duplicates: bool,
 }
 
-/// The keys of `[audit]`, for suggestions.
-const KEYS: [&str; 6] = [
+/// The tables, and the keys of `[audit]`, for suggestions.
+const KEYS: [&str; 7] = [
     "audit",
+    "launch",
     "require-sm",
     "require-ptx",
     "min-driver",
@@ -58,14 +74,14 @@ impl Default for OneOrMore {
     }
 }
 
-/// The policy of `file`, or of the nearest configuration file above the working directory, or none.
+/// What `file` says, or the nearest configuration file above the working directory, or nothing.
 ///
 /// # Errors
 ///
 /// A sentence with the place in the file.
-pub fn policy(file: Option<&Path>) -> Result<Policy, String> {
+pub fn read(file: Option<&Path>) -> Result<Config, String> {
     let Some(file) = file.map(Path::to_owned).or_else(nearest) else {
-        return Ok(Policy::default());
+        return Ok(Config::default());
     };
     let name = file.display();
     let size = fs::metadata(&file).map_err(|error| format!("`{name}` can't be read: {error}"))?;
@@ -87,27 +103,37 @@ fn nearest() -> Option<PathBuf> {
 /// An error with its 1-based line and column.
 type Placed = (usize, usize, String);
 
-fn parse(text: &str) -> Result<Policy, Placed> {
+fn parse(text: &str) -> Result<Config, Placed> {
     let file: File = toml::from_str(text).map_err(|error| {
         let span = error.span().unwrap_or_default();
         let (line, column) = place(text, span.start);
         let mut message = error.message().lines().collect::<Vec<_>>().join(" ");
         if let Some(near) = text
             .get(span)
-            .and_then(suggestion)
+            .and_then(|key| suggestion(key, &KEYS))
             .filter(|_| message.contains("unknown field"))
         {
             message = format!("{message}; did you mean `{near}`?");
         }
         (line, column, message)
     })?;
+    Ok(Config {
+        policy: policy(file.audit, text)?,
+        launches: launch::read(text).map_err(|(offset, message)| {
+            let (line, column) = place(text, offset);
+            (line, column, message)
+        })?,
+    })
+}
+
+fn policy(audit: Audit, text: &str) -> Result<Policy, Placed> {
     let Audit {
         require_sm,
         require_ptx,
         min_driver,
         max_target_size,
         forbid_duplicates,
-    } = file.audit;
+    } = audit;
     // Values have no spans of their own: the place is that of the key.
     let at = |key: &str| {
         let (line, column) = place(text, text.find(key).unwrap_or(0));
@@ -143,10 +169,12 @@ fn place(text: &str, offset: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, offset - line_start + 1)
 }
 
-fn suggestion(key: &str) -> Option<&'static str> {
+/// The known key that a key may have meant.
+fn suggestion(key: &str, known: &[&'static str]) -> Option<&'static str> {
     let key = key.trim_matches(['"', '\'', '[', ']', ' ']);
-    KEYS.into_iter()
-        .map(|known| (edit_distance(key, known), known))
+    known
+        .iter()
+        .map(|&known| (edit_distance(key, known), known))
         .filter(|(distance, known)| *distance <= known.len() / 3)
         .min()
         .map(|(_, known)| known)
@@ -182,13 +210,13 @@ mod tests {
     fn a_policy_is_read() {
         let text = "[audit]\nrequire-sm = [\"80\", \"sm_90a\"]\nrequire-ptx = \"90\"\nmin-driver = \"550.54\"\n\
                     max-target-size = \"50M\"\nforbid-duplicates = true\n";
-        let policy = parse(text).unwrap();
+        let policy = parse(text).unwrap().policy;
         assert_eq!(policy.require_sm, ["80", "90a"]);
         assert_eq!(policy.require_ptx, ["90"]);
         assert_eq!(policy.min_driver, Some(Driver(550, 54, 0)));
         assert_eq!(policy.max_target_bytes, Some(50 << 20));
         assert!(policy.forbid_duplicates);
-        assert_eq!(parse("").unwrap(), ptxcheck_passes::policy::Policy::default());
+        assert_eq!(parse("").unwrap(), super::Config::default());
     }
 
     #[test]

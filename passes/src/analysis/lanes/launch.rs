@@ -7,9 +7,7 @@
 
 use super::value::{ALL, Lanes, Pool, ValueId, Vector, WARP};
 use crate::ir::{LaunchBounds, Special};
-
-/// Most threads of a CTA (CUDA C++ Programming Guide, Compute Capabilities).
-pub const MAX_THREADS: u32 = 1_024;
+use crate::launches::{MAX_BLOCK_THREADS as MAX_THREADS, Shape};
 
 /// Most warps of a CTA.
 pub const MAX_WARPS: u32 = MAX_THREADS / WARP as u32;
@@ -18,7 +16,9 @@ pub const MAX_WARPS: u32 = MAX_THREADS / WARP as u32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// The exact shape of a CTA.
-    pub shape: Option<[u32; 3]>,
+    pub shape: Option<Shape>,
+    /// What the settings say in vain: `.reqntid` differs, or `.maxntid` allows fewer threads.
+    pub overruled: Option<Shape>,
     /// Where the shape comes from, for notes.
     pub source: Source,
     /// Most threads of a CTA.
@@ -43,14 +43,20 @@ pub enum Source {
 }
 
 impl Launch {
-    /// Of a kernel. `.reqntid` wins over the settings, which win over assumptions.
+    /// Of a kernel. `.reqntid` wins over the settings, which win over assumptions. Blocks of more threads than
+    /// `.maxntid` allows can't be launched (PTX ISA, `.maxntid`), so a setting that says so counts for nothing.
     #[must_use]
-    pub fn new(bounds: &LaunchBounds, setting: Option<[u32; 3]>, reads_other_dimensions: bool) -> Self {
-        let threads = |shape: [u32; 3]| shape.iter().try_fold(1_u32, |all, &side| all.checked_mul(side));
-        let usable = |shape: &[u32; 3]| threads(*shape).is_some_and(|all| (1..=MAX_THREADS).contains(&all));
+    pub fn new(bounds: &LaunchBounds, setting: Option<Shape>, reads_other_dimensions: bool) -> Self {
+        let threads = |shape: Shape| shape.iter().try_fold(1_u32, |all, &side| all.checked_mul(side));
+        let usable = |shape: &Shape| threads(*shape).is_some_and(|all| (1..=MAX_THREADS).contains(&all));
         let required = bounds.required_threads.filter(usable);
-        let setting = setting.filter(usable);
         let most = bounds.max_threads.and_then(threads).filter(|most| *most > 0);
+        let stated = setting.filter(usable);
+        let fits = |shape: &Shape| match required {
+            Some(required) => *shape == required,
+            None => most.is_none_or(|most| threads(*shape).is_some_and(|all| all <= most)),
+        };
+        let setting = stated.filter(fits);
         let small = most.filter(|most| *most < WARP as u32 && !reads_other_dimensions);
         let (shape, source) = match (required, setting, small) {
             (Some(shape), ..) => (Some(shape), Source::Required),
@@ -60,6 +66,7 @@ impl Launch {
         };
         Self {
             shape,
+            overruled: stated.filter(|_| setting.is_none()),
             source,
             most: shape.and_then(threads).or(most),
             is_folded: shape.is_none() && reads_other_dimensions,
@@ -130,7 +137,12 @@ impl Launch {
             Special::LaneMaskLe => pool.add(lane_of(|lane| (2 << lane) - 1)),
             Special::LaneMaskGe => pool.add(lane_of(|lane| u64::from(u32::MAX << lane))),
             Special::LaneMaskGt => pool.add(lane_of(|lane| u64::from(u32::MAX << lane << 1))),
-            Special::Uniform | Special::NwarpId | Special::WarpId => self.uniform(pool, OTHER, site),
+            Special::WarpId => {
+                let mut index = Vector::uniform(pool.number((OTHER, site)), 0, [0; WARP]);
+                index.warp = true;
+                pool.add(index)
+            }
+            Special::Uniform | Special::NwarpId => self.uniform(pool, OTHER, site),
             Special::Other => ValueId::UNKNOWN,
         }
     }
@@ -225,6 +237,42 @@ mod tests {
         let (x, y) = (any.tid(&mut pool, 0), any.tid(&mut pool, 1));
         assert_eq!(pool.get(x).at(9), Some(1));
         assert_eq!((pool.get(y).at(9), pool.get(y).low_bits(9)), (None, (2, 1)));
+    }
+
+    #[test]
+    fn the_module_wins_over_the_settings() {
+        let of = |required, most, setting| {
+            let bounds = LaunchBounds {
+                required_threads: required,
+                max_threads: most,
+                ..LaunchBounds::default()
+            };
+            let launch = Launch::new(&bounds, Some(setting), false);
+            (launch.shape, launch.source, launch.overruled)
+        };
+        let (small, large) = ([32, 4, 1], [256, 1, 1]);
+        assert_eq!(of(None, None, large), (Some(large), Source::Settings, None));
+        assert_eq!(
+            of(Some(small), None, large),
+            (Some(small), Source::Required, Some(large))
+        );
+        assert_eq!(
+            of(Some(small), None, small),
+            (Some(small), Source::Required, None)
+        );
+        // `.maxntid` bounds the threads, not the sides.
+        assert_eq!(
+            of(None, Some([256, 1, 1]), small),
+            (Some(small), Source::Settings, None)
+        );
+        assert_eq!(
+            of(None, Some([128, 1, 1]), large),
+            (None, Source::Assumed, Some(large))
+        );
+        assert_eq!(
+            of(None, Some([16, 1, 1]), large),
+            (Some([16, 1, 1]), Source::Bound, Some(large))
+        );
     }
 
     #[test]

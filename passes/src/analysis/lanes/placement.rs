@@ -457,3 +457,6 @@ fn endings(flow: &Flow<'_>, visible: &[Visible]) -> (Vec<Lanes>, Vec<Lanes>) {
     }
     (loud, avoid)
 }
+
+#[cfg(test)]
+mod tests;

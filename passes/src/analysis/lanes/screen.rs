@@ -79,7 +79,8 @@ fn has_whole_rows(module: &ModuleContext<'_>, root: FunctionId) -> bool {
 
 fn launch(module: &ModuleContext<'_>, root: FunctionId) -> Launch {
     let bounds = &module.module.function(root).launch;
-    Launch::new(bounds, module.settings.launch_block, false)
+    let stated = module.settings.launches.block(module.module.function_name(root));
+    Launch::new(bounds, stated, false)
 }
 
 /// What is known of a function so far. It only rises.

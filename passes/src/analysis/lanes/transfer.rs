@@ -595,7 +595,8 @@ fn is_one_outcome(condition: Condition, bits: u8, a: &Vector, b: &Vector, undeci
     else {
         return false;
     };
-    if vector.low > bits {
+    // The unknown part holds the sign, or the order of offsets is not that of numbers.
+    if vector.low >= bits {
         return false;
     }
     let low = ones(vector.low);
@@ -761,3 +762,6 @@ fn select(pool: &Pool, uses: &[ValueId], left: Lanes, number: u32, result: &mut 
     }
     false
 }
+
+#[cfg(test)]
+mod tests;

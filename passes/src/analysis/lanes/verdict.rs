@@ -286,12 +286,18 @@ impl Judge<'_, '_> {
         }
         self.not_named(call, &groups, here, must);
         let mut missing: Vec<(Lanes, Lanes, Absent)> = Vec::new();
+        // The lanes that pass a mask with lanes that do not exist.
+        let beyond_callers = groups
+            .iter()
+            .filter(|(mask, _)| mask & !existing != 0)
+            .fold(0, |all, (_, callers)| all | callers);
+        let is_beyond = beyond_callers & must != 0 || beyond_callers == here;
         for &(mask, callers) in groups.iter().filter(|(mask, _)| *mask != 0) {
             let beyond = mask & !existing;
             if beyond != 0 && self.flow.launch.shape.is_some() {
                 let issue = self.issue(Problem::BeyondBlock, call, beyond, Some(mask));
                 self.verdict.issues.push(Issue {
-                    certainty: Certainty::Definite,
+                    certainty: certainty(is_beyond),
                     ..issue
                 });
             }
@@ -672,6 +678,16 @@ impl Judge<'_, '_> {
             surely &= !self.placement.quiet_loop_exits(node);
         }
         let perhaps = existing & !along & loud;
+        // Warps in which nobody skips it speak against what holds in others.
+        let leaving = departures.iter().fold(0, |all, departure| all | departure.lanes);
+        self.verdict.reach.push((
+            node,
+            Reach {
+                maybe: true,
+                surely: here & !leaving != 0,
+                is_unknown: false,
+            },
+        ));
         if surely == 0 && perhaps == 0 && !by_warp {
             return;
         }
@@ -698,15 +714,6 @@ impl Judge<'_, '_> {
             other: None,
             node,
         });
-        let leaving = departures.iter().fold(0, |all, departure| all | departure.lanes);
-        self.verdict.reach.push((
-            node,
-            Reach {
-                maybe: true,
-                surely: here & !leaving != 0,
-                is_unknown: false,
-            },
-        ));
     }
 }
 

@@ -55,7 +55,7 @@ pub fn run(args: &AuditArgs) -> Exit {
 
 /// The policy of the configuration file, with the options of the command line over it.
 fn policy(args: &AuditArgs) -> Result<Policy, String> {
-    let mut policy = config::policy(args.config.as_deref())?;
+    let mut policy = config::read(args.config.as_deref())?.policy;
     if !args.require_sm.is_empty() {
         policy.require_sm.clone_from(&args.require_sm);
     }

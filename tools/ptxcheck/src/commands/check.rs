@@ -3,23 +3,28 @@
 use std::time::{Duration, Instant};
 
 use anstream::ColorChoice;
+use ptxcheck_passes::launches::Launches;
 use ptxcheck_passes::run::{self, Outcome, Status};
 use ptxcheck_passes::settings::Settings;
 
 use crate::args::{CheckArgs, Format, Output};
 use crate::exit::Exit;
 use crate::render::{concise, escape, full, json};
-use crate::{inputs, output, summary};
+use crate::{config, inputs, output, summary};
 
 /// Analyses the inputs and prints what was found.
 #[must_use]
 pub fn run(args: &CheckArgs) -> Exit {
     let started = Instant::now();
-    let inputs = inputs::collect(&args.paths);
+    let settings = match settings(args) {
+        Ok(settings) => settings,
+        Err(problem) => return output::complain(&escape::line(&problem)),
+    };
     let settings = Settings {
         worker: super::worker::command(),
-        ..settings(args)
+        ..settings
     };
+    let inputs = inputs::collect(&args.paths);
     let outcome = run::check(inputs, &settings);
     let elapsed = started.elapsed();
 
@@ -41,17 +46,25 @@ pub fn run(args: &CheckArgs) -> Exit {
     exit.worst(judge(&outcome, args))
 }
 
-/// The settings that the arguments ask for.
-pub(super) fn settings(args: &CheckArgs) -> Settings {
-    Settings {
+/// The settings of the configuration file, with the options of the command line over them.
+///
+/// # Errors
+///
+/// What is wrong with the file.
+pub(super) fn settings(args: &CheckArgs) -> Result<Settings, String> {
+    let config = config::read(args.config.as_deref())?;
+    Ok(Settings {
         levels: args.levels.0.clone(),
         link_set: args.link_set,
         whole_program: args.whole_program,
-        launch_block: args.launch_block,
+        launches: Launches {
+            run: args.launch_block,
+            ..config.launches
+        },
         timeout: args.timeout,
         threads: args.jobs,
         ..Settings::default()
-    }
+    })
 }
 
 /// The exit code that the outcome deserves.

@@ -45,7 +45,10 @@ pub fn silent() -> Option<WorkerCommand> {
 /// Is the worker.
 #[cfg(feature = "ir")]
 pub fn run(args: &CheckArgs) -> Exit {
-    match ptxcheck_passes::worker::serve(&super::check::settings(args)) {
+    let Ok(settings) = super::check::settings(args) else {
+        return Exit::Undone;
+    };
+    match ptxcheck_passes::worker::serve(&settings) {
         Ok(()) => Exit::Clean,
         Err(_) => Exit::Undone,
     }

@@ -13,8 +13,8 @@
 use crate::analysis::evaluate::is_interpreted;
 use crate::ir::{BinaryOp, Condition, Logic, Op, UnaryOp, Value};
 
-use super::super::launch::MAX_THREADS;
 use super::super::value::WARP;
+use crate::launches::MAX_BLOCK_THREADS as MAX_THREADS;
 
 /// What a value certainly is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
