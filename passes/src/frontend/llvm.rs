@@ -73,7 +73,7 @@ pub fn with_module<R>(bytes: &[u8], work: impl FnOnce(&Module<'_>) -> R) -> Resu
                 .unwrap_or(0),
         },
         isa,
-        virtual_tables: Vec::new(),
+        virtual_tables: symbols.virtual_tables,
         has_local_memory: symbols.all.iter().any(|symbol| symbol.space == Space::Local),
         symbols: symbols.all,
         functions: symbols.functions,

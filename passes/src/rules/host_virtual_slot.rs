@@ -25,8 +25,7 @@
 //!
 //! Always potential, so off by default: nobody may call the function, and nvcc leaves the slot of a *pure* virtual
 //! function empty as well, which is no defect in an abstract class. In the tables of classes with several bases a word
-//! after an offset is taken for the start of the next part; virtual bases add words that may count as empty slots. In LLVM
-//! IR tables are not read.
+//! after an offset is taken for the start of the next part; virtual bases add words that may count as empty slots.
 
 use crate::context::{ModuleContext, Place, Report};
 use crate::finding::Value;

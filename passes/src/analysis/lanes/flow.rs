@@ -133,7 +133,9 @@ impl<'a> Flow<'a> {
                     return None;
                 }
             }
-            if order.nodes.iter().all(|&node| !flow.is_dirty[node as usize]) {
+            // Without loops nothing is read before it is written, but for registers that hold anything there.
+            let is_straight = order.loops.is_empty() && !order.is_irreducible;
+            if is_straight || order.nodes.iter().all(|&node| !flow.is_dirty[node as usize]) {
                 return Some(flow);
             }
         }

@@ -10,9 +10,9 @@ use super::host::{self, Host};
 use super::raw::{Linkage as Llvm, Module, Opcode, Type, TypeKind, Value, ValueKind};
 use crate::ir::{
     DebugId, Function, FunctionId, FunctionKind, IsaVersion, LaunchBounds, Linkage, Parameter, Slots, Space,
-    Symbol, SymbolId, SymbolKind,
+    Symbol, SymbolId, SymbolKind, TableWord, VirtualTable,
 };
-use crate::limits::MAX_INITIALIZER_NODES;
+use crate::limits::{MAX_INITIALIZER_NODES, MAX_TABLE_WORDS};
 
 /// `ptx_kernel`, LLVM's calling convention of kernels.
 const KERNEL_CONVENTION: u32 = 71;
@@ -24,6 +24,8 @@ pub(super) struct Symbols<'a, 'm> {
     pub(super) all: Vec<Symbol<'a>>,
     pub(super) functions: Vec<Function<'a>>,
     pub(super) initializers: Vec<SymbolId>,
+    /// The tables of virtual functions that it defines.
+    pub(super) virtual_tables: Vec<VirtualTable>,
     /// Functions with a body.
     pub(super) definitions: Vec<(FunctionId, Value<'m>)>,
     by_value: FxHashMap<Value<'m>, SymbolId>,
@@ -60,6 +62,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
             all: Vec::new(),
             functions: Vec::new(),
             initializers: Vec::new(),
+            virtual_tables: Vec::new(),
             definitions: Vec::new(),
             by_value: FxHashMap::default(),
             by_name: FxHashMap::default(),
@@ -84,6 +87,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
         }
         for global in module.globals() {
             symbols.initializer(global);
+            symbols.virtual_table(global);
         }
         symbols
     }
@@ -303,6 +307,44 @@ impl<'a, 'm> Symbols<'a, 'm> {
             }
         }
         self.all[symbol.index()].initializer = Slots::new(start, self.initializers.len());
+    }
+}
+
+impl<'m> Symbols<'_, 'm> {
+    /// Notes which words of a table of virtual functions are 0: rows of pointers in a structure (Itanium C++ ABI,
+    /// Virtual Table Layout).
+    fn virtual_table(&mut self, value: Value<'m>) {
+        let (Some(symbol), Some(initializer)) = (self.find(value), value.initializer()) else {
+            return;
+        };
+        let known = &self.all[symbol.index()];
+        if !known.name.starts_with(VIRTUAL_TABLE) || known.is_undefined() {
+            return;
+        }
+        let mut words = Vec::new();
+        for row in (0..initializer.operands()).filter_map(|number| initializer.operand(number)) {
+            words.extend((0..row.operands()).filter_map(|number| Some(word(row.operand(number)?))));
+            if words.len() as u64 > MAX_TABLE_WORDS {
+                return;
+            }
+        }
+        // Another form, rows of nothing but zeros among them, is left alone.
+        if known.size == Some(words.len() as u64 * 8) {
+            self.virtual_tables.push(VirtualTable { symbol, words });
+        }
+    }
+}
+
+/// Mangled names of tables of virtual functions begin with this.
+const VIRTUAL_TABLE: &str = "_ZTV";
+
+fn word(value: Value<'_>) -> TableWord {
+    if value.kind() == ValueKind::LLVMConstantPointerNullValueKind {
+        TableWord::Zero
+    } else if value.opcode() == Some(Opcode::LLVMIntToPtr) {
+        TableWord::Number
+    } else {
+        TableWord::Address
     }
 }
 

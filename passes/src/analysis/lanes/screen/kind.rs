@@ -275,6 +275,19 @@ fn binary(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind, V
     if bits == 1 {
         return either(a, b);
     }
+    // Division by and remainder of a power of two are a shift and a mask.
+    if let Value::Integer(divisor @ 1..) = right
+        && divisor & (divisor - 1) == 0
+    {
+        let instead = match op {
+            B::DivUnsigned => Some((B::ShrUnsigned, i64::from(divisor.trailing_zeros()))),
+            B::RemUnsigned => Some((B::And, divisor - 1)),
+            _ => None,
+        };
+        if let Some((op, by)) = instead {
+            return binary(op, bits, (a, left), (Kind::of_integer(by), Value::Integer(by)));
+        }
+    }
     match (op, a.form, b.form) {
         (B::Add | B::Sub | B::Or | B::Xor, _, Form::Zero) => return a,
         (B::Add | B::Or | B::Xor, Form::Zero, _) => return b,
