@@ -15,6 +15,8 @@
 
 mod kind;
 mod regions;
+#[cfg(test)]
+mod tests;
 
 use rustc_hash::FxHashMap;
 

@@ -1,0 +1,89 @@
+use ptxcheck_ptx_parser::parse;
+
+use crate::analysis::lanes;
+use crate::context::ModuleContext;
+use crate::finding::Certainty;
+use crate::frontend::ptx::{self, PtxOrigin};
+use crate::settings::Settings;
+
+/// The kernels of a module with one kernel of this code that are looked at lane by lane for definite findings.
+fn suspects(code: &str) -> usize {
+    let text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u32 n)\n{{\n\
+         .reg .pred %p<9>;\n.reg .b32 %r<9>;\n.reg .b64 %a<3>;\nld.param.u64 %a0, [out];\nld.param.u32 %r0, [n];\n\
+         mov.u32 %r1, %tid.x;\nmov.u32 %r2, %laneid;\n{code}\nret;\n}}\n"
+    );
+    let tree = parse(text.as_bytes()).unwrap_or_else(|_| panic!("{text}"));
+    assert!(tree.errors.is_empty(), "{text}");
+    let origin = PtxOrigin::new(&tree);
+    let module = ptx::lower(&tree, &origin);
+    let settings = Settings::default();
+    let context = ModuleContext::new(&module, &settings);
+    assert_eq!(lanes::analyse(&context, Certainty::Potential).len(), 1);
+    lanes::analyse(&context, Certainty::Definite).len()
+}
+
+const MEET: &str = "shfl.sync.down.b32 %r8, %r8, 1, 31, -1;";
+
+#[test]
+fn converged_code_is_passed_over() {
+    assert_eq!(suspects(MEET), 0);
+    // A bound that nothing is known of, whole warps, and what a lane does beside the way to the collective.
+    for branch in [
+        "mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mad.lo.u32 %r5, %r3, %r4, %r1; setp.ge.u32 %p1, %r5, %r0;",
+        "setp.ge.u32 %p1, %r1, 32;",
+        "shr.u32 %r3, %r1, 5; setp.ne.u32 %p1, %r3, 0;",
+        "ld.global.u32 %r3, [%a0]; setp.ne.u32 %p1, %r3, 7;",
+    ] {
+        assert_eq!(
+            suspects(&format!("{branch} @%p1 bra L; {MEET} L:")),
+            0,
+            "{branch}"
+        );
+    }
+    let beside = "setp.ne.u32 %p1, %r2, 0; @%p1 bra L; st.global.u32 [%a0], %r1; L:";
+    assert_eq!(suspects(&format!("{beside} {MEET}")), 0);
+}
+
+#[test]
+fn branches_that_tell_lanes_apart_are_not() {
+    for branch in [
+        "setp.ge.u32 %p1, %r2, 16;",
+        "setp.eq.u32 %p1, %r1, 0;",
+        "and.b32 %r3, %r1, 1; setp.ne.u32 %p1, %r3, 0;",
+        // Lane 31 is beyond any number of five bits.
+        "and.b32 %r3, %r0, 31; setp.ge.u32 %p1, %r2, %r3;",
+        // The same through a variable that some lanes set.
+        "mov.u32 %r3, 1; setp.lt.u32 %p2, %r2, 4; @%p2 mov.u32 %r3, 2; setp.ne.u32 %p1, %r3, 1;",
+        "mov.u32 %r3, 1; setp.lt.u32 %p2, %r2, 4; @%p2 bra M; mov.u32 %r3, 2; M: setp.ne.u32 %p1, %r3, 1;",
+    ] {
+        assert_eq!(
+            suspects(&format!("{branch} @%p1 bra L; {MEET} L:")),
+            1,
+            "{branch}"
+        );
+        assert_eq!(suspects(&format!("{branch} @%p1 exit; {MEET}")), 1, "{branch}");
+    }
+    assert_eq!(suspects(&format!("setp.ge.u32 %p1, %r2, 16; @%p1 {MEET}")), 1);
+}
+
+#[test]
+fn masks_that_are_not_full_are_not() {
+    for mask in [
+        "mov.u32 %r7, 0x0000ffff;",
+        "mov.u32 %r7, 0;",
+        "shl.b32 %r7, 1, %r2;",
+        "setp.lt.u32 %p2, %r2, 8; vote.sync.ballot.b32 %r7, %p2, -1;",
+        "rem.u32 %r7, %r0, 1;",
+    ] {
+        assert_eq!(suspects(&format!("{mask} bar.warp.sync %r7;")), 1, "{mask}");
+    }
+    for mask in [
+        "mov.u32 %r7, -1;",
+        "mov.u32 %r7, %r0;",
+        "setp.lt.u32 %p2, %r2, %r0; vote.sync.ballot.b32 %r7, %p2, -1;",
+        "ld.global.u32 %r7, [%a0];",
+    ] {
+        assert_eq!(suspects(&format!("{mask} bar.warp.sync %r7;")), 0, "{mask}");
+    }
+}
