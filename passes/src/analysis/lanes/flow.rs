@@ -83,6 +83,8 @@ pub struct Flow<'a> {
     is_dirty: Vec<bool>,
     /// The nodes that have read each cell that is in no state.
     readers: Vec<Vec<u32>>,
+    /// The cells in no state that were read before they were written.
+    is_read_early: Vec<bool>,
     steps_left: usize,
 }
 
@@ -122,6 +124,7 @@ impl<'a> Flow<'a> {
             always,
             is_dirty: vec![true; nodes],
             readers: vec![Vec::new(); graph.singles as usize],
+            is_read_early: vec![false; graph.singles as usize],
             steps_left: MAX_SYNC_STEPS.saturating_add(nodes.saturating_mul(8)),
         };
         for round in 0..MAX_LANE_ROUNDS {
@@ -133,9 +136,7 @@ impl<'a> Flow<'a> {
                     return None;
                 }
             }
-            // Without loops nothing is read before it is written, but for registers that hold anything there.
-            let is_straight = order.loops.is_empty() && !order.is_irreducible;
-            if is_straight || order.nodes.iter().all(|&node| !flow.is_dirty[node as usize]) {
+            if order.nodes.iter().all(|&node| !flow.is_dirty[node as usize]) {
                 return Some(flow);
             }
         }
@@ -306,6 +307,9 @@ impl<'a> Flow<'a> {
     }
 
     fn set_single(&mut self, cell: u32, value: ValueId, node: u32) {
+        if self.is_read_early[cell as usize] {
+            return;
+        }
         let place = &mut self.singles[cell as usize];
         self.single_loop[cell as usize] = self.order.loop_of[node as usize];
         if *place != value {
@@ -374,6 +378,11 @@ impl<'a> Flow<'a> {
         let value = match place {
             Place::Single(cell) => {
                 let cell = (singles + cell) as usize;
+                if self.singles[cell] == ValueId::NONE {
+                    // Some way leads here that does not pass its definition: nobody knows what it holds.
+                    self.singles[cell] = ValueId::UNKNOWN;
+                    self.is_read_early[cell] = true;
+                }
                 let value = self.singles[cell];
                 if self.readers[cell].last() != Some(&node) {
                     self.readers[cell].push(node);

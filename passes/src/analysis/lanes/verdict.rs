@@ -154,11 +154,16 @@ pub fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool) -> Verdict {
         .filter(|&node| is_sign(node))
         .collect();
     let placement = Placement::new(flow, entry, &signs);
+    let existing = flow.launch.lanes();
+    let parts_at_barrier = barriers
+        .iter()
+        .any(|&node| existing & !flow.may[node as usize] != 0);
     let mut judge = Judge {
         flow,
         placement,
         calls: &calls,
         unknown,
+        parts_at_barrier,
         passers,
         converges,
         verdict: Verdict::default(),
@@ -200,6 +205,8 @@ struct Judge<'f, 'a> {
     calls: &'f [Call],
     /// Lanes that may run code of which nothing is known.
     unknown: Lanes,
+    /// Some barrier is not for all lanes: those that come to it may wait until others have done what they do.
+    parts_at_barrier: bool,
     /// The lanes that may pass a mask, or one that is not known, to a kind of collective.
     passers: FxHashMap<(Collective, Option<Lanes>), Passers>,
     converges: bool,
@@ -423,6 +430,9 @@ impl Judge<'_, '_> {
                 }
             }
         }
+        if self.parts_at_barrier {
+            surely = 0;
+        }
         absent.surely = surely;
         absent.perhaps = open & !surely;
         Some(absent)
@@ -613,9 +623,8 @@ impl Judge<'_, '_> {
             }
         }
         let is_one_source = mode == Shuffle::Index && from.is_splat(here) && control.is_splat(here);
-        let is_definite = absent != 0
-            && unknown == 0
-            && (absent == here || is_one_source && (absent & must != 0 || absent | sources == here));
+        let is_definite =
+            absent != 0 && unknown == 0 && (absent == here || is_one_source && absent & must != 0);
         let set = if is_definite {
             sources
         } else {
