@@ -13,3 +13,4 @@ pub mod params;
 pub mod provenance;
 pub mod references;
 pub mod slots;
+pub mod versions;

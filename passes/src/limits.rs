@@ -93,6 +93,13 @@ pub const MAX_HELPER_INSTRUCTIONS: usize = 100;
 /// Most instructions that are looked at to find the kernels of a module that need the lane analysis. Beyond, all do.
 pub const MAX_SCREEN_STEPS: usize = 100_000_000;
 
+/// Most sweeps over a function to find whether it needs the lane analysis. Beyond, it does.
+pub const MAX_SCREEN_SWEEPS: u32 = 24;
+
+/// Most places where registers with several versions are alive, for each instruction of a function. Beyond, it is looked
+/// at lane by lane.
+pub const VERSIONS_PER_INSTRUCTION: usize = 64;
+
 /// Most rounds of the lane analysis over one kernel.
 pub const MAX_LANE_ROUNDS: usize = 16;
 

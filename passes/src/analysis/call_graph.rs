@@ -33,10 +33,9 @@ impl CallGraph {
         let mut starts = vec![0_u32; count + 1];
         for (caller, _, body) in module.bodies() {
             for reference in body.references.iter().filter(|reference| reference.is_call) {
-                let Some(callee) = module.function_of(reference.symbol) else {
+                let Some(callee) = module.called(reference.symbol) else {
                     continue;
                 };
-                let callee = module.function(callee).alias_of.unwrap_or(callee);
                 sites.push(CallSite {
                     caller,
                     instruction: reference.instruction,

@@ -58,6 +58,18 @@ impl Cfg {
         &self.predecessors[self.starts[index] as usize..self.starts[index + 1] as usize]
     }
 
+    /// The number of the first edge into a block; its other edges follow, in the order of [`Self::predecessors`].
+    #[must_use]
+    pub fn first_edge(&self, block: BlockId) -> usize {
+        self.starts[block.index()] as usize
+    }
+
+    /// How many edges there are.
+    #[must_use]
+    pub fn edges(&self) -> usize {
+        self.predecessors.len()
+    }
+
     /// The blocks that the entry reaches, each before its successors except along back edges.
     #[must_use]
     pub fn reverse_postorder(&self) -> &[BlockId] {

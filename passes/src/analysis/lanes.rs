@@ -104,8 +104,7 @@ impl Calls {
             matters[id.index()] = meets[id.index()]
                 || body.calls.iter().any(|call| match call.callee {
                     Callee::Indirect(_) => true,
-                    Callee::Direct(symbol) => module.module.function_of(symbol).is_none_or(|callee| {
-                        let callee = module.module.function(callee).alias_of.unwrap_or(callee);
+                    Callee::Direct(symbol) => module.module.called(symbol).is_none_or(|callee| {
                         module.module.function(callee).body.is_none()
                             && !externs::is_provided(module.module.function_name(callee))
                     }),

@@ -26,6 +26,17 @@ pub enum Value {
     Unknown,
 }
 
+impl Value {
+    /// The register whose content, or complement, it is.
+    #[must_use]
+    pub const fn register(self) -> Option<Register> {
+        match self {
+            Self::Register(register) | Self::Not(register) => Some(register),
+            _ => None,
+        }
+    }
+}
+
 /// The predicate under which an instruction is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard {

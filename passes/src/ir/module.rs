@@ -229,6 +229,13 @@ impl<'s> Module<'s> {
         }
     }
 
+    /// The function that a direct call of a symbol calls: an alias stands for its aliasee.
+    #[must_use]
+    pub fn called(&self, symbol: SymbolId) -> Option<FunctionId> {
+        let callee = self.function_of(symbol)?;
+        Some(self.function(callee).alias_of.unwrap_or(callee))
+    }
+
     /// All functions with a body.
     pub fn bodies(&self) -> impl Iterator<Item = (FunctionId, &Function<'s>, &Body<'s>)> {
         self.functions

@@ -398,10 +398,9 @@ impl<'a> Builder<'a> {
             return (Kind::Unknown, rest);
         };
         let module = self.module.module;
-        let Some(callee) = module.function_of(symbol) else {
+        let Some(callee) = module.called(symbol) else {
             return (Kind::Unknown, rest);
         };
-        let callee = module.function(callee).alias_of.unwrap_or(callee);
         let function = module.function(callee);
         let name = module.function_name(callee);
         if function.noreturn || name == "__assertfail" {

@@ -325,8 +325,7 @@ impl Search<'_, '_> {
         let Some(Callee::Direct(symbol)) = body.callee(body.instruction(call)) else {
             return None;
         };
-        let callee = self.module.module.function_of(symbol)?;
-        Some(self.module.module.function(callee).alias_of.unwrap_or(callee))
+        self.module.module.called(symbol)
     }
 }
 

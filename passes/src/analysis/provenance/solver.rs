@@ -352,8 +352,7 @@ pub fn callee<'a>(
     let Callee::Direct(symbol) = call.callee else {
         return None;
     };
-    let callee = module.module.function_of(symbol)?;
-    let callee = module.module.function(callee).alias_of.unwrap_or(callee);
+    let callee = module.module.called(symbol)?;
     Some((summaries(callee)?, body.arguments(call)))
 }
 

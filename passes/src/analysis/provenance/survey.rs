@@ -147,8 +147,7 @@ pub(super) fn direct_callee(
     let Callee::Direct(symbol) = body.callee(body.instruction(call))? else {
         return None;
     };
-    let callee = module.module.function_of(symbol)?;
-    Some(module.module.function(callee).alias_of.unwrap_or(callee))
+    module.module.called(symbol)
 }
 
 /// Whether a direct access to a parameter leaves it, or is not aligned: the rest needs no analysis.

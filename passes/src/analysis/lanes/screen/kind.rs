@@ -4,15 +4,17 @@
 //! low     so many low bits may be known: 0 for a value of which nothing is, 64 for one that may be exact
 //! bits    it is below 2^bits
 //! lane    what is known may differ from lane to lane
+//! zeros   so many low bits are certainly 0, and known to be
 //! form    what it certainly is
 //! ```
 //!
 //! Each operation takes the kinds of its operands to one that covers whatever [`super::super::transfer`] can make of
 //! such operands. Nothing there is decided by two unknown values being the same one, so none has a name here.
 
-use crate::analysis::evaluate::is_interpreted;
+use crate::analysis::evaluate::{evaluate, is_interpreted, ones};
 use crate::ir::{BinaryOp, Condition, Logic, Op, UnaryOp, Value};
 
+use super::super::transfer::MAX_USES;
 use super::super::value::WARP;
 use crate::launches::MAX_BLOCK_THREADS as MAX_THREADS;
 
@@ -22,12 +24,14 @@ pub enum Form {
     /// Nothing of the following.
     #[default]
     Any,
-    /// 0
-    Zero,
+    /// Where it is exact, this number.
+    Exactly(i64),
     /// Where it is exact, all of the low 32 bits are set.
     Full,
     /// tid.x, where the rows of CTAs are whole warps.
     Thread,
+    /// The number of the lane, and above its five bits what is the same in all lanes of a warp.
+    Row,
     /// The low bits that are known are 0.
     Aligned,
 }
@@ -40,6 +44,7 @@ pub struct Kind {
     pub lane: bool,
     pub low: u8,
     pub bits: u8,
+    pub zeros: u8,
     pub form: Form,
 }
 
@@ -67,7 +72,10 @@ impl Kind {
         ..Self::LANE
     };
     /// `%ntid.x`, a multiple of 32
-    pub const THREADS: Self = Self::of(5, THREAD_BITS + 1, Form::Aligned);
+    pub const THREADS: Self = Self {
+        zeros: 5,
+        ..Self::of(5, THREAD_BITS + 1, Form::Aligned)
+    };
 
     pub const fn of(low: u8, bits: u8, form: Form) -> Self {
         Self {
@@ -75,40 +83,143 @@ impl Kind {
             lane: false,
             low,
             bits,
+            zeros: 0,
             form,
         }
     }
 
     /// Of a literal.
     pub const fn of_integer(value: i64) -> Self {
-        let form = match value {
-            0 => Form::Zero,
-            _ if value as u32 == u32::MAX => Form::Full,
-            _ => Form::Any,
-        };
-        Self::of(EXACT, 64 - (value as u64).leading_zeros() as u8, form)
+        Self {
+            zeros: value.trailing_zeros() as u8,
+            ..Self::exactly(value)
+        }
     }
 
-    /// The least kind that covers both.
+    /// Of what is this number where it is exact.
+    const fn exactly(value: i64) -> Self {
+        let bits = 64 - (value as u64).leading_zeros() as u8;
+        Self::of(EXACT, bits, Form::Exactly(value))
+    }
+
+    /// Where it is exact, all of the low 32 bits are set.
+    pub const fn is_full(self) -> bool {
+        match self.form {
+            Form::Full => true,
+            Form::Exactly(value) => value as u32 == u32::MAX,
+            _ => false,
+        }
+    }
+
+    /// A number of whole rows, the same in all lanes of a warp.
+    const fn is_rows(self) -> bool {
+        self.zeros >= ROW_BITS && self.low == EXACT && !self.lane
+    }
+
+    const fn is_zero(self) -> bool {
+        matches!(self.form, Form::Exactly(0))
+    }
+
+    /// The low bits that are known are 0.
+    const fn is_aligned(self) -> bool {
+        matches!(self.form, Form::Aligned | Form::Exactly(0))
+    }
+
+    /// One number, if it is exact.
+    pub const fn is_literal(self) -> bool {
+        matches!(self.form, Form::Exactly(_))
+    }
+
+    /// Of the complement of a predicate.
+    pub const fn complement(self) -> Self {
+        let form = match self.form {
+            Form::Exactly(value) => Form::Exactly((value & 1) ^ 1),
+            _ => Form::Any,
+        };
+        Self {
+            zeros: 0,
+            form,
+            ..self
+        }
+    }
+
+    /// Low bits that are not set as far as they are known.
+    const fn clear(self) -> u8 {
+        match self.form {
+            Form::Exactly(value) => value.trailing_zeros() as u8,
+            Form::Aligned => self.low,
+            _ => 0,
+        }
+    }
+
+    /// The operand as a literal, if that is what it is.
+    const fn literal(self, value: Value) -> Value {
+        match self.form {
+            Form::Exactly(known) => Value::Integer(known),
+            _ => value,
+        }
+    }
+
+    /// The least kind that covers both: it is one or the other.
     #[must_use]
-    pub const fn join(self, other: Self) -> Self {
+    pub fn join(self, other: Self) -> Self {
         if !self.is_defined {
             return other;
         }
         if !other.is_defined {
             return self;
         }
-        let form = match (self.form, other.form) {
-            (one, two) if one as u8 == two as u8 => one,
-            (Form::Full, _) if other.low == 0 => Form::Full,
-            (_, Form::Full) if self.low == 0 => Form::Full,
-            _ => Form::Any,
+        let form = if self.form == other.form {
+            self.form
+        } else if self.is_aligned() && other.is_aligned() {
+            Form::Aligned
+        } else if (self.is_full() || self.low == 0) && (other.is_full() || other.low == 0) {
+            Form::Full
+        } else {
+            Form::Any
         };
         Self {
             is_defined: true,
             lane: self.lane || other.lane,
             low: max(self.low, other.low),
             bits: max(self.bits, other.bits),
+            zeros: min(self.zeros, other.zeros),
+            form,
+        }
+    }
+
+    /// What is known of a value that is one or the other, nobody knows which: what they have in common.
+    #[must_use]
+    pub fn agree(self, other: Self) -> Self {
+        if !self.is_defined {
+            return other;
+        }
+        if !other.is_defined || self == other {
+            return self;
+        }
+        let zeros = |value: i64| value.trailing_zeros().min(64) as u8;
+        let (low, form) = match (self.form, other.form) {
+            (Form::Exactly(x), Form::Exactly(y)) => {
+                let low = zeros(x ^ y);
+                (low, if zeros(x) >= low { Form::Aligned } else { Form::Any })
+            }
+            // A value that is exact by lane may be that number in one of them.
+            (Form::Exactly(x), Form::Aligned) if !other.may_be_exact() => {
+                (min(zeros(x), other.low), Form::Aligned)
+            }
+            (Form::Aligned, Form::Exactly(y)) if !self.may_be_exact() => {
+                (min(zeros(y), self.low), Form::Aligned)
+            }
+            _ if self.is_full() || other.is_full() => (min(self.low, other.low), Form::Full),
+            (one, two) if one == two => (min(self.low, other.low), one),
+            _ => (min(self.low, other.low), Form::Any),
+        };
+        Self {
+            is_defined: true,
+            lane: low > 0 && (self.lane || other.lane),
+            low,
+            bits: max(self.bits, other.bits),
+            zeros: min(self.zeros, other.zeros),
             form,
         }
     }
@@ -118,7 +229,7 @@ impl Kind {
     pub const fn split(self) -> Self {
         Self {
             lane: self.low > 0,
-            form: Form::Any,
+            form: if self.is_full() { Form::Full } else { Form::Any },
             ..self
         }
     }
@@ -136,6 +247,13 @@ impl Kind {
         let form = match self.form {
             Form::Full if bits < 32 => Form::Any,
             Form::Thread if bits < THREAD_BITS => Form::Any,
+            Form::Row if bits <= ROW_BITS => Form::Any,
+            Form::Exactly(value) if bits < 64 => {
+                return Self {
+                    zeros: self.zeros,
+                    ..Self::exactly(value & ((1 << bits) - 1))
+                };
+            }
             form => form,
         };
         Self {
@@ -160,6 +278,10 @@ impl Kind {
     }
 }
 
+/// A row of 32 threads is a warp.
+const ROW_BITS: u8 = 5;
+const _: () = assert!(1 << ROW_BITS == WARP);
+
 /// `%tid.x` is below 1,024.
 const THREAD_BITS: u8 = 10;
 const _: () = assert!(1 << THREAD_BITS == MAX_THREADS);
@@ -177,6 +299,9 @@ pub fn result(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
     if !is_interpreted(op) {
         return Kind::UNKNOWN;
     }
+    if let Some(value) = folded(op, kinds) {
+        return value;
+    }
     match (op, kinds, uses) {
         (Op::Copy, &[kind], _) => kind,
         (Op::Convert { from, signed, to }, &[kind], _) => {
@@ -184,6 +309,7 @@ pub fn result(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
             let cut = kind.cut(from).cut(to);
             Kind {
                 bits: if wide { to } else { cut.bits },
+                zeros: min(cut.zeros, min(from, to)),
                 ..cut
             }
         }
@@ -195,7 +321,7 @@ pub fn result(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
                 (_, None) => Kind::LANE,
             }
         }
-        (Op::Select, &[a, b, predicate], &[left, right, _]) => select((a, left), (b, right), predicate),
+        (Op::Select, &[a, b, predicate], _) => select(a, b, predicate),
         (Op::Binary(op, bits), &[a, b], &[left, right]) => binary(op, bits, (a, left), (b, right)),
         (Op::MulAdd(op, bits), &[a, b, c], &[left, right, last]) => {
             let product = binary(op, bits, (a, left), (b, right));
@@ -203,6 +329,7 @@ pub fn result(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
         }
         (Op::Unary(UnaryOp::Not | UnaryOp::Neg, _), &[kind], _) => Kind {
             bits: 64,
+            zeros: 0,
             form: Form::Any,
             ..kind
         },
@@ -221,6 +348,21 @@ pub fn result(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
         }
         _ => exact(kinds),
     }
+}
+
+/// The result on literals, which both results of a comparison are not.
+fn folded(op: Op, kinds: &[Kind]) -> Option<Kind> {
+    let mut values = [0; MAX_USES];
+    if matches!(op, Op::Compare(..)) || kinds.len() > MAX_USES {
+        return None;
+    }
+    for (value, kind) in values.iter_mut().zip(kinds) {
+        let Form::Exactly(known) = kind.form else {
+            return None;
+        };
+        *value = known as u64;
+    }
+    evaluate(op, values.get(..kinds.len())?).map(|value| Kind::exactly(value as i64))
 }
 
 /// Exact where all operands are; else nothing is known.
@@ -245,36 +387,55 @@ fn either(a: Kind, b: Kind) -> Kind {
     .cut(1)
 }
 
-fn select((a, left): (Kind, Value), (b, right): (Kind, Value), predicate: Kind) -> Kind {
-    let covering = |low, form| Kind {
-        is_defined: true,
-        lane: low > 0 && (a.lane || b.lane || predicate.lane),
-        low,
-        bits: max(a.bits, b.bits),
-        form,
-    };
-    let same = if a.form == b.form { a.form } else { Form::Any };
-    match (left, right) {
-        _ if predicate.low > 0 => covering(max(a.low, b.low), same),
-        (Value::Integer(x), Value::Integer(y)) if x == y => a,
-        // The low bits that both have.
-        (Value::Integer(x), Value::Integer(y)) => {
-            let low = (x ^ y).trailing_zeros().min(x.trailing_zeros()) as u8;
-            if low > 0 {
-                covering(low, Form::Aligned)
-            } else {
-                covering((x ^ y).trailing_zeros() as u8, Form::Any)
-            }
-        }
-        _ => covering(min(a.low, b.low), same),
+fn select(a: Kind, b: Kind, predicate: Kind) -> Kind {
+    if predicate.low == 0 {
+        return a.agree(b);
+    }
+    let either = a.join(b);
+    Kind {
+        lane: either.low > 0 && (either.lane || predicate.lane),
+        form: if predicate.lane && !either.is_full() {
+            Form::Any
+        } else {
+            either.form
+        },
+        ..either
     }
 }
 
-fn binary(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind, Value)) -> Kind {
+fn binary(op: BinaryOp, bits: u8, a: (Kind, Value), b: (Kind, Value)) -> Kind {
+    Kind {
+        zeros: certain_zeros(op, bits, a, b),
+        ..combined(op, bits, a, b)
+    }
+}
+
+/// Low bits of the result that are certainly 0, and known to be.
+fn certain_zeros(op: BinaryOp, bits: u8, (a, _): (Kind, Value), (b, right): (Kind, Value)) -> u8 {
+    use BinaryOp as B;
+    let by = match right {
+        Value::Integer(by) if (0..64).contains(&by) => Some(by as u8),
+        _ => None,
+    };
+    let half = bits / 2;
+    match op {
+        B::Add | B::Sub | B::Or | B::Xor => min(a.zeros, b.zeros),
+        B::And => max(a.zeros, b.zeros),
+        B::MulLow => a.zeros.saturating_add(b.zeros),
+        B::MulWideSigned | B::MulWideUnsigned => min(a.zeros, half).saturating_add(min(b.zeros, half)),
+        B::Shl => by.map_or(0, |by| a.zeros.saturating_add(by)),
+        B::ShrUnsigned | B::ShrSigned => by.map_or(0, |by| a.zeros.saturating_sub(by)),
+        _ => 0,
+    }
+    .min(bits)
+}
+
+fn combined(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind, Value)) -> Kind {
     use BinaryOp as B;
     if bits == 1 {
         return either(a, b);
     }
+    let (left, right) = (a.literal(left), b.literal(right));
     // Division by and remainder of a power of two are a shift and a mask.
     if let Value::Integer(divisor @ 1..) = right
         && divisor & (divisor - 1) == 0
@@ -285,12 +446,17 @@ fn binary(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind, V
             _ => None,
         };
         if let Some((op, by)) = instead {
-            return binary(op, bits, (a, left), (Kind::of_integer(by), Value::Integer(by)));
+            return combined(op, bits, (a, left), (Kind::exactly(by), Value::Integer(by)));
         }
     }
-    match (op, a.form, b.form) {
-        (B::Add | B::Sub | B::Or | B::Xor, _, Form::Zero) => return a,
-        (B::Add | B::Or | B::Xor, Form::Zero, _) => return b,
+    match op {
+        B::Add | B::Sub | B::Or | B::Xor if b.is_zero() => return a,
+        B::Add | B::Or | B::Xor if a.is_zero() => return b,
+        B::And => match (left, right) {
+            (_, Value::Integer(mask)) if a.low > 0 => return masked(a, mask as u64),
+            (Value::Integer(mask), _) if b.low > 0 => return masked(b, mask as u64),
+            _ => {}
+        },
         _ => {}
     }
     if let Some(known) = of_thread(op, (a, left), (b, right)) {
@@ -298,8 +464,7 @@ fn binary(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind, V
     }
     let lane = a.lane || b.lane;
     let both = a.low > 0 && b.low > 0;
-    let aligned =
-        matches!(a.form, Form::Aligned | Form::Zero) && matches!(b.form, Form::Aligned | Form::Zero);
+    let aligned = a.is_aligned() && b.is_aligned();
     let (low, limit, form) = match op {
         B::Add | B::Sub => {
             let limit = if matches!(op, B::Add) {
@@ -332,7 +497,7 @@ fn binary(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind, V
                 let low = zeros((a, left)).max(zeros((b, right)));
                 return Kind::of(low, limit.min(64), Form::Aligned);
             }
-            let form = if a.form == Form::Aligned || b.form == Form::Aligned {
+            let form = if a.is_aligned() || b.is_aligned() {
                 Form::Aligned
             } else {
                 Form::Any
@@ -381,15 +546,48 @@ fn binary(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind, V
         Form::Aligned => Form::Aligned,
         _ => Form::Any,
     };
+    let is_row = |kind: Kind| matches!(kind.form, Form::Thread | Form::Row) && bits > ROW_BITS;
+    let form = match op {
+        B::Add if is_row(a) && b.is_rows() || is_row(b) && a.is_rows() => Form::Row,
+        B::Sub if is_row(a) && b.is_rows() => Form::Row,
+        _ => form,
+    };
     Kind {
-        is_defined: true,
         lane: lane && low > 0,
-        low,
-        bits: limit.min(64),
-        form,
+        ..Kind::of(low, limit.min(64), form)
     }
     .normal()
 }
+
+/// What a literal mask leaves: all of it may be known, or what is below the first bit that is not.
+fn masked(kind: Kind, mask: u64) -> Kind {
+    let bits = min(kind.bits, 64 - mask.leading_zeros() as u8);
+    if let Some(warp) = (kind.form == Form::Thread && mask % WARP as u64 == 0).then_some(WHOLE_WARPS) {
+        return warp;
+    }
+    let known = ones(kind.low);
+    if mask & !known == 0 {
+        let is_zero = kind.form == Form::Aligned && !kind.may_be_exact();
+        return if is_zero || mask == 0 {
+            Kind::exactly(0)
+        } else {
+            Kind {
+                lane: kind.lane,
+                ..Kind::of(EXACT, bits, Form::Any)
+            }
+        };
+    }
+    let low = max(kind.low, min(mask.trailing_zeros() as u8, EXACT - 1));
+    let is_aligned = kind.form == Form::Aligned || mask & known == 0;
+    Kind {
+        lane: kind.lane && !is_aligned,
+        ..Kind::of(low, bits, if is_aligned { Form::Aligned } else { Form::Any })
+    }
+    .normal()
+}
+
+/// tid.x without the lane's part.
+const WHOLE_WARPS: Kind = Kind::of(EXACT, THREAD_BITS, Form::Any);
 
 /// Most low zeros that are known of a factor.
 fn zeros((kind, value): (Kind, Value)) -> u8 {
@@ -446,8 +644,30 @@ fn compared(condition: Condition, width: u8, (a, left): (Kind, Value), (b, right
         lane,
         ..Kind::of(EXACT, 1, Form::Any)
     };
+    let (left, right) = (a.literal(left), b.literal(right));
     if a.form == Form::Thread && is_between_warps(condition, right) {
         return outcome(false);
+    }
+    for (one, other, is_left) in [(a, b, true), (b, a, false)] {
+        if !is_below(condition, is_left) || other.zeros == 0 {
+            continue;
+        }
+        // 32m + lane < 32n: the lane does not count.
+        if matches!(one.form, Form::Thread | Form::Row) && other.zeros >= ROW_BITS {
+            return outcome(false);
+        }
+        // What is known of the one is less than the least that the other may be.
+        if max(one.low, other.low) <= other.zeros && other.zeros < other.bits {
+            return Kind::UNKNOWN.cut(1);
+        }
+    }
+    // Where the sign is not known, nothing is.
+    let has_sign = |kind: Kind| kind.may_be_exact() || kind.bits < width;
+    if order_of(condition, false).is_order
+        && order_of(condition, false).is_signed
+        && !(has_sign(a) && has_sign(b))
+    {
+        return Kind::UNKNOWN.cut(1);
     }
     let lane = a.lane || b.lane;
     let known = match (a.low > 0, b.low > 0) {
@@ -455,10 +675,12 @@ fn compared(condition: Condition, width: u8, (a, left): (Kind, Value), (b, right
             // Low bits alone decide whether two are equal; what is more needs one that is not aligned.
             let order = !matches!(condition, Condition::Equal | Condition::NotEqual);
             let (one, other) = if a.form == Form::Aligned { (b, a) } else { (a, b) };
-            if order && other.form == Form::Aligned && !other.may_be_exact() {
+            if other.form != Form::Aligned || other.may_be_exact() {
+                true
+            } else if order {
                 decides(order_of(condition, a.form == Form::Aligned), width, one, other)
             } else {
-                true
+                one.clear() < other.low
             }
         }
         (true, false) => decides(order_of(condition, false), width, a, b) || is_edge(condition, left),
@@ -469,6 +691,22 @@ fn compared(condition: Condition, width: u8, (a, left): (Kind, Value), (b, right
         outcome(lane)
     } else {
         Kind::UNKNOWN.cut(1)
+    }
+}
+
+/// Whether a comparison asks if the operand on one side is below the other one, or not.
+const fn is_below(condition: Condition, is_left: bool) -> bool {
+    use Condition as C;
+    if is_left {
+        matches!(
+            condition,
+            C::LessSigned | C::LessUnsigned | C::GreaterEqualSigned | C::GreaterEqualUnsigned
+        )
+    } else {
+        matches!(
+            condition,
+            C::GreaterSigned | C::GreaterUnsigned | C::LessEqualSigned | C::LessEqualUnsigned
+        )
     }
 }
 
@@ -526,7 +764,7 @@ fn decides(ordering: Ordering, width: u8, known: Kind, other: Kind) -> bool {
         return false;
     }
     // 0 <= x, and c >= x for a c beyond the bound.
-    let reaches_zero = known.lane || known.form == Form::Zero;
+    let reaches_zero = known.lane || known.is_zero();
     ordering.admits_equal && reaches_zero || known.known() >= bound
 }
 

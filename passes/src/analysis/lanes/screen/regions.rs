@@ -1,124 +1,330 @@
-//! Which blocks lanes may be kept from.
+//! What branches decide: which blocks lanes are kept from, and which of several ways has led to a block.
+//!
+//! A branch keeps lanes from what comes up to its nearest post-dominator, through other branches too; an instruction
+//! under a guard that ends threads from all that comes after. It *picks* among the edges into a block if ways from it
+//! that have had no block in common come together there, and whether control comes round a loop that it may leave.
 
-use super::{Pass, Several};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::Suspect;
+use super::pass::Pass;
+use crate::analysis::cfg::Cfg;
 use crate::analysis::dominators::Dominators;
-use crate::ir::{BlockId, Body, Instruction, Op, Value};
+use crate::ir::{BlockId, Body, Op};
+
+/// Whether it may be known where a branch leads; each covers those before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Decided {
+    /// Nobody knows.
+    #[default]
+    No,
+    /// The same way for all lanes of a warp.
+    Together,
+    /// Ways that differ from lane to lane.
+    ByLane,
+}
+
+/// What the branches that a sweep has come by decide.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Marks {
+    /// By block: lanes may be kept from it.
+    restricted: Vec<bool>,
+    /// By edge: picked instead of others into the same block.
+    picked: Vec<Decided>,
+}
+
+/// The marks of a sweep, and of the one before.
+pub struct Regions {
+    now: Marks,
+    before: Marks,
+    /// By block: its branch has been followed in this sweep, to find what it keeps lanes from.
+    followed: Vec<bool>,
+    is_split: bool,
+    /// Steps left in the sweep.
+    left: usize,
+    /// By rank of a block: the last rank in the loops around it, if there are any.
+    horizon: Vec<u32>,
+    ways: Ways,
+}
+
+/// Steps over all branches of a function in one sweep, for each block. Beyond, it is a suspect.
+const STEPS_PER_BLOCK: usize = 64;
+
+impl Regions {
+    pub fn new(cfg: &Cfg, blocks: usize) -> Self {
+        let none = Marks {
+            restricted: vec![false; blocks],
+            picked: vec![Decided::No; cfg.edges()],
+        };
+        Self {
+            now: none.clone(),
+            before: none,
+            followed: vec![false; blocks],
+            is_split: false,
+            left: 0,
+            horizon: horizon(cfg),
+            ways: Ways {
+                labels: vec![
+                    Label {
+                        walk: 0,
+                        way: Way::First(0)
+                    };
+                    blocks
+                ],
+                ..Ways::default()
+            },
+        }
+    }
+
+    /// Begins a sweep.
+    pub fn begin(&mut self) {
+        std::mem::swap(&mut self.now, &mut self.before);
+        self.now.restricted.fill(false);
+        self.now.picked.fill(Decided::No);
+        self.followed.fill(false);
+        self.is_split = false;
+        self.left = STEPS_PER_BLOCK * self.followed.len();
+    }
+
+    /// Whether the branches of this sweep do not decide what those of the one before did.
+    pub fn have_changed(&self) -> bool {
+        self.now != self.before
+    }
+
+    /// Who decides that control comes along an edge; into the header of a loop, branches further on do, too.
+    pub fn picked(&self, edge: usize, is_header: bool) -> Decided {
+        let now = self.now.picked[edge];
+        if is_header {
+            now.max(self.before.picked[edge])
+        } else {
+            now
+        }
+    }
+
+    /// Lanes may be kept from here, as far as is known by now or was in the sweep before.
+    pub fn is_restricted(&self, block: BlockId) -> bool {
+        self.now.restricted[block.index()] || self.before.restricted[block.index()]
+    }
+
+    /// Lanes may part somewhere.
+    pub const fn is_split(&self) -> bool {
+        self.is_split
+    }
+}
+
+/// By rank: the last rank in a loop around the block. Loops lie within the ranks from their headers to their last ends.
+fn horizon(cfg: &Cfg) -> Vec<u32> {
+    let order = cfg.reverse_postorder();
+    let mut furthest = 0;
+    order
+        .iter()
+        .enumerate()
+        .map(|(rank, &block)| {
+            let ends = cfg
+                .predecessors(block)
+                .iter()
+                .filter_map(|&before| cfg.rank(before));
+            let last = ends.filter(|&end| end >= rank).max();
+            furthest = furthest.max(last.map_or(0, |last| last as u32));
+            furthest
+        })
+        .collect()
+}
 
 impl Pass<'_, '_, '_> {
-    /// Finds the restricted blocks anew. Whether there are more of them, or this is the first time there are some.
-    ///
-    /// A branch decides whether its blocks are reached up to its nearest post-dominator; a restricted block passes that
-    /// on through its own branch. An instruction under a guard that ends threads restricts all that comes after.
-    pub(super) fn restrict(&mut self) -> bool {
-        let body = self.body;
-        let before = self.state.restricted.iter().filter(|&&is| is).count();
-        let mut work: Vec<BlockId> = (0..body.blocks.len())
-            .map(BlockId::new)
-            .filter(|&block| body.terminator(block).is_some_and(|last| self.splits(last)))
-            .collect();
-        if work.is_empty() {
-            return false;
+    /// Marks what the branch at the end of `block` decides.
+    pub(super) fn follow(&mut self, block: BlockId, decided: Decided) -> Result<(), Suspect> {
+        self.pick(block, decided)?;
+        if decided == Decided::ByLane {
+            self.regions.is_split = true;
+            self.restrict(block)?;
         }
-        let module = self.screen.module;
-        let post = module.function(self.id).post_dominators();
-        let mut restricted = vec![false; body.blocks.len()];
-        let mut steps_left = STEPS_PER_BLOCK * body.blocks.len();
-        while let Some(block) = work.pop() {
+        Ok(())
+    }
+
+    /// Marks the blocks that the branch at the end of `first` keeps lanes from.
+    fn restrict(&mut self, first: BlockId) -> Result<(), Suspect> {
+        let body = self.body;
+        let mut region = Region {
+            body,
+            post: self.post_dominators(),
+            regions: &mut self.regions,
+            work: vec![first],
+        };
+        while let Some(block) = region.work.pop() {
             let Some(last) = body.terminator(block) else {
                 continue;
             };
+            if std::mem::replace(&mut region.regions.followed[block.index()], true) {
+                continue;
+            }
             if matches!(last.op, Op::Return | Op::Exit | Op::Trap) {
                 if last.guard.is_some() {
                     // To the end: there is no block that all lanes come to.
-                    let next = body.successors(block).iter().copied();
-                    let fresh: Vec<BlockId> = next.filter(|next| !restricted[next.index()]).collect();
-                    for next in fresh {
-                        after(body, next, &mut restricted, &mut work);
-                    }
+                    region.all_after(block);
                 }
+            } else {
+                region.branch(block)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks the edges among which the branch at the end of `branch` picks.
+    fn pick(&mut self, branch: BlockId, decided: Decided) -> Result<(), Suspect> {
+        let (body, cfg) = (self.body, self.cfg);
+        let regions = &mut self.regions;
+        let (ways, picked) = (&mut regions.ways, &mut regions.now.picked);
+        let Some(own) = cfg.rank(branch) else {
+            return Ok(());
+        };
+        let horizon = regions.horizon[own] as usize;
+        ways.begin();
+        for (number, &next) in body.successors(branch).iter().enumerate() {
+            ways.step(cfg, branch, next, Way::First(number as u32));
+        }
+        // An instruction that ends threads has one way on. The others have all that there are, and go on until these are
+        // one again; where some have ended, up to where the loops around the branch begin anew.
+        let is_two = matches!(body.successors(branch), [one, other] if one != other);
+        while let Some(Reverse((rank, block))) = ways.heap.pop() {
+            if block == branch {
                 continue;
             }
-            if !post.dominates(block, block)
-                || !walk(post, body, block, &mut restricted, &mut work, &mut steps_left)
-            {
-                self.state.is_suspect = true;
-                return false;
+            let way = ways.labels[block.index()].way;
+            if ways.heap.is_empty() {
+                let is_one = is_two && !ways.has_ended && matches!(way, Way::From(_));
+                if is_one || rank > horizon {
+                    break;
+                }
+            }
+            regions.left = regions.left.checked_sub(1).ok_or(Suspect)?;
+            let successors = body.successors(block);
+            ways.has_ended |= successors.is_empty();
+            for &next in successors {
+                ways.step(cfg, block, next, way);
             }
         }
-        let now = restricted.iter().filter(|&&is| is).count();
-        let is_first = self.state.several.is_empty();
-        if is_first {
-            self.state.several = self.several();
+        for &(from, to) in &ways.taken {
+            let is_back = cfg.rank(to) <= cfg.rank(from) && cfg.rank(to) <= Some(own);
+            if is_back || ways.labels[to.index()].way == Way::From(to) {
+                let first = cfg.first_edge(to);
+                for (place, &before) in cfg.predecessors(to).iter().enumerate() {
+                    if is_back || before == from {
+                        let known = &mut picked[first + place];
+                        *known = decided.max(*known);
+                    }
+                }
+            }
         }
-        self.state.restricted = restricted;
-        is_first || now > before
+        Ok(())
+    }
+}
+
+/// The ways from one branch.
+#[derive(Default)]
+struct Ways {
+    /// By block.
+    labels: Vec<Label>,
+    walk: u32,
+    /// Blocks to go on from, by rank.
+    heap: BinaryHeap<Reverse<(usize, BlockId)>>,
+    taken: Vec<(BlockId, BlockId)>,
+    /// A way has come to an end of the function.
+    has_ended: bool,
+}
+
+impl Ways {
+    fn begin(&mut self) {
+        self.walk += 1;
+        self.heap.clear();
+        self.taken.clear();
+        self.has_ended = false;
     }
 
-    fn splits(&mut self, last: &Instruction) -> bool {
-        let by_guard = self.guard(last).is_some_and(|kind| kind.lane);
-        let by_table = last.op == Op::BranchTable
-            && self
-                .body
-                .uses(last)
-                .first()
-                .is_some_and(|&index: &Value| self.kind(index).lane);
-        by_guard || by_table
+    fn step(&mut self, cfg: &Cfg, from: BlockId, to: BlockId, way: Way) {
+        self.taken.push((from, to));
+        let Some(rank) = cfg.rank(to) else { return };
+        let known = &mut self.labels[to.index()];
+        if known.walk != self.walk {
+            *known = Label { walk: self.walk, way };
+        } else if known.way != way && known.way != Way::From(to) {
+            known.way = Way::From(to);
+        } else {
+            return;
+        }
+        self.heap.push(Reverse((rank, to)));
     }
+}
 
-    fn several(&self) -> Vec<Several> {
+/// Where a way begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// At the branch, along this of its edges.
+    First(u32),
+    /// Where several came together last.
+    From(BlockId),
+}
+
+/// The way by which a walk has come to a block.
+#[derive(Clone, Copy)]
+struct Label {
+    walk: u32,
+    way: Way,
+}
+
+/// The blocks that a branch keeps lanes from.
+struct Region<'a, 'm> {
+    body: &'a Body<'m>,
+    post: &'a Dominators,
+    regions: &'a mut Regions,
+    work: Vec<BlockId>,
+}
+
+impl Region<'_, '_> {
+    /// The branch at the end of `block`, up to where its ways meet.
+    fn branch(&mut self, block: BlockId) -> Result<(), Suspect> {
         let body = self.body;
-        let mut several = vec![Several::default(); body.registers.len()];
-        for register in body
-            .instructions
-            .iter()
-            .flat_map(|instruction| body.defined(instruction))
-        {
-            several[register.index()].definitions += 1;
+        if !self.post.dominates(block, block) {
+            // A way leads to a loop without end.
+            return Err(Suspect);
         }
-        several
-    }
-}
-
-/// Steps over all branches of a function. Beyond, it is a suspect.
-const STEPS_PER_BLOCK: usize = 64;
-
-/// Marks what the branch at the end of `block` decides. False if the steps are spent, or where code never ends.
-fn walk(
-    post: &Dominators,
-    body: &Body<'_>,
-    block: BlockId,
-    restricted: &mut [bool],
-    work: &mut Vec<BlockId>,
-    steps_left: &mut usize,
-) -> bool {
-    let successors = body.successors(block);
-    if successors.len() < 2 {
-        return true;
-    }
-    let end = post.immediate(block);
-    for &successor in successors {
-        let mut next = Some(successor);
-        while let Some(decided) = next.filter(|_| next != end) {
-            if *steps_left == 0 || !post.dominates(decided, decided) {
-                return false;
-            }
-            *steps_left -= 1;
-            if !std::mem::replace(&mut restricted[decided.index()], true) {
-                work.push(decided);
-            }
-            next = post.immediate(decided);
+        let successors = body.successors(block);
+        if successors.len() < 2 {
+            return Ok(());
         }
+        let end = self.post.immediate(block);
+        for &successor in successors {
+            let mut next = Some(successor);
+            while let Some(inside) = next.filter(|_| next != end) {
+                self.regions.left = self.regions.left.checked_sub(1).ok_or(Suspect)?;
+                if !self.post.dominates(inside, inside) {
+                    return Err(Suspect);
+                }
+                self.enter(inside);
+                next = self.post.immediate(inside);
+            }
+        }
+        Ok(())
     }
-    true
-}
 
-/// Marks a block and all that comes after it.
-fn after(body: &Body<'_>, first: BlockId, restricted: &mut [bool], work: &mut Vec<BlockId>) {
-    let mut pending = vec![first];
-    while let Some(block) = pending.pop() {
-        if !std::mem::replace(&mut restricted[block.index()], true) {
-            work.push(block);
-            pending.extend(body.successors(block));
+    /// Whether it is new.
+    fn enter(&mut self, block: BlockId) -> bool {
+        let is_new = !std::mem::replace(&mut self.regions.now.restricted[block.index()], true);
+        if is_new {
+            self.work.push(block);
+        }
+        is_new
+    }
+
+    /// All that comes after a block.
+    fn all_after(&mut self, block: BlockId) {
+        let body = self.body;
+        let mut pending: Vec<BlockId> = body.successors(block).to_vec();
+        while let Some(next) = pending.pop() {
+            if self.enter(next) {
+                pending.extend(body.successors(next));
+            }
         }
     }
 }
