@@ -11,6 +11,7 @@
 pub mod flow;
 pub mod graph;
 pub mod launch;
+pub mod live;
 pub mod order;
 pub mod placement;
 pub mod screen;
@@ -33,6 +34,7 @@ use crate::limits::MAX_HELPER_INSTRUCTIONS;
 use flow::Flow;
 use graph::Graph;
 use launch::Launch;
+use live::Live;
 use order::Order;
 use slice::Slices;
 use value::{ALL, Lanes};
@@ -74,7 +76,7 @@ pub fn analyse(module: &ModuleContext<'_>, least: Certainty) -> Vec<Root> {
     }
     let visited = calls.visited(module, &roots);
     let slices = Slices::new(module, &visited);
-    let one = |&function: &FunctionId| root(module, &slices, function);
+    let one = |&function: &FunctionId| root(module, &slices, function, least);
     if roots.len() < 4 {
         roots.iter().map(one).collect()
     } else {
@@ -162,7 +164,7 @@ impl Calls {
     }
 }
 
-fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId) -> Root {
+fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least: Certainty) -> Root {
     let nothing = |launch| Root {
         function,
         launch,
@@ -185,12 +187,13 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId) -> Ro
         .block(module.module.function_name(function));
     let launch = Launch::new(&kernel.launch, stated, reads_other);
     let order = Order::new(&graph);
+    let live = Live::new(module, &graph, &order);
     let always = always(&graph, &order);
     let is_kernel = kernel.is_kernel();
     let converges = module.module.target.sm >= INDEPENDENT_LANES || module.module.target.sm == 0;
     let run = |warp: Option<u32>| -> Option<(Verdict, bool)> {
         let launch = Launch { warp, ..launch };
-        let mut flow = Flow::new(module, &graph, &order, launch, always.clone())?;
+        let mut flow = Flow::new(module, &graph, &order, &live, launch, always.clone())?;
         let entry = if is_kernel { launch.lanes() } else { 0 };
         let verdict = verdict::judge(&mut flow, entry, converges);
         Some((verdict, flow.wants_warp))
@@ -198,6 +201,25 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId) -> Ro
     let partial = launch
         .threads()
         .is_some_and(|threads| threads > 32 && threads % 32 != 0);
+    if least == Certainty::Definite && launch.shape.is_none() {
+        // Warp 0 is in every launch, and no other one need be: where it comes and nothing is definite in it, nothing is definite at all.
+        let Some((verdict, _)) = run(Some(0)) else {
+            return nothing(launch);
+        };
+        let is_clear = verdict
+            .issues
+            .iter()
+            .all(|issue| issue.certainty == Certainty::Potential);
+        if is_clear && has_come_everywhere(&graph, &order, &verdict) {
+            return Root {
+                function,
+                launch,
+                findings: Vec::new(),
+                is_unknown: false,
+                has_unknown: true,
+            };
+        }
+    }
     let mut runs: Vec<(Option<u32>, Verdict)> = Vec::new();
     // What may be wrong in warps that are not looked at.
     let mut rest: Vec<Issue> = Vec::new();
@@ -267,6 +289,18 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId) -> Ro
         is_unknown: false,
         has_unknown,
     }
+}
+
+/// Whether the lanes of a run may come to all collectives and barriers that are judged.
+fn has_come_everywhere(graph: &Graph<'_>, order: &Order, verdict: &Verdict) -> bool {
+    let mut reached = vec![false; graph.nodes.len()];
+    for (node, reach) in &verdict.reach {
+        reached[*node as usize] |= reach.maybe;
+    }
+    order
+        .nodes
+        .iter()
+        .all(|&node| reached[node as usize] || !verdict::is_judged(graph, node))
 }
 
 fn is_definite(verdict: &Verdict, node: u32) -> bool {

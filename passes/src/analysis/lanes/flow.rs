@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 
 use super::graph::{Graph, Test};
 use super::launch::Launch;
+use super::live::Live;
 use super::order::{NONE, Order};
 use super::slice::{Place, loaded_param, returned};
 use super::transfer::{self, MAX_USES, Site};
@@ -38,11 +39,34 @@ const WIDEN_AFTER: usize = MAX_LANE_ROUNDS - 4;
 struct Walk {
     /// Edges to look at, with the label of the way.
     pending: Vec<(u32, u32, u32)>,
-    labels: FxHashMap<u32, u32>,
+    /// By node: the walk that has come here, and the label.
+    labels: Vec<(u32, u32)>,
+    walk: u32,
     heap: BinaryHeap<std::cmp::Reverse<(u32, u32)>>,
     /// Loops around the branch that a way goes round, and that one leaves.
     backs: Vec<u32>,
     exits: Vec<u32>,
+}
+
+impl Walk {
+    /// Begins a walk over a graph of so many nodes.
+    fn begin(&mut self, nodes: usize) {
+        self.labels.resize(nodes, (0, 0));
+        self.walk += 1;
+        self.pending.clear();
+        self.heap.clear();
+        self.backs.clear();
+        self.exits.clear();
+    }
+
+    fn label(&self, node: u32) -> Option<u32> {
+        let (walk, label) = self.labels[node as usize];
+        (walk == self.walk).then_some(label)
+    }
+
+    fn set(&mut self, node: u32, label: u32) {
+        self.labels[node as usize] = (self.walk, label);
+    }
 }
 
 /// The state of the cells that have several definitions.
@@ -56,6 +80,7 @@ pub struct Flow<'a> {
     pub graph: &'a Graph<'a>,
     /// Its orders.
     pub order: &'a Order,
+    live: &'a Live,
     /// The launch.
     pub launch: Launch,
     /// The vectors.
@@ -74,6 +99,7 @@ pub struct Flow<'a> {
     out: Vec<Option<State>>,
     input: Vec<Option<State>>,
     is_followed: Vec<bool>,
+    walk: Walk,
     is_divergent_join: Vec<bool>,
     is_divergent_loop: Vec<bool>,
     has_divergent_loop: bool,
@@ -95,6 +121,7 @@ impl<'a> Flow<'a> {
         module: &'a ModuleContext<'a>,
         graph: &'a Graph<'a>,
         order: &'a Order,
+        live: &'a Live,
         launch: Launch,
         always: Vec<bool>,
     ) -> Option<Self> {
@@ -106,6 +133,7 @@ impl<'a> Flow<'a> {
             module,
             graph,
             order,
+            live,
             launch,
             pool: Pool::default(),
             edges: vec![0; graph.targets.len()],
@@ -117,6 +145,7 @@ impl<'a> Flow<'a> {
             out: vec![None; nodes],
             input: vec![None; nodes],
             is_followed: vec![false; nodes],
+            walk: Walk::default(),
             is_divergent_join: vec![false; nodes],
             is_divergent_loop: vec![false; order.loops.len()],
             has_divergent_loop: false,
@@ -158,9 +187,9 @@ impl<'a> Flow<'a> {
         self.input[index] = Some(Rc::clone(&state));
         self.instructions(node, here, &mut state, round);
         self.branch(node, here, &state);
-        let is_new = self.out[index]
-            .as_ref()
-            .is_none_or(|old| !Rc::ptr_eq(old, &state) && **old != *state);
+        let is_new = self.out[index].as_ref().is_none_or(|old| {
+            !Rc::ptr_eq(old, &state) && self.live.exit(node).any(|cell| old[cell] != state[cell])
+        });
         if is_new {
             self.out[index] = Some(state);
             let graph = self.graph;
@@ -209,7 +238,8 @@ impl<'a> Flow<'a> {
 
     fn join(&mut self, node: u32, into: &mut State, had: Lanes, from: &State, along: Lanes, round: usize) {
         let together = !self.is_divergent_join[node as usize] && !self.order.is_irreducible;
-        for cell in 0..from.len() {
+        let live = self.live;
+        for cell in live.entry(node) {
             let (a, b) = (into[cell], from[cell]);
             if a == b || b == ValueId::NONE {
                 continue;
@@ -240,7 +270,8 @@ impl<'a> Flow<'a> {
             return state;
         }
         let mut state = state;
-        for cell in 0..state.len() {
+        let live = self.live;
+        for cell in live.entry(target) {
             let value = state[cell];
             let blurred = self.blurred(value);
             if blurred != value {
@@ -806,12 +837,11 @@ impl<'a> Flow<'a> {
             return ValueId::UNKNOWN;
         };
         let here = self.graph.nodes[node as usize].context;
-        let callee = self
+        match self
             .graph
-            .contexts
-            .iter()
-            .find(|context| context.caller == Some((here, call)));
-        match callee.and_then(|callee| Some((callee, callee.slice.result(offset)?))) {
+            .callee_of(here, call)
+            .and_then(|callee| Some((callee, callee.slice.result(offset)?)))
+        {
             Some((callee, place)) => self.read_in(node, state, place, callee.singles, callee.multiples),
             None => ValueId::UNKNOWN,
         }
@@ -878,14 +908,21 @@ impl<'a> Flow<'a> {
         if std::mem::replace(&mut self.is_followed[branch as usize], true) {
             return;
         }
-        let mut walk = Walk::default();
+        let mut walk = std::mem::take(&mut self.walk);
+        walk.begin(graph.nodes.len());
+        self.follow(branch, &mut walk);
+        self.walk = walk;
+    }
+
+    fn follow(&mut self, branch: u32, walk: &mut Walk) {
+        let graph = self.graph;
         for target in graph.successors(branch) {
             walk.pending.push((branch, target, target));
         }
         loop {
             while let Some((from, target, label)) = walk.pending.pop() {
                 if target != graph.exit && !graph.is_end(target) {
-                    self.reach(branch, &mut walk, from, target, label);
+                    self.reach(branch, walk, from, target, label);
                 }
             }
             // One way is left: all lanes that are still here take it.
@@ -899,7 +936,7 @@ impl<'a> Flow<'a> {
                 return self.give_up();
             }
             self.steps_left -= 1;
-            let label = walk.labels[&node];
+            let label = walk.label(node).unwrap_or(node);
             walk.pending
                 .extend(graph.successors(node).map(|target| (node, target, label)));
         }
@@ -908,19 +945,19 @@ impl<'a> Flow<'a> {
     fn reach(&mut self, branch: u32, walk: &mut Walk, from: u32, target: u32, label: u32) {
         let order = self.order;
         let is_back = order.is_back(from, target);
-        match walk.labels.get(&target) {
+        match walk.label(target) {
             None => {
-                walk.labels.insert(target, label);
+                walk.set(target, label);
                 if !is_back {
                     walk.heap
                         .push(std::cmp::Reverse((order.rank[target as usize], target)));
                 }
             }
-            Some(&known) if known != label && known != target => {
-                walk.labels.insert(target, target);
+            Some(known) if known != label && known != target => {
+                walk.set(target, target);
                 self.mark_join(target);
             }
-            Some(&known) if known != label => self.mark_join(target),
+            Some(known) if known != label => self.mark_join(target),
             Some(_) => {}
         }
         for of in order.loops_of(branch) {

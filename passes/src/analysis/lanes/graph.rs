@@ -191,6 +191,14 @@ impl<'a> Graph<'a> {
         &self.contexts[self.nodes[node as usize].context as usize]
     }
 
+    /// The context that a call in another one enters.
+    #[must_use]
+    pub fn callee_of(&self, context: u32, call: InstructionId) -> Option<&Context<'a>> {
+        self.contexts
+            .iter()
+            .find(|callee| callee.caller == Some((context, call)))
+    }
+
     /// The calls that lead to a context, innermost first.
     #[must_use]
     pub fn callers(&self, context: u32) -> Vec<CallSite> {

@@ -15,6 +15,8 @@ pub struct Loop {
     pub header: u32,
     /// The loop around it.
     pub parent: u32,
+    /// Its own number, then those of the loops inside it.
+    inside: std::ops::Range<u32>,
 }
 
 /// The orders of one graph.
@@ -51,6 +53,7 @@ impl Order {
             is_irreducible: false,
         };
         order.find_loops(graph);
+        order.number_loops();
         order
     }
 
@@ -67,14 +70,11 @@ impl Order {
     /// Whether a node is in a loop.
     #[must_use]
     pub fn is_in(&self, node: u32, of: u32) -> bool {
-        let mut current = self.loop_of[node as usize];
-        while current != NONE {
-            if current == of {
-                return true;
-            }
-            current = self.loops[current as usize].parent;
-        }
-        false
+        let inner = self.loop_of[node as usize];
+        inner != NONE
+            && self.loops[of as usize]
+                .inside
+                .contains(&self.loops[inner as usize].inside.start)
     }
 
     /// The loops that contain a node, innermost first.
@@ -89,6 +89,30 @@ impl Order {
     #[must_use]
     pub fn is_back(&self, source: u32, target: u32) -> bool {
         self.rank[source as usize] >= self.rank[target as usize]
+    }
+
+    /// Numbers the loops so that those inside one follow it.
+    fn number_loops(&mut self) {
+        let mut counts = vec![1_u32; self.loops.len()];
+        for of in 0..self.loops.len() {
+            let parent = self.loops[of].parent;
+            if parent != NONE {
+                counts[parent as usize] += counts[of];
+            }
+        }
+        // Outer loops come last.
+        let mut next = 0;
+        let mut free = vec![0_u32; self.loops.len()];
+        for of in (0..self.loops.len()).rev() {
+            let place = match self.loops[of].parent {
+                NONE => &mut next,
+                parent => &mut free[parent as usize],
+            };
+            let start = *place;
+            *place += counts[of];
+            self.loops[of].inside = start..start + counts[of];
+            free[of] = start + 1;
+        }
     }
 
     fn find_loops(&mut self, graph: &Graph<'_>) {
@@ -112,7 +136,11 @@ impl Order {
                 continue;
             }
             let own = self.loops.len() as u32;
-            self.loops.push(Loop { header, parent: NONE });
+            self.loops.push(Loop {
+                header,
+                parent: NONE,
+                inside: 0..0,
+            });
             self.loop_of[header as usize] = own;
             while let Some(node) = work.pop() {
                 let mut outer = self.loop_of[node as usize];

@@ -177,6 +177,22 @@ pub fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool) -> Verdict {
     judge.verdict
 }
 
+/// Whether a node is a collective or a barrier that something can be wrong with.
+#[must_use]
+pub fn is_judged(graph: &Graph<'_>, node: u32) -> bool {
+    let instructions = || {
+        let body = graph.context(node).body;
+        body.instruction(graph.instruction(node)).op
+    };
+    match graph.nodes[node as usize].kind {
+        Kind::Collective => matches!(instructions(), Op::Collective(_, true)),
+        Kind::Barrier => {
+            matches!(instructions(), Op::Barrier(barrier) if barrier.waits && !barrier.counted && !barrier.cluster)
+        }
+        _ => false,
+    }
+}
+
 fn call(flow: &mut Flow<'_>, node: u32) -> Option<Call> {
     let body = flow.graph.context(node).body;
     let instruction = body.instruction(flow.graph.instruction(node));
@@ -656,11 +672,7 @@ impl Judge<'_, '_> {
 
     fn barrier(&mut self, node: u32, barriers: &[u32]) {
         let graph = self.flow.graph;
-        let body = graph.context(node).body;
-        let Op::Barrier(barrier) = body.instruction(graph.instruction(node)).op else {
-            return;
-        };
-        if !barrier.waits || barrier.counted || barrier.cluster {
+        if !is_judged(graph, node) {
             return;
         }
         let here = self.flow.may[node as usize];

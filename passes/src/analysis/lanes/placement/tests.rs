@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 use super::super::flow::Flow;
 use super::super::graph::{Graph, Kind};
 use super::super::launch::Launch;
+use super::super::live::Live;
 use super::super::order::Order;
 use super::super::slice::Slices;
 use super::super::value::{ALL, Lanes};
@@ -35,12 +36,14 @@ fn with(code: &str, ask: impl FnOnce(&mut Placement<'_, '_>, &[u32])) {
     let slices = Slices::new(&context, &calls.visited(&context, &roots));
     let graph = Graph::new(&context, &slices, roots[0]).expect("it is small");
     let order = Order::new(&graph);
+    let live = Live::new(&context, &graph, &order);
     let launch = Launch::new(&LaunchBounds::default(), None, false);
     let mut always = Some(always(&graph, &order));
     let flow = Flow::new(
         &context,
         &graph,
         &order,
+        &live,
         launch,
         always.take().unwrap_or_default(),
     );

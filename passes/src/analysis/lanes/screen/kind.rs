@@ -317,7 +317,7 @@ pub fn result(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
             let outcome = compared(condition, bits, (a, left), (b, right));
             match (logic, kinds.get(2)) {
                 (Logic::None, _) => outcome,
-                (_, Some(third)) => either(outcome, *third),
+                (_, Some(third)) => either(logic, outcome, *third),
                 (_, None) => Kind::LANE,
             }
         }
@@ -350,10 +350,10 @@ pub fn result(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
     }
 }
 
-/// The result on literals, which both results of a comparison are not.
+/// The result on literals. The two results of a comparison differ.
 fn folded(op: Op, kinds: &[Kind]) -> Option<Kind> {
     let mut values = [0; MAX_USES];
-    if matches!(op, Op::Compare(..)) || kinds.len() > MAX_USES {
+    if matches!(op, Op::Copy | Op::Compare(..)) || kinds.len() > MAX_USES {
         return None;
     }
     for (value, kind) in values.iter_mut().zip(kinds) {
@@ -377,11 +377,19 @@ fn exact(kinds: &[Kind]) -> Kind {
     }
 }
 
-/// A predicate that one of two may decide.
-fn either(a: Kind, b: Kind) -> Kind {
+/// A predicate made of two, where one may decide alone.
+fn either(logic: Logic, a: Kind, b: Kind) -> Kind {
+    let is = |kind: Kind, value: i64| matches!(kind.form, Form::Exactly(known) if known & 1 == value);
+    let neutral = i64::from(logic == Logic::And);
+    let low = match logic {
+        Logic::And | Logic::Or if is(a, neutral) => return b,
+        Logic::And | Logic::Or if is(b, neutral) => return a,
+        Logic::Xor => min(a.low, b.low),
+        _ => max(a.low, b.low),
+    };
     Kind {
-        lane: a.lane || b.lane,
-        low: max(a.low, b.low),
+        lane: low > 0 && (a.lane || b.lane),
+        low,
         ..Kind::UNKNOWN
     }
     .cut(1)
@@ -433,7 +441,11 @@ fn certain_zeros(op: BinaryOp, bits: u8, (a, _): (Kind, Value), (b, right): (Kin
 fn combined(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind, Value)) -> Kind {
     use BinaryOp as B;
     if bits == 1 {
-        return either(a, b);
+        return match op {
+            B::And => either(Logic::And, a, b),
+            B::Or => either(Logic::Or, a, b),
+            _ => either(Logic::Xor, a, b),
+        };
     }
     let (left, right) = (a.literal(left), b.literal(right));
     // Division by and remainder of a power of two are a shift and a mask.
@@ -475,7 +487,11 @@ fn combined(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind,
             (
                 min(a.low, b.low),
                 limit,
-                if aligned { Form::Aligned } else { Form::Any },
+                if aligned || min(a.clear(), b.clear()) >= min(a.low, b.low) {
+                    Form::Aligned
+                } else {
+                    Form::Any
+                },
             )
         }
         B::Or | B::Xor => (min(a.low, b.low), 64, Form::Any),
@@ -532,7 +548,8 @@ fn combined(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind,
                 } else {
                     64
                 };
-                (low, limit, Form::Any)
+                let form = if a.is_aligned() { Form::Aligned } else { Form::Any };
+                (low, limit, form)
             }
             _ => (if b.low == 0 { 0 } else { a.low }, 64, Form::Any),
         },
@@ -657,7 +674,9 @@ fn compared(condition: Condition, width: u8, (a, left): (Kind, Value), (b, right
             return outcome(false);
         }
         // What is known of the one is less than the least that the other may be.
-        if max(one.low, other.low) <= other.zeros && other.zeros < other.bits {
+        // Of the one, as much must be open as the other's known bits reach.
+        let is_open = other.low <= other.zeros || !other.may_be_exact() && one.bits >= other.low + 2;
+        if one.low <= other.zeros && is_open && other.zeros < other.bits {
             return Kind::UNKNOWN.cut(1);
         }
     }

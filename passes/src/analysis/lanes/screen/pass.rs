@@ -91,6 +91,40 @@ const fn defined(kind: Kind) -> Kind {
     if kind.is_defined { kind } else { Kind::UNKNOWN }
 }
 
+/// What comes together along edges that control takes once.
+#[derive(Default)]
+struct Together {
+    /// Where nobody knows along which edge.
+    open: Kind,
+    /// Where a branch picks one.
+    picked: Kind,
+    version: Option<Version>,
+    differs: bool,
+    by_lane: bool,
+}
+
+impl Together {
+    fn add(&mut self, version: Version, kind: Kind, decided: Decided) {
+        if decided == Decided::No {
+            self.open = self.open.agree(kind);
+        } else {
+            self.picked = self.picked.join(kind);
+            self.differs |= *self.version.get_or_insert(version) != version;
+            self.by_lane |= decided == Decided::ByLane;
+        }
+    }
+
+    fn kind(self) -> Kind {
+        let is_split = self.by_lane && self.differs && !self.picked.is_literal();
+        let picked = if is_split {
+            self.picked.split()
+        } else {
+            self.picked
+        };
+        picked.agree(self.open)
+    }
+}
+
 impl<'p, 'a, 'm> Pass<'p, 'a, 'm> {
     /// Looks at a function that is called with `params`. An error: it is too large to tell.
     pub fn run(
@@ -204,44 +238,51 @@ impl<'p, 'a, 'm> Pass<'p, 'a, 'm> {
     }
 
     /// What versions that come together have in common, or any of those among which a branch that may be known picks.
+    ///
+    /// Lanes come into a loop before they go round it: where it may be known that some do not go round, these have what
+    /// came in.
     fn met(&mut self, meeting: &Meeting) -> Kind {
         let here = self.cfg.rank(meeting.block);
+        let mut entering = Together::default();
+        let (mut back, mut one_of_back) = (Kind::default(), Kind::default());
+        let mut is_left = Decided::No;
+        let first = self.cfg.first_edge(meeting.block);
         let sources = self.cfg.predecessors(meeting.block);
-        let is_header = sources.iter().any(|&source| self.cfg.rank(source) >= here);
-        let edges = self.cfg.first_edge(meeting.block)..;
-        let (mut picked, mut open) = (Kind::default(), Kind::default());
-        let (mut by_lane, mut is_one) = (false, true);
-        let mut first: Option<Version> = None;
-        let mut bits = None;
-        for (&version, edge) in self.versions.operands(meeting, self.cfg).iter().zip(edges) {
+        for (place, &version) in self.versions.operands(meeting, self.cfg).iter().enumerate() {
+            let is_back = self.cfg.rank(sources[place]) >= here;
+            let picked = self.regions.picked(first + place, is_back);
+            if is_back {
+                is_left = is_left.max(picked);
+            }
             if version == Version::NONE {
                 continue;
             }
             let index = self.place_of(version);
             let kind = self.known[index].read(self.sweep);
-            if !kind.is_defined {
-                continue;
-            }
-            // Around a loop they would grow one by one.
-            let is_growing = is_header && *bits.get_or_insert(kind.bits) != kind.bits;
-            bits = if is_growing { Some(64) } else { bits };
-            match self.regions.picked(edge, is_header) {
-                Decided::No => open = open.agree(kind),
-                decided => {
-                    is_one &= *first.get_or_insert(version) == version;
-                    by_lane |= decided == Decided::ByLane;
-                    picked = picked.join(kind);
-                }
+            if is_back {
+                back = back.agree(kind);
+                one_of_back = one_of_back.join(kind);
+            } else if kind.is_defined {
+                entering.add(version, kind, picked);
             }
         }
-        if by_lane && !is_one && !picked.is_literal() {
-            picked = picked.split();
+        let entering = entering.kind();
+        if !back.is_defined {
+            return entering;
         }
-        let met = picked.agree(open);
-        match bits {
-            Some(64) => Kind { bits: 64, ..met },
-            _ => met,
+        let mut met = match is_left {
+            Decided::No => entering.agree(back),
+            _ if !entering.is_defined => one_of_back,
+            _ => entering.join(entering.agree(one_of_back)),
+        };
+        if is_left == Decided::ByLane && !met.is_literal() {
+            met = met.split();
         }
+        if entering.bits != one_of_back.bits {
+            // It would grow bit by bit.
+            met.bits = 64;
+        }
+        met
     }
 
     fn kind(&mut self, value: Value) -> Kind {

@@ -45,6 +45,8 @@ pub struct Regions {
     left: usize,
     /// By rank of a block: the last rank in the loops around it, if there are any.
     horizon: Vec<u32>,
+    /// By rank of a block: the last rank from which an edge goes back to it; 0 if none does.
+    ends: Vec<u32>,
     ways: Ways,
 }
 
@@ -53,6 +55,12 @@ const STEPS_PER_BLOCK: usize = 64;
 
 impl Regions {
     pub fn new(cfg: &Cfg, blocks: usize) -> Self {
+        let ends = ends(cfg);
+        // Loops lie within the ranks from their headers to their last ends.
+        let furthest = |furthest: &mut u32, &end: &u32| {
+            *furthest = end.max(*furthest);
+            Some(*furthest)
+        };
         let none = Marks {
             restricted: vec![false; blocks],
             picked: vec![Decided::No; cfg.edges()],
@@ -63,7 +71,8 @@ impl Regions {
             followed: vec![false; blocks],
             is_split: false,
             left: 0,
-            horizon: horizon(cfg),
+            horizon: ends.iter().scan(0, furthest).collect(),
+            ends,
             ways: Ways {
                 labels: vec![
                     Label {
@@ -113,23 +122,16 @@ impl Regions {
     }
 }
 
-/// By rank: the last rank in a loop around the block. Loops lie within the ranks from their headers to their last ends.
-fn horizon(cfg: &Cfg) -> Vec<u32> {
-    let order = cfg.reverse_postorder();
-    let mut furthest = 0;
-    order
-        .iter()
-        .enumerate()
-        .map(|(rank, &block)| {
-            let ends = cfg
-                .predecessors(block)
-                .iter()
-                .filter_map(|&before| cfg.rank(before));
-            let last = ends.filter(|&end| end >= rank).max();
-            furthest = furthest.max(last.map_or(0, |last| last as u32));
-            furthest
-        })
-        .collect()
+/// By rank: the last rank from which an edge goes back to the block.
+fn ends(cfg: &Cfg) -> Vec<u32> {
+    let end = |(rank, &block): (usize, &BlockId)| {
+        let sources = cfg.predecessors(block).iter();
+        let back = sources
+            .filter_map(|&source| cfg.rank(source))
+            .filter(|&end| end >= rank);
+        back.max().unwrap_or(0) as u32
+    };
+    cfg.reverse_postorder().iter().enumerate().map(end).collect()
 }
 
 impl Pass<'_, '_, '_> {
@@ -184,19 +186,17 @@ impl Pass<'_, '_, '_> {
         for (number, &next) in body.successors(branch).iter().enumerate() {
             ways.step(cfg, branch, next, Way::First(number as u32));
         }
-        // An instruction that ends threads has one way on. The others have all that there are, and go on until these are
-        // one again; where some have ended, up to where the loops around the branch begin anew.
-        let is_two = matches!(body.successors(branch), [one, other] if one != other);
+        // An instruction that ends threads has one way on. The others have all that there are, and go on until one is
+        // left; where some have ended, up to where the loops around the branch begin anew.
+        ways.has_ended = body.successors(branch).len() < 2;
         while let Some(Reverse((rank, block))) = ways.heap.pop() {
-            if block == branch {
+            // The branch itself has been followed, and what several ways have led to comes up once for each.
+            if block == branch || ways.heap.peek() == Some(&Reverse((rank, block))) {
                 continue;
             }
             let way = ways.labels[block.index()].way;
-            if ways.heap.is_empty() {
-                let is_one = is_two && !ways.has_ended && matches!(way, Way::From(_));
-                if is_one || rank > horizon {
-                    break;
-                }
+            if ways.heap.is_empty() && (!ways.has_ended || rank > horizon) {
+                break;
             }
             regions.left = regions.left.checked_sub(1).ok_or(Suspect)?;
             let successors = body.successors(block);
@@ -206,11 +206,15 @@ impl Pass<'_, '_, '_> {
             }
         }
         for &(from, to) in &ways.taken {
-            let is_back = cfg.rank(to) <= cfg.rank(from) && cfg.rank(to) <= Some(own);
+            // Round a loop that the branch is in.
+            let is_back = cfg.rank(to) <= cfg.rank(from)
+                && cfg
+                    .rank(to)
+                    .is_some_and(|rank| rank <= own && regions.ends[rank] as usize >= own);
             if is_back || ways.labels[to.index()].way == Way::From(to) {
                 let first = cfg.first_edge(to);
                 for (place, &before) in cfg.predecessors(to).iter().enumerate() {
-                    if is_back || before == from {
+                    if before == from {
                         let known = &mut picked[first + place];
                         *known = decided.max(*known);
                     }
