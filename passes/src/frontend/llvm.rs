@@ -4,8 +4,8 @@
 //! [`crate::worker`]). `raw.rs` is the only file with `unsafe` code: it wraps LLVM's C interface. `symbols.rs` reads
 //! what a module declares (with `annotations.rs` and `host.rs`), `body.rs` walks blocks and turns phis into copies, `instructions.rs`, `intrinsics.rs` and
 //! `values.rs` turn instructions and operands into device IR, `assembly.rs` hands inline assembly to the PTX front
-//! end, `debug.rs` keeps the debug locations, and `newer.rs` reads a
-//! spelling that this LLVM does not know.
+//! end, `debug.rs` keeps the debug locations, `places.rs` finds the lines of text with what `outline.rs` reads of it, and
+//! `newer.rs` reads a spelling that this LLVM does not know.
 
 mod annotations;
 mod assembly;
@@ -15,6 +15,8 @@ mod host;
 mod instructions;
 mod intrinsics;
 mod newer;
+mod outline;
+mod places;
 mod raw;
 mod symbols;
 mod values;
@@ -60,7 +62,7 @@ pub fn with_module<R>(bytes: &[u8], work: impl FnOnce(&Module<'_>) -> R) -> Resu
         known.declared = body::declared(known, &body);
         known.body = Some(body);
     }
-    let origin = locations.finish();
+    let origin = locations.finish((!is_bitcode(bytes)).then_some(bytes));
     let (target, isa) = symbols::target(raw);
     let module = Module {
         producer: Producer::Llvm,
@@ -82,6 +84,11 @@ pub fn with_module<R>(bytes: &[u8], work: impl FnOnce(&Module<'_>) -> R) -> Resu
         origin: &origin,
     };
     Ok(work(&module))
+}
+
+/// Whether IR is bitcode, with or without a wrapper (LLVM Bitcode File Format).
+fn is_bitcode(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"BC") || bytes.starts_with(&[0xde, 0xc0, 0x17, 0x0b])
 }
 
 /// A sentence about IR that LLVM refuses, with the version that wrote it where the input says so.

@@ -232,7 +232,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         self.end_block(first.as_slice());
         let base = self.body.instructions.len();
         for block in 0..end {
-            self.place(labels[block]);
+            self.begin(labels[block]);
             self.splice_instructions(template, block, registers, base);
             let targets: Vec<Label> = template
                 .successors(block)
@@ -241,7 +241,7 @@ impl<'m> Lowering<'_, '_, 'm> {
                 .collect();
             self.end_block(&targets);
         }
-        self.place(labels[end]);
+        self.begin(labels[end]);
         true
     }
 

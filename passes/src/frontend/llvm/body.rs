@@ -42,6 +42,8 @@ pub(super) struct Lowering<'l, 'a, 'm> {
     /// What each phi takes from each block that leads to it.
     incoming: FxHashMap<(LlvmValue<'m>, LlvmBlock<'m>), LlvmValue<'m>>,
     debug: DebugId,
+    /// The instruction that is looked at, or the function while there is none.
+    pub(super) place: Span,
     block_start: usize,
     /// What is left of the constant expressions that may be looked at, and how deep the current one is.
     pub(super) constants_left: usize,
@@ -56,6 +58,8 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         id: FunctionId,
         function: LlvmValue<'m>,
     ) -> Self {
+        let place = symbols.functions[id.index()].header;
+        locations.tickets.function(function, place);
         Self {
             symbols,
             locations,
@@ -72,6 +76,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             landings: FxHashMap::default(),
             incoming: FxHashMap::default(),
             debug: DebugId::NONE,
+            place,
             block_start: 0,
             constants_left: crate::limits::MAX_INITIALIZER_NODES,
             depth: 0,
@@ -89,7 +94,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         }
         for (number, block) in self.function.blocks().enumerate() {
             let label = self.label_of[&block];
-            self.place(label);
+            self.begin(label);
             if number == 0 {
                 self.parameters();
             }
@@ -157,7 +162,9 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
 
     fn block(&mut self, block: LlvmBlock<'m>) {
         let mut queued = Vec::new();
+        self.locations.tickets.block();
         for instruction in block.instructions() {
+            self.place = self.locations.tickets.instruction();
             let Some(opcode) = instruction.opcode() else {
                 continue;
             };
@@ -181,7 +188,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             }
         }
         for (from, to, label) in queued {
-            self.place(label);
+            self.begin(label);
             self.copies(from, to);
             self.emit(Op::Branch, &[], &[]);
             let target = self.label_of.get(&to).copied();
@@ -199,7 +206,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
     }
 
     /// Begins a block here.
-    pub(super) fn place(&mut self, label: Label) {
+    pub(super) fn begin(&mut self, label: Label) {
         self.labels[label as usize] = Some(BlockId::new(self.body.blocks.len()));
     }
 
@@ -284,12 +291,6 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         Register::new(self.body.registers.len() - 1)
     }
 
-    /// A place for sorting: IR that was read has no text.
-    fn span(&self) -> Span {
-        let number = self.body.instructions.len() as u32;
-        Span::new(number, number)
-    }
-
     pub(super) fn emit(&mut self, op: Op, results: &[Value], uses: &[Value]) -> InstructionId {
         self.emit_guarded(op, None, results, uses)
     }
@@ -305,14 +306,13 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         let start = self.body.values.len();
         self.body.values.extend_from_slice(results);
         self.body.values.extend_from_slice(uses);
-        let span = self.span();
         self.body.instructions.push(Instruction {
             op,
             guard,
             values: Slots::new(start, self.body.values.len()),
             results: results.len() as u16,
             debug: self.debug,
-            span,
+            span: self.place,
         });
         if matches!(op, Op::Collective(..)) {
             self.body.collectives.push(id);

@@ -133,7 +133,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             self.emit_guarded(Op::Branch, Some(guard), &[], &[]);
             let next = self.new_label();
             self.end_block(&[case, next]);
-            self.place(next);
+            self.begin(next);
         }
         self.emit(Op::Branch, &[], &[]);
         self.end_block(&[default]);
@@ -305,7 +305,6 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     fn local(&mut self, instruction: LlvmValue<'m>, size: u64) -> SymbolId {
         let id = SymbolId::new(self.symbols.all.len());
-        let number = id.index() as u32;
         self.symbols.all.push(Symbol {
             name: self.symbols.names.alloc_str(instruction.name()),
             kind: SymbolKind::Variable,
@@ -318,7 +317,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             owner: Some(self.id),
             initializer: Slots::default(),
             host_constant: None,
-            span: ptxcheck_ptx_parser::Span::new(number, number),
+            span: self.place,
         });
         id
     }

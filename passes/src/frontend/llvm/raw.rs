@@ -12,7 +12,7 @@
 use std::ffi::{CStr, c_char, c_uint};
 use std::iter::successors;
 use std::marker::PhantomData;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use inkwell::llvm_sys::LLVMUnnamedAddr;
 use inkwell::llvm_sys::core::*;
@@ -48,6 +48,27 @@ pub(super) struct Module<'m> {
     layout: LLVMTargetDataRef,
     context: LLVMContextRef,
     lifetime: PhantomData<&'m ()>,
+}
+
+/// Functions of a module, for threads that take turns with them.
+pub(super) struct Functions<'m>(Mutex<Vec<Value<'m>>>);
+
+// SAFETY: LLVM does not care which thread uses a context, as long as they take turns: whoever reads through a lock on
+// functions does, and the lowering, which is all else that reads a module, is over when they are handed out.
+unsafe impl Send for Functions<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Functions<'_> {}
+
+impl<'m> Functions<'m> {
+    pub(super) fn new(functions: Vec<Value<'m>>) -> Self {
+        Self(Mutex::new(functions))
+    }
+
+    /// Has `work` read the function with this number.
+    pub(super) fn read<R: Send>(&self, number: usize, work: impl FnOnce(Option<Value<'m>>) -> R) -> R {
+        let functions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        work(functions.get(number).copied())
+    }
 }
 
 /// The bytes at `text`, as far as they are UTF-8.
