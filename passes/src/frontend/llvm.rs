@@ -29,7 +29,7 @@ use inkwell::memory_buffer::MemoryBuffer;
 
 use crate::ir::{Module, Producer, Space, Target};
 use assembly::Assembly;
-use body::Lowering;
+use body::{Lowering, Scratch};
 use debug::Locations;
 use symbols::Symbols;
 
@@ -56,8 +56,17 @@ pub fn with_module<R>(bytes: &[u8], work: impl FnOnce(&Module<'_>) -> R) -> Resu
     let mut locations = Locations::new(raw);
     let mut symbols = Symbols::of(raw, &names, &mut locations);
     let mut assembly = Assembly::default();
-    for (id, function) in std::mem::take(&mut symbols.definitions) {
-        let body = Lowering::new(&mut symbols, &mut locations, &mut assembly, id, function).lower();
+    let mut scratch = Scratch::default();
+    for definition in std::mem::take(&mut symbols.definitions) {
+        let (id, _) = definition;
+        let body = Lowering::new(
+            &mut symbols,
+            &mut locations,
+            &mut assembly,
+            &mut scratch,
+            definition,
+        )
+        .lower();
         let known = &mut symbols.functions[id.index()];
         known.declared = body::declared(known, &body);
         known.body = Some(body);

@@ -48,9 +48,9 @@ pub type Answers<'a> = dyn Fn(InstructionId) -> Option<(Value, Space)> + 'a;
 /// The facts of a body.
 #[derive(Debug, Default)]
 pub struct Facts {
-    /// With the block that must dominate the use.
+    /// With the block that must dominate the use. By register, those of one in the order in which they were found.
     by_block: Vec<(BlockId, Fact)>,
-    /// With the instruction that is guarded.
+    /// With the instruction that is guarded. In the same order.
     by_instruction: Vec<(InstructionId, Fact)>,
 }
 
@@ -102,6 +102,8 @@ impl Facts {
                     .extend(found.into_iter().map(|fact| (id, fact)));
             }
         }
+        facts.by_block.sort_by_key(|(_, fact)| fact.register);
+        facts.by_instruction.sort_by_key(|(_, fact)| fact.register);
         facts
     }
 
@@ -122,17 +124,22 @@ impl Facts {
         analyses: &Analyses<'_>,
     ) -> (Provenance, Tested) {
         let register = representative(body, analyses, register);
+        let (by_block, by_instruction) = (
+            about(&self.by_block, register),
+            about(&self.by_instruction, register),
+        );
+        if by_block.is_empty() && by_instruction.is_empty() {
+            return (value, Tested::No);
+        }
         let block = body.block_of(at);
         let dominators = analyses.dominators();
-        let of_block = self
-            .by_block
+        let of_block = by_block
             .iter()
-            .filter(|(place, fact)| fact.register == register && dominators.dominates(*place, block))
+            .filter(|(place, _)| dominators.dominates(*place, block))
             .map(|(_, fact)| fact);
-        let of_guard = self
-            .by_instruction
+        let of_guard = by_instruction
             .iter()
-            .filter(|(place, fact)| fact.register == register && *place == at)
+            .filter(|(place, _)| *place == at)
             .map(|(_, fact)| fact);
         let (mut value, mut tested) = (value, Tested::No);
         for fact in of_block.chain(of_guard) {
@@ -145,6 +152,14 @@ impl Facts {
         }
         (value, tested)
     }
+}
+
+/// The facts about a register.
+fn about<Place>(facts: &[(Place, Fact)], register: Register) -> &[(Place, Fact)] {
+    let start = facts.partition_point(|(_, fact)| fact.register < register);
+    let own = &facts[start..];
+    let end = own.partition_point(|(_, fact)| fact.register == register);
+    &own[..end]
 }
 
 fn restricted(value: &Provenance, fact: &Fact) -> Provenance {

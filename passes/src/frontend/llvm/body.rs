@@ -13,13 +13,50 @@ use super::instructions::is_terminator;
 use super::raw::{Block as LlvmBlock, Opcode, Type, TypeKind, Value as LlvmValue};
 use super::symbols::Symbols;
 use crate::ir::{
-    Access, AccessKind, Block, BlockId, Body, DebugId, Function, FunctionId, Guard, Instruction,
+    Access, AccessKind, Argument, Block, BlockId, Body, DebugId, Function, FunctionId, Guard, Instruction,
     InstructionId, Op, Register, RegisterInfo, Slots, Space, Value,
 };
 use crate::limits::{MAX_CONSTANT_DEPTH, MAX_PARAMETER_USES};
 
 /// A place that edges lead to: a block of the function, or one that the lowering makes.
 pub(super) type Label = u32;
+
+/// What the lowering of one body knows of its values: empty at its start, with the memory of those before.
+#[derive(Default)]
+pub(super) struct Scratch<'m> {
+    registers: FxHashMap<LlvmValue<'m>, Register>,
+    /// The elements of structures, where they are followed one by one.
+    pub(super) parts: FxHashMap<LlvmValue<'m>, Vec<Value>>,
+    label_of: FxHashMap<LlvmBlock<'m>, Label>,
+    /// Where edges leave what a phi takes.
+    landings: FxHashMap<LlvmValue<'m>, Register>,
+    /// What each phi takes from each block that leads to it.
+    incoming: FxHashMap<(LlvmValue<'m>, LlvmBlock<'m>), LlvmValue<'m>>,
+    /// Lists of one instruction's operands and arguments.
+    pub(super) uses: Vec<Value>,
+    pub(super) arguments: Vec<Argument>,
+}
+
+impl Scratch<'_> {
+    fn clear(&mut self) {
+        emptied(&mut self.registers);
+        emptied(&mut self.parts);
+        emptied(&mut self.label_of);
+        emptied(&mut self.landings);
+        emptied(&mut self.incoming);
+    }
+}
+
+/// Empties a map. One that is much larger than what it held goes: to clear it again and again would cost more than to
+/// make another.
+fn emptied<Key, Value>(map: &mut FxHashMap<Key, Value>) {
+    const SPARSE: usize = 16;
+    if map.capacity() / SPARSE > map.len() {
+        *map = FxHashMap::default();
+    } else {
+        map.clear();
+    }
+}
 
 /// The lowering of one body.
 pub(super) struct Lowering<'l, 'a, 'm> {
@@ -29,18 +66,11 @@ pub(super) struct Lowering<'l, 'a, 'm> {
     pub(super) id: FunctionId,
     pub(super) function: LlvmValue<'m>,
     pub(super) body: Body<'a>,
-    registers: FxHashMap<LlvmValue<'m>, Register>,
-    /// The elements of structures, where they are followed one by one.
-    pub(super) parts: FxHashMap<LlvmValue<'m>, Vec<Value>>,
+    pub(super) scratch: &'l mut Scratch<'m>,
     labels: Vec<Option<BlockId>>,
-    label_of: FxHashMap<LlvmBlock<'m>, Label>,
     edges: Vec<Label>,
     /// The kernel's parameters that are passed by value and only read, by their number.
     by_value: FxHashMap<LlvmValue<'m>, u16>,
-    /// Where edges leave what a phi takes.
-    landings: FxHashMap<LlvmValue<'m>, Register>,
-    /// What each phi takes from each block that leads to it.
-    incoming: FxHashMap<(LlvmValue<'m>, LlvmBlock<'m>), LlvmValue<'m>>,
     debug: DebugId,
     /// The instruction that is looked at, or the function while there is none.
     pub(super) place: Span,
@@ -55,9 +85,10 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         symbols: &'l mut Symbols<'a, 'm>,
         locations: &'l mut Locations<'m>,
         assembly: &'l mut Assembly<'m>,
-        id: FunctionId,
-        function: LlvmValue<'m>,
+        scratch: &'l mut Scratch<'m>,
+        (id, function): (FunctionId, LlvmValue<'m>),
     ) -> Self {
+        scratch.clear();
         let place = symbols.functions[id.index()].header;
         locations.tickets.function(function, place);
         Self {
@@ -67,14 +98,10 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             id,
             function,
             body: Body::default(),
-            registers: FxHashMap::default(),
-            parts: FxHashMap::default(),
+            scratch,
             labels: Vec::new(),
-            label_of: FxHashMap::default(),
             edges: Vec::new(),
             by_value: FxHashMap::default(),
-            landings: FxHashMap::default(),
-            incoming: FxHashMap::default(),
             debug: DebugId::NONE,
             place,
             block_start: 0,
@@ -86,14 +113,15 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
     pub(super) fn lower(mut self) -> Body<'a> {
         for block in self.function.blocks() {
             let label = self.new_label();
-            self.label_of.insert(block, label);
+            self.scratch.label_of.insert(block, label);
             for phi in phis(block) {
-                self.incoming
+                self.scratch
+                    .incoming
                     .extend(phi.incoming().map(|(value, from)| ((phi, from), value)));
             }
         }
         for (number, block) in self.function.blocks().enumerate() {
-            let label = self.label_of[&block];
+            let label = self.scratch.label_of[&block];
             self.begin(label);
             if number == 0 {
                 self.parameters();
@@ -191,7 +219,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             self.begin(label);
             self.copies(from, to);
             self.emit(Op::Branch, &[], &[]);
-            let target = self.label_of.get(&to).copied();
+            let target = self.scratch.label_of.get(&to).copied();
             self.end_block(target.as_slice());
         }
         if self.body.instructions.len() > self.block_start {
@@ -219,7 +247,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         alone: bool,
         queued: &mut Vec<(LlvmBlock<'m>, LlvmBlock<'m>, Label)>,
     ) -> Option<Label> {
-        let own = self.label_of.get(&to).copied()?;
+        let own = self.scratch.label_of.get(&to).copied()?;
         if phis(to).next().is_none() {
             return Some(own);
         }
@@ -238,7 +266,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
     /// The copies that the phis of `to` want on the edge from `from`.
     fn copies(&mut self, from: LlvmBlock<'m>, to: LlvmBlock<'m>) {
         for phi in phis(to) {
-            if let Some(&source) = self.incoming.get(&(phi, from)) {
+            if let Some(&source) = self.scratch.incoming.get(&(phi, from)) {
                 let landing = self.landing(phi);
                 let source = self.value(source);
                 self.emit(Op::Copy, &[Value::Register(landing)], &[source]);
@@ -247,12 +275,12 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
     }
 
     fn landing(&mut self, phi: LlvmValue<'m>) -> Register {
-        if let Some(known) = self.landings.get(&phi) {
+        if let Some(known) = self.scratch.landings.get(&phi) {
             return *known;
         }
         let bits = self.bits(phi.ty());
         let register = self.fresh(bits);
-        self.landings.insert(phi, register);
+        self.scratch.landings.insert(phi, register);
         register
     }
 
@@ -273,12 +301,12 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
 
     /// The register that holds an instruction's or argument's value.
     pub(super) fn register(&mut self, value: LlvmValue<'m>) -> Register {
-        if let Some(known) = self.registers.get(&value) {
-            return *known;
+        let next = Register::new(self.body.registers.len());
+        let register = *self.scratch.registers.entry(value).or_insert(next);
+        if register == next {
+            let bits = self.bits(value.ty());
+            self.fresh(bits);
         }
-        let bits = self.bits(value.ty());
-        let register = self.fresh(bits);
-        self.registers.insert(value, register);
         register
     }
 

@@ -162,11 +162,7 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     /// Uses every operand and says nothing of the result.
     pub(super) fn opaque(&mut self, value: LlvmValue<'m>, result: Register) {
-        let uses: Vec<Value> = (0..value.operands())
-            .filter_map(|number| value.operand(number))
-            .map(|operand| self.value(operand))
-            .collect();
-        self.emit(Op::Opaque, &[Value::Register(result)], &uses);
+        self.apply(Op::Opaque, value, result);
     }
 
     /// Instructions and constant expressions whose result depends on their operands alone.
@@ -207,11 +203,12 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     fn apply(&mut self, op: Op, value: LlvmValue<'m>, result: Register) {
-        let uses: Vec<Value> = (0..value.operands())
-            .filter_map(|number| value.operand(number))
-            .map(|operand| self.value(operand))
-            .collect();
+        // Operands may be instructions of their own, which take another list.
+        let mut uses = std::mem::take(&mut self.scratch.uses);
+        uses.clear();
+        uses.extend(value.all_operands().map(|operand| self.value(operand)));
         self.emit(op, &[Value::Register(result)], &uses);
+        self.scratch.uses = uses;
     }
 
     fn conversion(&mut self, value: LlvmValue<'m>, opcode: Opcode, result: Register) {
@@ -367,7 +364,7 @@ impl<'m> Lowering<'_, '_, 'm> {
                 &[swapped],
                 &[old, uses[2]],
             );
-            self.parts.insert(instruction, vec![old, swapped]);
+            self.scratch.parts.insert(instruction, vec![old, swapped]);
             return;
         }
         let result = Value::Register(self.register(instruction));
@@ -406,6 +403,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         let result = self.register(instruction);
         let part = match (instruction.operand(0), instruction.indices()) {
             (Some(from), &[index]) => self
+                .scratch
                 .parts
                 .get(&from)
                 .and_then(|parts| parts.get(index as usize))
@@ -426,7 +424,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         };
         let fields = instruction.ty().fields() as usize;
         let given = self.value(value);
-        let known = self.parts.get(&into).cloned();
+        let known = self.scratch.parts.get(&into).cloned();
         let starts = into.is_undef() && fields <= MAX_AGGREGATE_PARTS;
         let parts = known.or_else(|| starts.then(|| vec![Value::Unknown; fields]));
         if let (Some(mut parts), &[index]) = (parts, instruction.indices())
@@ -434,7 +432,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         {
             // Registers are written once each: what a part holds is what it held when it was put there.
             *part = given;
-            self.parts.insert(instruction, parts);
+            self.scratch.parts.insert(instruction, parts);
         }
         let result = self.register(instruction);
         self.emit(Op::Opaque, &[Value::Register(result)], &[given]);
@@ -456,7 +454,8 @@ impl<'m> Lowering<'_, '_, 'm> {
             _ => {}
         }
         let first = self.body.arguments.len();
-        let mut pieces = Vec::new();
+        let mut pieces = std::mem::take(&mut self.scratch.arguments);
+        pieces.clear();
         for number in 0..instruction.arguments() {
             let Some(argument) = instruction.operand(number) else {
                 continue;
@@ -470,7 +469,8 @@ impl<'m> Lowering<'_, '_, 'm> {
                 });
             }
         }
-        self.body.arguments.extend(pieces);
+        self.body.arguments.extend_from_slice(&pieces);
+        self.scratch.arguments = pieces;
         let callee = match known {
             Some(symbol) if matches!(self.symbols.all[symbol.index()].kind, SymbolKind::Function(_)) => {
                 self.body.refer(symbol, &self.symbols.all[symbol.index()], true);

@@ -369,6 +369,12 @@ impl<'m> Value<'m> {
             .flatten()
     }
 
+    /// All operands, in order; those that LLVM has none for are left out.
+    pub(super) fn all_operands(self) -> impl Iterator<Item = Value<'m>> {
+        // SAFETY: a user with so many operands.
+        (0..self.operands()).filter_map(move |number| wrap(unsafe { LLVMGetOperand(self.0, number) }))
+    }
+
     /// The low 64 bits of an integer constant, from its sign on; 1 for true.
     pub(super) fn int(self) -> Option<i64> {
         if self.kind() != ValueKind::LLVMConstantIntValueKind {
