@@ -200,7 +200,12 @@ fn debug_lines(lines: &[&str], instruction: &str) -> Vec<usize> {
 /// Findings on the lines of hand-written text that have markers.
 fn lines_of_text(path: &Path) -> Result<(), Failed> {
     let text = fs::read_to_string(path)?;
-    let (_, document) = report::check([path])?;
+    let args = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("; ptxcheck-args: "))
+        .flat_map(str::split_whitespace)
+        .map(std::ffi::OsStr::new);
+    let (_, document) = report::check(args.chain([path.as_os_str()]))?;
     let found = report::by_input_line(&document)?;
     let problems = difference(&expected(&text, &[])?, &found);
     if problems.is_empty() {

@@ -2,11 +2,12 @@
 //!
 //! LLVM can abort or crash on malformed input, so [`with_module`] is to be called in a process of its own (see
 //! [`crate::worker`]). `raw.rs` is the only file with `unsafe` code: it wraps LLVM's C interface. `symbols.rs` reads
-//! what a module declares (with `annotations.rs` and `host.rs`), `body.rs` walks blocks and turns phis into copies, `instructions.rs`, `intrinsics.rs` and
-//! `values.rs` turn instructions and operands into device IR, `assembly.rs` hands inline assembly to the PTX front
-//! end, `debug.rs` keeps the debug locations, `places.rs` finds the lines of text with what `outline.rs` reads of it, and
+//! what a module declares (with `annotations.rs`, `host.rs` and `module_assembly.rs`), `body.rs` walks blocks and turns
+//! phis into copies, `instructions.rs`, `intrinsics.rs`, `values.rs` and `aggregates.rs` turn instructions and operands
+//! into device IR, `assembly.rs` hands inline assembly to the PTX front end, `debug.rs` keeps the debug locations, `places.rs` finds the lines of text with what `outline.rs` reads of it, and
 //! `newer.rs` reads a spelling that this LLVM does not know.
 
+mod aggregates;
 mod annotations;
 mod assembly;
 mod body;
@@ -14,6 +15,7 @@ mod debug;
 mod host;
 mod instructions;
 mod intrinsics;
+mod module_assembly;
 mod newer;
 mod outline;
 mod places;

@@ -30,6 +30,8 @@ pub(super) struct Scratch<'m> {
     label_of: FxHashMap<LlvmBlock<'m>, Label>,
     /// Where edges leave what a phi takes.
     landings: FxHashMap<LlvmValue<'m>, Register>,
+    /// The same for each element, where a phi is an aggregate.
+    pub(super) landing_parts: FxHashMap<LlvmValue<'m>, Vec<Register>>,
     /// What each phi takes from each block that leads to it.
     incoming: FxHashMap<(LlvmValue<'m>, LlvmBlock<'m>), LlvmValue<'m>>,
     /// Lists of one instruction's operands and arguments.
@@ -43,6 +45,7 @@ impl Scratch<'_> {
         emptied(&mut self.parts);
         emptied(&mut self.label_of);
         emptied(&mut self.landings);
+        emptied(&mut self.landing_parts);
         emptied(&mut self.incoming);
     }
 }
@@ -69,7 +72,7 @@ pub(super) struct Lowering<'l, 'a, 'm> {
     pub(super) scratch: &'l mut Scratch<'m>,
     labels: Vec<Option<BlockId>>,
     edges: Vec<Label>,
-    /// The kernel's parameters that are passed by value and only read, by their number.
+    /// The parameters that are passed by value and only read, by their number.
     by_value: FxHashMap<LlvmValue<'m>, u16>,
     debug: DebugId,
     /// The instruction that is looked at, or the function while there is none.
@@ -139,7 +142,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             let bits = self.bits(param.ty());
             let number = number.min(usize::from(u16::MAX)) as u16;
             let is_by_value = self.function.by_value(u32::from(number)).is_some();
-            if is_by_value && self.symbols.functions[self.id.index()].is_kernel() && is_only_read(param) {
+            if is_by_value && is_only_read(param) {
                 self.by_value.insert(param, number);
             }
             if bits == 0 || is_by_value {
@@ -162,7 +165,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         }
     }
 
-    /// The parameter that a pointer points into, and how far, if it is one of a kernel that is passed by value.
+    /// The parameter that a pointer points into, and how far, if it is one that is passed by value.
     pub(super) fn parameter_address(&mut self, pointer: LlvmValue<'m>) -> Option<(u16, i32)> {
         if self.by_value.is_empty() {
             return None;
@@ -200,6 +203,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
                 let landing = self.landing(instruction);
                 let result = self.register(instruction);
                 self.emit(Op::Copy, &[Value::Register(result)], &[Value::Register(landing)]);
+                self.land_parts(instruction);
                 continue;
             }
             if let Some(node) = instruction.debug_location() {
@@ -268,8 +272,9 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         for phi in phis(to) {
             if let Some(&source) = self.scratch.incoming.get(&(phi, from)) {
                 let landing = self.landing(phi);
-                let source = self.value(source);
-                self.emit(Op::Copy, &[Value::Register(landing)], &[source]);
+                let whole = self.value(source);
+                self.emit(Op::Copy, &[Value::Register(landing)], &[whole]);
+                self.leave_parts(phi, source);
             }
         }
     }

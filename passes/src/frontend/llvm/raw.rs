@@ -369,6 +369,36 @@ impl<'m> Value<'m> {
             .flatten()
     }
 
+    /// Whether it is a constant structure, array or vector, written out or not.
+    pub(super) fn is_constant_aggregate(self) -> bool {
+        matches!(
+            self.kind(),
+            ValueKind::LLVMConstantStructValueKind
+                | ValueKind::LLVMConstantArrayValueKind
+                | ValueKind::LLVMConstantVectorValueKind
+                | ValueKind::LLVMConstantDataArrayValueKind
+                | ValueKind::LLVMConstantDataVectorValueKind
+                | ValueKind::LLVMConstantAggregateZeroValueKind
+        ) || self.is_undef()
+    }
+
+    /// An element of such a constant.
+    pub(super) fn element(self, number: u32) -> Option<Value<'m>> {
+        // SAFETY: a constant; the answer is null for an element that it does not have.
+        self.is_constant_aggregate()
+            .then(|| wrap(unsafe { LLVMGetAggregateElement(self.0, number) }))
+            .flatten()
+    }
+
+    /// Which element of its operands, counted through both, an element of a `shufflevector` is.
+    pub(super) fn shuffle_element(self, number: u32) -> Option<i32> {
+        if !(self.is_instruction() && self.is(Opcode::LLVMShuffleVector)) {
+            return None;
+        }
+        // SAFETY: a shuffle, with more elements than that.
+        unsafe { (number < LLVMGetNumMaskElements(self.0)).then(|| LLVMGetMaskValue(self.0, number)) }
+    }
+
     /// All operands, in order; those that LLVM has none for are left out.
     pub(super) fn all_operands(self) -> impl Iterator<Item = Value<'m>> {
         // SAFETY: a user with so many operands.

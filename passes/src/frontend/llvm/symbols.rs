@@ -89,6 +89,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
             symbols.initializer(global);
             symbols.virtual_table(global);
         }
+        symbols.assembly(locations);
         symbols
     }
 
@@ -105,9 +106,14 @@ impl<'a, 'm> Symbols<'a, 'm> {
     fn add(&mut self, value: Value<'m>, symbol: Symbol<'a>) -> SymbolId {
         let id = SymbolId::new(self.all.len());
         self.by_value.insert(value, id);
+        self.name(id, symbol);
+        id
+    }
+
+    /// Adds the next symbol under its name.
+    pub(super) fn name(&mut self, id: SymbolId, symbol: Symbol<'a>) {
         self.by_name.insert(symbol.name, id);
         self.all.push(symbol);
-        id
     }
 
     fn variable(&mut self, value: Value<'m>, locations: &mut Locations<'m>) {
