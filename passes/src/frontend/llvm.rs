@@ -1,11 +1,12 @@
 //! LLVM and NVVM IR, as text or bitcode, to device IR.
 //!
 //! LLVM can abort or crash on malformed input, so [`with_module`] is to be called in a process of its own (see
-//! [`crate::worker`]). `raw.rs` is the only file with `unsafe` code: it wraps LLVM's C interface. `symbols.rs` reads
+//! [`crate::worker`]). `raw.rs` wraps LLVM's C interface and has, with `raw/`, all `unsafe` code. `symbols.rs` reads
 //! what a module declares (with `annotations.rs`, `host.rs` and `module_assembly.rs`), `body.rs` walks blocks and turns
 //! phis into copies, `instructions.rs`, `intrinsics.rs`, `values.rs` and `aggregates.rs` turn instructions and operands
-//! into device IR, `assembly.rs` hands inline assembly to the PTX front end, `debug.rs` keeps the debug locations, `places.rs` finds the lines of text with what `outline.rs` reads of it, and
-//! `newer.rs` reads a spelling that this LLVM does not know.
+//! into device IR, `assembly.rs` hands inline assembly to the PTX front end, `debug.rs` keeps the debug locations,
+//! `places.rs` finds the lines of text with what `outline.rs` reads of it, and `newer.rs` reads a spelling that this LLVM
+//! does not know.
 
 mod aggregates;
 mod annotations;
