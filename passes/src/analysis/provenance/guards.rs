@@ -52,6 +52,8 @@ pub struct Facts {
     by_block: Vec<(BlockId, Fact)>,
     /// With the instruction that is guarded. In the same order.
     by_instruction: Vec<(InstructionId, Fact)>,
+    /// A bit for each register that there are facts about, by its number's last bits.
+    registers: u64,
 }
 
 impl Facts {
@@ -102,6 +104,9 @@ impl Facts {
                     .extend(found.into_iter().map(|fact| (id, fact)));
             }
         }
+        let of_blocks = facts.by_block.iter().map(|(_, fact)| fact.register);
+        let of_guards = facts.by_instruction.iter().map(|(_, fact)| fact.register);
+        facts.registers = of_blocks.chain(of_guards).fold(0, |all, one| all | mark(one));
         facts.by_block.sort_by_key(|(_, fact)| fact.register);
         facts.by_instruction.sort_by_key(|(_, fact)| fact.register);
         facts
@@ -124,6 +129,9 @@ impl Facts {
         analyses: &Analyses<'_>,
     ) -> (Provenance, Tested) {
         let register = representative(body, analyses, register);
+        if self.registers & mark(register) == 0 {
+            return (value, Tested::No);
+        }
         let (by_block, by_instruction) = (
             about(&self.by_block, register),
             about(&self.by_instruction, register),
@@ -152,6 +160,10 @@ impl Facts {
         }
         (value, tested)
     }
+}
+
+fn mark(register: Register) -> u64 {
+    1 << (register.index() % 64)
 }
 
 /// The facts about a register.

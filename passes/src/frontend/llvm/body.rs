@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::assembly::Assembly;
 use super::debug::Locations;
 use super::instructions::is_terminator;
-use super::raw::{Block as LlvmBlock, Opcode, Type, TypeKind, Value as LlvmValue};
+use super::raw::{Block as LlvmBlock, Opcode, Type, Value as LlvmValue};
 use super::symbols::Symbols;
 use crate::ir::{
     Access, AccessKind, Argument, Block, BlockId, Body, DebugId, Function, FunctionId, Guard, Instruction,
@@ -291,17 +291,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
 
     /// Bits of a value that is one number; 0 for anything else.
     pub(super) fn bits(&self, ty: Type<'m>) -> u8 {
-        match ty.kind() {
-            TypeKind::LLVMIntegerTypeKind => ty
-                .int_bits()
-                .filter(|bits| *bits <= 64)
-                .map_or(0, |bits| bits as u8),
-            TypeKind::LLVMPointerTypeKind => self.symbols.module.pointer_bits(ty.space().unwrap_or(0)),
-            TypeKind::LLVMHalfTypeKind | TypeKind::LLVMBFloatTypeKind => 16,
-            TypeKind::LLVMFloatTypeKind => 32,
-            TypeKind::LLVMDoubleTypeKind => 64,
-            _ => 0,
-        }
+        ty.number_bits(|space| self.symbols.module.pointer_bits(space))
     }
 
     /// The register that holds an instruction's or argument's value.

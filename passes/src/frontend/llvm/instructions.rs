@@ -430,10 +430,8 @@ impl<'m> Lowering<'_, '_, 'm> {
         }
         let first = self.body.arguments.len();
         self.scratch.arguments.clear();
-        for number in 0..instruction.arguments() {
-            let Some(argument) = instruction.operand(number) else {
-                continue;
-            };
+        let count = instruction.arguments();
+        for (number, argument) in (0..count).zip(instruction.all_operands()) {
             if let Some(memory) = called.by_value(number) {
                 self.passed_in_memory(number, argument, memory);
             } else if self.bits(argument.ty()) > 0 {

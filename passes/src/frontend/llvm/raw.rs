@@ -56,6 +56,8 @@ pub(super) struct Module<'m> {
     module: LLVMModuleRef,
     layout: LLVMTargetDataRef,
     context: LLVMContextRef,
+    /// Bits of a pointer into each of the first address spaces.
+    pointer_bits: [u8; 8],
     lifetime: PhantomData<&'m ()>,
 }
 

@@ -10,7 +10,7 @@ use super::{Block, Node, Opcode, Predicate, Type, Value, ValueKind, chain, wrap}
 impl<'m> Value<'m> {
     /// Which element of its operands, counted through both, an element of a `shufflevector` is.
     pub(in crate::frontend::llvm) fn shuffle_element(self, number: u32) -> Option<i32> {
-        if !(self.is_instruction() && self.is(Opcode::LLVMShuffleVector)) {
+        if self.instruction() != Some(Opcode::LLVMShuffleVector) {
             return None;
         }
         // SAFETY: a shuffle, with more elements than that.
@@ -18,31 +18,28 @@ impl<'m> Value<'m> {
     }
 
     pub(in crate::frontend::llvm) fn is_volatile(self) -> bool {
-        let has = self.is_instruction()
-            && matches!(
-                self.opcode(),
-                Some(
-                    Opcode::LLVMLoad | Opcode::LLVMStore | Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg
-                )
-            );
+        let has = matches!(
+            self.instruction(),
+            Some(Opcode::LLVMLoad | Opcode::LLVMStore | Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg)
+        );
         // SAFETY: an instruction that accesses memory.
         has && unsafe { LLVMGetVolatile(self.0) != 0 }
     }
 
     pub(in crate::frontend::llvm) fn predicate(self) -> Option<Predicate> {
         // SAFETY: an integer comparison.
-        (self.is_instruction() && self.is(Opcode::LLVMICmp)).then(|| unsafe { LLVMGetICmpPredicate(self.0) })
+        (self.instruction() == Some(Opcode::LLVMICmp)).then(|| unsafe { LLVMGetICmpPredicate(self.0) })
     }
 
     pub(in crate::frontend::llvm) fn allocated(self) -> Option<Type<'m>> {
         // SAFETY: an alloca.
-        (self.is_instruction() && self.is(Opcode::LLVMAlloca))
+        (self.instruction() == Some(Opcode::LLVMAlloca))
             .then(|| Type(unsafe { LLVMGetAllocatedType(self.0) }, PhantomData))
     }
 
     /// The alignment that an alloca or global has, where it says so.
     pub(in crate::frontend::llvm) fn alignment(self) -> u32 {
-        let has = self.is(Opcode::LLVMAlloca) && self.is_instruction()
+        let has = self.instruction() == Some(Opcode::LLVMAlloca)
             || self.kind() == ValueKind::LLVMGlobalVariableValueKind;
         // SAFETY: an alloca or a global variable.
         if has {
@@ -60,8 +57,10 @@ impl<'m> Value<'m> {
 
     /// The indices of an `extractvalue` or `insertvalue`.
     pub(in crate::frontend::llvm) fn indices(self) -> &'m [u32] {
-        if !(self.is_instruction() && (self.is(Opcode::LLVMExtractValue) || self.is(Opcode::LLVMInsertValue)))
-        {
+        if !matches!(
+            self.instruction(),
+            Some(Opcode::LLVMExtractValue | Opcode::LLVMInsertValue)
+        ) {
             return &[];
         }
         // SAFETY: such an instruction holds so many indices, for as long as it lives.
@@ -77,12 +76,10 @@ impl<'m> Value<'m> {
 
     /// What a call calls, and the type of function it calls it as.
     pub(in crate::frontend::llvm) fn called(self) -> Option<(Value<'m>, Type<'m>)> {
-        if !(self.is_instruction()
-            && matches!(
-                self.opcode(),
-                Some(Opcode::LLVMCall | Opcode::LLVMInvoke | Opcode::LLVMCallBr)
-            ))
-        {
+        if !matches!(
+            self.instruction(),
+            Some(Opcode::LLVMCall | Opcode::LLVMInvoke | Opcode::LLVMCallBr)
+        ) {
             return None;
         }
         // SAFETY: a call.
@@ -103,8 +100,7 @@ impl<'m> Value<'m> {
     }
 
     pub(in crate::frontend::llvm) fn case(self, number: u32) -> Option<Value<'m>> {
-        if !(self.is_instruction() && self.is(Opcode::LLVMSwitch) && (1..self.successors()).contains(&number))
-        {
+        if self.instruction() != Some(Opcode::LLVMSwitch) || !(1..self.successors()).contains(&number) {
             return None;
         }
         // SAFETY: a switch; case numbers begin at 1, as successors do behind the default.
@@ -116,17 +112,16 @@ impl<'m> Value<'m> {
     }
 
     pub(in crate::frontend::llvm) fn successors(self) -> u32 {
-        let ends = self.is_instruction()
-            && matches!(
-                self.opcode(),
-                Some(
-                    Opcode::LLVMBr
-                        | Opcode::LLVMSwitch
-                        | Opcode::LLVMIndirectBr
-                        | Opcode::LLVMInvoke
-                        | Opcode::LLVMCallBr
-                )
-            );
+        let ends = matches!(
+            self.instruction(),
+            Some(
+                Opcode::LLVMBr
+                    | Opcode::LLVMSwitch
+                    | Opcode::LLVMIndirectBr
+                    | Opcode::LLVMInvoke
+                    | Opcode::LLVMCallBr
+            )
+        );
         // SAFETY: a terminator.
         if ends {
             unsafe { LLVMGetNumSuccessors(self.0) }
@@ -144,7 +139,7 @@ impl<'m> Value<'m> {
     pub(in crate::frontend::llvm) fn condition(self) -> Option<Value<'m>> {
         // SAFETY: a branch, which is asked whether it has a condition first.
         unsafe {
-            if self.is_instruction() && self.is(Opcode::LLVMBr) && LLVMIsConditional(self.0) != 0 {
+            if self.instruction() == Some(Opcode::LLVMBr) && LLVMIsConditional(self.0) != 0 {
                 wrap(LLVMGetCondition(self.0))
             } else {
                 None
@@ -154,7 +149,7 @@ impl<'m> Value<'m> {
 
     /// The incoming values of a phi, with the blocks they come from.
     pub(in crate::frontend::llvm) fn incoming(self) -> impl Iterator<Item = (Value<'m>, Block<'m>)> {
-        let is_phi = self.is_instruction() && self.is(Opcode::LLVMPHI);
+        let is_phi = self.instruction() == Some(Opcode::LLVMPHI);
         // SAFETY: a phi, asked for as many values as it says that it has.
         let count = if is_phi {
             unsafe { LLVMCountIncoming(self.0) }

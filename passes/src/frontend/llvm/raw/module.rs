@@ -13,12 +13,15 @@ impl<'m> Module<'m> {
         let module = module.as_mut_ptr();
         // SAFETY: inkwell's module is alive for 'm, and its layout and context are as long.
         unsafe {
-            Self {
+            let mut new = Self {
                 module,
                 layout: LLVMGetModuleDataLayout(module),
                 context: LLVMGetModuleContext(module),
+                pointer_bits: [0; 8],
                 lifetime: PhantomData,
-            }
+            };
+            new.pointer_bits = std::array::from_fn(|space| new.asked_pointer_bits(space as u32));
+            new
         }
     }
 
@@ -66,6 +69,13 @@ impl<'m> Module<'m> {
 
     /// Bits of a pointer into this address space.
     pub(in crate::frontend::llvm) fn pointer_bits(self, space: u32) -> u8 {
+        match self.pointer_bits.get(space as usize) {
+            Some(bits) => *bits,
+            None => self.asked_pointer_bits(space),
+        }
+    }
+
+    fn asked_pointer_bits(self, space: u32) -> u8 {
         // SAFETY: the layout answers for every number.
         let bytes = unsafe { LLVMPointerSizeForAS(self.layout, space) };
         u8::try_from(bytes.saturating_mul(8)).unwrap_or(64)

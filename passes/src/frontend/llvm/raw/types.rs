@@ -22,6 +22,22 @@ impl<'m> Type<'m> {
         )
     }
 
+    /// Bits of a value that is one number, given those of pointers by address space; 0 for anything else.
+    pub(in crate::frontend::llvm) fn number_bits(self, pointer: impl FnOnce(u32) -> u8) -> u8 {
+        // SAFETY: each branch is taken for the kind that its callee wants.
+        match self.kind() {
+            TypeKind::LLVMIntegerTypeKind => match unsafe { LLVMGetIntTypeWidth(self.0) } {
+                bits @ 0..=64 => bits as u8,
+                _ => 0,
+            },
+            TypeKind::LLVMPointerTypeKind => pointer(unsafe { LLVMGetPointerAddressSpace(self.0) }),
+            TypeKind::LLVMHalfTypeKind | TypeKind::LLVMBFloatTypeKind => 16,
+            TypeKind::LLVMFloatTypeKind => 32,
+            TypeKind::LLVMDoubleTypeKind => 64,
+            _ => 0,
+        }
+    }
+
     pub(in crate::frontend::llvm) fn int_bits(self) -> Option<u32> {
         // SAFETY: an integer type.
         (self.kind() == TypeKind::LLVMIntegerTypeKind).then(|| unsafe { LLVMGetIntTypeWidth(self.0) })

@@ -41,6 +41,13 @@ impl<'m> Value<'m> {
         self.kind() == ValueKind::LLVMInstructionValueKind
     }
 
+    /// The opcode of an instruction.
+    pub(super) fn instruction(self) -> Option<Opcode> {
+        // SAFETY: an instruction.
+        self.is_instruction()
+            .then(|| unsafe { LLVMGetInstructionOpcode(self.0) })
+    }
+
     pub(super) fn is(self, opcode: Opcode) -> bool {
         self.opcode() == Some(opcode)
     }
