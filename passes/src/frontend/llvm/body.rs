@@ -50,11 +50,11 @@ impl Scratch<'_> {
     }
 }
 
-/// Empties a map. One that is much larger than what it held goes: to clear it again and again would cost more than to
-/// make another.
+/// Empties a map. A large one goes: few functions need it, and the others would be spread over more memory than is near
+/// to the processor.
 fn emptied<Key, Value>(map: &mut FxHashMap<Key, Value>) {
-    const SPARSE: usize = 16;
-    if map.capacity() / SPARSE > map.len() {
+    const KEPT: usize = 1_024;
+    if map.capacity() > KEPT {
         *map = FxHashMap::default();
     } else {
         map.clear();
