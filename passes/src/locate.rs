@@ -50,7 +50,7 @@ impl<'a> Locator<'a> {
         Located {
             function: spot.function.map(name),
             kernel: self.kernel(place, spot.function).map(name),
-            offset: spot.span.start,
+            offset: self.offset(spot.span),
             location,
             line_text,
             source: self.source(&spot),
@@ -85,7 +85,7 @@ impl<'a> Locator<'a> {
             help: draft.help,
             input: self.input,
             image: Some(self.image),
-            offset: spot.span.start,
+            offset: self.offset(spot.span),
             function: function.map(str::to_owned),
             kernel: kernel.map(|id| self.module.function_name(id).to_owned()),
             location,
@@ -165,6 +165,11 @@ impl<'a> Locator<'a> {
             .filter(|id| self.module.function(*id).is_kernel())
     }
 
+    /// In the text, or a number in the order of an input that is none.
+    fn offset(&self, span: Span) -> u32 {
+        self.module.origin.place(span).unwrap_or(span).start
+    }
+
     /// A header may run over hundreds of lines; its first one names the function.
     fn first_line(&self, span: Span) -> Span {
         let text = self.module.origin.text(span);
@@ -199,10 +204,11 @@ impl<'a> Locator<'a> {
 
 /// Where a span lies in the input's text, and the line it begins on.
 pub(crate) fn text(origin: &dyn Origin, span: Span, name: &str) -> (Option<Location>, Option<LineText>) {
-    let (Some(start), Some(end)) = (
-        origin.position(span.start),
-        origin.position(span.end.max(span.start)),
-    ) else {
+    let ends = origin.place(span).and_then(|place| {
+        let start = origin.position(place.start)?;
+        Some((start, origin.position(place.end.max(place.start))?))
+    });
+    let Some((start, end)) = ends else {
         return (None, None);
     };
     let location = Location {

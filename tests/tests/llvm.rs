@@ -19,6 +19,9 @@ const NOT_INSTALLED: i32 = 3;
 /// A compiler takes up to a gigabyte.
 const THREADS: usize = 2;
 
+/// Makes bitcode of what would be text.
+const BITCODE: [&str; 2] = ["-Xclang", "-emit-llvm-bc"];
+
 /// Mutants of each module, and how many bytes of it they differ in.
 const MUTANTS: usize = 200;
 const MUTATED_BYTES: usize = 4;
@@ -27,13 +30,22 @@ fn main() {
     let mut args = Arguments::from_args();
     args.test_threads.get_or_insert(THREADS);
     let mut trials = vec![
-        Trial::ignorable_test("mutants of bitcode", || mutants("-c")),
-        Trial::ignorable_test("mutants of text", || mutants("-S")),
+        Trial::ignorable_test("mutants of bitcode", || mutants(&BITCODE)),
+        Trial::ignorable_test("mutants of text", || mutants(&[])),
         Trial::ignorable_test("text that is no IR is reported", no_ir),
         Trial::ignorable_test("IR of a newer LLVM is refused in words", newer_ir),
         Trial::test("constants of the host", constants_of_the_host),
+        Trial::test("text with debug information has both places", both_places),
+        Trial::test("the lines of text are shown", shown_lines),
+        Trial::ignorable_test("bitcode has the places of its debug information alone", bitcode),
         Trial::ignorable_test("libdevice is clean", libdevice),
     ];
+    for path in files("corpus/ir", "ll") {
+        let name = path.file_name().unwrap_or_default().display().to_string();
+        if name.starts_with("lines_") {
+            trials.push(Trial::test(name, move || lines_of_text(&path)));
+        }
+    }
     for path in files("corpus/cuda", "cu") {
         let case = match Case::read(&path) {
             Ok(case) => case,
@@ -63,7 +75,7 @@ fn compile(source: &Path, target: &str, flags: &[&str], to: &Path) -> Result<Opt
         .args(flags)
         .output()?;
     match output.status.code() {
-        Some(0) if cfg!(feature = "llvm19") && !flags.contains(&"-c") => {
+        Some(0) if cfg!(feature = "llvm19") && !flags.ends_with(&BITCODE) => {
             fs::write(to, older(&fs::read_to_string(to)?))?;
             Ok(Some(()))
         }
@@ -114,7 +126,7 @@ fn try_case(case: &Case, mode: &str, flags: &[&str]) -> Result<Completion, Faile
     }
     let mut args: Vec<_> = case.args().into_iter().map(std::ffi::OsString::from).collect();
     args.pop();
-    args.push(compiled.into());
+    args.push(compiled.clone().into());
     let (code, document) = report::check(args)?;
     let found = report::by_source_line(&document, &format!("{}.cu", case.stem()))?;
     let mut wanted = expected(&case.text, &tags("clang", target, mode))?;
@@ -134,10 +146,137 @@ fn try_case(case: &Case, mode: &str, flags: &[&str]) -> Result<Completion, Faile
     if code == 2 {
         problems.push(format!("the exit code is 2: {:#}", document["inputs"]));
     }
+    problems.extend(misplaced(&fs::read_to_string(&compiled)?, &document));
     if problems.is_empty() {
         Ok(Completion::Completed)
     } else {
         Err(problems.join("\n").into())
+    }
+}
+
+/// What is wrong with the lines of the text that findings name: where such a line has a debug location, the finding's
+/// place in the source is that, or one that it is inlined at.
+fn misplaced(text: &str, document: &serde_json::Value) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let number = |value: &serde_json::Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
+    let mut problems = Vec::new();
+    for finding in report::findings(document) {
+        let line = number(&finding["location"]["line"]).and_then(|line| lines.get(line.checked_sub(1)?));
+        let Some(line) = line else {
+            problems.push(format!("a finding has no line of the text: {finding:#}"));
+            continue;
+        };
+        let wanted = debug_lines(&lines, line);
+        let found = number(&finding["source"]["line"]);
+        // What lies in a function that the kernel calls may be shown at the call.
+        let is_own = finding["kernel"].is_null() || finding["kernel"] == finding["function"];
+        if is_own && !wanted.is_empty() && !wanted.contains(&found.unwrap_or_default()) {
+            problems.push(format!(
+                "`{line}` is on lines {wanted:?} of the source, not {found:?}"
+            ));
+        }
+    }
+    problems
+}
+
+/// The lines of the source that an instruction's debug location names, from the inside out.
+fn debug_lines(lines: &[&str], instruction: &str) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut node = instruction.rsplit_once("!dbg ").map(|(_, node)| node.trim());
+    while let Some(name) = node.filter(|_| found.len() < 64) {
+        let start = format!("{name} = ");
+        let text = lines.iter().find(|line| line.starts_with(&start));
+        let field = |name: &str| {
+            let (_, rest) = text?.split_once(name)?;
+            rest.split([',', ')']).next()
+        };
+        found.extend(field("DILocation(line: ").and_then(|line| line.parse::<usize>().ok()));
+        node = field("inlinedAt: ");
+    }
+    found.retain(|line| *line > 0);
+    found
+}
+
+/// Findings on the lines of hand-written text that have markers.
+fn lines_of_text(path: &Path) -> Result<(), Failed> {
+    let text = fs::read_to_string(path)?;
+    let args = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("; ptxcheck-args: "))
+        .flat_map(str::split_whitespace)
+        .map(std::ffi::OsStr::new);
+    let (_, document) = report::check(args.chain([path.as_os_str()]))?;
+    let found = report::by_input_line(&document)?;
+    let problems = difference(&expected(&text, &[])?, &found);
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(problems.join("\n").into())
+    }
+}
+
+fn both_places() -> Result<(), Failed> {
+    let file = root().join("corpus/ir/host_variables.ll");
+    let text = fs::read_to_string(&file)?;
+    let (_, document) = report::check([&file])?;
+    let found = report::findings(&document);
+    let problems = misplaced(&text, &document);
+    let have_source = found
+        .iter()
+        .all(|finding| finding["source"]["line"].is_u64() && finding["location"]["column"] == 3);
+    if problems.is_empty() && have_source && !found.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("{problems:?}, {document:#}").into())
+    }
+}
+
+fn shown_lines() -> Result<(), Failed> {
+    let output = binary::command()
+        .args(["--quiet", "corpus/ir/lines_of_text.ll"])
+        .output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let wanted = [
+        "lines_of_text.ll:21:3",
+        "21 |   %shared = addrspacecast ptr %generic to ptr addrspace(3)",
+        "lines_of_text.ll:12:1",
+    ];
+    match wanted.iter().find(|wanted| !text.contains(**wanted)) {
+        None => Ok(()),
+        Some(missing) => Err(format!("`{missing}` is not shown:\n{text}").into()),
+    }
+}
+
+fn bitcode() -> Result<Completion, Failed> {
+    if cfg!(feature = "llvm19") {
+        return Ok(Completion::ignored_with("LLVM 19 reads no bitcode of clang 22"));
+    }
+    let folder = tempfile::tempdir()?;
+    let source = root().join("corpus/cuda/zero_mask_values.cu");
+    let mut lines = Vec::new();
+    for (form, name) in [(&BITCODE[..], "a.bc"), (&[], "a.ll")] {
+        let file = folder.path().join(name);
+        if compile(&source, "sm_90", &[&["-O2", "-g"], form].concat(), &file)?.is_none() {
+            return Ok(Completion::ignored_with("clang is not installed"));
+        }
+        let (_, document) = report::check([&file])?;
+        let has_place = |finding: &serde_json::Value| finding["location"].is_object() == form.is_empty();
+        if !report::findings(&document).iter().all(has_place) {
+            return Err(format!("{name}: {document:#}").into());
+        }
+        let fingerprints: Vec<_> = report::findings(&document)
+            .iter()
+            .map(|finding| finding["fingerprint"].to_string())
+            .collect();
+        lines.push((
+            report::by_source_line(&document, "zero_mask_values.cu")?,
+            fingerprints,
+        ));
+    }
+    if lines[0] == lines[1] {
+        Ok(Completion::Completed)
+    } else {
+        Err(format!("{lines:#?}").into())
     }
 }
 
@@ -155,18 +294,22 @@ impl Numbers {
 }
 
 /// Every mutant is analysed or reported, and a whole module beside them is analysed as ever.
-fn mutants(form: &str) -> Result<Completion, Failed> {
-    if cfg!(feature = "llvm19") && form == "-c" {
+fn mutants(form: &[&str]) -> Result<Completion, Failed> {
+    let is_bitcode = form == BITCODE;
+    if cfg!(feature = "llvm19") && is_bitcode {
         return Ok(Completion::ignored_with("LLVM 19 reads no bitcode of clang 22"));
     }
     let folder = tempfile::tempdir()?;
-    let extension = if form == "-c" { "bc" } else { "ll" };
+    let extension = if is_bitcode { "bc" } else { "ll" };
     let seed = folder.path().join(format!("seed.{extension}"));
     let source = root().join("corpus/cuda/zero_mask_values.cu");
-    if compile(&source, "sm_90", &[form, "-O2", "-g"], &seed)?.is_none() {
+    if compile(&source, "sm_90", &[&["-O2", "-g"], form].concat(), &seed)?.is_none() {
         return Ok(Completion::ignored_with("clang is not installed"));
     }
     let whole = fs::read(&seed)?;
+    if whole.starts_with(b"BC") != is_bitcode {
+        return Err("the compiler did not write the form that was asked for".into());
+    }
     let mut numbers = Numbers(1);
     let mut args = vec![seed.clone().into_os_string()];
     for number in 0..MUTANTS {

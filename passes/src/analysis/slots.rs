@@ -59,7 +59,9 @@ pub struct Slots {
     /// The stores to slots, by slot, and where each slot's begin.
     writers: Vec<InstructionId>,
     starts: Vec<u32>,
-    escaped: Vec<SymbolId>,
+    /// By slot, whether it can be written through an address that is not followed.
+    escaping: Vec<bool>,
+    has_escaped: bool,
 }
 
 type Address = (SymbolId, i64);
@@ -69,14 +71,16 @@ impl Slots {
     #[must_use]
     pub fn new(module: &Module<'_>, body: &Body<'_>, definitions: &Definitions) -> Self {
         let is_local = |symbol: SymbolId| module.symbol(symbol).space == Space::Local;
-        if !module.has_local_memory {
+        let is_named = |value: &Value| matches!(value, Value::Symbol(symbol, _) if is_local(*symbol));
+        let is_passed = || body.arguments.iter().any(|argument| is_named(&argument.value));
+        if !module.has_local_memory || !(body.values.iter().any(is_named) || is_passed()) {
             return Self::default();
         }
         let mut search = Search {
             body,
             definitions,
             is_local: &is_local,
-            known: FxHashMap::default(),
+            known: vec![Known::Open; body.registers.len()],
         };
         let mut found: Vec<(InstructionId, Slot)> = Vec::new();
         let mut escaped = Vec::new();
@@ -104,6 +108,10 @@ impl Slots {
         let mut slots: Vec<Slot> = found.iter().map(|(_, slot)| *slot).collect();
         slots.sort_unstable();
         slots.dedup();
+        let escaping = slots
+            .iter()
+            .map(|slot| escaped.binary_search(&slot.symbol).is_ok())
+            .collect();
         let accesses: FxHashMap<_, _> = found
             .into_iter()
             .filter_map(|(id, slot)| Some((id, slots.binary_search(&slot).ok()? as SlotId)))
@@ -123,7 +131,8 @@ impl Slots {
             accesses,
             writers: stores.iter().map(|(_, id)| *id).collect(),
             starts,
-            escaped,
+            escaping,
+            has_escaped: !escaped.is_empty(),
         }
     }
 
@@ -163,15 +172,13 @@ impl Slots {
     /// Whether the address of some `.local` symbol is used in a way that is not followed.
     #[must_use]
     pub fn has_escaped(&self) -> bool {
-        !self.escaped.is_empty()
+        self.has_escaped
     }
 
     /// Whether a slot can be written through an address that is not followed.
     #[must_use]
     pub fn escapes(&self, slot: SlotId) -> bool {
-        self.escaped
-            .binary_search(&self.slots[slot as usize].symbol)
-            .is_ok()
+        self.escaping[slot as usize]
     }
 
     /// The other slots that share bytes with this one.
@@ -203,7 +210,17 @@ struct Search<'a> {
     body: &'a Body<'a>,
     definitions: &'a Definitions,
     is_local: &'a dyn Fn(SymbolId) -> bool,
-    known: FxHashMap<Register, Option<Address>>,
+    /// By register.
+    known: Vec<Known>,
+}
+
+/// What is known of a register.
+#[derive(Clone, Copy)]
+enum Known {
+    /// Not yet asked for.
+    Open,
+    /// The address that it holds, if it holds one.
+    Is(Option<Address>),
 }
 
 impl Search<'_> {
@@ -225,11 +242,11 @@ impl Search<'_> {
             let Value::Register(register) = current else {
                 break self.address(current);
             };
-            if let Some(known) = self.known.get(&register) {
-                break *known;
+            if let Known::Is(known) = self.known[register.index()] {
+                break known;
             }
             // A register in its own chain stays unknown.
-            self.known.insert(register, None);
+            self.known[register.index()] = Known::Is(None);
             let Some((from, by)) = self.step(register) else {
                 break None;
             };
@@ -238,7 +255,7 @@ impl Search<'_> {
         };
         for (register, by) in chain.into_iter().rev() {
             found = found.and_then(|(symbol, offset)| Some((symbol, offset.checked_add(by)?)));
-            self.known.insert(register, found);
+            self.known[register.index()] = Known::Is(found);
         }
         found
     }
@@ -290,7 +307,7 @@ impl Search<'_> {
             Op::Compare(..) | Op::IsSpace(_) => true,
             _ => match self.body.results(instruction) {
                 &[Value::Register(result)] => {
-                    self.known.get(&result).is_some_and(Option::is_some)
+                    matches!(self.known[result.index()], Known::Is(Some(_)))
                         || self.step(result).is_some() && instruction.guard.is_none()
                 }
                 _ => false,

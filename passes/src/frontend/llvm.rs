@@ -1,12 +1,14 @@
 //! LLVM and NVVM IR, as text or bitcode, to device IR.
 //!
 //! LLVM can abort or crash on malformed input, so [`with_module`] is to be called in a process of its own (see
-//! [`crate::worker`]). `raw.rs` is the only file with `unsafe` code: it wraps LLVM's C interface. `symbols.rs` reads
-//! what a module declares (with `annotations.rs` and `host.rs`), `body.rs` walks blocks and turns phis into copies, `instructions.rs`, `intrinsics.rs` and
-//! `values.rs` turn instructions and operands into device IR, `assembly.rs` hands inline assembly to the PTX front
-//! end, `debug.rs` keeps the debug locations, and `newer.rs` reads a
-//! spelling that this LLVM does not know.
+//! [`crate::worker`]). `raw.rs` wraps LLVM's C interface and has, with `raw/`, all `unsafe` code. `symbols.rs` reads
+//! what a module declares (with `annotations.rs`, `host.rs` and `module_assembly.rs`), `body.rs` walks blocks and turns
+//! phis into copies, `instructions.rs`, `intrinsics.rs`, `values.rs` and `aggregates.rs` turn instructions and operands
+//! into device IR, `assembly.rs` hands inline assembly to the PTX front end, `debug.rs` keeps the debug locations,
+//! `places.rs` finds the lines of text with what `outline.rs` reads of it, and `newer.rs` reads a spelling that this LLVM
+//! does not know.
 
+mod aggregates;
 mod annotations;
 mod assembly;
 mod body;
@@ -14,7 +16,10 @@ mod debug;
 mod host;
 mod instructions;
 mod intrinsics;
+mod module_assembly;
 mod newer;
+mod outline;
+mod places;
 mod raw;
 mod symbols;
 mod values;
@@ -27,7 +32,7 @@ use inkwell::memory_buffer::MemoryBuffer;
 
 use crate::ir::{Module, Producer, Space, Target};
 use assembly::Assembly;
-use body::Lowering;
+use body::{Lowering, Scratch};
 use debug::Locations;
 use symbols::Symbols;
 
@@ -54,13 +59,22 @@ pub fn with_module<R>(bytes: &[u8], work: impl FnOnce(&Module<'_>) -> R) -> Resu
     let mut locations = Locations::new(raw);
     let mut symbols = Symbols::of(raw, &names, &mut locations);
     let mut assembly = Assembly::default();
-    for (id, function) in std::mem::take(&mut symbols.definitions) {
-        let body = Lowering::new(&mut symbols, &mut locations, &mut assembly, id, function).lower();
+    let mut scratch = Scratch::default();
+    for definition in std::mem::take(&mut symbols.definitions) {
+        let (id, _) = definition;
+        let body = Lowering::new(
+            &mut symbols,
+            &mut locations,
+            &mut assembly,
+            &mut scratch,
+            definition,
+        )
+        .lower();
         let known = &mut symbols.functions[id.index()];
         known.declared = body::declared(known, &body);
         known.body = Some(body);
     }
-    let origin = locations.finish();
+    let origin = locations.finish((!is_bitcode(bytes)).then_some(bytes));
     let (target, isa) = symbols::target(raw);
     let module = Module {
         producer: Producer::Llvm,
@@ -82,6 +96,11 @@ pub fn with_module<R>(bytes: &[u8], work: impl FnOnce(&Module<'_>) -> R) -> Resu
         origin: &origin,
     };
     Ok(work(&module))
+}
+
+/// Whether IR is bitcode, with or without a wrapper (LLVM Bitcode File Format).
+fn is_bitcode(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"BC") || bytes.starts_with(&[0xde, 0xc0, 0x17, 0x0b])
 }
 
 /// A sentence about IR that LLVM refuses, with the version that wrote it where the input says so.

@@ -59,6 +59,6 @@ pub struct Instruction {
     pub(crate) results: u16,
     /// Where its debug location is, or [`DebugId::NONE`].
     pub debug: DebugId,
-    /// Its text in the input; empty where the input is not text.
+    /// Its place in the input, for [`super::Origin`].
     pub span: Span,
 }

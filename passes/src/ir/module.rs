@@ -155,13 +155,16 @@ pub enum TableWord {
 
 /// What a module was made from: turns spans and debug locations into places. One implementation per front end.
 pub trait Origin: Sync {
-    /// The line and column of an offset, both 1-based, where the input is text.
+    /// Where in the input's text a span of the device IR lies, where the input is text.
+    fn place(&self, span: Span) -> Option<Span>;
+
+    /// The line and column of an offset in the text, both 1-based, where the input is text.
     fn position(&self, offset: u32) -> Option<Position>;
 
     /// The text of a 1-based line without its ending.
     fn line(&self, line: u32) -> &[u8];
 
-    /// The bytes of a span.
+    /// The PTX of a span of the device IR; empty where the input is none.
     fn text(&self, span: Span) -> &[u8];
 
     /// The frames of a debug location, innermost first; empty where there is none.
@@ -211,7 +214,7 @@ impl<'s> Module<'s> {
         self.symbol(self.function(id).symbol).name
     }
 
-    /// The text of an instruction in the input; empty where the input is not text.
+    /// The span of an instruction, for [`Origin`]; its start is in the order of the input.
     #[must_use]
     pub fn span_of(&self, function: FunctionId, instruction: InstructionId) -> Span {
         self.function(function)

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use super::Checked;
-use crate::finding::{Certainty, Finding, Frame, Located, Related, Source, Value};
+use crate::finding::{Certainty, Finding, Frame, LineText, Located, Location, Related, Source, Value};
 use crate::link::{Open, Symbols, What};
 use crate::rule::{Level, ProblemKind};
 use crate::rules;
@@ -87,7 +87,7 @@ impl Writer {
         self.text(text.as_ref());
     }
 
-    /// Without what an input of IR has none of: places in its text, suppressions.
+    /// Without suppressions, of which a worker knows none.
     fn finding(&mut self, finding: &Finding) {
         self.text(finding.rule.code);
         self.number(u64::from(finding.certainty == Certainty::Potential));
@@ -98,9 +98,11 @@ impl Writer {
         self.number(u64::from(finding.offset));
         self.option(finding.function.as_ref(), Self::owned);
         self.option(finding.kernel.as_ref(), Self::owned);
+        self.place(finding.location.as_ref(), finding.line_text.as_ref());
         self.option(finding.source.as_ref(), Self::source);
         self.list(&finding.related, |out, related| {
             out.text(&related.message);
+            out.option(related.location.as_ref(), Self::location);
             out.option(related.source.as_ref(), Self::source);
         });
         self.number(finding.data.len() as u64);
@@ -120,10 +122,31 @@ impl Writer {
                 out.option(at.function.as_ref(), Self::owned);
                 out.option(at.kernel.as_ref(), Self::owned);
                 out.number(u64::from(at.offset));
+                out.place(at.location.as_ref(), at.line_text.as_ref());
                 out.option(at.source.as_ref(), Self::source);
             });
             out.number(u64::from(open.more));
         });
+    }
+
+    fn place(&mut self, location: Option<&Location>, line: Option<&LineText>) {
+        self.option(location, Self::location);
+        self.option(line, |out, line| {
+            out.text(&line.text);
+            out.number(u64::from(line.from));
+        });
+    }
+
+    fn location(&mut self, location: &Location) {
+        self.text(&location.file);
+        for number in [
+            location.line,
+            location.column,
+            location.end_line,
+            location.end_column,
+        ] {
+            self.number(u64::from(number));
+        }
     }
 
     fn source(&mut self, source: &Source) {
@@ -215,13 +238,13 @@ impl Reader<'_> {
             offset: self.small()?,
             function: self.option(Self::text)?,
             kernel: self.option(Self::text)?,
-            location: None,
-            line_text: None,
+            location: self.option(Self::location)?,
+            line_text: self.option(Self::line)?,
             source: self.option(Self::source)?,
             related: self.list(|from| {
                 Some(Related {
                     message: from.text()?,
-                    location: None,
+                    location: from.option(Self::location)?,
                     source: from.option(Self::source)?,
                 })
             })?,
@@ -231,6 +254,23 @@ impl Reader<'_> {
                 .collect::<BTreeMap<_, _>>(),
             fingerprint: self.text()?,
             suppressed: None,
+        })
+    }
+
+    fn location(&mut self) -> Option<Location> {
+        Some(Location {
+            file: self.text()?,
+            line: self.small()?,
+            column: self.small()?,
+            end_line: self.small()?,
+            end_column: self.small()?,
+        })
+    }
+
+    fn line(&mut self) -> Option<LineText> {
+        Some(LineText {
+            text: self.text()?,
+            from: self.small()?,
         })
     }
 
@@ -249,8 +289,9 @@ impl Reader<'_> {
                             function: from.option(Self::text)?,
                             kernel: from.option(Self::text)?,
                             offset: from.small()?,
+                            location: from.option(Self::location)?,
+                            line_text: from.option(Self::line)?,
                             source: from.option(Self::source)?,
-                            ..Located::default()
                         })
                     })?,
                     more: from.small()?,
@@ -315,6 +356,13 @@ mod tests {
             inside: vec![frame(1)],
             inlined_at: vec![frame(9), frame(10)],
         };
+        let location = Location {
+            file: String::new(),
+            line: 3,
+            column: 5,
+            end_line: 3,
+            end_column: 9,
+        };
         Checked {
             target: "sm_90".to_owned(),
             isa: "8.8".to_owned(),
@@ -346,12 +394,15 @@ mod tests {
                 offset: 5,
                 function: Some("k".to_owned()),
                 kernel: None,
-                location: None,
-                line_text: None,
+                location: Some(location.clone()),
+                line_text: Some(LineText {
+                    text: "call void @f()".to_owned(),
+                    from: 1,
+                }),
                 source: Some(source.clone()),
                 related: vec![Related {
                     message: "r".to_owned(),
-                    location: None,
+                    location: Some(location),
                     source: Some(source),
                 }],
                 data: [

@@ -48,10 +48,12 @@ pub type Answers<'a> = dyn Fn(InstructionId) -> Option<(Value, Space)> + 'a;
 /// The facts of a body.
 #[derive(Debug, Default)]
 pub struct Facts {
-    /// With the block that must dominate the use.
+    /// With the block that must dominate the use. By register, those of one in the order in which they were found.
     by_block: Vec<(BlockId, Fact)>,
-    /// With the instruction that is guarded.
+    /// With the instruction that is guarded. In the same order.
     by_instruction: Vec<(InstructionId, Fact)>,
+    /// A bit for each register that there are facts about, by its number's last bits.
+    registers: u64,
 }
 
 impl Facts {
@@ -102,6 +104,11 @@ impl Facts {
                     .extend(found.into_iter().map(|fact| (id, fact)));
             }
         }
+        let of_blocks = facts.by_block.iter().map(|(_, fact)| fact.register);
+        let of_guards = facts.by_instruction.iter().map(|(_, fact)| fact.register);
+        facts.registers = of_blocks.chain(of_guards).fold(0, |all, one| all | mark(one));
+        facts.by_block.sort_by_key(|(_, fact)| fact.register);
+        facts.by_instruction.sort_by_key(|(_, fact)| fact.register);
         facts
     }
 
@@ -122,17 +129,25 @@ impl Facts {
         analyses: &Analyses<'_>,
     ) -> (Provenance, Tested) {
         let register = representative(body, analyses, register);
+        if self.registers & mark(register) == 0 {
+            return (value, Tested::No);
+        }
+        let (by_block, by_instruction) = (
+            about(&self.by_block, register),
+            about(&self.by_instruction, register),
+        );
+        if by_block.is_empty() && by_instruction.is_empty() {
+            return (value, Tested::No);
+        }
         let block = body.block_of(at);
         let dominators = analyses.dominators();
-        let of_block = self
-            .by_block
+        let of_block = by_block
             .iter()
-            .filter(|(place, fact)| fact.register == register && dominators.dominates(*place, block))
+            .filter(|(place, _)| dominators.dominates(*place, block))
             .map(|(_, fact)| fact);
-        let of_guard = self
-            .by_instruction
+        let of_guard = by_instruction
             .iter()
-            .filter(|(place, fact)| fact.register == register && *place == at)
+            .filter(|(place, _)| *place == at)
             .map(|(_, fact)| fact);
         let (mut value, mut tested) = (value, Tested::No);
         for fact in of_block.chain(of_guard) {
@@ -145,6 +160,18 @@ impl Facts {
         }
         (value, tested)
     }
+}
+
+fn mark(register: Register) -> u64 {
+    1 << (register.index() % 64)
+}
+
+/// The facts about a register.
+fn about<Place>(facts: &[(Place, Fact)], register: Register) -> &[(Place, Fact)] {
+    let start = facts.partition_point(|(_, fact)| fact.register < register);
+    let own = &facts[start..];
+    let end = own.partition_point(|(_, fact)| fact.register == register);
+    &own[..end]
 }
 
 fn restricted(value: &Provenance, fact: &Fact) -> Provenance {

@@ -12,8 +12,6 @@
 //! Most bodies have no such address, and pay for one pass: an address can only be null where a small constant is moved
 //! into a register of its width, selected, or passed on by moves and sums from there.
 
-use rustc_hash::FxHashSet;
-
 use super::function::Judge;
 use super::judge::{Effect, Use, Wrong};
 use super::solver::Variable;
@@ -147,10 +145,10 @@ const fn is_wide_product(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned)
 }
 
-/// The registers, predicates among them, that something other than a move depends on. In a debug build nvcc compares `this` with 0 at the head of each member
+/// The registers, predicates among them, that something other than a move depends on, by their number. In a debug build nvcc compares `this` with 0 at the head of each member
 /// function and branches to one place either way: nothing depends on that.
-fn deciding(body: &Body<'_>, definitions: &Definitions) -> FxHashSet<Register> {
-    let mut found = FxHashSet::default();
+fn deciding(body: &Body<'_>, definitions: &Definitions) -> Vec<bool> {
+    let mut found = vec![false; body.registers.len()];
     let mut open: Vec<Register> = Vec::new();
     let is_moved = |op| matches!(op, Op::Unary(UnaryOp::Not, 1) | Op::Copy);
     for (number, block) in body.blocks.iter().enumerate() {
@@ -180,7 +178,7 @@ fn deciding(body: &Body<'_>, definitions: &Definitions) -> FxHashSet<Register> {
         }
     }
     while let Some(register) = open.pop() {
-        if !found.insert(register) {
+        if std::mem::replace(&mut found[register.index()], true) {
             continue;
         }
         for &definition in definitions.of(register) {
@@ -267,13 +265,13 @@ impl Judge<'_> {
     /// Notes what is compared with 0: code that does knows what it is about.
     pub(super) fn note_null_tests(&mut self, survey: &Survey) {
         let deciding = if survey.null_tests.is_empty() {
-            FxHashSet::default()
+            Vec::new()
         } else {
             deciding(self.body, self.module.function(self.id).definitions())
         };
         for &at in &survey.null_tests {
             let mut results = self.body.defined(self.body.instruction(at));
-            if !results.any(|result| deciding.contains(&result)) {
+            if !results.any(|result| deciding[result.index()]) {
                 continue;
             }
             for &operand in self.body.uses(self.body.instruction(at)).iter().take(2) {

@@ -22,6 +22,7 @@ use crate::limits::{MAX_ASSEMBLY_BYTES, MAX_UNDECLARED};
 #[derive(Default)]
 pub(super) struct Assembly<'m> {
     known: FxHashMap<(LlvmValue<'m>, Vec<Operand>), Option<std::rc::Rc<Template>>>,
+    constraints: FxHashMap<LlvmValue<'m>, std::rc::Rc<[Constraint]>>,
 }
 
 /// What stands for `$n`: a register of this many bits, or a number.
@@ -46,6 +47,7 @@ struct Template {
 }
 
 /// A constraint of inline assembly (LLVM Language Reference, Inline Asm Constraint String).
+#[derive(Clone, Copy)]
 enum Constraint {
     Output,
     Input { tied: Option<usize>, immediate: bool },
@@ -77,7 +79,13 @@ impl<'m> Lowering<'_, '_, 'm> {
         // The value each operand holds before, and the result it holds after.
         let mut held: Vec<(Option<Value>, Option<Value>, usize)> = Vec::new();
         let (mut output, mut input) = (0, 0);
-        for constraint in constraints(wanted) {
+        let wanted = self
+            .assembly
+            .constraints
+            .entry(called)
+            .or_insert_with(|| constraints(wanted).into())
+            .clone();
+        for &constraint in wanted.iter() {
             let number = operands.len();
             match constraint {
                 Constraint::Output => {
@@ -232,7 +240,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         self.end_block(first.as_slice());
         let base = self.body.instructions.len();
         for block in 0..end {
-            self.place(labels[block]);
+            self.begin(labels[block]);
             self.splice_instructions(template, block, registers, base);
             let targets: Vec<Label> = template
                 .successors(block)
@@ -241,7 +249,7 @@ impl<'m> Lowering<'_, '_, 'm> {
                 .collect();
             self.end_block(&targets);
         }
-        self.place(labels[end]);
+        self.begin(labels[end]);
         true
     }
 

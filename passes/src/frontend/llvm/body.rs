@@ -10,16 +10,56 @@ use rustc_hash::FxHashMap;
 use super::assembly::Assembly;
 use super::debug::Locations;
 use super::instructions::is_terminator;
-use super::raw::{Block as LlvmBlock, Opcode, Type, TypeKind, Value as LlvmValue};
+use super::raw::{Block as LlvmBlock, Opcode, Type, Value as LlvmValue};
 use super::symbols::Symbols;
 use crate::ir::{
-    Access, AccessKind, Block, BlockId, Body, DebugId, Function, FunctionId, Guard, Instruction,
+    Access, AccessKind, Argument, Block, BlockId, Body, DebugId, Function, FunctionId, Guard, Instruction,
     InstructionId, Op, Register, RegisterInfo, Slots, Space, Value,
 };
 use crate::limits::{MAX_CONSTANT_DEPTH, MAX_PARAMETER_USES};
 
 /// A place that edges lead to: a block of the function, or one that the lowering makes.
 pub(super) type Label = u32;
+
+/// What the lowering of one body knows of its values: empty at its start, with the memory of those before.
+#[derive(Default)]
+pub(super) struct Scratch<'m> {
+    registers: FxHashMap<LlvmValue<'m>, Register>,
+    /// The elements of structures, where they are followed one by one.
+    pub(super) parts: FxHashMap<LlvmValue<'m>, Vec<Value>>,
+    label_of: FxHashMap<LlvmBlock<'m>, Label>,
+    /// Where edges leave what a phi takes.
+    landings: FxHashMap<LlvmValue<'m>, Register>,
+    /// The same for each element, where a phi is an aggregate.
+    pub(super) landing_parts: FxHashMap<LlvmValue<'m>, Vec<Register>>,
+    /// What each phi takes from each block that leads to it.
+    incoming: FxHashMap<(LlvmValue<'m>, LlvmBlock<'m>), LlvmValue<'m>>,
+    /// Lists of one instruction's operands and arguments.
+    pub(super) uses: Vec<Value>,
+    pub(super) arguments: Vec<Argument>,
+}
+
+impl Scratch<'_> {
+    fn clear(&mut self) {
+        emptied(&mut self.registers);
+        emptied(&mut self.parts);
+        emptied(&mut self.label_of);
+        emptied(&mut self.landings);
+        emptied(&mut self.landing_parts);
+        emptied(&mut self.incoming);
+    }
+}
+
+/// Empties a map. A large one goes: few functions need it, and the others would be spread over more memory than is near
+/// to the processor.
+fn emptied<Key, Value>(map: &mut FxHashMap<Key, Value>) {
+    const KEPT: usize = 1_024;
+    if map.capacity() > KEPT {
+        *map = FxHashMap::default();
+    } else {
+        map.clear();
+    }
+}
 
 /// The lowering of one body.
 pub(super) struct Lowering<'l, 'a, 'm> {
@@ -29,19 +69,14 @@ pub(super) struct Lowering<'l, 'a, 'm> {
     pub(super) id: FunctionId,
     pub(super) function: LlvmValue<'m>,
     pub(super) body: Body<'a>,
-    registers: FxHashMap<LlvmValue<'m>, Register>,
-    /// The elements of structures, where they are followed one by one.
-    pub(super) parts: FxHashMap<LlvmValue<'m>, Vec<Value>>,
+    pub(super) scratch: &'l mut Scratch<'m>,
     labels: Vec<Option<BlockId>>,
-    label_of: FxHashMap<LlvmBlock<'m>, Label>,
     edges: Vec<Label>,
-    /// The kernel's parameters that are passed by value and only read, by their number.
+    /// The parameters that are passed by value and only read, by their number.
     by_value: FxHashMap<LlvmValue<'m>, u16>,
-    /// Where edges leave what a phi takes.
-    landings: FxHashMap<LlvmValue<'m>, Register>,
-    /// What each phi takes from each block that leads to it.
-    incoming: FxHashMap<(LlvmValue<'m>, LlvmBlock<'m>), LlvmValue<'m>>,
     debug: DebugId,
+    /// The instruction that is looked at, or the function while there is none.
+    pub(super) place: Span,
     block_start: usize,
     /// What is left of the constant expressions that may be looked at, and how deep the current one is.
     pub(super) constants_left: usize,
@@ -53,9 +88,12 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         symbols: &'l mut Symbols<'a, 'm>,
         locations: &'l mut Locations<'m>,
         assembly: &'l mut Assembly<'m>,
-        id: FunctionId,
-        function: LlvmValue<'m>,
+        scratch: &'l mut Scratch<'m>,
+        (id, function): (FunctionId, LlvmValue<'m>),
     ) -> Self {
+        scratch.clear();
+        let place = symbols.functions[id.index()].header;
+        locations.tickets.function(function, place);
         Self {
             symbols,
             locations,
@@ -63,15 +101,12 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             id,
             function,
             body: Body::default(),
-            registers: FxHashMap::default(),
-            parts: FxHashMap::default(),
+            scratch,
             labels: Vec::new(),
-            label_of: FxHashMap::default(),
             edges: Vec::new(),
             by_value: FxHashMap::default(),
-            landings: FxHashMap::default(),
-            incoming: FxHashMap::default(),
             debug: DebugId::NONE,
+            place,
             block_start: 0,
             constants_left: crate::limits::MAX_INITIALIZER_NODES,
             depth: 0,
@@ -81,15 +116,16 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
     pub(super) fn lower(mut self) -> Body<'a> {
         for block in self.function.blocks() {
             let label = self.new_label();
-            self.label_of.insert(block, label);
+            self.scratch.label_of.insert(block, label);
             for phi in phis(block) {
-                self.incoming
+                self.scratch
+                    .incoming
                     .extend(phi.incoming().map(|(value, from)| ((phi, from), value)));
             }
         }
         for (number, block) in self.function.blocks().enumerate() {
-            let label = self.label_of[&block];
-            self.place(label);
+            let label = self.scratch.label_of[&block];
+            self.begin(label);
             if number == 0 {
                 self.parameters();
             }
@@ -106,7 +142,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             let bits = self.bits(param.ty());
             let number = number.min(usize::from(u16::MAX)) as u16;
             let is_by_value = self.function.by_value(u32::from(number)).is_some();
-            if is_by_value && self.symbols.functions[self.id.index()].is_kernel() && is_only_read(param) {
+            if is_by_value && is_only_read(param) {
                 self.by_value.insert(param, number);
             }
             if bits == 0 || is_by_value {
@@ -129,7 +165,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         }
     }
 
-    /// The parameter that a pointer points into, and how far, if it is one of a kernel that is passed by value.
+    /// The parameter that a pointer points into, and how far, if it is one that is passed by value.
     pub(super) fn parameter_address(&mut self, pointer: LlvmValue<'m>) -> Option<(u16, i32)> {
         if self.by_value.is_empty() {
             return None;
@@ -157,7 +193,9 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
 
     fn block(&mut self, block: LlvmBlock<'m>) {
         let mut queued = Vec::new();
+        self.locations.tickets.block();
         for instruction in block.instructions() {
+            self.place = self.locations.tickets.instruction();
             let Some(opcode) = instruction.opcode() else {
                 continue;
             };
@@ -165,6 +203,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
                 let landing = self.landing(instruction);
                 let result = self.register(instruction);
                 self.emit(Op::Copy, &[Value::Register(result)], &[Value::Register(landing)]);
+                self.land_parts(instruction);
                 continue;
             }
             if let Some(node) = instruction.debug_location() {
@@ -181,10 +220,10 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             }
         }
         for (from, to, label) in queued {
-            self.place(label);
+            self.begin(label);
             self.copies(from, to);
             self.emit(Op::Branch, &[], &[]);
-            let target = self.label_of.get(&to).copied();
+            let target = self.scratch.label_of.get(&to).copied();
             self.end_block(target.as_slice());
         }
         if self.body.instructions.len() > self.block_start {
@@ -199,7 +238,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
     }
 
     /// Begins a block here.
-    pub(super) fn place(&mut self, label: Label) {
+    pub(super) fn begin(&mut self, label: Label) {
         self.labels[label as usize] = Some(BlockId::new(self.body.blocks.len()));
     }
 
@@ -212,7 +251,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         alone: bool,
         queued: &mut Vec<(LlvmBlock<'m>, LlvmBlock<'m>, Label)>,
     ) -> Option<Label> {
-        let own = self.label_of.get(&to).copied()?;
+        let own = self.scratch.label_of.get(&to).copied()?;
         if phis(to).next().is_none() {
             return Some(own);
         }
@@ -231,47 +270,38 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
     /// The copies that the phis of `to` want on the edge from `from`.
     fn copies(&mut self, from: LlvmBlock<'m>, to: LlvmBlock<'m>) {
         for phi in phis(to) {
-            if let Some(&source) = self.incoming.get(&(phi, from)) {
+            if let Some(&source) = self.scratch.incoming.get(&(phi, from)) {
                 let landing = self.landing(phi);
-                let source = self.value(source);
-                self.emit(Op::Copy, &[Value::Register(landing)], &[source]);
+                let whole = self.value(source);
+                self.emit(Op::Copy, &[Value::Register(landing)], &[whole]);
+                self.leave_parts(phi, source);
             }
         }
     }
 
     fn landing(&mut self, phi: LlvmValue<'m>) -> Register {
-        if let Some(known) = self.landings.get(&phi) {
+        if let Some(known) = self.scratch.landings.get(&phi) {
             return *known;
         }
         let bits = self.bits(phi.ty());
         let register = self.fresh(bits);
-        self.landings.insert(phi, register);
+        self.scratch.landings.insert(phi, register);
         register
     }
 
     /// Bits of a value that is one number; 0 for anything else.
     pub(super) fn bits(&self, ty: Type<'m>) -> u8 {
-        match ty.kind() {
-            TypeKind::LLVMIntegerTypeKind => ty
-                .int_bits()
-                .filter(|bits| *bits <= 64)
-                .map_or(0, |bits| bits as u8),
-            TypeKind::LLVMPointerTypeKind => self.symbols.module.pointer_bits(ty.space().unwrap_or(0)),
-            TypeKind::LLVMHalfTypeKind | TypeKind::LLVMBFloatTypeKind => 16,
-            TypeKind::LLVMFloatTypeKind => 32,
-            TypeKind::LLVMDoubleTypeKind => 64,
-            _ => 0,
-        }
+        ty.number_bits(|space| self.symbols.module.pointer_bits(space))
     }
 
     /// The register that holds an instruction's or argument's value.
     pub(super) fn register(&mut self, value: LlvmValue<'m>) -> Register {
-        if let Some(known) = self.registers.get(&value) {
-            return *known;
+        let next = Register::new(self.body.registers.len());
+        let register = *self.scratch.registers.entry(value).or_insert(next);
+        if register == next {
+            let bits = self.bits(value.ty());
+            self.fresh(bits);
         }
-        let bits = self.bits(value.ty());
-        let register = self.fresh(bits);
-        self.registers.insert(value, register);
         register
     }
 
@@ -282,12 +312,6 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             name: Span::default(),
         });
         Register::new(self.body.registers.len() - 1)
-    }
-
-    /// A place for sorting: IR that was read has no text.
-    fn span(&self) -> Span {
-        let number = self.body.instructions.len() as u32;
-        Span::new(number, number)
     }
 
     pub(super) fn emit(&mut self, op: Op, results: &[Value], uses: &[Value]) -> InstructionId {
@@ -305,14 +329,13 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         let start = self.body.values.len();
         self.body.values.extend_from_slice(results);
         self.body.values.extend_from_slice(uses);
-        let span = self.span();
         self.body.instructions.push(Instruction {
             op,
             guard,
             values: Slots::new(start, self.body.values.len()),
             results: results.len() as u16,
             debug: self.debug,
-            span,
+            span: self.place,
         });
         if matches!(op, Op::Collective(..)) {
             self.body.collectives.push(id);

@@ -1,11 +1,13 @@
 //! Debug locations: read once, kept without LLVM.
 //!
 //! A location is a line, a scope and perhaps the location it is inlined at. Scopes lead to their subprogram, whose
-//! name is that of the function. Every distinct location becomes one [`DebugId`].
+//! name is that of the function. Every distinct location becomes one [`DebugId`]. Places in the text, where the input is
+//! text, are the business of `places.rs`.
 
 use ptxcheck_ptx_parser::{Position, Span};
 use rustc_hash::FxHashMap;
 
+use super::places::{Places, Tickets};
 use super::raw::{Module, Node, NodeKind};
 use crate::finding::Frame;
 use crate::ir::{DebugId, Origin};
@@ -20,18 +22,20 @@ struct Place {
     inlined_at: DebugId,
 }
 
-/// What leads from the device IR of a module back to its source. IR has no text of its own to show.
+/// What leads from the device IR of a module back to its source, and to its text where it has one.
 #[derive(Default)]
-pub struct LlvmOrigin {
+pub struct LlvmOrigin<'m> {
     places: Vec<Place>,
     files: Vec<String>,
     functions: Vec<Option<String>>,
+    text: Option<Places<'m>>,
 }
 
 /// The locations of a module under lowering.
 pub(super) struct Locations<'m> {
     module: Module<'m>,
-    origin: LlvmOrigin,
+    pub(super) tickets: Tickets<'m>,
+    origin: LlvmOrigin<'m>,
     known: FxHashMap<Node<'m>, DebugId>,
     /// The node that was asked for before: instructions in a row often have the same.
     last: Option<(Node<'m>, DebugId)>,
@@ -47,6 +51,7 @@ impl<'m> Locations<'m> {
     pub(super) fn new(module: Module<'m>) -> Self {
         Self {
             module,
+            tickets: Tickets::default(),
             origin: LlvmOrigin {
                 functions: vec![None],
                 ..LlvmOrigin::default()
@@ -58,8 +63,12 @@ impl<'m> Locations<'m> {
         }
     }
 
-    pub(super) fn finish(self) -> LlvmOrigin {
-        self.origin
+    /// What is kept, with the text of an input that is text.
+    pub(super) fn finish(self, text: Option<&'m [u8]>) -> LlvmOrigin<'m> {
+        LlvmOrigin {
+            text: text.map(|text| Places::new(text, self.tickets)),
+            ..self.origin
+        }
     }
 
     /// The location that a node is. The chain of calls around it is entered from the outside in.
@@ -173,15 +182,20 @@ impl<'m> Locations<'m> {
     }
 }
 
-impl Origin for LlvmOrigin {
-    fn position(&self, _: u32) -> Option<Position> {
-        None
+impl Origin for LlvmOrigin<'_> {
+    fn place(&self, span: Span) -> Option<Span> {
+        self.text.as_ref()?.place(span.start)
     }
 
-    fn line(&self, _: u32) -> &[u8] {
-        &[]
+    fn position(&self, offset: u32) -> Option<Position> {
+        self.text.as_ref()?.position(offset)
     }
 
+    fn line(&self, line: u32) -> &[u8] {
+        self.text.as_ref().map_or(&[], |text| text.line(line))
+    }
+
+    /// Nothing: a fingerprint is the same for text and bitcode, and messages name no instruction in LLVM's words.
     fn text(&self, _: Span) -> &[u8] {
         &[]
     }

@@ -11,7 +11,7 @@ use crate::ir::{
     Access, AccessKind, Argument, BinaryOp, Call, CallId, Callee, Condition, Guard, InstructionId, Linkage,
     Logic, Op, Register, Slots, Space, Symbol, SymbolId, SymbolKind, Value,
 };
-use crate::limits::{MAX_AGGREGATE_PARTS, MAX_SWITCH_COMPARISONS};
+use crate::limits::MAX_SWITCH_COMPARISONS;
 
 impl<'m> Lowering<'_, '_, 'm> {
     pub(super) fn terminator(
@@ -23,7 +23,9 @@ impl<'m> Lowering<'_, '_, 'm> {
     ) {
         match opcode {
             Opcode::LLVMRet => {
-                if let Some(returned) = instruction.operand(0) {
+                if let Some(returned) = instruction.operand(0)
+                    && !self.return_parts(returned)
+                {
                     let bits = self.bits(returned.ty());
                     let value = self.value(returned);
                     let store = access(AccessKind::Store, Space::Param, bits, false);
@@ -133,7 +135,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             self.emit_guarded(Op::Branch, Some(guard), &[], &[]);
             let next = self.new_label();
             self.end_block(&[case, next]);
-            self.place(next);
+            self.begin(next);
         }
         self.emit(Op::Branch, &[], &[]);
         self.end_block(&[default]);
@@ -150,8 +152,10 @@ impl<'m> Lowering<'_, '_, 'm> {
             Opcode::LLVMFence => {
                 self.emit(Op::Opaque, &[], &[]);
             }
-            Opcode::LLVMExtractValue => self.extract(instruction),
-            Opcode::LLVMInsertValue => self.insert(instruction),
+            Opcode::LLVMExtractValue | Opcode::LLVMExtractElement => self.extract(instruction),
+            Opcode::LLVMInsertValue | Opcode::LLVMInsertElement => self.insert(instruction),
+            Opcode::LLVMShuffleVector => self.shuffle_vector(instruction),
+            Opcode::LLVMSelect | Opcode::LLVMFreeze if self.choice(instruction, opcode) => {}
             _ => {
                 let result = self.register(instruction);
                 self.pure(instruction, opcode, result);
@@ -162,11 +166,7 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     /// Uses every operand and says nothing of the result.
     pub(super) fn opaque(&mut self, value: LlvmValue<'m>, result: Register) {
-        let uses: Vec<Value> = (0..value.operands())
-            .filter_map(|number| value.operand(number))
-            .map(|operand| self.value(operand))
-            .collect();
-        self.emit(Op::Opaque, &[Value::Register(result)], &uses);
+        self.apply(Op::Opaque, value, result);
     }
 
     /// Instructions and constant expressions whose result depends on their operands alone.
@@ -207,11 +207,12 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     fn apply(&mut self, op: Op, value: LlvmValue<'m>, result: Register) {
-        let uses: Vec<Value> = (0..value.operands())
-            .filter_map(|number| value.operand(number))
-            .map(|operand| self.value(operand))
-            .collect();
+        // Operands may be instructions of their own, which take another list.
+        let mut uses = std::mem::take(&mut self.scratch.uses);
+        uses.clear();
+        uses.extend(value.all_operands().map(|operand| self.value(operand)));
         self.emit(op, &[Value::Register(result)], &uses);
+        self.scratch.uses = uses;
     }
 
     fn conversion(&mut self, value: LlvmValue<'m>, opcode: Opcode, result: Register) {
@@ -305,7 +306,6 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     fn local(&mut self, instruction: LlvmValue<'m>, size: u64) -> SymbolId {
         let id = SymbolId::new(self.symbols.all.len());
-        let number = id.index() as u32;
         self.symbols.all.push(Symbol {
             name: self.symbols.names.alloc_str(instruction.name()),
             kind: SymbolKind::Variable,
@@ -318,7 +318,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             owner: Some(self.id),
             initializer: Slots::default(),
             host_constant: None,
-            span: ptxcheck_ptx_parser::Span::new(number, number),
+            span: self.place,
         });
         id
     }
@@ -332,11 +332,15 @@ impl<'m> Lowering<'_, '_, 'm> {
         if let (Some((number, at)), Op::Access(access)) = (self.parameter_address(pointer), op) {
             let space = Space::Param;
             let op = Op::Access(Access { space, ..access });
-            self.emit(op, &[result], &[Value::Param(number, at), Value::Integer(0)]);
+            if !self.load_vector(instruction, op, Value::Param(number, at)) {
+                self.emit(op, &[result], &[Value::Param(number, at), Value::Integer(0)]);
+            }
             return;
         }
         let address = self.value(pointer);
-        self.emit(op, &[result], &[address, Value::Integer(0)]);
+        if !self.load_vector(instruction, op, address) {
+            self.emit(op, &[result], &[address, Value::Integer(0)]);
+        }
     }
 
     fn store(&mut self, instruction: LlvmValue<'m>) {
@@ -344,8 +348,14 @@ impl<'m> Lowering<'_, '_, 'm> {
             return;
         };
         let op = self.memory_op(AccessKind::Store, pointer, stored, instruction.is_volatile());
-        let uses = [self.value(pointer), Value::Integer(0), self.value(stored)];
-        self.emit(op, &[], &uses);
+        let address = self.value(pointer);
+        if let Some(mut parts) = self.stored_parts(stored, op) {
+            parts.splice(0..0, [address, Value::Integer(0)]);
+            self.emit(op, &[], &parts);
+            return;
+        }
+        let stored = self.value(stored);
+        self.emit(op, &[], &[address, Value::Integer(0), stored]);
     }
 
     fn atomic(&mut self, instruction: LlvmValue<'m>) {
@@ -368,7 +378,7 @@ impl<'m> Lowering<'_, '_, 'm> {
                 &[swapped],
                 &[old, uses[2]],
             );
-            self.parts.insert(instruction, vec![old, swapped]);
+            self.scratch.parts.insert(instruction, vec![old, swapped]);
             return;
         }
         let result = Value::Register(self.register(instruction));
@@ -403,44 +413,6 @@ impl<'m> Lowering<'_, '_, 'm> {
         })
     }
 
-    fn extract(&mut self, instruction: LlvmValue<'m>) {
-        let result = self.register(instruction);
-        let part = match (instruction.operand(0), instruction.indices()) {
-            (Some(from), &[index]) => self
-                .parts
-                .get(&from)
-                .and_then(|parts| parts.get(index as usize))
-                .copied(),
-            _ => None,
-        };
-        match part {
-            Some(part) => {
-                self.emit(Op::Copy, &[Value::Register(result)], &[part]);
-            }
-            None => self.opaque(instruction, result),
-        }
-    }
-
-    fn insert(&mut self, instruction: LlvmValue<'m>) {
-        let (Some(into), Some(value)) = (instruction.operand(0), instruction.operand(1)) else {
-            return;
-        };
-        let fields = instruction.ty().fields() as usize;
-        let given = self.value(value);
-        let known = self.parts.get(&into).cloned();
-        let starts = into.is_undef() && fields <= MAX_AGGREGATE_PARTS;
-        let parts = known.or_else(|| starts.then(|| vec![Value::Unknown; fields]));
-        if let (Some(mut parts), &[index]) = (parts, instruction.indices())
-            && let Some(part) = parts.get_mut(index as usize)
-        {
-            // Registers are written once each: what a part holds is what it held when it was put there.
-            *part = given;
-            self.parts.insert(instruction, parts);
-        }
-        let result = self.register(instruction);
-        self.emit(Op::Opaque, &[Value::Register(result)], &[given]);
-    }
-
     /// A call. False where it does not come back.
     pub(super) fn call(&mut self, instruction: LlvmValue<'m>) -> bool {
         let Some((called, _)) = instruction.called() else {
@@ -457,21 +429,21 @@ impl<'m> Lowering<'_, '_, 'm> {
             _ => {}
         }
         let first = self.body.arguments.len();
-        let mut pieces = Vec::new();
-        for number in 0..instruction.arguments() {
-            let Some(argument) = instruction.operand(number) else {
-                continue;
-            };
-            // What is passed by value lies in memory, which is not followed.
-            if called.by_value(number).is_none() && self.bits(argument.ty()) > 0 {
-                pieces.push(Argument {
+        self.scratch.arguments.clear();
+        let count = instruction.arguments();
+        for (number, argument) in (0..count).zip(instruction.all_operands()) {
+            if let Some(memory) = called.by_value(number) {
+                self.passed_in_memory(number, argument, memory);
+            } else if self.bits(argument.ty()) > 0 {
+                let value = self.value(argument);
+                self.scratch.arguments.push(Argument {
                     param: number,
                     offset: 0,
-                    value: self.value(argument),
+                    value,
                 });
             }
         }
-        self.body.arguments.extend(pieces);
+        self.body.arguments.append(&mut self.scratch.arguments);
         let callee = match known {
             Some(symbol) if matches!(self.symbols.all[symbol.index()].kind, SymbolKind::Function(_)) => {
                 self.body.refer(symbol, &self.symbols.all[symbol.index()], true);
@@ -487,7 +459,9 @@ impl<'m> Lowering<'_, '_, 'm> {
         });
         let op = Op::Call(CallId::new(self.body.calls.len() - 1));
         self.emit(op, &[], &[]);
-        if instruction.ty().kind() != super::raw::TypeKind::LLVMVoidTypeKind {
+        if instruction.ty().kind() != super::raw::TypeKind::LLVMVoidTypeKind
+            && !self.call_results(instruction, id)
+        {
             let result = Value::Register(self.register(instruction));
             self.emit(Op::CallResult(id), &[result], &[Value::Integer(0)]);
         }

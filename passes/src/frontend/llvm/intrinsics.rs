@@ -92,7 +92,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             let bits = ty.field(number).map_or(0, |field| self.bits(field));
             parts.push(Value::Register(self.fresh(bits)));
         }
-        self.parts.insert(call, parts.clone());
+        self.scratch.parts.insert(call, parts.clone());
         parts
     }
 
@@ -308,7 +308,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         } else {
             vec![Value::Unknown, result]
         };
-        self.parts.insert(call, parts);
+        self.scratch.parts.insert(call, parts);
     }
 
     /// `match.any.sync.i32(mask, value)`, `match.all.sync.i64p`.

@@ -74,7 +74,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
             .globals()
             .filter(|global| !global.name().starts_with("llvm."))
         {
-            symbols.variable(global);
+            symbols.variable(global, locations);
         }
         for function in module
             .functions()
@@ -83,12 +83,13 @@ impl<'a, 'm> Symbols<'a, 'm> {
             symbols.function(function, locations);
         }
         for alias in module.aliases() {
-            symbols.alias(alias);
+            symbols.alias(alias, locations);
         }
         for global in module.globals() {
             symbols.initializer(global);
             symbols.virtual_table(global);
         }
+        symbols.assembly(locations);
         symbols
     }
 
@@ -105,18 +106,17 @@ impl<'a, 'm> Symbols<'a, 'm> {
     fn add(&mut self, value: Value<'m>, symbol: Symbol<'a>) -> SymbolId {
         let id = SymbolId::new(self.all.len());
         self.by_value.insert(value, id);
-        self.by_name.insert(symbol.name, id);
-        self.all.push(symbol);
+        self.name(id, symbol);
         id
     }
 
-    /// A place for sorting: symbols have no text.
-    fn place(&self) -> Span {
-        let number = self.all.len() as u32;
-        Span::new(number, number)
+    /// Adds the next symbol under its name.
+    pub(super) fn name(&mut self, id: SymbolId, symbol: Symbol<'a>) {
+        self.by_name.insert(symbol.name, id);
+        self.all.push(symbol);
     }
 
-    fn variable(&mut self, value: Value<'m>) {
+    fn variable(&mut self, value: Value<'m>, locations: &mut Locations<'m>) {
         let ty = value.value_type();
         let size = ty.map(|ty| self.module.size(ty));
         let is_open = ty.and_then(Type::sequence).is_some_and(|(_, count)| count == 0);
@@ -137,8 +137,9 @@ impl<'a, 'm> Symbols<'a, 'm> {
         } else {
             None
         };
+        let name = value.name();
         let symbol = Symbol {
-            name: self.names.alloc_str(value.name()),
+            name: self.names.alloc_str(name),
             kind: if is_handle {
                 SymbolKind::TextureReference
             } else {
@@ -156,16 +157,16 @@ impl<'a, 'm> Symbols<'a, 'm> {
                 Some(Host::Constant(constant)) => Some(constant),
                 _ => None,
             },
-            span: self.place(),
+            span: locations.tickets.symbol(name),
         };
         self.add(value, symbol);
     }
 
     fn function(&mut self, value: Value<'m>, locations: &mut Locations<'m>) {
         let id = FunctionId::new(self.functions.len());
-        let name = self.names.alloc_str(value.name());
+        let name = value.name();
         let symbol = Symbol {
-            name,
+            name: self.names.alloc_str(name),
             kind: SymbolKind::Function(id),
             space: Space::Generic,
             linkage: linkage(value),
@@ -176,7 +177,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
             owner: None,
             initializer: Slots::default(),
             host_constant: None,
-            span: self.place(),
+            span: locations.tickets.symbol(name),
         };
         let symbol = self.add(value, symbol);
         let declared = value
@@ -240,14 +241,14 @@ impl<'a, 'm> Symbols<'a, 'm> {
         }
     }
 
-    fn alias(&mut self, value: Value<'m>) {
+    fn alias(&mut self, value: Value<'m>, locations: &mut Locations<'m>) {
         let Some(target) = value.aliasee().map(base) else {
             return;
         };
         let Some(target) = self.find(target) else { return };
         let known = &self.all[target.index()];
         let (space, size, align) = (known.space, known.size, known.align);
-        let name = self.names.alloc_str(value.name());
+        let name = value.name();
         let kind = match known.kind {
             SymbolKind::Function(function) => {
                 let id = FunctionId::new(self.functions.len());
@@ -271,7 +272,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
             kind => kind,
         };
         let symbol = Symbol {
-            name,
+            name: self.names.alloc_str(name),
             kind,
             space,
             linkage: linkage(value),
@@ -282,7 +283,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
             owner: None,
             initializer: Slots::default(),
             host_constant: None,
-            span: self.place(),
+            span: locations.tickets.symbol(name),
         };
         self.add(value, symbol);
     }

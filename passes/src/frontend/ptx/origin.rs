@@ -136,6 +136,10 @@ impl<'t> PtxOrigin<'t> {
 }
 
 impl Origin for PtxOrigin<'_> {
+    fn place(&self, span: Span) -> Option<Span> {
+        Some(span)
+    }
+
     fn position(&self, offset: u32) -> Option<Position> {
         Some(self.lines().position(offset))
     }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level as Title, Origin, Renderer, Snippet};
 use ptxcheck_passes::finding::{Finding, Frame, Location};
+use ptxcheck_passes::inventory::ImageKind;
 use ptxcheck_passes::names::demangle;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::Outcome;
@@ -43,9 +44,20 @@ fn group(outcome: &Outcome, finding: &Finding, sources: &mut Sources) -> Group<'
     group = group.elements(finding.notes.iter().map(|note| footer("note", note)));
     group = group.elements(finding.help.iter().map(|help| footer("help", help)));
     if let (Some(_), Some(location)) = (&finding.source, &finding.location) {
-        group = group.element(footer("ptx", format!("{}:{}", location.file, location.line)));
+        let text = if is_ir(outcome, finding) { "llvm" } else { "ptx" };
+        group = group.element(footer(text, format!("{}:{}", location.file, location.line)));
     }
     group
+}
+
+/// Whether a finding is about LLVM IR.
+fn is_ir(outcome: &Outcome, finding: &Finding) -> bool {
+    let image = outcome
+        .inputs
+        .get(finding.input)
+        .zip(finding.image)
+        .and_then(|(input, number)| input.images.get(number as usize));
+    image.is_some_and(|image| image.kind == ImageKind::LlvmIr)
 }
 
 /// A line `= name: text` below the snippet.

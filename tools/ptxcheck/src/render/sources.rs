@@ -10,9 +10,9 @@ const FILE_BYTES: u64 = 32 * 1024 * 1024;
 
 /// Extensions of files that lines are shown from. The names come from inputs: a hostile one must not bring other
 /// files of this machine into a log.
-const EXTENSIONS: [&str; 17] = [
-    "c", "cc", "cl", "cpp", "cu", "cuh", "cxx", "h", "hh", "hpp", "hxx", "inl", "ipp", "jl", "ptx", "py",
-    "rs",
+const EXTENSIONS: [&str; 18] = [
+    "c", "cc", "cl", "cpp", "cu", "cuh", "cxx", "h", "hh", "hpp", "hxx", "inl", "ipp", "jl", "ll", "ptx",
+    "py", "rs",
 ];
 
 /// Reads each file once.
