@@ -23,6 +23,8 @@ pub struct Version(u32);
 impl Version {
     /// No definition: the register has not been written.
     pub const NONE: Self = Self(u32::MAX);
+    /// Not looked up yet.
+    const OPEN: Self = Self(u32::MAX - 1);
 
     /// Its number, for indexing [`Versions::count`] entries.
     #[must_use]
@@ -62,11 +64,13 @@ pub struct Versions {
     first: Vec<Version>,
     /// How many versions there are.
     count: u32,
-    /// By block.
+    /// By block, and where those of each block begin.
     meetings: Vec<Meeting>,
+    meetings_of: Vec<u32>,
     operands: Vec<Version>,
-    /// By block.
+    /// The same.
     entries: Vec<Entry>,
+    entries_of: Vec<u32>,
 }
 
 impl Versions {
@@ -87,17 +91,17 @@ impl Versions {
             uses: Vec::new(),
             ends: Vec::new(),
             frontiers: None,
+            found: Vec::new(),
+            path: Vec::new(),
             left: limit,
         };
         search.scan(definitions, steps);
         search.place()?;
         let mut versions = search.versions;
-        versions
-            .meetings
-            .sort_unstable_by_key(|meeting| (meeting.block, meeting.register));
-        versions
-            .entries
-            .sort_unstable_by_key(|entry| (entry.block, entry.register));
+        let blocks = body.blocks.len();
+        (versions.meetings, versions.meetings_of) =
+            by_block(&versions.meetings, blocks, |meeting| meeting.block);
+        (versions.entries, versions.entries_of) = by_block(&versions.entries, blocks, |entry| entry.block);
         Some(versions)
     }
 
@@ -127,9 +131,11 @@ impl Versions {
     /// The meetings at the entry of a block.
     #[must_use]
     pub fn meetings(&self, block: BlockId) -> &[Meeting] {
-        let start = self.meetings.partition_point(|meeting| meeting.block < block);
-        let rest = &self.meetings[start..];
-        &rest[..rest.iter().take_while(|meeting| meeting.block == block).count()]
+        let (start, end) = (
+            self.meetings_of[block.index()],
+            self.meetings_of[block.index() + 1],
+        );
+        &self.meetings[start as usize..end as usize]
     }
 
     /// What comes together, in the order of [`Cfg::predecessors`].
@@ -141,10 +147,31 @@ impl Versions {
     /// What a block reads before it writes it.
     #[must_use]
     pub fn entries(&self, block: BlockId) -> &[Entry] {
-        let start = self.entries.partition_point(|entry| entry.block < block);
-        let rest = &self.entries[start..];
-        &rest[..rest.iter().take_while(|entry| entry.block == block).count()]
+        let (start, end) = (self.entries_of[block.index()], self.entries_of[block.index() + 1]);
+        &self.entries[start as usize..end as usize]
     }
+}
+
+/// Puts things in the order of their blocks, and says where those of each block begin.
+fn by_block<T: Copy>(of: &[T], blocks: usize, block: impl Fn(&T) -> BlockId) -> (Vec<T>, Vec<u32>) {
+    let mut starts = vec![0_u32; blocks + 1];
+    for one in of {
+        starts[block(one).index() + 1] += 1;
+    }
+    for number in 0..blocks {
+        starts[number + 1] += starts[number];
+    }
+    let mut next = starts.clone();
+    let mut places = vec![0_u32; of.len()];
+    for (number, one) in of.iter().enumerate() {
+        let place = &mut next[block(one).index()];
+        places[*place as usize] = number as u32;
+        *place += 1;
+    }
+    (
+        places.into_iter().map(|number| of[number as usize]).collect(),
+        starts,
+    )
 }
 
 struct Search<'a, 'm> {
@@ -157,6 +184,9 @@ struct Search<'a, 'm> {
     /// The last version that a block makes.
     ends: Vec<(Register, BlockId, Version)>,
     frontiers: Option<Frontiers>,
+    /// The blocks where the register being looked at is alive, and blocks still to be looked at.
+    found: Vec<BlockId>,
+    path: Vec<BlockId>,
     left: usize,
 }
 
@@ -286,18 +316,30 @@ impl Search<'_, '_> {
         for &(_, block, version) in ends {
             marks.end[block.index()] = (marks.stamp, version);
         }
-        let mut alive = self.alive(uses, marks)?;
+        self.alive(uses, marks)?;
         self.meet(register, ends, marks)?;
-        // Dominators come first in reverse postorder.
-        alive.sort_unstable_by_key(|&block| self.cfg.rank(block));
-        for &block in &alive {
-            if marks.entry(block) == Version::NONE
-                && let Some(above) = self.dominators.immediate(block)
-            {
-                let version = marks.end(above).unwrap_or_else(|| marks.entry(above));
+        let mut path = std::mem::take(&mut self.path);
+        for &block in &self.found {
+            // Up to the next dominator that is known, and down again.
+            let mut current = block;
+            let version = loop {
+                if marks.entry(current) != Version::OPEN {
+                    break marks.entry(current);
+                }
+                path.push(current);
+                match self.dominators.immediate(current) {
+                    Some(above) => match marks.end(above) {
+                        Some(version) => break version,
+                        None => current = above,
+                    },
+                    None => break Version::NONE,
+                }
+            };
+            for block in path.drain(..) {
                 marks.alive[block.index()].1 = version;
             }
         }
+        self.path = path;
         let (cfg, versions) = (self.cfg, &mut self.versions);
         let first = versions
             .meetings
@@ -319,20 +361,22 @@ impl Search<'_, '_> {
     }
 
     /// The blocks at whose entry the register's value matters.
-    fn alive(&mut self, uses: &[(Register, BlockId)], marks: &mut Marks) -> Option<Vec<BlockId>> {
-        let mut alive: Vec<BlockId> = Vec::new();
-        let mut work: Vec<BlockId> = uses.iter().map(|&(_, block)| block).collect();
+    fn alive(&mut self, uses: &[(Register, BlockId)], marks: &mut Marks) -> Option<()> {
+        self.found.clear();
+        let mut work = std::mem::take(&mut self.path);
+        work.extend(uses.iter().map(|&(_, block)| block));
         while let Some(block) = work.pop() {
             if marks.is_alive(block) || self.cfg.rank(block).is_none() {
                 continue;
             }
             self.left = self.left.checked_sub(1)?;
-            marks.alive[block.index()] = (marks.stamp, Version::NONE);
-            alive.push(block);
+            marks.alive[block.index()] = (marks.stamp, Version::OPEN);
+            self.found.push(block);
             let before = self.cfg.predecessors(block).iter().copied();
             work.extend(before.filter(|&before| marks.end(before).is_none()));
         }
-        Some(alive)
+        self.path = work;
+        Some(())
     }
 
     /// Makes a version for each meeting.
@@ -349,7 +393,7 @@ impl Search<'_, '_> {
         let mut work: Vec<BlockId> = ends.iter().map(|&(_, block, _)| block).collect();
         while let Some(block) = work.pop() {
             for &frontier in frontiers.of(block) {
-                if !marks.is_alive(frontier) || marks.entry(frontier) != Version::NONE {
+                if marks.entry(frontier) != Version::OPEN {
                     continue;
                 }
                 self.left = self.left.checked_sub(1)?;
@@ -412,3 +456,6 @@ impl Frontiers {
         &self.blocks[self.starts[block.index()] as usize..self.starts[block.index() + 1] as usize]
     }
 }
+
+#[cfg(test)]
+mod tests;

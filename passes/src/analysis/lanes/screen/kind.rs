@@ -674,8 +674,14 @@ fn compared(condition: Condition, width: u8, (a, left): (Kind, Value), (b, right
             return outcome(false);
         }
         // What is known of the one is less than the least that the other may be.
-        // Of the one, as much must be open as the other's known bits reach.
-        let is_open = other.low <= other.zeros || !other.may_be_exact() && one.bits >= other.low + 2;
+        // Of the one, as much must be open as what is known of the other reaches.
+        let reach = match other.form {
+            Form::Exactly(0) => None,
+            Form::Exactly(_) => Some(other.bits),
+            _ if other.low <= other.zeros => Some(0),
+            _ => Some(other.low).filter(|_| !other.may_be_exact()),
+        };
+        let is_open = reach.is_some_and(|reach| reach == 0 || one.bits >= reach.saturating_add(2));
         if one.low <= other.zeros && is_open && other.zeros < other.bits {
             return Kind::UNKNOWN.cut(1);
         }

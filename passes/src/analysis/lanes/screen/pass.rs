@@ -4,6 +4,8 @@
 //! which `flow` solves for lanes. So what a sweep gives covers what `flow` has after as many rounds, and what no longer
 //! changes covers what `flow` ends with.
 
+use std::rc::Rc;
+
 use super::kind::{self, Kind};
 use super::needs::needed;
 use super::regions::{Decided, Regions};
@@ -35,7 +37,7 @@ pub struct Pass<'p, 'a, 'm> {
     /// The instructions that count, and where those of each block begin.
     steps: Vec<InstructionId>,
     starts: Vec<u32>,
-    versions: Versions,
+    versions: Rc<Versions>,
     /// By register with one version, then by version.
     known: Vec<Known>,
     /// By register with several: the one that holds at the place being looked at.
@@ -167,7 +169,7 @@ impl<'p, 'a, 'm> Pass<'p, 'a, 'm> {
             slots,
             steps,
             starts,
-            versions,
+            versions: Rc::new(versions),
         };
         pass.settle()?;
         pass.outcome.is_suspect |= pass.is_restricted_suspect();
@@ -202,13 +204,13 @@ impl<'p, 'a, 'm> Pass<'p, 'a, 'm> {
     }
 
     fn block(&mut self, block: BlockId) -> Result<(), Suspect> {
-        for place in 0..self.versions.meetings(block).len() {
-            let meeting = self.versions.meetings(block)[place];
-            let kind = self.met(&meeting);
+        let versions = Rc::clone(&self.versions);
+        for meeting in versions.meetings(block) {
+            let kind = self.met(meeting);
             self.set(self.place_of(meeting.version), meeting.register, kind);
             self.current[meeting.register.index()] = meeting.version;
         }
-        for entry in self.versions.entries(block) {
+        for entry in versions.entries(block) {
             self.current[entry.register.index()] = entry.version;
         }
         let is_restricted = self.regions.is_restricted(block);

@@ -87,3 +87,77 @@ fn masks_that_are_not_full_are_not() {
         assert_eq!(suspects(&format!("{mask} bar.warp.sync %r7;")), 0, "{mask}");
     }
 }
+
+#[test]
+fn what_a_lane_holds_is_what_has_led_there() {
+    let branch = "setp.ne.u32 %p1, %r4, 0; @%p1 bra L;";
+    for roles in [
+        // Nobody knows which threads have a role, so nobody knows who has which.
+        "mov.u32 %r3, 4; setp.lt.u32 %p2, %r1, %r0; @%p2 bra M; mov.u32 %r3, 8; M: and.b32 %r4, %r3, 4;",
+        // Once around a loop or twice: nobody knows.
+        "mov.u32 %r5, 0; setp.eq.u32 %p3, %r0, 7; N: mov.u32 %r6, %r5; mov.u32 %r5, 1; not.pred %p2, %p3; \
+         mov.pred %p3, -1; @%p2 bra N; setp.lt.u32 %p4, %r1, %r6; selp.u32 %r4, 1, 0, %p4;",
+        // What all lanes have set is no role, whatever thread 0 does beside.
+        "ld.global.u32 %r3, [%a0]; setp.ne.u32 %p2, %r1, 0; @%p2 bra M; st.global.u32 [%a0], %r1; M: \
+         and.b32 %r4, %r3, 4;",
+    ] {
+        assert_eq!(suspects(&format!("{roles} {branch} {MEET} L:")), 0, "{roles}");
+    }
+    for roles in [
+        "mov.u32 %r3, 4; setp.lt.u32 %p2, %r1, 3; @%p2 bra M; mov.u32 %r3, 8; M: and.b32 %r4, %r3, 4;",
+        // The first three lanes set a bit, and a loop changes another one.
+        "mov.u32 %r3, 4; setp.lt.u32 %p2, %r1, 3; @%p2 bra M; mov.u32 %r3, 8; M: xor.b32 %r3, %r3, 16; \
+         ld.global.u32 %r6, [%a0]; setp.ne.u32 %p3, %r6, 0; @%p3 bra M; and.b32 %r4, %r3, 4;",
+        // They leave a loop first.
+        "mov.u32 %r3, 0; M: setp.lt.u32 %p2, %r1, 3; @%p2 bra N; add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, %r0; \
+         @%p3 bra M; N: and.b32 %r4, %r3, 1;",
+    ] {
+        assert_eq!(suspects(&format!("{roles} {branch} {MEET} L:")), 1, "{roles}");
+    }
+}
+
+#[test]
+fn whole_warps_stay_together() {
+    for bound in [
+        // A number of warps that nobody knows, with and without a first thread.
+        "and.b32 %r3, %r0, 8160; setp.ge.u32 %p1, %r1, %r3;",
+        "shl.b32 %r3, %r0, 5; setp.le.s32 %p1, %r3, %r1;",
+        "and.b32 %r3, %r0, 992; sub.s32 %r4, %r1, %r3; setp.lt.u32 %p1, %r4, 64;",
+        "add.u32 %r3, %r1, -96; setp.ge.u32 %p1, %r3, 64;",
+        "setp.ne.u32 %p2, %r0, 0; selp.u32 %r3, 320, 128, %p2; setp.lt.u32 %p1, %r1, %r3;",
+    ] {
+        assert_eq!(suspects(&format!("{bound} @%p1 bra L; {MEET} L:")), 0, "{bound}");
+    }
+    for bound in [
+        "and.b32 %r3, %r0, 8160; setp.gt.u32 %p1, %r1, %r3;",
+        "and.b32 %r3, %r0, 16; setp.ge.u32 %p1, %r1, %r3;",
+        "and.b32 %r3, %r0, 992; sub.s32 %r4, %r1, %r3; setp.eq.u32 %p1, %r4, 0;",
+        "add.u32 %r3, %r1, -90; setp.ge.u32 %p1, %r3, 64;",
+    ] {
+        assert_eq!(suspects(&format!("{bound} @%p1 bra L; {MEET} L:")), 1, "{bound}");
+    }
+}
+
+#[test]
+fn results_and_arguments_are_followed() {
+    let call = |body: &str, passed: &str| {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.func (.param .b32 back) f(.param .b32 a)\n{{\n\
+             .reg .b32 %r<9>;\nld.param.b32 %r1, [a];\n{body}\nst.param.b32 [back], %r2;\nret;\n}}\n\
+             .visible .entry k()\n{{\n.reg .pred %p<9>;\n.reg .b32 %r<9>;\nmov.u32 %r1, {passed};\n\
+             {{ .param .b32 p; .param .b32 q; st.param.b32 [p], %r1; call.uni (q), f, (p); ld.param.b32 %r2, [q]; }}\n\
+             setp.ne.s32 %p1, %r2, 0; @%p1 bra L;\n{MEET}\nL: ret;\n}}\n"
+        );
+        let tree = parse(text.as_bytes()).unwrap_or_else(|_| panic!("{text}"));
+        assert!(tree.errors.is_empty(), "{text}");
+        let origin = PtxOrigin::new(&tree);
+        let module = ptx::lower(&tree, &origin);
+        let settings = Settings::default();
+        let context = ModuleContext::new(&module, &settings);
+        lanes::analyse(&context, Certainty::Definite).len()
+    };
+    assert_eq!(call("and.b32 %r2, %r1, 1;", "%tid.x"), 1);
+    assert_eq!(call("mov.b32 %r2, %laneid;", "0"), 1);
+    assert_eq!(call("mov.b32 %r2, %ctaid.x;", "%tid.x"), 0);
+    assert_eq!(call("shfl.sync.down.b32 %r2, %r1, 1, 31, -1;", "%tid.x"), 0);
+}
