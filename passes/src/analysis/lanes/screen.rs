@@ -10,9 +10,9 @@
 //! restricted(b)    a branch that may tell lanes apart decides whether a block is reached, through other branches too
 //! ```
 //!
-//! Both only rise, and each depends on the other. `needs` says which instructions count, backwards from branches,
-//! masks and calls; `pass` looks at them until nothing changes; `regions` knows what a branch decides. The functions of
-//! a module are looked at together, with one kind for each piece of a parameter and one for all results.
+//! Each depends on the other. `needs` says which instructions count, backwards from branches, masks and calls; `pass`
+//! sweeps over them until nothing changes; `regions` knows what a branch decides. Functions are looked at callees first
+//! for what they return, whatever they are called with, then callers first, with what is passed to them.
 
 mod kind;
 mod needs;

@@ -177,6 +177,8 @@ impl<'p, 'a, 'm> Pass<'p, 'a, 'm> {
     }
 
     fn settle(&mut self) -> Result<(), Suspect> {
+        let function = self.screen.module.module.function(self.id);
+        let counts_restricted = !self.slots.slots.is_empty() || !function.results.is_empty();
         while self.sweep < MAX_SCREEN_SWEEPS {
             self.sweep += 1;
             self.changed = false;
@@ -187,7 +189,7 @@ impl<'p, 'a, 'm> Pass<'p, 'a, 'm> {
             for &block in self.cfg.reverse_postorder() {
                 self.block(block)?;
             }
-            self.changed |= self.stored[0] != self.stored[1] || self.regions.have_changed();
+            self.changed |= self.stored[0] != self.stored[1] || self.regions.have_changed(counts_restricted);
             if !self.changed {
                 return Ok(());
             }

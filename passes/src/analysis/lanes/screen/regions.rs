@@ -26,7 +26,7 @@ pub enum Decided {
 }
 
 /// What the branches that a sweep has come by decide.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone)]
 struct Marks {
     /// By block: lanes may be kept from it.
     restricted: Vec<bool>,
@@ -47,6 +47,7 @@ pub struct Regions {
     horizon: Vec<u32>,
     /// By rank of a block: the last rank from which an edge goes back to it; 0 if none does.
     ends: Vec<u32>,
+    back_edges: Vec<u32>,
     ways: Ways,
 }
 
@@ -73,6 +74,7 @@ impl Regions {
             left: 0,
             horizon: ends.iter().scan(0, furthest).collect(),
             ends,
+            back_edges: back_edges(cfg),
             ways: Ways {
                 labels: vec![
                     Label {
@@ -96,9 +98,12 @@ impl Regions {
         self.left = STEPS_PER_BLOCK * self.followed.len();
     }
 
-    /// Whether the branches of this sweep do not decide what those of the one before did.
-    pub fn have_changed(&self) -> bool {
-        self.now != self.before
+    /// Whether another sweep would find other marks where it looks at those of the one before: round loops, and, if
+    /// something depends on that, at what lanes are kept from.
+    pub fn have_changed(&self, counts_restricted: bool) -> bool {
+        let differs = |&edge: &u32| self.now.picked[edge as usize] != self.before.picked[edge as usize];
+        self.back_edges.iter().any(differs)
+            || counts_restricted && self.now.restricted != self.before.restricted
     }
 
     /// Who decides that control comes along an edge; into the header of a loop, branches further on do, too.
@@ -120,6 +125,19 @@ impl Regions {
     pub const fn is_split(&self) -> bool {
         self.is_split
     }
+}
+
+/// The edges that lead to a block from one that does not come before it.
+fn back_edges(cfg: &Cfg) -> Vec<u32> {
+    let mut found = Vec::new();
+    for &block in cfg.reverse_postorder() {
+        for (edge, &source) in (cfg.first_edge(block)..).zip(cfg.predecessors(block)) {
+            if cfg.rank(source) >= cfg.rank(block) {
+                found.push(edge as u32);
+            }
+        }
+    }
+    found
 }
 
 /// By rank: the last rank from which an edge goes back to the block.
