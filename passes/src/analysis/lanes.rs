@@ -1,8 +1,8 @@
 //! Where the lanes of a warp go, and what is wrong with the collectives that they meet at.
 //!
 //! `slice` says what has to be known, `graph` and `order` lay out the code of a kernel with its calls in place,
-//! `launch` knows the warps, `value` and `transfer` what registers hold in each lane, `flow` solves for lanes and
-//! values, `placement` says who is where, `shuffle` who is read, and `verdict` judges.
+//! `launch` knows the warps, `live` what is read again, `value` and `transfer` what registers hold in each lane, `flow`
+//! solves for lanes and values, `placement` says who is where, `shuffle` who is read, and `verdict` judges.
 //!
 //! A kernel is first looked at for all its warps at once. Where the index of the warp decides which way lanes go
 //! (`threadIdx.x < 16` splits warp 0 only), each warp is looked at by itself. A finding is then definite if it holds in

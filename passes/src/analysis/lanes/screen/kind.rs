@@ -579,8 +579,8 @@ fn combined(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind,
 /// What a literal mask leaves: all of it may be known, or what is below the first bit that is not.
 fn masked(kind: Kind, mask: u64) -> Kind {
     let bits = min(kind.bits, 64 - mask.leading_zeros() as u8);
-    if let Some(warp) = (kind.form == Form::Thread && mask % WARP as u64 == 0).then_some(WHOLE_WARPS) {
-        return warp;
+    if kind.form == Form::Thread && mask.is_multiple_of(WARP as u64) {
+        return WHOLE_WARPS;
     }
     let known = ones(kind.low);
     if mask & !known == 0 {

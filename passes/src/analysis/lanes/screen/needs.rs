@@ -67,10 +67,8 @@ impl Needs<'_, '_> {
                     self.value(argument.value);
                 }
             }
-            Op::Access(access) if access.kind == AccessKind::Store => {
-                if returned(self.body, instruction.op, self.body.uses(instruction)).is_some() {
-                    self.instruction(id, &[2]);
-                }
+            Op::Access(_) if returned(self.body, instruction.op, self.body.uses(instruction)).is_some() => {
+                self.instruction(id, &[2]);
             }
             _ => {}
         }

@@ -1,0 +1,191 @@
+//! Where lanes go from a branch, and where they come together again.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::super::graph::Test;
+use super::super::value::{Lanes, ValueId, lanes};
+use super::{Flow, State};
+
+/// The ways from a branch that are being followed.
+#[derive(Default)]
+pub(super) struct Walk {
+    /// Edges to look at, with the label of the way.
+    pending: Vec<(u32, u32, u32)>,
+    /// By node: the walk that has come here, and the label.
+    labels: Vec<(u32, u32)>,
+    walk: u32,
+    heap: BinaryHeap<Reverse<(u32, u32)>>,
+    /// Loops around the branch that a way goes round, and that one leaves.
+    backs: Vec<u32>,
+    exits: Vec<u32>,
+}
+
+impl Walk {
+    /// Begins a walk over a graph of so many nodes.
+    fn begin(&mut self, nodes: usize) {
+        self.labels.resize(nodes, (0, 0));
+        self.walk += 1;
+        self.pending.clear();
+        self.heap.clear();
+        self.backs.clear();
+        self.exits.clear();
+    }
+
+    fn label(&self, node: u32) -> Option<u32> {
+        let (walk, label) = self.labels[node as usize];
+        (walk == self.walk).then_some(label)
+    }
+
+    fn set(&mut self, node: u32, label: u32) {
+        self.labels[node as usize] = (self.walk, label);
+    }
+}
+
+impl Flow<'_> {
+    /// Splits the lanes of a node among its edges.
+    pub(super) fn branch(&mut self, node: u32, here: Lanes, state: &State) {
+        let spot = &self.graph.nodes[node as usize];
+        let edges = spot.edges.clone();
+        let count = edges.len();
+        let mut split = [here; 2];
+        match spot.test {
+            Test::None => {}
+            Test::Guard(guard) => {
+                let id = self.guard(node, state, guard.register, guard.negated);
+                self.tests[node as usize] = id;
+                let vector = self.pool.get(id);
+                let truths = lanes(vector.exact)
+                    .filter(|&lane| vector.bits[lane] & 1 == 1)
+                    .fold(0, |set: Lanes, lane| set | 1 << lane);
+                split = [here & (truths | !vector.exact), here & !(truths & vector.exact)];
+                let is_one = vector.is_splat(here);
+                let warp = vector.warp && here & !vector.exact != 0;
+                if !is_one {
+                    self.wants_warp |= warp;
+                    self.diverge(node);
+                }
+            }
+            Test::Table(index, guard) => {
+                let id = self.value(node, state, index);
+                let id = if guard.is_some() { ValueId::UNKNOWN } else { id };
+                self.tests[node as usize] = id;
+                let vector = self.pool.get(id).clone();
+                if !vector.is_splat(here) {
+                    self.diverge(node);
+                }
+                for (place, edge) in edges.clone().enumerate() {
+                    let taken = lanes(here)
+                        .filter(|&lane| vector.at(lane).is_none_or(|value| value == place as u64))
+                        .fold(0, |set: Lanes, lane| set | 1 << lane);
+                    self.set_edge(edge, taken);
+                }
+                return;
+            }
+        }
+        for (place, edge) in edges.enumerate() {
+            self.set_edge(edge, if count == 2 { split[place] } else { here });
+        }
+    }
+
+    fn set_edge(&mut self, edge: u32, lanes: Lanes) {
+        let known = &mut self.edges[edge as usize];
+        if *known != lanes {
+            *known = lanes;
+            self.is_dirty[self.graph.targets[edge as usize] as usize] = true;
+        }
+    }
+
+    /// Marks what a branch whose lanes may disagree makes divergent: follows its ways until they are one again.
+    ///
+    /// Each way has a label, its first node; a node that two labels reach is a join, and its own label from there on.
+    pub(super) fn diverge(&mut self, branch: u32) {
+        let graph = self.graph;
+        if std::mem::replace(&mut self.is_followed[branch as usize], true) {
+            return;
+        }
+        let mut walk = std::mem::take(&mut self.walk);
+        walk.begin(graph.nodes.len());
+        self.follow(branch, &mut walk);
+        self.walk = walk;
+    }
+
+    fn follow(&mut self, branch: u32, walk: &mut Walk) {
+        let graph = self.graph;
+        for target in graph.successors(branch) {
+            walk.pending.push((branch, target, target));
+        }
+        loop {
+            while let Some((from, target, label)) = walk.pending.pop() {
+                if target != graph.exit && !graph.is_end(target) {
+                    self.reach(branch, walk, from, target, label);
+                }
+            }
+            // One way is left: all lanes that are still here take it.
+            if walk.heap.len() <= 1 {
+                return;
+            }
+            let Some(Reverse((_, node))) = walk.heap.pop() else {
+                return;
+            };
+            if self.steps_left == 0 {
+                return self.give_up();
+            }
+            self.steps_left -= 1;
+            let label = walk.label(node).unwrap_or(node);
+            walk.pending
+                .extend(graph.successors(node).map(|target| (node, target, label)));
+        }
+    }
+
+    fn reach(&mut self, branch: u32, walk: &mut Walk, from: u32, target: u32, label: u32) {
+        let order = self.order;
+        let is_back = order.is_back(from, target);
+        match walk.label(target) {
+            None => {
+                walk.set(target, label);
+                if !is_back {
+                    walk.heap.push(Reverse((order.rank[target as usize], target)));
+                }
+            }
+            Some(known) if known != label && known != target => {
+                walk.set(target, target);
+                self.mark_join(target);
+            }
+            Some(known) if known != label => self.mark_join(target),
+            Some(_) => {}
+        }
+        for of in order.loops_of(branch) {
+            if is_back && order.loops[of as usize].header == target {
+                walk.backs.push(of);
+            } else if !order.is_in(target, of) {
+                walk.exits.push(of);
+            }
+            let is_left = walk.backs.contains(&of) && walk.exits.contains(&of);
+            if is_left && !std::mem::replace(&mut self.is_divergent_loop[of as usize], true) {
+                self.has_divergent_loop = true;
+                self.is_dirty.fill(true);
+                // Lanes that stay may leave anywhere later.
+                for &node in &order.nodes {
+                    if order.is_in(node, of) {
+                        let left = self.graph.successors(node).filter(|&next| !order.is_in(next, of));
+                        walk.pending.extend(left.map(|next| (node, next, next)));
+                    }
+                }
+            }
+        }
+    }
+
+    fn mark_join(&mut self, node: u32) {
+        if !std::mem::replace(&mut self.is_divergent_join[node as usize], true) {
+            self.is_dirty[node as usize] = true;
+        }
+    }
+
+    fn give_up(&mut self) {
+        self.is_divergent_join.fill(true);
+        self.is_divergent_loop.fill(true);
+        self.has_divergent_loop = true;
+        self.is_dirty.fill(true);
+    }
+}
