@@ -75,7 +75,7 @@ pub struct Versions {
 
 impl Versions {
     /// Of `body`, for the registers that the instructions in `steps` (in the order of the input) write or read;
-    /// `None` if there are more than `limit` places where one of them is alive.
+    /// `None` if there are more than `limit` places where one of them is alive, or a sixteenth as many meetings.
     #[must_use]
     pub fn new(
         body: &Body<'_>,
@@ -94,6 +94,7 @@ impl Versions {
             found: Vec::new(),
             path: Vec::new(),
             left: limit,
+            meetings_left: limit / PLACES_PER_MEETING,
         };
         search.scan(definitions, steps);
         search.place()?;
@@ -174,6 +175,9 @@ fn by_block<T: Copy>(of: &[T], blocks: usize, block: impl Fn(&T) -> BlockId) -> 
     )
 }
 
+/// Meetings are kept, places are not: of so many places, one may be a meeting.
+const PLACES_PER_MEETING: usize = 16;
+
 struct Search<'a, 'm> {
     body: &'a Body<'m>,
     cfg: &'a Cfg,
@@ -188,6 +192,7 @@ struct Search<'a, 'm> {
     found: Vec<BlockId>,
     path: Vec<BlockId>,
     left: usize,
+    meetings_left: usize,
 }
 
 /// What is known of the blocks while one register is looked at; stamps save clearing it.
@@ -397,6 +402,7 @@ impl Search<'_, '_> {
                     continue;
                 }
                 self.left = self.left.checked_sub(1)?;
+                self.meetings_left = self.meetings_left.checked_sub(1)?;
                 let version = Version(self.versions.count);
                 self.versions.count += 1;
                 marks.alive[frontier.index()].1 = version;
