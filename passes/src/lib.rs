@@ -22,6 +22,8 @@ pub mod rule;
 pub mod rules;
 pub mod run;
 pub mod settings;
+#[cfg(test)]
+mod testing;
 pub mod toolkit;
 #[cfg(feature = "ir")]
 pub mod worker;

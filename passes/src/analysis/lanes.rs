@@ -164,6 +164,15 @@ impl Calls {
     }
 }
 
+/// The launches of a kernel, as it bounds them or the user states them. `reads_other`: see [`Launch::new`].
+fn launch_of(module: &ModuleContext<'_>, function: FunctionId, reads_other: bool) -> Launch {
+    let stated = module
+        .settings
+        .launches
+        .block(module.module.function_name(function));
+    Launch::new(&module.module.function(function).launch, stated, reads_other)
+}
+
 fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least: Certainty) -> Root {
     let nothing = |launch| Root {
         function,
@@ -181,11 +190,7 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
         .contexts
         .iter()
         .any(|context| reads_other_dimensions(context.body));
-    let stated = module
-        .settings
-        .launches
-        .block(module.module.function_name(function));
-    let launch = Launch::new(&kernel.launch, stated, reads_other);
+    let launch = launch_of(module, function, reads_other);
     let order = Order::new(&graph);
     let live = Live::new(module, &graph, &order);
     let always = always(&graph, &order);

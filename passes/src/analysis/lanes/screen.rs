@@ -25,7 +25,7 @@ use rustc_hash::FxHashMap;
 
 use self::kind::Kind;
 use self::pass::{Outcome, Pass};
-use super::launch::Launch;
+use super::launch_of;
 use super::value::WARP;
 use crate::context::ModuleContext;
 use crate::ir::{FunctionId, Special};
@@ -39,7 +39,9 @@ pub fn suspects(module: &ModuleContext<'_>, roots: &[FunctionId], meets: &[bool]
         module,
         meets,
         states: module.module.functions.iter().map(|_| State::default()).collect(),
-        has_shape: roots.iter().any(|&root| launch(module, root).shape.is_some()),
+        has_shape: roots
+            .iter()
+            .any(|&root| launch_of(module, root, false).shape.is_some()),
     };
     screen.cycles();
     let mut left = MAX_SCREEN_STEPS;
@@ -93,15 +95,9 @@ fn callees_first(module: &ModuleContext<'_>, roots: &[FunctionId]) -> Vec<Functi
 
 /// Whether the threads of each warp are the lanes 0 to 31 of one row of the CTA, in every launch.
 fn has_whole_rows(module: &ModuleContext<'_>, root: FunctionId) -> bool {
-    launch(module, root)
+    launch_of(module, root, false)
         .shape
         .is_none_or(|[x, ..]| x % WARP as u32 == 0)
-}
-
-fn launch(module: &ModuleContext<'_>, root: FunctionId) -> Launch {
-    let bounds = &module.module.function(root).launch;
-    let stated = module.settings.launches.block(module.module.function_name(root));
-    Launch::new(bounds, stated, false)
 }
 
 /// What is known of the pieces of a function's parameters, by number and byte offset.

@@ -1,10 +1,6 @@
-use ptxcheck_ptx_parser::parse;
-
 use super::{Version, Versions};
-use crate::context::ModuleContext;
-use crate::frontend::ptx::{self, PtxOrigin};
 use crate::ir::{BlockId, FunctionId, InstructionId, Register};
-use crate::settings::Settings;
+use crate::testing::with_ptx;
 
 /// The versions of a kernel of this code, for all its instructions, as lines: what meets in which block, and what each
 /// block reads of the registers that have versions. A definition is named after its place among those of its register.
@@ -13,57 +9,54 @@ fn versions(code: &str) -> Vec<String> {
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<9>;\n.reg .b32 %r<9>;\n\
          mov.u32 %r0, %ctaid.x;\nsetp.eq.u32 %p0, %r0, 0;\n{code}\n}}\n"
     );
-    let tree = parse(text.as_bytes()).unwrap_or_else(|_| panic!("{text}"));
-    assert!(tree.errors.is_empty(), "{text}");
-    let origin = PtxOrigin::new(&tree);
-    let module = ptx::lower(&tree, &origin);
-    let settings = Settings::default();
-    let context = ModuleContext::new(&module, &settings);
-    let function = context.function(FunctionId::new(0));
-    let body = module.functions[0]
-        .body
-        .as_ref()
-        .unwrap_or_else(|| panic!("{text}"));
-    let (cfg, definitions) = (function.cfg(), function.definitions());
-    let steps: Vec<InstructionId> = (0..body.instructions.len()).map(InstructionId::new).collect();
-    let versions = Versions::new(body, (cfg, function.dominators(), definitions), &steps, 1_000);
-    let versions = versions.unwrap_or_else(|| panic!("{text}"));
-    let register = |register: Register| {
-        let name = body.registers[register.index()].name;
-        text[name.start as usize..name.end as usize].to_owned()
-    };
-    let mut names = vec![String::new(); versions.count()];
-    for number in 0..body.registers.len() {
-        let of = Register::new(number);
-        if versions.has(of) {
-            for (place, &by) in definitions.of(of).iter().enumerate() {
-                names[versions.made(definitions, of, by).index()] = format!("{}.{place}", register(of));
+    with_ptx(&text, |context| {
+        let function = context.function(FunctionId::new(0));
+        let body = context.module.functions[0]
+            .body
+            .as_ref()
+            .unwrap_or_else(|| panic!("{text}"));
+        let (cfg, definitions) = (function.cfg(), function.definitions());
+        let steps: Vec<InstructionId> = (0..body.instructions.len()).map(InstructionId::new).collect();
+        let versions = Versions::new(body, (cfg, function.dominators(), definitions), &steps, 1_000);
+        let versions = versions.unwrap_or_else(|| panic!("{text}"));
+        let register = |register: Register| {
+            let name = body.registers[register.index()].name;
+            text[name.start as usize..name.end as usize].to_owned()
+        };
+        let mut names = vec![String::new(); versions.count()];
+        for number in 0..body.registers.len() {
+            let of = Register::new(number);
+            if versions.has(of) {
+                for (place, &by) in definitions.of(of).iter().enumerate() {
+                    names[versions.made(definitions, of, by).index()] = format!("{}.{place}", register(of));
+                }
             }
         }
-    }
-    let blocks = || (0..body.blocks.len()).map(BlockId::new);
-    for meeting in blocks().flat_map(|block| versions.meetings(block)) {
-        names[meeting.version.index()] = format!("{}@{}", register(meeting.register), meeting.block.index());
-    }
-    let name = |version: Version| match version {
-        Version::NONE => "none",
-        version => names[version.index()].as_str(),
-    };
-    let mut lines = Vec::new();
-    for block in blocks() {
-        for meeting in versions.meetings(block) {
-            let of: Vec<&str> = versions
-                .operands(meeting, cfg)
-                .iter()
-                .map(|&version| name(version))
-                .collect();
-            lines.push(format!("{} = {}", name(meeting.version), of.join(" ")));
+        let blocks = || (0..body.blocks.len()).map(BlockId::new);
+        for meeting in blocks().flat_map(|block| versions.meetings(block)) {
+            names[meeting.version.index()] =
+                format!("{}@{}", register(meeting.register), meeting.block.index());
         }
-        for entry in versions.entries(block) {
-            lines.push(format!("{}: {}", block.index(), name(entry.version)));
+        let name = |version: Version| match version {
+            Version::NONE => "none",
+            version => names[version.index()].as_str(),
+        };
+        let mut lines = Vec::new();
+        for block in blocks() {
+            for meeting in versions.meetings(block) {
+                let of: Vec<&str> = versions
+                    .operands(meeting, cfg)
+                    .iter()
+                    .map(|&version| name(version))
+                    .collect();
+                lines.push(format!("{} = {}", name(meeting.version), of.join(" ")));
+            }
+            for entry in versions.entries(block) {
+                lines.push(format!("{}: {}", block.index(), name(entry.version)));
+            }
         }
-    }
-    lines
+        lines
+    })
 }
 
 #[test]

@@ -206,27 +206,9 @@ impl Cursor<'_> {
 
     /// Goes behind the bracket that closes the one that begins here.
     fn brackets(&mut self) {
-        let mut depth = 0_usize;
-        while let Some(byte) = self.text.get(self.at) {
-            match CLASSES[usize::from(*byte)] {
-                Class::Quote => {
-                    self.string();
-                    continue;
-                }
-                Class::Comment => {
-                    self.line();
-                    continue;
-                }
-                Class::Open => depth += 1,
-                Class::Close if depth <= 1 => {
-                    self.at += 1;
-                    return;
-                }
-                Class::Close => depth -= 1,
-                _ => {}
-            }
-            self.at += 1;
-        }
+        self.at += 1;
+        self.until(Class::Close);
+        self.at = self.text.len().min(self.at + 1);
     }
 }
 

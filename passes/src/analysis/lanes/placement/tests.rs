@@ -11,10 +11,8 @@ use super::super::slice::Slices;
 use super::super::value::{ALL, Lanes};
 use super::super::{Calls, always};
 use super::{Exits, Placement};
-use crate::context::ModuleContext;
-use crate::frontend::ptx::{self, PtxOrigin};
 use crate::ir::LaunchBounds;
-use crate::settings::Settings;
+use crate::testing::with_ptx;
 
 /// Begins with the lane in `%r1`, the parameter `n` in `%r2` and something that differs by lane in `%r3`.
 const PROLOGUE: &str = ".version 8.0\n.target sm_90\n.address_size 64\n\
@@ -25,35 +23,31 @@ const PROLOGUE: &str = ".version 8.0\n.target sm_90\n.address_size 64\n\
 /// Calls `ask` with the placement in a kernel with this code and the nodes of its collectives.
 fn with(code: &str, ask: impl FnOnce(&mut Placement<'_, '_>, &[u32])) {
     let text = format!("{PROLOGUE}{code}\n}}\n");
-    let tree = ptxcheck_ptx_parser::parse(text.as_bytes()).expect("it is small");
-    assert!(tree.errors.is_empty());
-    let origin = PtxOrigin::new(&tree);
-    let module = ptx::lower(&tree, &origin);
-    let settings = Settings::default();
-    let context = ModuleContext::new(&module, &settings);
-    let calls = Calls::new(&context);
-    let roots = calls.roots(&context);
-    let slices = Slices::new(&context, &calls.visited(&context, &roots));
-    let graph = Graph::new(&context, &slices, roots[0]).expect("it is small");
-    let order = Order::new(&graph);
-    let live = Live::new(&context, &graph, &order);
-    let launch = Launch::new(&LaunchBounds::default(), None, false);
-    let mut always = Some(always(&graph, &order));
-    let flow = Flow::new(
-        &context,
-        &graph,
-        &order,
-        &live,
-        launch,
-        always.take().unwrap_or_default(),
-    );
-    let flow = flow.expect("it settles");
-    let mut points: Vec<u32> = (0..graph.nodes.len() as u32)
-        .filter(|&node| matches!(graph.nodes[node as usize].kind, Kind::Collective))
-        .collect();
-    points.sort_by_key(|&node| graph.instruction(node));
-    let mut placement = Placement::new(&flow, ALL, &FxHashSet::default());
-    ask(&mut placement, &points);
+    with_ptx(&text, |context| {
+        let calls = Calls::new(context);
+        let roots = calls.roots(context);
+        let slices = Slices::new(context, &calls.visited(context, &roots));
+        let graph = Graph::new(context, &slices, roots[0]).expect("it is small");
+        let order = Order::new(&graph);
+        let live = Live::new(context, &graph, &order);
+        let launch = Launch::new(&LaunchBounds::default(), None, false);
+        let mut always = Some(always(&graph, &order));
+        let flow = Flow::new(
+            context,
+            &graph,
+            &order,
+            &live,
+            launch,
+            always.take().unwrap_or_default(),
+        );
+        let flow = flow.expect("it settles");
+        let mut points: Vec<u32> = (0..graph.nodes.len() as u32)
+            .filter(|&node| matches!(graph.nodes[node as usize].kind, Kind::Collective))
+            .collect();
+        points.sort_by_key(|&node| graph.instruction(node));
+        let mut placement = Placement::new(&flow, ALL, &FxHashSet::default());
+        ask(&mut placement, &points);
+    });
 }
 
 /// What `must` says of the first collective, with and without quiet exits.

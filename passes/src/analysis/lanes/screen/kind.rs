@@ -11,9 +11,12 @@
 //! Each operation takes the kinds of its operands to one that covers whatever [`super::super::transfer`] can make of
 //! such operands. Nothing there is decided by two unknown values being the same one, so none has a name here.
 
-use crate::analysis::evaluate::{evaluate, is_interpreted, ones};
-use crate::ir::{BinaryOp, Condition, Logic, Op, UnaryOp, Value};
+mod compare;
 
+use crate::analysis::evaluate::{evaluate, is_interpreted, ones};
+use crate::ir::{BinaryOp, Logic, Op, UnaryOp, Value};
+
+use self::compare::compared;
 use super::super::transfer::MAX_USES;
 use super::super::value::WARP;
 use crate::launches::MAX_BLOCK_THREADS as MAX_THREADS;
@@ -653,161 +656,4 @@ fn of_thread(op: BinaryOp, (a, left): (Kind, Value), (b, right): (Kind, Value)) 
         }
         _ => None,
     }
-}
-
-/// A comparison: what it is in lanes that its operands decide.
-fn compared(condition: Condition, width: u8, (a, left): (Kind, Value), (b, right): (Kind, Value)) -> Kind {
-    let outcome = |lane| Kind {
-        lane,
-        ..Kind::of(EXACT, 1, Form::Any)
-    };
-    let (left, right) = (a.literal(left), b.literal(right));
-    if a.form == Form::Thread && is_between_warps(condition, right) {
-        return outcome(false);
-    }
-    for (one, other, is_left) in [(a, b, true), (b, a, false)] {
-        if !is_below(condition, is_left) || other.zeros == 0 {
-            continue;
-        }
-        // 32m + lane < 32n: the lane does not count.
-        if matches!(one.form, Form::Thread | Form::Row) && other.zeros >= ROW_BITS {
-            return outcome(false);
-        }
-        // What is known of the one is less than the least that the other may be.
-        // Of the one, as much must be open as what is known of the other reaches.
-        let reach = match other.form {
-            Form::Exactly(0) => None,
-            Form::Exactly(_) => Some(other.bits),
-            _ if other.low <= other.zeros => Some(0),
-            _ => Some(other.low).filter(|_| !other.may_be_exact()),
-        };
-        let is_open = reach.is_some_and(|reach| reach == 0 || one.bits >= reach.saturating_add(2));
-        if one.low <= other.zeros && is_open && other.zeros < other.bits {
-            return Kind::UNKNOWN.cut(1);
-        }
-    }
-    // Where the sign is not known, nothing is.
-    let has_sign = |kind: Kind| kind.may_be_exact() || kind.bits < width;
-    if order_of(condition, false).is_order
-        && order_of(condition, false).is_signed
-        && !(has_sign(a) && has_sign(b))
-    {
-        return Kind::UNKNOWN.cut(1);
-    }
-    let lane = a.lane || b.lane;
-    let known = match (a.low > 0, b.low > 0) {
-        (true, true) => {
-            // Low bits alone decide whether two are equal; what is more needs one that is not aligned.
-            let order = !matches!(condition, Condition::Equal | Condition::NotEqual);
-            let (one, other) = if a.form == Form::Aligned { (b, a) } else { (a, b) };
-            if other.form != Form::Aligned || other.may_be_exact() {
-                true
-            } else if order {
-                decides(order_of(condition, a.form == Form::Aligned), width, one, other)
-            } else {
-                one.clear() < other.low
-            }
-        }
-        (true, false) => decides(order_of(condition, false), width, a, b) || is_edge(condition, left),
-        (false, true) => decides(order_of(condition, true), width, b, a) || is_edge(condition, right),
-        (false, false) => false,
-    };
-    if known {
-        outcome(lane)
-    } else {
-        Kind::UNKNOWN.cut(1)
-    }
-}
-
-/// Whether a comparison asks if the operand on one side is below the other one, or not.
-const fn is_below(condition: Condition, is_left: bool) -> bool {
-    use Condition as C;
-    if is_left {
-        matches!(
-            condition,
-            C::LessSigned | C::LessUnsigned | C::GreaterEqualSigned | C::GreaterEqualUnsigned
-        )
-    } else {
-        matches!(
-            condition,
-            C::GreaterSigned | C::GreaterUnsigned | C::LessEqualSigned | C::LessEqualUnsigned
-        )
-    }
-}
-
-/// The ends of the range of unsigned numbers decide against any of them.
-fn is_edge(condition: Condition, value: Value) -> bool {
-    use Condition as C;
-    let is_unsigned = matches!(
-        condition,
-        C::LessUnsigned | C::LessEqualUnsigned | C::GreaterUnsigned | C::GreaterEqualUnsigned
-    );
-    is_unsigned && matches!(value, Value::Integer(0 | -1))
-}
-
-/// How a comparison orders its operands, with the one of which something is known on the left.
-#[derive(Clone, Copy)]
-struct Ordering {
-    is_order: bool,
-    is_signed: bool,
-    /// `known <= other`, or its negation.
-    admits_equal: bool,
-}
-
-const fn order_of(condition: Condition, swapped: bool) -> Ordering {
-    use Condition as C;
-    let is_signed = matches!(
-        condition,
-        C::LessSigned | C::LessEqualSigned | C::GreaterSigned | C::GreaterEqualSigned
-    );
-    // a <= b and a > b; swapped: b >= a and b < a.
-    let admits_equal = if swapped {
-        matches!(
-            condition,
-            C::GreaterEqualSigned | C::GreaterEqualUnsigned | C::LessSigned | C::LessUnsigned
-        )
-    } else {
-        matches!(
-            condition,
-            C::LessEqualSigned | C::LessEqualUnsigned | C::GreaterSigned | C::GreaterUnsigned
-        )
-    };
-    Ordering {
-        is_order: !matches!(condition, C::Equal | C::NotEqual),
-        is_signed,
-        admits_equal,
-    }
-}
-
-/// Whether what is known of one operand can decide against another of which at most a bound is, and low zeros.
-fn decides(ordering: Ordering, width: u8, known: Kind, other: Kind) -> bool {
-    if !ordering.is_order {
-        return false;
-    }
-    let bound = min(other.bits, width);
-    if ordering.is_signed && bound >= width {
-        return false;
-    }
-    // 0 <= x, and c >= x for a c beyond the bound.
-    let reaches_zero = known.lane || known.is_zero();
-    ordering.admits_equal && reaches_zero || known.known() >= bound
-}
-
-/// Whether a comparison of tid.x with a literal comes out the same in all lanes of each warp.
-fn is_between_warps(condition: Condition, right: Value) -> bool {
-    let Value::Integer(bound) = right else {
-        return false;
-    };
-    let first = match condition {
-        Condition::LessSigned
-        | Condition::LessUnsigned
-        | Condition::GreaterEqualSigned
-        | Condition::GreaterEqualUnsigned => bound,
-        Condition::LessEqualSigned
-        | Condition::LessEqualUnsigned
-        | Condition::GreaterSigned
-        | Condition::GreaterUnsigned => bound.wrapping_add(1),
-        Condition::Equal | Condition::NotEqual => return false,
-    };
-    (0..=i64::from(MAX_THREADS)).contains(&first) && first % WARP as i64 == 0
 }

@@ -1,10 +1,6 @@
-use ptxcheck_ptx_parser::parse;
-
 use crate::analysis::lanes;
-use crate::context::ModuleContext;
 use crate::finding::Certainty;
-use crate::frontend::ptx::{self, PtxOrigin};
-use crate::settings::Settings;
+use crate::testing::with_ptx;
 
 /// The kernels of a module with one kernel of this code that are looked at lane by lane for definite findings.
 fn suspects(code: &str) -> usize {
@@ -13,14 +9,21 @@ fn suspects(code: &str) -> usize {
          .reg .pred %p<9>;\n.reg .b32 %r<9>;\n.reg .b64 %a<3>;\nld.param.u64 %a0, [out];\nld.param.u32 %r0, [n];\n\
          mov.u32 %r1, %tid.x;\nmov.u32 %r2, %laneid;\n{code}\nret;\n}}\n"
     );
-    let tree = parse(text.as_bytes()).unwrap_or_else(|_| panic!("{text}"));
-    assert!(tree.errors.is_empty(), "{text}");
-    let origin = PtxOrigin::new(&tree);
-    let module = ptx::lower(&tree, &origin);
-    let settings = Settings::default();
-    let context = ModuleContext::new(&module, &settings);
-    assert_eq!(lanes::analyse(&context, Certainty::Potential).len(), 1);
-    lanes::analyse(&context, Certainty::Definite).len()
+    with_ptx(&text, |module| {
+        assert_eq!(lanes::analyse(module, Certainty::Potential).len(), 1);
+        lanes::analyse(module, Certainty::Definite).len()
+    })
+}
+
+/// How many suspects there are where lanes for which `%p1` holds go past a collective, after each of `starts`.
+fn each(starts: &[&str], expected: usize) {
+    for start in starts {
+        assert_eq!(
+            suspects(&format!("{start} @%p1 bra L; {MEET} L:")),
+            expected,
+            "{start}"
+        );
+    }
 }
 
 const MEET: &str = "shfl.sync.down.b32 %r8, %r8, 1, 31, -1;";
@@ -29,18 +32,15 @@ const MEET: &str = "shfl.sync.down.b32 %r8, %r8, 1, 31, -1;";
 fn converged_code_is_passed_over() {
     assert_eq!(suspects(MEET), 0);
     // A bound that nothing is known of, whole warps, and what a lane does beside the way to the collective.
-    for branch in [
-        "mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mad.lo.u32 %r5, %r3, %r4, %r1; setp.ge.u32 %p1, %r5, %r0;",
-        "setp.ge.u32 %p1, %r1, 32;",
-        "shr.u32 %r3, %r1, 5; setp.ne.u32 %p1, %r3, 0;",
-        "ld.global.u32 %r3, [%a0]; setp.ne.u32 %p1, %r3, 7;",
-    ] {
-        assert_eq!(
-            suspects(&format!("{branch} @%p1 bra L; {MEET} L:")),
-            0,
-            "{branch}"
-        );
-    }
+    each(
+        &[
+            "mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mad.lo.u32 %r5, %r3, %r4, %r1; setp.ge.u32 %p1, %r5, %r0;",
+            "setp.ge.u32 %p1, %r1, 32;",
+            "shr.u32 %r3, %r1, 5; setp.ne.u32 %p1, %r3, 0;",
+            "ld.global.u32 %r3, [%a0]; setp.ne.u32 %p1, %r3, 7;",
+        ],
+        0,
+    );
     let beside = "setp.ne.u32 %p1, %r2, 0; @%p1 bra L; st.global.u32 [%a0], %r1; L:";
     assert_eq!(suspects(&format!("{beside} {MEET}")), 0);
 }
@@ -57,11 +57,7 @@ fn branches_that_tell_lanes_apart_are_not() {
         "mov.u32 %r3, 1; setp.lt.u32 %p2, %r2, 4; @%p2 mov.u32 %r3, 2; setp.ne.u32 %p1, %r3, 1;",
         "mov.u32 %r3, 1; setp.lt.u32 %p2, %r2, 4; @%p2 bra M; mov.u32 %r3, 2; M: setp.ne.u32 %p1, %r3, 1;",
     ] {
-        assert_eq!(
-            suspects(&format!("{branch} @%p1 bra L; {MEET} L:")),
-            1,
-            "{branch}"
-        );
+        each(&[branch], 1);
         assert_eq!(suspects(&format!("{branch} @%p1 exit; {MEET}")), 1, "{branch}");
     }
     assert_eq!(suspects(&format!("setp.ge.u32 %p1, %r2, 16; @%p1 {MEET}")), 1);
@@ -90,7 +86,7 @@ fn masks_that_are_not_full_are_not() {
 
 #[test]
 fn what_a_lane_holds_is_what_has_led_there() {
-    let branch = "setp.ne.u32 %p1, %r4, 0; @%p1 bra L;";
+    let test = "setp.ne.u32 %p1, %r4, 0;";
     for roles in [
         // Nobody knows which threads have a role, so nobody knows who has which.
         "mov.u32 %r3, 4; setp.lt.u32 %p2, %r1, %r0; @%p2 bra M; mov.u32 %r3, 8; M: and.b32 %r4, %r3, 4;",
@@ -101,7 +97,7 @@ fn what_a_lane_holds_is_what_has_led_there() {
         "ld.global.u32 %r3, [%a0]; setp.ne.u32 %p2, %r1, 0; @%p2 bra M; st.global.u32 [%a0], %r1; M: \
          and.b32 %r4, %r3, 4;",
     ] {
-        assert_eq!(suspects(&format!("{roles} {branch} {MEET} L:")), 0, "{roles}");
+        each(&[&format!("{roles} {test}")], 0);
     }
     for roles in [
         "mov.u32 %r3, 4; setp.lt.u32 %p2, %r1, 3; @%p2 bra M; mov.u32 %r3, 8; M: and.b32 %r4, %r3, 4;",
@@ -112,30 +108,32 @@ fn what_a_lane_holds_is_what_has_led_there() {
         "mov.u32 %r3, 0; M: setp.lt.u32 %p2, %r1, 3; @%p2 bra N; add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, %r0; \
          @%p3 bra M; N: and.b32 %r4, %r3, 1;",
     ] {
-        assert_eq!(suspects(&format!("{roles} {branch} {MEET} L:")), 1, "{roles}");
+        each(&[&format!("{roles} {test}")], 1);
     }
 }
 
 #[test]
 fn whole_warps_stay_together() {
-    for bound in [
-        // A number of warps that nobody knows, with and without a first thread.
-        "and.b32 %r3, %r0, 8160; setp.ge.u32 %p1, %r1, %r3;",
-        "shl.b32 %r3, %r0, 5; setp.le.s32 %p1, %r3, %r1;",
-        "and.b32 %r3, %r0, 992; sub.s32 %r4, %r1, %r3; setp.lt.u32 %p1, %r4, 64;",
-        "add.u32 %r3, %r1, -96; setp.ge.u32 %p1, %r3, 64;",
-        "setp.ne.u32 %p2, %r0, 0; selp.u32 %r3, 320, 128, %p2; setp.lt.u32 %p1, %r1, %r3;",
-    ] {
-        assert_eq!(suspects(&format!("{bound} @%p1 bra L; {MEET} L:")), 0, "{bound}");
-    }
-    for bound in [
-        "and.b32 %r3, %r0, 8160; setp.gt.u32 %p1, %r1, %r3;",
-        "and.b32 %r3, %r0, 16; setp.ge.u32 %p1, %r1, %r3;",
-        "and.b32 %r3, %r0, 992; sub.s32 %r4, %r1, %r3; setp.eq.u32 %p1, %r4, 0;",
-        "add.u32 %r3, %r1, -90; setp.ge.u32 %p1, %r3, 64;",
-    ] {
-        assert_eq!(suspects(&format!("{bound} @%p1 bra L; {MEET} L:")), 1, "{bound}");
-    }
+    each(
+        &[
+            // A number of warps that nobody knows, with and without a first thread.
+            "and.b32 %r3, %r0, 8160; setp.ge.u32 %p1, %r1, %r3;",
+            "shl.b32 %r3, %r0, 5; setp.le.s32 %p1, %r3, %r1;",
+            "and.b32 %r3, %r0, 992; sub.s32 %r4, %r1, %r3; setp.lt.u32 %p1, %r4, 64;",
+            "add.u32 %r3, %r1, -96; setp.ge.u32 %p1, %r3, 64;",
+            "setp.ne.u32 %p2, %r0, 0; selp.u32 %r3, 320, 128, %p2; setp.lt.u32 %p1, %r1, %r3;",
+        ],
+        0,
+    );
+    each(
+        &[
+            "and.b32 %r3, %r0, 8160; setp.gt.u32 %p1, %r1, %r3;",
+            "and.b32 %r3, %r0, 16; setp.ge.u32 %p1, %r1, %r3;",
+            "and.b32 %r3, %r0, 992; sub.s32 %r4, %r1, %r3; setp.eq.u32 %p1, %r4, 0;",
+            "add.u32 %r3, %r1, -90; setp.ge.u32 %p1, %r3, 64;",
+        ],
+        1,
+    );
 }
 
 #[test]
@@ -148,13 +146,7 @@ fn results_and_arguments_are_followed() {
              {{ .param .b32 p; .param .b32 q; st.param.b32 [p], %r1; call.uni (q), f, (p); ld.param.b32 %r2, [q]; }}\n\
              setp.ne.s32 %p1, %r2, 0; @%p1 bra L;\n{MEET}\nL: ret;\n}}\n"
         );
-        let tree = parse(text.as_bytes()).unwrap_or_else(|_| panic!("{text}"));
-        assert!(tree.errors.is_empty(), "{text}");
-        let origin = PtxOrigin::new(&tree);
-        let module = ptx::lower(&tree, &origin);
-        let settings = Settings::default();
-        let context = ModuleContext::new(&module, &settings);
-        lanes::analyse(&context, Certainty::Definite).len()
+        with_ptx(&text, |module| lanes::analyse(module, Certainty::Definite).len())
     };
     assert_eq!(call("and.b32 %r2, %r1, 1;", "%tid.x"), 1);
     assert_eq!(call("mov.b32 %r2, %laneid;", "0"), 1);
