@@ -195,7 +195,7 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
     let live = Live::new(module, &graph, &order);
     let always = always(&graph, &order);
     let is_kernel = kernel.is_kernel();
-    let converges = module.module.target.sm >= INDEPENDENT_LANES || module.module.target.sm == 0;
+    let converges = converges(module);
     let run = |warp: Option<u32>| -> Option<(Verdict, bool)> {
         let launch = Launch { warp, ..launch };
         let mut flow = Flow::new(module, &graph, &order, &live, launch, always.clone())?;
@@ -325,6 +325,11 @@ fn is_settled(launch: &Launch, warp: u32, verdict: &Verdict, node: u32) -> bool 
 
 /// The first target whose lanes are scheduled on their own.
 const INDEPENDENT_LANES: u32 = 70;
+
+/// Whether lanes may meet at different instructions.
+fn converges(module: &ModuleContext<'_>) -> bool {
+    module.module.target.sm >= INDEPENDENT_LANES || module.module.target.sm == 0
+}
 
 fn reads_other_dimensions(body: &crate::ir::Body<'_>) -> bool {
     body.instructions.iter().any(|instruction| {

@@ -15,11 +15,14 @@
 //! for what they return, whatever they are called with, then callers first, with what is passed to them.
 
 mod kind;
+mod look;
 mod needs;
 mod pass;
+mod reader;
 mod regions;
 #[cfg(test)]
 mod tests;
+mod witness;
 
 use rustc_hash::FxHashMap;
 
@@ -34,14 +37,22 @@ use crate::limits::MAX_SCREEN_STEPS;
 /// Of `roots`, those that may have a definite finding. `meets`: the functions that reach a collective or a barrier.
 #[must_use]
 pub fn suspects(module: &ModuleContext<'_>, roots: &[FunctionId], meets: &[bool]) -> Vec<FunctionId> {
-    let order = callees_first(module, roots);
+    let has_shape = roots
+        .iter()
+        .any(|&root| launch_of(module, root, false).shape.is_some());
+    let is_open = |&root: &FunctionId| {
+        !has_whole_rows(module, root) || !witness::speaks_for(module, root, meets, has_shape)
+    };
+    let roots: Vec<FunctionId> = roots.iter().copied().filter(is_open).collect();
+    if roots.is_empty() {
+        return roots;
+    }
+    let order = callees_first(module, &roots);
     let mut screen = Screen {
         module,
         meets,
         states: module.module.functions.iter().map(|_| State::default()).collect(),
-        has_shape: roots
-            .iter()
-            .any(|&root| launch_of(module, root, false).shape.is_some()),
+        has_shape,
     };
     screen.cycles();
     let mut left = MAX_SCREEN_STEPS;
@@ -58,8 +69,7 @@ pub fn suspects(module: &ModuleContext<'_>, roots: &[FunctionId], meets: &[bool]
     }
     let is_suspect = screen.with_callers();
     roots
-        .iter()
-        .copied()
+        .into_iter()
         .filter(|&root| is_suspect[root.index()] || !has_whole_rows(module, root))
         .collect()
 }
@@ -173,21 +183,6 @@ impl Screen<'_, '_> {
         }
     }
 
-    fn special(&self, special: Special) -> Kind {
-        match special {
-            Special::Tid(0) => Kind::THREAD,
-            Special::LaneId => Kind::LANE_ID,
-            Special::LaneMaskEq
-            | Special::LaneMaskLe
-            | Special::LaneMaskLt
-            | Special::LaneMaskGe
-            | Special::LaneMaskGt => Kind::LANE,
-            Special::Tid(_) | Special::Ntid(_) if self.has_shape => Kind::CONSTANT,
-            Special::Ntid(0) => Kind::THREADS,
-            _ => Kind::UNKNOWN,
-        }
-    }
-
     /// The suspects and all that call them.
     fn with_callers(&self) -> Vec<bool> {
         let mut found: Vec<bool> = self.states.iter().map(|state| state.is_suspect).collect();
@@ -200,5 +195,21 @@ impl Screen<'_, '_> {
             }
         }
         found
+    }
+}
+
+/// Of a special register. `has_shape`: the shape of some CTA is known.
+fn special(special: Special, has_shape: bool) -> Kind {
+    match special {
+        Special::Tid(0) => Kind::THREAD,
+        Special::LaneId => Kind::LANE_ID,
+        Special::LaneMaskEq
+        | Special::LaneMaskLe
+        | Special::LaneMaskLt
+        | Special::LaneMaskGe
+        | Special::LaneMaskGt => Kind::LANE,
+        Special::Tid(_) | Special::Ntid(_) if has_shape => Kind::CONSTANT,
+        Special::Ntid(0) => Kind::THREADS,
+        _ => Kind::UNKNOWN,
     }
 }

@@ -22,7 +22,7 @@ use super::shuffle;
 use super::value::{Base, Lanes, Vector, lanes};
 use crate::analysis::call_graph::CallSite;
 use crate::finding::Certainty;
-use crate::ir::{Collective, FunctionId, InstructionId, Op, Shuffle};
+use crate::ir::{Collective, FunctionId, Instruction, InstructionId, Op, Shuffle};
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -180,17 +180,21 @@ pub fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool) -> Verdict {
 /// Whether a node is a collective or a barrier that something can be wrong with.
 #[must_use]
 pub fn is_judged(graph: &Graph<'_>, node: u32) -> bool {
-    let instructions = || {
+    let instruction = || {
         let body = graph.context(node).body;
-        body.instruction(graph.instruction(node)).op
+        body.instruction(graph.instruction(node))
     };
     match graph.nodes[node as usize].kind {
-        Kind::Collective => matches!(instructions(), Op::Collective(_, true)),
-        Kind::Barrier => {
-            matches!(instructions(), Op::Barrier(barrier) if barrier.waits && !barrier.counted && !barrier.cluster)
-        }
+        Kind::Collective => matches!(instruction().op, Op::Collective(_, true)),
+        Kind::Barrier => is_full_barrier(instruction()),
         _ => false,
     }
+}
+
+/// Whether an instruction is a barrier that waits for all threads of the CTA.
+#[must_use]
+pub fn is_full_barrier(instruction: &Instruction) -> bool {
+    matches!(instruction.op, Op::Barrier(barrier) if barrier.waits && !barrier.counted && !barrier.cluster)
 }
 
 fn call(flow: &mut Flow<'_>, node: u32) -> Option<Call> {

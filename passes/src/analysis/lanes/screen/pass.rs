@@ -8,19 +8,18 @@ use std::rc::Rc;
 
 use super::kind::{self, Kind};
 use super::needs::needed;
+use super::reader::Reader;
 use super::regions::{Decided, Regions};
-use super::{Params, Screen, Suspect};
+use super::{Params, Screen, Suspect, special};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::definitions::Definitions;
 use crate::analysis::dominators::Dominators;
-use crate::analysis::evaluate::is_interpreted;
 use crate::analysis::lanes::slice::{loaded_param, returned};
-use crate::analysis::lanes::transfer::MAX_USES;
 use crate::analysis::slots::{Effect, SlotId, Slots};
 use crate::analysis::versions::{Meeting, Version, Versions};
 use crate::ir::{
-    AccessKind, BlockId, Body, CallId, Callee, Collective, FunctionId, Instruction, InstructionId, Op,
-    Register, Value, Vote,
+    AccessKind, BlockId, Body, CallId, Callee, FunctionId, Instruction, InstructionId, Op, Register, Special,
+    Value,
 };
 use crate::limits::{MAX_SCREEN_SWEEPS, VERSIONS_PER_INSTRUCTION};
 
@@ -289,28 +288,6 @@ impl<'p, 'a, 'm> Pass<'p, 'a, 'm> {
         met
     }
 
-    fn kind(&mut self, value: Value) -> Kind {
-        match value {
-            Value::Register(register) => self.register(register),
-            Value::Not(register) => self.register(register).complement(),
-            Value::Integer(value) => Kind::of_integer(value),
-            Value::Special(special) => self.screen.special(special),
-            Value::Symbol(..) | Value::Param(..) | Value::ReturnSlot(..) | Value::Unknown => Kind::UNKNOWN,
-        }
-    }
-
-    fn register(&mut self, register: Register) -> Kind {
-        let index = if self.versions.has(register) {
-            match self.current[register.index()] {
-                Version::NONE => return Kind::UNKNOWN,
-                version => self.place_of(version),
-            }
-        } else {
-            register.index()
-        };
-        defined(self.known[index].read(self.sweep))
-    }
-
     fn instruction(&mut self, id: InstructionId, is_restricted: bool) {
         let body = self.body;
         let instruction = &body.instructions[id.index()];
@@ -321,7 +298,7 @@ impl<'p, 'a, 'm> Pass<'p, 'a, 'm> {
         self.outcome.is_suspect |= self.is_suspect_at(instruction, by_lane);
         let results = body.results(instruction);
         if !results.is_empty() {
-            let kind = self.result(id, instruction);
+            let kind = self.result(body, id, instruction);
             for result in results {
                 if let Value::Register(register) = *result {
                     self.define(register, kind, id, guard);
@@ -362,45 +339,6 @@ impl<'p, 'a, 'm> Pass<'p, 'a, 'm> {
     fn set(&mut self, index: usize, register: Register, kind: Kind) {
         let kind = kind.cut(self.body.registers[register.index()].bits);
         self.changed |= self.known[index].set(kind, self.sweep);
-    }
-
-    fn result(&mut self, id: InstructionId, instruction: &Instruction) -> Kind {
-        let uses = self.body.uses(instruction);
-        match instruction.op {
-            op if is_interpreted(op) => {
-                let mut kinds = [Kind::UNKNOWN; MAX_USES];
-                let Some(kinds) = kinds.get_mut(..uses.len()) else {
-                    return Kind::LANE;
-                };
-                for (kind, &value) in kinds.iter_mut().zip(uses) {
-                    *kind = self.kind(value);
-                }
-                kind::result(op, kinds, uses)
-            }
-            Op::Access(access) if access.kind == AccessKind::Load => {
-                if let Effect::Load(slot) = self.slots.effect(id, instruction) {
-                    let [before, now] = &self.stored;
-                    defined(before[slot as usize].join(now[slot as usize])).cut(access.bits)
-                } else if let Some((number, offset)) = loaded_param(instruction.op, uses) {
-                    let piece = (u32::from(number), offset);
-                    match self.params {
-                        Some(params) => params.get(&piece).copied().unwrap_or(Kind::UNKNOWN),
-                        None => Kind::LANE,
-                    }
-                } else {
-                    Kind::UNKNOWN
-                }
-            }
-            Op::Collective(Collective::Vote(Vote::Ballot), _) => match uses.get(1) {
-                // The ballot of what is known in each lane is a constant.
-                Some(&predicate) if self.kind(predicate).may_be_exact() => Kind::CONSTANT,
-                _ => Kind::UNKNOWN,
-            },
-            Op::CallResult(call) => self
-                .callee(self.body.instruction(call))
-                .map_or(Kind::UNKNOWN, |callee| self.screen.result_of(callee)),
-            _ => Kind::UNKNOWN,
-        }
     }
 
     fn callee(&self, instruction: &Instruction) -> Option<FunctionId> {
@@ -497,5 +435,44 @@ impl<'p, 'a, 'm> Pass<'p, 'a, 'm> {
                 .instructions
                 .iter()
                 .any(|instruction| matches!(instruction.op, Op::Exit | Op::Trap))
+    }
+}
+
+impl Reader for Pass<'_, '_, '_> {
+    fn register(&mut self, register: Register) -> Kind {
+        let index = if self.versions.has(register) {
+            match self.current[register.index()] {
+                Version::NONE => return Kind::UNKNOWN,
+                version => self.place_of(version),
+            }
+        } else {
+            register.index()
+        };
+        defined(self.known[index].read(self.sweep))
+    }
+
+    fn special(&self, of: Special) -> Kind {
+        special(of, self.screen.has_shape)
+    }
+
+    fn loaded(&mut self, id: InstructionId, instruction: &Instruction) -> Kind {
+        let uses = self.body.uses(instruction);
+        if let Effect::Load(slot) = self.slots.effect(id, instruction) {
+            let [before, now] = &self.stored;
+            defined(before[slot as usize].join(now[slot as usize]))
+        } else if let Some((number, offset)) = loaded_param(instruction.op, uses) {
+            let piece = (u32::from(number), offset);
+            match self.params {
+                Some(params) => params.get(&piece).copied().unwrap_or(Kind::UNKNOWN),
+                None => Kind::LANE,
+            }
+        } else {
+            Kind::UNKNOWN
+        }
+    }
+
+    fn returned(&self, call: InstructionId) -> Kind {
+        self.callee(self.body.instruction(call))
+            .map_or(Kind::UNKNOWN, |callee| self.screen.result_of(callee))
     }
 }

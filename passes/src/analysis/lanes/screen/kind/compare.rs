@@ -26,7 +26,14 @@ pub(super) fn compared(
         }
         // 32m + lane < 32n: the lane does not count.
         if matches!(one.form, Form::Thread | Form::Row) && other.zeros >= ROW_BITS {
-            return outcome(false);
+            // Either way, where n may be 0 and more than m.
+            let is_open = other.low <= other.zeros && !other.may_be_exact();
+            let reach = if one.low <= ROW_BITS { ROW_BITS } else { one.bits };
+            return if is_open && other.bits >= reach.saturating_add(2) {
+                Kind::UNKNOWN.cut(1)
+            } else {
+                outcome(false)
+            };
         }
         // What is known of the one is less than the least that the other may be.
         // Of the one, as much must be open as what is known of the other reaches.

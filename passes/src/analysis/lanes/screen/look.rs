@@ -1,0 +1,433 @@
+//! A look at one function: the blocks that all lanes may come to, whatever is known.
+//!
+//! ```text
+//! all lanes may come to    the entry; the blocks after one of these, if its branch is open; else its immediate
+//!                          post-dominator, where every lane comes through in the end
+//! a branch is open         if nothing is known of its condition in any lane: lanes may go either way
+//! a value is known         at most as far as the definitions have in common that reach it by open branches; if there
+//!                          are none, as far as any of its definitions is
+//! ```
+//!
+//! So the more branches are open, the less is known, and the other way round. What is found on the way holds at any
+//! time, and the search ends with the first answer that will do.
+
+use std::collections::VecDeque;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::kind::Kind;
+use super::reader::Reader;
+use super::special;
+use crate::analysis::lanes::slice::loaded_param;
+use crate::analysis::slots::{Effect, SlotId};
+use crate::context::{Analyses, ModuleContext};
+use crate::ir::{
+    BlockId, Body, Callee, FunctionId, Instruction, InstructionId, Op, Register, Special, Value,
+};
+
+/// What has been seen of a function.
+pub struct Look<'a, 'm> {
+    module: &'a ModuleContext<'m>,
+    body: &'a Body<'m>,
+    analyses: &'a Analyses<'m>,
+    /// Nobody calls it: what it is passed is not known.
+    is_root: bool,
+    has_shape: bool,
+    /// The instruction before which registers are read.
+    here: InstructionId,
+    known: FxHashMap<Key, Kind>,
+    depth: usize,
+    steps_left: usize,
+    /// By block: all lanes may come to it; the branch at its end is open.
+    is_reached: Vec<bool>,
+    is_open: Vec<bool>,
+    /// Blocks that are reached and have not been looked at.
+    work: VecDeque<BlockId>,
+    /// Blocks that are reached, with branches of which something may be known.
+    closed: Vec<BlockId>,
+}
+
+/// What is looked up more than once.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Key {
+    /// The result of a definition, in the register.
+    Definition(Register, InstructionId),
+    /// A register with several definitions, at the entry of a block.
+    Entry(Register, BlockId),
+    Slot(SlotId),
+}
+
+/// Definitions that hang off each other, at most; beyond, anything may be known.
+const MAX_DEPTH: usize = 64;
+
+/// Blocks that are gone back through for definitions, for each block of a function; beyond, none are found.
+const STEPS_PER_BLOCK: usize = 64;
+
+impl<'a, 'm> Look<'a, 'm> {
+    /// At `function`, all lanes of which begin together.
+    pub fn new(
+        module: &'a ModuleContext<'m>,
+        function: FunctionId,
+        body: &'a Body<'m>,
+        has_shape: bool,
+    ) -> Self {
+        let mut look = Self {
+            module,
+            body,
+            analyses: module.function(function),
+            is_root: module.call_graph().calls_to(function).is_empty(),
+            has_shape,
+            here: InstructionId::new(0),
+            known: FxHashMap::default(),
+            depth: 0,
+            steps_left: STEPS_PER_BLOCK * body.blocks.len(),
+            is_reached: vec![false; body.blocks.len()],
+            is_open: vec![false; body.blocks.len()],
+            work: VecDeque::new(),
+            closed: Vec::new(),
+        };
+        if !body.blocks.is_empty() {
+            look.enter(BlockId::new(0));
+        }
+        look
+    }
+
+    /// Reads registers as they are before an instruction from now on.
+    pub fn before(&mut self, id: InstructionId) -> &mut Self {
+        self.here = id;
+        self
+    }
+
+    /// A block that all lanes may come to and that has not been asked for yet.
+    pub fn next_block(&mut self) -> Option<BlockId> {
+        while self.work.is_empty() {
+            // More is open by now, so less is known.
+            self.known.clear();
+            let closed = std::mem::take(&mut self.closed);
+            let count = closed.len();
+            for &block in &closed {
+                self.go_on(block);
+            }
+            if self.closed.len() == count && !self.skip() {
+                return None;
+            }
+        }
+        self.work.pop_front()
+    }
+
+    /// All lanes may come to the end of a block.
+    pub fn go_on(&mut self, block: BlockId) {
+        if self.branch_is_open(block) {
+            self.is_open[block.index()] = true;
+            let body = self.body;
+            body.successors(block).iter().for_each(|&next| self.enter(next));
+        } else {
+            self.closed.push(block);
+        }
+    }
+
+    fn enter(&mut self, block: BlockId) {
+        if !std::mem::replace(&mut self.is_reached[block.index()], true) {
+            self.work.push_back(block);
+        }
+    }
+
+    /// Goes on behind branches of which something may be known. False if that leads nowhere new.
+    fn skip(&mut self) -> bool {
+        let post = self.analyses.post_dominators();
+        for number in 0..self.closed.len() {
+            let block = self.closed[number];
+            if !self.is_left_by_end(block)
+                && let Some(next) = post.immediate(block)
+                && !self.is_reached[next.index()]
+                && self.all_come_through(block, next)
+            {
+                self.enter(next);
+            }
+        }
+        !self.work.is_empty()
+    }
+
+    /// Whether nothing is known of where lanes go at the end of a block.
+    fn branch_is_open(&mut self, block: BlockId) -> bool {
+        let Some((id, last)) = self.body.block(block).next_back() else {
+            return true;
+        };
+        let index = match last.op {
+            Op::BranchTable => self.body.uses(last).first().copied(),
+            _ if last.op.is_terminator() => None,
+            _ => return true,
+        };
+        let guard = last.guard.map(|guard| Value::Register(guard.register));
+        let asked = [index, guard].into_iter().flatten();
+        self.before(id);
+        asked.into_iter().all(|value| self.kind(value).low == 0)
+    }
+
+    /// Whether all lanes that go from the end of `from` come to its post-dominator `to`: there is no loop without an end
+    /// on the way, and branches around what ends lanes are open.
+    fn all_come_through(&mut self, from: BlockId, to: BlockId) -> bool {
+        let (cfg, post, body) = (self.analyses.cfg(), self.analyses.post_dominators(), self.body);
+        let mut between = FxHashSet::default();
+        // What some lanes do not leave.
+        let mut is_dead = FxHashSet::default();
+        let mut work = vec![from];
+        while let Some(block) = work.pop() {
+            for &next in body.successors(block) {
+                if next == to || !between.insert(next) {
+                    continue;
+                }
+                let Some(left) = self.steps_left.checked_sub(1) else {
+                    return false;
+                };
+                self.steps_left = left;
+                if !post.dominates(next, next) {
+                    return false;
+                }
+                if self.may_end_in(next) || self.is_left_by_end(next) && !self.branch_is_open(next) {
+                    is_dead.insert(next);
+                }
+                work.push(next);
+            }
+        }
+        // And what leads there alone.
+        work.extend(&is_dead);
+        while let Some(block) = work.pop() {
+            for &before in cfg.predecessors(block) {
+                let goes_on = body.successors(before).iter().any(|next| !is_dead.contains(next));
+                if !goes_on && is_dead.insert(before) {
+                    work.push(before);
+                }
+            }
+        }
+        let is_avoidable = |before: &BlockId| is_dead.contains(before) || self.branch_is_open(*before);
+        let mut leading = is_dead.iter().flat_map(|&block| cfg.predecessors(block));
+        !is_dead.contains(&from) && leading.all(is_avoidable)
+    }
+
+    /// Whether lanes for which a guard holds end at the end of a block, which its successors do not show.
+    fn is_left_by_end(&self, block: BlockId) -> bool {
+        self.body
+            .terminator(block)
+            .is_some_and(|last| last.guard.is_some() && matches!(last.op, Op::Return | Op::Exit | Op::Trap))
+    }
+
+    /// Whether a block has a call from which lanes may not come back.
+    fn may_end_in(&self, block: BlockId) -> bool {
+        let (body, range) = (self.body, self.body.blocks[block.index()].instructions);
+        let first = body
+            .calls
+            .partition_point(|call| (call.instruction.index() as u32) < range.start);
+        body.calls[first..]
+            .iter()
+            .take_while(|call| (call.instruction.index() as u32) < range.end)
+            .any(|call| may_end_lanes(self.module, body.instruction(call.instruction), body))
+    }
+
+    fn definition(&mut self, register: Register, id: InstructionId) -> Kind {
+        let key = Key::Definition(register, id);
+        if let Some(&known) = self.known.get(&key) {
+            return known;
+        }
+        if self.depth == MAX_DEPTH {
+            return Kind::LANE;
+        }
+        // Round a cycle of definitions, anything may be known.
+        self.known.insert(key, Kind::LANE);
+        let (body, here) = (self.body, self.here);
+        self.depth += 1;
+        let kind = self.before(id).result(body, id, body.instruction(id));
+        self.depth -= 1;
+        self.here = here;
+        let bits = body.registers[register.index()].bits;
+        let kind = if kind.is_defined { kind } else { Kind::UNKNOWN }.cut(bits);
+        self.known.insert(key, kind);
+        kind
+    }
+
+    /// A register at the entry of a block.
+    fn at_entry(&mut self, register: Register, block: BlockId) -> Kind {
+        let key = Key::Entry(register, block);
+        if let Some(&known) = self.known.get(&key) {
+            return known;
+        }
+        if self.depth == MAX_DEPTH {
+            return Kind::LANE;
+        }
+        self.known.insert(key, Kind::LANE);
+        self.depth += 1;
+        let mut reaching = self.reaching(register, block);
+        // Literals first, for they bound what is known round the loops that the others go.
+        let body = self.body;
+        reaching.sort_by_key(|&id| {
+            let instruction = body.instruction(id);
+            !matches!(
+                (instruction.op, body.uses(instruction)),
+                (Op::Copy, [Value::Integer(_)])
+            )
+        });
+        let mut kind = Kind::default();
+        for &definition in &reaching {
+            kind = kind.agree(self.definition(register, definition));
+            // Not all lanes need have it from here.
+            kind.lane = kind.low > 0;
+            self.known.insert(key, kind);
+        }
+        for definition in &reaching {
+            // What it made of more.
+            self.known.remove(&Key::Definition(register, *definition));
+        }
+        if reaching.is_empty() {
+            kind = self.any_of(register);
+        }
+        self.depth -= 1;
+        self.known.insert(key, kind);
+        kind
+    }
+
+    /// The definitions that all lanes may come from to a block, along open branches.
+    fn reaching(&mut self, register: Register, block: BlockId) -> Vec<InstructionId> {
+        let (cfg, definitions) = (self.analyses.cfg(), self.analyses.definitions().of(register));
+        let (mut seen, mut found) = (FxHashSet::default(), Vec::new());
+        let mut work = vec![block];
+        while let Some(block) = work.pop() {
+            for &before in cfg.predecessors(block) {
+                if !self.is_reached[before.index()] || !self.is_open[before.index()] || !seen.insert(before) {
+                    continue;
+                }
+                let Some(left) = self.steps_left.checked_sub(1) else {
+                    return found;
+                };
+                self.steps_left = left;
+                match last_in(self.body, definitions, before, u32::MAX) {
+                    None => work.push(before),
+                    Some(id) if self.body.instruction(id).guard.is_none() => found.push(id),
+                    Some(_) => {}
+                }
+            }
+        }
+        found
+    }
+
+    /// What any of the definitions of a register makes of it.
+    fn any_of(&mut self, register: Register) -> Kind {
+        let definitions = self.analyses.definitions().of(register);
+        let kinds = definitions.iter().map(|&id| self.definition(register, id));
+        let kind = kinds.fold(Kind::default(), Kind::join);
+        if kind.is_defined {
+            kind.split()
+        } else {
+            Kind::UNKNOWN
+        }
+    }
+
+    fn slot(&mut self, slot: SlotId) -> Kind {
+        let key = Key::Slot(slot);
+        if let Some(&known) = self.known.get(&key) {
+            return known;
+        }
+        let slots = self.analyses.slots();
+        if slots.overlapping(slot).next().is_some() || self.depth == MAX_DEPTH {
+            return Kind::LANE;
+        }
+        self.known.insert(key, Kind::LANE);
+        self.depth += 1;
+        let (body, here) = (self.body, self.here);
+        let mut kind = Kind::default();
+        for &store in slots.stores(slot) {
+            let instruction = body.instruction(store);
+            let stored = match slots.effect(store, instruction) {
+                Effect::Store(own) if own == slot => body.uses(instruction).get(2).copied(),
+                _ => None,
+            };
+            let stored = self.before(store).kind(stored.unwrap_or(Value::Unknown));
+            kind = kind.join(stored);
+        }
+        self.here = here;
+        self.depth -= 1;
+        let kind = if kind.is_defined {
+            kind.split()
+        } else {
+            Kind::UNKNOWN
+        };
+        self.known.insert(key, kind);
+        kind
+    }
+}
+
+/// The last of some definitions in a block, before the instruction with this number.
+fn last_in(
+    body: &Body<'_>,
+    definitions: &[InstructionId],
+    block: BlockId,
+    before: u32,
+) -> Option<InstructionId> {
+    let range = body.blocks[block.index()].instructions;
+    let end = range.end.min(before);
+    let place = definitions.partition_point(|id| (id.index() as u32) < end);
+    let last = *definitions.get(place.checked_sub(1)?)?;
+    (last.index() as u32 >= range.start).then_some(last)
+}
+
+impl Reader for Look<'_, '_> {
+    fn register(&mut self, register: Register) -> Kind {
+        let body = self.body;
+        let definitions = self.analyses.definitions().of(register);
+        let is_certain = |id: InstructionId| body.instruction(id).guard.is_none();
+        match definitions {
+            [] => return Kind::UNKNOWN,
+            &[one] if is_certain(one) => return self.definition(register, one),
+            _ => {}
+        }
+        let block = body.block_of(self.here);
+        match last_in(body, definitions, block, self.here.index() as u32) {
+            Some(id) if is_certain(id) => self.definition(register, id),
+            Some(_) => self.any_of(register),
+            None => self.at_entry(register, block),
+        }
+    }
+
+    fn special(&self, of: Special) -> Kind {
+        special(of, self.has_shape)
+    }
+
+    fn loaded(&mut self, id: InstructionId, instruction: &Instruction) -> Kind {
+        if let Effect::Load(slot) = self.analyses.slots().effect(id, instruction) {
+            self.slot(slot)
+        } else if !self.is_root && loaded_param(instruction.op, self.body.uses(instruction)).is_some() {
+            Kind::LANE
+        } else {
+            Kind::UNKNOWN
+        }
+    }
+
+    fn returned(&self, call: InstructionId) -> Kind {
+        let module = self.module.module;
+        let callee = match self.body.callee(self.body.instruction(call)) {
+            Some(Callee::Direct(symbol)) => module.called(symbol),
+            _ => None,
+        };
+        let has_code = callee.is_some_and(|callee| module.function(callee).body.is_some());
+        if has_code { Kind::LANE } else { Kind::UNKNOWN }
+    }
+}
+
+/// Whether lanes may not come back from a call.
+pub fn may_end_lanes(module: &ModuleContext<'_>, instruction: &Instruction, body: &Body<'_>) -> bool {
+    let Some(Callee::Direct(symbol)) = body.callee(instruction) else {
+        return false;
+    };
+    let Some(callee) = module.module.called(symbol) else {
+        return false;
+    };
+    let function = module.module.function(callee);
+    let Some(body) = &function.body else {
+        return function.noreturn || module.module.function_name(callee) == "__assertfail";
+    };
+    function.noreturn
+        || !body.calls.is_empty()
+        || body
+            .instructions
+            .iter()
+            .any(|instruction| matches!(instruction.op, Op::Exit | Op::Trap))
+}

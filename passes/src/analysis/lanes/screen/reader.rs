@@ -1,0 +1,67 @@
+//! What an instruction makes of the kinds that it reads, however these are kept.
+
+use super::kind::{self, Kind};
+use crate::analysis::evaluate::is_interpreted;
+use crate::analysis::lanes::transfer::MAX_USES;
+use crate::ir::{
+    AccessKind, Body, Collective, Instruction, InstructionId, Op, Register, Special, Value, Vote,
+};
+
+/// Knows the kinds at some place of a function.
+pub trait Reader {
+    /// Of a register.
+    fn register(&mut self, register: Register) -> Kind;
+
+    /// Of a special register.
+    fn special(&self, special: Special) -> Kind;
+
+    /// Of what a load gets, before it is extended.
+    fn loaded(&mut self, id: InstructionId, instruction: &Instruction) -> Kind;
+
+    /// Of what a call returns.
+    fn returned(&self, call: InstructionId) -> Kind;
+
+    /// Of a value.
+    fn kind(&mut self, value: Value) -> Kind {
+        match value {
+            Value::Register(register) => self.register(register),
+            Value::Not(register) => self.register(register).complement(),
+            Value::Integer(value) => Kind::of_integer(value),
+            Value::Special(special) => self.special(special),
+            Value::Symbol(..) | Value::Param(..) | Value::ReturnSlot(..) | Value::Unknown => Kind::UNKNOWN,
+        }
+    }
+
+    /// Of each result of an instruction.
+    fn result(&mut self, body: &Body<'_>, id: InstructionId, instruction: &Instruction) -> Kind {
+        let uses = body.uses(instruction);
+        match instruction.op {
+            op if is_interpreted(op) => {
+                let mut kinds = [Kind::UNKNOWN; MAX_USES];
+                let Some(kinds) = kinds.get_mut(..uses.len()) else {
+                    return Kind::LANE;
+                };
+                for (kind, &value) in kinds.iter_mut().zip(uses) {
+                    *kind = self.kind(value);
+                }
+                kind::result(op, kinds, uses)
+            }
+            Op::Access(access) if access.kind == AccessKind::Load => {
+                let kind = self.loaded(id, instruction).cut(access.bits);
+                if access.signed && kind.bits >= access.bits {
+                    let (from, signed, to) = (access.bits, true, 64);
+                    kind::result(Op::Convert { from, signed, to }, &[kind], &[Value::Unknown])
+                } else {
+                    kind
+                }
+            }
+            Op::Collective(Collective::Vote(Vote::Ballot), _) => match uses.get(1) {
+                // The ballot of what is known in each lane is a constant.
+                Some(&predicate) if self.kind(predicate).may_be_exact() => Kind::CONSTANT,
+                _ => Kind::UNKNOWN,
+            },
+            Op::CallResult(call) => self.returned(call),
+            _ => Kind::UNKNOWN,
+        }
+    }
+}
