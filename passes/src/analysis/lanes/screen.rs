@@ -14,6 +14,7 @@
 //! sweeps over them until nothing changes; `regions` knows what a branch decides. Functions are looked at callees first
 //! for what they return, whatever they are called with, then callers first, with what is passed to them.
 
+mod exact;
 mod kind;
 mod look;
 mod needs;

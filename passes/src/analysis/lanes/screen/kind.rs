@@ -69,6 +69,16 @@ impl Kind {
         lane: true,
         ..Self::of(EXACT, THREAD_BITS, Form::Thread)
     };
+    /// `%tid.x` in one warp.
+    pub const fn threads_of(warp: u32) -> Self {
+        let last = warp * WARP as u32 + (WARP as u32 - 1);
+        Self {
+            bits: (u32::BITS - last.leading_zeros()) as u8,
+            form: Form::Row,
+            ..Self::THREAD
+        }
+    }
+
     /// `%laneid`
     pub const LANE_ID: Self = Self {
         bits: 5,
@@ -254,6 +264,7 @@ impl Kind {
             Form::Exactly(value) if bits < 64 => {
                 return Self {
                     zeros: self.zeros,
+                    lane: self.lane,
                     ..Self::exactly(value & ((1 << bits) - 1))
                 };
             }
@@ -365,12 +376,15 @@ fn folded(op: Op, kinds: &[Kind]) -> Option<Kind> {
         };
         *value = known as u64;
     }
-    evaluate(op, values.get(..kinds.len())?).map(|value| Kind::exactly(value as i64))
+    evaluate(op, values.get(..kinds.len())?).map(|value| Kind {
+        lane: kinds.iter().any(|kind| kind.lane),
+        ..Kind::exactly(value as i64)
+    })
 }
 
 /// Exact where all operands are; else nothing is known.
 fn exact(kinds: &[Kind]) -> Kind {
-    if kinds.iter().all(|kind| kind.low > 0) {
+    if kinds.iter().all(|kind| kind.may_be_exact()) {
         Kind {
             lane: kinds.iter().any(|kind| kind.lane),
             ..Kind::CONSTANT
@@ -384,17 +398,23 @@ fn exact(kinds: &[Kind]) -> Kind {
 fn either(logic: Logic, a: Kind, b: Kind) -> Kind {
     let is = |kind: Kind, value: i64| matches!(kind.form, Form::Exactly(known) if known & 1 == value);
     let neutral = i64::from(logic == Logic::And);
-    let low = match logic {
-        Logic::And | Logic::Or if is(a, neutral) => return b,
-        Logic::And | Logic::Or if is(b, neutral) => return a,
-        Logic::Xor => min(a.low, b.low),
-        _ => max(a.low, b.low),
+    let lane = |kind: Kind| Kind {
+        lane: kind.low > 0 && (a.lane || b.lane),
+        ..kind
     };
-    Kind {
-        lane: low > 0 && (a.lane || b.lane),
+    let (low, form) = match logic {
+        Logic::And | Logic::Or if is(a, neutral) => return lane(b),
+        Logic::And | Logic::Or if is(b, neutral) => return lane(a),
+        Logic::Xor => (min(a.low, b.low), Form::Any),
+        // One alone decides, whatever the other is.
+        _ if is(a, 1 - neutral) || is(b, 1 - neutral) => (max(a.low, b.low), Form::Exactly(1 - neutral)),
+        _ => (max(a.low, b.low), Form::Any),
+    };
+    lane(Kind {
         low,
+        form,
         ..Kind::UNKNOWN
-    }
+    })
     .cut(1)
 }
 
@@ -528,14 +548,13 @@ fn combined(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind,
                 Value::Integer(by) => u8::try_from(by).unwrap_or(64),
                 _ => 64,
             };
-            if a.low == 0 {
-                return Kind::of(if b.low == 0 { 0 } else { by.min(EXACT - 1) }, 64, Form::Aligned);
+            if !b.may_be_exact() {
+                return Kind::UNKNOWN;
             }
-            let low = if b.low == 0 {
-                0
-            } else {
-                max(a.low, a.low.saturating_add(by))
-            };
+            if a.low == 0 {
+                return Kind::of(by.min(EXACT - 1), 64, Form::Aligned);
+            }
+            let low = max(a.low, a.low.saturating_add(by));
             (low.min(EXACT), a.bits.saturating_add(by), a.form)
         }
         B::ShrUnsigned | B::ShrSigned => match right {
@@ -554,10 +573,10 @@ fn combined(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind,
                 let form = if a.is_aligned() { Form::Aligned } else { Form::Any };
                 (low, limit, form)
             }
-            _ => (if b.low == 0 { 0 } else { a.low }, 64, Form::Any),
+            _ => (if b.may_be_exact() { a.low } else { 0 }, 64, Form::Any),
         },
-        B::RemUnsigned => (if b.low == 0 { 0 } else { a.low }, b.bits, Form::Any),
-        B::DivUnsigned => (if b.low == 0 { 0 } else { a.low }, a.bits, Form::Any),
+        B::RemUnsigned => (exact_low(a, b), b.bits, Form::Any),
+        B::DivUnsigned => (exact_low(a, b), a.bits, Form::Any),
         B::MinUnsigned => (exact_low(a, b), min(a.bits, b.bits), Form::Any),
         B::MaxUnsigned => (exact_low(a, b), max(a.bits, b.bits), Form::Any),
         _ => (exact_low(a, b), 64, Form::Any),
@@ -618,7 +637,11 @@ fn zeros((kind, value): (Kind, Value)) -> u8 {
 }
 
 fn exact_low(a: Kind, b: Kind) -> u8 {
-    if a.low > 0 && b.low > 0 { EXACT } else { 0 }
+    if a.may_be_exact() && b.may_be_exact() {
+        EXACT
+    } else {
+        0
+    }
 }
 
 fn product_low(a: Kind, b: Kind) -> u8 {

@@ -3,7 +3,8 @@
 //! ```text
 //! all lanes may come to    the entry; the blocks after one of these, if its branch is open; else its immediate
 //!                          post-dominator, where every lane comes through in the end
-//! a branch is open         if nothing is known of its condition in any lane: lanes may go either way
+//! a branch is open         if nothing is known of its condition in any lane: lanes may go either way. If it is known to
+//!                          hold or unknown, all may go on where it holds
 //! a value is known         at most as far as the definitions have in common that reach it by open branches; if there
 //!                          are none, as far as any of its definitions is
 //! ```
@@ -15,36 +16,48 @@ use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::kind::Kind;
+use super::exact::Threads;
+use super::kind::{EXACT, Form, Kind};
 use super::reader::Reader;
 use super::special;
 use crate::analysis::lanes::slice::loaded_param;
 use crate::analysis::slots::{Effect, SlotId};
 use crate::context::{Analyses, ModuleContext};
 use crate::ir::{
-    BlockId, Body, Callee, FunctionId, Instruction, InstructionId, Op, Register, Special, Value,
+    BlockId, Body, Callee, FunctionId, Guard, Instruction, InstructionId, Op, Register, Special, Value,
 };
 
 /// What has been seen of a function.
 pub struct Look<'a, 'm> {
+    pub function: FunctionId,
     module: &'a ModuleContext<'m>,
     body: &'a Body<'m>,
     analyses: &'a Analyses<'m>,
     /// Nobody calls it: what it is passed is not known.
     is_root: bool,
     has_shape: bool,
+    /// The warp that is looked at, of a CTA of one dimension; any, if there is none.
+    warp: Option<u32>,
     /// The instruction before which registers are read.
     here: InstructionId,
     known: FxHashMap<Key, Kind>,
     depth: usize,
     steps_left: usize,
-    /// By block: all lanes may come to it; the branch at its end is open.
+    /// By block: all lanes may come to it, and where they may go on.
     is_reached: Vec<bool>,
-    is_open: Vec<bool>,
+    ways: Vec<Ways>,
     /// Blocks that are reached and have not been looked at.
     work: VecDeque<BlockId>,
     /// Blocks that are reached, with branches of which something may be known.
     closed: Vec<BlockId>,
+}
+
+/// Where all lanes may go from the end of a block.
+#[derive(Clone, Copy)]
+enum Ways {
+    None,
+    One(BlockId),
+    All,
 }
 
 /// What is looked up more than once.
@@ -64,32 +77,58 @@ const MAX_DEPTH: usize = 64;
 const STEPS_PER_BLOCK: usize = 64;
 
 impl<'a, 'm> Look<'a, 'm> {
-    /// At `function`, all lanes of which begin together.
+    /// At a function, nothing of which is reached yet.
     pub fn new(
         module: &'a ModuleContext<'m>,
         function: FunctionId,
         body: &'a Body<'m>,
         has_shape: bool,
     ) -> Self {
-        let mut look = Self {
+        Self {
+            function,
             module,
             body,
             analyses: module.function(function),
             is_root: module.call_graph().calls_to(function).is_empty(),
             has_shape,
+            warp: None,
             here: InstructionId::new(0),
             known: FxHashMap::default(),
             depth: 0,
             steps_left: STEPS_PER_BLOCK * body.blocks.len(),
             is_reached: vec![false; body.blocks.len()],
-            is_open: vec![false; body.blocks.len()],
+            ways: vec![Ways::None; body.blocks.len()],
             work: VecDeque::new(),
             closed: Vec::new(),
-        };
-        if !body.blocks.is_empty() {
-            look.enter(BlockId::new(0));
         }
-        look
+    }
+
+    /// The same in one warp.
+    pub fn in_warp(self, warp: u32) -> Self {
+        let warp = Some(warp);
+        Self { warp, ..self }
+    }
+
+    /// The blocks that lanes of the warp may come to at most: the numbers of its threads keep it from the others.
+    pub fn at_most(&self) -> Vec<BlockId> {
+        let body = self.body;
+        let mut is_seen = vec![false; body.blocks.len()];
+        let mut found = vec![BlockId::new(0)];
+        is_seen[0] = true;
+        let mut next = 0;
+        while let Some(&block) = found.get(next) {
+            next += 1;
+            let known = body
+                .terminator(block)
+                .and_then(|last| self.known_way(block, last.guard?));
+            for &after in body.successors(block) {
+                let is_left_out = known.is_some_and(|known| known != after);
+                if !is_left_out && !std::mem::replace(&mut is_seen[after.index()], true) {
+                    found.push(after);
+                }
+            }
+        }
+        found
     }
 
     /// Reads registers as they are before an instruction from now on.
@@ -117,19 +156,120 @@ impl<'a, 'm> Look<'a, 'm> {
 
     /// All lanes may come to the end of a block.
     pub fn go_on(&mut self, block: BlockId) {
+        let body = self.body;
         if self.branch_is_open(block) {
-            self.is_open[block.index()] = true;
-            let body = self.body;
+            self.ways[block.index()] = Ways::All;
             body.successors(block).iter().for_each(|&next| self.enter(next));
-        } else {
-            self.closed.push(block);
+            return;
+        }
+        self.closed.push(block);
+        if let Some(next) = self.only_way(block) {
+            self.ways[block.index()] = Ways::One(next);
+            self.enter(next);
         }
     }
 
-    fn enter(&mut self, block: BlockId) {
+    /// Where lanes go from the end of a block for which it is known.
+    fn only_way(&mut self, block: BlockId) -> Option<BlockId> {
+        let guard = self.body.terminator(block)?.guard?;
+        let [None, Some(test)] = self.decisive(block) else {
+            return None;
+        };
+        match self.kind(test).form {
+            Form::Exactly(known) => self.way(block, guard, known & 1 == 1),
+            _ => self.known_way(block, guard),
+        }
+    }
+
+    /// Where all lanes of the warp go, because of the numbers of its threads.
+    fn known_way(&self, block: BlockId, guard: Guard) -> Option<BlockId> {
+        let known = self.same_in_warp(Value::Register(guard.register))?;
+        self.way(block, guard, known & 1 == 1)
+    }
+
+    /// Where lanes go from a branch under a guard that they all know.
+    fn way(&self, block: BlockId, guard: Guard, known: bool) -> Option<BlockId> {
+        let is_branch = self.body.terminator(block)?.op == Op::Branch;
+        let number = usize::from(known == guard.negated);
+        self.body
+            .successors(block)
+            .get(number)
+            .copied()
+            .filter(|_| is_branch)
+    }
+
+    /// A value that the numbers of the threads of the warp make the same.
+    fn same_in_warp(&self, value: Value) -> Option<u64> {
+        let threads = Threads {
+            body: self.body,
+            definitions: self.analyses.definitions(),
+            warp: self.warp?,
+        };
+        threads.same(value)
+    }
+
+    /// All lanes may come to a block.
+    pub fn enter(&mut self, block: BlockId) {
         if !std::mem::replace(&mut self.is_reached[block.index()], true) {
             self.work.push_back(block);
         }
+    }
+
+    /// Whether all lanes may come to a block, as far as has been found.
+    pub fn is_reached(&self, block: BlockId) -> bool {
+        self.is_reached[block.index()]
+    }
+
+    /// The blocks that lanes come to with all others of their warp, or not at all.
+    ///
+    /// ```text
+    /// whole(b)    all lanes may come to b; or b is an immediate post-dominator, where all come through, of its own
+    ///             immediate dominator, which is whole; or all that leads to b is whole, and what is known of the
+    ///             branches there is the same in all lanes
+    /// ```
+    pub fn wholes(&mut self) -> Vec<bool> {
+        let (cfg, dominators, post) = (
+            self.analyses.cfg(),
+            self.analyses.dominators(),
+            self.analyses.post_dominators(),
+        );
+        let mut is_whole = vec![true; self.is_reached.len()];
+        let mut splits: Vec<Option<bool>> = vec![None; is_whole.len()];
+        let mut comes_through: Vec<Option<bool>> = vec![None; is_whole.len()];
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for &block in cfg.reverse_postorder() {
+                let index = block.index();
+                if !is_whole[index] || self.is_reached[index] {
+                    continue;
+                }
+                let mut stays = cfg.predecessors(block).iter().all(|&before| {
+                    cfg.rank(before).is_none()
+                        || is_whole[before.index()]
+                            && !*splits[before.index()].get_or_insert_with(|| self.splits_lanes(before))
+                });
+                if !stays
+                    && let Some(above) = dominators.immediate(block)
+                    && is_whole[above.index()]
+                    && post.dominates(block, above)
+                {
+                    stays = *comes_through[index].get_or_insert_with(|| self.all_come_through(above, block));
+                }
+                changed |= !stays;
+                is_whole[index] = stays;
+            }
+        }
+        is_whole
+    }
+
+    /// Whether some lanes may leave a block another way than others do.
+    fn splits_lanes(&mut self, block: BlockId) -> bool {
+        self.may_end_in(block)
+            || self
+                .decisive(block)
+                .into_iter()
+                .flatten()
+                .any(|value| self.kind(value).lane)
     }
 
     /// Goes on behind branches of which something may be known. False if that leads nowhere new.
@@ -150,18 +290,26 @@ impl<'a, 'm> Look<'a, 'm> {
 
     /// Whether nothing is known of where lanes go at the end of a block.
     fn branch_is_open(&mut self, block: BlockId) -> bool {
+        self.decisive(block)
+            .into_iter()
+            .flatten()
+            .all(|value| self.kind(value).low == 0)
+    }
+
+    /// What decides where lanes go at the end of a block: reads are from before that.
+    fn decisive(&mut self, block: BlockId) -> [Option<Value>; 2] {
         let Some((id, last)) = self.body.block(block).next_back() else {
-            return true;
+            return [None; 2];
         };
+        if !last.op.is_terminator() {
+            return [None; 2];
+        }
+        self.before(id);
         let index = match last.op {
             Op::BranchTable => self.body.uses(last).first().copied(),
-            _ if last.op.is_terminator() => None,
-            _ => return true,
+            _ => None,
         };
-        let guard = last.guard.map(|guard| Value::Register(guard.register));
-        let asked = [index, guard].into_iter().flatten();
-        self.before(id);
-        asked.into_iter().all(|value| self.kind(value).low == 0)
+        [index, last.guard.map(|guard| Value::Register(guard.register))]
     }
 
     /// Whether all lanes that go from the end of `from` come to its post-dominator `to`: there is no loop without an end
@@ -236,7 +384,9 @@ impl<'a, 'm> Look<'a, 'm> {
         self.known.insert(key, Kind::LANE);
         let (body, here) = (self.body, self.here);
         self.depth += 1;
-        let kind = self.before(id).result(body, id, body.instruction(id));
+        let kind = self
+            .before(id)
+            .result_in(register, body, id, body.instruction(id));
         self.depth -= 1;
         self.here = here;
         let bits = body.registers[register.index()].bits;
@@ -259,19 +409,24 @@ impl<'a, 'm> Look<'a, 'm> {
         let mut reaching = self.reaching(register, block);
         // Literals first, for they bound what is known round the loops that the others go.
         let body = self.body;
-        reaching.sort_by_key(|&id| {
-            let instruction = body.instruction(id);
-            !matches!(
+        let is_literal = |id: &InstructionId| {
+            let instruction = body.instruction(*id);
+            matches!(
                 (instruction.op, body.uses(instruction)),
                 (Op::Copy, [Value::Integer(_)])
             )
-        });
+        };
+        reaching.sort_by_key(|id| !is_literal(id));
         let mut kind = Kind::default();
         for &definition in &reaching {
             kind = kind.agree(self.definition(register, definition));
             // Not all lanes need have it from here.
             kind.lane = kind.low > 0;
             self.known.insert(key, kind);
+        }
+        if reaching.first().is_some_and(is_literal) && !kind.is_literal() {
+            // No bound is kept where a number meets what is not the same one.
+            kind.bits = EXACT;
         }
         for definition in &reaching {
             // What it made of more.
@@ -281,6 +436,7 @@ impl<'a, 'm> Look<'a, 'm> {
             kind = self.any_of(register);
         }
         self.depth -= 1;
+        let kind = kind.cut(body.registers[register.index()].bits);
         self.known.insert(key, kind);
         kind
     }
@@ -292,7 +448,12 @@ impl<'a, 'm> Look<'a, 'm> {
         let mut work = vec![block];
         while let Some(block) = work.pop() {
             for &before in cfg.predecessors(block) {
-                if !self.is_reached[before.index()] || !self.is_open[before.index()] || !seen.insert(before) {
+                let is_open = match self.ways[before.index()] {
+                    Ways::None => false,
+                    Ways::One(next) => next == block,
+                    Ways::All => true,
+                };
+                if !is_open || !seen.insert(before) {
                     continue;
                 }
                 let Some(left) = self.steps_left.checked_sub(1) else {
@@ -388,7 +549,10 @@ impl Reader for Look<'_, '_> {
     }
 
     fn special(&self, of: Special) -> Kind {
-        special(of, self.has_shape)
+        match (of, self.warp) {
+            (Special::Tid(0), Some(warp)) => Kind::threads_of(warp),
+            _ => special(of, self.has_shape),
+        }
     }
 
     fn loaded(&mut self, id: InstructionId, instruction: &Instruction) -> Kind {

@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use super::kind::{self, Kind};
+use super::kind::{self, Form, Kind};
 use super::needs::needed;
 use super::reader::Reader;
 use super::regions::{Decided, Regions};
@@ -297,11 +297,13 @@ impl<'p, 'a, 'm> Pass<'p, 'a, 'm> {
         let by_lane = is_restricted || guard.is_some_and(|kind| kind.lane);
         self.outcome.is_suspect |= self.is_suspect_at(instruction, by_lane);
         let results = body.results(instruction);
-        if !results.is_empty() {
+        if let Some(&first) = results.first() {
             let kind = self.result(body, id, instruction);
-            for result in results {
-                if let Value::Register(register) = *result {
-                    self.define(register, kind, id, guard);
+            for &result in results {
+                if let Value::Register(register) = result {
+                    let is_complement = result != first && matches!(instruction.op, Op::Compare(..));
+                    let form = if is_complement { Form::Any } else { kind.form };
+                    self.define(register, Kind { form, ..kind }, id, guard);
                 }
             }
         }

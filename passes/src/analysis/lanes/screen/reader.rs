@@ -1,6 +1,6 @@
 //! What an instruction makes of the kinds that it reads, however these are kept.
 
-use super::kind::{self, Kind};
+use super::kind::{self, Form, Kind};
 use crate::analysis::evaluate::is_interpreted;
 use crate::analysis::lanes::transfer::MAX_USES;
 use crate::ir::{
@@ -32,7 +32,27 @@ pub trait Reader {
         }
     }
 
-    /// Of each result of an instruction.
+    /// Of the result of an instruction in a register.
+    fn result_in(
+        &mut self,
+        register: Register,
+        body: &Body<'_>,
+        id: InstructionId,
+        instruction: &Instruction,
+    ) -> Kind {
+        let kind = self.result(body, id, instruction);
+        let is_first = body.results(instruction).first() == Some(&Value::Register(register));
+        match instruction.op {
+            // The second result is the complement.
+            Op::Compare(..) if !is_first => Kind {
+                form: Form::Any,
+                ..kind
+            },
+            _ => kind,
+        }
+    }
+
+    /// Of the first result of an instruction.
     fn result(&mut self, body: &Body<'_>, id: InstructionId, instruction: &Instruction) -> Kind {
         let uses = body.uses(instruction);
         match instruction.op {

@@ -3,18 +3,25 @@
 //! No lane is surely missing at a collective, if it may execute one of the same kind and mask anywhere else. So one
 //! that all lanes may come to, a *witness*, speaks for all of its kind: nothing is definite about any. What all lanes
 //! may come to is for [`Look`] to find; that takes a look at a few branches of a kernel.
+//!
+//! Branches that take whole warps one way or the other are in the way of that, so what is left is looked at one by one.
+//! Nothing is definite where no lane comes without the others of its warp; and where that is so further up, a witness
+//! will do that all lanes may come to from there.
+//!
+//! Last, single warps. Where the shape of CTAs is not known, only warp 0 is in all launches, so what is not definite there
+//! and in one more warp that comes by is not definite at all.
 
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::look::{Look, may_end_lanes};
 use super::reader::Reader;
-use crate::analysis::lanes::converges;
 use crate::analysis::lanes::verdict::is_full_barrier;
+use crate::analysis::lanes::{converges, launch_of};
 use crate::context::ModuleContext;
 use crate::externs;
-use crate::ir::{BlockId, Body, Callee, Collective, FunctionId, Instruction, Op, Value};
+use crate::ir::{BlockId, Body, Callee, Collective, FunctionId, Instruction, InstructionId, Op, Value};
 
 /// What lanes may miss: collectives of one kind, or barriers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,6 +29,18 @@ enum Meeting {
     Collective(Collective),
     Barrier,
 }
+
+/// What lanes may miss at an instruction.
+fn meeting(instruction: &Instruction) -> Option<Meeting> {
+    match instruction.op {
+        Op::Collective(kind, true) => Some(Meeting::Collective(kind)),
+        Op::Barrier(_) if is_full_barrier(instruction) => Some(Meeting::Barrier),
+        _ => None,
+    }
+}
+
+/// Warps that are looked at one by one, at most.
+const MAX_WARPS: u32 = 2;
 
 /// Whether there is a witness for all that lanes may miss in `root` and what it calls. `meets`: the functions that
 /// reach a collective or a barrier; `has_shape`: the shape of some CTA is known.
@@ -31,10 +50,29 @@ pub fn speaks_for(module: &ModuleContext<'_>, root: FunctionId, meets: &[bool], 
         meets,
         has_shape,
         wanted: FxHashSet::default(),
-        entered: FxHashSet::from_iter([root]),
-        functions: VecDeque::from([root]),
+        called: FxHashSet::default(),
+        missed: FxHashSet::default(),
+        entered: FxHashSet::default(),
+        functions: VecDeque::new(),
     };
-    search.collect(root).is_some() && search.find()
+    let Some(body) = &module.module.function(root).body else {
+        return true;
+    };
+    if search.collect(root).is_none() {
+        return false;
+    }
+    let mut look = Look::new(module, root, body, has_shape);
+    look.enter(BlockId::new(0));
+    search.follow(&mut look, body);
+    search.follow_calls();
+    if search.wanted.is_empty() {
+        return true;
+    }
+    search.wanted.is_disjoint(&search.called) && {
+        search.settle_each(&mut look, body);
+        search.settle_by_warps(root, body);
+        search.missed.is_empty()
+    }
 }
 
 struct Search<'a, 'm> {
@@ -43,6 +81,10 @@ struct Search<'a, 'm> {
     has_shape: bool,
     /// What no witness has been found for.
     wanted: FxHashSet<Meeting>,
+    /// What lanes may miss in other functions than the root.
+    called: FxHashSet<Meeting>,
+    /// Where lanes may miss in the root what is wanted, if no witness speaks for it.
+    missed: FxHashSet<InstructionId>,
     /// The functions that all lanes may come to, and those of them that are still to be looked at.
     entered: FxHashSet<FunctionId>,
     functions: VecDeque<FunctionId>,
@@ -68,14 +110,14 @@ impl<'a, 'm> Search<'a, 'm> {
                     if mask.may_be_exact() && !mask.is_full() {
                         return None;
                     }
-                    self.wanted.insert(Meeting::Collective(kind));
+                    self.want(Meeting::Collective(kind), function != root);
                 }
             }
             if !self.wanted.is_empty() && !converges(self.module) {
                 return None;
             }
             if body.instructions.iter().any(is_full_barrier) {
-                self.wanted.insert(Meeting::Barrier);
+                self.want(Meeting::Barrier, function != root);
             }
             for call in self.module.call_graph().calls_of(function) {
                 if self.meets[call.callee.index()] && is_listed.insert(call.callee) {
@@ -86,22 +128,112 @@ impl<'a, 'm> Search<'a, 'm> {
         Some(())
     }
 
-    fn find(&mut self) -> bool {
+    fn want(&mut self, meeting: Meeting, is_called: bool) {
+        self.wanted.insert(meeting);
+        if is_called {
+            self.called.insert(meeting);
+        }
+    }
+
+    /// Goes through what all lanes may come to in one function, until nothing is wanted.
+    fn follow(&mut self, look: &mut Look<'a, 'm>, body: &'a Body<'m>) {
+        while !self.wanted.is_empty()
+            && let Some(block) = look.next_block()
+        {
+            if self.block(look, body, block) {
+                look.go_on(block);
+            }
+        }
+    }
+
+    /// The same for the functions that all lanes may call.
+    fn follow_calls(&mut self) {
         while let Some(function) = self.functions.pop_front() {
             if let Some(body) = &self.module.module.function(function).body {
                 let mut look = Look::new(self.module, function, body, self.has_shape);
-                while let Some(block) = look.next_block() {
-                    let is_left = self.block(&mut look, body, block);
-                    if self.wanted.is_empty() {
-                        return true;
-                    }
-                    if is_left {
-                        look.go_on(block);
-                    }
-                }
+                look.enter(BlockId::new(0));
+                self.follow(&mut look, body);
             }
         }
-        self.wanted.is_empty()
+    }
+
+    /// Lists what is still wanted in the root and neither is come to by all lanes together, nor has a witness in what
+    /// they come to from a place further up where they are.
+    fn settle_each(&mut self, look: &mut Look<'a, 'm>, body: &'a Body<'m>) {
+        let is_whole = look.wholes();
+        let mut found: FxHashMap<BlockId, FxHashSet<Meeting>> = FxHashMap::default();
+        let dominators = self.module.function(look.function).dominators();
+        for (number, instruction) in body.instructions.iter().enumerate() {
+            let Some(meeting) = meeting(instruction).filter(|meeting| self.wanted.contains(meeting)) else {
+                continue;
+            };
+            let id = InstructionId::new(number);
+            let guard = instruction.guard.map(|guard| guard.register);
+            let block = body.block_of(id);
+            if is_whole[block.index()] && guard.is_none_or(|guard| !look.before(id).register(guard).lane) {
+                continue;
+            }
+            let above = std::iter::successors(Some(block), |&block| dominators.immediate(block));
+            let mut from = above
+                .take_while(|&block| !look.is_reached(block))
+                .filter(|block| is_whole[block.index()]);
+            let has_witness = from.any(|from| {
+                let found = found
+                    .entry(from)
+                    .or_insert_with(|| self.found_from(look, body, from));
+                found.contains(&meeting)
+            });
+            if !has_witness {
+                self.missed.insert(id);
+            }
+        }
+    }
+
+    /// Takes from what is missed the places that all lanes of one warp may come to, if warp 0 has witnesses for all.
+    fn settle_by_warps(&mut self, root: FunctionId, body: &'a Body<'m>) {
+        let launch = launch_of(self.module, root, false);
+        if launch.shape.is_some() {
+            return;
+        }
+        let kinds: FxHashSet<Meeting> = self
+            .missed
+            .iter()
+            .filter_map(|&id| meeting(body.instruction(id)))
+            .collect();
+        // In warp 0, what it cannot come to needs no witness.
+        let first = Look::new(self.module, root, body, self.has_shape).in_warp(0);
+        self.wanted.clear();
+        for block in first.at_most() {
+            let met = body
+                .block(block)
+                .filter_map(|(_, instruction)| meeting(instruction));
+            self.wanted.extend(met.filter(|meeting| kinds.contains(meeting)));
+        }
+        for warp in 0..launch.warps().min(MAX_WARPS) {
+            if self.missed.is_empty() {
+                return;
+            }
+            let mut look = Look::new(self.module, root, body, self.has_shape).in_warp(warp);
+            look.enter(BlockId::new(0));
+            while let Some(block) = look.next_block() {
+                if self.block(&mut look, body, block) {
+                    look.go_on(block);
+                }
+            }
+            if !self.wanted.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// For which of what is wanted there is a witness, where all lanes are at the beginning of a block.
+    fn found_from(&mut self, look: &Look<'a, 'm>, body: &'a Body<'m>, block: BlockId) -> FxHashSet<Meeting> {
+        let all = self.wanted.clone();
+        let mut look = Look::new(self.module, look.function, body, self.has_shape);
+        look.enter(block);
+        self.follow(&mut look, body);
+        let left = std::mem::replace(&mut self.wanted, all);
+        self.wanted.difference(&left).copied().collect()
     }
 
     /// Takes what is found in a block that all lanes may come to. False if some may not come to its end.
@@ -118,9 +250,11 @@ impl<'a, 'm> Search<'a, 'm> {
             match instruction.op {
                 Op::Collective(kind, _) if is_open => {
                     self.wanted.remove(&Meeting::Collective(kind));
+                    self.missed.remove(&id);
                 }
                 Op::Barrier(_) if is_open => {
                     self.wanted.remove(&Meeting::Barrier);
+                    self.missed.remove(&id);
                 }
                 Op::Call(_) => {
                     if is_open {

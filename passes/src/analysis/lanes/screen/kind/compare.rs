@@ -2,7 +2,8 @@
 
 use super::super::super::value::WARP;
 use super::{EXACT, Form, Kind, ROW_BITS, min};
-use crate::ir::{Condition, Value};
+use crate::analysis::evaluate::evaluate;
+use crate::ir::{Condition, Logic, Op, Value};
 use crate::launches::MAX_BLOCK_THREADS as MAX_THREADS;
 
 /// A comparison: what it is in lanes that its operands decide.
@@ -74,8 +75,22 @@ pub(super) fn compared(
         (false, true) => decides(order_of(condition, true), width, b, a) || is_edge(condition, right),
         (false, false) => false,
     };
+    // What is not exact may differ from another number, and never be the same.
+    let never = !(a.may_be_exact() && b.may_be_exact());
     if known {
-        outcome(lane)
+        let form = match (condition, a.form, b.form) {
+            (Condition::Equal, ..) if never => Form::Exactly(0),
+            (Condition::NotEqual, ..) if never => Form::Exactly(1),
+            (_, Form::Exactly(x), Form::Exactly(y)) => {
+                let op = Op::Compare(condition, width, Logic::None);
+                evaluate(op, &[x as u64, y as u64]).map_or(Form::Any, |known| Form::Exactly(known as i64))
+            }
+            _ => Form::Any,
+        };
+        Kind {
+            form,
+            ..outcome(lane)
+        }
     } else {
         Kind::UNKNOWN.cut(1)
     }
