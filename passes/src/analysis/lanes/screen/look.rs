@@ -277,8 +277,7 @@ impl<'a, 'm> Look<'a, 'm> {
         let post = self.analyses.post_dominators();
         for number in 0..self.closed.len() {
             let block = self.closed[number];
-            if !self.is_left_by_end(block)
-                && let Some(next) = post.immediate(block)
+            if let Some(next) = post.immediate(block)
                 && !self.is_reached[next.index()]
                 && self.all_come_through(block, next)
             {
@@ -315,6 +314,9 @@ impl<'a, 'm> Look<'a, 'm> {
     /// Whether all lanes that go from the end of `from` come to its post-dominator `to`: there is no loop without an end
     /// on the way, and branches around what ends lanes are open.
     fn all_come_through(&mut self, from: BlockId, to: BlockId) -> bool {
+        if self.is_left_by_end(from) && !self.branch_is_open(from) {
+            return false;
+        }
         let (cfg, post, body) = (self.analyses.cfg(), self.analyses.post_dominators(), self.body);
         let mut between = FxHashSet::default();
         // What some lanes do not leave.
