@@ -12,16 +12,19 @@ mod aggregates;
 mod annotations;
 mod assembly;
 mod body;
+mod callees;
 mod debug;
 mod host;
 mod instructions;
 mod intrinsics;
 mod module_assembly;
 mod newer;
+mod numbers;
 mod outline;
 mod places;
 mod raw;
 mod symbols;
+mod types;
 mod values;
 
 pub use debug::LlvmOrigin;
@@ -59,7 +62,7 @@ pub fn with_module<R>(bytes: &[u8], work: impl FnOnce(&Module<'_>) -> R) -> Resu
     let mut locations = Locations::new(raw);
     let mut symbols = Symbols::of(raw, &names, &mut locations);
     let mut assembly = Assembly::default();
-    let mut scratch = Scratch::default();
+    let mut scratch = Scratch::new(raw);
     for definition in std::mem::take(&mut symbols.definitions) {
         let (id, _) = definition;
         let body = Lowering::new(
