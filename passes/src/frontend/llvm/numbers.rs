@@ -3,8 +3,11 @@
 /// A map from addresses to numbers that is emptied without touching its memory.
 ///
 /// Linear probing from a multiplicative hash, at most half full. A slot counts only in the round in which it was filled.
+/// Only as many slots as the map needs are in use, so that a small one is near to the processor.
 pub(super) struct Numbers {
     slots: Vec<Slot>,
+    /// One less than the slots in use, a power of two.
+    mask: usize,
     filled: usize,
     round: u32,
 }
@@ -22,14 +25,17 @@ const EMPTY: Slot = Slot {
     number: 0,
 };
 
-/// Slots of a new map, and of one that is emptied: few functions need more, and the others would be spread over more
-/// memory than is near to the processor.
-const KEPT: usize = 2_048;
+/// Slots of an empty map.
+const FIRST: usize = 256;
+
+/// Most slots whose memory an empty map keeps.
+const KEPT: usize = 16_384;
 
 impl Default for Numbers {
     fn default() -> Self {
         Self {
-            slots: vec![EMPTY; KEPT],
+            slots: vec![EMPTY; FIRST],
+            mask: FIRST - 1,
             filled: 0,
             round: 1,
         }
@@ -39,26 +45,35 @@ impl Default for Numbers {
 impl Numbers {
     pub(super) fn clear(&mut self) {
         self.filled = 0;
-        if self.slots.len() > KEPT || self.round == u32::MAX {
+        self.mask = FIRST - 1;
+        if self.slots.len() > KEPT {
             *self = Self::default();
         } else {
-            self.round += 1;
+            self.next_round();
         }
+    }
+
+    /// Empties all slots.
+    fn next_round(&mut self) {
+        if self.round == u32::MAX {
+            self.slots.fill(EMPTY);
+            self.round = 0;
+        }
+        self.round += 1;
     }
 
     /// The slot of an address, or the one where it would be.
     fn slot(&self, address: usize) -> usize {
         /// 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, 6.4).
         const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
-        let mask = self.slots.len() - 1;
         let hash = (address as u64).wrapping_mul(FACTOR) >> 32;
-        let mut at = hash as usize & mask;
+        let mut at = hash as usize & self.mask;
         loop {
             let slot = &self.slots[at];
             if slot.round != self.round || slot.address == address {
                 return at;
             }
-            at = (at + 1) & mask;
+            at = (at + 1) & self.mask;
         }
     }
 
@@ -80,18 +95,30 @@ impl Numbers {
             number,
         };
         self.filled += 1;
-        if self.filled * 2 > self.slots.len() {
+        if self.filled * 2 > self.mask {
             self.grow();
         }
         number
     }
 
     fn grow(&mut self) {
-        let wider = vec![EMPTY; self.slots.len() * 2];
-        let before = std::mem::replace(&mut self.slots, wider);
-        for slot in before.into_iter().filter(|slot| slot.round == self.round) {
+        let is_filled = |slot: &&Slot| slot.round == self.round;
+        let filled: Vec<Slot> = self.slots[..=self.mask]
+            .iter()
+            .filter(is_filled)
+            .copied()
+            .collect();
+        self.next_round();
+        self.mask = self.mask * 2 + 1;
+        if self.slots.len() <= self.mask {
+            self.slots.resize(self.mask + 1, EMPTY);
+        }
+        for slot in filled {
             let at = self.slot(slot.address);
-            self.slots[at] = slot;
+            self.slots[at] = Slot {
+                round: self.round,
+                ..slot
+            };
         }
     }
 }
