@@ -4,7 +4,8 @@
 //! [`crate::worker`]). `raw.rs` wraps LLVM's C interface and has, with `raw/`, all `unsafe` code. `symbols.rs` reads
 //! what a module declares (with `annotations.rs`, `host.rs` and `module_assembly.rs`), `body.rs` walks blocks and turns
 //! phis into copies, `instructions.rs`, `intrinsics.rs`, `values.rs` and `aggregates.rs` turn instructions and operands
-//! into device IR, `assembly.rs` hands inline assembly to the PTX front end, `debug.rs` keeps the debug locations,
+//! into device IR, with what `callees.rs` and `types.rs` keep of callees and types and the maps of `numbers.rs`,
+//! `assembly.rs` hands inline assembly to the PTX front end, `debug.rs` keeps the debug locations,
 //! `places.rs` finds the lines of text with what `outline.rs` reads of it, and `newer.rs` reads a spelling that this LLVM
 //! does not know.
 
