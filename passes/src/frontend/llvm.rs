@@ -4,7 +4,8 @@
 //! [`crate::worker`]). `raw.rs` wraps LLVM's C interface and has, with `raw/`, all `unsafe` code. `symbols.rs` reads
 //! what a module declares (with `annotations.rs`, `host.rs` and `module_assembly.rs`), `body.rs` walks blocks and turns
 //! phis into copies, `instructions.rs`, `intrinsics.rs`, `values.rs` and `aggregates.rs` turn instructions and operands
-//! into device IR, `assembly.rs` hands inline assembly to the PTX front end, `debug.rs` keeps the debug locations,
+//! into device IR, with what `callees.rs` and `types.rs` keep of callees and types and the maps of `numbers.rs`,
+//! `assembly.rs` hands inline assembly to the PTX front end, `debug.rs` keeps the debug locations,
 //! `places.rs` finds the lines of text with what `outline.rs` reads of it, and `newer.rs` reads a spelling that this LLVM
 //! does not know.
 
@@ -12,16 +13,19 @@ mod aggregates;
 mod annotations;
 mod assembly;
 mod body;
+mod callees;
 mod debug;
 mod host;
 mod instructions;
 mod intrinsics;
 mod module_assembly;
 mod newer;
+mod numbers;
 mod outline;
 mod places;
 mod raw;
 mod symbols;
+mod types;
 mod values;
 
 pub use debug::LlvmOrigin;
@@ -59,7 +63,7 @@ pub fn with_module<R>(bytes: &[u8], work: impl FnOnce(&Module<'_>) -> R) -> Resu
     let mut locations = Locations::new(raw);
     let mut symbols = Symbols::of(raw, &names, &mut locations);
     let mut assembly = Assembly::default();
-    let mut scratch = Scratch::default();
+    let mut scratch = Scratch::new(raw);
     for definition in std::mem::take(&mut symbols.definitions) {
         let (id, _) = definition;
         let body = Lowering::new(

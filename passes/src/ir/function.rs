@@ -143,7 +143,7 @@ pub struct Unresolved<'s> {
 }
 
 /// A function's code. Block 0 is the entry.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Body<'s> {
     /// Blocks, in the order of the input.
     pub blocks: Vec<Block>,
@@ -178,6 +178,21 @@ impl Body<'_> {
         edges: Vec::new(),
         arguments: Vec::new(),
     };
+
+    /// Empties it, and keeps its memory.
+    #[cfg(feature = "ir")]
+    pub(crate) fn clear(&mut self) {
+        self.blocks.clear();
+        self.instructions.clear();
+        self.registers.clear();
+        self.calls.clear();
+        self.references.clear();
+        self.undeclared.clear();
+        self.collectives.clear();
+        self.values.clear();
+        self.edges.clear();
+        self.arguments.clear();
+    }
 
     /// Notes that the instruction about to be added uses a symbol, if references to it are kept.
     pub(crate) fn refer(&mut self, symbol: SymbolId, known: &Symbol<'_>, is_call: bool) {

@@ -59,6 +59,28 @@ pub struct Solver<'a> {
     pub(super) joined: FxHashMap<Variable, Provenance>,
     /// Some node reads one that comes after it: there is a loop.
     pub(super) reads_ahead: Cell<bool>,
+    /// Which nodes read what, once there is a loop.
+    readers: Option<Readers>,
+}
+
+/// The nodes that read each variable.
+struct Readers {
+    /// Of each register, the first of its entries in `nodes`; then one past the last of all.
+    first: Vec<u32>,
+    nodes: Vec<u32>,
+    of_slot: FxHashMap<SlotId, Vec<u32>>,
+}
+
+impl Readers {
+    fn of(&self, variable: Variable) -> &[u32] {
+        match variable {
+            Variable::Register(register) => {
+                let (start, end) = (self.first[register.index()], self.first[register.index() + 1]);
+                &self.nodes[start as usize..end as usize]
+            }
+            Variable::Slot(slot) => self.of_slot.get(&slot).map_or(&[], Vec::as_slice),
+        }
+    }
 }
 
 impl<'a> Solver<'a> {
@@ -90,6 +112,7 @@ impl<'a> Solver<'a> {
             is_complete: true,
             joined: FxHashMap::default(),
             reads_ahead: Cell::new(false),
+            readers: None,
         };
         solver.discover(seeds);
         solver.nodes.sort_unstable();
@@ -184,23 +207,108 @@ impl<'a> Solver<'a> {
                 .any(|element| element.form != Form::Number)
     }
 
+    /// Evaluates all nodes in order, then those that read what has changed since, until nothing does.
     fn iterate(&mut self) {
         self.begin_joins();
-        for _ in 0..MAX_PROVENANCE_ROUNDS {
-            let mut changed = false;
-            for number in 0..self.nodes.len() {
-                let outcome = self.evaluate(self.nodes[number]);
-                if self.values[number].join(&outcome) {
-                    changed = true;
-                    self.join_into_variables(number);
-                }
-            }
-            if !changed || !self.reads_ahead.get() {
-                return;
+        let mut changed = Vec::new();
+        for number in 0..self.nodes.len() {
+            if self.improve(number) {
+                changed.push(number as u32);
             }
         }
-        self.values.fill(Provenance::Top);
-        self.joined.clear();
+        if changed.is_empty() || !self.reads_ahead.get() {
+            return;
+        }
+        let readers = match self.readers.take() {
+            Some(known) => known,
+            None => self.readers(),
+        };
+        let mut stale = vec![false; self.nodes.len()];
+        for number in changed {
+            // Those behind it have seen it.
+            self.each_written(number as usize, |variable| {
+                for &reader in readers.of(variable).iter().filter(|reader| **reader <= number) {
+                    stale[reader as usize] = true;
+                }
+            });
+        }
+        let is_settled = (1..MAX_PROVENANCE_ROUNDS).any(|_| {
+            let mut changed = false;
+            for number in 0..self.nodes.len() {
+                if std::mem::take(&mut stale[number]) && self.improve(number) {
+                    changed = true;
+                    self.each_written(number, |variable| {
+                        for &reader in readers.of(variable) {
+                            stale[reader as usize] = true;
+                        }
+                    });
+                }
+            }
+            !changed
+        });
+        self.readers = Some(readers);
+        if !is_settled {
+            self.values.fill(Provenance::Top);
+            self.joined.clear();
+        }
+    }
+
+    /// Joins what a node computes now into its value; true if that changed it.
+    fn improve(&mut self, number: usize) -> bool {
+        let outcome = self.evaluate(self.nodes[number]);
+        let has_changed = self.values[number].join(&outcome);
+        if has_changed {
+            self.join_into_variables(number);
+        }
+        has_changed
+    }
+
+    fn readers(&self) -> Readers {
+        let mut pairs = Vec::new();
+        let mut of_slot: FxHashMap<SlotId, Vec<u32>> = FxHashMap::default();
+        let mut first = vec![0_u32; self.body.registers.len() + 1];
+        let mut read = Vec::new();
+        for (number, &id) in self.nodes.iter().enumerate() {
+            self.inputs(id, &mut read);
+            for variable in read.drain(..) {
+                match variable {
+                    Variable::Register(register) => {
+                        pairs.push((register, number as u32));
+                        first[register.index()] += 1;
+                    }
+                    Variable::Slot(slot) => of_slot.entry(slot).or_default().push(number as u32),
+                }
+            }
+        }
+        let mut end = 0;
+        for entry in &mut first {
+            end += *entry;
+            *entry = end;
+        }
+        // From the last on, so that each register's entries end up in order, and `first` at the first of them.
+        let mut nodes = vec![0; pairs.len()];
+        for (register, number) in pairs.into_iter().rev() {
+            let place = &mut first[register.index()];
+            *place -= 1;
+            nodes[*place as usize] = number;
+        }
+        Readers {
+            first,
+            nodes,
+            of_slot,
+        }
+    }
+
+    /// The variables that a node writes.
+    fn each_written(&self, number: usize, mut with: impl FnMut(Variable)) {
+        let id = self.nodes[number];
+        let instruction = self.body.instruction(id);
+        for register in self.body.defined(instruction) {
+            with(Variable::Register(register));
+        }
+        if let Effect::Store(slot) = self.effect(id, instruction) {
+            with(Variable::Slot(slot));
+        }
     }
 
     /// Joins what the definitions bring that are no nodes, for the variables that are not solved.

@@ -3,30 +3,64 @@
 //! The aggregate as a whole has a register, too, which is written with something unknown: what is not followed reads it.
 
 use super::body::Lowering;
-use super::instructions::access;
-use super::raw::{Opcode, Type, Value as LlvmValue};
-use super::symbols::space_of;
-use crate::ir::{Access, AccessKind, Argument, InstructionId, Op, Register, Space, Value};
-use crate::limits::MAX_AGGREGATE_PARTS;
+use super::instructions::{access, binary, condition, converted};
+use super::raw::{Opcode, Type, User, Value as LlvmValue};
+use crate::ir::{Access, AccessKind, Argument, InstructionId, Logic, Op, Space, Value};
+use crate::limits::{MAX_AGGREGATE_PARTS, MAX_TYPE_DEPTH};
 
 impl<'m> Lowering<'_, '_, 'm> {
-    /// The elements of an aggregate: the type of each and its offset in bytes. `None` for what is none, is empty, or has
-    /// too many.
+    /// The elements of an aggregate, those of aggregates in it among them: the type of each and its offset in bytes.
+    /// `None` for what is none, is empty, or has too many.
     pub(super) fn elements(&self, ty: Type<'m>) -> Option<Vec<(Type<'m>, u64)>> {
-        let module = self.symbols.module;
-        if let Some((element, count)) = ty.sequence() {
-            let stride = module.size(element);
-            return (1..=MAX_AGGREGATE_PARTS as u64)
-                .contains(&count)
-                .then(|| (0..count).map(|number| (element, number * stride)).collect());
-        }
-        let count = ty.fields();
-        if !(1..=MAX_AGGREGATE_PARTS as u32).contains(&count) {
+        if !self.shape(ty).is_aggregate {
             return None;
         }
-        (0..count)
-            .map(|number| Some((ty.field(number)?, module.element_offset(ty, number)?)))
-            .collect()
+        let mut found = Vec::new();
+        self.collect(ty, 0, MAX_TYPE_DEPTH, &mut found)?;
+        (!found.is_empty()).then_some(found)
+    }
+
+    fn collect(&self, ty: Type<'m>, at: u64, depth: usize, found: &mut Vec<(Type<'m>, u64)>) -> Option<()> {
+        if !self.shape(ty).is_aggregate {
+            found.push((ty, at));
+            return (found.len() <= MAX_AGGREGATE_PARTS).then_some(());
+        }
+        let depth = depth.checked_sub(1)?;
+        if let Some((element, count)) = ty.sequence() {
+            let stride = self.size(element);
+            let count = Some(count).filter(|count| *count <= MAX_AGGREGATE_PARTS as u64)?;
+            return (0..count)
+                .try_for_each(|number| self.collect(element, at + number * stride, depth, found));
+        }
+        let count = Some(ty.fields()).filter(|count| *count <= MAX_AGGREGATE_PARTS as u32)?;
+        (0..count).try_for_each(|number| {
+            let offset = self.symbols.module.element_offset(ty, number)?;
+            self.collect(ty.field(number)?, at + offset, depth, found)
+        })
+    }
+
+    /// Which of the elements of an aggregate lie under these indices.
+    fn under(&self, mut ty: Type<'m>, indices: &[u32]) -> Option<std::ops::Range<usize>> {
+        let count = |ty| match self.shape(ty).is_aggregate {
+            true => self.elements(ty).map(|elements| elements.len()),
+            false => Some(1),
+        };
+        let mut first = 0;
+        for &index in indices {
+            if let Some((element, length)) = ty.sequence() {
+                if u64::from(index) >= length {
+                    return None;
+                }
+                first += index as usize * count(element)?;
+                ty = element;
+            } else {
+                for number in 0..index {
+                    first += count(ty.field(number)?)?;
+                }
+                ty = ty.field(index)?;
+            }
+        }
+        Some(first..first + count(ty)?)
     }
 
     /// What the elements of an aggregate hold, where that is known.
@@ -37,16 +71,36 @@ impl<'m> Lowering<'_, '_, 'm> {
         if !value.is_constant_aggregate() {
             return None;
         }
-        let count = self.elements(value.ty())?.len() as u32;
-        Some(
-            (0..count)
-                .map(|number| {
-                    value
-                        .element(number)
-                        .map_or(Value::Unknown, |one| self.value(one))
-                })
-                .collect(),
-        )
+        let count = self.elements(value.ty())?.len();
+        let mut parts = Vec::with_capacity(count);
+        self.constants(value, &mut parts);
+        // Each element of a constant has a value of its own; if not, nothing is known.
+        (parts.len() == count).then_some(parts)
+    }
+
+    /// The elements of a constant aggregate, whose type has few.
+    fn constants(&mut self, value: LlvmValue<'m>, parts: &mut Vec<Value>) {
+        let ty = value.ty();
+        if !self.shape(ty).is_aggregate {
+            parts.push(self.value(value));
+            return;
+        }
+        let count = match ty.sequence() {
+            Some((_, count)) => u32::try_from(count).unwrap_or(0),
+            None => ty.fields(),
+        };
+        for number in 0..count {
+            if let Some(element) = value.element(number) {
+                self.constants(element, parts);
+            }
+        }
+    }
+
+    /// The elements of a value, which has `count` of them: unknown where they are not followed.
+    fn all_parts(&mut self, value: LlvmValue<'m>, count: usize) -> Vec<Value> {
+        self.parts(value)
+            .filter(|parts| parts.len() == count)
+            .unwrap_or_else(|| vec![Value::Unknown; count])
     }
 
     /// New registers for the elements of an instruction that is an aggregate.
@@ -61,72 +115,86 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     /// Notes what the elements of an instruction are. `written` are those that have not been used before.
-    fn aggregate(&mut self, instruction: LlvmValue<'m>, parts: Vec<Value>, written: &[Value]) {
-        self.scratch.parts.insert(instruction, parts);
-        let result = self.register(instruction);
+    fn aggregate(&mut self, instruction: User<'m>, parts: Vec<Value>, written: &[Value]) {
+        self.scratch.parts.insert(instruction.value(), parts);
+        let result = self.register(instruction.value());
         self.emit(Op::Opaque, &[Value::Register(result)], written);
     }
 
+    /// The elements of its first operand that `extractvalue`, `insertvalue`, `extractelement` and `insertelement` are
+    /// about. `number` is the operand in which the latter two have their index.
+    fn taken(&self, instruction: User<'m>, number: u32) -> Option<std::ops::Range<usize>> {
+        let ty = instruction.operand(0)?.ty();
+        if matches!(
+            instruction.opcode(),
+            Opcode::LLVMExtractElement | Opcode::LLVMInsertElement
+        ) {
+            let index = u32::try_from(instruction.operand(number)?.int()?).ok()?;
+            return self.under(ty, &[index]);
+        }
+        self.under(ty, instruction.indices())
+    }
+
     /// `extractvalue` and `extractelement`.
-    pub(super) fn extract(&mut self, instruction: LlvmValue<'m>) {
-        let result = self.register(instruction);
-        let place = match instruction.opcode() {
-            Some(Opcode::LLVMExtractElement) => instruction.operand(1).and_then(LlvmValue::int),
-            _ => match instruction.indices() {
-                &[index] => Some(i64::from(index)),
-                _ => None,
-            },
-        };
-        let part = match (instruction.operand(0), place.map(usize::try_from)) {
-            (Some(from), Some(Ok(place))) => self.parts(from).and_then(|parts| parts.get(place).copied()),
+    pub(super) fn extract(&mut self, instruction: User<'m>) {
+        let taken = self.taken(instruction, 1);
+        let parts = instruction.operand(0).and_then(|from| self.parts(from));
+        let parts = match (&parts, taken) {
+            (Some(parts), Some(taken)) => parts.get(taken),
             _ => None,
         };
-        match part {
-            Some(part) => {
+        let shape = self.shape(instruction.ty());
+        match parts {
+            Some(parts) if shape.is_aggregate => self.aggregate(instruction, parts.to_vec(), &[]),
+            Some(&[part]) => {
+                let result = self.defined(instruction, shape.bits);
                 self.emit(Op::Copy, &[Value::Register(result)], &[part]);
             }
-            None => self.opaque(instruction, result),
-        }
-    }
-
-    /// `insertvalue` and `insertelement`.
-    pub(super) fn insert(&mut self, instruction: LlvmValue<'m>) {
-        let (Some(into), Some(value)) = (instruction.operand(0), instruction.operand(1)) else {
-            return;
-        };
-        let place = match instruction.opcode() {
-            Some(Opcode::LLVMInsertElement) => instruction.operand(2).and_then(LlvmValue::int),
-            _ => match instruction.indices() {
-                &[index] => Some(i64::from(index)),
-                _ => None,
-            },
-        };
-        let given = self.value(value);
-        let parts = self.parts(into);
-        if let (Some(mut parts), Some(Ok(place))) = (parts, place.map(usize::try_from))
-            && let Some(part) = parts.get_mut(place)
-        {
-            // Registers are written once each: what a part holds is what it held when it was put there.
-            *part = given;
-            return self.aggregate(instruction, parts, &[given]);
-        }
-        let result = self.register(instruction);
-        self.emit(Op::Opaque, &[Value::Register(result)], &[given]);
-    }
-
-    /// `shufflevector`: which elements of two vectors a third has is a constant.
-    pub(super) fn shuffle_vector(&mut self, instruction: LlvmValue<'m>) {
-        let picked = self.shuffled(instruction);
-        match picked {
-            Some(parts) => self.aggregate(instruction, parts, &[]),
-            None => {
-                let result = self.register(instruction);
+            _ => {
+                let result = self.defined(instruction, shape.bits);
                 self.opaque(instruction, result);
             }
         }
     }
 
-    fn shuffled(&mut self, instruction: LlvmValue<'m>) -> Option<Vec<Value>> {
+    /// `insertvalue` and `insertelement`.
+    pub(super) fn insert(&mut self, instruction: User<'m>) {
+        let (Some(into), Some(value)) = (instruction.operand(0), instruction.operand(1)) else {
+            return;
+        };
+        let taken = self.taken(instruction, 2);
+        let given = if self.shape(value.ty()).is_aggregate {
+            let count = taken.as_ref().map_or(0, ExactSizeIterator::len);
+            self.all_parts(value, count)
+        } else {
+            vec![self.value(value)]
+        };
+        let parts = self.parts(into);
+        if let (Some(mut parts), Some(taken)) = (parts, taken)
+            && let Some(place) = parts.get_mut(taken)
+            && place.len() == given.len()
+        {
+            // Registers are written once each: what a part holds is what it held when it was put there.
+            place.copy_from_slice(&given);
+            return self.aggregate(instruction, parts, &given);
+        }
+        let result = self.register(instruction.value());
+        self.emit(Op::Opaque, &[Value::Register(result)], &given);
+    }
+
+    /// `shufflevector`: which elements of two vectors a third has is a constant.
+    pub(super) fn shuffle_vector(&mut self, instruction: User<'m>) {
+        let picked = self.shuffled(instruction);
+        match picked {
+            Some(parts) => self.aggregate(instruction, parts, &[]),
+            None => {
+                let result = self.register(instruction.value());
+                self.opaque(instruction, result);
+            }
+        }
+    }
+
+    fn shuffled(&mut self, instruction: User<'m>) -> Option<Vec<Value>> {
         let count = self.elements(instruction.ty())?.len() as u32;
         let (first, second) = (instruction.operand(0)?, instruction.operand(1)?);
         // Neither needs to be known where no element of it is taken.
@@ -145,89 +213,80 @@ impl<'m> Lowering<'_, '_, 'm> {
         (first.is_some() || second.is_some()).then_some(parts)
     }
 
-    /// `freeze` and `select` of aggregates. False for what is none, or whose elements are not known.
-    pub(super) fn choice(&mut self, instruction: LlvmValue<'m>, opcode: Opcode) -> bool {
+    /// An instruction on aggregates that does the same with each element: `freeze`, `select`, and arithmetic, comparisons
+    /// and conversions of vectors. False for any other, or where no element is followed.
+    pub(super) fn each_element(&mut self, instruction: User<'m>) -> bool {
         let Some(elements) = self.elements(instruction.ty()) else {
             return false;
         };
-        if opcode == Opcode::LLVMFreeze {
+        let count = elements.len();
+        if instruction.opcode() == Opcode::LLVMFreeze {
             let Some(parts) = instruction.operand(0).and_then(|from| self.parts(from)) else {
                 return false;
             };
             self.aggregate(instruction, parts, &[]);
             return true;
         }
-        let (Some(condition), Some(yes), Some(no)) = (
-            instruction.operand(0),
-            instruction.operand(1),
-            instruction.operand(2),
-        ) else {
+        let Some(op) = self.element_op(instruction, elements[0].0) else {
             return false;
         };
-        if self.bits(condition.ty()) != 1 {
+        let mut operands = Vec::new();
+        let mut is_followed = false;
+        for operand in instruction.all_operands() {
+            let parts = if !self.shape(operand.ty()).is_aggregate {
+                // The condition of a `select` of aggregates as a whole.
+                Some(vec![self.value(operand); count])
+            } else {
+                let parts = self.parts(operand).filter(|parts| parts.len() == count);
+                is_followed |= parts.is_some();
+                parts
+            };
+            operands.push(parts.unwrap_or_else(|| vec![Value::Unknown; count]));
+        }
+        if !is_followed {
             return false;
         }
-        let (Some(yes), Some(no)) = (self.parts(yes), self.parts(no)) else {
-            return false;
-        };
-        let condition = self.value(condition);
+        if op == Op::Select {
+            // In the device IR, the condition comes last.
+            operands.rotate_left(1);
+        }
         let parts = self.part_registers(&elements);
-        for ((part, yes), no) in parts.iter().zip(yes).zip(no) {
-            self.emit(Op::Select, &[*part], &[yes, no, condition]);
+        for (number, part) in parts.iter().enumerate() {
+            let uses: Vec<Value> = operands.iter().map(|parts| parts[number]).collect();
+            self.emit(op, &[*part], &uses);
         }
         self.aggregate(instruction, parts.clone(), &parts);
         true
     }
 
-    /// Registers where edges leave the elements that a phi takes; none for a phi that is no aggregate.
-    pub(super) fn landing_parts(&mut self, phi: LlvmValue<'m>) -> Vec<Register> {
-        if let Some(known) = self.scratch.landing_parts.get(&phi) {
-            return known.clone();
+    /// What an instruction does with each element; `to` is the type of those that it makes.
+    fn element_op(&self, instruction: User<'m>, to: Type<'m>) -> Option<Op> {
+        let opcode = instruction.opcode();
+        let to = self.shape(to);
+        if opcode == Opcode::LLVMSelect {
+            return Some(Op::Select);
         }
-        let Some(elements) = self.elements(phi.ty()) else {
-            return Vec::new();
-        };
-        let landing: Vec<Register> = elements
-            .iter()
-            .map(|(ty, _)| {
-                let bits = self.bits(*ty);
-                self.fresh(bits)
-            })
-            .collect();
-        self.scratch.landing_parts.insert(phi, landing.clone());
-        landing
-    }
-
-    /// The elements of a phi, from where the edges left them.
-    pub(super) fn land_parts(&mut self, phi: LlvmValue<'m>) {
-        let Some(elements) = self.elements(phi.ty()) else {
-            return;
-        };
-        let landing = self.landing_parts(phi);
-        let parts = self.part_registers(&elements);
-        for (part, landing) in parts.iter().zip(landing) {
-            self.emit(Op::Copy, &[*part], &[Value::Register(landing)]);
+        if let Some(op) = binary(opcode) {
+            return (to.is_int && to.bits > 0).then_some(Op::Binary(op, to.bits));
         }
-        self.scratch.parts.insert(phi, parts);
-    }
-
-    /// Leaves the elements of what a phi takes on an edge.
-    pub(super) fn leave_parts(&mut self, phi: LlvmValue<'m>, source: LlvmValue<'m>) {
-        let landing = self.landing_parts(phi);
-        if landing.is_empty() {
-            return;
-        }
-        let parts = self.parts(source).unwrap_or_default();
-        for (number, landing) in landing.into_iter().enumerate() {
-            let part = parts.get(number).copied().unwrap_or(Value::Unknown);
-            self.emit(Op::Copy, &[Value::Register(landing)], &[part]);
+        let (from, _) = instruction.operand(0)?.ty().sequence()?;
+        let from = self.shape(from);
+        match opcode {
+            Opcode::LLVMICmp if from.bits > 0 => {
+                let predicate = condition(instruction.predicate()?);
+                Some(Op::Compare(predicate, from.bits, Logic::None))
+            }
+            Opcode::LLVMZExt | Opcode::LLVMSExt | Opcode::LLVMTrunc => {
+                Some(converted(opcode, from.bits, to.bits)).filter(|op| *op != Op::Opaque)
+            }
+            _ => None,
         }
     }
 
     /// A load of a vector writes a register for each element. False for what is no vector of whole bytes.
-    pub(super) fn load_vector(&mut self, instruction: LlvmValue<'m>, op: Op, address: Value) -> bool {
+    pub(super) fn load_vector(&mut self, instruction: User<'m>, op: Op, address: Value) -> bool {
         let Op::Access(access) = op else { return false };
-        let Some(elements) = self.vector(instruction, access) else {
+        let Some(elements) = self.vector(instruction.value(), access) else {
             return false;
         };
         let parts = self.part_registers(&elements);
@@ -270,7 +329,7 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     /// What a call returns, an element at a time.
-    pub(super) fn call_results(&mut self, instruction: LlvmValue<'m>, call: InstructionId) -> bool {
+    pub(super) fn call_results(&mut self, instruction: User<'m>, call: InstructionId) -> bool {
         let Some(elements) = self.numbers(instruction.ty()) else {
             return false;
         };
@@ -301,19 +360,15 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     /// What a call passes in memory of the caller's own: the numbers that lie there.
     pub(super) fn passed_in_memory(&mut self, number: u32, pointer: LlvmValue<'m>, ty: Type<'m>) {
-        if pointer.allocated().is_none() {
+        if pointer.user().and_then(User::allocated).is_none() {
             return;
         }
         let Some(elements) = self.numbers(ty) else { return };
         let address = self.value(pointer);
+        let space = self.shape(pointer.ty()).space;
         for (bits, offset) in elements {
             let value = Value::Register(self.fresh(bits));
-            let load = access(
-                AccessKind::Load,
-                space_of(pointer.ty()),
-                bits.div_ceil(8).saturating_mul(8),
-                false,
-            );
+            let load = access(AccessKind::Load, space, bits.div_ceil(8).saturating_mul(8), false);
             self.emit(load, &[value], &[address, Value::Integer(i64::from(offset))]);
             self.scratch.arguments.push(Argument {
                 param: number,
@@ -349,6 +404,18 @@ mod tests {
                 match one.op {
                     _ if depth == 0 => "?".to_owned(),
                     Op::Copy => traced(body, uses[0], depth - 1),
+                    Op::Binary(op, bits) => {
+                        let sides = (traced(body, uses[0], depth - 1), traced(body, uses[1], depth - 1));
+                        format!("{op:?}{bits}({},{})", sides.0, sides.1)
+                    }
+                    Op::Convert { from, signed, to } => {
+                        let sign = if signed { "s" } else { "u" };
+                        format!("{sign}{from}to{to}({})", traced(body, uses[0], depth - 1))
+                    }
+                    Op::Compare(condition, bits, _) => {
+                        let sides = (traced(body, uses[0], depth - 1), traced(body, uses[1], depth - 1));
+                        format!("{condition:?}{bits}({},{})", sides.0, sides.1)
+                    }
                     Op::Select => {
                         let (yes, no) = (traced(body, uses[0], depth - 1), traced(body, uses[1], depth - 1));
                         format!("{yes}|{no}")
@@ -371,6 +438,7 @@ mod tests {
         let text = format!(
             "declare void @llvm.nvvm.bar.warp.sync(i32)
 declare {{ ptr, i32 }} @made()
+declare {{ i64, {{ i32, i32 }} }} @nested()
 define void @f(i1 %c, <4 x i32> %v, ptr %p) {{
 {code}
   call void @llvm.nvvm.bar.warp.sync(i32 %m)
@@ -412,6 +480,112 @@ define void @f(i1 %c, <4 x i32> %v, ptr %p) {{
     }
 
     #[test]
+    fn vectors_are_computed_an_element_at_a_time() {
+        assert_eq!(
+            mask(
+                "  %a = load <2 x i32>, ptr %p
+  %b = shl <2 x i32> %a, <i32 3, i32 4>
+  %d = xor <2 x i32> <i32 7, i32 6>, %b
+  %m = extractelement <2 x i32> %d, i32 1"
+            ),
+            "Xor32(6,Shl32(load2[1],4))"
+        );
+        assert_eq!(
+            mask(
+                "  %a = load <2 x i16>, ptr %p
+  %b = icmp slt <2 x i16> %a, <i16 3, i16 4>
+  %d = sext <2 x i1> %b to <2 x i32>
+  %e = select <2 x i1> %b, <2 x i32> %d, <2 x i32> <i32 8, i32 9>
+  %m = extractelement <2 x i32> %e, i32 0"
+            ),
+            "s1to32(LessSigned16(load2[0],3))|8"
+        );
+        // What is not followed on one side is unknown, and on both it is nothing.
+        assert_eq!(
+            mask(
+                "  %a = and <4 x i32> %v, <i32 1, i32 2, i32 3, i32 4>
+  %m = extractelement <4 x i32> %a, i32 2"
+            ),
+            "And32(?,3)"
+        );
+        assert_eq!(
+            mask(
+                "  %a = add <4 x i32> %v, %v
+  %m = extractelement <4 x i32> %a, i32 2"
+            ),
+            "?"
+        );
+        // Each lane of these has another width.
+        assert_eq!(
+            mask(
+                "  %a = load <2 x i32>, ptr %p
+  %b = bitcast <2 x i32> %a to <4 x i16>
+  %d = zext <4 x i16> %b to <4 x i32>
+  %m = extractelement <4 x i32> %d, i32 2"
+            ),
+            "?"
+        );
+    }
+
+    #[test]
+    fn structures_in_structures_have_elements_too() {
+        assert_eq!(
+            mask(
+                "  %a = insertvalue { i8, { i32, [2 x i32] }, i32 } poison, i32 5, 1, 1, 0
+  %b = insertvalue { i8, { i32, [2 x i32] }, i32 } %a, i32 9, 2
+  %d = extractvalue { i8, { i32, [2 x i32] }, i32 } %b, 1
+  %e = insertvalue { i32, { i32, [2 x i32] } } zeroinitializer, { i32, [2 x i32] } %d, 1
+  %f = extractvalue { i32, { i32, [2 x i32] } } %e, 1, 1
+  %m = extractvalue [2 x i32] %f, 0"
+            ),
+            "5"
+        );
+        assert_eq!(
+            mask(
+                "  %m = extractvalue { i32, [2 x { i32, i32 }] } { i32 1, [2 x { i32, i32 }] [{ i32, i32 } { i32 2, i32 3 }, { i32, i32 } { i32 4, i32 5 }] }, 1, 1, 0"
+            ),
+            "4"
+        );
+        assert_eq!(
+            mask(
+                "  %y = call { i64, { i32, i32 } } @nested()
+  %d = extractvalue { i64, { i32, i32 } } %y, 1
+  %m = extractvalue { i32, i32 } %d, 1"
+            ),
+            "returnedInteger(12)"
+        );
+        // An element whose place is not known may be any.
+        assert_eq!(
+            mask(
+                "  %i = load i32, ptr %p
+  %a = insertelement <2 x i32> <i32 1, i32 2>, i32 7, i32 %i
+  %m = extractelement <2 x i32> %a, i32 0"
+            ),
+            "?"
+        );
+    }
+
+    #[test]
+    fn types_of_many_elements_are_looked_at_no_further() {
+        let wide = (0..12).fold("i32".to_owned(), |of, _| format!("[32 x {of}]"));
+        assert_eq!(
+            mask(&format!(
+                "  %a = freeze {wide} poison
+  %m = load i32, ptr %p"
+            )),
+            "load1[0]"
+        );
+        let empty = (0..12).fold("[0 x i32]".to_owned(), |of, _| format!("{{ {of}, {of} }}"));
+        assert_eq!(
+            mask(&format!(
+                "  %a = freeze {empty} poison
+  %m = load i32, ptr %p"
+            )),
+            "load1[0]"
+        );
+    }
+
+    #[test]
     fn vectors_are_loaded_an_element_at_a_time() {
         assert_eq!(
             mask(
@@ -423,7 +597,7 @@ define void @f(i1 %c, <4 x i32> %v, ptr %p) {{
         let bits = "  %a = load <8 x i1>, ptr %p
   %b = extractelement <8 x i1> %a, i32 3
   %m = zext i1 %b to i32";
-        assert_eq!(mask(bits), "?");
+        assert_eq!(mask(bits), "u1to32(?)");
     }
 
     #[test]

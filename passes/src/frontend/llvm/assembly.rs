@@ -10,7 +10,7 @@ use ptxcheck_ptx_parser::ast::Tree;
 use rustc_hash::FxHashMap;
 
 use super::body::{Label, Lowering};
-use super::raw::Value as LlvmValue;
+use super::raw::{User, Value as LlvmValue};
 use crate::frontend::ptx::{self, PtxOrigin};
 use crate::ir::{
     Block, Body, Call, CallId, Callee, Guard, Instruction, InstructionId, Op, Register, RegisterInfo, Slots,
@@ -68,7 +68,7 @@ fn constraints(text: &str) -> Vec<Constraint> {
 
 impl<'m> Lowering<'_, '_, 'm> {
     /// A call of inline assembly. False where control does not come back from it.
-    pub(super) fn inline_assembly(&mut self, call: LlvmValue<'m>, called: LlvmValue<'m>) -> bool {
+    pub(super) fn inline_assembly(&mut self, call: User<'m>, called: LlvmValue<'m>) -> bool {
         let (text, wanted) = called.assembly().unwrap_or_default();
         let results = self.results(call);
         let inputs: Vec<Value> = (0..call.arguments())

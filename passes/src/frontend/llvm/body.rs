@@ -8,56 +8,117 @@ use ptxcheck_ptx_parser::Span;
 use rustc_hash::FxHashMap;
 
 use super::assembly::Assembly;
+use super::callees::Callees;
 use super::debug::Locations;
 use super::instructions::is_terminator;
-use super::raw::{Block as LlvmBlock, Opcode, Type, Value as LlvmValue};
+use super::numbers::Numbers;
+use super::raw::{Block as LlvmBlock, Opcode, Type, User, Value as LlvmValue};
 use super::symbols::Symbols;
+use super::types::{Shape, Types};
 use crate::ir::{
     Access, AccessKind, Argument, Block, BlockId, Body, DebugId, Function, FunctionId, Guard, Instruction,
     InstructionId, Op, Register, RegisterInfo, Slots, Space, Value,
 };
 use crate::limits::{MAX_CONSTANT_DEPTH, MAX_PARAMETER_USES};
 
-/// A place that edges lead to: a block of the function, or one that the lowering makes.
+/// A place that edges lead to: a block of the function by its number, or one that the lowering makes.
 pub(super) type Label = u32;
 
-/// What the lowering of one body knows of its values: empty at its start, with the memory of those before.
-#[derive(Default)]
-pub(super) struct Scratch<'m> {
-    registers: FxHashMap<LlvmValue<'m>, Register>,
+/// What the lowering knows of a module's types, constants and callees, and of the values of one body: the latter empty at
+/// its start, with the memory of those before.
+pub(super) struct Scratch<'a, 'm> {
+    types: Types<'m>,
+    pub(super) callees: Callees<'m>,
+    /// The numbers of constants that are the same wherever they stand.
+    constant_of: Numbers,
+    constants: Vec<Value>,
+    register_of: Numbers,
+    label_of: Numbers,
     /// The elements of structures, where they are followed one by one.
     pub(super) parts: FxHashMap<LlvmValue<'m>, Vec<Value>>,
-    label_of: FxHashMap<LlvmBlock<'m>, Label>,
-    /// Where edges leave what a phi takes.
-    landings: FxHashMap<LlvmValue<'m>, Register>,
-    /// The same for each element, where a phi is an aggregate.
-    pub(super) landing_parts: FxHashMap<LlvmValue<'m>, Vec<Register>>,
-    /// What each phi takes from each block that leads to it.
-    incoming: FxHashMap<(LlvmValue<'m>, LlvmBlock<'m>), LlvmValue<'m>>,
-    /// Lists of one instruction's operands and arguments.
+    blocks: Vec<LlvmBlock<'m>>,
+    phis: Vec<Phi<'m>>,
+    /// The first phi of each block, and one past the last of all.
+    first_phis: Vec<usize>,
+    /// Where edges leave the elements of phis that are aggregates.
+    landing_parts: Vec<Register>,
+    /// What edges leave for phis, by the blocks at their ends.
+    leaving: Vec<Leaving<'m>>,
+    /// Blocks that edges want of their own: from, to, and their label.
+    queued: Vec<(Label, Label, Label)>,
+    /// Lists of one instruction's operands, arguments, targets and indices.
     pub(super) uses: Vec<Value>,
     pub(super) arguments: Vec<Argument>,
+    pub(super) targets: Vec<Label>,
+    pub(super) indices: Vec<(LlvmValue<'m>, i64)>,
+    labels: Vec<Option<BlockId>>,
+    edges: Vec<Label>,
+    body: Body<'a>,
 }
 
-impl Scratch<'_> {
-    fn clear(&mut self) {
-        emptied(&mut self.registers);
-        emptied(&mut self.parts);
-        emptied(&mut self.label_of);
-        emptied(&mut self.landings);
-        emptied(&mut self.landing_parts);
-        emptied(&mut self.incoming);
+/// A phi, and where edges leave what it takes.
+#[derive(Clone, Copy)]
+struct Phi<'m> {
+    user: User<'m>,
+    shape: Shape,
+    landing: Register,
+    /// In [`Scratch::landing_parts`].
+    parts: Slots,
+}
+
+/// What an edge leaves for a phi.
+#[derive(Clone, Copy)]
+struct Leaving<'m> {
+    from: Label,
+    to: Label,
+    phi: u32,
+    source: LlvmValue<'m>,
+}
+
+impl<'m> Scratch<'_, 'm> {
+    pub(super) fn new(module: super::raw::Module<'m>) -> Self {
+        Self {
+            types: Types::new(module),
+            callees: Callees::default(),
+            constant_of: Numbers::default(),
+            constants: Vec::new(),
+            register_of: Numbers::default(),
+            label_of: Numbers::default(),
+            parts: FxHashMap::default(),
+            blocks: Vec::new(),
+            phis: Vec::new(),
+            first_phis: Vec::new(),
+            landing_parts: Vec::new(),
+            leaving: Vec::new(),
+            queued: Vec::new(),
+            uses: Vec::new(),
+            arguments: Vec::new(),
+            targets: Vec::new(),
+            indices: Vec::new(),
+            labels: Vec::new(),
+            edges: Vec::new(),
+            body: Body::default(),
+        }
     }
-}
 
-/// Empties a map. A large one goes: few functions need it, and the others would be spread over more memory than is near
-/// to the processor.
-fn emptied<Key, Value>(map: &mut FxHashMap<Key, Value>) {
-    const KEPT: usize = 1_024;
-    if map.capacity() > KEPT {
-        *map = FxHashMap::default();
-    } else {
-        map.clear();
+    fn clear(&mut self) {
+        /// Most entries of a map whose memory is kept: few functions need more.
+        const KEPT: usize = 1_024;
+        self.register_of.clear();
+        self.label_of.clear();
+        if self.parts.capacity() > KEPT {
+            self.parts = FxHashMap::default();
+        } else {
+            self.parts.clear();
+        }
+        self.blocks.clear();
+        self.phis.clear();
+        self.first_phis.clear();
+        self.landing_parts.clear();
+        self.leaving.clear();
+        self.queued.clear();
+        self.labels.clear();
+        self.edges.clear();
     }
 }
 
@@ -69,9 +130,7 @@ pub(super) struct Lowering<'l, 'a, 'm> {
     pub(super) id: FunctionId,
     pub(super) function: LlvmValue<'m>,
     pub(super) body: Body<'a>,
-    pub(super) scratch: &'l mut Scratch<'m>,
-    labels: Vec<Option<BlockId>>,
-    edges: Vec<Label>,
+    pub(super) scratch: &'l mut Scratch<'a, 'm>,
     /// The parameters that are passed by value and only read, by their number.
     by_value: FxHashMap<LlvmValue<'m>, u16>,
     debug: DebugId,
@@ -88,7 +147,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         symbols: &'l mut Symbols<'a, 'm>,
         locations: &'l mut Locations<'m>,
         assembly: &'l mut Assembly<'m>,
-        scratch: &'l mut Scratch<'m>,
+        scratch: &'l mut Scratch<'a, 'm>,
         (id, function): (FunctionId, LlvmValue<'m>),
     ) -> Self {
         scratch.clear();
@@ -100,10 +159,8 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             assembly,
             id,
             function,
-            body: Body::default(),
+            body: std::mem::take(&mut scratch.body),
             scratch,
-            labels: Vec::new(),
-            edges: Vec::new(),
             by_value: FxHashMap::default(),
             debug: DebugId::NONE,
             place,
@@ -116,23 +173,69 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
     pub(super) fn lower(mut self) -> Body<'a> {
         for block in self.function.blocks() {
             let label = self.new_label();
-            self.scratch.label_of.insert(block, label);
-            for phi in phis(block) {
-                self.scratch
-                    .incoming
-                    .extend(phi.incoming().map(|(value, from)| ((phi, from), value)));
-            }
+            self.scratch.label_of.get_or_insert(block.address(), label);
+            self.scratch.blocks.push(block);
         }
-        for (number, block) in self.function.blocks().enumerate() {
-            let label = self.scratch.label_of[&block];
-            self.begin(label);
+        let count = self.scratch.blocks.len();
+        for number in 0..count {
+            self.scratch.first_phis.push(self.scratch.phis.len());
+            self.phis(number);
+        }
+        self.scratch.first_phis.push(self.scratch.phis.len());
+        self.scratch
+            .leaving
+            .sort_unstable_by_key(|one| (one.from, one.to, one.phi));
+        self.scratch
+            .leaving
+            .dedup_by_key(|one| (one.from, one.to, one.phi));
+        for number in 0..count {
+            self.begin(number as Label);
             if number == 0 {
                 self.parameters();
             }
-            self.block(block);
+            self.block(number);
         }
         self.resolve_edges();
-        self.body
+        // The memory that it grew in serves the next body.
+        let body = self.body.clone();
+        self.body.clear();
+        self.scratch.body = self.body;
+        body
+    }
+
+    /// Gives the phis of a block places where edges leave what they take, and notes what that is.
+    fn phis(&mut self, number: usize) {
+        for phi in self.scratch.blocks[number].phis() {
+            let shape = self.shape(phi.ty());
+            let landing = self.fresh(shape.bits);
+            let first = self.scratch.landing_parts.len();
+            if let Some(elements) = Some(phi.ty())
+                .filter(|_| shape.is_aggregate)
+                .and_then(|ty| self.elements(ty))
+            {
+                for (ty, _) in elements {
+                    let bits = self.bits(ty);
+                    let part = self.fresh(bits);
+                    self.scratch.landing_parts.push(part);
+                }
+            }
+            for (source, from) in phi.incoming() {
+                if let Some(from) = self.scratch.label_of.get(from.address()) {
+                    self.scratch.leaving.push(Leaving {
+                        from,
+                        to: number as Label,
+                        phi: self.scratch.phis.len() as u32,
+                        source,
+                    });
+                }
+            }
+            self.scratch.phis.push(Phi {
+                user: phi,
+                shape,
+                landing,
+                parts: Slots::new(first, self.scratch.landing_parts.len()),
+            });
+        }
     }
 
     /// Parameters are loaded on entry, as in PTX. What is passed by value lies in memory of the callee's own.
@@ -175,9 +278,11 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             if let Some(&number) = self.by_value.get(&current) {
                 return Some((number, i32::try_from(at).ok()?));
             }
-            match current.opcode()? {
+            let user = current.user()?;
+            match user.opcode() {
                 Opcode::LLVMGetElementPtr => {
-                    let (offset, dynamic) = self.offsets(current)?;
+                    let mut dynamic = Vec::new();
+                    let offset = self.offsets(user, &mut dynamic)?;
                     if !dynamic.is_empty() {
                         return None;
                     }
@@ -186,46 +291,50 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
                 Opcode::LLVMAddrSpaceCast | Opcode::LLVMBitCast => {}
                 _ => return None,
             }
-            current = current.operand(0)?;
+            current = user.operand(0)?;
         }
         None
     }
 
-    fn block(&mut self, block: LlvmBlock<'m>) {
-        let mut queued = Vec::new();
+    fn block(&mut self, number: usize) {
+        let label = number as Label;
         self.locations.tickets.block();
-        for instruction in block.instructions() {
+        let mut phi = self.scratch.first_phis[number];
+        for instruction in self.scratch.blocks[number].instructions() {
             self.place = self.locations.tickets.instruction();
-            let Some(opcode) = instruction.opcode() else {
-                continue;
-            };
+            let opcode = instruction.opcode();
             if opcode == Opcode::LLVMPHI {
-                let landing = self.landing(instruction);
-                let result = self.register(instruction);
-                self.emit(Op::Copy, &[Value::Register(result)], &[Value::Register(landing)]);
-                self.land_parts(instruction);
+                // Those behind other instructions are malformed, and take nothing.
+                if phi < self.scratch.first_phis[number + 1] {
+                    self.land(phi);
+                } else {
+                    let result = self.register(instruction.value());
+                    self.emit(Op::Opaque, &[Value::Register(result)], &[]);
+                }
+                phi += 1;
                 continue;
             }
             if let Some(node) = instruction.debug_location() {
                 self.debug = self.locations.of(node);
             }
             if is_terminator(opcode) {
-                self.terminator(block, instruction, opcode, &mut queued);
+                self.terminator(label, instruction);
                 break;
             }
-            if !self.instruction(instruction, opcode) {
+            if !self.instruction(instruction) {
                 // What follows a trap is never reached.
                 self.end_block(&[]);
                 break;
             }
         }
-        for (from, to, label) in queued {
+        for at in 0..self.scratch.queued.len() {
+            let (from, to, label) = self.scratch.queued[at];
             self.begin(label);
             self.copies(from, to);
             self.emit(Op::Branch, &[], &[]);
-            let target = self.scratch.label_of.get(&to).copied();
-            self.end_block(target.as_slice());
+            self.end_block(&[to]);
         }
+        self.scratch.queued.clear();
         if self.body.instructions.len() > self.block_start {
             // A block without a terminator is malformed; it leads nowhere.
             self.end_block(&[]);
@@ -233,76 +342,149 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
     }
 
     pub(super) fn new_label(&mut self) -> Label {
-        self.labels.push(None);
-        self.labels.len() as Label - 1
+        self.scratch.labels.push(None);
+        self.scratch.labels.len() as Label - 1
     }
 
     /// Begins a block here.
     pub(super) fn begin(&mut self, label: Label) {
-        self.labels[label as usize] = Some(BlockId::new(self.body.blocks.len()));
+        self.scratch.labels[label as usize] = Some(BlockId::new(self.body.blocks.len()));
     }
 
     /// The target of an edge. Where the block needs copies that others of `from`'s successors do not, a block of the
     /// edge's own is queued; with a single successor, the copies are added here.
-    pub(super) fn edge(
-        &mut self,
-        from: LlvmBlock<'m>,
-        to: LlvmBlock<'m>,
-        alone: bool,
-        queued: &mut Vec<(LlvmBlock<'m>, LlvmBlock<'m>, Label)>,
-    ) -> Option<Label> {
-        let own = self.scratch.label_of.get(&to).copied()?;
-        if phis(to).next().is_none() {
-            return Some(own);
+    pub(super) fn edge(&mut self, from: Label, to: LlvmBlock<'m>, alone: bool) -> Option<Label> {
+        let to = self.scratch.label_of.get(to.address())?;
+        let firsts = &self.scratch.first_phis[to as usize..];
+        if firsts[0] == firsts[1] {
+            return Some(to);
         }
         if alone {
             self.copies(from, to);
-            return Some(own);
+            return Some(to);
         }
-        if let Some((.., label)) = queued.iter().rev().take(8).find(|(_, known, _)| *known == to) {
+        let mut nearest = self.scratch.queued.iter().rev().take(8);
+        if let Some((.., label)) = nearest.find(|(_, known, _)| *known == to) {
             return Some(*label);
         }
         let label = self.new_label();
-        queued.push((from, to, label));
+        self.scratch.queued.push((from, to, label));
         Some(label)
     }
 
     /// The copies that the phis of `to` want on the edge from `from`.
-    fn copies(&mut self, from: LlvmBlock<'m>, to: LlvmBlock<'m>) {
-        for phi in phis(to) {
-            if let Some(&source) = self.scratch.incoming.get(&(phi, from)) {
-                let landing = self.landing(phi);
-                let whole = self.value(source);
-                self.emit(Op::Copy, &[Value::Register(landing)], &[whole]);
-                self.leave_parts(phi, source);
+    fn copies(&mut self, from: Label, to: Label) {
+        let first = self
+            .scratch
+            .leaving
+            .partition_point(|one| (one.from, one.to) < (from, to));
+        for at in first..self.scratch.leaving.len() {
+            let one = self.scratch.leaving[at];
+            if (one.from, one.to) != (from, to) {
+                break;
+            }
+            let phi = self.scratch.phis[one.phi as usize];
+            let whole = self.value(one.source);
+            self.emit(Op::Copy, &[Value::Register(phi.landing)], &[whole]);
+            if !phi.parts.range().is_empty() {
+                let parts = self.parts(one.source).unwrap_or_default();
+                for (number, place) in phi.parts.range().enumerate() {
+                    let landing = Value::Register(self.scratch.landing_parts[place]);
+                    let part = parts.get(number).copied().unwrap_or(Value::Unknown);
+                    self.emit(Op::Copy, &[landing], &[part]);
+                }
             }
         }
     }
 
-    fn landing(&mut self, phi: LlvmValue<'m>) -> Register {
-        if let Some(known) = self.scratch.landings.get(&phi) {
-            return *known;
+    /// What a phi takes, from where the edges left it.
+    fn land(&mut self, number: usize) {
+        let phi = self.scratch.phis[number];
+        let result = self.defined(phi.user, phi.shape.bits);
+        self.emit(
+            Op::Copy,
+            &[Value::Register(result)],
+            &[Value::Register(phi.landing)],
+        );
+        if phi.parts.range().is_empty() {
+            return;
         }
-        let bits = self.bits(phi.ty());
-        let register = self.fresh(bits);
-        self.scratch.landings.insert(phi, register);
-        register
+        let mut parts = Vec::new();
+        for place in phi.parts.range() {
+            let landing = self.scratch.landing_parts[place];
+            let part = Value::Register(self.fresh(self.body.registers[landing.index()].bits));
+            self.emit(Op::Copy, &[part], &[Value::Register(landing)]);
+            parts.push(part);
+        }
+        self.scratch.parts.insert(phi.user.value(), parts);
+    }
+
+    pub(super) fn shape(&self, ty: Type<'m>) -> Shape {
+        self.scratch.types.shape(ty)
     }
 
     /// Bits of a value that is one number; 0 for anything else.
     pub(super) fn bits(&self, ty: Type<'m>) -> u8 {
-        ty.number_bits(|space| self.symbols.module.pointer_bits(space))
+        self.shape(ty).bits
+    }
+
+    /// The same, for an operand that has become `value`.
+    pub(super) fn width(&self, operand: LlvmValue<'m>, value: Value) -> u8 {
+        match value {
+            Value::Register(register) => self.body.registers[register.index()].bits,
+            _ => self.bits(operand.ty()),
+        }
+    }
+
+    /// Bytes that a value of this type takes in memory.
+    pub(super) fn size(&self, ty: Type<'m>) -> u64 {
+        self.scratch.types.size(ty)
     }
 
     /// The register that holds an instruction's or argument's value.
     pub(super) fn register(&mut self, value: LlvmValue<'m>) -> Register {
-        let next = Register::new(self.body.registers.len());
-        let register = *self.scratch.registers.entry(value).or_insert(next);
-        if register == next {
-            let bits = self.bits(value.ty());
+        match self.known_register(value) {
+            Some(known) => known,
+            None => self.new_register(value, self.bits(value.ty())),
+        }
+    }
+
+    /// The register that an instruction writes, whose value has so many bits.
+    pub(super) fn defined(&mut self, user: User<'m>, bits: u8) -> Register {
+        self.new_register(user.value(), bits)
+    }
+
+    fn new_register(&mut self, value: LlvmValue<'m>, bits: u8) -> Register {
+        let next = self.body.registers.len();
+        let number = self
+            .scratch
+            .register_of
+            .get_or_insert(value.address(), next as u32) as usize;
+        if number == next {
             self.fresh(bits);
         }
-        register
+        Register::new(number)
+    }
+
+    pub(super) fn known_register(&self, value: LlvmValue<'m>) -> Option<Register> {
+        let number = self.scratch.register_of.get(value.address())?;
+        Some(Register::new(number as usize))
+    }
+
+    /// The constant that was kept for a value.
+    pub(super) fn known_constant(&self, value: LlvmValue<'m>) -> Option<Value> {
+        let number = self.scratch.constant_of.get(value.address())?;
+        self.scratch.constants.get(number as usize).copied()
+    }
+
+    /// Keeps a constant that is the same wherever it stands.
+    pub(super) fn keep(&mut self, value: LlvmValue<'m>, constant: Value) -> Value {
+        let next = self.scratch.constants.len();
+        self.scratch.constants.push(constant);
+        self.scratch
+            .constant_of
+            .get_or_insert(value.address(), next as u32);
+        constant
     }
 
     /// A register of the lowering's own.
@@ -327,8 +509,10 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
     ) -> InstructionId {
         let id = InstructionId::new(self.body.instructions.len());
         let start = self.body.values.len();
-        self.body.values.extend_from_slice(results);
-        self.body.values.extend_from_slice(uses);
+        // Two or three: a loop is faster than copying memory.
+        for &value in results.iter().chain(uses) {
+            self.body.values.push(value);
+        }
         self.body.instructions.push(Instruction {
             op,
             guard,
@@ -345,8 +529,8 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
 
     pub(super) fn end_block(&mut self, targets: &[Label]) {
         let end = self.body.instructions.len();
-        let first = self.edges.len();
-        self.edges.extend_from_slice(targets);
+        let first = self.scratch.edges.len();
+        self.scratch.edges.extend_from_slice(targets);
         let span = self
             .body
             .instructions
@@ -355,7 +539,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             .unwrap_or_default();
         self.body.blocks.push(Block {
             instructions: Slots::new(self.block_start, end),
-            successors: Slots::new(first, self.edges.len()),
+            successors: Slots::new(first, self.scratch.edges.len()),
             span,
         });
         self.block_start = end;
@@ -365,9 +549,9 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         for number in 0..self.body.blocks.len() {
             let pending = self.body.blocks[number].successors;
             let start = self.body.edges.len();
-            let targets = self.edges[pending.range()]
+            let targets = self.scratch.edges[pending.range()]
                 .iter()
-                .filter_map(|label| self.labels[*label as usize]);
+                .filter_map(|label| self.scratch.labels[*label as usize]);
             self.body
                 .edges
                 .extend(targets.filter(|target| target.index() < self.body.blocks.len()));
@@ -383,17 +567,19 @@ fn is_only_read(pointer: LlvmValue<'_>) -> bool {
     while let Some(pointer) = open.pop() {
         for user in pointer.users() {
             left -= 1;
+            let Some(user) = user.user().filter(|_| left > 0) else {
+                return false;
+            };
             match user.opcode() {
-                _ if left == 0 => return false,
-                Some(Opcode::LLVMLoad) => {}
-                Some(Opcode::LLVMGetElementPtr | Opcode::LLVMAddrSpaceCast | Opcode::LLVMBitCast) => {
-                    open.push(user);
+                Opcode::LLVMLoad => {}
+                Opcode::LLVMGetElementPtr | Opcode::LLVMAddrSpaceCast | Opcode::LLVMBitCast => {
+                    open.push(user.value());
                 }
                 // The source of a copy, not its target.
-                Some(Opcode::LLVMCall)
+                Opcode::LLVMCall
                     if user.operand(1) == Some(pointer)
                         && user.operand(0) != Some(pointer)
-                        && user.called().is_some_and(|(called, _)| {
+                        && user.called().is_some_and(|called| {
                             ["llvm.memcpy.", "llvm.memmove."]
                                 .iter()
                                 .any(|name| called.name().starts_with(name))
@@ -403,12 +589,6 @@ fn is_only_read(pointer: LlvmValue<'_>) -> bool {
         }
     }
     true
-}
-
-fn phis<'m>(block: LlvmBlock<'m>) -> impl Iterator<Item = LlvmValue<'m>> {
-    block
-        .instructions()
-        .take_while(|instruction| instruction.opcode() == Some(Opcode::LLVMPHI))
 }
 
 /// The first debug location of a body, for functions that have no subprogram.

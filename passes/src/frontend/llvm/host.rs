@@ -8,7 +8,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::raw::{Module, Node, Opcode, Value, ValueKind};
+use super::raw::{Module, Node, Opcode, User, Value, ValueKind};
 use super::symbols::space_of;
 use crate::ir::{HostConstant, Space};
 use crate::limits::{MAX_INITIALIZER_NODES, MAX_TYPE_DEPTH};
@@ -130,7 +130,10 @@ impl Uses {
                 );
                 match user.opcode() {
                     _ if is_list => {}
-                    Some(Opcode::LLVMLoad) => found.get_or_insert_default().volatile |= user.is_volatile(),
+                    Some(Opcode::LLVMLoad) => {
+                        let is_volatile = user.user().is_some_and(User::is_volatile);
+                        found.get_or_insert_default().volatile |= is_volatile;
+                    }
                     Some(Opcode::LLVMAddrSpaceCast | Opcode::LLVMBitCast | Opcode::LLVMGetElementPtr) => {
                         open.push(user);
                     }

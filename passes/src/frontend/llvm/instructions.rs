@@ -3,10 +3,8 @@
 //! An instruction that no analysis interprets, or one on vectors and wide integers, is [`Op::Opaque`].
 
 use super::body::{Label, Lowering};
-use super::raw::{
-    Block as LlvmBlock, Opcode, Predicate, Value as LlvmValue, ValueKind, is_pointer_to_address,
-};
-use super::symbols::space_of;
+use super::callees::Called;
+use super::raw::{Opcode, Predicate, Type, User, Value as LlvmValue, ValueKind, is_pointer_to_address};
 use crate::ir::{
     Access, AccessKind, Argument, BinaryOp, Call, CallId, Callee, Condition, Guard, InstructionId, Linkage,
     Logic, Op, Register, Slots, Space, Symbol, SymbolId, SymbolKind, Value,
@@ -14,20 +12,14 @@ use crate::ir::{
 use crate::limits::MAX_SWITCH_COMPARISONS;
 
 impl<'m> Lowering<'_, '_, 'm> {
-    pub(super) fn terminator(
-        &mut self,
-        block: LlvmBlock<'m>,
-        instruction: LlvmValue<'m>,
-        opcode: Opcode,
-        queued: &mut Vec<(LlvmBlock<'m>, LlvmBlock<'m>, Label)>,
-    ) {
-        match opcode {
+    pub(super) fn terminator(&mut self, block: Label, instruction: User<'m>) {
+        match instruction.opcode() {
             Opcode::LLVMRet => {
                 if let Some(returned) = instruction.operand(0)
                     && !self.return_parts(returned)
                 {
-                    let bits = self.bits(returned.ty());
                     let value = self.value(returned);
+                    let bits = self.width(returned, value);
                     let store = access(AccessKind::Store, Space::Param, bits, false);
                     self.emit(store, &[], &[Value::ReturnSlot(0, 0), Value::Integer(0), value]);
                 }
@@ -38,36 +30,27 @@ impl<'m> Lowering<'_, '_, 'm> {
                 self.emit(Op::Trap, &[], &[]);
                 self.end_block(&[]);
             }
-            Opcode::LLVMSwitch => self.switch(block, instruction, queued),
-            _ => self.branch(block, instruction, queued),
+            Opcode::LLVMSwitch => self.switch(block, instruction),
+            _ => self.branch(block, instruction),
         }
     }
 
-    fn branch(
-        &mut self,
-        block: LlvmBlock<'m>,
-        instruction: LlvmValue<'m>,
-        queued: &mut Vec<(LlvmBlock<'m>, LlvmBlock<'m>, Label)>,
-    ) {
-        if instruction.called().is_some() {
+    fn branch(&mut self, block: Label, instruction: User<'m>) {
+        if instruction.opcode() != Opcode::LLVMBr {
             self.call(instruction);
         }
         let condition = match instruction.condition().map(|condition| self.value(condition)) {
             Some(Value::Integer(known)) => {
                 // Only one of the edges is ever taken.
-                let taken = instruction.successor(u32::from(known & 1 == 0));
-                let label = taken.and_then(|to| self.edge(block, to, true, queued));
+                let taken = instruction.targets().nth(usize::from(known & 1 == 0));
+                let label = taken.and_then(|to| self.edge(block, to, true));
                 self.emit(Op::Branch, &[], &[]);
                 return self.end_block(label.as_slice());
             }
             Some(value) => Some(self.predicate(value)),
             None => None,
         };
-        let count = instruction.successors();
-        let labels: Vec<Label> = (0..count)
-            .filter_map(|number| instruction.successor(number))
-            .filter_map(|to| self.edge(block, to, count == 1, queued))
-            .collect();
+        let labels = self.targets(block, instruction);
         match condition {
             Some(register) => {
                 let guard = Guard {
@@ -76,7 +59,7 @@ impl<'m> Lowering<'_, '_, 'm> {
                 };
                 self.emit_guarded(Op::Branch, Some(guard), &[], &[]);
             }
-            None if count == 1 => {
+            None if instruction.successors() == 1 => {
                 self.emit(Op::Branch, &[], &[]);
             }
             None => {
@@ -84,6 +67,18 @@ impl<'m> Lowering<'_, '_, 'm> {
             }
         }
         self.end_block(&labels);
+        self.scratch.targets = labels;
+    }
+
+    /// The labels that a terminator goes to, in the list for them.
+    fn targets(&mut self, block: Label, instruction: User<'m>) -> Vec<Label> {
+        let mut labels = std::mem::take(&mut self.scratch.targets);
+        labels.clear();
+        let is_alone = instruction.successors() == 1;
+        for to in instruction.targets() {
+            labels.extend(self.edge(block, to, is_alone));
+        }
+        labels
     }
 
     /// A predicate register with this value.
@@ -97,29 +92,24 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     /// Comparisons in turn, as code generators write small switches; a jump table where there are many cases.
-    fn switch(
-        &mut self,
-        block: LlvmBlock<'m>,
-        instruction: LlvmValue<'m>,
-        queued: &mut Vec<(LlvmBlock<'m>, LlvmBlock<'m>, Label)>,
-    ) {
-        let count = instruction.successors();
+    fn switch(&mut self, block: Label, instruction: User<'m>) {
         let Some(subject) = instruction.operand(0) else {
             return self.end_block(&[]);
         };
-        let bits = self.bits(subject.ty());
         let value = self.value(subject);
-        let is_alone = count == 1;
-        let labels: Vec<Label> = (0..count)
-            .filter_map(|number| instruction.successor(number))
-            .filter_map(|to| self.edge(block, to, is_alone, queued))
-            .collect();
+        let bits = self.width(subject, value);
+        let labels = self.targets(block, instruction);
+        self.cases(instruction, value, bits, &labels);
+        self.scratch.targets = labels;
+    }
+
+    fn cases(&mut self, instruction: User<'m>, value: Value, bits: u8, labels: &[Label]) {
         let Some((&default, cases)) = labels.split_first() else {
             return self.end_block(&[]);
         };
         if cases.len() > MAX_SWITCH_COMPARISONS || bits == 0 {
             self.emit(Op::BranchTable, &[], &[value]);
-            return self.end_block(&labels);
+            return self.end_block(labels);
         }
         for (number, &case) in cases.iter().enumerate() {
             let wanted = instruction
@@ -142,8 +132,8 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     /// Lowers an instruction that is no terminator. False where control does not go past it.
-    pub(super) fn instruction(&mut self, instruction: LlvmValue<'m>, opcode: Opcode) -> bool {
-        match opcode {
+    pub(super) fn instruction(&mut self, instruction: User<'m>) -> bool {
+        match instruction.opcode() {
             Opcode::LLVMCall => return self.call(instruction),
             Opcode::LLVMAlloca => self.allocation(instruction),
             Opcode::LLVMLoad => self.load(instruction),
@@ -155,44 +145,43 @@ impl<'m> Lowering<'_, '_, 'm> {
             Opcode::LLVMExtractValue | Opcode::LLVMExtractElement => self.extract(instruction),
             Opcode::LLVMInsertValue | Opcode::LLVMInsertElement => self.insert(instruction),
             Opcode::LLVMShuffleVector => self.shuffle_vector(instruction),
-            Opcode::LLVMSelect | Opcode::LLVMFreeze if self.choice(instruction, opcode) => {}
             _ => {
-                let result = self.register(instruction);
-                self.pure(instruction, opcode, result);
+                let shape = self.shape(instruction.ty());
+                if !shape.is_aggregate || !self.each_element(instruction) {
+                    let result = self.defined(instruction, shape.bits);
+                    self.pure(instruction, result);
+                }
             }
         }
         true
     }
 
     /// Uses every operand and says nothing of the result.
-    pub(super) fn opaque(&mut self, value: LlvmValue<'m>, result: Register) {
+    pub(super) fn opaque(&mut self, value: User<'m>, result: Register) {
         self.apply(Op::Opaque, value, result);
     }
 
     /// Instructions and constant expressions whose result depends on their operands alone.
-    pub(super) fn pure(&mut self, value: LlvmValue<'m>, opcode: Opcode, result: Register) {
+    pub(super) fn pure(&mut self, value: User<'m>, result: Register) {
+        let opcode = value.opcode();
+        let bits = self.body.registers[result.index()].bits;
         if let Some(op) = binary(opcode) {
-            let bits = self.bits(value.ty());
-            let is_int = value.ty().int_bits().is_some() && bits > 0;
-            return self.apply(
-                if is_int { Op::Binary(op, bits) } else { Op::Opaque },
-                value,
-                result,
-            );
+            // These are on integers and vectors of them, which have no bits here.
+            let op = if bits > 0 {
+                Op::Binary(op, bits)
+            } else {
+                Op::Opaque
+            };
+            return self.apply(op, value, result);
         }
         match opcode {
             Opcode::LLVMGetElementPtr => self.element_pointer(value, result),
             Opcode::LLVMAddrSpaceCast => self.space_cast(value, result),
             Opcode::LLVMICmp => self.compare(value, result),
-            Opcode::LLVMFCmp => self.apply(
-                if self.bits(value.ty()) == 1 {
-                    Op::CompareOther
-                } else {
-                    Op::Opaque
-                },
-                value,
-                result,
-            ),
+            Opcode::LLVMFCmp => {
+                let op = if bits == 1 { Op::CompareOther } else { Op::Opaque };
+                self.apply(op, value, result);
+            }
             Opcode::LLVMSelect => self.select(value, result),
             Opcode::LLVMFreeze => self.apply(Op::Copy, value, result),
             Opcode::LLVMBitCast
@@ -200,64 +189,62 @@ impl<'m> Lowering<'_, '_, 'm> {
             | Opcode::LLVMIntToPtr
             | Opcode::LLVMZExt
             | Opcode::LLVMSExt
-            | Opcode::LLVMTrunc => self.conversion(value, opcode, result),
-            _ if is_pointer_to_address(opcode) => self.conversion(value, opcode, result),
+            | Opcode::LLVMTrunc => self.conversion(value, result),
+            _ if is_pointer_to_address(opcode) => self.conversion(value, result),
             _ => self.opaque(value, result),
         }
     }
 
-    fn apply(&mut self, op: Op, value: LlvmValue<'m>, result: Register) {
+    fn apply(&mut self, op: Op, value: User<'m>, result: Register) {
         // Operands may be instructions of their own, which take another list.
         let mut uses = std::mem::take(&mut self.scratch.uses);
         uses.clear();
-        uses.extend(value.all_operands().map(|operand| self.value(operand)));
+        for operand in value.all_operands() {
+            uses.push(self.value(operand));
+        }
         self.emit(op, &[Value::Register(result)], &uses);
         self.scratch.uses = uses;
     }
 
-    fn conversion(&mut self, value: LlvmValue<'m>, opcode: Opcode, result: Register) {
-        let from = value.operand(0).map_or(0, |operand| self.bits(operand.ty()));
-        let to = self.bits(value.ty());
-        let op = match (from, to) {
-            (0, _) | (_, 0) => Op::Opaque,
-            _ if from == to => Op::Copy,
-            _ => Op::Convert {
-                from,
-                signed: opcode == Opcode::LLVMSExt,
-                to,
-            },
-        };
-        self.apply(op, value, result);
+    fn conversion(&mut self, value: User<'m>, result: Register) {
+        let Some(operand) = value.operand(0) else { return };
+        let input = self.value(operand);
+        let from = self.width(operand, input);
+        let to = self.body.registers[result.index()].bits;
+        let op = converted(value.opcode(), from, to);
+        self.emit(op, &[Value::Register(result)], &[input]);
     }
 
-    fn compare(&mut self, value: LlvmValue<'m>, result: Register) {
-        let bits = value.operand(0).map_or(0, |operand| self.bits(operand.ty()));
-        let op = match (value.predicate(), bits) {
-            (Some(predicate), 1..) => Op::Compare(condition(predicate), bits, Logic::None),
+    fn compare(&mut self, value: User<'m>, result: Register) {
+        let (Some(first), Some(second)) = (value.operand(0), value.operand(1)) else {
+            return;
+        };
+        let uses = [self.value(first), self.value(second)];
+        let op = match (value.predicate(), self.width(first, uses[0])) {
+            (Some(predicate), bits @ 1..) => Op::Compare(condition(predicate), bits, Logic::None),
             _ => Op::Opaque,
         };
-        self.apply(op, value, result);
+        self.emit(op, &[Value::Register(result)], &uses);
     }
 
-    fn select(&mut self, value: LlvmValue<'m>, result: Register) {
+    fn select(&mut self, value: User<'m>, result: Register) {
         let (Some(condition), Some(yes), Some(no)) = (value.operand(0), value.operand(1), value.operand(2))
         else {
             return;
         };
-        if self.bits(condition.ty()) != 1 {
+        let uses = [self.value(yes), self.value(no), self.value(condition)];
+        if self.width(condition, uses[2]) != 1 {
             return self.opaque(value, result);
         }
-        let uses = [self.value(yes), self.value(no), self.value(condition)];
         self.emit(Op::Select, &[Value::Register(result)], &uses);
     }
 
     /// `addrspacecast` is `cvta` and `cvta.to`; between two spaces it goes through generic.
-    fn space_cast(&mut self, value: LlvmValue<'m>, result: Register) {
+    fn space_cast(&mut self, value: User<'m>, result: Register) {
         let Some(operand) = value.operand(0) else { return };
-        let (from, to) = (space_of(operand.ty()), space_of(value.ty()));
-        let bits = self.bits(value.ty());
+        let (from, to) = (self.shape(operand.ty()).space, self.shape(value.ty()));
         let input = self.value(operand);
-        self.convert_space(from, to, bits, input, result);
+        self.convert_space(from, to.space, to.bits, input, result);
     }
 
     pub(super) fn convert_space(&mut self, from: Space, to: Space, bits: u8, input: Value, result: Register) {
@@ -277,12 +264,11 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     /// A stack variable of constant size is a symbol in local memory, as in PTX.
-    fn allocation(&mut self, instruction: LlvmValue<'m>) {
-        let result = self.register(instruction);
-        let bits = self.bits(instruction.ty());
-        let size = instruction
-            .allocated()
-            .map_or(0, |ty| self.symbols.module.size(ty));
+    fn allocation(&mut self, instruction: User<'m>) {
+        let shape = self.shape(instruction.ty());
+        let (bits, to) = (shape.bits, shape.space);
+        let result = self.defined(instruction, bits);
+        let size = instruction.allocated().map_or(0, |ty| self.size(ty));
         let count = instruction.operand(0);
         let local = match count.map(|count| count.int()) {
             Some(Some(count)) => {
@@ -300,11 +286,11 @@ impl<'m> Lowering<'_, '_, 'm> {
                 local
             }
         };
-        let to = space_of(instruction.ty());
         self.convert_space(Space::Local, to, bits, local, result);
     }
 
-    fn local(&mut self, instruction: LlvmValue<'m>, size: u64) -> SymbolId {
+    fn local(&mut self, instruction: User<'m>, size: u64) -> SymbolId {
+        let instruction = instruction.value();
         let id = SymbolId::new(self.symbols.all.len());
         self.symbols.all.push(Symbol {
             name: self.symbols.names.alloc_str(instruction.name()),
@@ -323,33 +309,38 @@ impl<'m> Lowering<'_, '_, 'm> {
         id
     }
 
-    fn load(&mut self, instruction: LlvmValue<'m>) {
+    fn load(&mut self, instruction: User<'m>) {
         let Some(pointer) = instruction.operand(0) else {
             return;
         };
-        let result = Value::Register(self.register(instruction));
-        let op = self.memory_op(AccessKind::Load, pointer, instruction, instruction.is_volatile());
+        let ty = instruction.ty();
+        let shape = self.shape(ty);
+        let result = Value::Register(self.defined(instruction, shape.bits));
+        let op = self.memory_op(AccessKind::Load, pointer, ty, instruction.is_volatile());
         if let (Some((number, at)), Op::Access(access)) = (self.parameter_address(pointer), op) {
             let space = Space::Param;
             let op = Op::Access(Access { space, ..access });
-            if !self.load_vector(instruction, op, Value::Param(number, at)) {
+            if !shape.is_aggregate || !self.load_vector(instruction, op, Value::Param(number, at)) {
                 self.emit(op, &[result], &[Value::Param(number, at), Value::Integer(0)]);
             }
             return;
         }
         let address = self.value(pointer);
-        if !self.load_vector(instruction, op, address) {
+        if !shape.is_aggregate || !self.load_vector(instruction, op, address) {
             self.emit(op, &[result], &[address, Value::Integer(0)]);
         }
     }
 
-    fn store(&mut self, instruction: LlvmValue<'m>) {
+    fn store(&mut self, instruction: User<'m>) {
         let (Some(stored), Some(pointer)) = (instruction.operand(0), instruction.operand(1)) else {
             return;
         };
-        let op = self.memory_op(AccessKind::Store, pointer, stored, instruction.is_volatile());
+        let ty = stored.ty();
+        let op = self.memory_op(AccessKind::Store, pointer, ty, instruction.is_volatile());
         let address = self.value(pointer);
-        if let Some(mut parts) = self.stored_parts(stored, op) {
+        if self.shape(ty).is_aggregate
+            && let Some(mut parts) = self.stored_parts(stored, op)
+        {
             parts.splice(0..0, [address, Value::Integer(0)]);
             self.emit(op, &[], &parts);
             return;
@@ -358,13 +349,13 @@ impl<'m> Lowering<'_, '_, 'm> {
         self.emit(op, &[], &[address, Value::Integer(0), stored]);
     }
 
-    fn atomic(&mut self, instruction: LlvmValue<'m>) {
+    fn atomic(&mut self, instruction: User<'m>) {
         let (Some(pointer), Some(given)) = (instruction.operand(0), instruction.operand(1)) else {
             return;
         };
-        let op = self.memory_op(AccessKind::Atomic, pointer, given, instruction.is_volatile());
+        let op = self.memory_op(AccessKind::Atomic, pointer, given.ty(), instruction.is_volatile());
         let mut uses = vec![self.value(pointer), Value::Integer(0), self.value(given)];
-        if instruction.opcode() == Some(Opcode::LLVMAtomicCmpXchg)
+        if instruction.opcode() == Opcode::LLVMAtomicCmpXchg
             && let Some(new) = instruction.operand(2)
         {
             uses.push(self.value(new));
@@ -378,26 +369,27 @@ impl<'m> Lowering<'_, '_, 'm> {
                 &[swapped],
                 &[old, uses[2]],
             );
-            self.scratch.parts.insert(instruction, vec![old, swapped]);
+            self.scratch.parts.insert(instruction.value(), vec![old, swapped]);
             return;
         }
-        let result = Value::Register(self.register(instruction));
+        let result = Value::Register(self.register(instruction.value()));
         self.emit(op, &[result], &uses);
     }
 
-    /// An access through `pointer` of a value like `data`. A bit in memory takes a byte.
+    /// An access through `pointer` of a value of this type. A bit in memory takes a byte.
     pub(super) fn memory_op(
         &mut self,
         kind: AccessKind,
         pointer: LlvmValue<'m>,
-        data: LlvmValue<'m>,
+        data: Type<'m>,
         volatile: bool,
     ) -> Op {
-        let (element, count) = match data.ty().sequence() {
-            Some((element, count)) => (element, u8::try_from(count).unwrap_or(0)),
-            None => (data.ty(), 1),
+        let shape = self.shape(data);
+        let sequence = if shape.is_aggregate { data.sequence() } else { None };
+        let (bits, count) = match sequence {
+            Some((element, count)) => (self.bits(element), u8::try_from(count).unwrap_or(0)),
+            None => (shape.bits, 1),
         };
-        let bits = self.bits(element);
         let bits = if bits == 0 {
             0
         } else {
@@ -405,7 +397,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         };
         Op::Access(Access {
             kind,
-            space: space_of(pointer.ty()),
+            space: self.shape(pointer.ty()).space,
             bits,
             signed: false,
             count: count.max(1),
@@ -414,28 +406,25 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     /// A call. False where it does not come back.
-    pub(super) fn call(&mut self, instruction: LlvmValue<'m>) -> bool {
-        let Some((called, _)) = instruction.called() else {
+    pub(super) fn call(&mut self, instruction: User<'m>) -> bool {
+        let Some(called) = instruction.called().map(stripped) else {
             return true;
         };
-        let called = stripped(called);
-        let known = self.symbols.find(called);
-        match called.kind() {
-            ValueKind::LLVMInlineAsmValueKind => return self.inline_assembly(instruction, called),
-            // The functions that are no symbols are intrinsics.
-            ValueKind::LLVMFunctionValueKind if known.is_none() => {
-                return self.intrinsic(instruction, called.name());
-            }
-            _ => {}
+        let (known, has_memory) = self.callee(called);
+        match known {
+            Called::Assembly => return self.inline_assembly(instruction, called),
+            Called::Intrinsic(intrinsic) => return self.intrinsic(instruction, intrinsic),
+            Called::Function(_) | Called::Address => {}
         }
         let first = self.body.arguments.len();
         self.scratch.arguments.clear();
-        let count = instruction.arguments();
-        for (number, argument) in (0..count).zip(instruction.all_operands()) {
-            if let Some(memory) = called.by_value(number) {
+        for (number, argument) in (0..instruction.arguments()).zip(instruction.all_operands()) {
+            if let Some(memory) = self.memory_of(called, has_memory, number) {
                 self.passed_in_memory(number, argument, memory);
-            } else if self.bits(argument.ty()) > 0 {
-                let value = self.value(argument);
+                continue;
+            }
+            let value = self.value(argument);
+            if self.width(argument, value) > 0 {
                 self.scratch.arguments.push(Argument {
                     param: number,
                     offset: 0,
@@ -444,12 +433,11 @@ impl<'m> Lowering<'_, '_, 'm> {
             }
         }
         self.body.arguments.append(&mut self.scratch.arguments);
-        let callee = match known {
-            Some(symbol) if matches!(self.symbols.all[symbol.index()].kind, SymbolKind::Function(_)) => {
-                self.body.refer(symbol, &self.symbols.all[symbol.index()], true);
-                Callee::Direct(symbol)
-            }
-            _ => Callee::Indirect(self.value(called)),
+        let callee = if let Called::Function(symbol) = known {
+            self.body.refer(symbol, &self.symbols.all[symbol.index()], true);
+            Callee::Direct(symbol)
+        } else {
+            Callee::Indirect(self.value(called))
         };
         let id = InstructionId::new(self.body.instructions.len());
         self.body.calls.push(Call {
@@ -459,10 +447,9 @@ impl<'m> Lowering<'_, '_, 'm> {
         });
         let op = Op::Call(CallId::new(self.body.calls.len() - 1));
         self.emit(op, &[], &[]);
-        if instruction.ty().kind() != super::raw::TypeKind::LLVMVoidTypeKind
-            && !self.call_results(instruction, id)
-        {
-            let result = Value::Register(self.register(instruction));
+        let shape = self.shape(instruction.ty());
+        if !shape.is_void && (!shape.is_aggregate || !self.call_results(instruction, id)) {
+            let result = Value::Register(self.defined(instruction, shape.bits));
             self.emit(Op::CallResult(id), &[result], &[Value::Integer(0)]);
         }
         true
@@ -486,13 +473,12 @@ pub(super) fn is_terminator(opcode: Opcode) -> bool {
 
 /// The function behind casts.
 fn stripped(mut value: LlvmValue<'_>) -> LlvmValue<'_> {
-    while value.kind() == ValueKind::LLVMConstantExprValueKind
-        && matches!(
-            value.opcode(),
-            Some(Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast)
-        )
-    {
-        match value.operand(0) {
+    while value.kind() == ValueKind::LLVMConstantExprValueKind {
+        let from = value
+            .user()
+            .filter(|user| matches!(user.opcode(), Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast))
+            .and_then(|user| user.operand(0));
+        match from {
             Some(from) => value = from,
             None => break,
         }
@@ -512,7 +498,20 @@ pub(super) const fn access(kind: AccessKind, space: Space, bits: u8, volatile: b
     })
 }
 
-fn binary(opcode: Opcode) -> Option<BinaryOp> {
+/// What a conversion of a number of `from` bits to one of `to` is.
+pub(super) fn converted(opcode: Opcode, from: u8, to: u8) -> Op {
+    match (from, to) {
+        (0, _) | (_, 0) => Op::Opaque,
+        _ if from == to => Op::Copy,
+        _ => Op::Convert {
+            from,
+            signed: opcode == Opcode::LLVMSExt,
+            to,
+        },
+    }
+}
+
+pub(super) fn binary(opcode: Opcode) -> Option<BinaryOp> {
     Some(match opcode {
         Opcode::LLVMAdd => BinaryOp::Add,
         Opcode::LLVMSub => BinaryOp::Sub,
@@ -531,7 +530,7 @@ fn binary(opcode: Opcode) -> Option<BinaryOp> {
     })
 }
 
-fn condition(predicate: Predicate) -> Condition {
+pub(super) fn condition(predicate: Predicate) -> Condition {
     use Condition as C;
     use Predicate as P;
     match predicate {

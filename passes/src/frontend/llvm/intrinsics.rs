@@ -4,86 +4,71 @@
 //! Order of operands: the member mask comes first in all collectives but `redux`, where it comes last.
 
 use super::body::Lowering;
-use super::raw::{TypeKind, Value as LlvmValue};
-use super::symbols::space_of;
-use crate::frontend::ptx::special;
+use super::callees::Intrinsic;
+use super::raw::User;
 use crate::ir::{
-    Access, AccessKind, Barrier, BinaryOp, Collective, Match, Op, Register, Shuffle, Space, Special, UnaryOp,
-    Value, Vote,
+    Access, AccessKind, Barrier, BinaryOp, Collective, Match, Op, Shuffle, Space, UnaryOp, Value, Vote,
 };
-
-/// Intrinsics that neither compute nor touch memory.
-const NOTHING: &[&str] = &[
-    "assume",
-    "dbg.",
-    "donothing",
-    "experimental.noalias.scope.decl",
-    "invariant.end",
-    "invariant.start",
-    "lifetime.",
-    "pseudoprobe",
-    "sideeffect",
-    "var.annotation",
-];
-
-/// Intrinsics that return their first operand.
-const IDENTITY: &[&str] = &[
-    "annotation.",
-    "expect.",
-    "launder.invariant.group",
-    "ptr.annotation",
-    "ssa.copy",
-    "strip.invariant.group",
-];
 
 impl<'m> Lowering<'_, '_, 'm> {
     /// A call of an intrinsic. False where it does not come back.
-    pub(super) fn intrinsic(&mut self, call: LlvmValue<'m>, name: &'m str) -> bool {
-        let name = name.strip_prefix("llvm.").unwrap_or(name);
-        if let Some(name) = name.strip_prefix("nvvm.") {
-            return self.nvvm(call, name);
-        }
-        if NOTHING.iter().any(|prefix| name.starts_with(prefix)) {
-            return true;
-        }
-        if IDENTITY.iter().any(|prefix| name.starts_with(prefix)) {
-            self.compute(call, Op::Copy, 1);
-            return true;
-        }
-        match name.split('.').next().unwrap_or_default() {
-            "trap" | "ubsantrap" => {
-                self.emit(Op::Trap, &[], &[]);
-                return false;
+    pub(super) fn intrinsic(&mut self, call: User<'m>, intrinsic: Intrinsic<'m>) -> bool {
+        match intrinsic {
+            Intrinsic::Nothing => {}
+            Intrinsic::Identity => self.compute(call, Op::Copy, 1),
+            Intrinsic::Special(value) => {
+                let result = self.result(call);
+                self.emit(Op::Copy, result.as_slice(), &[value]);
             }
-            "memcpy" | "memmove" => self.memory_copy(call, true),
-            "memset" => self.memory_copy(call, false),
-            stem => self.arithmetic(call, stem),
+            Intrinsic::Nvvm(name) => return self.nvvm(call, name),
+            Intrinsic::Other => self.other(call),
+            Intrinsic::General(name) => match name.split('.').next().unwrap_or_default() {
+                "trap" | "ubsantrap" => {
+                    self.emit(Op::Trap, &[], &[]);
+                    return false;
+                }
+                "memcpy" | "memmove" => self.memory_copy(call, true),
+                "memset" => self.memory_copy(call, false),
+                stem => self.arithmetic(call, stem),
+            },
         }
         true
     }
 
-    fn operand(&mut self, call: LlvmValue<'m>, number: u32) -> Value {
+    fn operand(&mut self, call: User<'m>, number: u32) -> Value {
         match call.operand(number).filter(|_| number < call.arguments()) {
             Some(operand) => self.value(operand),
             None => Value::Unknown,
         }
     }
 
-    fn all(&mut self, call: LlvmValue<'m>) -> Vec<Value> {
-        (0..call.arguments())
-            .map(|number| self.operand(call, number))
-            .collect()
+    fn all(&mut self, call: User<'m>) -> Vec<Value> {
+        let mut uses = Vec::with_capacity(5);
+        self.append(call, &mut uses);
+        uses
+    }
+
+    fn append(&mut self, call: User<'m>, uses: &mut Vec<Value>) {
+        for number in 0..call.arguments() {
+            let operand = call.operand(number);
+            uses.push(operand.map_or(Value::Unknown, |operand| self.value(operand)));
+        }
     }
 
     /// The register of the result, unless there is none.
-    fn result(&mut self, call: LlvmValue<'m>) -> Option<Value> {
-        (call.ty().kind() != TypeKind::LLVMVoidTypeKind).then(|| Value::Register(self.register(call)))
+    fn result(&mut self, call: User<'m>) -> Option<Value> {
+        let shape = self.shape(call.ty());
+        (!shape.is_void).then(|| Value::Register(self.defined(call, shape.bits)))
     }
 
     /// The registers of the results, where those are a structure: its parts.
-    pub(super) fn results(&mut self, call: LlvmValue<'m>) -> Vec<Value> {
+    pub(super) fn results(&mut self, call: User<'m>) -> Vec<Value> {
         let ty = call.ty();
-        let fields = ty.fields();
+        let fields = if self.shape(ty).is_aggregate {
+            ty.fields()
+        } else {
+            0
+        };
         if fields == 0 || fields as usize > crate::limits::MAX_AGGREGATE_PARTS {
             return self.result(call).into_iter().collect();
         }
@@ -92,19 +77,28 @@ impl<'m> Lowering<'_, '_, 'm> {
             let bits = ty.field(number).map_or(0, |field| self.bits(field));
             parts.push(Value::Register(self.fresh(bits)));
         }
-        self.scratch.parts.insert(call, parts.clone());
+        self.scratch.parts.insert(call.value(), parts.clone());
         parts
     }
 
-    fn compute(&mut self, call: LlvmValue<'m>, op: Op, uses: usize) {
-        let mut operands = self.all(call);
-        operands.truncate(uses);
-        let result = self.result(call);
-        self.emit(op, result.as_slice(), &operands);
+    /// An instruction of the call's operands, or the first of them.
+    fn compute(&mut self, call: User<'m>, op: Op, count: usize) {
+        let mut uses = std::mem::take(&mut self.scratch.uses);
+        uses.clear();
+        self.append(call, &mut uses);
+        uses.truncate(count);
+        if op == Op::Opaque && self.shape(call.ty()).is_aggregate {
+            let results = self.results(call);
+            self.emit(op, &results, &uses);
+        } else {
+            let result = self.result(call);
+            self.emit(op, result.as_slice(), &uses);
+        }
+        self.scratch.uses = uses;
     }
 
     /// The destination is written, the source read; how much, and what, is not followed.
-    fn memory_copy(&mut self, call: LlvmValue<'m>, has_source: bool) {
+    fn memory_copy(&mut self, call: User<'m>, has_source: bool) {
         let volatile = self.operand(call, 3) == Value::Integer(1);
         let sides = [(0, AccessKind::Store), (1, AccessKind::Load)];
         for (number, kind) in sides.into_iter().take(1 + usize::from(has_source)) {
@@ -112,7 +106,7 @@ impl<'m> Lowering<'_, '_, 'm> {
                 continue;
             };
             let address = self.value(pointer);
-            let op = super::instructions::access(kind, space_of(pointer.ty()), 0, volatile);
+            let op = super::instructions::access(kind, self.shape(pointer.ty()).space, 0, volatile);
             if kind == AccessKind::Store {
                 self.emit(op, &[], &[address, Value::Integer(0), Value::Unknown]);
             } else {
@@ -122,12 +116,9 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     /// `llvm.ctpop.i32` and its like, on integers of up to 64 bits.
-    fn arithmetic(&mut self, call: LlvmValue<'m>, stem: &str) {
-        let bits = if call.ty().int_bits().is_some() {
-            self.bits(call.ty())
-        } else {
-            0
-        };
+    fn arithmetic(&mut self, call: User<'m>, stem: &str) {
+        let shape = self.shape(call.ty());
+        let bits = if shape.is_int { shape.bits } else { 0 };
         let binary = |op| Some((Op::Binary(op, bits), 2));
         let op = match stem {
             _ if bits == 0 => None,
@@ -146,16 +137,12 @@ impl<'m> Lowering<'_, '_, 'm> {
             Some((op, uses)) => self.compute(call, op, uses),
             None if stem == "fshl" && bits == 32 => self.funnel_shift(call, true),
             None if stem == "fshr" && bits == 32 => self.funnel_shift(call, false),
-            None => {
-                let uses = self.all(call);
-                let result = self.results(call);
-                self.emit(Op::Opaque, &result, &uses);
-            }
+            None => self.compute(call, Op::Opaque, usize::MAX),
         }
     }
 
     /// High word, low word, amount modulo 32 (LLVM Language Reference, llvm.fshl).
-    fn funnel_shift(&mut self, call: LlvmValue<'m>, left: bool) {
+    fn funnel_shift(&mut self, call: User<'m>, left: bool) {
         let uses = [
             self.operand(call, 1),
             self.operand(call, 0),
@@ -165,11 +152,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         self.emit(Op::FunnelShift { left, wrap: true }, result.as_slice(), &uses);
     }
 
-    fn nvvm(&mut self, call: LlvmValue<'m>, name: &'m str) -> bool {
-        if let Some(register) = name.strip_prefix("read.ptx.sreg.") {
-            self.special_register(call, register);
-            return true;
-        }
+    fn nvvm(&mut self, call: User<'m>, name: &'m str) -> bool {
         let mut words = name.split('.');
         match words.next().unwrap_or_default() {
             "exit" => {
@@ -208,26 +191,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         true
     }
 
-    fn special_register(&mut self, call: LlvmValue<'m>, name: &str) {
-        let value = if name == "warpsize" {
-            Value::Integer(32)
-        } else {
-            // The dots in names of special registers are dimensions; the others are underscores in PTX.
-            let (stem, dimension) = match name.rsplit_once('.') {
-                Some((stem, dimension @ ("x" | "y" | "z" | "w"))) => (stem, Some(dimension)),
-                _ => (name, None),
-            };
-            let mut spelling = format!("%{}", stem.replace('.', "_"));
-            if let Some(dimension) = dimension {
-                spelling = format!("{spelling}.{dimension}");
-            }
-            Value::Special(special(spelling.as_bytes()).unwrap_or(Special::Other))
-        };
-        let result = self.result(call);
-        self.emit(Op::Copy, result.as_slice(), &[value]);
-    }
-
-    fn collective(&mut self, call: LlvmValue<'m>, kind: Collective, sync: bool, uses: &[Value]) {
+    fn collective(&mut self, call: User<'m>, kind: Collective, sync: bool, uses: &[Value]) {
         let results = if kind == Collective::Sync {
             Vec::new()
         } else {
@@ -238,7 +202,7 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     /// `shfl.sync.down.i32(mask, value, lane, c)`, without the mask where it is not `.sync`; in NVVM IR,
     /// `shfl.sync.i32(mask, mode, value, lane, c)`.
-    fn shuffle(&mut self, call: LlvmValue<'m>, name: &str) {
+    fn shuffle(&mut self, call: User<'m>, name: &str) {
         let sync = name.starts_with("shfl.sync");
         let mut uses = self.all(call);
         let mode = name.split('.').find_map(|word| match word {
@@ -271,7 +235,7 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     /// `vote.ballot.sync(mask, predicate)`; in NVVM IR, `vote.sync(mask, mode, predicate)`, which returns the mask and
     /// the predicate.
-    fn vote(&mut self, call: LlvmValue<'m>, name: &str) {
+    fn vote(&mut self, call: User<'m>, name: &str) {
         let sync = name.split('.').any(|word| word == "sync");
         let mode = name.split('.').find_map(|word| match word {
             "all" => Some(Vote::All),
@@ -308,11 +272,11 @@ impl<'m> Lowering<'_, '_, 'm> {
         } else {
             vec![Value::Unknown, result]
         };
-        self.scratch.parts.insert(call, parts);
+        self.scratch.parts.insert(call.value(), parts);
     }
 
     /// `match.any.sync.i32(mask, value)`, `match.all.sync.i64p`.
-    fn matching(&mut self, call: LlvmValue<'m>, name: &str) {
+    fn matching(&mut self, call: User<'m>, name: &str) {
         let kind = if name.starts_with("match.all") {
             Match::All
         } else {
@@ -324,12 +288,12 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     /// `redux.sync.add(value, mask)`.
-    fn reduction(&mut self, call: LlvmValue<'m>) {
+    fn reduction(&mut self, call: User<'m>) {
         let uses = [self.operand(call, 1), self.operand(call, 0)];
         self.collective(call, Collective::Reduce, true, &uses);
     }
 
-    fn barrier(&mut self, call: LlvmValue<'m>, name: &str) {
+    fn barrier(&mut self, call: User<'m>, name: &str) {
         let mut uses = self.all(call);
         if name == "bar.warp.sync" {
             return self.collective(call, Collective::Sync, true, &uses);
@@ -356,7 +320,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         self.emit(op, &results, &uses);
     }
 
-    fn is_space(&mut self, call: LlvmValue<'m>, name: &str) {
+    fn is_space(&mut self, call: User<'m>, name: &str) {
         let space = match name.strip_prefix("isspacep.") {
             Some("const") => Space::Const,
             Some("global") => Space::Global,
@@ -369,18 +333,17 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     /// `ptr.global.to.gen` and `ptr.gen.to.shared`: what `addrspacecast` is now. Their types say the spaces.
-    fn space_conversion(&mut self, call: LlvmValue<'m>, name: &str) {
+    fn space_conversion(&mut self, call: User<'m>, name: &str) {
         let (Some(operand), true) = (call.operand(0), name.contains(".to.")) else {
             return self.other(call);
         };
-        let (from, to) = (space_of(operand.ty()), space_of(call.ty()));
-        let bits = self.bits(call.ty());
+        let (from, to) = (self.shape(operand.ty()).space, self.shape(call.ty()));
         let input = self.value(operand);
-        let result: Register = self.register(call);
-        self.convert_space(from, to, bits, input, result);
+        let result = self.defined(call, to.bits);
+        self.convert_space(from, to.space, to.bits, input, result);
     }
 
-    fn count(&mut self, call: LlvmValue<'m>, op: UnaryOp) {
+    fn count(&mut self, call: User<'m>, op: UnaryOp) {
         let bits = call.operand(0).map_or(0, |operand| self.bits(operand.ty()));
         self.compute(
             call,
@@ -393,17 +356,17 @@ impl<'m> Lowering<'_, '_, 'm> {
         );
     }
 
-    fn cached_load(&mut self, call: LlvmValue<'m>) {
+    fn cached_load(&mut self, call: User<'m>) {
         let Some(pointer) = call.operand(0) else { return };
-        let op = self.memory_op(AccessKind::Load, pointer, call, false);
+        let op = self.memory_op(AccessKind::Load, pointer, call.ty(), false);
         let address = self.value(pointer);
         let result = self.result(call);
         self.emit(op, result.as_slice(), &[address, Value::Integer(0)]);
     }
 
-    fn atomic_intrinsic(&mut self, call: LlvmValue<'m>) {
+    fn atomic_intrinsic(&mut self, call: User<'m>) {
         let Some(pointer) = call.operand(0) else { return };
-        let op = self.memory_op(AccessKind::Atomic, pointer, call, false);
+        let op = self.memory_op(AccessKind::Atomic, pointer, call.ty(), false);
         let mut uses = self.all(call);
         uses.insert(1.min(uses.len()), Value::Integer(0));
         let result = self.result(call);
@@ -411,19 +374,20 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     /// An intrinsic that is not interpreted. Its pointers are used in the spaces that their types name.
-    fn other(&mut self, call: LlvmValue<'m>) {
-        let pointers: Vec<_> = (0..call.arguments())
-            .filter_map(|number| call.operand(number))
-            .filter(|operand| operand.ty().space().is_some())
-            .collect();
-        let uses = self.all(call);
-        let results = self.results(call);
-        self.emit(Op::Opaque, &results, &uses);
-        for pointer in pointers {
+    fn other(&mut self, call: User<'m>) {
+        self.compute(call, Op::Opaque, usize::MAX);
+        for number in 0..call.arguments() {
+            let Some(pointer) = call.operand(number) else {
+                continue;
+            };
+            let shape = self.shape(pointer.ty());
+            if !shape.is_pointer {
+                continue;
+            }
             let address = self.value(pointer);
             let op = Op::Access(Access {
                 kind: AccessKind::Other,
-                space: space_of(pointer.ty()),
+                space: shape.space,
                 bits: 0,
                 signed: false,
                 count: 1,

@@ -14,7 +14,7 @@ use ptxcheck_ptx_parser::{LineIndex, Position, Span};
 use rustc_hash::FxHashMap;
 
 use super::outline::{self, Outline, TextBlock, TextInstruction, is_call, unquoted};
-use super::raw::{Functions, Opcode, Value};
+use super::raw::{Functions, Opcode, User, Value};
 
 /// A number for sorting that leads back to a place: symbols first, then instructions. 0 is nowhere.
 pub(super) type Ticket = u32;
@@ -144,7 +144,7 @@ impl<'m> Places<'m> {
         let written = outline::blocks(self.text, body);
         let read: Vec<Vec<Known<'_>>> = function
             .blocks()
-            .map(|block| block.instructions().filter_map(Known::of).collect())
+            .map(|block| block.instructions().map(Known::of).collect())
             .collect();
         if written.len() != read.len() {
             return Vec::new();
@@ -165,15 +165,15 @@ struct Known<'m> {
 }
 
 impl<'m> Known<'m> {
-    fn of(instruction: Value<'m>) -> Option<Self> {
-        Some(Self {
-            opcode: instruction.opcode()?,
-            result: instruction.name(),
+    fn of(instruction: User<'m>) -> Self {
+        Self {
+            opcode: instruction.opcode(),
+            result: instruction.value().name(),
             callee: instruction
                 .called()
-                .filter(|(called, _)| called.is_global())
-                .map_or("", |(called, _)| called.name()),
-        })
+                .filter(|called| called.is_global())
+                .map_or("", Value::name),
+        }
     }
 }
 

@@ -38,6 +38,18 @@ pub(super) use inkwell::llvm_sys::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Value<'m>(LLVMValueRef, PhantomData<&'m ()>);
 
+/// A value that is an instruction or a constant expression, with what is asked of it again and again: a look at LLVM's
+/// memory for each question costs more than what is done with the answer.
+///
+/// `opcode`, `operands` and `is_instruction` are as LLVM says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct User<'m> {
+    value: Value<'m>,
+    opcode: Opcode,
+    operands: u32,
+    is_instruction: bool,
+}
+
 /// A type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Type<'m>(LLVMTypeRef, PhantomData<&'m ()>);

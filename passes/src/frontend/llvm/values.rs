@@ -1,24 +1,35 @@
 //! Operands: registers, constants, symbols, and constant expressions, which become instructions in front of their use.
 
 use super::body::Lowering;
-use super::raw::{Opcode, Value as LlvmValue, ValueKind};
-use super::symbols::space_of;
+use super::raw::{Opcode, Type, User, Value as LlvmValue, ValueKind};
 use crate::ir::{BinaryOp, Op, Register, Space, Value};
 use crate::limits::MAX_CONSTANT_DEPTH;
 
 impl<'m> Lowering<'_, '_, 'm> {
     /// The operand that a value is.
     pub(super) fn value(&mut self, value: LlvmValue<'m>) -> Value {
+        if let Some(register) = self.known_register(value) {
+            return Value::Register(register);
+        }
+        if let Some(constant) = self.known_constant(value) {
+            return constant;
+        }
         match value.kind() {
             ValueKind::LLVMArgumentValueKind | ValueKind::LLVMInstructionValueKind => {
                 Value::Register(self.register(value))
             }
-            ValueKind::LLVMConstantIntValueKind => value.int().map_or(Value::Unknown, Value::Integer),
-            ValueKind::LLVMConstantPointerNullValueKind => Value::Integer(0),
+            ValueKind::LLVMConstantIntValueKind => {
+                self.keep(value, value.int().map_or(Value::Unknown, Value::Integer))
+            }
+            ValueKind::LLVMConstantPointerNullValueKind => self.keep(value, Value::Integer(0)),
+            ValueKind::LLVMConstantFPValueKind => self.keep(value, Value::Unknown),
             ValueKind::LLVMFunctionValueKind
             | ValueKind::LLVMGlobalVariableValueKind
             | ValueKind::LLVMGlobalAliasValueKind => self.global(value),
-            ValueKind::LLVMConstantExprValueKind => self.constant_expression(value),
+            ValueKind::LLVMConstantExprValueKind => match value.user() {
+                Some(expression) => self.constant_expression(expression),
+                None => Value::Unknown,
+            },
             _ => Value::Unknown,
         }
     }
@@ -35,16 +46,16 @@ impl<'m> Lowering<'_, '_, 'm> {
             self.symbols.all[symbol.index()].kind,
             crate::ir::SymbolKind::Function(_)
         );
-        if is_function || space_of(value.ty()) != Space::Generic {
+        let shape = self.shape(value.ty());
+        if is_function || shape.space != Space::Generic {
             return address;
         }
-        let bits = self.bits(value.ty());
-        let generic = Value::Register(self.fresh(bits));
-        self.emit(Op::ToGeneric(own, bits), &[generic], &[address]);
+        let generic = Value::Register(self.fresh(shape.bits));
+        self.emit(Op::ToGeneric(own, shape.bits), &[generic], &[address]);
         generic
     }
 
-    fn constant_expression(&mut self, value: LlvmValue<'m>) -> Value {
+    fn constant_expression(&mut self, value: User<'m>) -> Value {
         if self.constants_left == 0 || self.depth >= MAX_CONSTANT_DEPTH {
             return Value::Unknown;
         }
@@ -52,15 +63,12 @@ impl<'m> Lowering<'_, '_, 'm> {
         self.depth += 1;
         let bits = self.bits(value.ty());
         let found = match value.opcode() {
-            Some(Opcode::LLVMGetElementPtr) => self.constant_address(value),
+            Opcode::LLVMGetElementPtr => self.constant_address(value),
             _ => None,
         };
         let found = found.unwrap_or_else(|| {
             let result = self.fresh(bits);
-            match value.opcode() {
-                Some(opcode) => self.pure(value, opcode, result),
-                None => self.opaque(value, result),
-            }
+            self.pure(value, result);
             Value::Register(result)
         });
         self.depth -= 1;
@@ -68,10 +76,12 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     /// A symbol with a constant offset needs no instruction.
-    fn constant_address(&mut self, value: LlvmValue<'m>) -> Option<Value> {
-        let (offset, dynamic) = self.offsets(value)?;
+    fn constant_address(&mut self, value: User<'m>) -> Option<Value> {
+        let mut dynamic = Vec::new();
+        let offset = self.offsets(value, &mut dynamic)?;
         let base = value.operand(0)?;
-        let is_plain = base.is_global() && space_of(base.ty()) != Space::Generic && dynamic.is_empty();
+        let is_plain =
+            base.is_global() && self.shape(base.ty()).space != Space::Generic && dynamic.is_empty();
         if !is_plain {
             return None;
         }
@@ -84,42 +94,78 @@ impl<'m> Lowering<'_, '_, 'm> {
         }
     }
 
-    /// What a GEP adds to its base: a constant, and indices with the bytes that each counts for. `None` where that is
-    /// no number.
-    pub(super) fn offsets(&mut self, value: LlvmValue<'m>) -> Option<(i64, Vec<(LlvmValue<'m>, i64)>)> {
+    /// What a GEP adds to its base: a constant, and to `dynamic` the indices with the bytes that each counts for. `None`
+    /// where that is no number.
+    pub(super) fn offsets(
+        &mut self,
+        value: User<'m>,
+        dynamic: &mut Vec<(LlvmValue<'m>, i64)>,
+    ) -> Option<i64> {
         let mut ty = value.gep_source()?;
         let mut constant = 0_i64;
-        let mut dynamic = Vec::new();
         for number in 1..value.operands() {
             let index = value.operand(number)?;
-            if number > 1 && ty.fields() > 0 {
-                let field = u32::try_from(index.int()?).ok()?;
-                let offset = self.symbols.module.element_offset(ty, field)?;
-                constant = constant.checked_add(i64::try_from(offset).ok()?)?;
-                ty = ty.field(field)?;
-                continue;
-            }
             if number > 1 {
+                if ty.fields() > 0 {
+                    let field = u32::try_from(self.integer(index)?).ok()?;
+                    let offset = self.symbols.module.element_offset(ty, field)?;
+                    constant = constant.checked_add(i64::try_from(offset).ok()?)?;
+                    ty = ty.field(field)?;
+                    continue;
+                }
                 ty = ty.sequence()?.0;
             }
-            let stride = i64::try_from(self.symbols.module.size(ty)).ok()?;
-            match index.int() {
-                Some(index) => constant = constant.checked_add(index.checked_mul(stride)?)?,
-                None if index.ty().int_bits().is_some() => dynamic.push((index, stride)),
+            match self.integer(index) {
+                Some(0) => {}
+                Some(index) => constant = constant.checked_add(index.checked_mul(self.stride(ty)?)?)?,
+                None if self.shape(index.ty()).is_int => dynamic.push((index, self.stride(ty)?)),
                 None => return None,
             }
         }
-        Some((constant, dynamic))
+        Some(constant)
+    }
+
+    fn stride(&self, ty: Type<'m>) -> Option<i64> {
+        i64::try_from(self.size(ty)).ok()
+    }
+
+    /// The number that a constant is.
+    fn integer(&mut self, value: LlvmValue<'m>) -> Option<i64> {
+        match self.known_constant(value) {
+            Some(Value::Integer(number)) => Some(number),
+            Some(_) => None,
+            None => {
+                let number = value.int()?;
+                self.keep(value, Value::Integer(number));
+                Some(number)
+            }
+        }
     }
 
     /// A GEP: the base, the constant part, then each index times its stride.
-    pub(super) fn element_pointer(&mut self, value: LlvmValue<'m>, result: Register) {
-        let bits = self.bits(value.ty());
-        let (Some((constant, dynamic)), Some(base), 1..) = (self.offsets(value), value.operand(0), bits)
-        else {
-            return self.opaque(value, result);
-        };
-        let mut address = self.value(base);
+    pub(super) fn element_pointer(&mut self, value: User<'m>, result: Register) {
+        let bits = self.body.registers[result.index()].bits;
+        let mut dynamic = std::mem::take(&mut self.scratch.indices);
+        dynamic.clear();
+        match (self.offsets(value, &mut dynamic), value.operand(0), bits) {
+            (Some(constant), Some(base), 1..) => {
+                let base = self.value(base);
+                self.indexed(base, constant, &dynamic, bits, result);
+            }
+            _ => self.opaque(value, result),
+        }
+        self.scratch.indices = dynamic;
+    }
+
+    fn indexed(
+        &mut self,
+        base: Value,
+        constant: i64,
+        dynamic: &[(LlvmValue<'m>, i64)],
+        bits: u8,
+        result: Register,
+    ) {
+        let mut address = base;
         if constant != 0 || dynamic.is_empty() {
             let to = if dynamic.is_empty() {
                 result
@@ -129,7 +175,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             address = self.displaced(address, constant, bits, to);
         }
         let last = dynamic.len().saturating_sub(1);
-        for (number, (index, stride)) in dynamic.into_iter().enumerate() {
+        for (number, &(index, stride)) in dynamic.iter().enumerate() {
             let mut offset = self.extended(index, bits);
             if stride != 1 {
                 let scaled = Value::Register(self.fresh(bits));
@@ -169,8 +215,8 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     /// An index at the width of the pointer: indices are signed (LLVM, getelementptr).
     fn extended(&mut self, index: LlvmValue<'m>, bits: u8) -> Value {
-        let from = self.bits(index.ty());
         let value = self.value(index);
+        let from = self.width(index, value);
         if from == bits || matches!(value, Value::Integer(_)) {
             return value;
         }

@@ -7,6 +7,11 @@ use inkwell::llvm_sys::core::*;
 use super::{Type, TypeKind};
 
 impl<'m> Type<'m> {
+    /// A number that no other type has.
+    pub(in crate::frontend::llvm) fn address(self) -> usize {
+        self.0.addr()
+    }
+
     pub(in crate::frontend::llvm) fn kind(self) -> TypeKind {
         // SAFETY: a live type.
         unsafe { LLVMGetTypeKind(self.0) }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use inkwell::llvm_sys::core::*;
 
-use super::{Opcode, Type, Value, ValueKind, text, wrap};
+use super::{Type, Value, ValueKind, text, wrap};
 
 impl<'m> Value<'m> {
     pub(in crate::frontend::llvm) fn kind(self) -> ValueKind {
@@ -27,31 +27,12 @@ impl<'m> Value<'m> {
         }
     }
 
-    /// The opcode of an instruction or constant expression.
-    pub(in crate::frontend::llvm) fn opcode(self) -> Option<Opcode> {
-        // SAFETY: each is asked for the kind it has.
-        match self.kind() {
-            ValueKind::LLVMInstructionValueKind => Some(unsafe { LLVMGetInstructionOpcode(self.0) }),
-            ValueKind::LLVMConstantExprValueKind => Some(unsafe { LLVMGetConstOpcode(self.0) }),
-            _ => None,
-        }
+    /// A number that no other value has.
+    pub(in crate::frontend::llvm) fn address(self) -> usize {
+        self.0.addr()
     }
 
-    pub(super) fn is_instruction(self) -> bool {
-        self.kind() == ValueKind::LLVMInstructionValueKind
-    }
-
-    /// The opcode of an instruction.
-    pub(super) fn instruction(self) -> Option<Opcode> {
-        // SAFETY: an instruction.
-        self.is_instruction()
-            .then(|| unsafe { LLVMGetInstructionOpcode(self.0) })
-    }
-
-    pub(super) fn is(self, opcode: Opcode) -> bool {
-        self.opcode() == Some(opcode)
-    }
-
+    /// How many operands a user or a constant that is written out has; 0 for anything else.
     pub(in crate::frontend::llvm) fn operands(self) -> u32 {
         if matches!(
             self.kind(),
@@ -73,12 +54,6 @@ impl<'m> Value<'m> {
         (number < self.operands())
             .then(|| wrap(unsafe { LLVMGetOperand(self.0, number) }))
             .flatten()
-    }
-
-    /// All operands, in order; those that LLVM has none for are left out.
-    pub(in crate::frontend::llvm) fn all_operands(self) -> impl Iterator<Item = Value<'m>> {
-        // SAFETY: a user with so many operands.
-        (0..self.operands()).filter_map(move |number| wrap(unsafe { LLVMGetOperand(self.0, number) }))
     }
 
     /// The low 64 bits of an integer constant, from its sign on; 1 for true.

@@ -1,0 +1,78 @@
+//! What the lowering asks of types, asked once each.
+
+use std::cell::RefCell;
+
+use super::numbers::Numbers;
+use super::raw::{Module, Type, TypeKind};
+use super::symbols::space;
+use crate::ir::Space;
+
+/// What a type is to the device IR.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    /// Bits of a value that is one number; 0 for anything else.
+    pub(super) bits: u8,
+    pub(super) is_int: bool,
+    pub(super) is_void: bool,
+    pub(super) is_pointer: bool,
+    /// A structure, array or vector that has elements.
+    pub(super) is_aggregate: bool,
+    /// Where a pointer points; generic for what is no pointer, or points into a space that nobody knows.
+    pub(super) space: Space,
+}
+
+/// The types of a module.
+pub(super) struct Types<'m> {
+    module: Module<'m>,
+    known: RefCell<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    numbers: Numbers,
+    /// With the size in bytes, once it was asked for.
+    shapes: Vec<(Shape, Option<u64>)>,
+}
+
+impl<'m> Types<'m> {
+    pub(super) fn new(module: Module<'m>) -> Self {
+        Self {
+            module,
+            known: RefCell::default(),
+        }
+    }
+
+    pub(super) fn shape(&self, ty: Type<'m>) -> Shape {
+        let mut known = self.known.borrow_mut();
+        let number = self.number(&mut known, ty);
+        known.shapes[number].0
+    }
+
+    /// Bytes that a value of this type takes in memory; 0 for a type without a size.
+    pub(super) fn size(&self, ty: Type<'m>) -> u64 {
+        let mut known = self.known.borrow_mut();
+        let number = self.number(&mut known, ty);
+        *known.shapes[number].1.get_or_insert_with(|| self.module.size(ty))
+    }
+
+    fn number(&self, known: &mut Known, ty: Type<'m>) -> usize {
+        let next = known.shapes.len();
+        let number = known.numbers.get_or_insert(ty.address(), next as u32) as usize;
+        if number == next {
+            known.shapes.push((self.asked(ty), None));
+        }
+        number
+    }
+
+    fn asked(&self, ty: Type<'m>) -> Shape {
+        let kind = ty.kind();
+        Shape {
+            bits: ty.number_bits(|space| self.module.pointer_bits(space)),
+            is_int: kind == TypeKind::LLVMIntegerTypeKind,
+            is_void: kind == TypeKind::LLVMVoidTypeKind,
+            is_pointer: kind == TypeKind::LLVMPointerTypeKind,
+            is_aggregate: ty.sequence().is_some_and(|(_, count)| count > 0) || ty.fields() > 0,
+            space: ty.space().and_then(space).unwrap_or(Space::Generic),
+        }
+    }
+}
