@@ -7,12 +7,16 @@
 //!          else ⊤; under a guard, the join with what the register held before
 //! ```
 //!
+//! Where all registers that count have one definition, as in code in static single assignment form, they hold one
+//! value wherever they are read, and nothing flows.
+//!
 //! The slice holds the registers asked about and, backwards, those that interpreted operations compute them from.
 //! Nothing is known of the registers of a body with syntax errors: a write may be what was lost. Values spilled to `.local` memory are followed through their slots (see `slots`). Masks and their like hang off a handful of registers, so a function with ten thousand costs no more than one with
 //! ten.
 
 use rustc_hash::FxHashMap;
 
+use super::cfg::Cfg;
 use super::dataflow::{Analysis, Cursor, Solution, solve};
 use super::definitions::Definitions;
 use super::evaluate::{evaluate, is_interpreted, ones, signed, unpack};
@@ -61,7 +65,8 @@ pub type Arguments = FxHashMap<ParamPiece, Constant>;
 pub struct Constants<'a> {
     body: &'a Body<'a>,
     slice: Slice<'a>,
-    solution: Option<Solution<Vec<Constant>>>,
+    cfg: &'a Cfg,
+    held: Held,
     /// The parameters that the slice reads.
     pub params: Vec<ParamPiece>,
 }
@@ -79,16 +84,26 @@ impl<'a> Constants<'a> {
         let slice = Slice::new(body, definitions, slots, seeds, arguments, analyses.is_damaged());
         let params = slice.params(definitions);
         let cells = slice.keys.len().saturating_mul(body.blocks.len());
-        let solution = (1..=MAX_SOLUTION_CELLS)
-            .contains(&cells)
-            .then(|| solve(body, cfg, &slice))
-            .flatten();
+        let held = if let Some(everywhere) = slice.everywhere(definitions) {
+            Held::Everywhere(everywhere)
+        } else if cells <= MAX_SOLUTION_CELLS
+            && let Some(solution) = solve(body, cfg, &slice)
+        {
+            Held::ByPlace(solution)
+        } else {
+            Held::Everywhere(Vec::new())
+        };
         Self {
             body,
             slice,
-            solution,
+            cfg,
+            held,
             params,
         }
+    }
+
+    fn is_reached(&self, instruction: InstructionId) -> bool {
+        self.cfg.rank(self.body.block_of(instruction)).is_some()
     }
 
     /// The constants before each of `instructions`, which should be in the order of the input.
@@ -97,21 +112,30 @@ impl<'a> Constants<'a> {
         instructions: impl Iterator<Item = InstructionId>,
         mut visit: impl FnMut(InstructionId, &dyn Fn(Value) -> Constant) -> T,
     ) -> Vec<T> {
-        let mut cursor = self
-            .solution
-            .as_ref()
-            .map(|solution| Cursor::new(self.body, &self.slice, solution));
         let nothing = Vec::new();
+        let mut cursor = match &self.held {
+            Held::Everywhere(_) => None,
+            Held::ByPlace(solution) => Some(Cursor::new(self.body, &self.slice, solution)),
+        };
         instructions
             .map(|instruction| {
-                let state = cursor
-                    .as_mut()
-                    .and_then(|cursor| cursor.before(instruction))
-                    .unwrap_or(&nothing);
+                let state = match (&self.held, &mut cursor) {
+                    (Held::Everywhere(state), _) if self.is_reached(instruction) => state,
+                    (_, Some(cursor)) => cursor.before(instruction).unwrap_or(&nothing),
+                    _ => &nothing,
+                };
                 visit(instruction, &|value| self.slice.value(state, value))
             })
             .collect()
     }
+}
+
+/// What the slice holds.
+enum Held {
+    /// Wherever it is read; nothing is known of what is missing.
+    Everywhere(Vec<Constant>),
+    /// By block.
+    ByPlace(Solution<Vec<Constant>>),
 }
 
 /// What holds a value.
@@ -204,6 +228,28 @@ impl<'a> Slice<'a> {
             }
             _ => {}
         }
+    }
+
+    /// Where registers with one definition are all there is: these hold one value wherever they are read.
+    fn everywhere(&self, definitions: &Definitions) -> Option<Vec<Constant>> {
+        let mut steps = Vec::with_capacity(self.keys.len());
+        for key in &self.keys {
+            match *key {
+                Key::Register(register) => match definitions.of(register) {
+                    [] => {}
+                    &[one] if self.body.instruction(one).guard.is_none() => steps.push(one),
+                    _ => return None,
+                },
+                Key::Slot(_) => return None,
+            }
+        }
+        // What comes later in the text has not been written where it is read: that is round a loop.
+        steps.sort_unstable();
+        let mut state = self.entry();
+        for step in steps {
+            self.apply(&mut state, step, self.body.instruction(step));
+        }
+        Some(state)
     }
 
     fn add_value(&mut self, value: Value) {

@@ -19,7 +19,7 @@ use super::flow::Flow;
 use super::graph::{Graph, Kind};
 use super::placement::{Departure, Exits, Placement};
 use super::shuffle;
-use super::value::{Base, Lanes, Vector, lanes};
+use super::value::{ALL, Base, Lanes, Vector, lanes};
 use crate::analysis::call_graph::CallSite;
 use crate::finding::Certainty;
 use crate::ir::{Collective, FunctionId, Instruction, InstructionId, Op, Shuffle};
@@ -628,7 +628,8 @@ impl Judge<'_, '_> {
             let (missing, sibling) = missing
                 .iter()
                 .find(|group| group.0 == mask)
-                .map_or((0, 0), |group| {
+                // The budget is spent: they may all be missing.
+                .map_or((ALL, 0), |group| {
                     (group.2.surely | group.2.perhaps, self.elsewhere(call, mask))
                 });
             if mask & bit == 0

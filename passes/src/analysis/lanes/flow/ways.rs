@@ -61,8 +61,8 @@ impl Flow<'_> {
                 split = [here & (truths | !vector.exact), here & !(truths & vector.exact)];
                 let is_one = vector.is_splat(here);
                 let warp = vector.warp && here & !vector.exact != 0;
+                self.wants_warp |= warp;
                 if !is_one {
-                    self.wants_warp |= warp;
                     self.diverge(node);
                 }
             }
@@ -71,6 +71,7 @@ impl Flow<'_> {
                 let id = if guard.is_some() { ValueId::UNKNOWN } else { id };
                 self.tests[node as usize] = id;
                 let vector = self.pool.get(id).clone();
+                self.wants_warp |= vector.warp && here & !vector.exact != 0;
                 if !vector.is_splat(here) {
                     self.diverge(node);
                 }

@@ -14,18 +14,16 @@
 
 use std::collections::VecDeque;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
+mod held;
+
+use self::held::Held;
 use super::exact::Threads;
-use super::kind::{EXACT, Form, Kind};
+use super::kind::Form;
 use super::reader::Reader;
-use super::special;
-use crate::analysis::lanes::slice::loaded_param;
-use crate::analysis::slots::{Effect, SlotId};
 use crate::context::{Analyses, ModuleContext};
-use crate::ir::{
-    BlockId, Body, Callee, FunctionId, Guard, Instruction, InstructionId, Op, Register, Special, Value,
-};
+use crate::ir::{BlockId, Body, Callee, FunctionId, Guard, Instruction, InstructionId, Op, Value};
 
 /// What has been seen of a function.
 pub struct Look<'a, 'm> {
@@ -40,16 +38,16 @@ pub struct Look<'a, 'm> {
     warp: Option<u32>,
     /// The instruction before which registers are read.
     here: InstructionId,
-    known: FxHashMap<Key, Kind>,
-    depth: usize,
+    held: Held,
     steps_left: usize,
     /// By block: all lanes may come to it, and where they may go on.
     is_reached: Vec<bool>,
     ways: Vec<Ways>,
     /// Blocks that are reached and have not been looked at.
     work: VecDeque<BlockId>,
-    /// Blocks that are reached, with branches of which something may be known.
+    /// Blocks that are reached, with branches of which something may be known; and those that stay so.
     closed: Vec<BlockId>,
+    settled: Vec<BlockId>,
 }
 
 /// Where all lanes may go from the end of a block.
@@ -59,19 +57,6 @@ enum Ways {
     One(BlockId),
     All,
 }
-
-/// What is looked up more than once.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Key {
-    /// The result of a definition, in the register.
-    Definition(Register, InstructionId),
-    /// A register with several definitions, at the entry of a block.
-    Entry(Register, BlockId),
-    Slot(SlotId),
-}
-
-/// Definitions that hang off each other, at most; beyond, anything may be known.
-const MAX_DEPTH: usize = 64;
 
 /// Blocks that are gone back through for definitions, for each block of a function; beyond, none are found.
 const STEPS_PER_BLOCK: usize = 64;
@@ -93,13 +78,13 @@ impl<'a, 'm> Look<'a, 'm> {
             has_shape,
             warp: None,
             here: InstructionId::new(0),
-            known: FxHashMap::default(),
-            depth: 0,
+            held: Held::new(body.registers.len()),
             steps_left: STEPS_PER_BLOCK * body.blocks.len(),
             is_reached: vec![false; body.blocks.len()],
             ways: vec![Ways::None; body.blocks.len()],
             work: VecDeque::new(),
             closed: Vec::new(),
+            settled: Vec::new(),
         }
     }
 
@@ -141,13 +126,12 @@ impl<'a, 'm> Look<'a, 'm> {
     pub fn next_block(&mut self) -> Option<BlockId> {
         while self.work.is_empty() {
             // More is open by now, so less is known.
-            self.known.clear();
+            self.held.begin();
             let closed = std::mem::take(&mut self.closed);
-            let count = closed.len();
             for &block in &closed {
                 self.go_on(block);
             }
-            if self.closed.len() == count && !self.skip() {
+            if self.work.is_empty() && self.closed.len() == closed.len() && !self.skip() {
                 return None;
             }
         }
@@ -157,12 +141,18 @@ impl<'a, 'm> Look<'a, 'm> {
     /// All lanes may come to the end of a block.
     pub fn go_on(&mut self, block: BlockId) {
         let body = self.body;
+        self.held.is_final = true;
         if self.branch_is_open(block) {
             self.ways[block.index()] = Ways::All;
             body.successors(block).iter().for_each(|&next| self.enter(next));
             return;
         }
-        self.closed.push(block);
+        let closed = if self.held.is_final {
+            &mut self.settled
+        } else {
+            &mut self.closed
+        };
+        closed.push(block);
         if let Some(next) = self.only_way(block) {
             self.ways[block.index()] = Ways::One(next);
             self.enter(next);
@@ -275,8 +265,8 @@ impl<'a, 'm> Look<'a, 'm> {
     /// Goes on behind branches of which something may be known. False if that leads nowhere new.
     fn skip(&mut self) -> bool {
         let post = self.analyses.post_dominators();
-        for number in 0..self.closed.len() {
-            let block = self.closed[number];
+        let closed: Vec<BlockId> = self.settled.iter().chain(&self.closed).copied().collect();
+        for block in closed {
             if let Some(next) = post.immediate(block)
                 && !self.is_reached[next.index()]
                 && self.all_come_through(block, next)
@@ -372,209 +362,6 @@ impl<'a, 'm> Look<'a, 'm> {
             .iter()
             .take_while(|call| (call.instruction.index() as u32) < range.end)
             .any(|call| may_end_lanes(self.module, body.instruction(call.instruction), body))
-    }
-
-    fn definition(&mut self, register: Register, id: InstructionId) -> Kind {
-        let key = Key::Definition(register, id);
-        if let Some(&known) = self.known.get(&key) {
-            return known;
-        }
-        if self.depth == MAX_DEPTH {
-            return Kind::LANE;
-        }
-        // Round a cycle of definitions, anything may be known.
-        self.known.insert(key, Kind::LANE);
-        let (body, here) = (self.body, self.here);
-        self.depth += 1;
-        let kind = self
-            .before(id)
-            .result_in(register, body, id, body.instruction(id));
-        self.depth -= 1;
-        self.here = here;
-        let bits = body.registers[register.index()].bits;
-        let kind = if kind.is_defined { kind } else { Kind::UNKNOWN }.cut(bits);
-        self.known.insert(key, kind);
-        kind
-    }
-
-    /// A register at the entry of a block.
-    fn at_entry(&mut self, register: Register, block: BlockId) -> Kind {
-        let key = Key::Entry(register, block);
-        if let Some(&known) = self.known.get(&key) {
-            return known;
-        }
-        if self.depth == MAX_DEPTH {
-            return Kind::LANE;
-        }
-        self.known.insert(key, Kind::LANE);
-        self.depth += 1;
-        let mut reaching = self.reaching(register, block);
-        // Literals first, for they bound what is known round the loops that the others go.
-        let body = self.body;
-        let is_literal = |id: &InstructionId| {
-            let instruction = body.instruction(*id);
-            matches!(
-                (instruction.op, body.uses(instruction)),
-                (Op::Copy, [Value::Integer(_)])
-            )
-        };
-        reaching.sort_by_key(|id| !is_literal(id));
-        let mut kind = Kind::default();
-        for &definition in &reaching {
-            kind = kind.agree(self.definition(register, definition));
-            // Not all lanes need have it from here.
-            kind.lane = kind.low > 0;
-            self.known.insert(key, kind);
-        }
-        if reaching.first().is_some_and(is_literal) && !kind.is_literal() {
-            // No bound is kept where a number meets what is not the same one.
-            kind.bits = EXACT;
-        }
-        for definition in &reaching {
-            // What it made of more.
-            self.known.remove(&Key::Definition(register, *definition));
-        }
-        if reaching.is_empty() {
-            kind = self.any_of(register);
-        }
-        self.depth -= 1;
-        let kind = kind.cut(body.registers[register.index()].bits);
-        self.known.insert(key, kind);
-        kind
-    }
-
-    /// The definitions that all lanes may come from to a block, along open branches.
-    fn reaching(&mut self, register: Register, block: BlockId) -> Vec<InstructionId> {
-        let (cfg, definitions) = (self.analyses.cfg(), self.analyses.definitions().of(register));
-        let (mut seen, mut found) = (FxHashSet::default(), Vec::new());
-        let mut work = vec![block];
-        while let Some(block) = work.pop() {
-            for &before in cfg.predecessors(block) {
-                let is_open = match self.ways[before.index()] {
-                    Ways::None => false,
-                    Ways::One(next) => next == block,
-                    Ways::All => true,
-                };
-                if !is_open || !seen.insert(before) {
-                    continue;
-                }
-                let Some(left) = self.steps_left.checked_sub(1) else {
-                    return found;
-                };
-                self.steps_left = left;
-                match last_in(self.body, definitions, before, u32::MAX) {
-                    None => work.push(before),
-                    Some(id) if self.body.instruction(id).guard.is_none() => found.push(id),
-                    Some(_) => {}
-                }
-            }
-        }
-        found
-    }
-
-    /// What any of the definitions of a register makes of it.
-    fn any_of(&mut self, register: Register) -> Kind {
-        let definitions = self.analyses.definitions().of(register);
-        let kinds = definitions.iter().map(|&id| self.definition(register, id));
-        let kind = kinds.fold(Kind::default(), Kind::join);
-        if kind.is_defined {
-            kind.split()
-        } else {
-            Kind::UNKNOWN
-        }
-    }
-
-    fn slot(&mut self, slot: SlotId) -> Kind {
-        let key = Key::Slot(slot);
-        if let Some(&known) = self.known.get(&key) {
-            return known;
-        }
-        let slots = self.analyses.slots();
-        if slots.overlapping(slot).next().is_some() || self.depth == MAX_DEPTH {
-            return Kind::LANE;
-        }
-        self.known.insert(key, Kind::LANE);
-        self.depth += 1;
-        let (body, here) = (self.body, self.here);
-        let mut kind = Kind::default();
-        for &store in slots.stores(slot) {
-            let instruction = body.instruction(store);
-            let stored = match slots.effect(store, instruction) {
-                Effect::Store(own) if own == slot => body.uses(instruction).get(2).copied(),
-                _ => None,
-            };
-            let stored = self.before(store).kind(stored.unwrap_or(Value::Unknown));
-            kind = kind.join(stored);
-        }
-        self.here = here;
-        self.depth -= 1;
-        let kind = if kind.is_defined {
-            kind.split()
-        } else {
-            Kind::UNKNOWN
-        };
-        self.known.insert(key, kind);
-        kind
-    }
-}
-
-/// The last of some definitions in a block, before the instruction with this number.
-fn last_in(
-    body: &Body<'_>,
-    definitions: &[InstructionId],
-    block: BlockId,
-    before: u32,
-) -> Option<InstructionId> {
-    let range = body.blocks[block.index()].instructions;
-    let end = range.end.min(before);
-    let place = definitions.partition_point(|id| (id.index() as u32) < end);
-    let last = *definitions.get(place.checked_sub(1)?)?;
-    (last.index() as u32 >= range.start).then_some(last)
-}
-
-impl Reader for Look<'_, '_> {
-    fn register(&mut self, register: Register) -> Kind {
-        let body = self.body;
-        let definitions = self.analyses.definitions().of(register);
-        let is_certain = |id: InstructionId| body.instruction(id).guard.is_none();
-        match definitions {
-            [] => return Kind::UNKNOWN,
-            &[one] if is_certain(one) => return self.definition(register, one),
-            _ => {}
-        }
-        let block = body.block_of(self.here);
-        match last_in(body, definitions, block, self.here.index() as u32) {
-            Some(id) if is_certain(id) => self.definition(register, id),
-            Some(_) => self.any_of(register),
-            None => self.at_entry(register, block),
-        }
-    }
-
-    fn special(&self, of: Special) -> Kind {
-        match (of, self.warp) {
-            (Special::Tid(0), Some(warp)) => Kind::threads_of(warp),
-            _ => special(of, self.has_shape),
-        }
-    }
-
-    fn loaded(&mut self, id: InstructionId, instruction: &Instruction) -> Kind {
-        if let Effect::Load(slot) = self.analyses.slots().effect(id, instruction) {
-            self.slot(slot)
-        } else if !self.is_root && loaded_param(instruction.op, self.body.uses(instruction)).is_some() {
-            Kind::LANE
-        } else {
-            Kind::UNKNOWN
-        }
-    }
-
-    fn returned(&self, call: InstructionId) -> Kind {
-        let module = self.module.module;
-        let callee = match self.body.callee(self.body.instruction(call)) {
-            Some(Callee::Direct(symbol)) => module.called(symbol),
-            _ => None,
-        };
-        let has_code = callee.is_some_and(|callee| module.function(callee).body.is_some());
-        if has_code { Kind::LANE } else { Kind::UNKNOWN }
     }
 }
 

@@ -4,7 +4,7 @@ use super::kind::{self, Form, Kind};
 use crate::analysis::evaluate::is_interpreted;
 use crate::analysis::lanes::transfer::MAX_USES;
 use crate::ir::{
-    AccessKind, Body, Collective, Instruction, InstructionId, Op, Register, Special, Value, Vote,
+    AccessKind, BinaryOp, Body, Collective, Instruction, InstructionId, Op, Register, Special, Value, Vote,
 };
 
 /// Knows the kinds at some place of a function.
@@ -61,8 +61,11 @@ pub trait Reader {
                 let Some(kinds) = kinds.get_mut(..uses.len()) else {
                     return Kind::LANE;
                 };
-                for (kind, &value) in kinds.iter_mut().zip(uses) {
-                    *kind = self.kind(value);
+                for (number, &value) in uses.iter().enumerate() {
+                    kinds[number] = self.kind(value);
+                    if number == 0 && is_lost(op, kinds[0]) {
+                        return Kind::UNKNOWN;
+                    }
                 }
                 kind::result(op, kinds, uses)
             }
@@ -83,5 +86,14 @@ pub trait Reader {
             Op::CallResult(call) => self.returned(call),
             _ => Kind::UNKNOWN,
         }
+    }
+}
+
+/// Whether nothing is known of a result because nothing is of the first operand.
+fn is_lost(op: Op, first: Kind) -> bool {
+    use BinaryOp as B;
+    match op {
+        Op::Binary(B::Add | B::Sub | B::Or | B::Xor, bits) => bits > 1 && first == Kind::UNKNOWN.cut(bits),
+        _ => false,
     }
 }

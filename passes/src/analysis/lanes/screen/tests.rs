@@ -2,14 +2,18 @@ use crate::analysis::lanes;
 use crate::finding::Certainty;
 use crate::testing::with_ptx;
 
-/// The kernels of a module with one kernel of this code that are looked at lane by lane for definite findings.
-fn suspects(code: &str) -> usize {
-    let text = format!(
+/// A module with one kernel of this code.
+fn module(code: &str) -> String {
+    format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u32 n)\n{{\n\
          .reg .pred %p<9>;\n.reg .b32 %r<9>;\n.reg .b64 %a<3>;\nld.param.u64 %a0, [out];\nld.param.u32 %r0, [n];\n\
          mov.u32 %r1, %tid.x;\nmov.u32 %r2, %laneid;\n{code}\nret;\n}}\n"
-    );
-    with_ptx(&text, |module| {
+    )
+}
+
+/// Whether that kernel is looked at lane by lane for definite findings.
+fn suspects(code: &str) -> usize {
+    with_ptx(&module(code), |module| {
         assert_eq!(lanes::analyse(module, Certainty::Potential).len(), 1);
         lanes::analyse(module, Certainty::Definite).len()
     })
@@ -153,4 +157,89 @@ fn results_and_arguments_are_followed() {
     assert_eq!(call("mov.b32 %r2, %laneid;", "0"), 1);
     assert_eq!(call("mov.b32 %r2, %ctaid.x;", "%tid.x"), 0);
     assert_eq!(call("shfl.sync.down.b32 %r2, %r1, 1, 31, -1;", "%tid.x"), 0);
+}
+
+/// The same as [`suspects`], where the analysis of all lanes has nothing definite to say or something, as expected.
+fn agrees(code: &str) -> usize {
+    // What lanes do in the end: who has nothing more to do is not missed.
+    let code = &format!("{code} st.global.u32 [%a0], %r1;");
+    let found = suspects(code);
+    with_ptx(&module(code), |module| {
+        let roots = lanes::analyse(module, Certainty::Potential);
+        let mut all = roots.iter().flat_map(|root| &root.findings);
+        let is_definite = all.any(|found| found.issue.certainty == Certainty::Definite);
+        assert_eq!(is_definite, found > 0, "{code}");
+    });
+    found
+}
+
+const UPPER: &str = "setp.ge.u32 %p1, %r2, 16;";
+
+#[test]
+fn one_collective_speaks_for_others_of_its_kind() {
+    assert_eq!(agrees(&format!("{UPPER} @%p1 bra L; {MEET} L: {MEET}")), 0);
+    // Where nothing is known of a branch, all lanes may come by.
+    let perhaps = "setp.lt.u32 %p2, %r0, 5;";
+    assert_eq!(
+        agrees(&format!(
+            "{perhaps} @%p2 bra M; {MEET} M: {UPPER} @%p1 bra L; {MEET} L:"
+        )),
+        0
+    );
+    // Another kind, another mask, and what only the same lanes come to.
+    for other in [
+        "bar.warp.sync -1;",
+        "shfl.sync.up.b32 %r8, %r8, 1, 31, -1;",
+        "@!%p1 shfl.sync.down.b32 %r8, %r8, 1, 31, -1;",
+        "shfl.sync.down.b32 %r8, %r8, 1, 31, 0xffff;",
+    ] {
+        assert_eq!(
+            agrees(&format!("{UPPER} @%p1 bra L; {MEET} L: {other}")),
+            1,
+            "{other}"
+        );
+    }
+}
+
+#[test]
+fn warps_that_go_another_way_do_not_matter() {
+    // A witness on the same side of a branch that takes whole warps, and one on the other.
+    let sides = |one: &str, other: &str| {
+        agrees(&format!(
+            "setp.gt.u32 %p2, %r1, 63; {UPPER} @%p2 bra M; {one} bra E; M: @%p1 bra L; {MEET} L: {other} E:"
+        ))
+    };
+    assert_eq!(sides("", MEET), 0);
+    assert_eq!(sides(MEET, ""), 1);
+    // A thread of a warp that need not exist is no matter, one of the first warp is.
+    let but = |thread: u32| agrees(&format!("setp.eq.u32 %p1, %r1, {thread}; @%p1 bra L; {MEET} L:"));
+    assert_eq!((but(639), but(7)), (0, 1));
+}
+
+#[test]
+fn what_is_known_round_a_loop_is_what_its_rounds_have_in_common() {
+    let round = |exit: &str, back: &str| {
+        agrees(&format!(
+            "mov.u32 %r5, 0; H: setp.ne.u32 %p3, %r5, 0; @%p3 bra B; {MEET} B: {UPPER} @%p1 bra L; {MEET} L: \
+             add.u32 %r5, %r5, {back}; {exit} @%p2 bra H;"
+        ))
+    };
+    // All lanes come in the first round; and in all of them if the counter is never anything else.
+    assert_eq!(round("setp.lt.u32 %p2, %r5, %r0;", "1"), 0);
+    assert_eq!(round("setp.lt.u32 %p2, %r5, %r0;", "0"), 0);
+    // A round that no lane begins with.
+    let later = format!(
+        "mov.u32 %r5, 1; H: setp.eq.u32 %p3, %r5, 0; @!%p3 bra B; {MEET} B: {UPPER} @%p1 bra L; {MEET} L: \
+         setp.lt.u32 %p2, %r5, %r0; @%p2 bra H;"
+    );
+    assert_eq!(agrees(&later), 1);
+}
+
+#[test]
+fn what_ends_lanes_keeps_them_from_what_follows() {
+    let ends = |how: &str| suspects(&format!("{UPPER} {how} {MEET} {UPPER} @%p1 bra L; {MEET} L:"));
+    assert_eq!(ends("@%p1 exit;"), 1);
+    assert_eq!(ends("@!%p1 bra K; trap; K:"), 1);
+    assert_eq!(ends("@!%p1 bra K; I: bra I; K:"), 1);
+    assert_eq!(ends("setp.lt.u32 %p2, %r0, 5; @%p2 exit;"), 0);
 }

@@ -58,10 +58,10 @@ pub fn speaks_for(module: &ModuleContext<'_>, root: FunctionId, meets: &[bool], 
     let Some(body) = &module.module.function(root).body else {
         return true;
     };
-    if search.collect(root).is_none() {
+    let mut look = Look::new(module, root, body, has_shape);
+    if search.collect(&mut look).is_none() {
         return false;
     }
-    let mut look = Look::new(module, root, body, has_shape);
     look.enter(BlockId::new(0));
     search.follow(&mut look, body);
     search.follow_calls();
@@ -91,39 +91,49 @@ struct Search<'a, 'm> {
 }
 
 impl<'a, 'm> Search<'a, 'm> {
-    /// Lists what needs a witness; `None` if none would do, because of a mask that may leave lanes out or of a target
-    /// where lanes meet at one instruction alone.
-    fn collect(&mut self, root: FunctionId) -> Option<()> {
-        let mut is_listed = FxHashSet::from_iter([root]);
-        let mut work = vec![root];
+    /// Lists what needs a witness in a root and what it calls; `None` if none would do.
+    fn collect(&mut self, root: &mut Look<'a, 'm>) -> Option<()> {
+        let mut is_listed = FxHashSet::from_iter([root.function]);
+        let mut work = vec![root.function];
         while let Some(function) = work.pop() {
-            if self.module.module.function(function).is_damaged {
-                return None;
-            }
             let body = self.module.module.function(function).body.as_ref()?;
-            let mut look = Look::new(self.module, function, body, self.has_shape);
-            for &id in &body.collectives {
-                let instruction = body.instruction(id);
-                if let Op::Collective(kind, true) = instruction.op {
-                    let mask = body.uses(instruction).first().copied();
-                    let mask = look.before(id).kind(mask.unwrap_or(Value::Unknown));
-                    if mask.may_be_exact() && !mask.is_full() {
-                        return None;
-                    }
-                    self.want(Meeting::Collective(kind), function != root);
-                }
-            }
-            if !self.wanted.is_empty() && !converges(self.module) {
-                return None;
-            }
-            if body.instructions.iter().any(is_full_barrier) {
-                self.want(Meeting::Barrier, function != root);
+            if function == root.function {
+                self.collect_in(root, body, false)?;
+            } else {
+                self.collect_in(
+                    &mut Look::new(self.module, function, body, self.has_shape),
+                    body,
+                    true,
+                )?;
             }
             for call in self.module.call_graph().calls_of(function) {
                 if self.meets[call.callee.index()] && is_listed.insert(call.callee) {
                     work.push(call.callee);
                 }
             }
+        }
+        Some(())
+    }
+
+    /// The same in one function. No witness will do for a mask that may leave lanes out, nor on a target where lanes
+    /// meet at one instruction alone.
+    fn collect_in(&mut self, look: &mut Look<'a, 'm>, body: &'a Body<'m>, is_called: bool) -> Option<()> {
+        if self.module.module.function(look.function).is_damaged {
+            return None;
+        }
+        for &id in &body.collectives {
+            let instruction = body.instruction(id);
+            if let Op::Collective(kind, true) = instruction.op {
+                let mask = body.uses(instruction).first().copied();
+                let mask = look.before(id).kind(mask.unwrap_or(Value::Unknown));
+                if mask.may_be_exact() && !mask.is_full() || !converges(self.module) {
+                    return None;
+                }
+                self.want(Meeting::Collective(kind), is_called);
+            }
+        }
+        if body.instructions.iter().any(is_full_barrier) {
+            self.want(Meeting::Barrier, is_called);
         }
         Some(())
     }
