@@ -93,6 +93,18 @@ pub const MAX_HELPER_INSTRUCTIONS: usize = 100;
 /// Most instructions that are looked at to find the kernels of a module that need the lane analysis. Beyond, all do.
 pub const MAX_SCREEN_STEPS: usize = 100_000_000;
 
+/// Most steps of a look for what all lanes may come to, for each instruction of a function. Beyond, no more is found.
+pub const LOOK_STEPS_PER_INSTRUCTION: usize = 32;
+
+/// Most definitions that hang off each other in such a look. Beyond, anything may be known.
+pub const MAX_LOOK_DEPTH: usize = 64;
+
+/// Most looks that begin inside a function.
+pub const MAX_INNER_LOOKS: usize = 32;
+
+/// Most warps of a kernel that are looked at one by one.
+pub const MAX_LOOK_WARPS: u32 = 2;
+
 /// Most sweeps over a function to find whether it needs the lane analysis. Beyond, it does.
 pub const MAX_SCREEN_SWEEPS: u32 = 24;
 

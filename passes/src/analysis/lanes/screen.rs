@@ -32,7 +32,7 @@ use self::pass::{Outcome, Pass};
 use super::launch_of;
 use super::value::WARP;
 use crate::context::ModuleContext;
-use crate::ir::{FunctionId, Special};
+use crate::ir::{Body, Callee, Function, FunctionId, Instruction, Op, Special};
 use crate::limits::MAX_SCREEN_STEPS;
 
 /// Of `roots`, those that may have a definite finding. `meets`: the functions that reach a collective or a barrier.
@@ -41,9 +41,15 @@ pub fn suspects(module: &ModuleContext<'_>, roots: &[FunctionId], meets: &[bool]
     let has_shape = roots
         .iter()
         .any(|&root| launch_of(module, root, false).shape.is_some());
-    let is_open = |&root: &FunctionId| {
-        !has_whole_rows(module, root) || !witness::speaks_for(module, root, meets, has_shape)
+    let basis = Basis {
+        module,
+        meets,
+        ends: ends(module),
+        has_shape,
     };
+    let mut left = MAX_SCREEN_STEPS;
+    let is_open =
+        |&root: &FunctionId| !has_whole_rows(module, root) || !witness::speaks_for(&basis, root, &mut left);
     let roots: Vec<FunctionId> = roots.iter().copied().filter(is_open).collect();
     if roots.is_empty() {
         return roots;
@@ -51,12 +57,11 @@ pub fn suspects(module: &ModuleContext<'_>, roots: &[FunctionId], meets: &[bool]
     let order = callees_first(module, &roots);
     let mut screen = Screen {
         module,
-        meets,
+        basis: &basis,
         states: module.module.functions.iter().map(|_| State::default()).collect(),
-        has_shape,
     };
     screen.cycles();
-    let mut left = MAX_SCREEN_STEPS;
+    left = MAX_SCREEN_STEPS;
     // What functions return, whatever they are called with.
     for &function in &order {
         if !module.module.function(function).results.is_empty()
@@ -127,13 +132,55 @@ struct State {
 /// It cannot be told in time: something may be definite.
 struct Suspect;
 
+/// What is known of a module before any function is looked at.
+struct Basis<'a, 'm> {
+    module: &'a ModuleContext<'m>,
+    /// By function: it reaches a collective or a barrier.
+    meets: &'a [bool],
+    /// By function: lanes may not come back from a call of it.
+    ends: Vec<bool>,
+    /// The shape of some CTA is known.
+    has_shape: bool,
+}
+
+impl Basis<'_, '_> {
+    /// The function that an instruction calls, if it has a name here.
+    fn callee(&self, body: &Body<'_>, instruction: &Instruction) -> Option<FunctionId> {
+        let Some(Callee::Direct(symbol)) = body.callee(instruction) else {
+            return None;
+        };
+        self.module.module.called(symbol)
+    }
+
+    /// Whether lanes may not come back from a call.
+    fn may_end_lanes(&self, body: &Body<'_>, call: &Instruction) -> bool {
+        self.callee(body, call)
+            .is_some_and(|callee| self.ends[callee.index()])
+    }
+}
+
+/// By function: lanes may not come back from a call of it.
+fn ends(module: &ModuleContext<'_>) -> Vec<bool> {
+    let of = |(number, function): (usize, &Function<'_>)| {
+        let id = FunctionId::new(number);
+        if function.noreturn {
+            return true;
+        }
+        let Some(body) = &function.body else {
+            return module.module.function_name(id) == "__assertfail";
+        };
+        let is_end = |instruction: &Instruction| matches!(instruction.op, Op::Exit | Op::Trap);
+        !module.call_graph().calls_to(id).is_empty()
+            && (!body.calls.is_empty() || body.instructions.iter().any(is_end))
+    };
+    module.module.functions.iter().enumerate().map(of).collect()
+}
+
 struct Screen<'a, 'm> {
     module: &'a ModuleContext<'m>,
-    meets: &'a [bool],
+    basis: &'a Basis<'a, 'm>,
     /// By function.
     states: Vec<State>,
-    /// Some CTA's shape is known.
-    has_shape: bool,
 }
 
 impl Screen<'_, '_> {

@@ -19,21 +19,23 @@ use rustc_hash::FxHashSet;
 mod held;
 
 use self::held::Held;
+use super::Basis;
 use super::exact::Threads;
 use super::kind::Form;
 use super::reader::Reader;
-use crate::context::{Analyses, ModuleContext};
-use crate::ir::{BlockId, Body, Callee, FunctionId, Guard, Instruction, InstructionId, Op, Value};
+use crate::analysis::lanes::value::WARP;
+use crate::context::Analyses;
+use crate::ir::{BlockId, Body, FunctionId, Guard, InstructionId, Op, Value};
+use crate::limits::LOOK_STEPS_PER_INSTRUCTION;
 
 /// What has been seen of a function.
 pub struct Look<'a, 'm> {
     pub function: FunctionId,
-    module: &'a ModuleContext<'m>,
+    basis: &'a Basis<'a, 'm>,
     body: &'a Body<'m>,
     analyses: &'a Analyses<'m>,
     /// Nobody calls it: what it is passed is not known.
     is_root: bool,
-    has_shape: bool,
     /// The warp that is looked at, of a CTA of one dimension; any, if there is none.
     warp: Option<u32>,
     /// The instruction before which registers are read.
@@ -58,28 +60,19 @@ enum Ways {
     All,
 }
 
-/// Blocks that are gone back through for definitions, for each block of a function; beyond, none are found.
-const STEPS_PER_BLOCK: usize = 64;
-
 impl<'a, 'm> Look<'a, 'm> {
     /// At a function, nothing of which is reached yet.
-    pub fn new(
-        module: &'a ModuleContext<'m>,
-        function: FunctionId,
-        body: &'a Body<'m>,
-        has_shape: bool,
-    ) -> Self {
+    pub fn new(basis: &'a Basis<'a, 'm>, function: FunctionId, body: &'a Body<'m>) -> Self {
         Self {
             function,
-            module,
+            basis,
             body,
-            analyses: module.function(function),
-            is_root: module.call_graph().calls_to(function).is_empty(),
-            has_shape,
+            analyses: basis.module.function(function),
+            is_root: basis.module.call_graph().calls_to(function).is_empty(),
             warp: None,
             here: InstructionId::new(0),
             held: Held::new(body.registers.len()),
-            steps_left: STEPS_PER_BLOCK * body.blocks.len(),
+            steps_left: LOOK_STEPS_PER_INSTRUCTION * (body.instructions.len() + body.blocks.len()),
             is_reached: vec![false; body.blocks.len()],
             ways: vec![Ways::None; body.blocks.len()],
             work: VecDeque::new(),
@@ -116,6 +109,13 @@ impl<'a, 'm> Look<'a, 'm> {
         found
     }
 
+    /// Counts steps; false if there are no more of them.
+    pub fn pay(&mut self, steps: usize) -> bool {
+        let left = self.steps_left.checked_sub(steps);
+        self.steps_left = left.unwrap_or(0);
+        left.is_some()
+    }
+
     /// Reads registers as they are before an instruction from now on.
     pub fn before(&mut self, id: InstructionId) -> &mut Self {
         self.here = id;
@@ -124,7 +124,7 @@ impl<'a, 'm> Look<'a, 'm> {
 
     /// A block that all lanes may come to and that has not been asked for yet.
     pub fn next_block(&mut self) -> Option<BlockId> {
-        while self.work.is_empty() {
+        while self.work.is_empty() && self.pay(1) {
             // More is open by now, so less is known.
             self.held.begin();
             let closed = std::mem::take(&mut self.closed);
@@ -140,8 +140,13 @@ impl<'a, 'm> Look<'a, 'm> {
 
     /// All lanes may come to the end of a block.
     pub fn go_on(&mut self, block: BlockId) {
+        // In one warp, each of its threads is looked at.
+        let cost = self.warp.map_or(1, |_| WARP);
         let body = self.body;
         self.held.is_final = true;
+        if !self.pay(cost) {
+            return;
+        }
         if self.branch_is_open(block) {
             self.ways[block.index()] = Ways::All;
             body.successors(block).iter().for_each(|&next| self.enter(next));
@@ -228,6 +233,9 @@ impl<'a, 'm> Look<'a, 'm> {
         let mut comes_through: Vec<Option<bool>> = vec![None; is_whole.len()];
         let mut changed = true;
         while std::mem::take(&mut changed) {
+            if !self.pay(cfg.reverse_postorder().len()) {
+                return self.is_reached.clone();
+            }
             for &block in cfg.reverse_postorder() {
                 let index = block.index();
                 if !is_whole[index] || self.is_reached[index] {
@@ -242,6 +250,7 @@ impl<'a, 'm> Look<'a, 'm> {
                     && let Some(above) = dominators.immediate(block)
                     && is_whole[above.index()]
                     && post.dominates(block, above)
+                    && !self.may_end_in(above)
                 {
                     stays = *comes_through[index].get_or_insert_with(|| self.all_come_through(above, block));
                 }
@@ -265,6 +274,9 @@ impl<'a, 'm> Look<'a, 'm> {
     /// Goes on behind branches of which something may be known. False if that leads nowhere new.
     fn skip(&mut self) -> bool {
         let post = self.analyses.post_dominators();
+        if !self.pay(self.settled.len() + self.closed.len()) {
+            return false;
+        }
         let closed: Vec<BlockId> = self.settled.iter().chain(&self.closed).copied().collect();
         for block in closed {
             if let Some(next) = post.immediate(block)
@@ -317,11 +329,7 @@ impl<'a, 'm> Look<'a, 'm> {
                 if next == to || !between.insert(next) {
                     continue;
                 }
-                let Some(left) = self.steps_left.checked_sub(1) else {
-                    return false;
-                };
-                self.steps_left = left;
-                if !post.dominates(next, next) {
+                if !self.pay(1) || !post.dominates(next, next) {
                     return false;
                 }
                 if self.may_end_in(next) || self.is_left_by_end(next) && !self.branch_is_open(next) {
@@ -334,6 +342,9 @@ impl<'a, 'm> Look<'a, 'm> {
         work.extend(&is_dead);
         while let Some(block) = work.pop() {
             for &before in cfg.predecessors(block) {
+                if !self.pay(body.successors(before).len()) {
+                    return false;
+                }
                 let goes_on = body.successors(before).iter().any(|next| !is_dead.contains(next));
                 if !goes_on && is_dead.insert(before) {
                     work.push(before);
@@ -361,26 +372,6 @@ impl<'a, 'm> Look<'a, 'm> {
         body.calls[first..]
             .iter()
             .take_while(|call| (call.instruction.index() as u32) < range.end)
-            .any(|call| may_end_lanes(self.module, body.instruction(call.instruction), body))
+            .any(|call| self.basis.may_end_lanes(body, body.instruction(call.instruction)))
     }
-}
-
-/// Whether lanes may not come back from a call.
-pub fn may_end_lanes(module: &ModuleContext<'_>, instruction: &Instruction, body: &Body<'_>) -> bool {
-    let Some(Callee::Direct(symbol)) = body.callee(instruction) else {
-        return false;
-    };
-    let Some(callee) = module.module.called(symbol) else {
-        return false;
-    };
-    let function = module.module.function(callee);
-    let Some(body) = &function.body else {
-        return function.noreturn || module.module.function_name(callee) == "__assertfail";
-    };
-    function.noreturn
-        || !body.calls.is_empty()
-        || body
-            .instructions
-            .iter()
-            .any(|instruction| matches!(instruction.op, Op::Exit | Op::Trap))
 }

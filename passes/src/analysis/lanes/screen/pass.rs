@@ -18,8 +18,7 @@ use crate::analysis::lanes::slice::{loaded_param, returned};
 use crate::analysis::slots::{Effect, SlotId, Slots};
 use crate::analysis::versions::{Meeting, Version, Versions};
 use crate::ir::{
-    AccessKind, BlockId, Body, CallId, Callee, FunctionId, Instruction, InstructionId, Op, Register, Special,
-    Value,
+    AccessKind, BlockId, Body, CallId, FunctionId, Instruction, InstructionId, Op, Register, Special, Value,
 };
 use crate::limits::{MAX_SCREEN_SWEEPS, VERSIONS_PER_INSTRUCTION};
 
@@ -344,10 +343,7 @@ impl<'p, 'a, 'm> Pass<'p, 'a, 'm> {
     }
 
     fn callee(&self, instruction: &Instruction) -> Option<FunctionId> {
-        let Some(Callee::Direct(symbol)) = self.body.callee(instruction) else {
-            return None;
-        };
-        self.screen.module.module.called(symbol)
+        self.screen.basis.callee(self.body, instruction)
     }
 
     fn pass_arguments(&mut self, call: CallId) {
@@ -422,21 +418,11 @@ impl<'p, 'a, 'm> Pass<'p, 'a, 'm> {
 
     /// Whether a call that only some lanes make may meet others, or not come back.
     fn may_end_lanes(&self, instruction: &Instruction) -> bool {
-        let module = self.screen.module;
-        let Some(callee) = self.callee(instruction) else {
-            return false;
-        };
-        let function = module.module.function(callee);
-        let Some(body) = &function.body else {
-            return function.noreturn || module.module.function_name(callee) == "__assertfail";
-        };
-        self.screen.meets[callee.index()]
-            || function.noreturn
-            || !body.calls.is_empty()
-            || body
-                .instructions
-                .iter()
-                .any(|instruction| matches!(instruction.op, Op::Exit | Op::Trap))
+        let basis = self.screen.basis;
+        let meets = self
+            .callee(instruction)
+            .is_some_and(|callee| basis.meets[callee.index()]);
+        meets || basis.may_end_lanes(self.body, instruction)
     }
 }
 
@@ -454,7 +440,7 @@ impl Reader for Pass<'_, '_, '_> {
     }
 
     fn special(&self, of: Special) -> Kind {
-        special(of, self.screen.has_shape)
+        special(of, self.screen.basis.has_shape)
     }
 
     fn loaded(&mut self, id: InstructionId, instruction: &Instruction) -> Kind {

@@ -15,13 +15,14 @@ use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::look::{Look, may_end_lanes};
+use super::Basis;
+use super::look::Look;
 use super::reader::Reader;
 use crate::analysis::lanes::verdict::is_full_barrier;
 use crate::analysis::lanes::{converges, launch_of};
-use crate::context::ModuleContext;
 use crate::externs;
-use crate::ir::{BlockId, Body, Callee, Collective, FunctionId, Instruction, InstructionId, Op, Value};
+use crate::ir::{BlockId, Body, Collective, FunctionId, Instruction, InstructionId, Op, Value};
+use crate::limits::{MAX_INNER_LOOKS, MAX_LOOK_WARPS};
 
 /// What lanes may miss: collectives of one kind, or barriers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,27 +40,22 @@ fn meeting(instruction: &Instruction) -> Option<Meeting> {
     }
 }
 
-/// Warps that are looked at one by one, at most.
-const MAX_WARPS: u32 = 2;
-
-/// Whether there is a witness for all that lanes may miss in `root` and what it calls. `meets`: the functions that
-/// reach a collective or a barrier; `has_shape`: the shape of some CTA is known.
-pub fn speaks_for(module: &ModuleContext<'_>, root: FunctionId, meets: &[bool], has_shape: bool) -> bool {
+/// Whether there is a witness for all that lanes may miss in `root` and what it calls. `left`: instructions that may be
+/// looked at for all roots.
+pub fn speaks_for(basis: &Basis<'_, '_>, root: FunctionId, left: &mut usize) -> bool {
     let mut search = Search {
-        module,
-        meets,
-        has_shape,
+        basis,
         wanted: FxHashSet::default(),
         called: FxHashSet::default(),
         missed: FxHashSet::default(),
         entered: FxHashSet::default(),
         functions: VecDeque::new(),
     };
-    let Some(body) = &module.module.function(root).body else {
+    let Some(body) = &basis.module.module.function(root).body else {
         return true;
     };
-    let mut look = Look::new(module, root, body, has_shape);
-    if search.collect(&mut look).is_none() {
+    let mut look = Look::new(basis, root, body);
+    if search.collect(&mut look, left).is_none() {
         return false;
     }
     look.enter(BlockId::new(0));
@@ -76,9 +72,7 @@ pub fn speaks_for(module: &ModuleContext<'_>, root: FunctionId, meets: &[bool], 
 }
 
 struct Search<'a, 'm> {
-    module: &'a ModuleContext<'m>,
-    meets: &'a [bool],
-    has_shape: bool,
+    basis: &'a Basis<'a, 'm>,
     /// What no witness has been found for.
     wanted: FxHashSet<Meeting>,
     /// What lanes may miss in other functions than the root.
@@ -92,22 +86,19 @@ struct Search<'a, 'm> {
 
 impl<'a, 'm> Search<'a, 'm> {
     /// Lists what needs a witness in a root and what it calls; `None` if none would do.
-    fn collect(&mut self, root: &mut Look<'a, 'm>) -> Option<()> {
+    fn collect(&mut self, root: &mut Look<'a, 'm>, left: &mut usize) -> Option<()> {
         let mut is_listed = FxHashSet::from_iter([root.function]);
         let mut work = vec![root.function];
         while let Some(function) = work.pop() {
-            let body = self.module.module.function(function).body.as_ref()?;
+            let body = self.basis.module.module.function(function).body.as_ref()?;
+            *left = left.checked_sub(body.instructions.len())?;
             if function == root.function {
                 self.collect_in(root, body, false)?;
             } else {
-                self.collect_in(
-                    &mut Look::new(self.module, function, body, self.has_shape),
-                    body,
-                    true,
-                )?;
+                self.collect_in(&mut Look::new(self.basis, function, body), body, true)?;
             }
-            for call in self.module.call_graph().calls_of(function) {
-                if self.meets[call.callee.index()] && is_listed.insert(call.callee) {
+            for call in self.basis.module.call_graph().calls_of(function) {
+                if self.basis.meets[call.callee.index()] && is_listed.insert(call.callee) {
                     work.push(call.callee);
                 }
             }
@@ -118,7 +109,7 @@ impl<'a, 'm> Search<'a, 'm> {
     /// The same in one function. No witness will do for a mask that may leave lanes out, nor on a target where lanes
     /// meet at one instruction alone.
     fn collect_in(&mut self, look: &mut Look<'a, 'm>, body: &'a Body<'m>, is_called: bool) -> Option<()> {
-        if self.module.module.function(look.function).is_damaged {
+        if self.basis.module.module.function(look.function).is_damaged {
             return None;
         }
         for &id in &body.collectives {
@@ -126,7 +117,7 @@ impl<'a, 'm> Search<'a, 'm> {
             if let Op::Collective(kind, true) = instruction.op {
                 let mask = body.uses(instruction).first().copied();
                 let mask = look.before(id).kind(mask.unwrap_or(Value::Unknown));
-                if mask.may_be_exact() && !mask.is_full() || !converges(self.module) {
+                if mask.may_be_exact() && !mask.is_full() || !converges(self.basis.module) {
                     return None;
                 }
                 self.want(Meeting::Collective(kind), is_called);
@@ -159,8 +150,8 @@ impl<'a, 'm> Search<'a, 'm> {
     /// The same for the functions that all lanes may call.
     fn follow_calls(&mut self) {
         while let Some(function) = self.functions.pop_front() {
-            if let Some(body) = &self.module.module.function(function).body {
-                let mut look = Look::new(self.module, function, body, self.has_shape);
+            if let Some(body) = &self.basis.module.module.function(function).body {
+                let mut look = Look::new(self.basis, function, body);
                 look.enter(BlockId::new(0));
                 self.follow(&mut look, body);
             }
@@ -172,7 +163,7 @@ impl<'a, 'm> Search<'a, 'm> {
     fn settle_each(&mut self, look: &mut Look<'a, 'm>, body: &'a Body<'m>) {
         let is_whole = look.wholes();
         let mut found: FxHashMap<BlockId, FxHashSet<Meeting>> = FxHashMap::default();
-        let dominators = self.module.function(look.function).dominators();
+        let dominators = self.basis.module.function(look.function).dominators();
         for (number, instruction) in body.instructions.iter().enumerate() {
             let Some(meeting) = meeting(instruction).filter(|meeting| self.wanted.contains(meeting)) else {
                 continue;
@@ -183,16 +174,18 @@ impl<'a, 'm> Search<'a, 'm> {
             if is_whole[block.index()] && guard.is_none_or(|guard| !look.before(id).register(guard).lane) {
                 continue;
             }
-            let above = std::iter::successors(Some(block), |&block| dominators.immediate(block));
-            let mut from = above
-                .take_while(|&block| !look.is_reached(block))
-                .filter(|block| is_whole[block.index()]);
-            let has_witness = from.any(|from| {
-                let found = found
-                    .entry(from)
-                    .or_insert_with(|| self.found_from(look, body, from));
-                found.contains(&meeting)
-            });
+            let mut above = Some(block);
+            let mut has_witness = false;
+            while let Some(from) = above.filter(|&from| !has_witness && !look.is_reached(from) && look.pay(1))
+            {
+                if is_whole[from.index()] && (found.contains_key(&from) || found.len() < MAX_INNER_LOOKS) {
+                    let found = found
+                        .entry(from)
+                        .or_insert_with(|| self.found_from(look, body, from));
+                    has_witness = found.contains(&meeting);
+                }
+                above = dominators.immediate(from);
+            }
             if !has_witness {
                 self.missed.insert(id);
             }
@@ -201,7 +194,7 @@ impl<'a, 'm> Search<'a, 'm> {
 
     /// Takes from what is missed the places that all lanes of one warp may come to, if warp 0 has witnesses for all.
     fn settle_by_warps(&mut self, root: FunctionId, body: &'a Body<'m>) {
-        let launch = launch_of(self.module, root, false);
+        let launch = launch_of(self.basis.module, root, false);
         if launch.shape.is_some() {
             return;
         }
@@ -211,7 +204,7 @@ impl<'a, 'm> Search<'a, 'm> {
             .filter_map(|&id| meeting(body.instruction(id)))
             .collect();
         // In warp 0, what it cannot come to needs no witness.
-        let first = Look::new(self.module, root, body, self.has_shape).in_warp(0);
+        let first = Look::new(self.basis, root, body).in_warp(0);
         self.wanted.clear();
         for block in first.at_most() {
             let met = body
@@ -219,11 +212,11 @@ impl<'a, 'm> Search<'a, 'm> {
                 .filter_map(|(_, instruction)| meeting(instruction));
             self.wanted.extend(met.filter(|meeting| kinds.contains(meeting)));
         }
-        for warp in 0..launch.warps().min(MAX_WARPS) {
+        for warp in 0..launch.warps().min(MAX_LOOK_WARPS) {
             if self.missed.is_empty() {
                 return;
             }
-            let mut look = Look::new(self.module, root, body, self.has_shape).in_warp(warp);
+            let mut look = Look::new(self.basis, root, body).in_warp(warp);
             look.enter(BlockId::new(0));
             while let Some(block) = look.next_block() {
                 if self.block(&mut look, body, block) {
@@ -239,7 +232,7 @@ impl<'a, 'm> Search<'a, 'm> {
     /// For which of what is wanted there is a witness, where all lanes are at the beginning of a block.
     fn found_from(&mut self, look: &Look<'a, 'm>, body: &'a Body<'m>, block: BlockId) -> FxHashSet<Meeting> {
         let all = self.wanted.clone();
-        let mut look = Look::new(self.module, look.function, body, self.has_shape);
+        let mut look = Look::new(self.basis, look.function, body);
         look.enter(block);
         self.follow(&mut look, body);
         let left = std::mem::replace(&mut self.wanted, all);
@@ -270,7 +263,7 @@ impl<'a, 'm> Search<'a, 'm> {
                     if is_open {
                         self.call(instruction, body);
                     }
-                    if may_end_lanes(self.module, instruction, body) {
+                    if self.basis.may_end_lanes(body, instruction) {
                         return false;
                     }
                 }
@@ -282,11 +275,8 @@ impl<'a, 'm> Search<'a, 'm> {
 
     /// A call that all lanes may make.
     fn call(&mut self, instruction: &Instruction, body: &Body<'_>) {
-        let module = self.module.module;
-        let callee = match body.callee(instruction) {
-            Some(Callee::Direct(symbol)) => module.called(symbol),
-            _ => None,
-        };
+        let module = self.basis.module.module;
+        let callee = self.basis.callee(body, instruction);
         // Code of which nothing is known may hold whatever is missed.
         let is_unknown = |callee: FunctionId| {
             let function = module.function(callee);
@@ -296,7 +286,7 @@ impl<'a, 'm> Search<'a, 'm> {
         };
         match callee {
             Some(callee) if !is_unknown(callee) => {
-                if self.meets[callee.index()] && self.entered.insert(callee) {
+                if self.basis.meets[callee.index()] && self.entered.insert(callee) {
                     self.functions.push_back(callee);
                 }
             }

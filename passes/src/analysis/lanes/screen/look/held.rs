@@ -8,7 +8,8 @@ use super::super::special;
 use super::{Look, Ways};
 use crate::analysis::lanes::slice::loaded_param;
 use crate::analysis::slots::{Effect, SlotId};
-use crate::ir::{BlockId, Body, Callee, Instruction, InstructionId, Op, Register, Special, Value};
+use crate::ir::{BlockId, Body, Instruction, InstructionId, Op, Register, Special, Value};
+use crate::limits::MAX_LOOK_DEPTH;
 
 /// What is looked up more than once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,9 +44,6 @@ struct Known {
 
 const FINAL: u32 = u32::MAX;
 const NONE: u32 = u32::MAX;
-
-/// Definitions that hang off each other, at most; beyond, anything may be known.
-const MAX_DEPTH: usize = 64;
 
 impl Held {
     pub fn new(registers: usize) -> Self {
@@ -103,7 +101,7 @@ impl Look<'_, '_> {
         if let Some(known) = self.held.get(key) {
             return known;
         }
-        if self.held.depth == MAX_DEPTH {
+        if self.held.depth == MAX_LOOK_DEPTH || !self.pay(1) {
             self.held.is_final = false;
             return Kind::LANE;
         }
@@ -199,10 +197,9 @@ impl Look<'_, '_> {
                 if !is_open || !seen.insert(before) {
                     continue;
                 }
-                let Some(left) = self.steps_left.checked_sub(1) else {
+                if !self.pay(1) {
                     return found;
-                };
-                self.steps_left = left;
+                }
                 match last_in(self.body, definitions, before, u32::MAX) {
                     None => work.push(before),
                     Some(id) if self.body.instruction(id).guard.is_none() => found.push(id),
@@ -289,7 +286,7 @@ impl Reader for Look<'_, '_> {
     fn special(&self, of: Special) -> Kind {
         match (of, self.warp) {
             (Special::Tid(0), Some(warp)) => Kind::threads_of(warp),
-            _ => special(of, self.has_shape),
+            _ => special(of, self.basis.has_shape),
         }
     }
 
@@ -304,12 +301,9 @@ impl Reader for Look<'_, '_> {
     }
 
     fn returned(&self, call: InstructionId) -> Kind {
-        let module = self.module.module;
-        let callee = match self.body.callee(self.body.instruction(call)) {
-            Some(Callee::Direct(symbol)) => module.called(symbol),
-            _ => None,
-        };
-        let has_code = callee.is_some_and(|callee| module.function(callee).body.is_some());
+        let callee = self.basis.callee(self.body, self.body.instruction(call));
+        let functions = &self.basis.module.module.functions;
+        let has_code = callee.is_some_and(|callee| functions[callee.index()].body.is_some());
         if has_code { Kind::LANE } else { Kind::UNKNOWN }
     }
 }
