@@ -1,6 +1,9 @@
 //! Which kernels may have a definite finding at all: the others need no lane by lane analysis where potential findings
 //! are not asked for.
 //!
+//! First `witness` looks for collectives that all lanes may come to: they speak for all others of their kind, and most
+//! kernels need no more. The kernels that it leaves open are looked at whole.
+//!
 //! Nothing is definite at a collective or barrier that no branch keeps some lanes of a warp from, and where lanes pass
 //! the full mask or one that nothing is known of. So two questions are left, and both may be answered by "perhaps":
 //!
@@ -11,7 +14,8 @@
 //! ```
 //!
 //! Each depends on the other. `needs` says which instructions count, backwards from branches, masks and calls; `pass`
-//! sweeps over them until nothing changes; `regions` knows what a branch decides. Functions are looked at callees first
+//! sweeps over them until nothing changes; `regions` knows what a branch decides. `reader` is what the two ways of looking
+//! at instructions share. Functions are looked at callees first
 //! for what they return, whatever they are called with, then callers first, with what is passed to them.
 
 mod exact;

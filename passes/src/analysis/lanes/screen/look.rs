@@ -45,11 +45,15 @@ pub struct Look<'a, 'm> {
     /// By block: all lanes may come to it, and where they may go on.
     is_reached: Vec<bool>,
     ways: Vec<Ways>,
-    /// Blocks that are reached and have not been looked at.
+    /// Blocks that are reached and have not been looked at; those whose branches have not been.
     work: VecDeque<BlockId>,
+    left: VecDeque<BlockId>,
     /// Blocks that are reached, with branches of which something may be known; and those that stay so.
     closed: Vec<BlockId>,
     settled: Vec<BlockId>,
+    /// By block: the last walk that has come by, and how many walks there have been.
+    marks: Vec<u32>,
+    mark: u32,
 }
 
 /// Where all lanes may go from the end of a block.
@@ -76,6 +80,9 @@ impl<'a, 'm> Look<'a, 'm> {
             is_reached: vec![false; body.blocks.len()],
             ways: vec![Ways::None; body.blocks.len()],
             work: VecDeque::new(),
+            left: VecDeque::new(),
+            marks: vec![0; body.blocks.len()],
+            mark: 0,
             closed: Vec::new(),
             settled: Vec::new(),
         }
@@ -124,29 +131,58 @@ impl<'a, 'm> Look<'a, 'm> {
 
     /// A block that all lanes may come to and that has not been asked for yet.
     pub fn next_block(&mut self) -> Option<BlockId> {
-        while self.work.is_empty() && self.pay(1) {
-            // More is open by now, so less is known.
-            self.held.begin();
-            let closed = std::mem::take(&mut self.closed);
-            for &block in &closed {
-                self.go_on(block);
+        loop {
+            if let Some(block) = self.work.pop_front() {
+                return Some(block);
             }
-            if self.work.is_empty() && self.closed.len() == closed.len() && !self.skip() {
+            if let Some(block) = self.left.pop_front() {
+                self.leave(block);
+            } else if !self.look_again() {
                 return None;
             }
         }
-        self.work.pop_front()
     }
 
     /// All lanes may come to the end of a block.
     pub fn go_on(&mut self, block: BlockId) {
+        self.left.push_back(block);
+    }
+
+    /// All lanes come to the entry, and so to what they all come through from there, whatever branches decide.
+    pub fn begin(&mut self) {
+        let post = self.analyses.post_dominators();
+        let mut block = BlockId::new(0);
+        self.enter(block);
+        while let Some(next) = post.immediate(block)
+            && !self.may_end_in(block)
+            && self.all_come_through(block, next)
+        {
+            self.enter(next);
+            block = next;
+        }
+    }
+
+    /// Looks at branches anew: more is open by now, so less is known. False if that leads nowhere new.
+    fn look_again(&mut self) -> bool {
+        if !self.pay(1) {
+            return false;
+        }
+        self.held.begin();
+        let closed = std::mem::take(&mut self.closed);
+        for &block in &closed {
+            self.leave(block);
+        }
+        !self.work.is_empty() || self.closed.len() < closed.len() || self.skip()
+    }
+
+    fn leave(&mut self, block: BlockId) {
         // In one warp, each of its threads is looked at.
         let cost = self.warp.map_or(1, |_| WARP);
-        let body = self.body;
-        self.held.is_final = true;
         if !self.pay(cost) {
             return;
         }
+        let body = self.body;
+        self.held.is_final = true;
         if self.branch_is_open(block) {
             self.ways[block.index()] = Ways::All;
             body.successors(block).iter().for_each(|&next| self.enter(next));
@@ -320,13 +356,13 @@ impl<'a, 'm> Look<'a, 'm> {
             return false;
         }
         let (cfg, post, body) = (self.analyses.cfg(), self.analyses.post_dominators(), self.body);
-        let mut between = FxHashSet::default();
+        self.mark += 1;
         // What some lanes do not leave.
         let mut is_dead = FxHashSet::default();
         let mut work = vec![from];
         while let Some(block) = work.pop() {
             for &next in body.successors(block) {
-                if next == to || !between.insert(next) {
+                if next == to || std::mem::replace(&mut self.marks[next.index()], self.mark) == self.mark {
                     continue;
                 }
                 if !self.pay(1) || !post.dominates(next, next) {

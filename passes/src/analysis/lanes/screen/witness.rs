@@ -58,7 +58,7 @@ pub fn speaks_for(basis: &Basis<'_, '_>, root: FunctionId, left: &mut usize) -> 
     if search.collect(&mut look, left).is_none() {
         return false;
     }
-    look.enter(BlockId::new(0));
+    look.begin();
     search.follow(&mut look, body);
     search.follow_calls();
     if search.wanted.is_empty() {
@@ -152,7 +152,7 @@ impl<'a, 'm> Search<'a, 'm> {
         while let Some(function) = self.functions.pop_front() {
             if let Some(body) = &self.basis.module.module.function(function).body {
                 let mut look = Look::new(self.basis, function, body);
-                look.enter(BlockId::new(0));
+                look.begin();
                 self.follow(&mut look, body);
             }
         }
@@ -217,7 +217,7 @@ impl<'a, 'm> Search<'a, 'm> {
                 return;
             }
             let mut look = Look::new(self.basis, root, body).in_warp(warp);
-            look.enter(BlockId::new(0));
+            look.begin();
             while let Some(block) = look.next_block() {
                 if self.block(&mut look, body, block) {
                     look.go_on(block);
