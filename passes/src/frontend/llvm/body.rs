@@ -18,6 +18,9 @@ use crate::ir::{
     Register, RegisterInfo, Slots, Value,
 };
 
+/// How many values a block has on average, in optimised code.
+const VALUES_PER_BLOCK: usize = 8;
+
 /// A place that edges lead to: a block of the function by its number, or one that the lowering makes.
 pub(super) type Label = u32;
 
@@ -155,6 +158,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             self.scratch.blocks.push(block);
         }
         let count = self.scratch.blocks.len();
+        self.scratch.register_of.reserve(count * VALUES_PER_BLOCK);
         for number in 0..count {
             self.scratch.first_phis.push(self.scratch.phis.len());
             self.phis(number);
