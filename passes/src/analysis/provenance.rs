@@ -8,6 +8,7 @@
 //! solver.rs     one body               survey.rs     what in a body uses addresses
 //! function.rs   one body's uses        objects.rs    offsets in objects, escapes
 //! calls.rs      arguments and results  nulls.rs      address 0
+//! meeting.rs    where no reaching is needed
 //! summary.rs    one function           here          one module: the functions that are called first
 //! ```
 
@@ -17,6 +18,7 @@ mod discover;
 mod function;
 pub mod guards;
 pub mod judge;
+mod meeting;
 mod nulls;
 mod objects;
 pub mod reaching;

@@ -82,6 +82,7 @@ impl Slots {
             is_local: &is_local,
             known: vec![Known::Open; body.registers.len()],
         };
+        search.pass_over_the_rest();
         let mut found: Vec<(InstructionId, Slot)> = Vec::new();
         let mut escaped = Vec::new();
         for (number, instruction) in body.instructions.iter().enumerate() {
@@ -89,8 +90,9 @@ impl Slots {
             let slot = search.accessed(instruction);
             found.extend(slot.map(|slot| (id, slot)));
             for (place, &value) in body.uses(instruction).iter().enumerate() {
-                let harmless = search.is_followed(instruction, place, slot.is_some());
-                if !harmless && let Some((symbol, _)) = search.address(value) {
+                if let Some((symbol, _)) = search.address(value)
+                    && !search.is_followed(instruction, place, slot.is_some())
+                {
                     escaped.push(symbol);
                 }
             }
@@ -203,6 +205,10 @@ impl Slots {
     }
 }
 
+/// Passes over a body that look for registers with `.local` addresses; a body that needs more is searched register by
+/// register.
+const MAX_CHAIN_PASSES: usize = 4;
+
 /// Longest access: a vector of eight 32-bit or four 64-bit elements.
 const MAX_SLOT_BYTES: u32 = 32;
 
@@ -224,6 +230,43 @@ enum Known {
 }
 
 impl Search<'_> {
+    /// Marks the registers that no chain of definitions leads to from a `.local` symbol: most of them, in optimised code.
+    fn pass_over_the_rest(&mut self) {
+        let mut may_hold = vec![false; self.body.registers.len()];
+        // Uses stand behind what they use but for loops, so that the second pass seldom finds anything.
+        for _ in 0..MAX_CHAIN_PASSES {
+            let mut has_changed = false;
+            for instruction in &self.body.instructions {
+                let is_step = matches!(
+                    instruction.op,
+                    Op::Copy
+                        | Op::ToGeneric(Space::Local, _)
+                        | Op::FromGeneric(Space::Local, _)
+                        | Op::Binary(BinaryOp::Add | BinaryOp::Sub, _)
+                );
+                if !is_step {
+                    continue;
+                }
+                let leads_on = self.body.uses(instruction).iter().any(|value| match *value {
+                    Value::Register(register) => may_hold[register.index()],
+                    Value::Symbol(symbol, _) => (self.is_local)(symbol),
+                    _ => false,
+                });
+                if leads_on {
+                    for register in self.body.defined(instruction) {
+                        has_changed |= !std::mem::replace(&mut may_hold[register.index()], true);
+                    }
+                }
+            }
+            if !has_changed {
+                for (known, _) in self.known.iter_mut().zip(may_hold).filter(|(_, may)| !may) {
+                    *known = Known::Is(None);
+                }
+                return;
+            }
+        }
+    }
+
     /// The `.local` address that a value is.
     fn address(&mut self, value: Value) -> Option<Address> {
         match value {

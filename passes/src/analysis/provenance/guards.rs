@@ -12,6 +12,8 @@
 //! functions that answer the question (`__isShared` in a debug build). What is known of a register is known of all that
 //! hold the same value (see `aliases`).
 
+use std::cell::RefCell;
+
 use super::aliases::representative;
 use super::value::{Base, Element, Form, Provenance, bit};
 use crate::context::Analyses;
@@ -54,6 +56,8 @@ pub struct Facts {
     by_instruction: Vec<(InstructionId, Fact)>,
     /// A bit for each register that there are facts about, by its number's last bits.
     registers: u64,
+    /// By register: the one that stands for it, once asked for.
+    representatives: RefCell<Vec<Option<Register>>>,
 }
 
 impl Facts {
@@ -128,7 +132,7 @@ impl Facts {
         body: &Body<'_>,
         analyses: &Analyses<'_>,
     ) -> (Provenance, Tested) {
-        let register = representative(body, analyses, register);
+        let register = self.representative(register, body, analyses);
         if self.registers & mark(register) == 0 {
             return (value, Tested::No);
         }
@@ -159,6 +163,14 @@ impl Facts {
             };
         }
         (value, tested)
+    }
+
+    fn representative(&self, register: Register, body: &Body<'_>, analyses: &Analyses<'_>) -> Register {
+        let mut known = self.representatives.borrow_mut();
+        if known.is_empty() {
+            known.resize(body.registers.len(), None);
+        }
+        *known[register.index()].get_or_insert_with(|| representative(body, analyses, register))
     }
 }
 

@@ -145,11 +145,12 @@ const fn is_wide_product(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned)
 }
 
-/// The registers, predicates among them, that something other than a move depends on, by their number. In a debug build nvcc compares `this` with 0 at the head of each member
-/// function and branches to one place either way: nothing depends on that.
+/// The registers, predicates among them, that something other than a move depends on, by their number. In a debug build
+/// nvcc compares `this` with 0 at the head of each member function and branches to one place either way: nothing depends
+/// on that.
 fn deciding(body: &Body<'_>, definitions: &Definitions) -> Vec<bool> {
     let mut found = vec![false; body.registers.len()];
-    let mut open: Vec<Register> = Vec::new();
+    let mut moved: Vec<Register> = Vec::new();
     let is_moved = |op| matches!(op, Op::Unary(UnaryOp::Not, 1) | Op::Copy);
     for (number, block) in body.blocks.iter().enumerate() {
         let id = BlockId::new(number);
@@ -159,10 +160,13 @@ fn deciding(body: &Body<'_>, definitions: &Definitions) -> Vec<bool> {
         };
         for at in block.instructions.range() {
             let instruction = body.instruction(InstructionId::new(at));
-            if instruction.op != Op::Branch || !is_idle {
-                open.extend(instruction.guard.map(|guard| guard.register));
+            if let Some(guard) = instruction.guard
+                && (instruction.op != Op::Branch || !is_idle)
+            {
+                found[guard.register.index()] = true;
             }
             if is_moved(instruction.op) {
+                moved.extend(body.defined(instruction));
                 continue;
             }
             let passed = match instruction.op {
@@ -170,22 +174,22 @@ fn deciding(body: &Body<'_>, definitions: &Definitions) -> Vec<bool> {
                 _ => &[],
             };
             let passed = passed.iter().map(|argument| argument.value);
-            for value in body.uses(instruction).iter().copied().chain(passed) {
-                if let Value::Register(register) | Value::Not(register) = value {
-                    open.push(register);
-                }
+            let used = body.uses(instruction).iter().copied().chain(passed);
+            for register in used.filter_map(Value::register) {
+                found[register.index()] = true;
             }
         }
     }
+    // What is moved to where something depends on it; each register is followed once.
+    let mut open: Vec<Register> = moved.into_iter().filter(|to| found[to.index()]).collect();
+    open.sort_unstable();
+    open.dedup();
     while let Some(register) = open.pop() {
-        if std::mem::replace(&mut found[register.index()], true) {
-            continue;
-        }
         for &definition in definitions.of(register) {
             let instruction = body.instruction(definition);
             if is_moved(instruction.op) {
-                for &value in body.uses(instruction) {
-                    if let Value::Register(from) | Value::Not(from) = value {
+                for from in body.uses(instruction).iter().filter_map(|value| value.register()) {
+                    if !std::mem::replace(&mut found[from.index()], true) {
                         open.push(from);
                     }
                 }

@@ -30,6 +30,8 @@ pub struct Reaching {
     definitions: Vec<Definition>,
     /// By block: those that reach its entry, as bits; `None` if not solved.
     entries: Option<FxHashMap<BlockId, u64>>,
+    /// All of them do reach everything that matters.
+    is_settled: bool,
 }
 
 impl Reaching {
@@ -40,6 +42,7 @@ impl Reaching {
         Self {
             definitions,
             entries: None,
+            is_settled: false,
         }
     }
 
@@ -61,6 +64,17 @@ impl Reaching {
     #[must_use]
     pub const fn is_solved(&self) -> bool {
         self.entries.is_some()
+    }
+
+    /// Whether solving could tell something.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.entries.is_none() && !self.is_settled
+    }
+
+    /// Says that all definitions reach all that reads the variable.
+    pub const fn settle(&mut self) {
+        self.is_settled = true;
     }
 
     /// The definitions that reach `at`, which lies in `block`.

@@ -10,6 +10,7 @@ use std::cell::Cell;
 use rustc_hash::FxHashMap;
 
 use super::guards::{Facts, Tested};
+use super::meeting::meeting;
 use super::reaching::Reaching;
 use super::summary::Summary;
 use super::transfer;
@@ -120,13 +121,15 @@ impl<'a> Solver<'a> {
             solver.node_of[node.index()] = number as u32;
         }
         solver.values = vec![Provenance::Bottom; solver.nodes.len()];
-        solver.iterate();
+        let all = vec![true; solver.nodes.len()];
+        solver.iterate(all);
         for _ in 0..MAX_REFINEMENTS {
-            if !solver.refine() {
+            let finer = solver.refine();
+            if finer.is_empty() {
                 break;
             }
-            solver.values.fill(Provenance::Bottom);
-            solver.iterate();
+            let affected = solver.forget(finer);
+            solver.iterate(affected);
         }
         Some(solver)
     }
@@ -166,22 +169,53 @@ impl<'a> Solver<'a> {
         false
     }
 
-    /// Solves which definitions reach what, for the variables whose definitions disagree; false if there are none left.
-    fn refine(&mut self) -> bool {
+    /// Solves which definitions reach what, for the variables whose definitions disagree; those for which it is now known.
+    fn refine(&mut self) -> Vec<Variable> {
         let mut open: Vec<Variable> = self
             .reaching
             .iter()
-            .filter(|(variable, reaching)| !reaching.is_solved() && self.is_mixed(**variable, reaching))
+            .filter(|(variable, reaching)| reaching.is_open() && self.is_mixed(**variable, reaching))
             .map(|(variable, _)| *variable)
             .collect();
         open.sort_unstable();
-        let mut is_finer = false;
-        for variable in open {
-            if let Some(reaching) = self.reaching.get_mut(&variable) {
-                is_finer |= reaching.solve(self.body, self.analyses.cfg(), &mut self.steps);
+        self.settle_meeting(&open);
+        let (body, cfg, steps) = (self.body, self.analyses.cfg(), &mut self.steps);
+        let reaching = &mut self.reaching;
+        open.retain(|variable| {
+            let known = reaching.get_mut(variable);
+            known.is_some_and(|known| known.is_open() && known.solve(body, cfg, steps))
+        });
+        open
+    }
+
+    /// Takes back what depends on these variables, and says which nodes do.
+    fn forget(&mut self, finer: Vec<Variable>) -> Vec<bool> {
+        let readers = self.readers.take().unwrap_or_else(|| self.readers());
+        let mut affected = vec![false; self.nodes.len()];
+        let mut open = finer;
+        while let Some(variable) = open.pop() {
+            for &reader in readers.of(variable) {
+                if !std::mem::replace(&mut affected[reader as usize], true) {
+                    self.values[reader as usize] = Provenance::Bottom;
+                    self.each_written(reader as usize, |written| open.push(written));
+                }
             }
         }
-        is_finer
+        self.readers = Some(readers);
+        affected
+    }
+
+    /// Marks the registers among these that would not become finer, since their definitions meet.
+    fn settle_meeting(&mut self, open: &[Variable]) {
+        let asked = open.iter().filter_map(|variable| match variable {
+            Variable::Register(register) => Some((*register, self.reaching.get(variable)?.definitions())),
+            Variable::Slot(_) => None,
+        });
+        for register in meeting(self.body, self.analyses.cfg(), asked) {
+            if let Some(reaching) = self.reaching.get_mut(&Variable::Register(register)) {
+                reaching.settle();
+            }
+        }
     }
 
     /// Whether it matters which of the definitions reaches a use: they bring different addresses.
@@ -207,23 +241,20 @@ impl<'a> Solver<'a> {
                 .any(|element| element.form != Form::Number)
     }
 
-    /// Evaluates all nodes in order, then those that read what has changed since, until nothing does.
-    fn iterate(&mut self) {
+    /// Evaluates these nodes, which include all that read them, in order, then those that read what has changed since,
+    /// until nothing does.
+    fn iterate(&mut self, mut stale: Vec<bool>) {
         self.begin_joins();
         let mut changed = Vec::new();
-        for number in 0..self.nodes.len() {
-            if self.improve(number) {
+        for (number, is_stale) in stale.iter_mut().enumerate() {
+            if std::mem::take(is_stale) && self.improve(number) {
                 changed.push(number as u32);
             }
         }
         if changed.is_empty() || !self.reads_ahead.get() {
             return;
         }
-        let readers = match self.readers.take() {
-            Some(known) => known,
-            None => self.readers(),
-        };
-        let mut stale = vec![false; self.nodes.len()];
+        let readers = self.readers.take().unwrap_or_else(|| self.readers());
         for number in changed {
             // Those behind it have seen it.
             self.each_written(number as usize, |variable| {

@@ -1,8 +1,5 @@
-//! Lowers one function: blocks, edges and phis. `instructions.rs` says what becomes of a single instruction.
-//!
-//! A phi is a copy at the end of each block that leads to it, into a register of its own, and a copy from there where the
-//! phi stands: so what it defines is defined once, and the copies of one edge do not overwrite what others of them read.
-//! Where the block that leads to it has other successors, the copies get a block of their own on the edge.
+//! Lowers one function, block by block. `edges.rs` says how blocks lead to each other, `instructions.rs` what becomes of a
+//! single instruction.
 
 use ptxcheck_ptx_parser::Span;
 use rustc_hash::FxHashMap;
@@ -10,16 +7,19 @@ use rustc_hash::FxHashMap;
 use super::assembly::Assembly;
 use super::callees::Callees;
 use super::debug::Locations;
+use super::edges::{Leaving, Phi};
 use super::instructions::is_terminator;
 use super::numbers::Numbers;
 use super::raw::{Block as LlvmBlock, Opcode, Type, User, Value as LlvmValue};
 use super::symbols::Symbols;
 use super::types::{Shape, Types};
 use crate::ir::{
-    Access, AccessKind, Argument, Block, BlockId, Body, DebugId, Function, FunctionId, Guard, Instruction,
-    InstructionId, Op, Register, RegisterInfo, Slots, Space, Value,
+    Argument, Block, BlockId, Body, DebugId, Function, FunctionId, Guard, Instruction, InstructionId, Op,
+    Register, RegisterInfo, Slots, Value,
 };
-use crate::limits::{MAX_CONSTANT_DEPTH, MAX_PARAMETER_USES};
+
+/// How many values a block has on average, in optimised code.
+const VALUES_PER_BLOCK: usize = 8;
 
 /// A place that edges lead to: a block of the function by its number, or one that the lowering makes.
 pub(super) type Label = u32;
@@ -33,19 +33,19 @@ pub(super) struct Scratch<'a, 'm> {
     constant_of: Numbers,
     constants: Vec<Value>,
     register_of: Numbers,
-    label_of: Numbers,
+    pub(super) label_of: Numbers,
     /// The elements of structures, where they are followed one by one.
     pub(super) parts: FxHashMap<LlvmValue<'m>, Vec<Value>>,
-    blocks: Vec<LlvmBlock<'m>>,
-    phis: Vec<Phi<'m>>,
+    pub(super) blocks: Vec<LlvmBlock<'m>>,
+    pub(super) phis: Vec<Phi<'m>>,
     /// The first phi of each block, and one past the last of all.
-    first_phis: Vec<usize>,
+    pub(super) first_phis: Vec<usize>,
     /// Where edges leave the elements of phis that are aggregates.
-    landing_parts: Vec<Register>,
+    pub(super) landing_parts: Vec<Register>,
     /// What edges leave for phis, by the blocks at their ends.
-    leaving: Vec<Leaving<'m>>,
+    pub(super) leaving: Vec<Leaving<'m>>,
     /// Blocks that edges want of their own: from, to, and their label.
-    queued: Vec<(Label, Label, Label)>,
+    pub(super) queued: Vec<(Label, Label, Label)>,
     /// Lists of one instruction's operands, arguments, targets and indices.
     pub(super) uses: Vec<Value>,
     pub(super) arguments: Vec<Argument>,
@@ -54,25 +54,6 @@ pub(super) struct Scratch<'a, 'm> {
     labels: Vec<Option<BlockId>>,
     edges: Vec<Label>,
     body: Body<'a>,
-}
-
-/// A phi, and where edges leave what it takes.
-#[derive(Clone, Copy)]
-struct Phi<'m> {
-    user: User<'m>,
-    shape: Shape,
-    landing: Register,
-    /// In [`Scratch::landing_parts`].
-    parts: Slots,
-}
-
-/// What an edge leaves for a phi.
-#[derive(Clone, Copy)]
-struct Leaving<'m> {
-    from: Label,
-    to: Label,
-    phi: u32,
-    source: LlvmValue<'m>,
 }
 
 impl<'m> Scratch<'_, 'm> {
@@ -132,7 +113,7 @@ pub(super) struct Lowering<'l, 'a, 'm> {
     pub(super) body: Body<'a>,
     pub(super) scratch: &'l mut Scratch<'a, 'm>,
     /// The parameters that are passed by value and only read, by their number.
-    by_value: FxHashMap<LlvmValue<'m>, u16>,
+    pub(super) by_value: FxHashMap<LlvmValue<'m>, u16>,
     debug: DebugId,
     /// The instruction that is looked at, or the function while there is none.
     pub(super) place: Span,
@@ -177,6 +158,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             self.scratch.blocks.push(block);
         }
         let count = self.scratch.blocks.len();
+        self.scratch.register_of.reserve(count * VALUES_PER_BLOCK);
         for number in 0..count {
             self.scratch.first_phis.push(self.scratch.phis.len());
             self.phis(number);
@@ -201,99 +183,6 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         self.body.clear();
         self.scratch.body = self.body;
         body
-    }
-
-    /// Gives the phis of a block places where edges leave what they take, and notes what that is.
-    fn phis(&mut self, number: usize) {
-        for phi in self.scratch.blocks[number].phis() {
-            let shape = self.shape(phi.ty());
-            let landing = self.fresh(shape.bits);
-            let first = self.scratch.landing_parts.len();
-            if let Some(elements) = Some(phi.ty())
-                .filter(|_| shape.is_aggregate)
-                .and_then(|ty| self.elements(ty))
-            {
-                for (ty, _) in elements {
-                    let bits = self.bits(ty);
-                    let part = self.fresh(bits);
-                    self.scratch.landing_parts.push(part);
-                }
-            }
-            for (source, from) in phi.incoming() {
-                if let Some(from) = self.scratch.label_of.get(from.address()) {
-                    self.scratch.leaving.push(Leaving {
-                        from,
-                        to: number as Label,
-                        phi: self.scratch.phis.len() as u32,
-                        source,
-                    });
-                }
-            }
-            self.scratch.phis.push(Phi {
-                user: phi,
-                shape,
-                landing,
-                parts: Slots::new(first, self.scratch.landing_parts.len()),
-            });
-        }
-    }
-
-    /// Parameters are loaded on entry, as in PTX. What is passed by value lies in memory of the callee's own.
-    fn parameters(&mut self) {
-        for (number, param) in self.function.params().enumerate() {
-            let register = Value::Register(self.register(param));
-            let bits = self.bits(param.ty());
-            let number = number.min(usize::from(u16::MAX)) as u16;
-            let is_by_value = self.function.by_value(u32::from(number)).is_some();
-            if is_by_value && is_only_read(param) {
-                self.by_value.insert(param, number);
-            }
-            if bits == 0 || is_by_value {
-                self.emit(Op::Opaque, &[register], &[]);
-                continue;
-            }
-            let access = Access {
-                kind: AccessKind::Load,
-                space: Space::Param,
-                bits,
-                signed: false,
-                count: 1,
-                volatile: false,
-            };
-            self.emit(
-                Op::Access(access),
-                &[register],
-                &[Value::Param(number, 0), Value::Integer(0)],
-            );
-        }
-    }
-
-    /// The parameter that a pointer points into, and how far, if it is one that is passed by value.
-    pub(super) fn parameter_address(&mut self, pointer: LlvmValue<'m>) -> Option<(u16, i32)> {
-        if self.by_value.is_empty() {
-            return None;
-        }
-        let (mut current, mut at) = (pointer, 0_i64);
-        for _ in 0..MAX_CONSTANT_DEPTH {
-            if let Some(&number) = self.by_value.get(&current) {
-                return Some((number, i32::try_from(at).ok()?));
-            }
-            let user = current.user()?;
-            match user.opcode() {
-                Opcode::LLVMGetElementPtr => {
-                    let mut dynamic = Vec::new();
-                    let offset = self.offsets(user, &mut dynamic)?;
-                    if !dynamic.is_empty() {
-                        return None;
-                    }
-                    at = at.checked_add(offset)?;
-                }
-                Opcode::LLVMAddrSpaceCast | Opcode::LLVMBitCast => {}
-                _ => return None,
-            }
-            current = user.operand(0)?;
-        }
-        None
     }
 
     fn block(&mut self, number: usize) {
@@ -349,74 +238,6 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
     /// Begins a block here.
     pub(super) fn begin(&mut self, label: Label) {
         self.scratch.labels[label as usize] = Some(BlockId::new(self.body.blocks.len()));
-    }
-
-    /// The target of an edge. Where the block needs copies that others of `from`'s successors do not, a block of the
-    /// edge's own is queued; with a single successor, the copies are added here.
-    pub(super) fn edge(&mut self, from: Label, to: LlvmBlock<'m>, alone: bool) -> Option<Label> {
-        let to = self.scratch.label_of.get(to.address())?;
-        let firsts = &self.scratch.first_phis[to as usize..];
-        if firsts[0] == firsts[1] {
-            return Some(to);
-        }
-        if alone {
-            self.copies(from, to);
-            return Some(to);
-        }
-        let mut nearest = self.scratch.queued.iter().rev().take(8);
-        if let Some((.., label)) = nearest.find(|(_, known, _)| *known == to) {
-            return Some(*label);
-        }
-        let label = self.new_label();
-        self.scratch.queued.push((from, to, label));
-        Some(label)
-    }
-
-    /// The copies that the phis of `to` want on the edge from `from`.
-    fn copies(&mut self, from: Label, to: Label) {
-        let first = self
-            .scratch
-            .leaving
-            .partition_point(|one| (one.from, one.to) < (from, to));
-        for at in first..self.scratch.leaving.len() {
-            let one = self.scratch.leaving[at];
-            if (one.from, one.to) != (from, to) {
-                break;
-            }
-            let phi = self.scratch.phis[one.phi as usize];
-            let whole = self.value(one.source);
-            self.emit(Op::Copy, &[Value::Register(phi.landing)], &[whole]);
-            if !phi.parts.range().is_empty() {
-                let parts = self.parts(one.source).unwrap_or_default();
-                for (number, place) in phi.parts.range().enumerate() {
-                    let landing = Value::Register(self.scratch.landing_parts[place]);
-                    let part = parts.get(number).copied().unwrap_or(Value::Unknown);
-                    self.emit(Op::Copy, &[landing], &[part]);
-                }
-            }
-        }
-    }
-
-    /// What a phi takes, from where the edges left it.
-    fn land(&mut self, number: usize) {
-        let phi = self.scratch.phis[number];
-        let result = self.defined(phi.user, phi.shape.bits);
-        self.emit(
-            Op::Copy,
-            &[Value::Register(result)],
-            &[Value::Register(phi.landing)],
-        );
-        if phi.parts.range().is_empty() {
-            return;
-        }
-        let mut parts = Vec::new();
-        for place in phi.parts.range() {
-            let landing = self.scratch.landing_parts[place];
-            let part = Value::Register(self.fresh(self.body.registers[landing.index()].bits));
-            self.emit(Op::Copy, &[part], &[Value::Register(landing)]);
-            parts.push(part);
-        }
-        self.scratch.parts.insert(phi.user.value(), parts);
     }
 
     pub(super) fn shape(&self, ty: Type<'m>) -> Shape {
@@ -560,37 +381,6 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
     }
 }
 
-/// Whether all that is done with the memory at a pointer is to load from it.
-fn is_only_read(pointer: LlvmValue<'_>) -> bool {
-    let mut open = vec![pointer];
-    let mut left = MAX_PARAMETER_USES;
-    while let Some(pointer) = open.pop() {
-        for user in pointer.users() {
-            left -= 1;
-            let Some(user) = user.user().filter(|_| left > 0) else {
-                return false;
-            };
-            match user.opcode() {
-                Opcode::LLVMLoad => {}
-                Opcode::LLVMGetElementPtr | Opcode::LLVMAddrSpaceCast | Opcode::LLVMBitCast => {
-                    open.push(user.value());
-                }
-                // The source of a copy, not its target.
-                Opcode::LLVMCall
-                    if user.operand(1) == Some(pointer)
-                        && user.operand(0) != Some(pointer)
-                        && user.called().is_some_and(|called| {
-                            ["llvm.memcpy.", "llvm.memmove."]
-                                .iter()
-                                .any(|name| called.name().starts_with(name))
-                        }) => {}
-                _ => return false,
-            }
-        }
-    }
-    true
-}
-
 /// The first debug location of a body, for functions that have no subprogram.
 pub(super) fn declared(function: &Function<'_>, body: &Body<'_>) -> DebugId {
     if function.declared == DebugId::NONE {
@@ -599,53 +389,5 @@ pub(super) fn declared(function: &Function<'_>, body: &Body<'_>) -> DebugId {
             .map_or(DebugId::NONE, |first| first.debug)
     } else {
         function.declared
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::with_module;
-    use crate::ir::{Access, AccessKind, Op, Space, Value};
-
-    /// The loads of the first body: the space that each names, and its address.
-    fn loads(text: &str) -> Vec<(Space, Value)> {
-        with_module(text.as_bytes(), |module| {
-            let (_, _, body) = module.bodies().next().unwrap();
-            body.instructions
-                .iter()
-                .filter_map(|instruction| match instruction.op {
-                    Op::Access(Access {
-                        kind: AccessKind::Load,
-                        space,
-                        ..
-                    }) => Some((space, body.uses(instruction)[0])),
-                    _ => None,
-                })
-                .collect()
-        })
-        .unwrap()
-    }
-
-    const KERNEL: &str = "target triple = \"nvptx64-nvidia-cuda\"
-%S = type { ptr, i32, i32 }
-define ptx_kernel void @k(ptr byval(%S) align 8 %s) {
-  %field = getelementptr inbounds %S, ptr %s, i32 0, i32 2
-  %value = load i32, ptr %field, align 4
-  %out = load ptr, ptr %s, align 8
-  store i32 %value, ptr %out, align 4
-  ret void
-}
-";
-
-    #[test]
-    fn a_kernels_structure_is_read_as_a_parameter() {
-        let parameter = |at| (Space::Param, Value::Param(0, at));
-        assert_eq!(loads(KERNEL), [parameter(12), parameter(0)]);
-    }
-
-    #[test]
-    fn one_that_is_written_is_memory() {
-        let written = KERNEL.replace("  ret void", "  store i32 1, ptr %field, align 4\n  ret void");
-        assert!(loads(&written).iter().all(|(space, _)| *space == Space::Generic));
     }
 }

@@ -106,7 +106,7 @@ impl<'m> Lowering<'_, '_, 'm> {
                 continue;
             };
             let address = self.value(pointer);
-            let op = super::instructions::access(kind, self.shape(pointer.ty()).space, 0, volatile);
+            let op = super::memory::access(kind, self.shape(pointer.ty()).space, 0, volatile);
             if kind == AccessKind::Store {
                 self.emit(op, &[], &[address, Value::Integer(0), Value::Unknown]);
             } else {

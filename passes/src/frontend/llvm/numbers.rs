@@ -10,6 +10,8 @@ pub(super) struct Numbers {
     mask: usize,
     filled: usize,
     round: u32,
+    /// What moves when the map grows.
+    moved: Vec<Slot>,
 }
 
 #[derive(Clone, Copy)]
@@ -38,6 +40,7 @@ impl Default for Numbers {
             mask: FIRST - 1,
             filled: 0,
             round: 1,
+            moved: Vec::new(),
         }
     }
 }
@@ -50,6 +53,17 @@ impl Numbers {
             *self = Self::default();
         } else {
             self.next_round();
+        }
+    }
+
+    /// Makes room for so many, as far as memory is kept anyway; of an empty map.
+    pub(super) fn reserve(&mut self, count: usize) {
+        let slots = count.saturating_mul(2).clamp(FIRST, KEPT).next_power_of_two();
+        if self.filled == 0 && slots - 1 > self.mask {
+            self.mask = slots - 1;
+            if self.slots.len() < slots {
+                self.slots.resize(slots, EMPTY);
+            }
         }
     }
 
@@ -102,24 +116,22 @@ impl Numbers {
     }
 
     fn grow(&mut self) {
-        let is_filled = |slot: &&Slot| slot.round == self.round;
-        let filled: Vec<Slot> = self.slots[..=self.mask]
-            .iter()
-            .filter(is_filled)
-            .copied()
-            .collect();
+        let mut moved = std::mem::take(&mut self.moved);
+        let filled = self.slots[..=self.mask].iter();
+        moved.extend(filled.filter(|slot| slot.round == self.round));
         self.next_round();
         self.mask = self.mask * 2 + 1;
         if self.slots.len() <= self.mask {
             self.slots.resize(self.mask + 1, EMPTY);
         }
-        for slot in filled {
+        for slot in moved.drain(..) {
             let at = self.slot(slot.address);
             self.slots[at] = Slot {
                 round: self.round,
                 ..slot
             };
         }
+        self.moved = moved;
     }
 }
 
@@ -142,6 +154,9 @@ mod tests {
             }
             numbers.clear();
             assert_eq!(numbers.get(0), None);
+            // However much is asked for, memory that is not kept is not taken.
+            numbers.reserve(KEPT << round);
+            assert_eq!(numbers.slots.len().max(KEPT), KEPT);
         }
     }
 

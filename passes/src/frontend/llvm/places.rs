@@ -13,7 +13,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use ptxcheck_ptx_parser::{LineIndex, Position, Span};
 use rustc_hash::FxHashMap;
 
-use super::outline::{self, Outline, TextBlock, TextInstruction, is_call, unquoted};
+use super::opcodes::is_call;
+use super::outline::{self, Outline, TextBlock, TextInstruction, unquoted};
 use super::raw::{Functions, Opcode, User, Value};
 
 /// A number for sorting that leads back to a place: symbols first, then instructions. 0 is nowhere.
