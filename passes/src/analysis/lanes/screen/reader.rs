@@ -4,7 +4,8 @@ use super::kind::{self, Form, Kind};
 use crate::analysis::evaluate::is_interpreted;
 use crate::analysis::lanes::transfer::MAX_USES;
 use crate::ir::{
-    AccessKind, BinaryOp, Body, Collective, Instruction, InstructionId, Op, Register, Special, Value, Vote,
+    AccessKind, BinaryOp, Body, Collective, Condition, Instruction, InstructionId, Logic, Op, Register,
+    Special, Value, Vote,
 };
 
 /// Knows the kinds at some place of a function.
@@ -94,6 +95,15 @@ fn is_lost(op: Op, first: Kind) -> bool {
     use BinaryOp as B;
     match op {
         Op::Binary(B::Add | B::Sub | B::Or | B::Xor, bits) => bits > 1 && first == Kind::UNKNOWN.cut(bits),
+        // Without its sign, a number is neither less nor more; unsigned, there may be a bound.
+        Op::Compare(condition, bits, Logic::None) => {
+            use Condition as C;
+            let has_bound = matches!(
+                condition,
+                C::LessUnsigned | C::LessEqualUnsigned | C::GreaterUnsigned | C::GreaterEqualUnsigned
+            );
+            !has_bound && first == Kind::UNKNOWN.cut(bits)
+        }
         _ => false,
     }
 }
