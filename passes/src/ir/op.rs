@@ -229,6 +229,21 @@ pub struct Access {
     pub volatile: bool,
 }
 
+impl Access {
+    /// Of one element of so many bits, neither extended by its sign nor volatile.
+    #[must_use]
+    pub const fn one(kind: AccessKind, space: Space, bits: u8) -> Self {
+        Self {
+            kind,
+            space,
+            bits,
+            signed: false,
+            count: 1,
+            volatile: false,
+        }
+    }
+}
+
 /// A special register (PTX ISA, Special Registers).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]

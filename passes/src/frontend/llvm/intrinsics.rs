@@ -385,14 +385,7 @@ impl<'m> Lowering<'_, '_, 'm> {
                 continue;
             }
             let address = self.value(pointer);
-            let op = Op::Access(Access {
-                kind: AccessKind::Other,
-                space: shape.space,
-                bits: 0,
-                signed: false,
-                count: 1,
-                volatile: false,
-            });
+            let op = Op::Access(Access::one(AccessKind::Other, shape.space, 0));
             self.emit(op, &[], &[address, Value::Integer(0)]);
         }
     }

@@ -154,11 +154,7 @@ impl<'m> Lowering<'_, '_, 'm> {
 /// An access to a single element.
 pub(super) const fn access(kind: AccessKind, space: Space, bits: u8, volatile: bool) -> Op {
     Op::Access(Access {
-        kind,
-        space,
-        bits,
-        signed: false,
-        count: 1,
         volatile,
+        ..Access::one(kind, space, bits)
     })
 }

@@ -20,14 +20,7 @@ impl<'m> Lowering<'_, '_, 'm> {
                 self.emit(Op::Opaque, &[register], &[]);
                 continue;
             }
-            let access = Access {
-                kind: AccessKind::Load,
-                space: Space::Param,
-                bits,
-                signed: false,
-                count: 1,
-                volatile: false,
-            };
+            let access = Access::one(AccessKind::Load, Space::Param, bits);
             self.emit(
                 Op::Access(access),
                 &[register],

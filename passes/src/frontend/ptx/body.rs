@@ -12,7 +12,8 @@ use super::opcode::{Decoded, Opcodes, Shape};
 use super::scope::{Binding, Registers, Scopes};
 use super::symbols::{Symbols, register_bits};
 use crate::ir::{
-    Block, BlockId, Body, DebugId, Guard, Instruction, InstructionId, Op, Slots, Unresolved, Value,
+    Access, AccessKind, Block, BlockId, Body, DebugId, Guard, Instruction, InstructionId, Op, Slots, Space,
+    Unresolved, Value,
 };
 use crate::limits::MAX_UNDECLARED;
 
@@ -148,7 +149,7 @@ impl<'a, 's> Lowering<'a, 's> {
                 // The calling convention of PTX 1.x: the parameter is a register, loaded on entry.
                 let bits = register_bits(variable);
                 let register = self.registers.make(bits, variable.name);
-                let access = super::calls::param_load(bits);
+                let access = Access::one(AccessKind::Load, Space::Param, bits);
                 self.emit(
                     Op::Access(access),
                     None,

@@ -10,8 +10,7 @@ use ptxcheck_ptx_parser::operand::{OperandRef, Operands};
 use super::body::Lowering;
 use super::scope::Binding;
 use crate::ir::{
-    Access, AccessKind, Argument, Call, CallId, Callee, Guard, InstructionId, Op, Register, Slots, Space,
-    Value,
+    AccessKind, Argument, Call, CallId, Callee, Guard, InstructionId, Op, Register, Slots, Value,
 };
 
 /// A `.param` variable declared in a body.
@@ -21,18 +20,6 @@ pub(super) struct Slot {
     pieces: Vec<(u32, Register)>,
     /// The call that filled it last.
     filled_by: Option<InstructionId>,
-}
-
-/// The load of a parameter.
-pub(super) const fn param_load(bits: u8) -> Access {
-    Access {
-        kind: AccessKind::Load,
-        space: Space::Param,
-        bits,
-        signed: false,
-        count: 1,
-        volatile: false,
-    }
 }
 
 impl<'s> Lowering<'_, 's> {

@@ -373,18 +373,7 @@ fn access(m: &Modifiers<'_>, kind: AccessKind, results: u8) -> Decoded {
 /// `ldmatrix`, `stmatrix`: rows of shared memory, whichever lane's address.
 fn matrix(m: &Modifiers<'_>, kind: AccessKind, results: u8) -> Decoded {
     let space = m.space().unwrap_or(Space::Generic);
-    memory(
-        Access {
-            kind,
-            space,
-            bits: 0,
-            signed: false,
-            count: 1,
-            volatile: false,
-        },
-        results,
-        [Space::Generic; 2],
-    )
+    memory(Access::one(kind, space, 0), results, [Space::Generic; 2])
 }
 
 /// An address that is used without a value to follow; the space from the opcode, or `default`.
@@ -397,14 +386,7 @@ fn touch_in(results: u8, space: Space) -> Decoded {
 }
 
 const fn other(space: Space) -> Access {
-    Access {
-        kind: AccessKind::Other,
-        space,
-        bits: 0,
-        signed: false,
-        count: 1,
-        volatile: false,
-    }
+    Access::one(AccessKind::Other, space, 0)
 }
 
 /// `cp.async`, `cp.async.bulk`, `cp.reduce.async.bulk`: destination, source, barrier. The opcode names the spaces

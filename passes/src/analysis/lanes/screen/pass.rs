@@ -6,15 +6,16 @@
 
 use std::rc::Rc;
 
-use super::kind::{self, Form, Kind};
+use super::kind::{self, Kind};
 use super::needs::needed;
-use super::reader::Reader;
+use super::reader::{Reader, of_result};
 use super::regions::{Decided, Regions};
 use super::{Params, Screen, Suspect, special};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::definitions::Definitions;
 use crate::analysis::dominators::Dominators;
 use crate::analysis::lanes::slice::{loaded_param, returned};
+use crate::analysis::lanes::verdict::is_full_barrier;
 use crate::analysis::slots::{Effect, SlotId, Slots};
 use crate::analysis::versions::{Meeting, Version, Versions};
 use crate::ir::{
@@ -300,9 +301,8 @@ impl<'p, 'a, 'm> Pass<'p, 'a, 'm> {
             let kind = self.result(body, id, instruction);
             for &result in results {
                 if let Value::Register(register) = result {
-                    let is_complement = result != first && matches!(instruction.op, Op::Compare(..));
-                    let form = if is_complement { Form::Any } else { kind.form };
-                    self.define(register, Kind { form, ..kind }, id, guard);
+                    let kind = of_result(instruction.op, kind, result == first);
+                    self.define(register, kind, id, guard);
                 }
             }
         }
@@ -395,7 +395,7 @@ impl<'p, 'a, 'm> Pass<'p, 'a, 'm> {
     fn needs_all_lanes(&self, instruction: &Instruction) -> bool {
         match instruction.op {
             Op::Collective(_, is_sync) => is_sync,
-            Op::Barrier(barrier) => barrier.waits && !barrier.counted && !barrier.cluster,
+            Op::Barrier(_) => is_full_barrier(instruction),
             Op::Call(_) => self.may_end_lanes(instruction),
             _ => false,
         }

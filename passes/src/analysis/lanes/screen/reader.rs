@@ -43,14 +43,7 @@ pub trait Reader {
     ) -> Kind {
         let kind = self.result(body, id, instruction);
         let is_first = body.results(instruction).first() == Some(&Value::Register(register));
-        match instruction.op {
-            // The second result is the complement.
-            Op::Compare(..) if !is_first => Kind {
-                form: Form::Any,
-                ..kind
-            },
-            _ => kind,
-        }
+        of_result(instruction.op, kind, is_first)
     }
 
     /// Of the first result of an instruction.
@@ -105,5 +98,17 @@ fn is_lost(op: Op, first: Kind) -> bool {
             !has_bound && first == Kind::UNKNOWN.cut(bits)
         }
         _ => false,
+    }
+}
+
+/// Of one of the results of an instruction, from what the first one is.
+pub fn of_result(op: Op, kind: Kind, is_first: bool) -> Kind {
+    match op {
+        // The second result is the complement.
+        Op::Compare(..) if !is_first => Kind {
+            form: Form::Any,
+            ..kind
+        },
+        _ => kind,
     }
 }
