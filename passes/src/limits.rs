@@ -99,6 +99,9 @@ pub const LOOK_STEPS_PER_INSTRUCTION: usize = 32;
 /// Most definitions that hang off each other in such a look. Beyond, anything may be known.
 pub const MAX_LOOK_DEPTH: usize = 64;
 
+/// Instructions and blocks of a function for each step of the looks that begin inside it, all together.
+pub const INSTRUCTIONS_PER_INNER_STEP: usize = 2;
+
 /// Most looks that begin inside a function.
 pub const MAX_INNER_LOOKS: usize = 32;
 

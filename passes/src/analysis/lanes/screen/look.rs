@@ -5,8 +5,9 @@
 //!                          post-dominator, where every lane comes through in the end
 //! a branch is open         if nothing is known of its condition in any lane: lanes may go either way. If it is known to
 //!                          hold or unknown, all may go on where it holds
-//! a value is known         at most as far as the definitions have in common that reach it by open branches; if there
-//!                          are none, as far as any of its definitions is
+//! a value is known         at most as far as the definitions have in common that reach it by open branches, and from
+//!                          above a post-dominator that all come through, if there are none on the way; if none
+//!                          reaches it so, as far as any of its definitions is
 //! ```
 //!
 //! So the more branches are open, the less is known, and the other way round. What is found on the way holds at any
@@ -41,10 +42,15 @@ pub struct Look<'a, 'm> {
     /// The instruction before which registers are read.
     here: InstructionId,
     held: Held,
-    steps_left: usize,
+    /// Steps that may still be taken.
+    pub steps_left: usize,
+    /// All lanes come to the entry, and what they come through from there has not been looked up.
+    begins: bool,
     /// By block: all lanes may come to it, and where they may go on.
     is_reached: Vec<bool>,
     ways: Vec<Ways>,
+    /// By block: the one further up that all lanes come through to it, whatever way they take.
+    through: Vec<Option<BlockId>>,
     /// Blocks that are reached and have not been looked at; those whose branches have not been.
     work: VecDeque<BlockId>,
     left: VecDeque<BlockId>,
@@ -75,10 +81,12 @@ impl<'a, 'm> Look<'a, 'm> {
             is_root: basis.module.call_graph().calls_to(function).is_empty(),
             warp: None,
             here: InstructionId::new(0),
-            held: Held::new(body.registers.len()),
+            held: Held::new(body.registers.len(), body.blocks.len()),
             steps_left: LOOK_STEPS_PER_INSTRUCTION * (body.instructions.len() + body.blocks.len()),
+            begins: false,
             is_reached: vec![false; body.blocks.len()],
             ways: vec![Ways::None; body.blocks.len()],
+            through: vec![None; body.blocks.len()],
             work: VecDeque::new(),
             left: VecDeque::new(),
             marks: vec![0; body.blocks.len()],
@@ -148,24 +156,33 @@ impl<'a, 'm> Look<'a, 'm> {
         self.left.push_back(block);
     }
 
-    /// All lanes come to the entry, and so to what they all come through from there, whatever branches decide.
+    /// All lanes come to the entry.
     pub fn begin(&mut self) {
+        self.begins = true;
+        self.enter(BlockId::new(0));
+    }
+
+    /// And so to what they all come through from there, whatever branches decide. False if that leads nowhere new.
+    fn go_through(&mut self) -> bool {
         let post = self.analyses.post_dominators();
         let mut block = BlockId::new(0);
-        self.enter(block);
         while let Some(next) = post.immediate(block)
             && !self.may_end_in(block)
             && self.all_come_through(block, next)
         {
-            self.enter(next);
+            self.come_through(block, next);
             block = next;
         }
+        !self.work.is_empty()
     }
 
     /// Looks at branches anew: more is open by now, so less is known. False if that leads nowhere new.
     fn look_again(&mut self) -> bool {
         if !self.pay(1) {
             return false;
+        }
+        if std::mem::take(&mut self.begins) && self.go_through() {
+            return true;
         }
         self.held.begin();
         let closed = std::mem::take(&mut self.closed);
@@ -246,6 +263,14 @@ impl<'a, 'm> Look<'a, 'm> {
         }
     }
 
+    /// All lanes may come to a block through another that it post-dominates.
+    fn come_through(&mut self, from: BlockId, block: BlockId) {
+        if !self.is_reached(block) {
+            self.through[block.index()] = Some(from);
+            self.enter(block);
+        }
+    }
+
     /// Whether all lanes may come to a block, as far as has been found.
     pub fn is_reached(&self, block: BlockId) -> bool {
         self.is_reached[block.index()]
@@ -319,7 +344,7 @@ impl<'a, 'm> Look<'a, 'm> {
                 && !self.is_reached[next.index()]
                 && self.all_come_through(block, next)
             {
-                self.enter(next);
+                self.come_through(block, next);
             }
         }
         !self.work.is_empty()

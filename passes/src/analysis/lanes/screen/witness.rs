@@ -22,7 +22,7 @@ use crate::analysis::lanes::verdict::is_full_barrier;
 use crate::analysis::lanes::{converges, launch_of};
 use crate::externs;
 use crate::ir::{BlockId, Body, Collective, FunctionId, Instruction, InstructionId, Op, Value};
-use crate::limits::{MAX_INNER_LOOKS, MAX_LOOK_WARPS};
+use crate::limits::{INSTRUCTIONS_PER_INNER_STEP, MAX_INNER_LOOKS, MAX_LOOK_WARPS};
 
 /// What lanes may miss: collectives of one kind, or barriers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -59,7 +59,7 @@ pub fn speaks_for(basis: &Basis<'_, '_>, root: FunctionId, left: &mut usize) -> 
         return false;
     }
     look.begin();
-    search.follow(&mut look, body);
+    search.follow(&mut look, body, |search| search.wanted.is_empty());
     search.follow_calls();
     if search.wanted.is_empty() {
         return true;
@@ -69,6 +69,12 @@ pub fn speaks_for(basis: &Basis<'_, '_>, root: FunctionId, left: &mut usize) -> 
         search.settle_by_warps(root, body);
         search.missed.is_empty()
     }
+}
+
+/// A look that begins inside a function, and what it has not found.
+struct Inner<'a, 'm> {
+    look: Look<'a, 'm>,
+    wanted: FxHashSet<Meeting>,
 }
 
 struct Search<'a, 'm> {
@@ -136,9 +142,9 @@ impl<'a, 'm> Search<'a, 'm> {
         }
     }
 
-    /// Goes through what all lanes may come to in one function, until nothing is wanted.
-    fn follow(&mut self, look: &mut Look<'a, 'm>, body: &'a Body<'m>) {
-        while !self.wanted.is_empty()
+    /// Goes through what all lanes may come to in one function, until that will do.
+    fn follow(&mut self, look: &mut Look<'a, 'm>, body: &'a Body<'m>, will_do: impl Fn(&Self) -> bool) {
+        while !will_do(self)
             && let Some(block) = look.next_block()
         {
             if self.block(look, body, block) {
@@ -153,7 +159,7 @@ impl<'a, 'm> Search<'a, 'm> {
             if let Some(body) = &self.basis.module.module.function(function).body {
                 let mut look = Look::new(self.basis, function, body);
                 look.begin();
-                self.follow(&mut look, body);
+                self.follow(&mut look, body, |search| search.wanted.is_empty());
             }
         }
     }
@@ -162,7 +168,8 @@ impl<'a, 'm> Search<'a, 'm> {
     /// they come to from a place further up where they are.
     fn settle_each(&mut self, look: &mut Look<'a, 'm>, body: &'a Body<'m>) {
         let is_whole = look.wholes();
-        let mut found: FxHashMap<BlockId, FxHashSet<Meeting>> = FxHashMap::default();
+        let mut inner: FxHashMap<BlockId, Inner<'a, 'm>> = FxHashMap::default();
+        let mut left = (body.instructions.len() + body.blocks.len()) / INSTRUCTIONS_PER_INNER_STEP;
         let dominators = self.basis.module.function(look.function).dominators();
         for (number, instruction) in body.instructions.iter().enumerate() {
             let Some(meeting) = meeting(instruction).filter(|meeting| self.wanted.contains(meeting)) else {
@@ -178,11 +185,13 @@ impl<'a, 'm> Search<'a, 'm> {
             let mut has_witness = false;
             while let Some(from) = above.filter(|&from| !has_witness && !look.is_reached(from) && look.pay(1))
             {
-                if is_whole[from.index()] && (found.contains_key(&from) || found.len() < MAX_INNER_LOOKS) {
-                    let found = found
+                if is_whole[from.index()] && (inner.contains_key(&from) || inner.len() < MAX_INNER_LOOKS) {
+                    let inner = inner
                         .entry(from)
-                        .or_insert_with(|| self.found_from(look, body, from));
-                    has_witness = found.contains(&meeting);
+                        .or_insert_with(|| self.look_from(look, body, from));
+                    inner.look.steps_left = left;
+                    has_witness = self.finds(inner, body, meeting);
+                    left = inner.look.steps_left;
                 }
                 above = dominators.immediate(from);
             }
@@ -218,25 +227,29 @@ impl<'a, 'm> Search<'a, 'm> {
             }
             let mut look = Look::new(self.basis, root, body).in_warp(warp);
             look.begin();
-            while let Some(block) = look.next_block() {
-                if self.block(&mut look, body, block) {
-                    look.go_on(block);
-                }
-            }
+            self.follow(&mut look, body, |search| {
+                search.wanted.is_empty() && search.missed.is_empty()
+            });
             if !self.wanted.is_empty() {
                 return;
             }
         }
     }
 
-    /// For which of what is wanted there is a witness, where all lanes are at the beginning of a block.
-    fn found_from(&mut self, look: &Look<'a, 'm>, body: &'a Body<'m>, block: BlockId) -> FxHashSet<Meeting> {
-        let all = self.wanted.clone();
+    /// A look where all lanes are at the beginning of a block.
+    fn look_from(&self, look: &Look<'a, 'm>, body: &'a Body<'m>, block: BlockId) -> Inner<'a, 'm> {
         let mut look = Look::new(self.basis, look.function, body);
         look.enter(block);
-        self.follow(&mut look, body);
-        let left = std::mem::replace(&mut self.wanted, all);
-        self.wanted.difference(&left).copied().collect()
+        let wanted = self.wanted.clone();
+        Inner { look, wanted }
+    }
+
+    /// Whether there is a witness from there; the look goes no further than it has to.
+    fn finds(&mut self, inner: &mut Inner<'a, 'm>, body: &'a Body<'m>, meeting: Meeting) -> bool {
+        std::mem::swap(&mut self.wanted, &mut inner.wanted);
+        self.follow(&mut inner.look, body, |search| !search.wanted.contains(&meeting));
+        std::mem::swap(&mut self.wanted, &mut inner.wanted);
+        !inner.wanted.contains(&meeting)
     }
 
     /// Takes what is found in a block that all lanes may come to. False if some may not come to its end.

@@ -1,6 +1,6 @@
 //! What registers and slots may hold as far as a look has come.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::super::kind::{EXACT, Kind};
 use super::super::reader::Reader;
@@ -18,8 +18,8 @@ enum Key {
     Single(Register),
     /// The result of one of several definitions, in the register.
     Definition(Register, InstructionId),
-    /// A register with several definitions, at the entry of a block.
-    Entry(Register, BlockId),
+    /// A register to which some of its definitions come, by their places among all.
+    Common(Register, u64),
     Slot(SlotId),
 }
 
@@ -29,10 +29,25 @@ pub struct Held {
     /// By register: what its only definition makes of it, in `known`.
     single: Vec<u32>,
     others: FxHashMap<Key, u32>,
+    /// Which definitions come to a block, and when that was looked up.
+    entries: FxHashMap<(Register, BlockId), (u32, u64)>,
+    /// By block: what walks against the ways of lanes have left there, and how many walks there have been.
+    marks: Vec<Mark>,
+    walks: u32,
     round: u32,
     depth: usize,
     /// What has been read since this was set will not change, whatever is open later on.
     pub is_final: bool,
+}
+
+/// What walks in search of definitions leave in a block.
+#[derive(Clone, Copy, Default)]
+struct Mark {
+    /// The last walk that has come by.
+    seen_in: u32,
+    /// The last walk in search of one that is here, and the place of the last one here among all of its register.
+    wanted_in: u32,
+    place: u8,
 }
 
 #[derive(Clone, Copy)]
@@ -46,11 +61,14 @@ const FINAL: u32 = u32::MAX;
 const NONE: u32 = u32::MAX;
 
 impl Held {
-    pub fn new(registers: usize) -> Self {
+    pub fn new(registers: usize, blocks: usize) -> Self {
         Self {
             known: Vec::new(),
             single: vec![NONE; registers],
             others: FxHashMap::default(),
+            entries: FxHashMap::default(),
+            marks: vec![Mark::default(); blocks],
+            walks: 0,
             round: 0,
             depth: 0,
             is_final: true,
@@ -140,22 +158,31 @@ impl Look<'_, '_> {
 
     /// A register at the entry of a block.
     fn at_entry(&mut self, register: Register, block: BlockId) -> Kind {
-        let key = Key::Entry(register, block);
+        self.held.is_final = false;
+        let round = self.held.round;
+        let places = match self.held.entries.get(&(register, block)) {
+            Some(&(known_in, places)) if known_in == round => places,
+            _ => {
+                let places = self.reaching(register, block);
+                self.held.entries.insert((register, block), (round, places));
+                places
+            }
+        };
+        if places == 0 {
+            return self.any_of(register);
+        }
+        let key = Key::Common(register, places);
         let bits = self.body.registers[register.index()].bits;
         self.looked_up(key, bits, |look| {
-            let reaching = look.reaching(register, block);
-            if reaching.is_empty() {
-                return look.any_of(register);
-            }
             look.held.is_final = false;
-            look.in_common(key, register, reaching)
+            look.in_common(key, register, places)
         })
     }
 
     /// What definitions have in common that all come to one place.
-    fn in_common(&mut self, key: Key, register: Register, mut reaching: Vec<InstructionId>) -> Kind {
+    fn in_common(&mut self, key: Key, register: Register, places: u64) -> Kind {
         // Literals first, for they bound what is known round the loops that the others go.
-        let body = self.body;
+        let (body, definitions) = (self.body, self.analyses.definitions().of(register));
         let is_literal = |id: &InstructionId| {
             let instruction = body.instruction(*id);
             matches!(
@@ -163,51 +190,85 @@ impl Look<'_, '_> {
                 (Op::Copy, [Value::Integer(_)])
             )
         };
-        reaching.sort_by_key(|id| !is_literal(id));
-        let mut kind = Kind::default();
-        for &definition in &reaching {
-            kind = kind.agree(self.definition(register, definition));
-            // Not all lanes need have it from here.
-            kind.lane = kind.low > 0;
-            self.held.set_now(key, kind);
+        let reaching = definitions
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| places >> place & 1 == 1)
+            .map(|(_, &id)| id);
+        let (mut kind, mut has_literal) = (Kind::default(), false);
+        for pass in [true, false] {
+            for definition in reaching.clone().filter(|id| is_literal(id) == pass) {
+                has_literal |= pass;
+                kind = kind.agree(self.definition(register, definition));
+                // Not all lanes need have it from here.
+                kind.lane = kind.low > 0;
+                self.held.set_now(key, kind);
+            }
         }
-        for definition in &reaching {
+        for definition in reaching {
             // What it made of more.
-            self.held.others.remove(&Key::Definition(register, *definition));
+            self.held.others.remove(&Key::Definition(register, definition));
         }
-        if reaching.first().is_some_and(is_literal) && !kind.is_literal() {
+        if has_literal && !kind.is_literal() {
             // No bound is kept where a number meets what is not the same one.
             kind.bits = EXACT;
         }
         kind
     }
 
-    /// The definitions that all lanes may come from to a block, along open branches.
-    fn reaching(&mut self, register: Register, block: BlockId) -> Vec<InstructionId> {
+    /// The definitions that all lanes may come from to a block, along open branches: their places among those of the
+    /// register. None if there are too many of them.
+    fn reaching(&mut self, register: Register, block: BlockId) -> u64 {
         let (cfg, definitions) = (self.analyses.cfg(), self.analyses.definitions().of(register));
-        let (mut seen, mut found) = (FxHashSet::default(), Vec::new());
+        let mut found = 0;
+        if definitions.len() > u64::BITS as usize {
+            return found;
+        }
+        self.held.walks += 1;
+        let walk = self.held.walks;
+        for (place, &id) in definitions.iter().enumerate() {
+            let mark = &mut self.held.marks[self.body.block_of(id).index()];
+            (mark.wanted_in, mark.place) = (walk, place as u8);
+        }
         let mut work = vec![block];
         while let Some(block) = work.pop() {
-            for &before in cfg.predecessors(block) {
+            let through = self.through[block.index()].filter(|&from| self.keeps(definitions, from, block));
+            for &before in cfg.predecessors(block).iter().chain(&through) {
                 let is_open = match self.ways[before.index()] {
+                    _ if through == Some(before) => true,
                     Ways::None => false,
                     Ways::One(next) => next == block,
                     Ways::All => true,
                 };
-                if !is_open || !seen.insert(before) {
+                let mark = &mut self.held.marks[before.index()];
+                if !is_open || std::mem::replace(&mut mark.seen_in, walk) == walk {
                     continue;
                 }
+                let place = (mark.wanted_in == walk).then_some(mark.place);
                 if !self.pay(1) {
                     return found;
                 }
-                match last_in(self.body, definitions, before, u32::MAX) {
+                match place {
                     None => work.push(before),
-                    Some(id) if self.body.instruction(id).guard.is_none() => found.push(id),
-                    Some(_) => {}
+                    Some(place) => {
+                        let id = definitions[usize::from(place)];
+                        found |= u64::from(self.body.instruction(id).guard.is_none()) << place;
+                    }
                 }
             }
         }
         found
+    }
+
+    /// Whether what a register holds at the end of `from` is what it holds at `to`, on whatever way lanes come through:
+    /// none of its definitions is in between.
+    fn keeps(&self, definitions: &[InstructionId], from: BlockId, to: BlockId) -> bool {
+        let dominators = self.analyses.dominators();
+        dominators.dominates(from, to)
+            && definitions.iter().all(|&id| {
+                let block = self.body.block_of(id);
+                block == from || !dominators.dominates(from, block) || dominators.dominates(to, block)
+            })
     }
 
     /// What any of the definitions of a register makes of it.
