@@ -243,3 +243,34 @@ fn what_ends_lanes_keeps_them_from_what_follows() {
     assert_eq!(ends("@!%p1 bra K; I: bra I; K:"), 1);
     assert_eq!(ends("setp.lt.u32 %p2, %r0, 5; @%p2 exit;"), 0);
 }
+
+#[test]
+fn a_round_may_come_back_from_two_places() {
+    // What the counter holds where the rounds end is what it holds where they begin, whatever way lanes took.
+    let round = |back: &str, beside: &str| {
+        agrees(&format!(
+            "mov.u32 %r5, 0; H: setp.eq.u32 %p3, %r5, 0; @%p3 bra B; {MEET} B: setp.ge.u32 %p4, %r1, %r0; @%p4 bra C; \
+             {beside} C: {UPPER} @%p1 bra L; {MEET} L: add.u32 %r5, %r5, {back}; setp.lt.u32 %p2, %r5, %r0; \
+             @%p2 bra H;"
+        ))
+    };
+    assert_eq!(round("1", "st.global.u32 [%a0], %r1;"), 0);
+    assert_eq!(round("0", "st.global.u32 [%a0], %r1;"), 1);
+    assert_eq!(round("0", "mov.u32 %r5, 1;"), 0);
+}
+
+#[test]
+fn what_a_register_holds_is_kept_past_branches_that_do_not_change_it() {
+    let past = |start: &str, beside: &str| {
+        agrees(&format!(
+            "{start} {UPPER} @%p1 bra K; {beside} K: setp.ne.u32 %p3, %r5, 0; @%p3 bra L; {MEET} L: {UPPER} @%p1 bra M; \
+             {MEET} M: mov.u32 %r5, 0; st.global.u32 [%a0], %r5;"
+        ))
+    };
+    let store = "st.global.u32 [%a0], %r1;";
+    assert_eq!(past("ld.global.u32 %r5, [%a0];", store), 0);
+    assert_eq!(past("mov.u32 %r5, 0;", store), 0);
+    assert_eq!(past("mov.u32 %r5, 1;", store), 1);
+    // What lanes 0 to 15 hold of their own keeps them from the first as well.
+    assert_eq!(past("mov.u32 %r5, 1;", "mov.u32 %r5, 2;"), 1);
+}
