@@ -18,6 +18,7 @@
 //! at instructions share. Functions are looked at callees first
 //! for what they return, whatever they are called with, then callers first, with what is passed to them.
 
+mod calls;
 mod exact;
 mod kind;
 mod look;
@@ -31,12 +32,14 @@ mod witness;
 
 use rustc_hash::FxHashMap;
 
+use self::calls::Calls;
 use self::kind::Kind;
 use self::pass::{Outcome, Pass};
 use super::launch_of;
 use super::value::WARP;
+use crate::analysis::call_graph::CallGraph;
 use crate::context::ModuleContext;
-use crate::ir::{Body, Callee, Function, FunctionId, Instruction, Op, Special};
+use crate::ir::{Body, Call, Callee, Function, FunctionId, Instruction, Op, Special};
 use crate::limits::MAX_SCREEN_STEPS;
 
 /// Of `roots`, those that may have a definite finding. `meets`: the functions that reach a collective or a barrier.
@@ -50,6 +53,7 @@ pub fn suspects(module: &ModuleContext<'_>, roots: &[FunctionId], meets: &[bool]
         meets,
         ends: ends(module),
         has_shape,
+        calls: Calls::default(),
     };
     let mut left = MAX_SCREEN_STEPS;
     let is_open =
@@ -145,6 +149,7 @@ struct Basis<'a, 'm> {
     ends: Vec<bool>,
     /// The shape of some CTA is known.
     has_shape: bool,
+    calls: Calls,
 }
 
 impl Basis<'_, '_> {
@@ -163,8 +168,9 @@ impl Basis<'_, '_> {
     }
 }
 
-/// By function: lanes may not come back from a call of it.
+/// By function: lanes may not come back from a call of it, or from one that it makes.
 fn ends(module: &ModuleContext<'_>) -> Vec<bool> {
+    let graph = module.call_graph();
     let of = |(number, function): (usize, &Function<'_>)| {
         let id = FunctionId::new(number);
         if function.noreturn {
@@ -174,10 +180,28 @@ fn ends(module: &ModuleContext<'_>) -> Vec<bool> {
             return module.module.function_name(id) == "__assertfail";
         };
         let is_end = |instruction: &Instruction| matches!(instruction.op, Op::Exit | Op::Trap);
-        !module.call_graph().calls_to(id).is_empty()
-            && (!body.calls.is_empty() || body.instructions.iter().any(is_end))
+        let is_unknown = |call: &Call| matches!(call.callee, Callee::Indirect(_));
+        !graph.calls_to(id).is_empty()
+            && (body.calls.iter().any(is_unknown) || body.instructions.iter().any(is_end))
     };
-    module.module.functions.iter().enumerate().map(of).collect()
+    let mut found: Vec<bool> = module.module.functions.iter().enumerate().map(of).collect();
+    for function in graph.cycles().into_iter().flatten() {
+        found[function.index()] = true;
+    }
+    with_callers(graph, &mut found);
+    found
+}
+
+/// Marks what calls the functions that are marked, directly or through others.
+fn with_callers(graph: &CallGraph, found: &mut [bool]) {
+    let mut work: Vec<usize> = (0..found.len()).filter(|&function| found[function]).collect();
+    while let Some(function) = work.pop() {
+        for site in graph.calls_to(FunctionId::new(function)) {
+            if !std::mem::replace(&mut found[site.caller.index()], true) {
+                work.push(site.caller.index());
+            }
+        }
+    }
 }
 
 struct Screen<'a, 'm> {
@@ -238,14 +262,7 @@ impl Screen<'_, '_> {
     /// The suspects and all that call them.
     fn with_callers(&self) -> Vec<bool> {
         let mut found: Vec<bool> = self.states.iter().map(|state| state.is_suspect).collect();
-        let mut work: Vec<usize> = (0..found.len()).filter(|&function| found[function]).collect();
-        while let Some(function) = work.pop() {
-            for site in self.module.call_graph().calls_to(FunctionId::new(function)) {
-                if !std::mem::replace(&mut found[site.caller.index()], true) {
-                    work.push(site.caller.index());
-                }
-            }
-        }
+        with_callers(self.module.call_graph(), &mut found);
         found
     }
 }

@@ -96,6 +96,12 @@ impl<'a, 'm> Look<'a, 'm> {
         }
     }
 
+    /// The same, for the sake of so many definitions that are being looked up elsewhere.
+    pub fn in_depth(mut self, depth: usize) -> Self {
+        self.held.depth = depth;
+        self
+    }
+
     /// The same in one warp.
     pub fn in_warp(self, warp: u32) -> Self {
         let warp = Some(warp);

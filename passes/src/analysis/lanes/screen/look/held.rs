@@ -35,7 +35,8 @@ pub struct Held {
     marks: Vec<Mark>,
     walks: u32,
     round: u32,
-    depth: usize,
+    /// Definitions that are being looked up, one for the sake of another.
+    pub depth: usize,
     /// What has been read since this was set will not change, whatever is open later on.
     pub is_final: bool,
 }
@@ -354,8 +355,10 @@ impl Reader for Look<'_, '_> {
     fn loaded(&mut self, id: InstructionId, instruction: &Instruction) -> Kind {
         if let Effect::Load(slot) = self.analyses.slots().effect(id, instruction) {
             self.slot(slot)
-        } else if !self.is_root && loaded_param(instruction.op, self.body.uses(instruction)).is_some() {
-            Kind::LANE
+        } else if !self.is_root
+            && let Some((number, offset)) = loaded_param(instruction.op, self.body.uses(instruction))
+        {
+            self.basis.passed(self.function, number, offset, self.held.depth)
         } else {
             Kind::UNKNOWN
         }
@@ -363,8 +366,8 @@ impl Reader for Look<'_, '_> {
 
     fn returned(&self, call: InstructionId) -> Kind {
         let callee = self.basis.callee(self.body, self.body.instruction(call));
-        let functions = &self.basis.module.module.functions;
-        let has_code = callee.is_some_and(|callee| functions[callee.index()].body.is_some());
-        if has_code { Kind::LANE } else { Kind::UNKNOWN }
+        callee.map_or(Kind::UNKNOWN, |callee| {
+            self.basis.returned(callee, self.held.depth)
+        })
     }
 }
