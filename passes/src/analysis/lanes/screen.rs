@@ -180,7 +180,10 @@ fn ends(module: &ModuleContext<'_>) -> Vec<bool> {
             return module.module.function_name(id) == "__assertfail";
         };
         let is_end = |instruction: &Instruction| matches!(instruction.op, Op::Exit | Op::Trap);
-        let is_unknown = |call: &Call| matches!(call.callee, Callee::Indirect(_));
+        let is_unknown = |call: &Call| match call.callee {
+            Callee::Direct(symbol) => module.module.called(symbol).is_none(),
+            Callee::Indirect(_) => true,
+        };
         !graph.calls_to(id).is_empty()
             && (body.calls.iter().any(is_unknown) || body.instructions.iter().any(is_end))
     };
