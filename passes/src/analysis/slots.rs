@@ -14,8 +14,6 @@
 //! conversions between local and generic, additions of constants. Any other use of an address lets it *escape*:
 //! through it, an instruction that does not name the symbol may write any of its slots.
 
-use rustc_hash::FxHashMap;
-
 use super::definitions::Definitions;
 use crate::ir::{
     AccessKind, BinaryOp, Body, Instruction, InstructionId, Module, Op, Register, Space, SymbolId, Value,
@@ -55,7 +53,8 @@ pub enum Effect {
 pub struct Slots {
     /// Sorted by symbol and offset.
     pub slots: Vec<Slot>,
-    accesses: FxHashMap<InstructionId, SlotId>,
+    /// By instruction, the slot that it accesses; empty if none does.
+    accesses: Vec<SlotId>,
     /// The stores to slots, by slot, and where each slot's begin.
     writers: Vec<InstructionId>,
     starts: Vec<u32>,
@@ -114,16 +113,25 @@ impl Slots {
             .iter()
             .map(|slot| escaped.binary_search(&slot.symbol).is_ok())
             .collect();
-        let accesses: FxHashMap<_, _> = found
-            .into_iter()
-            .filter_map(|(id, slot)| Some((id, slots.binary_search(&slot).ok()? as SlotId)))
-            .collect();
         let is_store = |id: InstructionId| matches!(body.instruction(id).op, Op::Access(access) if access.kind == AccessKind::Store);
-        let mut stores: Vec<_> = accesses
-            .iter()
-            .filter(|(id, _)| is_store(**id))
-            .map(|(&id, &slot)| (slot, id))
-            .collect();
+        let mut accesses = vec![
+            NO_SLOT;
+            if found.is_empty() {
+                0
+            } else {
+                body.instructions.len()
+            }
+        ];
+        let mut stores = Vec::new();
+        for (id, slot) in found {
+            let Ok(number) = slots.binary_search(&slot) else {
+                continue;
+            };
+            accesses[id.index()] = number as SlotId;
+            if is_store(id) {
+                stores.push((number as SlotId, id));
+            }
+        }
         stores.sort_unstable();
         let starts = (0..slots.len() as SlotId)
             .map(|slot| stores.partition_point(|store| store.0 < slot) as u32)
@@ -155,8 +163,9 @@ impl Slots {
         if self.slots.is_empty() {
             return Effect::None;
         }
+        let slot = self.accesses.get(id.index()).filter(|slot| **slot != NO_SLOT);
         match instruction.op {
-            Op::Access(access) => match (self.accesses.get(&id), access.kind) {
+            Op::Access(access) => match (slot, access.kind) {
                 (Some(&slot), AccessKind::Load) if access.count == 1 && !access.volatile => {
                     Effect::Load(slot)
                 }
@@ -208,6 +217,9 @@ impl Slots {
 /// Passes over a body that look for registers with `.local` addresses; a body that needs more is searched register by
 /// register.
 const MAX_CHAIN_PASSES: usize = 4;
+
+/// In [`Slots::accesses`]: none.
+const NO_SLOT: SlotId = SlotId::MAX;
 
 /// Longest access: a vector of eight 32-bit or four 64-bit elements.
 const MAX_SLOT_BYTES: u32 = 32;

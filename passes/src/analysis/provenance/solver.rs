@@ -116,22 +116,34 @@ impl<'a> Solver<'a> {
             readers: None,
         };
         solver.discover(seeds);
-        solver.nodes.sort_unstable();
-        for (number, node) in solver.nodes.iter().enumerate() {
-            solver.node_of[node.index()] = number as u32;
-        }
+        solver.number_nodes();
         solver.values = vec![Provenance::Bottom; solver.nodes.len()];
         let all = vec![true; solver.nodes.len()];
+        let mut touched: Vec<Variable> = solver.reaching.keys().copied().collect();
+        solver.begin_joins(&touched);
         solver.iterate(all);
         for _ in 0..MAX_REFINEMENTS {
-            let finer = solver.refine();
+            let finer = solver.refine(touched);
             if finer.is_empty() {
                 break;
             }
-            let affected = solver.forget(finer);
+            let affected;
+            (affected, touched) = solver.forget(finer);
+            solver.begin_joins(&touched);
             solver.iterate(affected);
         }
         Some(solver)
+    }
+
+    /// Puts the nodes in the order of the input.
+    fn number_nodes(&mut self) {
+        self.nodes.clear();
+        for (number, node) in self.node_of.iter_mut().enumerate() {
+            if *node != NO_NODE {
+                *node = self.nodes.len() as u32;
+                self.nodes.push(InstructionId::new(number));
+            }
+        }
     }
 
     /// What `value` can be at `at`; and which test of its space says so there.
@@ -169,14 +181,15 @@ impl<'a> Solver<'a> {
         false
     }
 
-    /// Solves which definitions reach what, for the variables whose definitions disagree; those for which it is now known.
-    fn refine(&mut self) -> Vec<Variable> {
-        let mut open: Vec<Variable> = self
-            .reaching
-            .iter()
-            .filter(|(variable, reaching)| reaching.is_open() && self.is_mixed(**variable, reaching))
-            .map(|(variable, _)| *variable)
-            .collect();
+    /// Solves which definitions reach what, for the variables among `touched` whose definitions disagree; those for which
+    /// it is now known.
+    fn refine(&mut self, touched: Vec<Variable>) -> Vec<Variable> {
+        let is_candidate = |variable: &Variable| {
+            let reaching = self.reaching.get(variable);
+            reaching.is_some_and(|reaching| reaching.is_open() && self.is_mixed(*variable, reaching))
+        };
+        let mut open = touched;
+        open.retain(is_candidate);
         open.sort_unstable();
         self.settle_meeting(&open);
         let (body, cfg, steps) = (self.body, self.analyses.cfg(), &mut self.steps);
@@ -188,12 +201,16 @@ impl<'a> Solver<'a> {
         open
     }
 
-    /// Takes back what depends on these variables, and says which nodes do.
-    fn forget(&mut self, finer: Vec<Variable>) -> Vec<bool> {
+    /// Takes back what depends on these variables, and says which nodes do, and which variables they write.
+    fn forget(&mut self, finer: Vec<Variable>) -> (Vec<bool>, Vec<Variable>) {
         let readers = self.readers.take().unwrap_or_else(|| self.readers());
         let mut affected = vec![false; self.nodes.len()];
         let mut open = finer;
+        let mut touched = Vec::new();
         while let Some(variable) = open.pop() {
+            if self.joined.remove(&variable).is_some() {
+                touched.push(variable);
+            }
             for &reader in readers.of(variable) {
                 if !std::mem::replace(&mut affected[reader as usize], true) {
                     self.values[reader as usize] = Provenance::Bottom;
@@ -202,7 +219,7 @@ impl<'a> Solver<'a> {
             }
         }
         self.readers = Some(readers);
-        affected
+        (affected, touched)
     }
 
     /// Marks the registers among these that would not become finer, since their definitions meet.
@@ -244,7 +261,6 @@ impl<'a> Solver<'a> {
     /// Evaluates these nodes, which include all that read them, in order, then those that read what has changed since,
     /// until nothing does.
     fn iterate(&mut self, mut stale: Vec<bool>) {
-        self.begin_joins();
         let mut changed = Vec::new();
         for (number, is_stale) in stale.iter_mut().enumerate() {
             if std::mem::take(is_stale) && self.improve(number) {
@@ -342,18 +358,18 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Joins what the definitions bring that are no nodes, for the variables that are not solved.
-    fn begin_joins(&mut self) {
-        self.joined.clear();
-        let mut joined = FxHashMap::default();
-        for (&variable, reaching) in self.reaching.iter().filter(|(_, reaching)| !reaching.is_solved()) {
+    /// Joins what the definitions of these variables bring so far, unless it is known which of them reaches what.
+    fn begin_joins(&mut self, variables: &[Variable]) {
+        for &variable in variables {
+            let Some(reaching) = self.reaching.get(&variable).filter(|known| !known.is_solved()) else {
+                continue;
+            };
             let mut value = Provenance::Bottom;
             for definition in reaching.definitions() {
                 value.join(&self.defined(definition.at, variable));
             }
-            joined.insert(variable, value);
+            self.joined.insert(variable, value);
         }
-        self.joined = joined;
     }
 
     /// Hands a node's new value on to the variables that it writes.
