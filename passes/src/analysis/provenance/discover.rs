@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::reaching::{Definition, Reaching};
+use super::reaching::{Definition, MAX_SOLVED, Reaching};
 use super::solver::{NO_NODE, Solver, Variable, variable};
 use crate::analysis::slots::{Effect, SlotId};
 use crate::ir::{Access, AccessKind, BinaryOp, Instruction, InstructionId, Op, Space, Value};
@@ -45,7 +45,9 @@ impl Solver<'_> {
                 if self.reaching.contains_key(&variable) {
                     return;
                 }
-                let definitions = self.slot_definitions(slot);
+                let Some(definitions) = self.slot_definitions(slot) else {
+                    return;
+                };
                 self.reaching.insert(variable, Reaching::everywhere(definitions));
                 for &store in analyses.slots().stores(slot) {
                     self.discover_node(store, open);
@@ -172,8 +174,9 @@ impl Solver<'_> {
         }
     }
 
-    /// What writes a slot: its own stores, stores to slots that overlap it, and whatever may write it unseen.
-    pub(super) fn slot_definitions(&mut self, slot: SlotId) -> Vec<Definition> {
+    /// What writes a slot: its own stores, stores to slots that overlap it, and whatever may write it unseen. `None` where
+    /// something may and there is more than can be told apart: it holds anything.
+    pub(super) fn slot_definitions(&mut self, slot: SlotId) -> Option<Vec<Definition>> {
         let slots = self.analyses.slots();
         let body = self.body;
         let (named, unseen) = self.spoils.get_or_insert_with(|| {
@@ -203,6 +206,9 @@ impl Solver<'_> {
         } else {
             &[]
         };
+        if !unseen.is_empty() && own.len() + unseen.len() > MAX_SOLVED {
+            return None;
+        }
         let mut all: Vec<Definition> = own.collect();
         all.extend(
             others
@@ -212,7 +218,7 @@ impl Solver<'_> {
         );
         all.sort_unstable_by_key(|definition| definition.at);
         all.dedup_by_key(|definition| definition.at);
-        all
+        Some(all)
     }
 
     pub(super) fn note_undefined(&mut self) {

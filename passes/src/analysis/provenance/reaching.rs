@@ -14,6 +14,9 @@ use rustc_hash::FxHashMap;
 use crate::analysis::cfg::Cfg;
 use crate::ir::{BlockId, Body, InstructionId};
 
+/// Most definitions of a variable for which it can be told which of them reach what.
+pub const MAX_SOLVED: usize = u64::BITS as usize;
+
 /// A definition: where, and whether the definitions before it survive (it is guarded, or writes a part).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Definition {
@@ -48,7 +51,7 @@ impl Reaching {
 
     /// Solves; `steps` is what may still be spent, in blocks visited. False if that is not possible.
     pub fn solve(&mut self, body: &Body<'_>, cfg: &Cfg, steps: &mut usize) -> bool {
-        if self.definitions.len() <= u64::BITS as usize {
+        if self.definitions.len() <= MAX_SOLVED {
             self.entries = solve(body, cfg, &self.definitions, steps);
         }
         self.entries.is_some()
