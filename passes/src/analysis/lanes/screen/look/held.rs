@@ -11,16 +11,22 @@ use crate::analysis::slots::{Effect, SlotId};
 use crate::ir::{BlockId, Body, Instruction, InstructionId, Op, Register, Special, Value};
 use crate::limits::MAX_LOOK_DEPTH;
 
+/// What holds a value from one place to another.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Variable {
+    Register(Register),
+    Slot(SlotId),
+}
+
 /// What is looked up more than once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
     /// A register with one definition.
     Single(Register),
-    /// The result of one of several definitions, in the register.
-    Definition(Register, InstructionId),
-    /// A register to which some of its definitions come, by their places among all.
-    Common(Register, u64),
-    Slot(SlotId),
+    /// What one of several definitions makes of a variable, or the only store of a slot.
+    Definition(Variable, InstructionId),
+    /// A variable to which some of its definitions come, by their places among all.
+    Common(Variable, u64),
 }
 
 /// What has been looked up.
@@ -29,8 +35,8 @@ pub struct Held {
     /// By register: what its only definition makes of it, in `known`.
     single: Vec<u32>,
     others: FxHashMap<Key, u32>,
-    /// Which definitions come to a block, and when that was looked up.
-    entries: FxHashMap<(Register, BlockId), (u32, u64)>,
+    /// Which definitions come to a block, and when that was looked up; on any way at all, if that is asked.
+    entries: FxHashMap<(Variable, BlockId, bool), (u32, u64)>,
     /// By block: what walks against the ways of lanes have left there, and how many walks there have been.
     marks: Vec<Mark>,
     walks: u32,
@@ -114,7 +120,7 @@ impl Held {
     }
 }
 
-impl Look<'_, '_> {
+impl<'a> Look<'a, '_> {
     /// What has been found for a key, of so many bits, or what `find` does.
     fn looked_up(&mut self, key: Key, bits: u8, find: impl FnOnce(&mut Self) -> Kind) -> Kind {
         if let Some(known) = self.held.get(key) {
@@ -141,8 +147,21 @@ impl Look<'_, '_> {
         kind
     }
 
-    fn definition(&mut self, register: Register, id: InstructionId) -> Kind {
-        self.made(Key::Definition(register, id), register, id)
+    /// What writes a variable, in the order of the input.
+    fn definitions(&self, variable: Variable) -> &'a [InstructionId] {
+        match variable {
+            Variable::Register(register) => self.analyses.definitions().of(register),
+            Variable::Slot(slot) => self.analyses.slots().stores(slot),
+        }
+    }
+
+    /// What one of its definitions makes of a variable.
+    fn definition(&mut self, variable: Variable, id: InstructionId) -> Kind {
+        let key = Key::Definition(variable, id);
+        match variable {
+            Variable::Register(register) => self.made(key, register, id),
+            Variable::Slot(slot) => self.stored(key, slot, id),
+        }
     }
 
     /// What an instruction makes of a register.
@@ -157,50 +176,79 @@ impl Look<'_, '_> {
         })
     }
 
-    /// A register at the entry of a block.
-    fn at_entry(&mut self, register: Register, block: BlockId) -> Kind {
-        self.held.is_final = false;
-        let round = self.held.round;
-        let places = match self.held.entries.get(&(register, block)) {
-            Some(&(known_in, places)) if known_in == round => places,
-            _ => {
-                let places = self.reaching(register, block);
-                self.held.entries.insert((register, block), (round, places));
-                places
-            }
+    /// What an instruction stores to a slot.
+    fn stored(&mut self, key: Key, slot: SlotId, id: InstructionId) -> Kind {
+        let instruction = self.body.instruction(id);
+        let stored = match self.analyses.slots().effect(id, instruction) {
+            Effect::Store(own) if own == slot => self.body.uses(instruction).get(2).copied(),
+            _ => None,
         };
-        if places == 0 {
-            return self.any_of(register);
-        }
-        let key = Key::Common(register, places);
-        let bits = self.body.registers[register.index()].bits;
-        self.looked_up(key, bits, |look| {
-            look.held.is_final = false;
-            look.in_common(key, register, places)
+        self.looked_up(key, 0, |look| {
+            look.before(id).kind(stored.unwrap_or(Value::Unknown))
         })
     }
 
+    /// A variable with several definitions.
+    fn read(&mut self, variable: Variable) -> Kind {
+        let (body, definitions) = (self.body, self.definitions(variable));
+        let block = body.block_of(self.here);
+        match last_in(body, definitions, block, self.here.index() as u32) {
+            Some(id) if body.instruction(id).guard.is_none() => self.definition(variable, id),
+            Some(_) => self.any_of(variable, ALL),
+            None => self.at_entry(variable, block),
+        }
+    }
+
+    /// A variable at the entry of a block.
+    fn at_entry(&mut self, variable: Variable, block: BlockId) -> Kind {
+        self.held.is_final = false;
+        let places = self.coming(variable, block, false);
+        if places == 0 {
+            let places = self.coming(variable, block, true);
+            return self.any_of(variable, places);
+        }
+        let key = Key::Common(variable, places);
+        let bits = match variable {
+            Variable::Register(register) => self.body.registers[register.index()].bits,
+            Variable::Slot(_) => 0,
+        };
+        self.looked_up(key, bits, |look| {
+            look.held.is_final = false;
+            look.in_common(key, variable, places)
+        })
+    }
+
+    /// The definitions that come to a block, by their places among those of the variable: those from which all lanes may
+    /// come along open branches, or those from which any may come at all.
+    fn coming(&mut self, variable: Variable, block: BlockId, is_anywhere: bool) -> u64 {
+        let (key, round) = ((variable, block, is_anywhere), self.held.round);
+        match self.held.entries.get(&key) {
+            Some(&(known_in, places)) if is_anywhere || known_in == round => places,
+            _ => {
+                let places = self.reaching(self.definitions(variable), block, is_anywhere);
+                self.held.entries.insert(key, (round, places));
+                places
+            }
+        }
+    }
+
     /// What definitions have in common that all come to one place.
-    fn in_common(&mut self, key: Key, register: Register, places: u64) -> Kind {
+    fn in_common(&mut self, key: Key, variable: Variable, places: u64) -> Kind {
         // Literals first, for they bound what is known round the loops that the others go.
-        let (body, definitions) = (self.body, self.analyses.definitions().of(register));
+        let (body, definitions) = (self.body, self.definitions(variable));
         let is_literal = |id: &InstructionId| {
             let instruction = body.instruction(*id);
             matches!(
                 (instruction.op, body.uses(instruction)),
-                (Op::Copy, [Value::Integer(_)])
+                (Op::Copy, [Value::Integer(_)]) | (Op::Access(_), [_, _, Value::Integer(_), ..])
             )
         };
-        let reaching = definitions
-            .iter()
-            .enumerate()
-            .filter(|(place, _)| places >> place & 1 == 1)
-            .map(|(_, &id)| id);
+        let reaching = among(definitions, places);
         let (mut kind, mut has_literal) = (Kind::default(), false);
         for pass in [true, false] {
             for definition in reaching.clone().filter(|id| is_literal(id) == pass) {
                 has_literal |= pass;
-                kind = kind.agree(self.definition(register, definition));
+                kind = kind.agree(self.definition(variable, definition));
                 // Not all lanes need have it from here.
                 kind.lane = kind.low > 0;
                 self.held.set_now(key, kind);
@@ -208,7 +256,7 @@ impl Look<'_, '_> {
         }
         for definition in reaching {
             // What it made of more.
-            self.held.others.remove(&Key::Definition(register, definition));
+            self.held.others.remove(&Key::Definition(variable, definition));
         }
         if has_literal && !kind.is_literal() {
             // No bound is kept where a number meets what is not the same one.
@@ -217,14 +265,17 @@ impl Look<'_, '_> {
         kind
     }
 
-    /// The definitions that all lanes may come from to a block, along open branches: their places among those of the
-    /// register. None if there are too many of them.
-    fn reaching(&mut self, register: Register, block: BlockId) -> u64 {
-        let (cfg, definitions) = (self.analyses.cfg(), self.analyses.definitions().of(register));
-        let mut found = 0;
+    /// See [`Self::coming`].
+    fn reaching(&mut self, definitions: &[InstructionId], block: BlockId, is_anywhere: bool) -> u64 {
+        let (cfg, body) = (self.analyses.cfg(), self.body);
+        let is_guarded = |id: &InstructionId| body.instruction(*id).guard.is_some();
         if definitions.len() > u64::BITS as usize {
-            return found;
+            return if is_anywhere { ALL } else { 0 };
         }
+        if is_anywhere && definitions.iter().any(is_guarded) {
+            return ALL;
+        }
+        let mut found = 0;
         self.held.walks += 1;
         let walk = self.held.walks;
         for (place, &id) in definitions.iter().enumerate() {
@@ -236,7 +287,7 @@ impl Look<'_, '_> {
             let through = self.through[block.index()].filter(|&from| self.keeps(definitions, from, block));
             for &before in cfg.predecessors(block).iter().chain(&through) {
                 let is_open = match self.ways[before.index()] {
-                    _ if through == Some(before) => true,
+                    _ if is_anywhere || through == Some(before) => true,
                     Ways::None => false,
                     Ways::One(next) => next == block,
                     Ways::All => true,
@@ -247,13 +298,12 @@ impl Look<'_, '_> {
                 }
                 let place = (mark.wanted_in == walk).then_some(mark.place);
                 if !self.pay(1) {
-                    return found;
+                    return if is_anywhere { ALL } else { found };
                 }
                 match place {
                     None => work.push(before),
                     Some(place) => {
-                        let id = definitions[usize::from(place)];
-                        found |= u64::from(self.body.instruction(id).guard.is_none()) << place;
+                        found |= u64::from(!is_guarded(&definitions[usize::from(place)])) << place;
                     }
                 }
             }
@@ -272,42 +322,32 @@ impl Look<'_, '_> {
             })
     }
 
-    /// What any of the definitions of a register makes of it.
-    fn any_of(&mut self, register: Register) -> Kind {
-        let definitions = self.analyses.definitions().of(register);
-        let kinds = definitions.iter().map(|&id| self.definition(register, id));
-        let kind = kinds.fold(Kind::default(), Kind::join);
+    /// What any of these definitions makes of a variable, each in some lanes.
+    fn any_of(&mut self, variable: Variable, places: u64) -> Kind {
+        let (mut kind, mut count) = (Kind::default(), 0);
+        for id in among(self.definitions(variable), places) {
+            kind = kind.join(self.definition(variable, id));
+            count += 1;
+        }
         self.held.is_final = false;
-        if kind.is_defined {
-            kind.split()
-        } else {
-            Kind::UNKNOWN
+        match count {
+            0 => Kind::UNKNOWN,
+            1 => kind,
+            _ => kind.split(),
         }
     }
+}
 
-    fn slot(&mut self, slot: SlotId) -> Kind {
-        let (slots, body) = (self.analyses.slots(), self.body);
-        if slots.overlapping(slot).next().is_some() {
-            return Kind::LANE;
-        }
-        self.looked_up(Key::Slot(slot), 0, |look| {
-            let mut kind = Kind::default();
-            for &store in slots.stores(slot) {
-                let instruction = body.instruction(store);
-                let stored = match slots.effect(store, instruction) {
-                    Effect::Store(own) if own == slot => body.uses(instruction).get(2).copied(),
-                    _ => None,
-                };
-                let stored = look.before(store).kind(stored.unwrap_or(Value::Unknown));
-                kind = kind.join(stored);
-            }
-            if kind.is_defined {
-                kind.split()
-            } else {
-                Kind::UNKNOWN
-            }
-        })
-    }
+/// All definitions of a variable, however many.
+const ALL: u64 = u64::MAX;
+
+/// The definitions at these places.
+fn among(definitions: &[InstructionId], places: u64) -> impl Iterator<Item = InstructionId> + Clone {
+    let is_among = move |place: usize| places == ALL || places >> place & 1 == 1;
+    let definitions = definitions.iter().enumerate();
+    definitions
+        .filter(move |(place, _)| is_among(*place))
+        .map(|(_, &id)| id)
 }
 
 /// The last of some definitions in a block, before the instruction with this number.
@@ -329,19 +369,12 @@ impl Reader for Look<'_, '_> {
         if let Some(known) = self.held.get(Key::Single(register)) {
             return known;
         }
-        let body = self.body;
-        let definitions = self.analyses.definitions().of(register);
-        let is_certain = |id: InstructionId| body.instruction(id).guard.is_none();
-        match definitions {
-            [] => return Kind::UNKNOWN,
-            &[one] if is_certain(one) => return self.made(Key::Single(register), register, one),
-            _ => {}
-        }
-        let block = body.block_of(self.here);
-        match last_in(body, definitions, block, self.here.index() as u32) {
-            Some(id) if is_certain(id) => self.definition(register, id),
-            Some(_) => self.any_of(register),
-            None => self.at_entry(register, block),
+        match self.analyses.definitions().of(register) {
+            [] => Kind::UNKNOWN,
+            &[one] if self.body.instruction(one).guard.is_none() => {
+                self.made(Key::Single(register), register, one)
+            }
+            _ => self.read(Variable::Register(register)),
         }
     }
 
@@ -353,8 +386,19 @@ impl Reader for Look<'_, '_> {
     }
 
     fn loaded(&mut self, id: InstructionId, instruction: &Instruction) -> Kind {
-        if let Effect::Load(slot) = self.analyses.slots().effect(id, instruction) {
-            self.slot(slot)
+        let slots = self.analyses.slots();
+        if let Effect::Load(slot) = slots.effect(id, instruction) {
+            // A piece of what is stored there.
+            if slots.overlapping(slot).any(|other| !slots.stores(other).is_empty()) {
+                return Kind::LANE;
+            }
+            match slots.stores(slot) {
+                [] => Kind::UNKNOWN,
+                &[one] if self.body.instruction(one).guard.is_none() => {
+                    self.definition(Variable::Slot(slot), one)
+                }
+                _ => self.read(Variable::Slot(slot)),
+            }
         } else if !self.is_root
             && let Some((number, offset)) = loaded_param(instruction.op, self.body.uses(instruction))
         {
