@@ -13,4 +13,3 @@ pub mod params;
 pub mod provenance;
 pub mod references;
 pub mod slots;
-pub mod versions;

@@ -108,13 +108,6 @@ pub const MAX_INNER_LOOKS: usize = 32;
 /// Most warps of a kernel that are looked at one by one.
 pub const MAX_LOOK_WARPS: u32 = 2;
 
-/// Most sweeps over a function to find whether it needs the lane analysis. Beyond, it does.
-pub const MAX_SCREEN_SWEEPS: u32 = 24;
-
-/// Most places where registers with several versions are alive, for each instruction of a function. Beyond, it is looked
-/// at lane by lane.
-pub const VERSIONS_PER_INSTRUCTION: usize = 64;
-
 /// Most rounds of the lane analysis over one kernel.
 pub const MAX_LANE_ROUNDS: usize = 16;
 

@@ -7,7 +7,6 @@ use rustc_hash::FxHashMap;
 use super::Basis;
 use super::kind::Kind;
 use super::look::Look;
-use super::reader::Reader;
 use crate::analysis::lanes::slice::returned;
 use crate::ir::{Body, FunctionId, InstructionId, Op, Value};
 use crate::limits::MAX_SCREEN_STEPS;

@@ -18,12 +18,12 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashSet;
 
 mod held;
+mod results;
 
 use self::held::Held;
 use super::Basis;
 use super::exact::Threads;
 use super::kind::Form;
-use super::reader::Reader;
 use crate::analysis::lanes::value::WARP;
 use crate::context::Analyses;
 use crate::ir::{BlockId, Body, FunctionId, Guard, InstructionId, Op, Value};

@@ -17,7 +17,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Basis;
 use super::look::Look;
-use super::reader::Reader;
 use crate::analysis::lanes::verdict::is_full_barrier;
 use crate::analysis::lanes::{converges, launch_of};
 use crate::externs;

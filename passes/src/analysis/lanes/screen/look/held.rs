@@ -3,7 +3,6 @@
 use rustc_hash::FxHashMap;
 
 use super::super::kind::{EXACT, Kind};
-use super::super::reader::Reader;
 use super::super::special;
 use super::{Look, Ways};
 use crate::analysis::lanes::slice::loaded_param;
@@ -364,8 +363,9 @@ fn last_in(
     (last.index() as u32 >= range.start).then_some(last)
 }
 
-impl Reader for Look<'_, '_> {
-    fn register(&mut self, register: Register) -> Kind {
+impl Look<'_, '_> {
+    /// What is known of a register.
+    pub fn register(&mut self, register: Register) -> Kind {
         if let Some(known) = self.held.get(Key::Single(register)) {
             return known;
         }
@@ -378,18 +378,22 @@ impl Reader for Look<'_, '_> {
         }
     }
 
-    fn special(&self, of: Special) -> Kind {
+    pub(super) fn special(&self, of: Special) -> Kind {
         match (of, self.warp) {
             (Special::Tid(0), Some(warp)) => Kind::threads_of(warp),
             _ => special(of, self.basis.has_shape),
         }
     }
 
-    fn loaded(&mut self, id: InstructionId, instruction: &Instruction) -> Kind {
+    /// Of what a load gets, before it is extended.
+    pub(super) fn loaded(&mut self, id: InstructionId, instruction: &Instruction) -> Kind {
         let slots = self.analyses.slots();
         if let Effect::Load(slot) = slots.effect(id, instruction) {
             // A piece of what is stored there.
-            if slots.overlapping(slot).any(|other| !slots.stores(other).is_empty()) {
+            if slots
+                .overlapping(slot)
+                .any(|other| !slots.stores(other).is_empty())
+            {
                 return Kind::LANE;
             }
             match slots.stores(slot) {
@@ -408,7 +412,8 @@ impl Reader for Look<'_, '_> {
         }
     }
 
-    fn returned(&self, call: InstructionId) -> Kind {
+    /// Of what a call returns.
+    pub(super) fn returned(&self, call: InstructionId) -> Kind {
         let callee = self.basis.callee(self.body, self.body.instruction(call));
         callee.map_or(Kind::UNKNOWN, |callee| {
             self.basis.returned(callee, self.held.depth)

@@ -1,29 +1,17 @@
-//! What an instruction makes of the kinds that it reads, however these are kept.
+//! What an instruction makes of the kinds that it reads.
 
-use super::kind::{self, Form, Kind};
+use super::super::kind::{self, Form, Kind};
+use super::Look;
 use crate::analysis::evaluate::is_interpreted;
 use crate::analysis::lanes::transfer::MAX_USES;
 use crate::ir::{
     AccessKind, BinaryOp, Body, Collective, Condition, Instruction, InstructionId, Logic, Op, Register,
-    Special, Value, Vote,
+    Value, Vote,
 };
 
-/// Knows the kinds at some place of a function.
-pub trait Reader {
-    /// Of a register.
-    fn register(&mut self, register: Register) -> Kind;
-
-    /// Of a special register.
-    fn special(&self, special: Special) -> Kind;
-
-    /// Of what a load gets, before it is extended.
-    fn loaded(&mut self, id: InstructionId, instruction: &Instruction) -> Kind;
-
-    /// Of what a call returns.
-    fn returned(&self, call: InstructionId) -> Kind;
-
-    /// Of a value.
-    fn kind(&mut self, value: Value) -> Kind {
+impl Look<'_, '_> {
+    /// What is known of a value, where [`Self::before`] says.
+    pub fn kind(&mut self, value: Value) -> Kind {
         match value {
             Value::Register(register) => self.register(register),
             Value::Not(register) => self.register(register).complement(),
@@ -34,7 +22,7 @@ pub trait Reader {
     }
 
     /// Of the result of an instruction in a register.
-    fn result_in(
+    pub(super) fn result_in(
         &mut self,
         register: Register,
         body: &Body<'_>,
