@@ -240,3 +240,56 @@ impl Solver<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::guards::Facts;
+    use super::super::value::Provenance;
+    use super::*;
+    use crate::ir::Register;
+    use crate::testing::with_ptx;
+
+    /// A kernel that keeps `slots` values in memory whose address it hands to `calls` calls, and reads them.
+    fn kernel(slots: usize, calls: usize) -> String {
+        use std::fmt::Write as _;
+        let mut code = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.extern .func f(.param .b64 p);\n.visible .entry k()\n{{\n\
+             .local .align 8 .b8 d[{}];\n.reg .b64 %s<2>;\n.reg .b64 %a<{slots}>;\nmov.u64 %s0, d;\ncvta.local.u64 %s1, %s0;\n",
+            8 * slots
+        );
+        for slot in 0..slots {
+            let _ = writeln!(code, "st.u64 [%s1+{}], 7;", 8 * slot);
+        }
+        for _ in 0..calls {
+            code.push_str("{ .param .b64 p; st.param.b64 [p], %s1; call.uni f, (p); }\n");
+        }
+        for slot in 0..slots {
+            let _ = writeln!(code, "ld.u64 %a{slot}, [%s1+{}];", 8 * slot);
+        }
+        code + "ret;\n}\n"
+    }
+
+    /// How many definitions are kept for all slots, and what the last register holds in the end.
+    fn solved(slots: usize, calls: usize) -> (usize, Provenance) {
+        with_ptx(&kernel(slots, calls), |module| {
+            let (id, _, body) = module.module.bodies().next().expect("a kernel");
+            let registers = (0..body.registers.len()).map(Register::new).map(Value::Register);
+            let last = registers.clone().last().expect("registers");
+            let solver = Solver::new(module, id, &|_| None, Facts::default(), registers).expect("a solution");
+            let kept = solver.reaching.values().map(|known| known.definitions().len());
+            let end = InstructionId::new(body.instructions.len() - 1);
+            (kept.sum(), solver.at(last, end).0)
+        })
+    }
+
+    #[test]
+    fn calls_are_not_listed_for_each_slot() {
+        let (kept, value) = solved(300, 300);
+        assert_eq!((kept, value), (0, Provenance::Top));
+        // As many as can be told apart are.
+        let (kept, value) = solved(30, 20);
+        assert_eq!((kept, value), (30 * 21, Provenance::Top));
+        let (_, value) = solved(3, 0);
+        assert_eq!(value.constant(), Some(7));
+    }
+}

@@ -274,3 +274,54 @@ fn what_a_register_holds_is_kept_past_branches_that_do_not_change_it() {
     // What lanes 0 to 15 hold of their own keeps them from the first as well.
     assert_eq!(past("mov.u32 %r5, 1;", "mov.u32 %r5, 2;"), 1);
 }
+
+#[test]
+fn variables_on_the_stack_are_known_where_they_are_read() {
+    let code = |code: &str| {
+        suspects(&format!(
+            ".local .align 4 .b8 d[8]; .reg .b64 %s; mov.u64 %s, d; {code}"
+        ))
+    };
+    // A loop of a known number of rounds, and a mask, as unoptimised code has them.
+    let rounds = |first: &str| {
+        code(&format!(
+            "st.local.u32 [%s], {first}; st.local.u32 [%s+4], -1; H: ld.local.u32 %r3, [%s]; \
+             setp.ge.u32 %p1, %r3, 5; @%p1 bra L; ld.local.u32 %r4, [%s+4]; \
+             shfl.sync.down.b32 %r8, %r8, 1, 31, %r4; ld.local.u32 %r3, [%s]; add.u32 %r3, %r3, 1; \
+             st.local.u32 [%s], %r3; bra H; L:"
+        ))
+    };
+    assert_eq!(rounds("0"), 0);
+    assert_eq!(rounds("%r2"), 1);
+    // What is stored last is what is read, whatever was there before.
+    let last = |value: &str| {
+        code(&format!(
+            "st.local.u32 [%s], %r2; ld.global.u32 %r3, [%a0]; bra K; K: st.local.u32 [%s], {value}; bra M; \
+             M: ld.local.u32 %r4, [%s]; setp.ge.u32 %p1, %r4, 16; @%p1 bra L; {MEET} L:"
+        ))
+    };
+    assert_eq!(last("%r3"), 0);
+    assert_eq!(last("%r2"), 1);
+    // And a piece of it is a piece of what is known.
+    let piece = |value: &str| {
+        code(&format!(
+            "st.local.u32 [%s], {value}; ld.local.u8 %r4, [%s]; setp.ge.u32 %p1, %r4, 16; @%p1 bra L; {MEET} L:"
+        ))
+    };
+    assert_eq!(piece("%r2"), 1);
+}
+
+#[test]
+fn what_is_called_may_end_lanes() {
+    let through = |end: &str| {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.func g()\n{{\n.reg .pred %p<9>;\n.reg .b32 %r<9>;\n\
+             mov.u32 %r2, %laneid;\n{UPPER}\n{end}\nret;\n}}\n.func f()\n{{\ncall.uni g;\nret;\n}}\n.visible .entry k()\n{{\n\
+             .reg .pred %p<9>;\n.reg .b32 %r<9>;\nmov.u32 %r2, %laneid;\ncall.uni f;\n{MEET}\n{UPPER}\n@%p1 bra L;\n\
+             {MEET}\nL: ret;\n}}\n"
+        );
+        with_ptx(&text, |module| lanes::analyse(module, Certainty::Definite).len())
+    };
+    assert_eq!(through("@%p1 exit;"), 1);
+    assert_eq!(through("@%p1 ret;"), 0);
+}
