@@ -274,7 +274,7 @@ mod tests {
         with_ptx(&kernel(slots, calls), |module| {
             let (id, _, body) = module.module.bodies().next().expect("a kernel");
             let registers = (0..body.registers.len()).map(Register::new).map(Value::Register);
-            let last = registers.clone().last().expect("registers");
+            let last = registers.clone().next_back().expect("registers");
             let solver = Solver::new(module, id, &|_| None, Facts::default(), registers).expect("a solution");
             let kept = solver.reaching.values().map(|known| known.definitions().len());
             let end = InstructionId::new(body.instructions.len() - 1);

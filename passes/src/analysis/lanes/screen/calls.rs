@@ -4,11 +4,11 @@ use std::cell::{Cell, RefCell};
 
 use rustc_hash::FxHashMap;
 
-use super::Basis;
 use super::kind::Kind;
 use super::look::Look;
+use super::{Basis, special};
 use crate::analysis::lanes::slice::returned;
-use crate::ir::{Body, FunctionId, InstructionId, Op, Value};
+use crate::ir::{Argument, Body, FunctionId, InstructionId, Op, Value};
 use crate::limits::MAX_SCREEN_STEPS;
 
 /// What has been asked.
@@ -39,7 +39,7 @@ impl<'m> Basis<'_, 'm> {
     /// What callers pass in a piece of a parameter. `depth`: see [`Look::in_depth`].
     pub fn passed(&self, function: FunctionId, number: u16, offset: i32, depth: usize) -> Kind {
         self.asked(function, Piece::Param(number, offset), || {
-            let mut passed = Kind::default();
+            let (mut passed, mut look) = (Kind::default(), None);
             for site in self.module.call_graph().calls_to(function) {
                 let Some(body) = &self.module.module.function(site.caller).body else {
                     return Kind::LANE;
@@ -47,15 +47,13 @@ impl<'m> Basis<'_, 'm> {
                 let Op::Call(call) = body.instruction(site.instruction).op else {
                     return Kind::LANE;
                 };
-                let arguments = body.arguments(body.call(call));
-                let is_asked = |argument: &&crate::ir::Argument| {
+                let mut arguments = body.arguments(body.call(call)).iter();
+                let passes = |argument: &&Argument| {
                     (argument.param, i64::from(argument.offset)) == (u32::from(number), i64::from(offset))
                 };
-                let value = arguments
-                    .iter()
-                    .find(is_asked)
-                    .map_or(Value::Unknown, |found| found.value);
-                passed = passed.join(self.value(site.caller, body, site.instruction, value, depth));
+                let value = arguments.find(passes).map_or(Value::Unknown, |found| found.value);
+                let place = (site.caller, body, site.instruction);
+                passed = passed.join(self.value(value, place, depth, &mut look));
             }
             passed
         })
@@ -67,11 +65,11 @@ impl<'m> Basis<'_, 'm> {
             let Some(body) = &self.module.module.function(function).body else {
                 return Kind::UNKNOWN;
             };
-            let (mut result, mut count) = (Kind::default(), 0);
+            let (mut result, mut count, mut look) = (Kind::default(), 0, None);
             for (number, instruction) in body.instructions.iter().enumerate() {
                 if let Some((_, value)) = returned(body, instruction.op, body.uses(instruction)) {
-                    result =
-                        result.join(self.value(function, body, InstructionId::new(number), value, depth));
+                    let place = (function, body, InstructionId::new(number));
+                    result = result.join(self.value(value, place, depth, &mut look));
                     count += 1;
                 }
             }
@@ -92,30 +90,29 @@ impl<'m> Basis<'_, 'm> {
         found
     }
 
-    /// A value before an instruction of a function, whoever calls that.
-    fn value(
-        &self,
-        function: FunctionId,
-        body: &Body<'m>,
-        at: InstructionId,
+    /// A value before an instruction of a function, whoever calls that. `look`: at the function of the place before.
+    fn value<'b>(
+        &'b self,
         value: Value,
+        (function, body, at): (FunctionId, &'b Body<'m>, InstructionId),
         depth: usize,
+        look: &mut Option<Look<'b, 'm>>,
     ) -> Kind {
-        if !matches!(value, Value::Register(_) | Value::Not(_)) {
-            return Look::new(self, function, body).kind(value);
+        match value {
+            Value::Register(_) | Value::Not(_) => {}
+            Value::Integer(value) => return Kind::of_integer(value),
+            Value::Special(of) => return special(of, self.has_shape),
+            _ => return Kind::UNKNOWN,
         }
-        let Some(left) = self
-            .calls
-            .left
-            .get()
-            .checked_sub(body.blocks.len() + body.registers.len())
-        else {
-            return Kind::LANE;
-        };
-        self.calls.left.set(left);
-        Look::new(self, function, body)
-            .in_depth(depth)
-            .before(at)
-            .kind(value)
+        if look.as_ref().is_none_or(|look| look.function != function) {
+            let left = self.calls.left.get();
+            let Some(left) = left.checked_sub(body.blocks.len() + body.registers.len()) else {
+                return Kind::LANE;
+            };
+            self.calls.left.set(left);
+            *look = Some(Look::new(self, function, body).in_depth(depth));
+        }
+        look.as_mut()
+            .map_or(Kind::LANE, |look| look.before(at).kind(value))
     }
 }
