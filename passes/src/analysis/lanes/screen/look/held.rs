@@ -165,12 +165,9 @@ impl<'a> Look<'a, '_> {
 
     /// What an instruction makes of a register.
     fn made(&mut self, key: Key, register: Register, id: InstructionId) -> Kind {
-        let body = self.body;
-        let bits = body.registers[register.index()].bits;
+        let bits = self.body.registers[register.index()].bits;
         self.looked_up(key, bits, |look| {
-            let kind = look
-                .before(id)
-                .result_in(register, body, id, body.instruction(id));
+            let kind = look.result_in(register, id);
             if kind.is_defined { kind } else { Kind::UNKNOWN }
         })
     }

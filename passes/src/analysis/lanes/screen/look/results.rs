@@ -5,8 +5,7 @@ use super::Look;
 use crate::analysis::evaluate::is_interpreted;
 use crate::analysis::lanes::transfer::MAX_USES;
 use crate::ir::{
-    AccessKind, BinaryOp, Body, Collective, Condition, Instruction, InstructionId, Logic, Op, Register,
-    Value, Vote,
+    AccessKind, BinaryOp, Collective, Condition, InstructionId, Logic, Op, Register, Value, Vote,
 };
 
 impl Look<'_, '_> {
@@ -22,20 +21,18 @@ impl Look<'_, '_> {
     }
 
     /// Of the result of an instruction in a register.
-    pub(super) fn result_in(
-        &mut self,
-        register: Register,
-        body: &Body<'_>,
-        id: InstructionId,
-        instruction: &Instruction,
-    ) -> Kind {
-        let kind = self.result(body, id, instruction);
+    pub(super) fn result_in(&mut self, register: Register, id: InstructionId) -> Kind {
+        let body = self.body;
+        let kind = self.before(id).result(id);
+        let instruction = body.instruction(id);
         let is_first = body.results(instruction).first() == Some(&Value::Register(register));
         of_result(instruction.op, kind, is_first)
     }
 
     /// Of the first result of an instruction.
-    fn result(&mut self, body: &Body<'_>, id: InstructionId, instruction: &Instruction) -> Kind {
+    fn result(&mut self, id: InstructionId) -> Kind {
+        let body = self.body;
+        let instruction = body.instruction(id);
         let uses = body.uses(instruction);
         match instruction.op {
             op if is_interpreted(op) => {
@@ -90,7 +87,7 @@ fn is_lost(op: Op, first: Kind) -> bool {
 }
 
 /// Of one of the results of an instruction, from what the first one is.
-pub fn of_result(op: Op, kind: Kind, is_first: bool) -> Kind {
+fn of_result(op: Op, kind: Kind, is_first: bool) -> Kind {
     match op {
         // The second result is the complement.
         Op::Compare(..) if !is_first => Kind {
