@@ -8,7 +8,7 @@
 //! solver.rs     one body               survey.rs     what in a body uses addresses
 //! function.rs   one body's uses        objects.rs    offsets in objects, escapes
 //! calls.rs      arguments and results  nulls.rs      address 0
-//! meeting.rs    where no reaching is needed
+//! meeting.rs    where no reaching is needed               screen.rs    which functions need a look
 //! summary.rs    one function           here          one module: the functions that are called first
 //! ```
 
@@ -22,6 +22,7 @@ mod meeting;
 mod nulls;
 mod objects;
 pub mod reaching;
+mod screen;
 pub mod solver;
 mod sources;
 pub mod summary;
@@ -36,41 +37,45 @@ use rayon::prelude::*;
 use crate::context::ModuleContext;
 use crate::ir::{FunctionId, InstructionId};
 use crate::limits::{MAX_CALL_CHAINS, PARALLEL_STATEMENTS};
-use crate::rule::Family;
-use crate::rules;
-pub use function::Extent;
 pub use judge::{Effect, Use, Wrong};
+use screen::Suspects;
 pub use summary::{Summary, Violation};
 pub use value::{Base, Element, Form};
 
 /// What is wrong in a module, in the order of the input; what is wrong for several callers once for each.
 #[must_use]
 pub fn violations(module: &ModuleContext<'_>) -> Vec<Violation> {
-    let summaries: Vec<OnceLock<Summary>> = module.module.functions.iter().map(|_| OnceLock::new()).collect();
     let size: usize = module
         .module
         .bodies()
         .map(|(_, _, body)| body.instructions.len())
         .sum();
-    let with_spaces = rules::ALL
-        .iter()
-        .any(|rule| rule.family == Family::Space && module.settings.wants(rule));
-    let receives_null = if with_spaces {
-        Vec::new()
-    } else {
-        nulls::receivers(module)
-    };
-    let extent = |id: FunctionId| Extent {
-        with_spaces,
-        receives_null: receives_null.get(id.index()).copied().unwrap_or(with_spaces),
-    };
-    for level in levels(module) {
+    let levels = levels(module);
+    let in_parallel = size >= PARALLEL_STATEMENTS;
+    let suspects = screen::suspects(module, &levels, in_parallel);
+    found(module, &levels, in_parallel, &suspects)
+}
+
+/// What is wrong as far as it is looked at.
+fn found(
+    module: &ModuleContext<'_>,
+    levels: &[Vec<FunctionId>],
+    in_parallel: bool,
+    suspects: &[Suspects],
+) -> Vec<Violation> {
+    let summaries: Vec<OnceLock<Summary>> = module.module.functions.iter().map(|_| OnceLock::new()).collect();
+    for level in levels {
+        let is_suspect = |id: &&FunctionId| !matches!(suspects[id.index()], Suspects::None);
+        let looked_at: Vec<FunctionId> = level.iter().filter(is_suspect).copied().collect();
         let finished = |id: FunctionId| summaries[id.index()].get();
-        let one = |&id: &FunctionId| (id, function::summarize(module, id, &finished, extent(id)));
-        let made: Vec<_> = if size < PARALLEL_STATEMENTS {
-            level.iter().map(one).collect()
+        let one = |&id: &FunctionId| {
+            let suspects = &suspects[id.index()];
+            (id, function::summarize(module, id, &finished, suspects))
+        };
+        let made: Vec<_> = if in_parallel {
+            looked_at.par_iter().map(one).collect()
         } else {
-            level.par_iter().map(one).collect()
+            looked_at.iter().map(one).collect()
         };
         for (id, summary) in made {
             let _ = summaries[id.index()].set(summary);

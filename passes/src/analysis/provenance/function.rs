@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 use super::guards::{Facts, Tested};
 use super::judge::{Effect, Use, Wrong, is_elsewhere};
 use super::nulls;
+use super::screen::Suspects;
 use super::solver::{Solver, Summaries, callee};
 use super::summary::{Demand, Held, Passed, Summary, Violation, formals, verdict};
 use super::survey::{Survey, seeds, survey};
@@ -13,23 +14,14 @@ use crate::context::ModuleContext;
 use crate::ir::{Access, AccessKind, Argument, Body, FunctionId, InstructionId, Op, Space, Value};
 use crate::limits::MAX_DEMANDS;
 
-/// What is asked of a body.
-#[derive(Clone, Copy, Debug)]
-pub struct Extent {
-    /// All that can be wrong; else null addresses only.
-    pub with_spaces: bool,
-    /// Somebody may pass it a null address.
-    pub receives_null: bool,
-}
-
-/// The summary of a function with a body, given those of the functions that it calls; empty where nothing that is asked
-/// for can be wrong.
+/// The summary of a function with a body, given those of the functions that it calls, as far as it has
+/// to be looked at.
 #[must_use]
-pub fn summarize<'a>(
+pub(super) fn summarize<'a>(
     module: &'a ModuleContext<'a>,
     id: FunctionId,
     summaries: &'a Summaries<'a>,
-    extent: Extent,
+    suspects: &Suspects,
 ) -> Summary {
     let function = module.module.function(id);
     let Some(body) = function.body.as_ref() else {
@@ -39,13 +31,7 @@ pub fn summarize<'a>(
     if function.is_damaged {
         return Summary::default();
     }
-    let survey = survey(module, id, body, summaries);
-    let is_needed = survey.needs_nulls
-        || survey.needs_spaces && extent.with_spaces
-        || survey.has_params && extent.receives_null;
-    if !is_needed {
-        return Summary::default();
-    }
+    let survey = survey(module, body, summaries, suspects);
     let answers = |call: InstructionId| answered(module, body, summaries, call);
     let analyses = module.function(id);
     let facts = if survey.tests.is_empty() && !survey.calls.iter().any(|&call| answers(call).is_some()) {
@@ -107,7 +93,7 @@ fn answered<'a>(
 }
 
 /// The use of an address that an instruction makes.
-fn use_of(op: Op) -> Option<Use> {
+pub(super) fn use_of(op: Op) -> Option<Use> {
     Some(match op {
         Op::Access(Access {
             space: Space::Tensor, ..

@@ -8,138 +8,20 @@
 //!            used without a test: the compiler gives each outcome a path of its own); or the access is a volatile store, a deliberate crash; or the address is an index that
 //!            was shifted or multiplied to the size of an element and never added to a base
 //! ```
-//!
-//! Most bodies have no such address, and pay for one pass: an address can only be null where a small constant is moved
-//! into a register of its width, selected, or passed on by moves and sums from there.
 
 use super::function::Judge;
 use super::judge::{Effect, Use, Wrong};
 use super::solver::Variable;
-use super::summary::{Demand, Summary, Violation, formals};
-use super::survey::{Survey, direct_callee};
+use super::summary::{Demand, Violation, formals};
+use super::survey::Survey;
 use super::value::{Base, Element, Form, Provenance, Trust};
 use crate::analysis::call_graph::CallSite;
 use crate::analysis::definitions::Definitions;
-use crate::context::ModuleContext;
 use crate::ir::{
-    Access, AccessKind, Argument, BinaryOp, BlockId, Body, Callee, Instruction, InstructionId, Op, Register,
-    Space, UnaryOp, Value,
+    Access, AccessKind, Argument, BinaryOp, BlockId, Body, Callee, InstructionId, Op, Register, Space,
+    UnaryOp, Value,
 };
 use crate::limits::{MAX_PREDICATE_STEPS, NULL_PAGE};
-
-/// What a register may hold, as far as it matters here.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Mark {
-    #[default]
-    Other,
-    /// A small constant, or one plus an index.
-    Null,
-    /// An index: shifted, multiplied or extended.
-    Index,
-}
-
-/// What the registers of a body may hold, in one pass over its text. Nothing is kept until a constant is moved.
-#[derive(Debug, Default)]
-pub(super) struct Marks {
-    marks: Vec<Mark>,
-    /// A constant is kept in memory of the thread, in unoptimised code.
-    is_stored: bool,
-}
-
-impl Marks {
-    /// Takes the next instruction into account; `returns_null` says of a call whether it can return 0.
-    pub(super) fn pass(
-        &mut self,
-        body: &Body<'_>,
-        instruction: &Instruction,
-        uses: &[Value],
-        returns_null: impl FnOnce(InstructionId) -> bool,
-    ) {
-        let mark = match (instruction.op, uses) {
-            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[value]) => self.of(value),
-            (Op::Select, &[a, b, ..]) => match (self.of(a), self.of(b)) {
-                (Mark::Null, _) | (_, Mark::Null) => Mark::Null,
-                _ => Mark::Other,
-            },
-            (Op::Binary(BinaryOp::Add | BinaryOp::Sub, 64), &[a, b]) => match (self.of(a), self.of(b)) {
-                (Mark::Null, Mark::Null | Mark::Index) | (Mark::Index, Mark::Null) => Mark::Null,
-                _ => Mark::Other,
-            },
-            (Op::Binary(op, 64), &[_, Value::Integer(_)])
-                if op == BinaryOp::Shl || is_wide_product(op) || op == BinaryOp::MulLow =>
-            {
-                Mark::Index
-            }
-            (Op::Convert { to: 64, .. }, _) => Mark::Index,
-            (Op::CallResult(call), _) if returns_null(call) => Mark::Null,
-            (Op::Access(access), _) if matches!(access.space, Space::Local | Space::Generic) => {
-                if access.kind == AccessKind::Load && self.is_stored {
-                    Mark::Null
-                } else {
-                    let stored = uses.get(2).copied();
-                    self.is_stored |= stored.is_some_and(|value| self.of(value) == Mark::Null);
-                    return;
-                }
-            }
-            _ => return,
-        };
-        if mark == Mark::Other && self.marks.is_empty() {
-            return;
-        }
-        for register in body.defined(instruction) {
-            if body.registers[register.index()].bits == 64 {
-                self.set(body, register, mark);
-            }
-        }
-    }
-
-    fn set(&mut self, body: &Body<'_>, register: Register, mark: Mark) {
-        if self.marks.is_empty() {
-            self.marks = vec![Mark::Other; body.registers.len()];
-        }
-        let known = &mut self.marks[register.index()];
-        if mark != Mark::Other && *known != Mark::Null {
-            *known = mark;
-        }
-    }
-
-    fn of(&self, value: Value) -> Mark {
-        match value {
-            Value::Integer(0..NULL_PAGE) => Mark::Null,
-            Value::Register(register) => self.marks.get(register.index()).copied().unwrap_or_default(),
-            _ => Mark::Other,
-        }
-    }
-
-    /// Whether an access or a call through this value has to be looked at.
-    pub(super) fn is_suspect(&self, value: Value) -> bool {
-        self.of(value) != Mark::Other
-    }
-}
-
-/// By function: whether somebody may pass it a null address, or pass on one that he is passed.
-pub(super) fn receivers(module: &ModuleContext<'_>) -> Vec<bool> {
-    let mut receives = vec![false; module.module.functions.len()];
-    let mut open = Vec::new();
-    for (_, _, body) in module.module.bodies().filter(|(.., body)| !body.calls.is_empty()) {
-        let mut marks = Marks::default();
-        for (number, instruction) in body.instructions.iter().enumerate() {
-            marks.pass(body, instruction, body.uses(instruction), |_| true);
-            let Op::Call(call) = instruction.op else { continue };
-            let arguments = body.arguments(body.call(call));
-            if arguments.iter().any(|argument| marks.is_suspect(argument.value)) {
-                open.extend(direct_callee(module, body, InstructionId::new(number)));
-            }
-        }
-    }
-    while let Some(function) = open.pop() {
-        if !std::mem::replace(&mut receives[function.index()], true) {
-            let graph = module.call_graph();
-            open.extend(graph.calls_of(function).iter().map(|site| site.callee));
-        }
-    }
-    receives
-}
 
 const fn is_wide_product(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned)
@@ -247,12 +129,6 @@ const fn effect(kind: AccessKind) -> Effect {
 fn is_null(element: &Element, by: i64) -> bool {
     let at = element.offset.and_then(|offset| offset.checked_add(by));
     element.form == Form::Number && at.is_some_and(|at| (0..NULL_PAGE).contains(&at))
-}
-
-/// Whether a function can return address 0.
-pub(super) fn returns_null(summary: &Summary) -> bool {
-    let mut elements = summary.results.iter().flat_map(|(_, value)| value.elements());
-    elements.any(|element| is_null(element, 0) || element.form == Form::Formal)
 }
 
 /// The first element that is null `by` bytes further, and whether the value is nothing else.

@@ -5,7 +5,47 @@ use super::function::Judge;
 use super::judge::{Effect, Use, Wrong, covers};
 use super::survey::access_bytes;
 use super::value::{Base, Element, Form, Provenance, Trust};
-use crate::ir::{Access, AccessKind, InstructionId, Linkage, Op, Space, Value};
+use crate::context::ModuleContext;
+use crate::ir::{Access, AccessKind, Function, InstructionId, Linkage, Op, Space, SymbolId, Value};
+
+/// What an address can point into.
+#[derive(Clone, Copy)]
+pub(super) enum Object<'a> {
+    /// A variable.
+    Symbol(SymbolId),
+    /// The parameter with this number of this kernel.
+    Param(&'a Function<'a>, u16),
+}
+
+/// The size of a variable in bytes, if that is certain.
+pub(super) fn size(module: &ModuleContext<'_>, symbol: SymbolId) -> Option<u64> {
+    let symbol = module.module.symbol(symbol);
+    // Another module's definition may be larger.
+    let is_final = matches!(symbol.linkage, Linkage::Local | Linkage::External) && !symbol.is_undefined();
+    symbol.size.filter(|_| is_final)
+}
+
+/// What is wrong with an access of so many bytes that starts so many from the start of an object.
+pub(super) fn outside(
+    module: &ModuleContext<'_>,
+    object: Object<'_>,
+    start: i64,
+    bytes: i64,
+) -> Option<Wrong> {
+    let (size, align) = match object {
+        Object::Symbol(symbol) => (size(module, symbol)?, module.module.symbol(symbol).align),
+        Object::Param(function, number) => {
+            let parameter = function.params.get(usize::from(number))?;
+            (Some(parameter.size).filter(|&size| size > 0)?, parameter.align)
+        }
+    };
+    let end = start.checked_add(bytes)?;
+    if start < 0 || end > i64::try_from(size).ok()? {
+        return Some(Wrong::OutOfBounds);
+    }
+    let is_known_to_be_aligned = i64::from(align) % bytes == 0;
+    (is_known_to_be_aligned && start % bytes != 0).then_some(Wrong::Misaligned)
+}
 
 impl Judge<'_> {
     /// PTX211: constant offsets outside the object, or misaligned in it.
@@ -45,32 +85,15 @@ impl Judge<'_> {
         }
     }
 
-    pub(super) fn outside(&self, element: &Element, start: i64, bytes: i64) -> Option<Wrong> {
-        let (size, align) = match (element.form, element.base) {
-            (Form::Raw | Form::Generic, Base::Symbol(symbol)) => {
-                let symbol = self.module.module.symbol(symbol);
-                // Another module's definition may be larger.
-                let is_final =
-                    matches!(symbol.linkage, Linkage::Local | Linkage::External) && !symbol.is_undefined();
-                (symbol.size.filter(|_| is_final)?, symbol.align)
-            }
+    fn outside(&self, element: &Element, start: i64, bytes: i64) -> Option<Wrong> {
+        let object = match (element.form, element.base) {
+            (Form::Raw | Form::Generic, Base::Symbol(symbol)) => Object::Symbol(symbol),
             (Form::Raw, Base::Param(number, _)) if element.space == Space::Param => {
-                let parameter = self
-                    .module
-                    .module
-                    .function(self.id)
-                    .params
-                    .get(usize::from(number))?;
-                (Some(parameter.size).filter(|&size| size > 0)?, parameter.align)
+                Object::Param(self.module.module.function(self.id), number)
             }
             _ => return None,
         };
-        let end = start.checked_add(bytes)?;
-        if start < 0 || end > i64::try_from(size).ok()? {
-            return Some(Wrong::OutOfBounds);
-        }
-        let is_known_to_be_aligned = i64::from(align) % bytes == 0;
-        (is_known_to_be_aligned && start % bytes != 0).then_some(Wrong::Misaligned)
+        outside(self.module, object, start, bytes)
     }
 
     /// PTX206: the address of a local object stored to memory that other threads see.

@@ -77,10 +77,16 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Whether its calls have to be looked at.
+    /// Whether its calls can be wrong.
     #[must_use]
     pub fn asks(&self) -> bool {
-        !self.demands.is_empty() || !self.tested.is_empty() || !self.null_tested.is_empty()
+        !self.demands.is_empty()
+    }
+
+    /// Whether its calls tell something of what is passed.
+    #[must_use]
+    pub fn tests(&self) -> bool {
+        !self.tested.is_empty() || !self.null_tested.is_empty()
     }
 
     /// What it returns at this offset.

@@ -1,15 +1,9 @@
-//! One pass over a body: what in it uses addresses, and whether anything can be wrong at all.
-//!
-//! A kernel that accesses global memory only, through its parameters, is done here.
+//! One pass over a body: what in it uses addresses, and has to be looked at.
 
-use super::nulls::{self, Marks};
+use super::screen::Suspects;
 use super::solver::Summaries;
-use super::summary::Summary;
 use crate::context::ModuleContext;
-use crate::ir::{
-    Access, AccessKind, Body, Callee, Function, FunctionId, Instruction, InstructionId, Op, Space, SymbolId,
-    SymbolKind, Value,
-};
+use crate::ir::{Access, AccessKind, Body, Callee, FunctionId, InstructionId, Op, Value};
 
 /// What a pass over a body finds that needs to be looked at.
 #[derive(Default)]
@@ -27,113 +21,59 @@ pub(super) struct Survey {
     pub(super) indirect: Vec<InstructionId>,
     /// Comparisons with 0 of what may be an address.
     pub(super) null_tests: Vec<InstructionId>,
-    pub(super) takes_local: bool,
-    /// Something is there that can be wrong: a space other than global, a register that nothing writes.
-    pub(super) needs_spaces: bool,
-    /// An address is there that may be null.
-    pub(super) needs_nulls: bool,
-    /// Callers pass something.
-    pub(super) has_params: bool,
 }
 
 /// Looks through a body.
 pub(super) fn survey(
     module: &ModuleContext<'_>,
-    id: FunctionId,
     body: &Body<'_>,
     summaries: &Summaries<'_>,
+    suspects: &Suspects,
 ) -> Survey {
-    let function = module.module.function(id);
-    let mut survey = Survey {
-        has_params: !function.is_kernel() && !function.params.is_empty(),
-        ..Survey::default()
+    let mut survey = Survey::default();
+    let is_suspect = |at: InstructionId| match suspects {
+        Suspects::None => false,
+        Suspects::At(known) => known.binary_search(&at).is_ok(),
+        Suspects::All => true,
     };
-    let space_of = |symbol: SymbolId| {
-        let symbol = module.module.symbol(symbol);
-        (symbol.kind == SymbolKind::Variable).then_some(symbol.space)
-    };
-    let mut written = vec![false; body.registers.len()];
-    let mut marks = Marks::default();
     for (number, instruction) in body.instructions.iter().enumerate() {
         let at = InstructionId::new(number);
-        for register in body.defined(instruction) {
-            written[register.index()] = true;
-        }
         let uses = body.uses(instruction);
-        marks.pass(body, instruction, uses, |call| {
-            let callee = direct_callee(module, body, call).and_then(summaries);
-            callee.is_some_and(nulls::returns_null)
-        });
         match instruction.op {
             Op::Compare(_, 64, _) if uses.contains(&Value::Integer(0)) => survey.null_tests.push(at),
             Op::Access(access) => {
-                survey.needs_nulls |= matches!(access.space, Space::Global | Space::Generic)
-                    && access.kind != AccessKind::Other
-                    && uses.first().is_some_and(|&base| marks.is_suspect(base));
-                match uses.first() {
-                    Some(Value::ReturnSlot(..)) => {
-                        let mut data = uses.iter().skip(2);
-                        survey.needs_nulls |= access.bits == 64 && data.any(|&value| marks.is_suspect(value));
-                        survey.returns.push(at);
-                        continue;
-                    }
-                    Some(Value::Symbol(..)) => survey.needs_spaces = true,
-                    Some(Value::Param(..)) if access.space == Space::Param => {
-                        survey.needs_spaces |= is_outside(function, instruction, uses);
-                    }
-                    _ => survey.needs_spaces |= !matches!(access.space, Space::Global | Space::Generic),
+                if let Some(Value::ReturnSlot(..)) = uses.first() {
+                    survey.returns.push(at);
+                    continue;
+                }
+                if !is_suspect(at) {
+                    continue;
                 }
                 survey.uses.push(at);
                 if access.kind != AccessKind::Load && uses.len() > 2 && matches!(access.bits, 32 | 64) {
                     survey.escapes.push(at);
                 }
             }
-            Op::ToGeneric(space, _) | Op::FromGeneric(space, _) => {
-                // Unless a setting asks for it, what is done twice to a global address is not reported.
-                survey.needs_spaces |= space != Space::Global || !module.settings.levels.is_empty();
+            Op::ToGeneric(..) | Op::FromGeneric(..) | Op::MapShared(_) if is_suspect(at) => {
                 survey.uses.push(at);
             }
             Op::IsSpace(_) => {
-                survey.needs_spaces = true;
                 survey.tests.push(at);
                 survey.uses.push(at);
             }
-            Op::MapShared(_) => {
-                survey.needs_spaces = true;
-                survey.uses.push(at);
-            }
             Op::Call(call) => {
-                if let Callee::Indirect(value) = body.call(call).callee {
-                    survey.needs_nulls |= marks.is_suspect(value);
-                    survey.indirect.push(at);
-                } else if direct_callee(module, body, at)
-                    .and_then(summaries)
-                    .is_some_and(Summary::asks)
+                if let Callee::Indirect(_) = body.call(call).callee {
+                    if is_suspect(at) {
+                        survey.indirect.push(at);
+                    }
+                } else if let Some(summary) = direct_callee(module, body, at).and_then(summaries)
+                    && (summary.tests() || summary.asks() && is_suspect(at))
                 {
-                    let arguments = body.arguments(body.call(call));
-                    survey.needs_spaces = true;
-                    survey.needs_nulls |= arguments.iter().any(|argument| marks.is_suspect(argument.value));
                     survey.calls.push(at);
                 }
             }
             _ => {}
         }
-        for &value in uses {
-            match value {
-                Value::Symbol(symbol, _) => {
-                    let space = space_of(symbol);
-                    survey.takes_local |= space == Some(Space::Local);
-                    survey.needs_spaces |= space.is_some_and(|space| space != Space::Global);
-                }
-                Value::Param(..) => survey.needs_spaces |= !matches!(instruction.op, Op::Access(_)),
-                _ => {}
-            }
-        }
-    }
-    // A register exists once the code names it, so one that nothing writes is read.
-    survey.needs_spaces |= written.contains(&false);
-    if !survey.takes_local {
-        survey.escapes.clear();
     }
     survey
 }
@@ -148,21 +88,6 @@ pub(super) fn direct_callee(
         return None;
     };
     module.module.called(symbol)
-}
-
-/// Whether a direct access to a parameter leaves it, or is not aligned: the rest needs no analysis.
-fn is_outside(function: &Function<'_>, instruction: &Instruction, uses: &[Value]) -> bool {
-    let (Op::Access(access), &[Value::Param(number, offset), ..]) = (instruction.op, uses) else {
-        return false;
-    };
-    let Some(parameter) = function.params.get(usize::from(number)) else {
-        return false;
-    };
-    let bytes = access_bytes(&access);
-    access.kind != AccessKind::Load
-        || offset < 0
-        || i64::from(offset) + bytes > i64::try_from(parameter.size).unwrap_or(i64::MAX)
-        || bytes > 0 && i64::from(offset) % bytes != 0
 }
 
 /// Bytes that an access touches; 0 where the instruction does not say.

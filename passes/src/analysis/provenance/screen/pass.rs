@@ -1,0 +1,343 @@
+//! One pass over a body after the other, until nothing grows: registers, tests, null addresses.
+
+use rustc_hash::FxHashMap;
+
+use super::Outline;
+use super::cell::{Cell, Kinds, Place, Window};
+use super::wanted::Wanted;
+use crate::analysis::provenance::aliases::representative;
+use crate::analysis::provenance::function::use_of;
+use crate::analysis::provenance::judge::Use;
+use crate::analysis::provenance::objects;
+use crate::context::ModuleContext;
+use crate::ir::{
+    Body, Callee, Function, FunctionId, Instruction, InstructionId, Op, Register, Space, SymbolId,
+    SymbolKind, Value,
+};
+use crate::limits::MAX_PROVENANCE_ROUNDS;
+
+/// Moves that are followed for what else is brought into a register.
+const MAX_MOVES: usize = 2;
+
+/// Pieces that have a bit of their own in [`Cell::formals`].
+pub(super) const MAX_PIECES: usize = 31;
+
+/// What a pass over a body writes to, kept for the next body.
+#[derive(Default)]
+pub(super) struct Memory {
+    pub(super) cells: Vec<Cell>,
+    /// By symbol and offset: what is stored there by its name.
+    pub(super) stored: FxHashMap<(SymbolId, i32), Cell>,
+    /// Registers with constants that are used as addresses.
+    pub(super) nulls: Vec<(Register, InstructionId)>,
+    /// Moves of constants between registers.
+    pub(super) copies: Vec<(Register, Register)>,
+}
+
+/// Adds to a cell what another may be.
+pub(super) fn join(module: &ModuleContext<'_>, cell: &mut Cell, other: Cell) {
+    cell.join(other, |symbol| Window::of(objects::size(module, symbol)));
+}
+
+/// A pass over a body.
+pub(super) struct Pass<'a> {
+    pub(super) module: &'a ModuleContext<'a>,
+    pub(super) id: FunctionId,
+    pub(super) function: &'a Function<'a>,
+    pub(super) body: &'a Body<'a>,
+    /// The instruction at hand.
+    pub(super) at: InstructionId,
+    pub(super) known: &'a [Outline],
+    pub(super) wanted: &'a Wanted,
+    pub(super) memory: &'a mut Memory,
+    pub(super) outline: Outline,
+    /// Spaces that are tested for, as generic addresses: what holds anything may be one where the test holds.
+    pub(super) tested: Kinds,
+    /// Something has grown that was read before.
+    pub(super) is_stale: bool,
+}
+
+pub(super) fn outline(
+    module: &ModuleContext<'_>,
+    id: FunctionId,
+    known: &[Outline],
+    wanted: &Wanted,
+    memory: &mut Memory,
+) -> Outline {
+    let function = module.module.function(id);
+    // What is missing from a damaged body may have written any register.
+    let Some(body) = function.body.as_ref().filter(|_| !function.is_damaged) else {
+        return Outline::default();
+    };
+    memory.cells.clear();
+    memory.cells.resize(body.registers.len(), Cell::default());
+    memory.stored.clear();
+    memory.nulls.clear();
+    memory.copies.clear();
+    let mut pass = Pass {
+        module,
+        id,
+        function,
+        body,
+        at: InstructionId::new(0),
+        known,
+        wanted,
+        memory,
+        outline: Outline::default(),
+        tested: Kinds::NONE,
+        is_stale: false,
+    };
+    let is_settled = (0..MAX_PROVENANCE_ROUNDS).any(|_| {
+        pass.is_stale = false;
+        for (number, instruction) in body.instructions.iter().enumerate() {
+            pass.at = InstructionId::new(number);
+            pass.instruction(instruction);
+        }
+        let is_stale = pass.is_stale | pass.note_unwritten();
+        if is_stale {
+            pass.begin_again();
+        }
+        !is_stale
+    });
+    pass.judge_nulls();
+    let mut outline = pass.outline;
+    outline.is_known = true;
+    outline.is_open = !is_settled;
+    outline.suspects.sort_unstable();
+    outline.suspects.dedup();
+    let is_asked = outline
+        .results
+        .iter()
+        .any(|(_, cell)| cell.kinds.has(Kinds::TRUTH));
+    outline.tested = pass.tested.when(is_asked);
+    outline
+}
+
+impl<'a> Pass<'a> {
+    pub(super) fn join(&self, cell: &mut Cell, other: Cell) {
+        join(self.module, cell, other);
+    }
+
+    /// Takes back what only one pass says.
+    pub(super) fn begin_again(&mut self) {
+        let cells = self.memory.cells.iter_mut();
+        for cell in cells.chain(self.memory.stored.values_mut()) {
+            cell.kinds = cell.kinds.without(Kinds::OF_PASS);
+        }
+    }
+
+    /// Notes which registers nothing writes; true if there are any for the first time.
+    pub(super) fn note_unwritten(&mut self) -> bool {
+        let mut has_found = false;
+        for (cell, register) in self.memory.cells.iter_mut().zip(&self.body.registers) {
+            if !cell.kinds.has(Kinds::WRITTEN) {
+                // Such a register has a name: the front ends write those that they make.
+                let is_told = register.bits >= 32 && !register.name.is_empty();
+                let kinds = Kinds::UNDEFINED.when(is_told).with(Kinds::OTHER);
+                cell.kinds = cell.kinds.with(kinds).with(Kinds::WRITTEN);
+                has_found |= is_told;
+            }
+        }
+        has_found
+    }
+
+    pub(super) fn register(&mut self, register: Register) -> Cell {
+        let cell = &mut self.memory.cells[register.index()];
+        cell.kinds = cell.kinds.with(Kinds::READ);
+        let flags = Kinds::READ.with(Kinds::WRITTEN);
+        Cell {
+            kinds: cell.kinds.without(flags),
+            ..*cell
+        }
+    }
+
+    /// What an operand may be.
+    pub(super) fn value(&mut self, value: Value) -> Cell {
+        match value {
+            Value::Register(register) => self.register(register),
+            Value::Not(register) => {
+                let kinds = self.register(register).kinds;
+                Cell::of(kinds.and(Kinds::TRUTH).with(Kinds::OTHER))
+            }
+            Value::Integer(number) => Cell::constant(number),
+            Value::Symbol(symbol, offset) => {
+                let known = self.module.module.symbol(symbol);
+                if known.kind != SymbolKind::Variable || known.space == Space::Generic {
+                    return Cell::OTHER;
+                }
+                Cell {
+                    kinds: Kinds::raw(known.space).with(Kinds::NAMED),
+                    formals: 0,
+                    place: Place::symbol(symbol, offset),
+                }
+            }
+            Value::Param(number, offset) if self.function.is_kernel() => Cell {
+                kinds: Kinds::raw(Space::Param).with(Kinds::NAMED),
+                formals: 0,
+                place: Place::param(number, offset),
+            },
+            _ => Cell::OTHER,
+        }
+    }
+
+    pub(super) fn write(&mut self, register: Register, cell: Cell) {
+        let is_mixed = cell.kinds.has(Kinds::MIXED) || cell.brings_no_constant();
+        let flags = Kinds::WRITTEN.with(Kinds::MIXED.when(is_mixed));
+        let cell = cell.unmixed();
+        let known = &mut self.memory.cells[register.index()];
+        if !known.covers(cell) {
+            let before = *known;
+            join(self.module, known, cell);
+            self.is_stale |= before.kinds.has(Kinds::READ) && known.matters_more(before, self.tested);
+        }
+        known.kinds = known.kinds.with(flags);
+    }
+
+    /// Writes one value to all results.
+    pub(super) fn write_all(&mut self, instruction: &Instruction, cell: Cell) {
+        let body = self.body;
+        for register in body.defined(instruction) {
+            self.write(register, cell);
+        }
+    }
+
+    /// The bit of a piece of the parameters.
+    pub(super) fn piece(&mut self, piece: (u16, u32)) -> u32 {
+        let pieces = &mut self.outline.pieces;
+        let known = pieces.iter().position(|(known, _)| *known == piece);
+        let number = known.unwrap_or_else(|| {
+            if pieces.len() < MAX_PIECES {
+                pieces.push((piece, Kinds::NONE));
+                pieces.len() - 1
+            } else {
+                MAX_PIECES
+            }
+        });
+        1 << number
+    }
+
+    /// What is passed in these pieces must not be of these kinds.
+    pub(super) fn demand(&mut self, formals: u32, wrong: Kinds) {
+        if formals == 0 || wrong == Kinds::NONE {
+            return;
+        }
+        for (number, (_, wants)) in self.outline.pieces.iter_mut().enumerate() {
+            if formals >> number & 1 == 1 {
+                *wants = wants.with(wrong);
+            }
+        }
+        if formals >> MAX_PIECES & 1 == 1 {
+            self.outline.rest = self.outline.rest.with(wrong);
+        }
+    }
+
+    /// The kinds of a value, and those that a test may find of it.
+    pub(super) fn with_tested(&self, cell: Cell) -> Kinds {
+        let is_open = cell.formals != 0 || cell.kinds.has(Kinds::OTHER);
+        cell.kinds
+            .with(self.tested.when(is_open && cell.kinds.has(Kinds::TESTED)))
+    }
+
+    /// Notes a test of a value for these spaces: it tells something of all registers that hold the same.
+    pub(super) fn note_test(&mut self, value: Value, spaces: Kinds) {
+        self.is_stale |= self.tested.with(spaces) != self.tested;
+        self.tested = self.tested.with(spaces);
+        if let Value::Register(register) = value {
+            let root = representative(self.body, self.module.function(self.id), register);
+            let cell = &mut self.memory.cells[root.index()];
+            self.is_stale |= !cell.kinds.has(Kinds::TESTED);
+            cell.kinds = cell.kinds.with(Kinds::TESTED);
+        }
+    }
+
+    /// Notes that the instruction at hand has to be looked at, if that holds.
+    pub(super) fn suspect(&mut self, holds: bool) {
+        if holds && self.outline.suspects.last() != Some(&self.at) {
+            self.outline.suspects.push(self.at);
+        }
+    }
+
+    pub(super) fn instruction(&mut self, instruction: &Instruction) {
+        let body = self.body;
+        let uses = body.uses(instruction);
+        match instruction.op {
+            Op::Access(access) => self.access(instruction, &access, uses),
+            Op::Call(call) => {
+                let call = body.call(call);
+                match call.callee {
+                    Callee::Indirect(value) => {
+                        let cell = self.value(value);
+                        self.note_null(value, cell);
+                    }
+                    Callee::Direct(symbol) => self.call(symbol, body.arguments(call)),
+                }
+                self.write_all(instruction, Cell::OTHER);
+            }
+            Op::CallResult(call) => self.returned(instruction, call, uses),
+            Op::ToGeneric(..) | Op::FromGeneric(..) | Op::IsSpace(_) | Op::MapShared(_) => {
+                if let (Some(used), Some(&operand)) = (use_of(instruction.op), uses.first()) {
+                    let cell = self.value(operand);
+                    if let Use::Test(space) = used {
+                        self.note_test(operand, Kinds::generic(space));
+                    }
+                    self.judge(used, cell);
+                }
+                self.compute(instruction, uses);
+            }
+            _ => self.compute(instruction, uses),
+        }
+    }
+
+    /// Notes a use that null addresses are wrong for.
+    pub(super) fn note_null(&mut self, base: Value, cell: Cell) {
+        if self.wanted.nulls.is_none() {
+            return;
+        }
+        self.demand(cell.formals, Kinds::CONSTANT);
+        match base {
+            // What else is moved into it may come later in the text.
+            Value::Register(register) if self.wanted.is_null(cell.kinds.without(Kinds::MIXED)) => {
+                self.memory.nulls.push((register, self.at));
+            }
+            _ => self.suspect(self.wanted.is_null(cell.kinds)),
+        }
+    }
+
+    /// Notes a move from a register with a constant.
+    pub(super) fn note_copy(&mut self, from: Register, instruction: &Instruction) {
+        if self.wanted.nulls.is_some() {
+            let to = self.body.defined(instruction);
+            self.memory.copies.extend(to.map(|to| (from, to)));
+        }
+    }
+
+    /// Judges the uses noted, when all that their registers may be is known.
+    pub(super) fn judge_nulls(&mut self) {
+        if self.memory.nulls.is_empty() {
+            return;
+        }
+        // What else is moved into a register may come later in the text than the moves from it.
+        for _ in 0..MAX_MOVES {
+            let Memory { cells, copies, .. } = &mut *self.memory;
+            copies.retain(|(from, to)| {
+                let is_mixed = cells[from.index()].kinds.has(Kinds::MIXED);
+                let known = &mut cells[to.index()].kinds;
+                *known = known.with(Kinds::MIXED.when(is_mixed));
+                !is_mixed
+            });
+        }
+        let nulls = std::mem::take(&mut self.memory.nulls);
+        for &(register, at) in &nulls {
+            let kinds = self.memory.cells[register.index()].kinds;
+            self.at = at;
+            self.suspect(self.wanted.is_null(kinds));
+        }
+        self.memory.nulls = nulls;
+    }
+
+    pub(super) fn judge(&mut self, used: Use, cell: Cell) {
+        let wrong = self.wanted.wrong(used);
+        self.suspect(self.with_tested(cell).has(wrong));
+        self.demand(cell.formals, wrong);
+    }
+}

@@ -1,0 +1,120 @@
+//! What each operation makes of the cells it is given: all that `super::super::transfer` can make of their values.
+
+use super::cell::{Cell, Kinds};
+use super::pass::Pass;
+use crate::ir::{BinaryOp, Instruction, Op, Space, Value};
+
+impl Pass<'_> {
+    /// What an instruction without memory or calls writes.
+    pub(super) fn compute(&mut self, instruction: &Instruction, uses: &[Value]) {
+        if instruction.results == 0 {
+            return;
+        }
+        let cell = match (instruction.op, uses) {
+            (Op::Copy, &[from]) => {
+                let cell = self.value(from);
+                if let (Value::Register(from), true) = (from, cell.kinds.has(Kinds::CONSTANT)) {
+                    self.note_copy(from, instruction);
+                }
+                return self.write_all(instruction, cell);
+            }
+            (Op::Select, &[a, b, ref rest @ ..]) => {
+                let (mut cell, other) = (self.value(a).unmixed(), self.value(b).unmixed());
+                let is_mixed = cell.brings_no_constant() || other.brings_no_constant();
+                self.join(&mut cell, other);
+                cell.kinds = cell.kinds.with(self.truth(rest).kinds.and(Kinds::TRUTH));
+                cell.kinds = cell.kinds.with(Kinds::MIXED.when(is_mixed));
+                return self.write_all(instruction, cell);
+            }
+            (Op::Binary(op, bits), &[a, b]) => self.binary(op, bits, a, b),
+            (Op::MulAdd(..), &[_, _, c]) => self.value(c).plus(Cell::OTHER),
+            (Op::Convert { from, to, .. }, &[a]) => converted(self.value(a), from, to),
+            (Op::ToGeneric(space, _), &[a]) => {
+                cast(self.value(a), Kinds::GENERIC, Kinds::generic(space), space)
+            }
+            (Op::FromGeneric(space, _), &[a]) => cast(self.value(a), Kinds::NONE, Kinds::raw(space), space),
+            (Op::MapShared(space), &[a, ..]) => {
+                let mapped = if space == Space::Generic {
+                    Kinds::generic(Space::SharedCluster)
+                } else {
+                    Kinds::raw(Space::SharedCluster)
+                };
+                cast(self.value(a), Kinds::NONE, mapped, Space::SharedCluster)
+            }
+            (Op::IsSpace(_), _) => Cell::of(Kinds::TRUTH.with(Kinds::OTHER)),
+            (_, uses) => self.truth(uses),
+        };
+        self.write_all(instruction, cell.unmixed());
+    }
+
+    /// Anything, and the outcome of a test if one of these may be that.
+    fn truth(&mut self, uses: &[Value]) -> Cell {
+        let mut kinds = Kinds::OTHER;
+        if self.tested != Kinds::NONE {
+            for &value in uses {
+                kinds = kinds.with(self.value(value).kinds.and(Kinds::TRUTH));
+            }
+        }
+        Cell::of(kinds)
+    }
+
+    fn binary(&mut self, op: BinaryOp, bits: u8, a: Value, b: Value) -> Cell {
+        match op {
+            BinaryOp::Add => self.value(a).plus(self.value(b)),
+            BinaryOp::Sub => self.value(a).minus(self.value(b)),
+            BinaryOp::And => {
+                let top = bits.saturating_sub(1).min(63);
+                let is_number = |value: Value| match value {
+                    Value::Integer(mask) => mask >> top & 1 == 0 && bits > 32 && (0..1 << 31).contains(&mask),
+                    _ => false,
+                };
+                if is_number(a) || is_number(b) {
+                    return self.truth(&[a, b]);
+                }
+                self.value(a).vague().plus(self.value(b).vague())
+            }
+            BinaryOp::Or | BinaryOp::Xor => self.value(a).vague().plus(self.value(b).vague()),
+            BinaryOp::Shl | BinaryOp::MulLow | BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned
+                if bits == 64 && matches!(b, Value::Integer(_)) =>
+            {
+                Cell::of(Kinds::INDEX.with(Kinds::OTHER))
+            }
+            _ => self.truth(&[a, b]),
+        }
+    }
+}
+
+fn converted(cell: Cell, from: u8, to: u8) -> Cell {
+    let truth = Cell::of(Kinds::OTHER.with(cell.kinds.and(Kinds::TRUTH)));
+    if from < 32 || to < 32 {
+        return truth;
+    }
+    if from == to {
+        return cell;
+    }
+    // 32 bits hold no generic address, and what the caller passes may be one.
+    let narrow = Kinds::RAW
+        .without(Kinds::raw(Space::Global))
+        .with(Kinds::CONSTANT)
+        .with(Kinds::UNDEFINED)
+        .with(Kinds::NAMED)
+        .with(Kinds::TRUTH);
+    Cell {
+        kinds: cell.kinds.and(narrow).with(Kinds::OTHER),
+        formals: 0,
+        place: cell.place.without_passed(),
+    }
+}
+
+/// An address in a space, whatever it was; what of it is left alone.
+fn cast(cell: Cell, same: Kinds, to: Kinds, space: Space) -> Cell {
+    let mut kept = Kinds::UNDEFINED.with(Kinds::NAMED);
+    if space == Space::Global {
+        kept = kept.with(Kinds::CONSTANT).with(same);
+    }
+    Cell {
+        kinds: cell.kinds.and(kept).with(to),
+        formals: 0,
+        place: cell.place.without_passed(),
+    }
+}

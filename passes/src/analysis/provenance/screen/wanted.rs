@@ -1,0 +1,112 @@
+//! What is wrong for each use of an address, as far as it is reported.
+
+use super::cell::Kinds;
+use crate::analysis::provenance::judge::{Effect, Use, Wrong, judge};
+use crate::analysis::provenance::value::{Base, Element, Form};
+use crate::context::ModuleContext;
+use crate::finding::Certainty;
+use crate::ir::{InstructionId, Space};
+use crate::rule::{Family, Level};
+use crate::rules;
+
+/// What of the findings about addresses can be reported.
+pub(super) struct Wanted {
+    /// By place of a use: the kinds that are wrong for it.
+    pub(super) wrong: Vec<Kinds>,
+    /// Null addresses are, and those that may be, too.
+    pub(super) nulls: Option<Certainty>,
+    pub(super) spaces: bool,
+}
+
+/// Uses with a space and what they do there.
+const USES: usize = 8;
+
+const fn place(used: Use) -> usize {
+    let (kind, space) = match used {
+        Use::Access(space, Effect::Reads) => (0, space),
+        Use::Access(space, Effect::Writes) => (1, space),
+        Use::Access(space, Effect::Updates) => (2, space),
+        Use::ToGeneric(space) => (3, space),
+        Use::FromGeneric(space) => (4, space),
+        Use::Test(space) => (5, space),
+        Use::Map(space) => (6, space),
+        Use::Call => (7, Space::Generic),
+    };
+    kind * SPACES.len() + space as usize
+}
+
+const SPACES: [Space; 8] = [
+    Space::Generic,
+    Space::Global,
+    Space::Shared,
+    Space::SharedCluster,
+    Space::Local,
+    Space::Const,
+    Space::Param,
+    Space::Tensor,
+];
+
+impl Wanted {
+    pub(super) fn of(module: &ModuleContext<'_>) -> Self {
+        let settings = module.settings;
+        let spaces = rules::ALL
+            .iter()
+            .any(|rule| rule.family == Family::Space && settings.wants(rule));
+        let certainties = [Certainty::Potential, Certainty::Definite];
+        let nulls = rules::find("PTX106").and_then(|rule| {
+            certainties
+                .into_iter()
+                .find(|&certainty| settings.level(rule, certainty, rule.definite) > Level::Allow)
+        });
+        let mut wrong = vec![Kinds::NONE; USES * SPACES.len()];
+        if spaces {
+            // Unless a setting asks for it, what is done twice to a global address is not reported.
+            let is_shown = |with: Use, wrong: Wrong| {
+                wrong != Wrong::Twice || with.space() != Space::Global || !settings.levels.is_empty()
+            };
+            for with in uses() {
+                let mut kinds = Kinds::NONE;
+                for (kind, is_generic, space) in Kinds::addresses() {
+                    let form = if is_generic { Form::Generic } else { Form::Raw };
+                    let element = Element::address(form, space, Base::Unknown, InstructionId::new(0));
+                    if judge(with, &element).is_some_and(|wrong| is_shown(with, wrong)) {
+                        kinds = kinds.with(kind);
+                    }
+                }
+                if matches!(with, Use::Access(..)) {
+                    kinds = kinds.with(Kinds::UNDEFINED);
+                }
+                wrong[place(with)] = kinds;
+            }
+        }
+        Self { wrong, nulls, spaces }
+    }
+
+    pub(super) fn wrong(&self, used: Use) -> Kinds {
+        self.wrong[place(used)]
+    }
+
+    /// Whether a value with these kinds may be null where that is reported. In a register that something else is moved
+    /// into, too, it is not certain.
+    pub(super) fn is_null(&self, kinds: Kinds) -> bool {
+        match self.nulls {
+            None => false,
+            Some(Certainty::Potential) => kinds.has(Kinds::CONSTANT.with(Kinds::INDEX)),
+            Some(Certainty::Definite) => kinds.has(Kinds::CONSTANT) && !kinds.has(Kinds::MIXED),
+        }
+    }
+}
+
+fn uses() -> impl Iterator<Item = Use> {
+    SPACES.into_iter().flat_map(|space| {
+        [
+            Use::Access(space, Effect::Reads),
+            Use::Access(space, Effect::Writes),
+            Use::Access(space, Effect::Updates),
+            Use::ToGeneric(space),
+            Use::FromGeneric(space),
+            Use::Test(space),
+            Use::Map(space),
+        ]
+    })
+}
