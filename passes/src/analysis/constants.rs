@@ -7,8 +7,13 @@
 //!          else ⊤; under a guard, the join with what the register held before
 //! ```
 //!
-//! Where all registers that count have one definition, as in code in static single assignment form, they hold one
-//! value wherever they are read, and nothing flows.
+//! What is written once, hangs off such alone and is written before it is read holds one value wherever it is read:
+//! that is *fixed*. The rest, and what hangs off it, *flows*.
+//!
+//! ```text
+//! fixed(r)   one definition, unguarded, of fixed inputs
+//! fixed(s)   one store, unguarded, of something fixed, which dominates the loads; nothing else can write the slot
+//! ```
 //!
 //! The slice holds the registers asked about and, backwards, those that interpreted operations compute them from.
 //! Nothing is known of the registers of a body with syntax errors: a write may be what was lost. Values spilled to `.local` memory are followed through their slots (see `slots`). Masks and their like hang off a handful of registers, so a function with ten thousand costs no more than one with
@@ -22,7 +27,7 @@ use super::definitions::Definitions;
 use super::evaluate::{evaluate, is_interpreted, ones, signed, unpack};
 use super::slots::{Effect, SlotId, Slots};
 use crate::context::Analyses;
-use crate::ir::{Access, AccessKind, Body, Instruction, InstructionId, Op, Register, Space, Value};
+use crate::ir::{Access, AccessKind, BlockId, Body, Instruction, InstructionId, Op, Register, Space, Value};
 use crate::limits::{MAX_SLICE_REGISTERS, MAX_SOLUTION_CELLS};
 
 /// An element of the lattice.
@@ -80,18 +85,15 @@ impl<'a> Constants<'a> {
         seeds: impl Iterator<Item = Value>,
         arguments: &'a Arguments,
     ) -> Self {
-        let (cfg, definitions, slots) = (analyses.cfg(), analyses.definitions(), analyses.slots());
-        let slice = Slice::new(body, definitions, slots, seeds, arguments, analyses.is_damaged());
-        let params = slice.params(definitions);
-        let cells = slice.keys.len().saturating_mul(body.blocks.len());
-        let held = if let Some(everywhere) = slice.everywhere(definitions) {
-            Held::Everywhere(everywhere)
-        } else if cells <= MAX_SOLUTION_CELLS
-            && let Some(solution) = solve(body, cfg, &slice)
-        {
-            Held::ByPlace(solution)
+        let cfg = analyses.cfg();
+        let mut slice = Slice::new(body, analyses, seeds, arguments);
+        let params = slice.params();
+        slice.fix(analyses);
+        let cells = slice.flowing.saturating_mul(body.blocks.len());
+        let held = if slice.flowing == 0 || cells > MAX_SOLUTION_CELLS {
+            Held::Everywhere
         } else {
-            Held::Everywhere(Vec::new())
+            solve(body, cfg, &slice).map_or(Held::Everywhere, Held::ByPlace)
         };
         Self {
             body,
@@ -114,17 +116,21 @@ impl<'a> Constants<'a> {
     ) -> Vec<T> {
         let nothing = Vec::new();
         let mut cursor = match &self.held {
-            Held::Everywhere(_) => None,
+            Held::Everywhere => None,
             Held::ByPlace(solution) => Some(Cursor::new(self.body, &self.slice, solution)),
         };
         instructions
             .map(|instruction| {
-                let state = match (&self.held, &mut cursor) {
-                    (Held::Everywhere(state), _) if self.is_reached(instruction) => state,
-                    (_, Some(cursor)) => cursor.before(instruction).unwrap_or(&nothing),
+                let is_reached = self.is_reached(instruction);
+                let state = match &mut cursor {
+                    Some(cursor) if is_reached => cursor.before(instruction).unwrap_or(&nothing),
                     _ => &nothing,
                 };
-                visit(instruction, &|value| self.slice.value(state, value))
+                visit(instruction, &|value| match value {
+                    // Where nothing comes, nothing is known.
+                    Value::Register(_) | Value::Not(_) if !is_reached => Constant::Unknown,
+                    _ => self.slice.value(state, value),
+                })
             })
             .collect()
     }
@@ -132,9 +138,9 @@ impl<'a> Constants<'a> {
 
 /// What the slice holds.
 enum Held {
-    /// Wherever it is read; nothing is known of what is missing.
-    Everywhere(Vec<Constant>),
-    /// By block.
+    /// What is fixed, and nothing else.
+    Everywhere,
+    /// What flows, by block.
     ByPlace(Solution<Vec<Constant>>),
 }
 
@@ -150,12 +156,22 @@ const NO_PLACE: u32 = u32::MAX;
 struct Slice<'a> {
     body: &'a Body<'a>,
     arguments: &'a Arguments,
+    cfg: &'a Cfg,
+    definitions: &'a Definitions,
     slots: &'a Slots,
-    /// What the slice follows, and each one's place in the states.
+    /// What the slice follows: first what flows, which the states hold.
     keys: Vec<Key>,
-    /// By register, [`NO_PLACE`] for those that are not followed: looked up for every result of the body.
+    flowing: usize,
+    /// By block, whether something in it writes what flows; all do if it is empty.
+    busy: Vec<bool>,
+    /// Of the keys from [`Self::flowing`] on.
+    fixed: Vec<Constant>,
+    /// By register its place among the keys, [`NO_PLACE`] for those that are not followed: looked up for every result of
+    /// the body.
     register_places: Vec<u32>,
     slot_places: FxHashMap<SlotId, u32>,
+    /// The loads of slots that it follows.
+    loads: Vec<(InstructionId, SlotId)>,
 }
 
 /// The piece of a parameter that an instruction loads.
@@ -177,103 +193,190 @@ fn loaded_param(body: &Body<'_>, instruction: &Instruction) -> Option<ParamPiece
 impl<'a> Slice<'a> {
     fn new(
         body: &'a Body<'a>,
-        definitions: &Definitions,
-        slots: &'a Slots,
+        analyses: &'a Analyses<'_>,
         seeds: impl Iterator<Item = Value>,
         arguments: &'a Arguments,
-        is_damaged: bool,
     ) -> Self {
         let mut slice = Self {
             body,
             arguments,
-            slots,
+            cfg: analyses.cfg(),
+            definitions: analyses.definitions(),
+            slots: analyses.slots(),
             keys: Vec::new(),
+            flowing: 0,
+            busy: Vec::new(),
+            fixed: Vec::new(),
             register_places: vec![NO_PLACE; body.registers.len()],
             slot_places: FxHashMap::default(),
+            loads: Vec::new(),
         };
-        for seed in seeds.filter(|_| !is_damaged) {
-            slice.add_value(seed);
+        for seed in seeds.filter(|_| !analyses.is_damaged()) {
+            if let Some(key) = key(seed) {
+                slice.add(key);
+            }
         }
         let mut next = 0;
         while let Some(&key) = slice.keys.get(next) {
             next += 1;
-            let writers = match key {
-                Key::Register(register) => definitions.of(register),
-                Key::Slot(slot) => slots.stores(slot),
-            };
-            for &writer in writers {
-                slice.add_inputs(writer);
+            for &writer in slice.writers(key) {
+                if let Effect::Load(slot) = slice.slots.effect(writer, body.instruction(writer)) {
+                    slice.loads.push((writer, slot));
+                }
+                for input in slice.inputs(writer) {
+                    slice.add(input);
+                }
             }
         }
         slice
     }
 
-    /// Adds what an instruction's outcome hangs off.
-    fn add_inputs(&mut self, id: InstructionId) {
-        let (body, instruction) = (self.body, self.body.instruction(id));
-        if let Some(guard) = instruction.guard {
-            self.add(Key::Register(guard.register));
+    /// What writes what `key` holds.
+    fn writers(&self, key: Key) -> &'a [InstructionId] {
+        match key {
+            Key::Register(register) => self.definitions.of(register),
+            Key::Slot(slot) => self.slots.stores(slot),
         }
-        match self.slots.effect(id, instruction) {
-            Effect::Load(slot) => self.add(Key::Slot(slot)),
-            Effect::Store(_) => body
-                .uses(instruction)
-                .get(2)
-                .into_iter()
-                .for_each(|&value| self.add_value(value)),
-            _ if is_interpreted(instruction.op) => {
-                body.uses(instruction)
+    }
+
+    /// What an instruction's outcome hangs off.
+    fn inputs(&self, id: InstructionId) -> impl Iterator<Item = Key> + use<'a> {
+        let instruction = self.body.instruction(id);
+        let uses = self.body.uses(instruction);
+        let (slot, read) = match self.slots.effect(id, instruction) {
+            Effect::Load(slot) => (Some(Key::Slot(slot)), &[][..]),
+            Effect::Store(_) => (None, uses.get(2..3).unwrap_or_default()),
+            _ if is_interpreted(instruction.op) => (None, uses),
+            _ => (None, &[][..]),
+        };
+        let guard = instruction.guard.map(|guard| Key::Register(guard.register));
+        let read = read.iter().filter_map(|&value| key(value));
+        guard.into_iter().chain(slot).chain(read)
+    }
+
+    /// Tells what flows from what is fixed, and says what the latter holds.
+    fn fix(&mut self, analyses: &Analyses<'_>) {
+        let mut flows: Vec<bool> = self.keys.iter().map(|&key| !self.may_be_fixed(key)).collect();
+        for &(load, slot) in &self.loads {
+            if let (&[store], Some(place)) = (self.slots.stores(slot), self.place(Key::Slot(slot)))
+                && !flows[place]
+            {
+                flows[place] = !self.is_before(analyses, store, load);
+            }
+        }
+        // What hangs off what flows; inputs come after what they are of, most of them.
+        let mut is_settled = false;
+        while !is_settled {
+            is_settled = true;
+            for place in (0..self.keys.len()).rev() {
+                if flows[place] {
+                    continue;
+                }
+                let mut inputs = self
+                    .writers(self.keys[place])
                     .iter()
-                    .for_each(|&value| self.add_value(value));
-            }
-            _ => {}
-        }
-    }
-
-    /// Where registers with one definition are all there is: these hold one value wherever they are read.
-    fn everywhere(&self, definitions: &Definitions) -> Option<Vec<Constant>> {
-        let mut steps = Vec::with_capacity(self.keys.len());
-        for key in &self.keys {
-            match *key {
-                Key::Register(register) => match definitions.of(register) {
-                    [] => {}
-                    &[one] if self.body.instruction(one).guard.is_none() => steps.push(one),
-                    _ => return None,
-                },
-                Key::Slot(_) => return None,
+                    .flat_map(|&id| self.inputs(id));
+                if inputs.any(|input| self.place(input).is_some_and(|input| flows[input])) {
+                    flows[place] = true;
+                    is_settled = false;
+                }
             }
         }
-        // What comes later in the text has not been written where it is read: that is round a loop.
+        self.reorder(&flows);
+        let flowing = &self.keys[..self.flowing];
+        // Slots may be written by what does not name them.
+        if !flowing.iter().any(|key| matches!(key, Key::Slot(_))) {
+            let mut busy = vec![false; self.body.blocks.len()];
+            for &id in flowing.iter().flat_map(|&key| self.writers(key)) {
+                busy[self.body.block_of(id).index()] = true;
+            }
+            self.busy = busy;
+        }
+        // What dominates comes first in this order: what is written later has not been where it is read.
+        let rank = |&id: &InstructionId| Some((self.cfg.rank(self.body.block_of(id))?, id));
+        let fixed = &self.keys[self.flowing..];
+        let mut steps: Vec<_> = fixed
+            .iter()
+            .flat_map(|&key| self.writers(key))
+            .filter_map(rank)
+            .collect();
         steps.sort_unstable();
-        let mut state = self.entry();
-        for step in steps {
-            self.apply(&mut state, step, self.body.instruction(step));
+        steps.dedup();
+        self.fixed = vec![Constant::Unwritten; fixed.len()];
+        for (_, id) in steps {
+            let instruction = self.body.instruction(id);
+            for number in 0..usize::from(instruction.results) {
+                if let Value::Register(register) = self.body.results(instruction)[number]
+                    && let Some(place) = self.fixed_place(Key::Register(register))
+                {
+                    self.fixed[place] = self.written(&[], id, instruction, number, register);
+                }
+            }
+            if let Effect::Store(slot) = self.slots.effect(id, instruction)
+                && let Some(place) = self.fixed_place(Key::Slot(slot))
+            {
+                self.fixed[place] = self.stored(&[], slot, instruction);
+            }
         }
-        Some(state)
     }
 
-    fn add_value(&mut self, value: Value) {
-        if let Value::Register(register) | Value::Not(register) = value {
-            self.add(Key::Register(register));
+    /// Whether it is written once, unguarded, and by nothing else.
+    fn may_be_fixed(&self, key: Key) -> bool {
+        let is_guarded = |id: InstructionId| self.body.instruction(id).guard.is_some();
+        match (key, self.writers(key)) {
+            (Key::Register(_), []) => true,
+            (Key::Register(_), &[one]) => !is_guarded(one),
+            (Key::Slot(slot), &[one]) => {
+                let is_store = self.slots.effect(one, self.body.instruction(one)) == Effect::Store(slot);
+                let is_spoiled = self.slots.escapes(slot) || self.slots.overlapping(slot).next().is_some();
+                is_store && !is_guarded(one) && !is_spoiled
+            }
+            _ => false,
         }
+    }
+
+    /// Whether each way to a load leads past this store.
+    fn is_before(&self, analyses: &Analyses<'_>, store: InstructionId, load: InstructionId) -> bool {
+        let (from, to) = (self.body.block_of(store), self.body.block_of(load));
+        if from == to {
+            return store < load;
+        }
+        let is_entry = from.index() == 0 && self.cfg.rank(from).is_some();
+        is_entry || analyses.dominators().dominates(from, to)
+    }
+
+    /// Puts what flows first.
+    fn reorder(&mut self, flows: &[bool]) {
+        let (mut keys, mut fixed) = (Vec::new(), Vec::new());
+        for (&key, &flows) in self.keys.iter().zip(flows) {
+            if flows { &mut keys } else { &mut fixed }.push(key);
+        }
+        self.flowing = keys.len();
+        keys.append(&mut fixed);
+        for (place, &key) in (0..).zip(&keys) {
+            self.set_place(key, place);
+        }
+        self.keys = keys;
     }
 
     /// What lies past the limit is left out, and so unknown.
     fn add(&mut self, key: Key) {
-        if self.keys.len() >= MAX_SLICE_REGISTERS || self.place(key).is_some() {
-            return;
+        if self.keys.len() < MAX_SLICE_REGISTERS && self.place(key).is_none() {
+            self.set_place(key, self.keys.len() as u32);
+            self.keys.push(key);
         }
-        let place = self.keys.len() as u32;
+    }
+
+    fn set_place(&mut self, key: Key, place: u32) {
         match key {
             Key::Register(register) => self.register_places[register.index()] = place,
             Key::Slot(slot) => {
                 self.slot_places.insert(slot, place);
             }
         }
-        self.keys.push(key);
     }
 
-    /// Where the states hold what `key` holds.
+    /// Its number among the keys.
     fn place(&self, key: Key) -> Option<usize> {
         let place = match key {
             Key::Register(register) => self.register_places[register.index()],
@@ -282,14 +385,20 @@ impl<'a> Slice<'a> {
         (place != NO_PLACE).then_some(place as usize)
     }
 
-    fn params(&self, definitions: &Definitions) -> Vec<ParamPiece> {
-        let mut params: Vec<_> = self
-            .keys
-            .iter()
-            .flat_map(|key| match key {
-                Key::Register(register) => definitions.of(*register),
-                Key::Slot(_) => &[],
-            })
+    /// Where the states hold what it holds, if that flows.
+    fn flowing_place(&self, key: Key) -> Option<usize> {
+        self.place(key).filter(|&place| place < self.flowing)
+    }
+
+    /// Where [`Self::fixed`] says what it holds.
+    fn fixed_place(&self, key: Key) -> Option<usize> {
+        self.place(key)?.checked_sub(self.flowing)
+    }
+
+    fn params(&self) -> Vec<ParamPiece> {
+        let registers = self.keys.iter().filter(|key| matches!(key, Key::Register(_)));
+        let mut params: Vec<_> = registers
+            .flat_map(|&key| self.writers(key))
             .filter_map(|definition| loaded_param(self.body, self.body.instruction(*definition)))
             .collect();
         params.sort_unstable();
@@ -298,10 +407,11 @@ impl<'a> Slice<'a> {
     }
 
     fn held(&self, state: &[Constant], key: Key) -> Constant {
-        self.place(key)
-            .and_then(|place| state.get(place))
-            .copied()
-            .unwrap_or(Constant::Unknown)
+        let known = self.place(key).and_then(|place| {
+            let fixed = || self.fixed.get(place.checked_sub(self.flowing)?);
+            fixed().or_else(|| state.get(place))
+        });
+        known.copied().unwrap_or(Constant::Unknown)
     }
 
     fn register(&self, state: &[Constant], register: Register) -> Constant {
@@ -372,7 +482,7 @@ impl Analysis for Slice<'_> {
     type State = Vec<Constant>;
 
     fn entry(&self) -> Self::State {
-        vec![Constant::Unwritten; self.keys.len()]
+        vec![Constant::Unwritten; self.flowing]
     }
 
     fn join(&self, into: &mut Self::State, from: &Self::State) -> bool {
@@ -385,6 +495,10 @@ impl Analysis for Slice<'_> {
         changed
     }
 
+    fn is_idle(&self, block: BlockId) -> bool {
+        self.busy.get(block.index()) == Some(&false)
+    }
+
     fn apply(&self, state: &mut Self::State, id: InstructionId, instruction: &Instruction) {
         let executed = instruction.guard.map(|guard| {
             self.register(state, guard.register)
@@ -392,21 +506,12 @@ impl Analysis for Slice<'_> {
                 .map(|value| (value & 1 == 1) != guard.negated)
         });
         for (number, result) in self.body.results(instruction).iter().enumerate() {
-            let Value::Register(register) = result else {
-                continue;
-            };
-            let Some(place) = self.place(Key::Register(*register)) else {
-                continue;
-            };
-            let width = match self.body.registers[register.index()].bits {
-                0 => 64,
-                bits => bits,
-            };
-            let outcome = match self.outcome(state, id, instruction, number) {
-                Constant::Known(value) => Constant::Known(value & ones(width)),
-                other => other,
-            };
-            write(&mut state[place], outcome, executed);
+            if let Value::Register(register) = *result
+                && let Some(place) = self.flowing_place(Key::Register(register))
+            {
+                let outcome = self.written(state, id, instruction, number, register);
+                write(&mut state[place], outcome, executed);
+            }
         }
         self.apply_to_slots(state, id, instruction, executed);
     }
@@ -436,6 +541,35 @@ fn extended(instruction: &Instruction, value: Constant) -> Constant {
 }
 
 impl Slice<'_> {
+    /// What a result becomes, at the width of its register.
+    fn written(
+        &self,
+        state: &[Constant],
+        id: InstructionId,
+        instruction: &Instruction,
+        number: usize,
+        register: Register,
+    ) -> Constant {
+        let width = match self.body.registers[register.index()].bits {
+            0 => 64,
+            bits => bits,
+        };
+        match self.outcome(state, id, instruction, number) {
+            Constant::Known(value) => Constant::Known(value & ones(width)),
+            other => other,
+        }
+    }
+
+    /// What a slot becomes by its store.
+    fn stored(&self, state: &[Constant], slot: SlotId, store: &Instruction) -> Constant {
+        let bits = ones((self.slots.slots[slot as usize].bytes * 8) as u8);
+        let value = self.body.uses(store).get(2);
+        match value.map(|&value| self.value(state, value)) {
+            Some(Constant::Known(value)) => Constant::Known(value & bits),
+            _ => Constant::Unknown,
+        }
+    }
+
     fn apply_to_slots(
         &self,
         state: &mut [Constant],
@@ -443,28 +577,21 @@ impl Slice<'_> {
         instruction: &Instruction,
         executed: Option<Option<bool>>,
     ) {
-        let mut set = |slot: SlotId, value: Constant| {
-            if let Some(place) = self.place(Key::Slot(slot)) {
-                write(&mut state[place], value, executed);
-            }
-        };
-        let effect = self.slots.effect(id, instruction);
-        match effect {
-            Effect::Store(slot) | Effect::Spoil(slot) => {
+        if self.slot_places.is_empty() {
+            return;
+        }
+        match self.slots.effect(id, instruction) {
+            effect @ (Effect::Store(slot) | Effect::Spoil(slot)) => {
                 for other in self.slots.overlapping(slot) {
-                    set(other, Constant::Unknown);
+                    if let Some(place) = self.flowing_place(Key::Slot(other)) {
+                        write(&mut state[place], Constant::Unknown, executed);
+                    }
                 }
-                let stored = self
-                    .body
-                    .uses(instruction)
-                    .get(2)
-                    .filter(|_| effect == Effect::Store(slot));
-                let bits = ones((self.slots.slots[slot as usize].bytes * 8) as u8);
-                let value = match stored.map(|&value| self.value(state, value)) {
-                    Some(Constant::Known(value)) => Constant::Known(value & bits),
-                    _ => Constant::Unknown,
-                };
-                if let Some(place) = self.place(Key::Slot(slot)) {
+                if let Some(place) = self.flowing_place(Key::Slot(slot)) {
+                    let value = match effect {
+                        Effect::Store(_) => self.stored(state, slot, instruction),
+                        _ => Constant::Unknown,
+                    };
                     write(&mut state[place], value, executed);
                 }
             }
@@ -480,4 +607,9 @@ impl Slice<'_> {
             Effect::Load(_) | Effect::None => {}
         }
     }
+}
+
+/// What holds a value, if it is a register.
+fn key(value: Value) -> Option<Key> {
+    value.register().map(Key::Register)
 }

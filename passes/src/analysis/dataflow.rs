@@ -28,6 +28,11 @@ pub trait Analysis {
     /// The state after an instruction, from the state before.
     fn apply(&self, state: &mut Self::State, id: InstructionId, instruction: &Instruction);
 
+    /// Whether no instruction of a block changes any state: it is passed over as a whole.
+    fn is_idle(&self, _block: BlockId) -> bool {
+        false
+    }
+
     /// What is known in addition on one edge, the `number`th successor of `block`. False if the edge is never taken.
     fn edge(&self, _state: &mut Self::State, _block: BlockId, _number: usize) -> bool {
         true
@@ -57,8 +62,10 @@ pub fn solve<A: Analysis>(body: &Body<'_>, cfg: &Cfg, analysis: &A) -> Option<So
         let Some(mut state) = entries[block.index()].clone() else {
             continue;
         };
-        for (id, instruction) in body.block(block) {
-            analysis.apply(&mut state, id, instruction);
+        if !analysis.is_idle(block) {
+            for (id, instruction) in body.block(block) {
+                analysis.apply(&mut state, id, instruction);
+            }
         }
         let successors = body.successors(block);
         for (number, &successor) in successors.iter().enumerate() {
@@ -124,8 +131,9 @@ impl<'a, A: Analysis> Cursor<'a, A> {
             self.next = self.body.blocks[block.index()].instructions.start as usize;
             self.state = self.solution.at_entry(block).cloned();
         }
+        let is_idle = self.analysis.is_idle(block);
         let state = self.state.as_mut()?;
-        while self.next < instruction.index() {
+        while self.next < instruction.index() && !is_idle {
             let id = InstructionId::new(self.next);
             self.analysis.apply(state, id, self.body.instruction(id));
             self.next += 1;
