@@ -325,3 +325,38 @@ fn what_is_called_may_end_lanes() {
     assert_eq!(through("@%p1 exit;"), 1);
     assert_eq!(through("@%p1 ret;"), 0);
 }
+
+#[test]
+fn what_whole_warps_call_is_looked_at_like_a_kernel() {
+    // A function that is called where `%p1` does not hold, with this code in front of its collective.
+    let called = |start: &str, inside: &str| {
+        let head = ".reg .pred %p<9>;\n.reg .b32 %r<9>;\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %laneid;";
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.func g(.param .b32 a)\n{{\n{head}\nld.param.b32 %r3, [a];\n\
+             {inside}\n{MEET}\nM: ret;\n}}\n.func f(.param .b32 a)\n{{\n{head}\nld.param.b32 %r4, [a];\n\
+             {{ .param .b32 q; st.param.b32 [q], %r4; call.uni g, (q); }}\nret;\n}}\n\
+             .visible .entry k(.param .b32 n)\n{{\n{head}\nld.param.b32 %r4, [n];\n{start}\n@%p1 bra L;\n\
+             {{ .param .b32 q; st.param.b32 [q], %r4; call.uni f, (q); }}\nL: st.global.u32 [0], %r1;\nret;\n}}\n"
+        );
+        with_ptx(&text, |module| {
+            let all = lanes::analyse(module, Certainty::Potential);
+            let mut found = all.iter().flat_map(|root| &root.findings);
+            let is_definite = found.any(|one| one.issue.certainty == Certainty::Definite);
+            let open = lanes::analyse(module, Certainty::Definite).len();
+            assert_eq!(is_definite, open > 0, "{text}");
+            open
+        })
+    };
+    let warps = "setp.ge.u32 %p1, %r1, 32;";
+    let lanes = "setp.ge.u32 %p1, %r2, 16;";
+    let branch = |of: &str| format!("{of}\n@%p1 bra M;");
+    assert_eq!(called(warps, ""), 0);
+    assert_eq!(called(warps, &branch("setp.ge.u32 %p1, %r1, 64;")), 0);
+    assert_eq!(called(warps, &branch("setp.eq.u32 %p1, %r3, 7;")), 0);
+    assert_eq!(called(warps, &branch(lanes)), 1);
+    assert_eq!(called(lanes, ""), 1);
+    // Lanes that do not call it may come to another one like it.
+    assert_eq!(called(&format!("{MEET}\n{lanes}"), ""), 0);
+    // What speaks for those that call it does not for the others.
+    assert_eq!(called(lanes, &format!("{MEET}\n{}", branch(lanes))), 1);
+}

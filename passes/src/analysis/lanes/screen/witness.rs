@@ -6,7 +6,8 @@
 //!
 //! Branches that take whole warps one way or the other are in the way of that, so what is left is looked at one by one.
 //! Nothing is definite where no lane comes without the others of its warp; and where that is so further up, a witness
-//! will do that all lanes may come to from there.
+//! will do that all lanes may come to from there. A call is looked at like what may be missed in the function called; and
+//! that function, where whole warps call it, like a root.
 //!
 //! Last, single warps. Where the shape of CTAs is not known, only warp 0 is in all launches, so what is not definite there
 //! and in one more warp that comes by is not definite at all.
@@ -45,10 +46,12 @@ pub fn speaks_for(basis: &Basis<'_, '_>, root: FunctionId, left: &mut usize) -> 
     let mut search = Search {
         basis,
         wanted: FxHashSet::default(),
-        called: FxHashSet::default(),
         missed: FxHashSet::default(),
         entered: FxHashSet::default(),
         functions: VecDeque::new(),
+        held: FxHashMap::default(),
+        offered: FxHashMap::default(),
+        is_inside: false,
     };
     let Some(body) = &basis.module.module.function(root).body else {
         return true;
@@ -63,11 +66,16 @@ pub fn speaks_for(basis: &Basis<'_, '_>, root: FunctionId, left: &mut usize) -> 
     if search.wanted.is_empty() {
         return true;
     }
-    search.wanted.is_disjoint(&search.called) && {
-        search.settle_each(&mut look, body);
+    search.settle(&mut look, body) && {
         search.settle_by_warps(root, body);
         search.missed.is_empty()
     }
+}
+
+/// What an instruction does.
+fn op_of(basis: &Basis<'_, '_>, function: FunctionId, id: InstructionId) -> Option<Op> {
+    let body = basis.module.module.function(function).body.as_ref()?;
+    Some(body.instruction(id).op)
 }
 
 /// A look that begins inside a function, and what it has not found.
@@ -80,10 +88,14 @@ struct Search<'a, 'm> {
     basis: &'a Basis<'a, 'm>,
     /// What no witness has been found for.
     wanted: FxHashSet<Meeting>,
-    /// What lanes may miss in other functions than the root.
-    called: FxHashSet<Meeting>,
+    /// By function, what lanes may miss in it and in what it calls.
+    held: FxHashMap<FunctionId, FxHashSet<Meeting>>,
+    /// By function, what all lanes that call it may come to.
+    offered: FxHashMap<FunctionId, FxHashSet<Meeting>>,
+    /// The search goes on in one function, with what is offered by those that it calls.
+    is_inside: bool,
     /// Where lanes may miss in the root what is wanted, if no witness speaks for it.
-    missed: FxHashSet<InstructionId>,
+    missed: FxHashSet<(FunctionId, InstructionId)>,
     /// The functions that all lanes may come to, and those of them that are still to be looked at.
     entered: FxHashSet<FunctionId>,
     functions: VecDeque<FunctionId>,
@@ -98,9 +110,9 @@ impl<'a, 'm> Search<'a, 'm> {
             let body = self.basis.module.module.function(function).body.as_ref()?;
             *left = left.checked_sub(body.instructions.len())?;
             if function == root.function {
-                self.collect_in(root, body, false)?;
+                self.collect_in(root, body)?;
             } else {
-                self.collect_in(&mut Look::new(self.basis, function, body), body, true)?;
+                self.collect_in(&mut Look::new(self.basis, function, body), body)?;
             }
             for call in self.basis.module.call_graph().calls_of(function) {
                 if self.basis.meets[call.callee.index()] && is_listed.insert(call.callee) {
@@ -113,7 +125,7 @@ impl<'a, 'm> Search<'a, 'm> {
 
     /// The same in one function. No witness will do for a mask that may leave lanes out, nor on a target where lanes
     /// meet at one instruction alone.
-    fn collect_in(&mut self, look: &mut Look<'a, 'm>, body: &'a Body<'m>, is_called: bool) -> Option<()> {
+    fn collect_in(&mut self, look: &mut Look<'a, 'm>, body: &'a Body<'m>) -> Option<()> {
         if self.basis.module.module.function(look.function).is_damaged {
             return None;
         }
@@ -125,19 +137,33 @@ impl<'a, 'm> Search<'a, 'm> {
                 if mask.may_be_exact() && !mask.is_full() || !converges(self.basis.module) {
                     return None;
                 }
-                self.want(Meeting::Collective(kind), is_called);
+                self.want(look.function, Meeting::Collective(kind));
             }
         }
         if body.instructions.iter().any(is_full_barrier) {
-            self.want(Meeting::Barrier, is_called);
+            self.want(look.function, Meeting::Barrier);
         }
         Some(())
     }
 
-    fn want(&mut self, meeting: Meeting, is_called: bool) {
+    fn want(&mut self, function: FunctionId, meeting: Meeting) {
         self.wanted.insert(meeting);
-        if is_called {
-            self.called.insert(meeting);
+        self.held.entry(function).or_default().insert(meeting);
+    }
+
+    /// Adds what functions hold to what those hold that call them.
+    fn hand_up(&mut self) {
+        let mut open: Vec<FunctionId> = self.held.keys().copied().collect();
+        while let Some(function) = open.pop() {
+            let held = self.held[&function].clone();
+            for site in self.basis.module.call_graph().calls_to(function) {
+                let of_caller = self.held.entry(site.caller).or_default();
+                let before = of_caller.len();
+                of_caller.extend(&held);
+                if of_caller.len() > before {
+                    open.push(site.caller);
+                }
+            }
         }
     }
 
@@ -164,40 +190,111 @@ impl<'a, 'm> Search<'a, 'm> {
     }
 
     /// Lists what is still wanted in the root and neither is come to by all lanes together, nor has a witness in what
-    /// they come to from a place further up where they are.
-    fn settle_each(&mut self, look: &mut Look<'a, 'm>, body: &'a Body<'m>) {
+    /// they come to from a place further up where they are. False if there is such a thing in what the root calls.
+    fn settle(&mut self, root: &mut Look<'a, 'm>, body: &'a Body<'m>) -> bool {
+        self.hand_up();
+        self.is_inside = true;
+        let mut called = self.settle_each(root, body);
+        let mut is_settled = FxHashSet::default();
+        while let Some(function) = called.pop() {
+            if !is_settled.insert(function) {
+                continue;
+            }
+            let Some(body) = &self.basis.module.module.function(function).body else {
+                continue;
+            };
+            // What all lanes that come may come to speaks for its kind here, not for those that do not come.
+            let offered = self.offers(function);
+            let wanted = self.wanted.clone();
+            self.wanted.retain(|meeting| !offered.contains(meeting));
+            let mut look = Look::new(self.basis, function, body);
+            look.begin();
+            called.extend(self.settle_each(&mut look, body));
+            self.wanted = wanted;
+        }
+        self.is_inside = false;
+        self.missed.iter().all(|(function, id)| {
+            let is_call = matches!(op_of(self.basis, *function, *id), Some(Op::Call(_)));
+            *function == root.function && !is_call
+        })
+    }
+
+    /// The same in one function, which all lanes come to together. What whole warps call there is left to look at.
+    fn settle_each(&mut self, look: &mut Look<'a, 'm>, body: &'a Body<'m>) -> Vec<FunctionId> {
+        let mut called = Vec::new();
+        if self.wanted.is_empty() {
+            return called;
+        }
         let is_whole = look.wholes();
         let mut inner: FxHashMap<BlockId, Inner<'a, 'm>> = FxHashMap::default();
         let mut left = (body.instructions.len() + body.blocks.len()) / INSTRUCTIONS_PER_INNER_STEP;
         let dominators = self.basis.module.function(look.function).dominators();
         for (number, instruction) in body.instructions.iter().enumerate() {
-            let Some(meeting) = meeting(instruction).filter(|meeting| self.wanted.contains(meeting)) else {
-                continue;
+            let callee = self.basis.callee(body, instruction);
+            let meetings: Vec<Meeting> = match (meeting(instruction), callee) {
+                (Some(meeting), _) => vec![meeting],
+                (_, Some(callee)) => self.held.get(&callee).into_iter().flatten().copied().collect(),
+                _ => continue,
             };
+            let is_wanted = meetings.iter().any(|meeting| self.wanted.contains(meeting));
+            if !is_wanted {
+                continue;
+            }
             let id = InstructionId::new(number);
             let guard = instruction.guard.map(|guard| guard.register);
             let block = body.block_of(id);
             if is_whole[block.index()] && guard.is_none_or(|guard| !look.before(id).register(guard).lane) {
+                called.extend(callee);
                 continue;
             }
-            let mut above = Some(block);
-            let mut has_witness = false;
-            while let Some(from) = above.filter(|&from| !has_witness && !look.is_reached(from) && look.pay(1))
+            for meeting in meetings
+                .into_iter()
+                .filter(|one| self.wanted.contains(one))
+                .collect::<Vec<_>>()
             {
-                if is_whole[from.index()] && (inner.contains_key(&from) || inner.len() < MAX_INNER_LOOKS) {
-                    let inner = inner
-                        .entry(from)
-                        .or_insert_with(|| self.look_from(look, body, from));
-                    inner.look.steps_left = left;
-                    has_witness = self.finds(inner, body, meeting);
-                    left = inner.look.steps_left;
+                let mut above = Some(block);
+                let mut has_witness = false;
+                while let Some(from) =
+                    above.filter(|&from| !has_witness && !look.is_reached(from) && look.pay(1))
+                {
+                    if is_whole[from.index()] && (inner.contains_key(&from) || inner.len() < MAX_INNER_LOOKS)
+                    {
+                        let inner = inner
+                            .entry(from)
+                            .or_insert_with(|| self.look_from(look, body, from));
+                        inner.look.steps_left = left;
+                        has_witness = self.finds(inner, body, meeting);
+                        left = inner.look.steps_left;
+                    }
+                    above = dominators.immediate(from);
                 }
-                above = dominators.immediate(from);
-            }
-            if !has_witness {
-                self.missed.insert(id);
+                if !has_witness {
+                    self.missed.insert((look.function, id));
+                }
             }
         }
+        called
+    }
+
+    /// What all lanes that call a function may come to in it and in what it calls.
+    fn offers(&mut self, function: FunctionId) -> FxHashSet<Meeting> {
+        if let Some(known) = self.offered.get(&function) {
+            return known.clone();
+        }
+        // A function that calls itself offers nothing to itself.
+        self.offered.insert(function, FxHashSet::default());
+        let held = self.held.get(&function).cloned().unwrap_or_default();
+        let mut offered = held.clone();
+        if let Some(body) = &self.basis.module.module.function(function).body {
+            let wanted = std::mem::replace(&mut self.wanted, held);
+            let mut look = Look::new(self.basis, function, body);
+            look.begin();
+            self.follow(&mut look, body, |search| search.wanted.is_empty());
+            let missing = std::mem::replace(&mut self.wanted, wanted);
+            offered.retain(|meeting| !missing.contains(meeting));
+        }
+        self.offered.insert(function, offered.clone());
+        offered
     }
 
     /// Takes from what is missed the places that all lanes of one warp may come to, if warp 0 has witnesses for all.
@@ -209,7 +306,7 @@ impl<'a, 'm> Search<'a, 'm> {
         let kinds: FxHashSet<Meeting> = self
             .missed
             .iter()
-            .filter_map(|&id| meeting(body.instruction(id)))
+            .filter_map(|&(_, id)| meeting(body.instruction(id)))
             .collect();
         // In warp 0, what it cannot come to needs no witness.
         let first = Look::new(self.basis, root, body).in_warp(0);
@@ -265,11 +362,11 @@ impl<'a, 'm> Search<'a, 'm> {
             match instruction.op {
                 Op::Collective(kind, _) if is_open => {
                     self.wanted.remove(&Meeting::Collective(kind));
-                    self.missed.remove(&id);
+                    self.missed.remove(&(look.function, id));
                 }
                 Op::Barrier(_) if is_open => {
                     self.wanted.remove(&Meeting::Barrier);
-                    self.missed.remove(&id);
+                    self.missed.remove(&(look.function, id));
                 }
                 Op::Call(_) => {
                     if is_open {
@@ -298,7 +395,13 @@ impl<'a, 'm> Search<'a, 'm> {
         };
         match callee {
             Some(callee) if !is_unknown(callee) => {
-                if self.basis.meets[callee.index()] && self.entered.insert(callee) {
+                if !self.basis.meets[callee.index()] {
+                    return;
+                }
+                if self.is_inside {
+                    let offered = self.offers(callee);
+                    self.wanted.retain(|meeting| !offered.contains(meeting));
+                } else if self.entered.insert(callee) {
                     self.functions.push_back(callee);
                 }
             }
