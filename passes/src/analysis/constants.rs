@@ -284,8 +284,11 @@ impl<'a> Slice<'a> {
         }
         self.reorder(&flows);
         let flowing = &self.keys[..self.flowing];
-        // Slots may be written by what does not name them.
-        if !flowing.iter().any(|key| matches!(key, Key::Slot(_))) {
+        let is_spoiled = |key: &Key| match *key {
+            Key::Slot(slot) => self.is_spoiled(slot),
+            Key::Register(_) => false,
+        };
+        if !flowing.iter().any(is_spoiled) {
             let mut busy = vec![false; self.body.blocks.len()];
             for &id in flowing.iter().flat_map(|&key| self.writers(key)) {
                 busy[self.body.block_of(id).index()] = true;
@@ -328,11 +331,15 @@ impl<'a> Slice<'a> {
             (Key::Register(_), &[one]) => !is_guarded(one),
             (Key::Slot(slot), &[one]) => {
                 let is_store = self.slots.effect(one, self.body.instruction(one)) == Effect::Store(slot);
-                let is_spoiled = self.slots.escapes(slot) || self.slots.overlapping(slot).next().is_some();
-                is_store && !is_guarded(one) && !is_spoiled
+                is_store && !is_guarded(one) && !self.is_spoiled(slot)
             }
             _ => false,
         }
+    }
+
+    /// Whether more than the stores to it may write a slot.
+    fn is_spoiled(&self, slot: SlotId) -> bool {
+        self.slots.escapes(slot) || self.slots.overlapping(slot).next().is_some()
     }
 
     /// Whether each way to a load leads past this store.

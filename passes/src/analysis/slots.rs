@@ -340,7 +340,9 @@ impl Search<'_> {
         let Op::Access(access) = instruction.op else {
             return None;
         };
-        if !matches!(access.space, Space::Local | Space::Generic) || access.kind == AccessKind::Other {
+        // Nothing is known of what an atomic would do to local memory, where there are none.
+        let is_plain = matches!(access.kind, AccessKind::Load | AccessKind::Store);
+        if !is_plain || !matches!(access.space, Space::Local | Space::Generic) {
             return None;
         }
         let &[base, Value::Integer(offset), ..] = self.body.uses(instruction) else {
