@@ -12,13 +12,13 @@
 //! leaves while lanes stay behind: what such a loop computes is no longer one value outside of it.
 
 mod cells;
+mod state;
 mod steps;
 mod ways;
 
-use std::rc::Rc;
-
 use rustc_hash::FxHashMap;
 
+use self::state::State;
 use self::ways::Walk;
 use super::graph::Graph;
 use super::launch::Launch;
@@ -31,9 +31,6 @@ use crate::limits::{MAX_LANE_CELLS, MAX_LANE_ROUNDS, MAX_LANE_VECTORS, MAX_SYNC_
 
 /// Rounds after which values that still change are given up.
 const WIDEN_AFTER: usize = MAX_LANE_ROUNDS - 4;
-
-/// The state of the cells that have several definitions.
-type State = Rc<Vec<ValueId>>;
 
 /// The solution for one graph and launch.
 pub struct Flow<'a> {
@@ -66,6 +63,10 @@ pub struct Flow<'a> {
     is_divergent_join: Vec<bool>,
     is_divergent_loop: Vec<bool>,
     has_divergent_loop: bool,
+    /// Loops that have become divergent in this round.
+    left: Vec<u32>,
+    /// The edges out of each loop.
+    exits: Vec<Vec<(u32, u32)>>,
     single_loop: Vec<u32>,
     always: Vec<bool>,
     /// The nodes to look at again.
@@ -112,6 +113,8 @@ impl<'a> Flow<'a> {
             is_divergent_join: vec![false; nodes],
             is_divergent_loop: vec![false; order.loops.len()],
             has_divergent_loop: false,
+            left: Vec::new(),
+            exits: exits(graph, order),
             single_loop: vec![NONE; graph.singles as usize],
             always,
             is_dirty: vec![true; nodes],
@@ -128,6 +131,7 @@ impl<'a> Flow<'a> {
                     return None;
                 }
             }
+            flow.look_again_behind_loops();
             if order.nodes.iter().all(|&node| !flow.is_dirty[node as usize]) {
                 return Some(flow);
             }
@@ -138,8 +142,7 @@ impl<'a> Flow<'a> {
     fn node(&mut self, node: u32, round: usize) {
         let index = node as usize;
         let (here, entry) = if node == 0 {
-            let cells = self.graph.multiples as usize;
-            (self.launch.lanes(), Some(Rc::new(vec![ValueId::NONE; cells])))
+            (self.launch.lanes(), Some(State::default()))
         } else {
             (0, None)
         };
@@ -147,14 +150,19 @@ impl<'a> Flow<'a> {
             return;
         };
         self.may[index] = here;
-        self.input[index] = Some(Rc::clone(&state));
+        self.input[index] = Some(state.clone());
         self.instructions(node, here, &mut state, round);
         self.branch(node, here, &state);
         let is_new = self.out[index].as_ref().is_none_or(|old| {
-            !Rc::ptr_eq(old, &state) && self.live.exit(node).any(|cell| old[cell] != state[cell])
+            !old.is(&state) && self.live.exit(node).any(|cell| old.get(cell) != state.get(cell))
         });
         if is_new {
-            self.out[index] = Some(state);
+            let has_changed = self.input[index].as_ref().is_none_or(|input| !input.is(&state));
+            self.out[index] = Some(if has_changed {
+                state.of(self.live.exit(node))
+            } else {
+                state
+            });
             let graph = self.graph;
             for next in graph.successors(node) {
                 self.is_dirty[next as usize] = true;
@@ -188,7 +196,7 @@ impl<'a> Flow<'a> {
                     owner = along;
                 }
                 Some(known) => {
-                    if !Rc::ptr_eq(known, &from) {
+                    if !known.is(&from) {
                         self.join(node, known, owner, &from, along, round);
                     }
                     owner |= along;
@@ -203,7 +211,7 @@ impl<'a> Flow<'a> {
         let together = !self.is_divergent_join[node as usize] && !self.order.is_irreducible;
         let live = self.live;
         for cell in live.entry(node) {
-            let (a, b) = (into[cell], from[cell]);
+            let (a, b) = (into.get(cell), from.get(cell));
             if a == b || b == ValueId::NONE {
                 continue;
             }
@@ -212,13 +220,11 @@ impl<'a> Flow<'a> {
             if round >= WIDEN_AFTER
                 && self.input[node as usize]
                     .as_ref()
-                    .is_some_and(|old| old[cell] != joined)
+                    .is_some_and(|old| old.get(cell) != joined)
             {
                 joined = ValueId::UNKNOWN;
             }
-            if joined != a {
-                Rc::make_mut(into)[cell] = joined;
-            }
+            into.set(cell, joined);
         }
     }
 
@@ -235,10 +241,9 @@ impl<'a> Flow<'a> {
         let mut state = state;
         let live = self.live;
         for cell in live.entry(target) {
-            let value = state[cell];
-            let blurred = self.blurred(value);
-            if blurred != value {
-                Rc::make_mut(&mut state)[cell] = blurred;
+            let value = state.get(cell);
+            if value != ValueId::NONE {
+                state.set(cell, self.blurred(value));
             }
         }
         state
@@ -251,6 +256,19 @@ impl<'a> Flow<'a> {
             None => ValueId::UNKNOWN,
         }
     }
+}
+
+/// By loop, the edges that leave it.
+fn exits(graph: &Graph<'_>, order: &Order) -> Vec<Vec<(u32, u32)>> {
+    let mut exits = vec![Vec::new(); order.loops.len()];
+    for &node in &order.nodes {
+        for next in graph.successors(node) {
+            for of in order.loops_of(node).take_while(|&of| !order.is_in(next, of)) {
+                exits[of as usize].push((node, next));
+            }
+        }
+    }
+    exits
 }
 
 /// Marks the keys of the unknown values that joins make.

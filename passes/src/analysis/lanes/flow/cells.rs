@@ -1,7 +1,5 @@
 //! What cells hold: read and written at a node.
 
-use std::rc::Rc;
-
 use super::super::order::NONE;
 use super::super::slice::Place;
 use super::super::transfer::{self, Site};
@@ -111,7 +109,7 @@ impl Flow<'_> {
                     value
                 }
             }
-            Place::Multiple(cell) => state[(multiples + cell) as usize],
+            Place::Multiple(cell) => state.get((multiples + cell) as usize),
         };
         // A register that nothing has written holds anything.
         if value == ValueId::NONE {
@@ -150,17 +148,14 @@ impl Flow<'_> {
                     None => value,
                     // Under a guard, the lanes where it does not hold keep what they have.
                     Some((guard, site)) => {
-                        let old = if state[cell] == ValueId::NONE {
-                            ValueId::UNKNOWN
-                        } else {
-                            state[cell]
+                        let old = match state.get(cell) {
+                            ValueId::NONE => ValueId::UNKNOWN,
+                            old => old,
                         };
                         transfer::apply(&mut self.pool, Op::Select, &[value, old, guard], site)
                     }
                 };
-                if state[cell] != value {
-                    Rc::make_mut(state)[cell] = value;
-                }
+                state.set(cell, value);
             }
         }
     }

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::super::graph::Test;
+use super::super::order::NONE;
 use super::super::value::{Lanes, ValueId, lanes};
 use super::{Flow, State};
 
@@ -165,14 +166,11 @@ impl Flow<'_> {
             let is_left = walk.backs.contains(&of) && walk.exits.contains(&of);
             if is_left && !std::mem::replace(&mut self.is_divergent_loop[of as usize], true) {
                 self.has_divergent_loop = true;
-                self.is_dirty.fill(true);
+                self.left.push(of);
                 // Lanes that stay may leave anywhere later.
-                for &node in &order.nodes {
-                    if order.is_in(node, of) {
-                        let left = self.graph.successors(node).filter(|&next| !order.is_in(next, of));
-                        walk.pending.extend(left.map(|next| (node, next, next)));
-                    }
-                }
+                let exits = &self.exits[of as usize];
+                walk.pending
+                    .extend(exits.iter().map(|&(node, next)| (node, next, next)));
             }
         }
     }
@@ -180,6 +178,32 @@ impl Flow<'_> {
     fn mark_join(&mut self, node: u32) {
         if !std::mem::replace(&mut self.is_divergent_join[node as usize], true) {
             self.is_dirty[node as usize] = true;
+        }
+    }
+
+    /// Marks the nodes that see from outside what loops compute that have become divergent.
+    pub(super) fn look_again_behind_loops(&mut self) {
+        if self.left.is_empty() {
+            return;
+        }
+        let order = self.order;
+        let mut is_left = vec![false; order.loops.len()];
+        for of in self.left.drain(..) {
+            is_left[of as usize] = true;
+            for &(_, next) in &self.exits[of as usize] {
+                self.is_dirty[next as usize] = true;
+            }
+        }
+        for (readers, &defined_in) in self.readers.iter().zip(&self.single_loop) {
+            let mut around = defined_in;
+            while around != NONE && !is_left[around as usize] {
+                around = order.loops[around as usize].parent;
+            }
+            if around != NONE {
+                for &reader in readers {
+                    self.is_dirty[reader as usize] = true;
+                }
+            }
         }
     }
 
