@@ -1,137 +1,103 @@
 //! Numbers for what LLVM knows by its address: values, blocks, types.
 
-/// A map from addresses to numbers that is emptied without touching its memory.
+/// A map from addresses to numbers that is emptied at little cost.
 ///
-/// Linear probing from a multiplicative hash, at most half full. A slot counts only in the round in which it was filled.
-/// Only as many slots as the map needs are in use, so that a small one is near to the processor.
+/// Linear probing, at most half full, in a table of places in a list: the table is small enough to stay near to the
+/// processor, and what is asked for lies near the end of the list, most of the time.
 pub(super) struct Numbers {
-    slots: Vec<Slot>,
+    /// By slot, one more than the place in the list; 0 where there is none.
+    slots: Vec<u32>,
     /// One less than the slots in use, a power of two.
     mask: usize,
-    filled: usize,
-    round: u32,
-    /// What moves when the map grows.
-    moved: Vec<Slot>,
+    entries: Vec<Entry>,
 }
 
 #[derive(Clone, Copy)]
-struct Slot {
+struct Entry {
     address: usize,
-    round: u32,
     number: u32,
 }
-
-const EMPTY: Slot = Slot {
-    address: 0,
-    round: 0,
-    number: 0,
-};
 
 /// Slots of an empty map.
 const FIRST: usize = 256;
 
 /// Most slots whose memory an empty map keeps.
-const KEPT: usize = 16_384;
+const KEPT: usize = 65_536;
 
 impl Default for Numbers {
     fn default() -> Self {
         Self {
-            slots: vec![EMPTY; FIRST],
+            slots: vec![0; FIRST],
             mask: FIRST - 1,
-            filled: 0,
-            round: 1,
-            moved: Vec::new(),
+            entries: Vec::new(),
         }
     }
 }
 
 impl Numbers {
     pub(super) fn clear(&mut self) {
-        self.filled = 0;
-        self.mask = FIRST - 1;
         if self.slots.len() > KEPT {
             *self = Self::default();
         } else {
-            self.next_round();
+            self.slots[..=self.mask].fill(0);
+            self.entries.clear();
+            self.mask = FIRST - 1;
         }
     }
 
     /// Makes room for so many, as far as memory is kept anyway; of an empty map.
     pub(super) fn reserve(&mut self, count: usize) {
         let slots = count.saturating_mul(2).clamp(FIRST, KEPT).next_power_of_two();
-        if self.filled == 0 && slots - 1 > self.mask {
+        if self.entries.is_empty() && slots - 1 > self.mask {
             self.mask = slots - 1;
             if self.slots.len() < slots {
-                self.slots.resize(slots, EMPTY);
+                self.slots.resize(slots, 0);
             }
         }
     }
 
-    /// Empties all slots.
-    fn next_round(&mut self) {
-        if self.round == u32::MAX {
-            self.slots.fill(EMPTY);
-            self.round = 0;
-        }
-        self.round += 1;
-    }
-
-    /// The slot of an address, or the one where it would be.
+    /// The slot of an address, or the one where it would be. What LLVM makes one after the other lies so in memory, most of
+    /// it, and is asked for in that order: neighbours stay neighbours.
     fn slot(&self, address: usize) -> usize {
-        /// 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, 6.4).
-        const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
-        let hash = (address as u64).wrapping_mul(FACTOR) >> 32;
-        let mut at = hash as usize & self.mask;
+        let mut at = ((address >> 5) ^ (address >> 20)) & self.mask;
         loop {
-            let slot = &self.slots[at];
-            if slot.round != self.round || slot.address == address {
-                return at;
+            match self.slots[at] {
+                0 => return at,
+                place if self.entries[place as usize - 1].address == address => return at,
+                _ => at = (at + 1) & self.mask,
             }
-            at = (at + 1) & self.mask;
         }
     }
 
     pub(super) fn get(&self, address: usize) -> Option<u32> {
-        let slot = self.slots[self.slot(address)];
-        (slot.round == self.round).then_some(slot.number)
+        let place = self.slots[self.slot(address)].checked_sub(1)?;
+        Some(self.entries[place as usize].number)
     }
 
     /// The number of an address, which is `number` if it had none.
     pub(super) fn get_or_insert(&mut self, address: usize, number: u32) -> u32 {
         let at = self.slot(address);
-        let slot = &mut self.slots[at];
-        if slot.round == self.round {
-            return slot.number;
+        if let Some(place) = self.slots[at].checked_sub(1) {
+            return self.entries[place as usize].number;
         }
-        *slot = Slot {
-            address,
-            round: self.round,
-            number,
-        };
-        self.filled += 1;
-        if self.filled * 2 > self.mask {
+        self.entries.push(Entry { address, number });
+        self.slots[at] = self.entries.len() as u32;
+        if self.entries.len() * 2 > self.mask {
             self.grow();
         }
         number
     }
 
     fn grow(&mut self) {
-        let mut moved = std::mem::take(&mut self.moved);
-        let filled = self.slots[..=self.mask].iter();
-        moved.extend(filled.filter(|slot| slot.round == self.round));
-        self.next_round();
+        self.slots[..=self.mask].fill(0);
         self.mask = self.mask * 2 + 1;
         if self.slots.len() <= self.mask {
-            self.slots.resize(self.mask + 1, EMPTY);
+            self.slots.resize(self.mask + 1, 0);
         }
-        for slot in moved.drain(..) {
-            let at = self.slot(slot.address);
-            self.slots[at] = Slot {
-                round: self.round,
-                ..slot
-            };
+        for place in 0..self.entries.len() {
+            let at = self.slot(self.entries[place].address);
+            self.slots[at] = place as u32 + 1;
         }
-        self.moved = moved;
     }
 }
 
@@ -143,7 +109,7 @@ mod tests {
     fn every_address_keeps_its_number() {
         let mut numbers = Numbers::default();
         for round in 0..3 {
-            let count = 3 * KEPT as u32 + round;
+            let count = KEPT as u32 + round;
             for number in 0..count {
                 assert_eq!(numbers.get_or_insert(64 * number as usize, number), number);
                 assert_eq!(numbers.get_or_insert(64 * number as usize, count), number);
