@@ -3,6 +3,7 @@
 use super::{Open, Symbols, What};
 use crate::analysis::references::{self, Uses};
 use crate::context::Place;
+use crate::externs;
 use crate::ir::{Linkage, Module, SymbolKind};
 use crate::limits::SHOWN_USES;
 use crate::locate::Locator;
@@ -25,11 +26,16 @@ pub fn symbols(module: &Module<'_>) -> Option<Symbols> {
             )
             && !is_kernel(symbol.kind)
     });
+    // What the driver or ptxas provides is nobody else's to define, and its uses need not be located.
+    let is_open = |uses: &&Uses| {
+        let symbol = module.symbol(uses.symbol);
+        !symbol.is_dynamic_shared() && !externs::is_provided(symbol.name)
+    };
     Some(Symbols {
         defined: defined.map(|symbol| symbol.name.to_owned()).collect(),
         open: references::undefined(module)
             .iter()
-            .filter(|uses| !module.symbol(uses.symbol).is_dynamic_shared())
+            .filter(is_open)
             .map(|uses| open(module, uses))
             .collect(),
     })
