@@ -252,6 +252,23 @@ fn constants_follow_local_memory() {
     assert_eq!(constant_at_end(overlapped), Constant::Unknown);
     let extended = "st.local.u8 [d], 255;\nld.local.s8 %r1, [d];";
     assert_eq!(constant_at_end(extended), Constant::Known(0xffff_ffff));
+    // Written once: known where that was before, whatever branches lie between.
+    let behind = "st.local.u32 [d+4], 7;\n@%p1 bra A;\nmov.u32 %r2, 1;\nA:\nld.local.u32 %r3, [d+4];\nadd.s32 %r1, %r3, 1;";
+    assert_eq!(constant_at_end(behind), Constant::Known(8));
+    let later = "L:\nld.local.u32 %r1, [d+4];\nst.local.u32 [d+4], 7;\nld.local.u32 %r1, [d];\n@%p1 bra L;";
+    assert_eq!(constant_at_end(later), Constant::Unknown);
+    let round = "L:\nld.local.u32 %r2, [d+4];\nst.local.u32 [d+4], 7;\n@%p1 bra L;\nmov.u32 %r1, %r2;";
+    assert_eq!(constant_at_end(round), Constant::Unknown);
+    // What flows through a slot beside what is fixed.
+    let mixed = "st.local.u32 [d], 3;\nmov.u32 %r2, 5;\n@%p1 bra A;\nmov.u32 %r2, 6;\nA:\nst.local.u32 [d+4], %r2;\n\
+                 ld.local.u32 %r3, [d+4];\nld.local.u32 %r4, [d];\nadd.s32 %r1, %r3, %r4;";
+    assert_eq!(constant_at_end(mixed), Constant::Unknown);
+    assert_eq!(
+        constant_at_end(&mixed.replace("%r2, 6", "%r2, 5")),
+        Constant::Known(8)
+    );
+    let atomic = "st.local.u32 [d+4], 7;\natom.add.u32 %r2, [d+4], 1;\nld.local.u32 %r1, [d+4];";
+    assert_eq!(constant_at_end(atomic), Constant::Unknown);
     let indexed = "st.local.u32 [d+4], 7;\nmov.u64 %rd1, d;\nadd.s64 %rd2, %rd1, %rd3;\nst.local.u32 [%rd2], 1;\nld.local.u32 %r1, [d+4];";
     assert_eq!(constant_at_end(indexed), Constant::Unknown);
 }

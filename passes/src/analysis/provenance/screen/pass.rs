@@ -25,13 +25,13 @@ pub(super) const MAX_PIECES: usize = 31;
 /// What a pass over a body writes to, kept for the next body.
 #[derive(Default)]
 pub(super) struct Memory {
-    pub(super) cells: Vec<Cell>,
+    cells: Vec<Cell>,
     /// By symbol and offset: what is stored there by its name.
     pub(super) stored: FxHashMap<(SymbolId, i32), Cell>,
     /// Registers with constants that are used as addresses.
-    pub(super) nulls: Vec<(Register, InstructionId)>,
+    nulls: Vec<(Register, InstructionId)>,
     /// Moves of constants between registers.
-    pub(super) copies: Vec<(Register, Register)>,
+    copies: Vec<(Register, Register)>,
 }
 
 /// Adds to a cell what another may be.
@@ -42,11 +42,11 @@ pub(super) fn join(module: &ModuleContext<'_>, cell: &mut Cell, other: Cell) {
 /// A pass over a body.
 pub(super) struct Pass<'a> {
     pub(super) module: &'a ModuleContext<'a>,
-    pub(super) id: FunctionId,
+    id: FunctionId,
     pub(super) function: &'a Function<'a>,
     pub(super) body: &'a Body<'a>,
     /// The instruction at hand.
-    pub(super) at: InstructionId,
+    at: InstructionId,
     pub(super) known: &'a [Outline],
     pub(super) wanted: &'a Wanted,
     pub(super) memory: &'a mut Memory,
@@ -57,6 +57,7 @@ pub(super) struct Pass<'a> {
     pub(super) is_stale: bool,
 }
 
+/// Passes over a function until nothing grows; `known` are those of the functions that it calls.
 pub(super) fn outline(
     module: &ModuleContext<'_>,
     id: FunctionId,
@@ -119,7 +120,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Takes back what only one pass says.
-    pub(super) fn begin_again(&mut self) {
+    fn begin_again(&mut self) {
         let cells = self.memory.cells.iter_mut();
         for cell in cells.chain(self.memory.stored.values_mut()) {
             cell.kinds = cell.kinds.without(Kinds::OF_PASS);
@@ -127,7 +128,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Notes which registers nothing writes; true if there are any for the first time.
-    pub(super) fn note_unwritten(&mut self) -> bool {
+    fn note_unwritten(&mut self) -> bool {
         let mut has_found = false;
         for (cell, register) in self.memory.cells.iter_mut().zip(&self.body.registers) {
             if !cell.kinds.has(Kinds::WRITTEN) {
@@ -141,7 +142,7 @@ impl<'a> Pass<'a> {
         has_found
     }
 
-    pub(super) fn register(&mut self, register: Register) -> Cell {
+    fn register(&mut self, register: Register) -> Cell {
         let cell = &mut self.memory.cells[register.index()];
         cell.kinds = cell.kinds.with(Kinds::READ);
         let flags = Kinds::READ.with(Kinds::WRITTEN);
@@ -257,7 +258,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    pub(super) fn instruction(&mut self, instruction: &Instruction) {
+    fn instruction(&mut self, instruction: &Instruction) {
         let body = self.body;
         let uses = body.uses(instruction);
         match instruction.op {
@@ -312,7 +313,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Judges the uses noted, when all that their registers may be is known.
-    pub(super) fn judge_nulls(&mut self) {
+    fn judge_nulls(&mut self) {
         if self.memory.nulls.is_empty() {
             return;
         }

@@ -12,9 +12,10 @@ use crate::rules;
 /// What of the findings about addresses can be reported.
 pub(super) struct Wanted {
     /// By place of a use: the kinds that are wrong for it.
-    pub(super) wrong: Vec<Kinds>,
+    wrong: Vec<Kinds>,
     /// Null addresses are, and those that may be, too.
     pub(super) nulls: Option<Certainty>,
+    /// Anything else is.
     pub(super) spaces: bool,
 }
 
