@@ -4,13 +4,13 @@
 //! processor time:
 //!
 //! * `parse`, what LLVM takes to read it; `free`, what LLVM takes to give the module and its context back;
-//! * `lower`, what the lowering to the device IR adds to the two, and `analyse`, what analyses and rules add to the three:
-//!   as shares of `parse` alone in the next column;
+//! * `lower`, what the lowering to the device IR takes, and `analyse`, what analyses and rules take: as shares of `parse`
+//!   alone in the next column, with the lower and the upper quartile of their sum;
 //! * `places`, looking a place up in text, which is done once for a module with findings.
 //!
-//! The rounds of the three take turns, and the least of each counts: what else the machine does makes a round longer and
-//! never shorter. `spread` is how far the median of the longest of the three lies above its least. The last column is how
-//! much faster two threads are than one by the clock, which wants an idle machine.
+//! Each round reads the input twice, once by LLVM alone. The medians over the rounds count, of `lower` that of the
+//! differences within each: what else the machine does disturbs neighbours alike. The last column is how much faster two
+//! threads are than one by the clock, which wants an idle machine.
 #![allow(clippy::print_stdout)]
 
 use std::time::{Duration, Instant};
@@ -23,13 +23,13 @@ use ptxcheck_passes::settings::Settings;
 use ptxcheck_passes::worker;
 use rustix::time::{ClockId, clock_gettime};
 
-const MIN_ROUNDS: usize = 9;
+const MIN_ROUNDS: usize = 15;
 const MIN_TIME: Duration = Duration::from_secs(3);
 
 fn main() {
     println!(
-        "{:>9} {:>8} {:>8} {:>8} {:>11} {:>7} {:>7} {:>12}  file",
-        "parse", "free", "lower", "analyse", "beyond", "places", "spread", "two threads"
+        "{:>9} {:>8} {:>8} {:>8} {:>11} {:>11} {:>7} {:>12}  file",
+        "parse", "free", "lower", "analyse", "beyond", "quartiles", "places", "two threads"
     );
     // What large modules leave to other threads is done by the one that is measured.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
@@ -42,54 +42,67 @@ fn main() {
     }
 }
 
-/// What one round takes of each.
+/// What one round takes of each, in milliseconds.
 struct Round {
-    parse: Duration,
-    free: Duration,
-    lower: Duration,
-    all: Duration,
+    parse: f64,
+    free: f64,
+    lower: f64,
+    analyse: f64,
+}
+
+impl Round {
+    /// What follows LLVM's own reading, as a share of that.
+    fn beyond(&self) -> f64 {
+        (self.lower + self.analyse) / self.parse
+    }
 }
 
 fn measure(path: &str, bytes: &[u8]) {
     let settings = Settings::default();
-    let check = || {
-        let checked = worker::check(bytes, &settings);
-        assert!(checked.failure.is_none(), "it cannot be read");
-    };
     let begin = Instant::now();
     let mut rounds = Vec::new();
     while rounds.len() < MIN_ROUNDS || begin.elapsed() < MIN_TIME {
         let (parse, free) = parsed(bytes);
+        let start = processor_time();
+        let read = llvm::with_module(bytes, |module| {
+            let lowered = processor_time();
+            (lowered, taken(|| drop(worker::checked(module, &settings))))
+        });
+        let Ok((lowered, analyse)) = read else {
+            return println!("{path}: it cannot be read");
+        };
         rounds.push(Round {
-            parse,
-            free,
-            lower: taken(|| assert!(llvm::with_module(bytes, |_| ()).is_ok(), "it cannot be read")),
-            all: taken(check),
+            parse: ms(parse),
+            free: ms(free),
+            lower: ms(lowered.saturating_sub(start)) - ms(parse),
+            analyse: ms(analyse),
         });
     }
-    let least = |of: fn(&Round) -> Duration| rounds.iter().map(of).min().unwrap_or_default();
-    let (parse, free) = (least(|one| one.parse), least(|one| one.free));
-    let lower = least(|one| one.lower);
-    let all = least(|one| one.all);
-    rounds.sort_by_key(|one| one.all);
-    let spread = rounds[rounds.len() / 2].all.as_secs_f64() / all.as_secs_f64() - 1.0;
-    let analyse = all.saturating_sub(lower);
-    let lower = lower.saturating_sub(parse + free);
-
-    let ms = |time: Duration| time.as_secs_f64() * 1e3;
-    let share = |time: Duration| time.as_secs_f64() / parse.as_secs_f64() * 100.0;
+    let median = |of: fn(&Round) -> f64| quantile(&rounds, of, 2);
+    let parse = median(|one| one.parse);
+    let (lower, analyse) = (median(|one| one.lower), median(|one| one.analyse));
+    let check = || drop(worker::check(bytes, &settings));
     println!(
-        "{:>9.2} {:>8.2} {:>8.2} {:>8.2} {:>4.0}+{:>4.0} % {:>7.2} {:>5.0} % {:>12.2}  {path}",
-        ms(parse),
-        ms(free),
-        ms(lower),
-        ms(analyse),
-        share(lower),
-        share(analyse),
+        "{parse:>9.2} {:>8.2} {lower:>8.2} {analyse:>8.2} {:>4.0}+{:>4.0} % {:>4.0}-{:>4.0} % {:>7.2} {:>12.2}  {path}",
+        median(|one| one.free),
+        lower / parse * 100.0,
+        analyse / parse * 100.0,
+        quantile(&rounds, Round::beyond, 1) * 100.0,
+        quantile(&rounds, Round::beyond, 3) * 100.0,
         ms(place(bytes)),
-        spread * 100.0,
         gain(check),
     );
+}
+
+/// A quartile: 1 is the lower one, 2 the median.
+fn quantile(rounds: &[Round], of: fn(&Round) -> f64, quarter: usize) -> f64 {
+    let mut all: Vec<f64> = rounds.iter().map(of).collect();
+    all.sort_unstable_by(f64::total_cmp);
+    all[(all.len() - 1) * quarter / 4]
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
 }
 
 /// How long LLVM takes to read it, and to give back what it read.

@@ -78,7 +78,8 @@ pub const NULL_PAGE: i64 = 4_096;
 
 /// Most instructions between a store to a variable and a load that reads it back, for the load to be followed.
 pub const MAX_RELOAD_DISTANCE: usize = 32;
-/// Deepest chain of calls that the lane analysis puts in place of calls.
+
+/// Deepest chain of calls that the lane analysis puts in place of calls, or looks for a witness through.
 pub const MAX_VIRTUAL_INLINE_DEPTH: usize = 12;
 
 /// Most chains of calls in the code of one kernel as the lane analysis sees it.

@@ -21,6 +21,7 @@ use crate::link::Symbols;
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
 
+pub use analyse::checked;
 pub use process::serve;
 
 /// What an analysis of one module of IR says.

@@ -162,7 +162,7 @@ struct Slice<'a> {
     /// What the slice follows: first what flows, which the states hold.
     keys: Vec<Key>,
     flowing: usize,
-    /// By block, whether something in it writes what flows; all do if it is empty.
+    /// What [`Self::busy`] says.
     busy: Vec<bool>,
     /// Of the keys from [`Self::flowing`] on.
     fixed: Vec<Constant>,
@@ -254,8 +254,8 @@ impl<'a> Slice<'a> {
         guard.into_iter().chain(slot).chain(read)
     }
 
-    /// Tells what flows from what is fixed, and says what the latter holds.
-    fn fix(&mut self, analyses: &Analyses<'_>) {
+    /// By key, whether it flows.
+    fn flows(&self, analyses: &Analyses<'_>) -> Vec<bool> {
         let mut flows: Vec<bool> = self.keys.iter().map(|&key| !self.may_be_fixed(key)).collect();
         for &(load, slot) in &self.loads {
             if let (&[store], Some(place)) = (self.slots.stores(slot), self.place(Key::Slot(slot)))
@@ -264,37 +264,47 @@ impl<'a> Slice<'a> {
                 flows[place] = !self.is_before(analyses, store, load);
             }
         }
-        // What hangs off what flows; inputs come after what they are of, most of them.
-        let mut is_settled = false;
-        while !is_settled {
-            is_settled = true;
-            for place in (0..self.keys.len()).rev() {
-                if flows[place] {
-                    continue;
-                }
-                let mut inputs = self
-                    .writers(self.keys[place])
-                    .iter()
-                    .flat_map(|&id| self.inputs(id));
-                if inputs.any(|input| self.place(input).is_some_and(|input| flows[input])) {
-                    flows[place] = true;
-                    is_settled = false;
+        // What hangs off what flows.
+        let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); self.keys.len()];
+        for (place, &key) in self.keys.iter().enumerate() {
+            let inputs = self.writers(key).iter().flat_map(|&id| self.inputs(id));
+            for input in inputs.filter_map(|input| self.place(input)) {
+                dependents[input].push(place);
+            }
+        }
+        let mut open: Vec<usize> = (0..flows.len()).filter(|&place| flows[place]).collect();
+        while let Some(place) = open.pop() {
+            for &dependent in &dependents[place] {
+                if !std::mem::replace(&mut flows[dependent], true) {
+                    open.push(dependent);
                 }
             }
         }
-        self.reorder(&flows);
+        flows
+    }
+
+    /// By block, whether something in it writes what flows; empty if all may.
+    fn busy(&self) -> Vec<bool> {
         let flowing = &self.keys[..self.flowing];
         let is_spoiled = |key: &Key| match *key {
             Key::Slot(slot) => self.is_spoiled(slot),
             Key::Register(_) => false,
         };
-        if !flowing.iter().any(is_spoiled) {
-            let mut busy = vec![false; self.body.blocks.len()];
-            for &id in flowing.iter().flat_map(|&key| self.writers(key)) {
-                busy[self.body.block_of(id).index()] = true;
-            }
-            self.busy = busy;
+        if flowing.iter().any(is_spoiled) {
+            return Vec::new();
         }
+        let mut busy = vec![false; self.body.blocks.len()];
+        for &id in flowing.iter().flat_map(|&key| self.writers(key)) {
+            busy[self.body.block_of(id).index()] = true;
+        }
+        busy
+    }
+
+    /// Tells what flows from what is fixed, and says what the latter holds.
+    fn fix(&mut self, analyses: &Analyses<'_>) {
+        let flows = self.flows(analyses);
+        self.reorder(&flows);
+        self.busy = self.busy();
         // What dominates comes first in this order: what is written later has not been where it is read.
         let rank = |&id: &InstructionId| Some((self.cfg.rank(self.body.block_of(id))?, id));
         let fixed = &self.keys[self.flowing..];

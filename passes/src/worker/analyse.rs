@@ -30,7 +30,9 @@ pub(super) fn analyse(bytes: &[u8], settings: &Settings) -> Checked {
     }
 }
 
-fn checked(module: &Module<'_>, settings: &Settings) -> Checked {
+/// Runs the rules over a module.
+#[must_use]
+pub fn checked(module: &Module<'_>, settings: &Settings) -> Checked {
     let bodies = module.bodies().count();
     let kernels: Vec<String> = module
         .bodies()

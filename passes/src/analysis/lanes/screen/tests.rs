@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use crate::analysis::lanes;
 use crate::finding::Certainty;
 use crate::testing::with_ptx;
@@ -359,4 +361,24 @@ fn what_whole_warps_call_is_looked_at_like_a_kernel() {
     assert_eq!(called(&format!("{MEET}\n{lanes}"), ""), 0);
     // What speaks for those that call it does not for the others.
     assert_eq!(called(lanes, &format!("{MEET}\n{}", branch(lanes))), 1);
+}
+
+#[test]
+fn chains_of_calls_may_be_long() {
+    let count = 20_000;
+    let mut text = String::from(".version 8.0\n.target sm_90\n.address_size 64\n");
+    let _ = writeln!(text, ".func f0()\n{{\n.reg .b32 %r<9>;\n{MEET}\nret;\n}}");
+    for number in 1..count {
+        let _ = writeln!(text, ".func f{number}()\n{{\ncall.uni f{};\nret;\n}}", number - 1);
+    }
+    let _ = writeln!(
+        text,
+        ".visible .entry k()\n{{\n.reg .pred %p1;\n.reg .b32 %r<9>;\nmov.u32 %r1, %tid.x;\nsetp.ge.u32 %p1, %r1, 32;\n\
+         @%p1 bra L;\ncall.uni f{};\nL: ret;\n}}",
+        count - 1
+    );
+    assert_eq!(
+        with_ptx(&text, |module| lanes::analyse(module, Certainty::Definite).len()),
+        0
+    );
 }

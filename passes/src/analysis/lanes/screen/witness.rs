@@ -22,7 +22,7 @@ use crate::analysis::lanes::verdict::is_full_barrier;
 use crate::analysis::lanes::{converges, launch_of};
 use crate::externs;
 use crate::ir::{BlockId, Body, Collective, FunctionId, Instruction, InstructionId, Op, Value};
-use crate::limits::{INSTRUCTIONS_PER_INNER_STEP, MAX_INNER_LOOKS, MAX_LOOK_WARPS};
+use crate::limits::{INSTRUCTIONS_PER_INNER_STEP, MAX_INNER_LOOKS, MAX_LOOK_WARPS, MAX_VIRTUAL_INLINE_DEPTH};
 
 /// What lanes may miss: collectives of one kind, or barriers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,6 +52,7 @@ pub fn speaks_for(basis: &Basis<'_, '_>, root: FunctionId, left: &mut usize) -> 
         held: FxHashMap::default(),
         offered: FxHashMap::default(),
         is_inside: false,
+        depth: 0,
     };
     let Some(body) = &basis.module.module.function(root).body else {
         return true;
@@ -66,7 +67,7 @@ pub fn speaks_for(basis: &Basis<'_, '_>, root: FunctionId, left: &mut usize) -> 
     if search.wanted.is_empty() {
         return true;
     }
-    search.settle(&mut look, body) && {
+    search.settle(&mut look, body, left) && {
         search.settle_by_warps(root, body);
         search.missed.is_empty()
     }
@@ -94,6 +95,8 @@ struct Search<'a, 'm> {
     offered: FxHashMap<FunctionId, FxHashSet<Meeting>>,
     /// The search goes on in one function, with what is offered by those that it calls.
     is_inside: bool,
+    /// Calls between here and where what is offered is looked for.
+    depth: usize,
     /// Where lanes may miss in the root what is wanted, if no witness speaks for it.
     missed: FxHashSet<(FunctionId, InstructionId)>,
     /// The functions that all lanes may come to, and those of them that are still to be looked at.
@@ -191,8 +194,14 @@ impl<'a, 'm> Search<'a, 'm> {
 
     /// Lists what is still wanted in the root and neither is come to by all lanes together, nor has a witness in what
     /// they come to from a place further up where they are. False if there is such a thing in what the root calls.
-    fn settle(&mut self, root: &mut Look<'a, 'm>, body: &'a Body<'m>) -> bool {
+    fn settle(&mut self, root: &mut Look<'a, 'm>, body: &'a Body<'m>, left: &mut usize) -> bool {
         self.hand_up();
+        let of = |function: &FunctionId| &self.basis.module.module.function(*function).body;
+        let bodies = self.held.keys().filter_map(|function| of(function).as_ref());
+        let Some(rest) = left.checked_sub(bodies.map(|body| body.instructions.len()).sum()) else {
+            return false;
+        };
+        *left = rest;
         self.is_inside = true;
         let mut called = self.settle_each(root, body);
         let mut is_settled = FxHashSet::default();
@@ -231,13 +240,13 @@ impl<'a, 'm> Search<'a, 'm> {
         let dominators = self.basis.module.function(look.function).dominators();
         for (number, instruction) in body.instructions.iter().enumerate() {
             let callee = self.basis.callee(body, instruction);
-            let meetings: Vec<Meeting> = match (meeting(instruction), callee) {
+            let mut meetings: Vec<Meeting> = match (meeting(instruction), callee) {
                 (Some(meeting), _) => vec![meeting],
                 (_, Some(callee)) => self.held.get(&callee).into_iter().flatten().copied().collect(),
                 _ => continue,
             };
-            let is_wanted = meetings.iter().any(|meeting| self.wanted.contains(meeting));
-            if !is_wanted {
+            meetings.retain(|meeting| self.wanted.contains(meeting));
+            if meetings.is_empty() {
                 continue;
             }
             let id = InstructionId::new(number);
@@ -247,11 +256,7 @@ impl<'a, 'm> Search<'a, 'm> {
                 called.extend(callee);
                 continue;
             }
-            for meeting in meetings
-                .into_iter()
-                .filter(|one| self.wanted.contains(one))
-                .collect::<Vec<_>>()
-            {
+            for meeting in meetings {
                 let mut above = Some(block);
                 let mut has_witness = false;
                 while let Some(from) =
@@ -281,6 +286,9 @@ impl<'a, 'm> Search<'a, 'm> {
         if let Some(known) = self.offered.get(&function) {
             return known.clone();
         }
+        if self.depth == MAX_VIRTUAL_INLINE_DEPTH {
+            return FxHashSet::default();
+        }
         // A function that calls itself offers nothing to itself.
         self.offered.insert(function, FxHashSet::default());
         let held = self.held.get(&function).cloned().unwrap_or_default();
@@ -289,7 +297,9 @@ impl<'a, 'm> Search<'a, 'm> {
             let wanted = std::mem::replace(&mut self.wanted, held);
             let mut look = Look::new(self.basis, function, body);
             look.begin();
+            self.depth += 1;
             self.follow(&mut look, body, |search| search.wanted.is_empty());
+            self.depth -= 1;
             let missing = std::mem::replace(&mut self.wanted, wanted);
             offered.retain(|meeting| !missing.contains(meeting));
         }
