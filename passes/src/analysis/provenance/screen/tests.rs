@@ -79,7 +79,7 @@ fn statement(random: &mut Random, callee: Option<usize>) -> String {
     let writable = random.of(&["", ".global", ".shared", ".local"]);
     let bits = random.of(&["u64", "u32"]);
     let data = if bits == "u64" { &to } else { &narrow };
-    match random.below(24) {
+    match random.below(28) {
         0 | 1 => format!("mov.u64 {to}, {variable};"),
         2 => format!("mov.u64 {to}, {from};"),
         3 => format!("mov.u64 {to}, {};", random.of(&["0", "0", "8", "16", "5000"])),
@@ -109,6 +109,11 @@ fn statement(random: &mut Random, callee: Option<usize>) -> String {
             ),
             None => format!("setp.eq.u64 {predicate}, {from}, 0;"),
         },
+        // Shared memory fits in 32 bits.
+        24 => format!("mov.u32 {narrow}, {variable};"),
+        25 => format!("add.s32 {narrow}, {narrow}, {offset};"),
+        26 => format!("ld{access}.u32 {narrow}, [{narrow}+{offset}];"),
+        27 => format!("cvt.u64.u32 {to}, {narrow};\nmul.wide.u32 {from}, {narrow}, 4;"),
         _ => format!("setp.ne.u64 {predicate}, {from}, 0;"),
     }
 }
