@@ -24,6 +24,18 @@ pub enum Space {
 }
 
 impl Space {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 8] = [
+        Self::Generic,
+        Self::Global,
+        Self::Shared,
+        Self::SharedCluster,
+        Self::Local,
+        Self::Const,
+        Self::Param,
+        Self::Tensor,
+    ];
+
     /// The field's word for it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

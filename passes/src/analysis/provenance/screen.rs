@@ -109,10 +109,15 @@ struct Outline {
 }
 
 impl Outline {
+    /// The place among `pieces` of what an argument passes.
+    fn place(&self, argument: &Argument) -> Option<usize> {
+        let is_it = |piece: (u16, u32)| (u32::from(piece.0), piece.1) == (argument.param, argument.offset);
+        self.pieces.iter().position(|(piece, _)| is_it(*piece))
+    }
+
     /// What is wrong to pass here.
     fn wants(&self, argument: &Argument) -> Kinds {
-        let is_it = |piece: (u16, u32)| (u32::from(piece.0), piece.1) == (argument.param, argument.offset);
-        let known = self.pieces.iter().find(|(piece, _)| is_it(*piece));
-        known.map_or(self.rest, |(_, wrong)| *wrong)
+        self.place(argument)
+            .map_or(self.rest, |place| self.pieces[place].1)
     }
 }

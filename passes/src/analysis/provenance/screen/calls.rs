@@ -2,7 +2,7 @@
 
 use super::Outline;
 use super::cell::{Cell, Kinds, Location, Place};
-use super::pass::{MAX_PIECES, Pass};
+use super::pass::{MAX_PIECES, Pass, join};
 use crate::ir::{Argument, Callee, Instruction, InstructionId, Op, SymbolId, Value};
 
 impl<'a> Pass<'a> {
@@ -68,10 +68,7 @@ impl<'a> Pass<'a> {
             },
         };
         for argument in arguments {
-            let is_it =
-                |piece: (u16, u32)| (u32::from(piece.0), piece.1) == (argument.param, argument.offset);
-            let known = outline.pieces.iter().position(|(piece, _)| is_it(*piece));
-            let number = known.unwrap_or(MAX_PIECES);
+            let number = outline.place(argument).unwrap_or(MAX_PIECES);
             if result.formals >> number & 1 == 0 {
                 continue;
             }
@@ -85,7 +82,7 @@ impl<'a> Pass<'a> {
                 place,
                 ..passed.unmixed()
             };
-            self.join(&mut cell, passed);
+            join(self.module, &mut cell, passed);
         }
         self.write_all(instruction, cell);
     }

@@ -16,79 +16,70 @@ use crate::ir::{Space, SymbolId};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Kinds(u32);
 
-const SPACES: [Space; 6] = [
-    Space::Global,
-    Space::Shared,
-    Space::SharedCluster,
-    Space::Local,
-    Space::Const,
-    Space::Param,
-];
-
-const fn number(space: Space) -> Option<u32> {
-    Some(match space {
-        Space::Global => 0,
-        Space::Shared => 1,
-        Space::SharedCluster => 2,
-        Space::Local => 3,
-        Space::Const => 4,
-        Space::Param => 5,
-        Space::Generic | Space::Tensor => return None,
-    })
-}
+/// Bits for the spaces, by their numbers.
+const SPACES: u32 = Space::ALL.len() as u32;
 
 impl Kinds {
     pub(super) const NONE: Self = Self(0);
     /// Raw addresses of all spaces.
-    pub(super) const RAW: Self = Self(0x3f);
+    pub(super) const RAW: Self = Self((1 << SPACES) - 1);
     /// Generic addresses of all spaces.
-    pub(super) const GENERIC: Self = Self(0x3f << 6);
+    pub(super) const GENERIC: Self = Self(((1 << SPACES) - 1) << SPACES);
     pub(super) const ADDRESS: Self = Self::RAW.with(Self::GENERIC);
     /// A constant that may be address 0.
-    pub(super) const CONSTANT: Self = Self(1 << 12);
+    pub(super) const CONSTANT: Self = Self(1 << 16);
     /// An index scaled to the size of an element.
-    pub(super) const INDEX: Self = Self(1 << 13);
+    pub(super) const INDEX: Self = Self(1 << 17);
     /// The content of a register that nothing writes.
-    pub(super) const UNDEFINED: Self = Self(1 << 14);
+    pub(super) const UNDEFINED: Self = Self(1 << 18);
     /// The outcome of a space test.
-    pub(super) const TRUTH: Self = Self(1 << 15);
+    pub(super) const TRUTH: Self = Self(1 << 19);
     /// Anything else.
-    pub(super) const OTHER: Self = Self(1 << 16);
-    const ANY: Self = Self((1 << 17) - 1);
+    pub(super) const OTHER: Self = Self(1 << 20);
+    const ANY: Self = Self((1 << 21) - 1);
     pub(super) const NUMBER: Self = Self::CONSTANT.with(Self::INDEX).with(Self::OTHER);
     /// Not a kind: some address is based on a symbol or on a kernel's parameter itself.
-    pub(super) const NAMED: Self = Self(1 << 17);
+    pub(super) const NAMED: Self = Self(1 << 21);
     /// Not a kind: certainly brought by one definition at least that brings no constant.
-    pub(super) const MIXED: Self = Self(1 << 18);
+    pub(super) const MIXED: Self = Self(1 << 22);
     /// Not a kind: a test may say which space it points into.
-    pub(super) const TESTED: Self = Self(1 << 21);
+    pub(super) const TESTED: Self = Self(1 << 25);
     /// Not kinds: something writes the register; something has read it in this pass.
-    pub(super) const WRITTEN: Self = Self(1 << 19);
-    pub(super) const READ: Self = Self(1 << 20);
+    pub(super) const WRITTEN: Self = Self(1 << 23);
+    pub(super) const READ: Self = Self(1 << 24);
     /// What only says something of this pass over the body.
     pub(super) const OF_PASS: Self = Self::MIXED.with(Self::READ);
 
     /// Raw addresses in a space.
     pub(super) const fn raw(space: Space) -> Self {
-        match number(space) {
-            Some(number) => Self(1 << number),
-            None => Self::OTHER,
+        match space {
+            Space::Generic | Space::Tensor => Self::OTHER,
+            _ => Self(1 << space as u32),
         }
     }
 
     /// Generic addresses in a space.
     pub(super) const fn generic(space: Space) -> Self {
-        match number(space) {
-            Some(number) => Self(1 << (number + 6)),
-            None => Self::OTHER,
+        match space {
+            Space::Generic | Space::Tensor => Self::OTHER,
+            _ => Self(1 << (space as u32 + SPACES)),
         }
+    }
+
+    /// Addresses in a space, however they are written.
+    pub(super) const fn address(space: Space) -> Self {
+        Self::raw(space).with(Self::generic(space))
     }
 
     /// Each kind of address: whether it is generic, and its space.
     pub(super) fn addresses() -> impl Iterator<Item = (Self, bool, Space)> {
-        let raw = SPACES.map(|space| (Self::raw(space), false, space));
-        raw.into_iter()
-            .chain(SPACES.map(|space| (Self::generic(space), true, space)))
+        let known = |space: &Space| !matches!(space, Space::Generic | Space::Tensor);
+        Space::ALL.into_iter().filter(known).flat_map(|space| {
+            [
+                (Self::raw(space), false, space),
+                (Self::generic(space), true, space),
+            ]
+        })
     }
 
     pub(super) const fn with(self, other: Self) -> Self {

@@ -9,6 +9,11 @@ use crate::analysis::provenance::survey::access_bytes;
 use crate::ir::{Access, AccessKind, Instruction, Space, SymbolId, Value};
 use crate::limits::NULL_PAGE;
 
+/// Addresses of what other threads see.
+const SEEN: Kinds = Kinds::address(Space::Global)
+    .with(Kinds::address(Space::Shared))
+    .with(Kinds::address(Space::SharedCluster));
+
 impl Pass<'_> {
     pub(super) fn access(&mut self, instruction: &Instruction, access: &Access, uses: &[Value]) {
         let Some(&base) = uses.first() else {
@@ -27,7 +32,8 @@ impl Pass<'_> {
             if nulls::past(instruction.op, uses).is_some() {
                 let may_be = match cell.place.get() {
                     Location::Number(at) => {
-                        by.is_some_and(|by| (0..NULL_PAGE).contains(&(i64::from(at) + by)))
+                        let to = by.and_then(|by| by.checked_add(i64::from(at)));
+                        to.is_some_and(|to| (0..NULL_PAGE).contains(&to))
                     }
                     _ => true,
                 };
@@ -144,8 +150,7 @@ impl Pass<'_> {
     pub(super) fn note_results(&mut self, access: &Access, start: i32, uses: &[Value]) {
         let stride = i64::from(access.bits / 8);
         for (number, &value) in uses.iter().skip(2).enumerate() {
-            let cell = self.value(value);
-            let cell = cell.unmixed();
+            let cell = self.value(value).unmixed();
             let Ok(offset) = u32::try_from(i64::from(start) + stride * number as i64) else {
                 continue;
             };
@@ -191,22 +196,17 @@ impl Pass<'_> {
         if !matches!(access.bits, 32 | 64) || !self.wanted.spaces {
             return;
         }
-        let shared = [Space::Global, Space::Shared, Space::SharedCluster];
-        let seen = shared.into_iter().fold(Kinds::NONE, |all, space| {
-            all.with(Kinds::raw(space)).with(Kinds::generic(space))
-        });
         let is_seen = match access.space {
             Space::Global | Space::Shared | Space::SharedCluster => true,
-            Space::Generic => self.with_tested(to).has(seen),
+            Space::Generic => self.with_tested(to).has(SEEN),
             _ => false,
         };
         if !is_seen {
             return;
         }
-        let local = Kinds::raw(Space::Local).with(Kinds::generic(Space::Local));
         for &data in uses.iter().skip(2) {
             let data = self.value(data);
-            self.suspect(self.with_tested(data).has(local));
+            self.suspect(self.with_tested(data).has(Kinds::address(Space::Local)));
         }
     }
 }

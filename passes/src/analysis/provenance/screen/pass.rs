@@ -115,10 +115,6 @@ pub(super) fn outline(
 }
 
 impl<'a> Pass<'a> {
-    pub(super) fn join(&self, cell: &mut Cell, other: Cell) {
-        join(self.module, cell, other);
-    }
-
     /// Takes back what only one pass says.
     fn begin_again(&mut self) {
         let cells = self.memory.cells.iter_mut();

@@ -1,7 +1,7 @@
 //! What each operation makes of the cells it is given: all that `super::super::transfer` can make of their values.
 
 use super::cell::{Cell, Kinds};
-use super::pass::Pass;
+use super::pass::{Pass, join};
 use crate::ir::{BinaryOp, Instruction, Op, Space, Value};
 
 impl Pass<'_> {
@@ -21,7 +21,7 @@ impl Pass<'_> {
             (Op::Select, &[a, b, ref rest @ ..]) => {
                 let (mut cell, other) = (self.value(a).unmixed(), self.value(b).unmixed());
                 let is_mixed = cell.brings_no_constant() || other.brings_no_constant();
-                self.join(&mut cell, other);
+                join(self.module, &mut cell, other);
                 cell.kinds = cell.kinds.with(self.truth(rest).kinds.and(Kinds::TRUTH));
                 cell.kinds = cell.kinds.with(Kinds::MIXED.when(is_mixed));
                 return self.write_all(instruction, cell);

@@ -33,19 +33,8 @@ const fn place(used: Use) -> usize {
         Use::Map(space) => (6, space),
         Use::Call => (7, Space::Generic),
     };
-    kind * SPACES.len() + space as usize
+    kind * Space::ALL.len() + space as usize
 }
-
-const SPACES: [Space; 8] = [
-    Space::Generic,
-    Space::Global,
-    Space::Shared,
-    Space::SharedCluster,
-    Space::Local,
-    Space::Const,
-    Space::Param,
-    Space::Tensor,
-];
 
 impl Wanted {
     pub(super) fn of(module: &ModuleContext<'_>) -> Self {
@@ -59,7 +48,7 @@ impl Wanted {
                 .into_iter()
                 .find(|&certainty| settings.level(rule, certainty, rule.definite) > Level::Allow)
         });
-        let mut wrong = vec![Kinds::NONE; USES * SPACES.len()];
+        let mut wrong = vec![Kinds::NONE; USES * Space::ALL.len()];
         if spaces {
             // Unless a setting asks for it, what is done twice to a global address is not reported.
             let is_shown = |with: Use, wrong: Wrong| {
@@ -99,7 +88,7 @@ impl Wanted {
 }
 
 fn uses() -> impl Iterator<Item = Use> {
-    SPACES.into_iter().flat_map(|space| {
+    Space::ALL.into_iter().flat_map(|space| {
         [
             Use::Access(space, Effect::Reads),
             Use::Access(space, Effect::Writes),
