@@ -8,15 +8,13 @@
 //!   alone in the next column, with the lower and the upper quartile of their sum;
 //! * `places`, looking a place up in text, which is done once for a module with findings.
 //!
-//! Each round reads the input twice, once by LLVM alone. The medians over the rounds count, of `lower` that of the
-//! differences within each: what else the machine does disturbs neighbours alike. The last column is how much faster two
-//! threads are than one by the clock, which wants an idle machine.
+//! The medians over the rounds count, of shares that of the shares within each: what else the machine does disturbs
+//! neighbours alike. The last column is how much faster two threads are than one by the clock, which wants an idle
+//! machine.
 #![allow(clippy::print_stdout)]
 
 use std::time::{Duration, Instant};
 
-use inkwell::context::Context;
-use inkwell::memory_buffer::MemoryBuffer;
 use ptxcheck_passes::frontend::llvm;
 use ptxcheck_passes::ir;
 use ptxcheck_passes::settings::Settings;
@@ -62,36 +60,34 @@ fn measure(path: &str, bytes: &[u8]) {
     let begin = Instant::now();
     let mut rounds = Vec::new();
     while rounds.len() < MIN_ROUNDS || begin.elapsed() < MIN_TIME {
-        let (parse, free) = parsed(bytes);
-        let start = processor_time();
-        let read = llvm::with_module(bytes, |module| {
-            let lowered = processor_time();
-            (lowered, taken(|| drop(worker::checked(module, &settings))))
-        });
-        let Ok((lowered, analyse)) = read else {
+        let Some(round) = round(bytes, &settings) else {
             return println!("{path}: it cannot be read");
         };
-        rounds.push(Round {
-            parse: ms(parse),
-            free: ms(free),
-            lower: ms(lowered.saturating_sub(start)) - ms(parse),
-            analyse: ms(analyse),
-        });
+        rounds.push(round);
     }
     let median = |of: fn(&Round) -> f64| quantile(&rounds, of, 2);
     let parse = median(|one| one.parse);
     let (lower, analyse) = (median(|one| one.lower), median(|one| one.analyse));
+    let (lowering, analyses) = (
+        median(|one| one.lower / one.parse),
+        median(|one| one.analyse / one.parse),
+    );
     let check = || drop(worker::check(bytes, &settings));
     println!(
         "{parse:>9.2} {:>8.2} {lower:>8.2} {analyse:>8.2} {:>4.0}+{:>4.0} % {:>4.0}-{:>4.0} % {:>7.2} {:>12.2}  {path}",
         median(|one| one.free),
-        lower / parse * 100.0,
-        analyse / parse * 100.0,
+        lowering * 100.0,
+        analyses * 100.0,
         quantile(&rounds, Round::beyond, 1) * 100.0,
         quantile(&rounds, Round::beyond, 3) * 100.0,
         ms(place(bytes)),
         gain(check),
     );
+}
+
+/// From one time to another, in milliseconds.
+fn between(start: Duration, end: Duration) -> f64 {
+    ms(end.saturating_sub(start))
 }
 
 /// A quartile: 1 is the lower one, 2 the median.
@@ -105,17 +101,28 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// How long LLVM takes to read it, and to give back what it read.
-fn parsed(bytes: &[u8]) -> (Duration, Duration) {
+/// Reads an input, lowers and checks it; none that LLVM cannot read.
+fn round(bytes: &[u8], settings: &Settings) -> Option<Round> {
     let start = processor_time();
-    let context = Context::create();
-    let buffer = MemoryBuffer::create_from_memory_range_copy(bytes, "input");
-    let module = context.create_module_from_ir(buffer);
-    assert!(module.is_ok(), "it cannot be read");
-    let read = processor_time();
-    drop(module);
-    drop(context);
-    (read.saturating_sub(start), processor_time().saturating_sub(read))
+    let memory = llvm::Memory::default();
+    let input = memory.read(bytes).ok()?;
+    let parsed = processor_time();
+    let (lowered, checked) = input.with_module(|module| {
+        let lowered = processor_time();
+        drop(worker::checked(module, settings));
+        (lowered, processor_time())
+    });
+    let done = processor_time();
+    drop(input);
+    drop(memory);
+    let freed = processor_time();
+    Some(Round {
+        parse: between(start, parsed),
+        // What was lowered is given back.
+        lower: between(parsed, lowered) + between(checked, done),
+        analyse: between(lowered, checked),
+        free: between(done, freed),
+    })
 }
 
 /// How long the first place in a text takes.

@@ -53,17 +53,53 @@ pub const LLVM_VERSION: &str = if cfg!(feature = "llvm") { "22" } else { "19" };
 ///
 /// What LLVM says of an input that it can't read.
 pub fn with_module<R>(bytes: &[u8], work: impl FnOnce(&Module<'_>) -> R) -> Result<R, String> {
-    raw::set_options();
-    let context = Context::create();
-    let parse = |bytes: &[u8]| {
-        let buffer = MemoryBuffer::create_from_memory_range_copy(bytes, "input");
-        context.create_module_from_ir(buffer)
-    };
-    let parsed = parse(bytes)
-        .or_else(|error| newer::rewritten(bytes).map_or(Err(error), |older| parse(&older)))
-        .map_err(|error| refusal(&error.to_string(), bytes))?;
+    let memory = Memory::default();
+    memory.read(bytes).map(|input| input.with_module(work))
+}
+
+/// What LLVM keeps what it reads in.
+pub struct Memory(Context);
+
+impl Default for Memory {
+    fn default() -> Self {
+        raw::set_options();
+        Self(Context::create())
+    }
+}
+
+impl Memory {
+    /// Has LLVM read IR.
+    ///
+    /// # Errors
+    ///
+    /// What LLVM says of an input that it can't read.
+    pub fn read<'i>(&'i self, bytes: &'i [u8]) -> Result<Input<'i>, String> {
+        let parse = |bytes: &[u8]| {
+            let buffer = MemoryBuffer::create_from_memory_range_copy(bytes, "input");
+            self.0.create_module_from_ir(buffer)
+        };
+        parse(bytes)
+            .or_else(|error| newer::rewritten(bytes).map_or(Err(error), |older| parse(&older)))
+            .map(|module| Input { bytes, module })
+            .map_err(|error| refusal(&error.to_string(), bytes))
+    }
+}
+
+/// IR that LLVM has read.
+pub struct Input<'i> {
+    bytes: &'i [u8],
+    module: inkwell::module::Module<'i>,
+}
+
+impl Input<'_> {
+    /// Hands its device IR to `work`.
+    pub fn with_module<R>(&self, work: impl FnOnce(&Module<'_>) -> R) -> R {
+        lowered(raw::Module::new(&self.module), self.bytes, work)
+    }
+}
+
+fn lowered<R>(raw: raw::Module<'_>, bytes: &[u8], work: impl FnOnce(&Module<'_>) -> R) -> R {
     let names = Bump::new();
-    let raw = raw::Module::new(&parsed);
     let mut locations = Locations::new(raw);
     let mut symbols = Symbols::of(raw, &names, &mut locations);
     let mut assembly = Assembly::default();
@@ -103,7 +139,7 @@ pub fn with_module<R>(bytes: &[u8], work: impl FnOnce(&Module<'_>) -> R) -> Resu
         is_damaged: false,
         origin: &origin,
     };
-    Ok(work(&module))
+    work(&module)
 }
 
 /// Whether IR is bitcode, with or without a wrapper (LLVM Bitcode File Format).
