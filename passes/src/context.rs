@@ -248,12 +248,8 @@ impl<P> Draft<P> {
     /// Adds to its payload; texts are cut at [`MANGLED_NAME_BYTES`].
     pub fn data(&mut self, key: &'static str, value: impl Into<Value>) -> &mut Self {
         let mut value = value.into();
-        if let Value::Text(text) = &mut value
-            && let Some(end) = (0..=MANGLED_NAME_BYTES)
-                .rev()
-                .find(|&end| text.is_char_boundary(end))
-        {
-            text.truncate(end);
+        if let Value::Text(text) = &mut value {
+            text.truncate(text.floor_char_boundary(MANGLED_NAME_BYTES));
         }
         self.data.insert(key, value);
         self

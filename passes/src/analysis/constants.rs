@@ -505,9 +505,11 @@ impl Analysis for Slice<'_> {
     fn join(&self, into: &mut Self::State, from: &Self::State) -> bool {
         let mut changed = false;
         for (into, from) in into.iter_mut().zip(from) {
-            let joined = into.join(*from);
-            changed |= joined != *into;
-            *into = joined;
+            if into != from {
+                let joined = into.join(*from);
+                changed |= joined != *into;
+                *into = joined;
+            }
         }
         changed
     }

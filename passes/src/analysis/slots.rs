@@ -14,6 +14,8 @@
 //! conversions between local and generic, additions of constants. Any other use of an address lets it *escape*:
 //! through it, an instruction that does not name the symbol may write any of its slots.
 
+use rustc_hash::FxHashMap;
+
 use super::definitions::Definitions;
 use crate::ir::{
     AccessKind, BinaryOp, Body, Instruction, InstructionId, Module, Op, Register, Space, SymbolId, Value,
@@ -23,7 +25,7 @@ use crate::ir::{
 pub type SlotId = u32;
 
 /// A stretch of a `.local` symbol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot {
     /// The symbol.
     pub symbol: SymbolId,
@@ -81,19 +83,30 @@ impl Slots {
             is_local: &is_local,
             known: vec![Known::Open; body.registers.len()],
         };
-        search.pass_over_the_rest();
         let mut found: Vec<(InstructionId, Slot)> = Vec::new();
         let mut escaped = Vec::new();
         for (number, instruction) in body.instructions.iter().enumerate() {
             let id = InstructionId::new(number);
             let slot = search.accessed(instruction);
             found.extend(slot.map(|slot| (id, slot)));
+            let mut leads_on = false;
             for (place, &value) in body.uses(instruction).iter().enumerate() {
+                if !search.may_be(value) {
+                    continue;
+                }
+                leads_on = true;
+                // The slot's own address is followed.
+                if slot.is_some() && place == 0 {
+                    continue;
+                }
                 if let Some((symbol, _)) = search.address(value)
-                    && !search.is_followed(instruction, place, slot.is_some())
+                    && !search.is_followed(instruction)
                 {
                     escaped.push(symbol);
                 }
+            }
+            if !leads_on {
+                search.rule_out(instruction);
             }
         }
         for call in &body.calls {
@@ -106,40 +119,58 @@ impl Slots {
         }
         escaped.sort_unstable();
         escaped.dedup();
-        let mut slots: Vec<Slot> = found.iter().map(|(_, slot)| *slot).collect();
+        Self::of_accesses(body, &found, &escaped)
+    }
+
+    /// From what accesses which slot, in the order of the input, and the sorted symbols that escape.
+    fn of_accesses(body: &Body<'_>, found: &[(InstructionId, Slot)], escaped: &[SymbolId]) -> Self {
+        let mut numbers: FxHashMap<Slot, SlotId> = FxHashMap::default();
+        for &(_, slot) in found {
+            numbers.entry(slot).or_default();
+        }
+        let mut slots: Vec<Slot> = numbers.keys().copied().collect();
         slots.sort_unstable();
-        slots.dedup();
+        for (slot, number) in slots.iter().zip(0..) {
+            numbers.insert(*slot, number);
+        }
+        let is_store = |id: InstructionId| matches!(body.instruction(id).op, Op::Access(access) if access.kind == AccessKind::Store);
+        let count = if found.is_empty() {
+            0
+        } else {
+            body.instructions.len()
+        };
+        let mut accesses = vec![NO_SLOT; count];
+        let mut stores = Vec::new();
+        for &(id, slot) in found {
+            let number = numbers[&slot];
+            accesses[id.index()] = number;
+            if is_store(id) {
+                stores.push((number, id));
+            }
+        }
+        // By slot; those of one stay in order.
+        let mut ends = vec![0_u32; slots.len() + 1];
+        for (slot, _) in &stores {
+            ends[*slot as usize + 1] += 1;
+        }
+        for slot in 0..slots.len() {
+            ends[slot + 1] += ends[slot];
+        }
+        let starts = ends[..slots.len()].to_vec();
+        let mut writers = vec![InstructionId::new(0); stores.len()];
+        for (slot, id) in stores {
+            let place = &mut ends[slot as usize];
+            writers[*place as usize] = id;
+            *place += 1;
+        }
         let escaping = slots
             .iter()
             .map(|slot| escaped.binary_search(&slot.symbol).is_ok())
             .collect();
-        let is_store = |id: InstructionId| matches!(body.instruction(id).op, Op::Access(access) if access.kind == AccessKind::Store);
-        let mut accesses = vec![
-            NO_SLOT;
-            if found.is_empty() {
-                0
-            } else {
-                body.instructions.len()
-            }
-        ];
-        let mut stores = Vec::new();
-        for (id, slot) in found {
-            let Ok(number) = slots.binary_search(&slot) else {
-                continue;
-            };
-            accesses[id.index()] = number as SlotId;
-            if is_store(id) {
-                stores.push((number as SlotId, id));
-            }
-        }
-        stores.sort_unstable();
-        let starts = (0..slots.len() as SlotId)
-            .map(|slot| stores.partition_point(|store| store.0 < slot) as u32)
-            .collect();
         Self {
             slots,
             accesses,
-            writers: stores.iter().map(|(_, id)| *id).collect(),
+            writers,
             starts,
             escaping,
             has_escaped: !escaped.is_empty(),
@@ -214,10 +245,6 @@ impl Slots {
     }
 }
 
-/// Passes over a body that look for registers with `.local` addresses; a body that needs more is searched register by
-/// register.
-const MAX_CHAIN_PASSES: usize = 4;
-
 /// In [`Slots::accesses`]: none.
 const NO_SLOT: SlotId = SlotId::MAX;
 
@@ -242,40 +269,20 @@ enum Known {
 }
 
 impl Search<'_> {
-    /// Marks the registers that no chain of definitions leads to from a `.local` symbol: most of them, in optimised code.
-    fn pass_over_the_rest(&mut self) {
-        let mut may_hold = vec![false; self.body.registers.len()];
-        // Uses stand behind what they use but for loops, so that the second pass seldom finds anything.
-        for _ in 0..MAX_CHAIN_PASSES {
-            let mut has_changed = false;
-            for instruction in &self.body.instructions {
-                let is_step = matches!(
-                    instruction.op,
-                    Op::Copy
-                        | Op::ToGeneric(Space::Local, _)
-                        | Op::FromGeneric(Space::Local, _)
-                        | Op::Binary(BinaryOp::Add | BinaryOp::Sub, _)
-                );
-                if !is_step {
-                    continue;
-                }
-                let leads_on = self.body.uses(instruction).iter().any(|value| match *value {
-                    Value::Register(register) => may_hold[register.index()],
-                    Value::Symbol(symbol, _) => (self.is_local)(symbol),
-                    _ => false,
-                });
-                if leads_on {
-                    for register in self.body.defined(instruction) {
-                        has_changed |= !std::mem::replace(&mut may_hold[register.index()], true);
-                    }
-                }
-            }
-            if !has_changed {
-                for (known, _) in self.known.iter_mut().zip(may_hold).filter(|(_, may)| !may) {
-                    *known = Known::Is(None);
-                }
-                return;
-            }
+    /// Whether a value may be a `.local` address, as far as is known yet.
+    fn may_be(&self, value: Value) -> bool {
+        match value {
+            Value::Register(register) => !matches!(self.known[register.index()], Known::Is(None)),
+            Value::Symbol(symbol, _) => (self.is_local)(symbol),
+            _ => false,
+        }
+    }
+
+    /// Notes that what an instruction writes is no `.local` address, since it uses none. Most of what is used stands
+    /// behind this, and needs no search.
+    fn rule_out(&mut self, instruction: &Instruction) {
+        for register in self.body.defined(instruction) {
+            self.known[register.index()] = Known::Is(None);
         }
     }
 
@@ -357,10 +364,10 @@ impl Search<'_> {
         })
     }
 
-    /// Whether a use of an address keeps it among those that are followed.
-    fn is_followed(&self, instruction: &Instruction, place: usize, is_slot: bool) -> bool {
+    /// Whether a use of an address keeps it among those that are followed, where it is not that of a slot.
+    fn is_followed(&self, instruction: &Instruction) -> bool {
         match instruction.op {
-            Op::Access(_) => place == 0 && is_slot,
+            Op::Access(_) => false,
             Op::Compare(..) | Op::IsSpace(_) => true,
             _ => match self.body.results(instruction) {
                 &[Value::Register(result)] => {
