@@ -47,8 +47,10 @@ impl Kinds {
     /// Not kinds: something writes the register; something has read it in this pass.
     pub(super) const WRITTEN: Self = Self(1 << 23);
     pub(super) const READ: Self = Self(1 << 24);
+    /// Not a kind: something has asked in this pass whether it may be the outcome of a test.
+    pub(super) const ASKED: Self = Self(1 << 26);
     /// What only says something of this pass over the body.
-    pub(super) const OF_PASS: Self = Self::MIXED.with(Self::READ);
+    pub(super) const OF_PASS: Self = Self::MIXED.with(Self::READ).with(Self::ASKED);
 
     /// Raw addresses in a space.
     pub(super) const fn raw(space: Space) -> Self {
@@ -347,18 +349,18 @@ impl Cell {
     }
 
     /// Whether who read `before`, and now would read this, has to be asked again. Of an integer it makes no difference
-    /// whether it is constant, if no test (`tested`) makes an address of one: what was held against bounds is held so
-    /// all the same.
-    pub(super) fn matters_more(self, before: Self, tested: Kinds) -> bool {
-        let more = self.kinds.without(before.kinds);
-        let idle = if tested == Kinds::NONE {
-            Kinds::OTHER.with(Kinds::INDEX)
-        } else {
+    /// which it is, or whether it is constant: what was held against bounds is held so all the same.
+    pub(super) fn matters_more(self, before: Self) -> bool {
+        let idle = if before.is_address() {
+            // What is subtracted from another address leaves nothing of it.
             Kinds::NONE
+        } else {
+            Kinds::OTHER.with(Kinds::INDEX)
         };
-        more.without(idle) != Kinds::NONE
+        let more = self.kinds.without(before.kinds).without(idle);
+        more != Kinds::NONE
             || self.formals != before.formals
-            || self.place != before.place && !(self.is_number() && tested == Kinds::NONE)
+            || self.place != before.place && !self.is_number()
     }
 
     /// Without what is said of the register that holds it.
@@ -372,6 +374,12 @@ impl Cell {
     /// Whether it is certainly something, and no constant.
     pub(super) const fn brings_no_constant(self) -> bool {
         (self.kinds.has(Kinds::ANY) || self.formals != 0) && !self.kinds.has(Kinds::CONSTANT)
+    }
+
+    /// Whether it is certainly an address.
+    const fn is_address(self) -> bool {
+        let others = Kinds::NUMBER.with(Kinds::UNDEFINED);
+        self.formals == 0 && self.kinds.has(Kinds::ADDRESS) && !self.kinds.has(others)
     }
 
     /// Whether it can be nothing but an integer.
@@ -442,8 +450,7 @@ impl Cell {
             };
         }
         // What is left of an address, a certain address taken away, is none.
-        let is_kept = other.formals != 0 || other.kinds.has(Kinds::NUMBER.with(Kinds::UNDEFINED));
-        let kept = if is_kept { self } else { Self::OTHER };
+        let kept = if other.is_address() { Self::OTHER } else { self };
         let place = if other.settled() == Place::NOWHERE || kept.place == Place::NOWHERE {
             Place::NOWHERE
         } else {

@@ -100,7 +100,7 @@ impl Pass<'_> {
         let stored = self.memory.stored.entry(address).or_default();
         let before = *stored;
         join(self.module, stored, data.unmixed());
-        self.is_stale |= before.kinds.has(Kinds::READ) && stored.matters_more(before, self.tested);
+        self.is_stale |= before.kinds.has(Kinds::READ) && stored.matters_more(before);
     }
 
     /// A load of the parameters themselves.

@@ -88,6 +88,7 @@ pub(super) fn outline(
         tested: Kinds::NONE,
         is_stale: false,
     };
+    pass.note_tests();
     let is_settled = (0..MAX_PROVENANCE_ROUNDS).any(|_| {
         pass.is_stale = false;
         for (number, instruction) in body.instructions.iter().enumerate() {
@@ -141,21 +142,27 @@ impl<'a> Pass<'a> {
     fn register(&mut self, register: Register) -> Cell {
         let cell = &mut self.memory.cells[register.index()];
         cell.kinds = cell.kinds.with(Kinds::READ);
-        let flags = Kinds::READ.with(Kinds::WRITTEN);
+        let flags = Kinds::READ.with(Kinds::ASKED).with(Kinds::WRITTEN);
         Cell {
             kinds: cell.kinds.without(flags),
             ..*cell
         }
     }
 
+    /// Whether an operand may be the outcome of a test.
+    pub(super) fn truth_of(&mut self, value: Value) -> Kinds {
+        value.register().map_or(Kinds::NONE, |register| {
+            let cell = &mut self.memory.cells[register.index()];
+            cell.kinds = cell.kinds.with(Kinds::ASKED);
+            cell.kinds.and(Kinds::TRUTH)
+        })
+    }
+
     /// What an operand may be.
     pub(super) fn value(&mut self, value: Value) -> Cell {
         match value {
             Value::Register(register) => self.register(register),
-            Value::Not(register) => {
-                let kinds = self.register(register).kinds;
-                Cell::of(kinds.and(Kinds::TRUTH).with(Kinds::OTHER))
-            }
+            Value::Not(_) => Cell::of(self.truth_of(value).with(Kinds::OTHER)),
             Value::Integer(number) => Cell::constant(number),
             Value::Symbol(symbol, offset) => {
                 let known = self.module.module.symbol(symbol);
@@ -182,10 +189,20 @@ impl<'a> Pass<'a> {
         let flags = Kinds::WRITTEN.with(Kinds::MIXED.when(is_mixed));
         let cell = cell.unmixed();
         let known = &mut self.memory.cells[register.index()];
+        if known.kinds == Kinds::NONE {
+            // The first to write it, and nothing has read it: most of them.
+            *known = Cell {
+                kinds: cell.kinds.with(flags),
+                ..cell
+            };
+            return;
+        }
         if !known.covers(cell) {
             let before = *known;
             join(self.module, known, cell);
-            self.is_stale |= before.kinds.has(Kinds::READ) && known.matters_more(before, self.tested);
+            let more = known.kinds.without(before.kinds);
+            self.is_stale |= before.kinds.has(Kinds::ASKED) && more.has(Kinds::TRUTH)
+                || before.kinds.has(Kinds::READ) && known.matters_more(before);
         }
         known.kinds = known.kinds.with(flags);
     }
@@ -230,9 +247,19 @@ impl<'a> Pass<'a> {
 
     /// The kinds of a value, and those that a test may find of it.
     pub(super) fn with_tested(&self, cell: Cell) -> Kinds {
-        let is_open = cell.formals != 0 || cell.kinds.has(Kinds::OTHER);
-        cell.kinds
-            .with(self.tested.when(is_open && cell.kinds.has(Kinds::TESTED)))
+        cell.kinds.with(self.tested.when(cell.kinds.has(Kinds::TESTED)))
+    }
+
+    /// Notes the tests of the body: a pass that came by them later would have to begin again.
+    fn note_tests(&mut self) {
+        let body = self.body;
+        for instruction in &body.instructions {
+            if let (Op::IsSpace(_), Some(&operand)) = (instruction.op, body.uses(instruction).first())
+                && let Some(Use::Test(space)) = use_of(instruction.op)
+            {
+                self.note_test(operand, Kinds::generic(space));
+            }
+        }
     }
 
     /// Notes a test of a value for these spaces: it tells something of all registers that hold the same.
@@ -274,9 +301,6 @@ impl<'a> Pass<'a> {
             Op::ToGeneric(..) | Op::FromGeneric(..) | Op::IsSpace(_) | Op::MapShared(_) => {
                 if let (Some(used), Some(&operand)) = (use_of(instruction.op), uses.first()) {
                     let cell = self.value(operand);
-                    if let Use::Test(space) = used {
-                        self.note_test(operand, Kinds::generic(space));
-                    }
                     self.judge(used, cell);
                 }
                 self.compute(instruction, uses);

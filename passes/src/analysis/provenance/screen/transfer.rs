@@ -52,7 +52,7 @@ impl Pass<'_> {
         let mut kinds = Kinds::OTHER;
         if self.tested != Kinds::NONE {
             for &value in uses {
-                kinds = kinds.with(self.value(value).kinds.and(Kinds::TRUTH));
+                kinds = kinds.with(self.truth_of(value));
             }
         }
         Cell::of(kinds)
