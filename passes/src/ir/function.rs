@@ -179,19 +179,29 @@ impl Body<'_> {
         arguments: Vec::new(),
     };
 
-    /// Empties it, and keeps its memory.
+    /// Makes room for so many blocks of common size.
     #[cfg(feature = "ir")]
-    pub(crate) fn clear(&mut self) {
-        self.blocks.clear();
-        self.instructions.clear();
-        self.registers.clear();
-        self.calls.clear();
-        self.references.clear();
-        self.undeclared.clear();
-        self.collectives.clear();
-        self.values.clear();
-        self.edges.clear();
-        self.arguments.clear();
+    pub(crate) fn reserve(&mut self, blocks: usize) {
+        self.blocks.reserve(blocks);
+        self.edges.reserve(2 * blocks);
+        self.instructions.reserve(16 * blocks);
+        self.registers.reserve(12 * blocks);
+        self.values.reserve(40 * blocks);
+    }
+
+    /// Gives back what it has more memory than it needs.
+    #[cfg(feature = "ir")]
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.blocks.shrink_to_fit();
+        self.instructions.shrink_to_fit();
+        self.registers.shrink_to_fit();
+        self.calls.shrink_to_fit();
+        self.references.shrink_to_fit();
+        self.undeclared.shrink_to_fit();
+        self.collectives.shrink_to_fit();
+        self.values.shrink_to_fit();
+        self.edges.shrink_to_fit();
+        self.arguments.shrink_to_fit();
     }
 
     /// Notes that the instruction about to be added uses a symbol, if references to it are kept.

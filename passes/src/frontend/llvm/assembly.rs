@@ -4,7 +4,9 @@
 //! each text and each set of operand widths and immediates, and copied wherever it stands. Registers of its own are
 //! new at every place; control that runs off its end goes on behind the call.
 
+use std::cell::RefCell;
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use ptxcheck_ptx_parser::ast::Tree;
 use rustc_hash::FxHashMap;
@@ -18,11 +20,43 @@ use crate::ir::{
 };
 use crate::limits::{MAX_ASSEMBLY_BYTES, MAX_UNDECLARED};
 
-/// Bodies by their text and operands.
+/// The inline assembly of a module.
 #[derive(Default)]
 pub(super) struct Assembly<'m> {
-    known: FxHashMap<(LlvmValue<'m>, Vec<Operand>), Option<std::rc::Rc<Template>>>,
-    constraints: FxHashMap<LlvmValue<'m>, std::rc::Rc<[Constraint]>>,
+    known: FxHashMap<LlvmValue<'m>, Rc<Known>>,
+    lists: Lists,
+}
+
+/// Bodies by operands; none where the text is malformed.
+type Bodies = FxHashMap<Box<[Operand]>, Option<Rc<Template>>>;
+
+/// A text with constraints, and its bodies by the operands that it stood with.
+struct Known {
+    constraints: Vec<Constraint>,
+    bodies: RefCell<Bodies>,
+}
+
+/// Lists of one place's operands, values and registers, kept for the next.
+#[derive(Default)]
+struct Lists {
+    inputs: Vec<Value>,
+    results: Vec<Value>,
+    operands: Vec<Operand>,
+    held: Vec<Held>,
+    registers: Vec<Register>,
+    /// The operands of one instruction.
+    values: Vec<Value>,
+}
+
+/// What becomes of an operand.
+#[derive(Clone, Copy)]
+struct Held {
+    /// What it holds before.
+    before: Option<Value>,
+    /// The result that it holds after.
+    after: Option<Value>,
+    /// The operand that it is the same register as: itself, unless it is an input that is tied to an output.
+    same: usize,
 }
 
 /// What stands for `$n`: a register of this many bits, or a number.
@@ -69,30 +103,61 @@ fn constraints(text: &str) -> Vec<Constraint> {
 impl<'m> Lowering<'_, '_, 'm> {
     /// A call of inline assembly. False where control does not come back from it.
     pub(super) fn inline_assembly(&mut self, call: User<'m>, called: LlvmValue<'m>) -> bool {
-        let (text, wanted) = called.assembly().unwrap_or_default();
-        let results = self.results(call);
-        let inputs: Vec<Value> = (0..call.arguments())
-            .filter_map(|number| call.operand(number))
-            .map(|operand| self.value(operand))
-            .collect();
-        let mut operands = Vec::new();
-        // The value each operand holds before, and the result it holds after.
-        let mut held: Vec<(Option<Value>, Option<Value>, usize)> = Vec::new();
+        let mut lists = std::mem::take(&mut self.assembly.lists);
+        let comes_back = self.placed(call, called, &mut lists);
+        self.assembly.lists = lists;
+        comes_back
+    }
+
+    fn placed(&mut self, call: User<'m>, called: LlvmValue<'m>, lists: &mut Lists) -> bool {
+        lists.results.clear();
+        self.results(call, &mut lists.results);
+        lists.inputs.clear();
+        for operand in (0..call.arguments()).filter_map(|number| call.operand(number)) {
+            lists.inputs.push(self.value(operand));
+        }
+        let known = self.assembly.known.entry(called).or_insert_with(|| {
+            let (_, wanted) = called.assembly().unwrap_or_default();
+            Rc::new(Known {
+                constraints: constraints(wanted),
+                bodies: RefCell::default(),
+            })
+        });
+        let known = Rc::clone(known);
+        self.operands(call, &known.constraints, lists);
+        match self.template(called, &known, &lists.operands) {
+            Some(template) => self.splice(&template, lists),
+            None => {
+                self.emit(Op::Opaque, &lists.results, &lists.inputs);
+                true
+            }
+        }
+    }
+
+    /// What stands for each operand, and what it holds before and after.
+    fn operands(&self, call: User<'m>, constraints: &[Constraint], lists: &mut Lists) {
+        let Lists {
+            inputs,
+            results,
+            operands,
+            held,
+            ..
+        } = lists;
+        operands.clear();
+        held.clear();
         let (mut output, mut input) = (0, 0);
-        let wanted = self
-            .assembly
-            .constraints
-            .entry(called)
-            .or_insert_with(|| constraints(wanted).into())
-            .clone();
-        for &constraint in wanted.iter() {
-            let number = operands.len();
+        for (number, &constraint) in constraints.iter().enumerate() {
+            let own = Held {
+                before: None,
+                after: None,
+                same: number,
+            };
             match constraint {
                 Constraint::Output => {
-                    let result = results.get(output).copied();
+                    let after = results.get(output).copied();
                     output += 1;
-                    operands.push(Operand::Register(self.operand_bits(result)));
-                    held.push((None, result, number));
+                    operands.push(Operand::Register(self.operand_bits(after)));
+                    held.push(Held { after, ..own });
                 }
                 Constraint::Input { tied, immediate } => {
                     let value = inputs.get(input).copied().unwrap_or(Value::Unknown);
@@ -101,29 +166,29 @@ impl<'m> Lowering<'_, '_, 'm> {
                         .map_or(0, |operand| self.bits(operand.ty()));
                     input += 1;
                     match (value, tied.filter(|&tied| tied < number)) {
-                        (value, Some(tied)) => {
+                        (value, Some(same)) => {
                             operands.push(Operand::Register(bits));
-                            held[tied].0 = Some(value);
-                            held.push((None, None, tied));
+                            held[same].before = Some(value);
+                            held.push(Held { same, ..own });
                         }
                         (Value::Integer(number), None) if immediate => {
                             operands.push(Operand::Number(number));
-                            held.push((None, None, usize::MAX));
+                            held.push(Held {
+                                same: usize::MAX,
+                                ..own
+                            });
                         }
                         (value, None) => {
                             operands.push(Operand::Register(bits));
-                            held.push((Some(value), None, number));
+                            held.push(Held {
+                                before: Some(value),
+                                ..own
+                            });
                         }
                     }
                 }
             }
         }
-        let template = self.template(called, text, operands);
-        let Some(template) = template else {
-            self.emit(Op::Opaque, &results, &inputs);
-            return true;
-        };
-        self.splice(&template, &held)
     }
 
     fn operand_bits(&self, result: Option<Value>) -> u8 {
@@ -136,27 +201,28 @@ impl<'m> Lowering<'_, '_, 'm> {
     fn template(
         &mut self,
         called: LlvmValue<'m>,
-        text: &str,
-        operands: Vec<Operand>,
-    ) -> Option<std::rc::Rc<Template>> {
-        let key = (called, operands);
-        if let Some(known) = self.assembly.known.get(&key) {
-            return known.clone();
+        known: &Known,
+        operands: &[Operand],
+    ) -> Option<Rc<Template>> {
+        let mut bodies = known.bodies.borrow_mut();
+        if let Some(body) = bodies.get(operands) {
+            return body.clone();
         }
+        let (text, _) = called.assembly().unwrap_or_default();
         let made = (text.len() <= MAX_ASSEMBLY_BYTES)
             .then(|| {
-                let first = read(text, &key.1, "")?;
+                let first = read(text, operands, "")?;
                 // Names of the module's own: declared, they are read as symbols.
                 let declared = self.declarations(&first.undeclared);
                 if declared.is_empty() {
                     Some(first)
                 } else {
-                    read(text, &key.1, &declared)
+                    read(text, operands, &declared)
                 }
             })
             .flatten()
-            .map(std::rc::Rc::new);
-        self.assembly.known.insert(key, made.clone());
+            .map(Rc::new);
+        bodies.insert(operands.into(), made.clone());
         made
     }
 
@@ -179,35 +245,43 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     /// Copies a template in. False where nothing of it runs off its end.
-    fn splice(&mut self, template: &Template, held: &[(Option<Value>, Option<Value>, usize)]) -> bool {
-        let registers = self.own_registers(template);
+    fn splice(&mut self, template: &Template, lists: &mut Lists) -> bool {
+        let Lists {
+            held,
+            registers,
+            values,
+            ..
+        } = lists;
+        registers.clear();
+        registers.extend(template.registers.iter().map(|info| self.fresh(info.bits)));
+        let registers = registers.as_slice();
         let operand = |number: usize| {
             let register = template.operands.get(number).copied().flatten()?;
             registers.get(register.index()).copied()
         };
-        for (number, (before, ..)) in held.iter().enumerate() {
-            if let (Some(value), Some(register)) = (before, operand(number)) {
-                self.emit(Op::Copy, &[Value::Register(register)], &[*value]);
+        for (number, one) in held.iter().enumerate() {
+            if let (Some(value), Some(register)) = (one.before, operand(number)) {
+                self.emit(Op::Copy, &[Value::Register(register)], &[value]);
             }
         }
         // An input tied to an output is the output's register under a second name.
-        for (number, &(_, _, same)) in held.iter().enumerate() {
-            if same != number
-                && let (Some(register), Some(tied)) = (operand(number), operand(same))
+        for (number, one) in held.iter().enumerate() {
+            if one.same != number
+                && let (Some(register), Some(tied)) = (operand(number), operand(one.same))
             {
                 self.emit(Op::Copy, &[Value::Register(register)], &[Value::Register(tied)]);
             }
         }
-        let comes_back = self.splice_blocks(template, &registers);
+        let comes_back = self.splice_blocks(template, registers, values);
         if comes_back {
-            for (number, (_, after, _)) in held.iter().enumerate() {
-                match (after, operand(number)) {
+            for (number, one) in held.iter().enumerate() {
+                match (one.after, operand(number)) {
                     (Some(result), Some(register)) => {
-                        self.emit(Op::Copy, &[*result], &[Value::Register(register)]);
+                        self.emit(Op::Copy, &[result], &[Value::Register(register)]);
                     }
                     // An output that the text does not name holds anything.
                     (Some(result), None) => {
-                        self.emit(Op::Opaque, &[*result], &[]);
+                        self.emit(Op::Opaque, &[result], &[]);
                     }
                     _ => {}
                 }
@@ -216,22 +290,19 @@ impl<'m> Lowering<'_, '_, 'm> {
         comes_back
     }
 
-    fn own_registers(&mut self, template: &Template) -> Vec<Register> {
-        template
-            .registers
-            .iter()
-            .map(|info| self.fresh(info.bits))
-            .collect()
-    }
-
     /// The last block of a template is empty: it is where control runs off the end.
-    fn splice_blocks(&mut self, template: &Template, registers: &[Register]) -> bool {
+    fn splice_blocks(
+        &mut self,
+        template: &Template,
+        registers: &[Register],
+        values: &mut Vec<Value>,
+    ) -> bool {
         let count = template.blocks.len();
         let end = count.saturating_sub(1);
         let is_straight = count == 2 && template.successors(0) == [1];
         if is_straight && template.blocks[0].instructions.end as usize == template.instructions.len() {
             let base = self.body.instructions.len();
-            self.splice_instructions(template, 0, registers, base);
+            self.splice_instructions(template, 0, base, registers, values);
             return true;
         }
         let labels: Vec<Label> = (0..count).map(|_| self.new_label()).collect();
@@ -241,7 +312,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         let base = self.body.instructions.len();
         for block in 0..end {
             self.begin(labels[block]);
-            self.splice_instructions(template, block, registers, base);
+            self.splice_instructions(template, block, base, registers, values);
             let targets: Vec<Label> = template
                 .successors(block)
                 .iter()
@@ -257,16 +328,15 @@ impl<'m> Lowering<'_, '_, 'm> {
         &mut self,
         template: &Template,
         block: usize,
-        registers: &[Register],
         base: usize,
+        registers: &[Register],
+        own: &mut Vec<Value>,
     ) {
         let map = |register: Register| registers.get(register.index()).copied();
         for place in template.blocks[block].instructions.range() {
             let instruction = &template.instructions[place];
-            let values = &template.values[instruction.values.range()];
-            let (results, uses) = values.split_at(usize::from(instruction.results));
-            let mut own = Vec::with_capacity(values.len());
-            for value in results.iter().chain(uses) {
+            own.clear();
+            for value in &template.values[instruction.values.range()] {
                 own.push(match *value {
                     Value::Register(register) => map(register).map_or(Value::Unknown, Value::Register),
                     Value::Not(register) => map(register).map_or(Value::Unknown, Value::Not),
@@ -278,7 +348,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             for (name, _) in template.undeclared.iter().filter(|(_, at)| at.index() == place) {
                 self.undeclared(name);
             }
-            let (results, uses) = own.split_at(results.len());
+            let (results, uses) = own.split_at(usize::from(instruction.results));
             let guard = instruction.guard.and_then(|guard| {
                 Some(Guard {
                     register: map(guard.register)?,

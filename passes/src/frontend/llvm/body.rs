@@ -18,15 +18,12 @@ use crate::ir::{
     Register, RegisterInfo, Slots, Value,
 };
 
-/// How many values a block has on average, in optimised code.
-const VALUES_PER_BLOCK: usize = 8;
-
 /// A place that edges lead to: a block of the function by its number, or one that the lowering makes.
 pub(super) type Label = u32;
 
 /// What the lowering knows of a module's types, constants and callees, and of the values of one body: the latter empty at
 /// its start, with the memory of those before.
-pub(super) struct Scratch<'a, 'm> {
+pub(super) struct Scratch<'m> {
     types: Types<'m>,
     pub(super) callees: Callees<'m>,
     /// The numbers of constants that are the same wherever they stand.
@@ -53,10 +50,9 @@ pub(super) struct Scratch<'a, 'm> {
     pub(super) indices: Vec<(LlvmValue<'m>, i64)>,
     labels: Vec<Option<BlockId>>,
     edges: Vec<Label>,
-    body: Body<'a>,
 }
 
-impl<'m> Scratch<'_, 'm> {
+impl<'m> Scratch<'m> {
     pub(super) fn new(module: super::raw::Module<'m>) -> Self {
         Self {
             types: Types::new(module),
@@ -78,7 +74,6 @@ impl<'m> Scratch<'_, 'm> {
             indices: Vec::new(),
             labels: Vec::new(),
             edges: Vec::new(),
-            body: Body::default(),
         }
     }
 
@@ -111,7 +106,7 @@ pub(super) struct Lowering<'l, 'a, 'm> {
     pub(super) id: FunctionId,
     pub(super) function: LlvmValue<'m>,
     pub(super) body: Body<'a>,
-    pub(super) scratch: &'l mut Scratch<'a, 'm>,
+    pub(super) scratch: &'l mut Scratch<'m>,
     /// The parameters that are passed by value and only read, by their number.
     pub(super) by_value: FxHashMap<LlvmValue<'m>, u16>,
     debug: DebugId,
@@ -128,7 +123,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         symbols: &'l mut Symbols<'a, 'm>,
         locations: &'l mut Locations<'m>,
         assembly: &'l mut Assembly<'m>,
-        scratch: &'l mut Scratch<'a, 'm>,
+        scratch: &'l mut Scratch<'m>,
         (id, function): (FunctionId, LlvmValue<'m>),
     ) -> Self {
         scratch.clear();
@@ -140,7 +135,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             assembly,
             id,
             function,
-            body: std::mem::take(&mut scratch.body),
+            body: Body::default(),
             scratch,
             by_value: FxHashMap::default(),
             debug: DebugId::NONE,
@@ -158,7 +153,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             self.scratch.blocks.push(block);
         }
         let count = self.scratch.blocks.len();
-        self.scratch.register_of.reserve(count * VALUES_PER_BLOCK);
+        self.body.reserve(count);
         for number in 0..count {
             self.scratch.first_phis.push(self.scratch.phis.len());
             self.phis(number);
@@ -178,11 +173,8 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             self.block(number);
         }
         self.resolve_edges();
-        // The memory that it grew in serves the next body.
-        let body = self.body.clone();
-        self.body.clear();
-        self.scratch.body = self.body;
-        body
+        self.body.shrink_to_fit();
+        self.body
     }
 
     fn block(&mut self, number: usize) {
@@ -317,10 +309,13 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         Register::new(self.body.registers.len() - 1)
     }
 
+    #[inline]
     pub(super) fn emit(&mut self, op: Op, results: &[Value], uses: &[Value]) -> InstructionId {
         self.emit_guarded(op, None, results, uses)
     }
 
+    /// Inlined, since the lists are short and of a length that the caller knows.
+    #[inline]
     pub(super) fn emit_guarded(
         &mut self,
         op: Op,
@@ -328,17 +323,20 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         results: &[Value],
         uses: &[Value],
     ) -> InstructionId {
-        let id = InstructionId::new(self.body.instructions.len());
         let start = self.body.values.len();
-        // Two or three: a loop is faster than copying memory.
-        for &value in results.iter().chain(uses) {
-            self.body.values.push(value);
-        }
+        self.body.values.extend_from_slice(results);
+        self.body.values.extend_from_slice(uses);
+        self.add(op, guard, start, results.len())
+    }
+
+    /// Adds an instruction whose values, from this one on, are there.
+    fn add(&mut self, op: Op, guard: Option<Guard>, start: usize, results: usize) -> InstructionId {
+        let id = InstructionId::new(self.body.instructions.len());
         self.body.instructions.push(Instruction {
             op,
             guard,
             values: Slots::new(start, self.body.values.len()),
-            results: results.len() as u16,
+            results: results as u16,
             debug: self.debug,
             span: self.place,
         });

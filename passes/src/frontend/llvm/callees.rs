@@ -185,7 +185,7 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     /// The type of what an argument passes in memory.
     pub(super) fn memory_of(&self, called: LlvmValue<'m>, has_memory: bool, number: u32) -> Option<Type<'m>> {
-        called.by_value(number).filter(|_| has_memory)
+        has_memory.then(|| called.by_value(number)).flatten()
     }
 }
 

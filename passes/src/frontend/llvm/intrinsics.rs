@@ -61,8 +61,8 @@ impl<'m> Lowering<'_, '_, 'm> {
         (!shape.is_void).then(|| Value::Register(self.defined(call, shape.bits)))
     }
 
-    /// The registers of the results, where those are a structure: its parts.
-    pub(super) fn results(&mut self, call: User<'m>) -> Vec<Value> {
+    /// Adds the registers of the results to a list, where those are a structure: its parts.
+    pub(super) fn results(&mut self, call: User<'m>, results: &mut Vec<Value>) {
         let ty = call.ty();
         let fields = if self.shape(ty).is_aggregate {
             ty.fields()
@@ -70,15 +70,20 @@ impl<'m> Lowering<'_, '_, 'm> {
             0
         };
         if fields == 0 || fields as usize > crate::limits::MAX_AGGREGATE_PARTS {
-            return self.result(call).into_iter().collect();
+            return results.extend(self.result(call));
         }
-        let mut parts = Vec::new();
+        let first = results.len();
         for number in 0..fields {
             let bits = ty.field(number).map_or(0, |field| self.bits(field));
-            parts.push(Value::Register(self.fresh(bits)));
+            results.push(Value::Register(self.fresh(bits)));
         }
-        self.scratch.parts.insert(call.value(), parts.clone());
-        parts
+        self.scratch.parts.insert(call.value(), results[first..].to_vec());
+    }
+
+    fn all_results(&mut self, call: User<'m>) -> Vec<Value> {
+        let mut results = Vec::new();
+        self.results(call, &mut results);
+        results
     }
 
     /// An instruction of the call's operands, or the first of them.
@@ -88,7 +93,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         self.append(call, &mut uses);
         uses.truncate(count);
         if op == Op::Opaque && self.shape(call.ty()).is_aggregate {
-            let results = self.results(call);
+            let results = self.all_results(call);
             self.emit(op, &results, &uses);
         } else {
             let result = self.result(call);
@@ -195,7 +200,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         let results = if kind == Collective::Sync {
             Vec::new()
         } else {
-            self.results(call)
+            self.all_results(call)
         };
         self.emit(Op::Collective(kind, sync), &results, uses);
     }
@@ -316,7 +321,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             cluster,
         });
         uses.extend(predicate);
-        let results = self.results(call);
+        let results = self.all_results(call);
         self.emit(op, &results, &uses);
     }
 

@@ -1,21 +1,21 @@
 //! Numbers for what LLVM knows by its address: values, blocks, types.
 
-/// A map from addresses to numbers that is emptied at little cost.
+/// A map from addresses to numbers that is emptied at no cost.
 ///
-/// Linear probing, at most half full, in a table of places in a list: the table is small enough to stay near to the
-/// processor, and what is asked for lies near the end of the list, most of the time.
+/// Linear probing, at most half full. What a round has not filled itself counts as empty.
 pub(super) struct Numbers {
-    /// By slot, one more than the place in the list; 0 where there is none.
-    slots: Vec<u32>,
-    /// One less than the slots in use, a power of two.
-    mask: usize,
-    entries: Vec<Entry>,
+    /// A power of two of them.
+    slots: Vec<Slot>,
+    count: usize,
+    round: u32,
 }
 
-#[derive(Clone, Copy)]
-struct Entry {
+#[derive(Clone, Copy, Default)]
+struct Slot {
     address: usize,
     number: u32,
+    /// The round that filled it; 0 for none.
+    round: u32,
 }
 
 /// Slots of an empty map.
@@ -27,76 +27,73 @@ const KEPT: usize = 65_536;
 impl Default for Numbers {
     fn default() -> Self {
         Self {
-            slots: vec![0; FIRST],
-            mask: FIRST - 1,
-            entries: Vec::new(),
+            slots: vec![Slot::default(); FIRST],
+            count: 0,
+            round: 1,
         }
     }
 }
 
 impl Numbers {
     pub(super) fn clear(&mut self) {
-        if self.slots.len() > KEPT {
-            *self = Self::default();
-        } else {
-            self.slots[..=self.mask].fill(0);
-            self.entries.clear();
-            self.mask = FIRST - 1;
-        }
-    }
-
-    /// Makes room for so many, as far as memory is kept anyway; of an empty map.
-    pub(super) fn reserve(&mut self, count: usize) {
-        let slots = count.saturating_mul(2).clamp(FIRST, KEPT).next_power_of_two();
-        if self.entries.is_empty() && slots - 1 > self.mask {
-            self.mask = slots - 1;
-            if self.slots.len() < slots {
-                self.slots.resize(slots, 0);
+        match self.round.checked_add(1) {
+            Some(round) if self.slots.len() <= KEPT => {
+                self.round = round;
+                self.count = 0;
             }
+            _ => *self = Self::default(),
         }
     }
 
-    /// The slot of an address, or the one where it would be. What LLVM makes one after the other lies so in memory, most of
-    /// it, and is asked for in that order: neighbours stay neighbours.
-    fn slot(&self, address: usize) -> usize {
-        let mut at = ((address >> 5) ^ (address >> 20)) & self.mask;
+    /// Where an address is, or else would be: the slot, and its number if it has one (Fibonacci hashing: what lies at equal
+    /// distances, as most of what LLVM makes one after the other, is spread evenly).
+    #[inline]
+    fn find(&self, address: usize) -> (usize, Option<u32>) {
+        let mask = self.slots.len() - 1;
+        let mut at = ((address >> 6) ^ (address >> 22)) & mask;
         loop {
-            match self.slots[at] {
-                0 => return at,
-                place if self.entries[place as usize - 1].address == address => return at,
-                _ => at = (at + 1) & self.mask,
+            let slot = self.slots[at];
+            if slot.round != self.round {
+                return (at, None);
             }
+            if slot.address == address {
+                return (at, Some(slot.number));
+            }
+            at = (at + 1) & mask;
         }
     }
 
+    #[inline]
     pub(super) fn get(&self, address: usize) -> Option<u32> {
-        let place = self.slots[self.slot(address)].checked_sub(1)?;
-        Some(self.entries[place as usize].number)
+        self.find(address).1
     }
 
     /// The number of an address, which is `number` if it had none.
+    #[inline]
     pub(super) fn get_or_insert(&mut self, address: usize, number: u32) -> u32 {
-        let at = self.slot(address);
-        if let Some(place) = self.slots[at].checked_sub(1) {
-            return self.entries[place as usize].number;
+        let (at, known) = self.find(address);
+        if let Some(known) = known {
+            return known;
         }
-        self.entries.push(Entry { address, number });
-        self.slots[at] = self.entries.len() as u32;
-        if self.entries.len() * 2 > self.mask {
+        self.slots[at] = Slot {
+            address,
+            number,
+            round: self.round,
+        };
+        self.count += 1;
+        if self.count * 2 > self.slots.len() {
             self.grow();
         }
         number
     }
 
+    #[cold]
     fn grow(&mut self) {
-        self.slots[..=self.mask].fill(0);
-        self.mask = self.mask * 2 + 1;
-        if self.slots.len() <= self.mask {
-            self.slots.resize(self.mask + 1, 0);
-        }
-        for place in 0..self.entries.len() {
-            let at = self.slot(self.entries[place].address);
-            self.slots[at] = place as u32 + 1;
+        let empty = vec![Slot::default(); self.slots.len() * 2];
+        let before = std::mem::replace(&mut self.slots, empty);
+        for slot in before.into_iter().filter(|slot| slot.round == self.round) {
+            let (at, _) = self.find(slot.address);
+            self.slots[at] = slot;
         }
     }
 }
@@ -120,8 +117,6 @@ mod tests {
             }
             numbers.clear();
             assert_eq!(numbers.get(0), None);
-            // However much is asked for, memory that is not kept is not taken.
-            numbers.reserve(KEPT << round);
             assert_eq!(numbers.slots.len().max(KEPT), KEPT);
         }
     }
@@ -134,5 +129,10 @@ mod tests {
             assert_eq!(numbers.get_or_insert(8, round), round);
             numbers.clear();
         }
+        // There are only so many rounds.
+        numbers.round = u32::MAX;
+        numbers.get_or_insert(8, 1);
+        numbers.clear();
+        assert_eq!(numbers.get(8), None);
     }
 }

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::opcodes::is_call;
 use super::outline::{self, Outline, TextBlock, TextInstruction, unquoted};
-use super::raw::{Functions, Opcode, User, Value};
+use super::raw::{Later, Opcode, User, Value};
 
 /// A number for sorting that leads back to a place: symbols first, then instructions. 0 is nowhere.
 pub(super) type Ticket = u32;
@@ -26,7 +26,7 @@ pub(super) struct Tickets<'m> {
     last: Ticket,
     /// By ticket, from 1 on.
     symbols: Vec<&'m str>,
-    functions: Vec<Value<'m>>,
+    pub(super) functions: Vec<Value<'m>>,
     /// The ticket before the first of each function's instructions, the first of its entries in `blocks`, its symbol's
     /// ticket.
     ranges: Vec<(Ticket, usize, Ticket)>,
@@ -67,7 +67,6 @@ pub(super) struct Places<'m> {
     symbols: Vec<&'m str>,
     ranges: Vec<(Ticket, usize, Ticket)>,
     blocks: Vec<Ticket>,
-    functions: Functions<'m>,
     /// The places of a function's instructions, block by block, of the functions that were asked for.
     matched: Mutex<FxHashMap<usize, Vec<Vec<Option<Span>>>>>,
 }
@@ -81,7 +80,6 @@ impl<'m> Places<'m> {
             symbols: tickets.symbols,
             ranges: tickets.ranges,
             blocks: tickets.blocks,
-            functions: Functions::new(tickets.functions),
             matched: Mutex::default(),
         }
     }
@@ -103,7 +101,7 @@ impl<'m> Places<'m> {
     }
 
     /// Where in the text what has this ticket stands.
-    pub(super) fn place(&self, ticket: Ticket) -> Option<Span> {
+    pub(super) fn place(&self, llvm: &Later<'m>, ticket: Ticket) -> Option<Span> {
         let number = (ticket as usize).checked_sub(1)?;
         if let Some(name) = self.symbols.get(number) {
             return self.outline().globals.get(name.as_bytes()).copied();
@@ -123,16 +121,20 @@ impl<'m> Places<'m> {
             .checked_sub(1)
             .and_then(|block| {
                 let number = (ticket - blocks[block]).checked_sub(1)?;
-                self.instruction(function, block, number as usize)
+                self.instruction(llvm, (function, block, number as usize))
             });
-        found.or_else(|| self.place(symbol))
+        found.or_else(|| self.place(llvm, symbol))
     }
 
-    fn instruction(&self, function: usize, block: usize, number: usize) -> Option<Span> {
+    fn instruction(
+        &self,
+        llvm: &Later<'m>,
+        (function, block, number): (usize, usize, usize),
+    ) -> Option<Span> {
         let mut matched = self.matched.lock().unwrap_or_else(PoisonError::into_inner);
         let blocks = matched
             .entry(function)
-            .or_insert_with(|| self.functions.read(function, |function| self.matched(function)));
+            .or_insert_with(|| llvm.read(|llvm| self.matched(llvm.functions.get(function).copied())));
         *blocks.get(block)?.get(number)?
     }
 

@@ -73,24 +73,29 @@ pub(super) struct Module<'m> {
     lifetime: PhantomData<&'m ()>,
 }
 
-/// Functions of a module, for threads that take turns with them.
-pub(super) struct Functions<'m>(Mutex<Vec<Value<'m>>>);
+/// What is asked of a module after the lowering, by threads that take turns with it.
+pub(super) struct Later<'m>(Mutex<Handles<'m>>);
 
-// SAFETY: LLVM does not care which thread uses a context, as long as they take turns: whoever reads through a lock on
-// functions does, and the lowering, which is all else that reads a module, is over when they are handed out.
-unsafe impl Send for Functions<'_> {}
+/// A module, the functions that have a body, and the debug locations that the lowering came by.
+pub(super) struct Handles<'m> {
+    pub(super) module: Module<'m>,
+    pub(super) functions: Vec<Value<'m>>,
+    pub(super) locations: Vec<Node<'m>>,
+}
+
+// SAFETY: LLVM does not care which thread uses a context, as long as they take turns: whoever reads through this lock does,
+// there is one for each module, and the lowering, which is all else that reads a module, is over when it is made.
+unsafe impl Send for Later<'_> {}
 // SAFETY: as above.
-unsafe impl Sync for Functions<'_> {}
+unsafe impl Sync for Later<'_> {}
 
-impl<'m> Functions<'m> {
-    pub(super) fn new(functions: Vec<Value<'m>>) -> Self {
-        Self(Mutex::new(functions))
+impl<'m> Later<'m> {
+    pub(super) fn new(handles: Handles<'m>) -> Self {
+        Self(Mutex::new(handles))
     }
 
-    /// Has `work` read the function with this number.
-    pub(super) fn read<R: Send>(&self, number: usize, work: impl FnOnce(Option<Value<'m>>) -> R) -> R {
-        let functions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        work(functions.get(number).copied())
+    pub(super) fn read<R: Send>(&self, work: impl FnOnce(&Handles<'m>) -> R) -> R {
+        work(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -27,9 +27,14 @@ pub(super) struct Types<'m> {
     known: RefCell<Known>,
 }
 
+/// A power of two.
+const RECENT: usize = 32;
+
 #[derive(Default)]
 struct Known {
     numbers: Numbers,
+    /// Types and their numbers, each in a place of its address: most of what is asked for again.
+    recent: [(usize, u32); RECENT],
     /// With the size in bytes, once it was asked for.
     shapes: Vec<(Shape, Option<u64>)>,
 }
@@ -55,13 +60,21 @@ impl<'m> Types<'m> {
         *known.shapes[number].1.get_or_insert_with(|| self.module.size(ty))
     }
 
+    #[inline]
     fn number(&self, known: &mut Known, ty: Type<'m>) -> usize {
-        let next = known.shapes.len();
-        let number = known.numbers.get_or_insert(ty.address(), next as u32) as usize;
+        let address = ty.address();
+        let recent = address >> 3 & (RECENT - 1);
+        let (of, number) = known.recent[recent];
+        if of == address {
+            return number as usize;
+        }
+        let next = known.shapes.len() as u32;
+        let number = known.numbers.get_or_insert(address, next);
         if number == next {
             known.shapes.push((self.asked(ty), None));
         }
-        number
+        known.recent[recent] = (address, number);
+        number as usize
     }
 
     fn asked(&self, ty: Type<'m>) -> Shape {
