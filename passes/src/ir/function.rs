@@ -111,6 +111,14 @@ pub struct Argument {
     pub value: Value,
 }
 
+impl Argument {
+    /// Whether it passes what lies at this byte offset in the parameter with this number.
+    #[must_use]
+    pub fn passes(&self, (param, offset): (u16, u32)) -> bool {
+        (self.param, self.offset) == (u32::from(param), offset)
+    }
+}
+
 /// A call.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {

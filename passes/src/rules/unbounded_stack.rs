@@ -102,7 +102,7 @@ fn allocations(function: &FunctionContext<'_>, report: &mut Report<'_>) {
     let body = function.body;
     let allocations: Vec<InstructionId> = (0..body.instructions.len())
         .map(InstructionId::new)
-        .filter(|&id| body.instruction(id).op == Op::StackAlloc)
+        .filter(|&id| matches!(body.instruction(id).op, Op::StackAlloc))
         .collect();
     if allocations.is_empty() {
         return;

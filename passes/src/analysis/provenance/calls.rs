@@ -25,9 +25,7 @@ impl Judge<'_> {
             callee,
         };
         for demand in &summary.demands {
-            let passed = arguments.iter().find(|argument| {
-                (argument.param, argument.offset) == (u32::from(demand.piece.0), demand.piece.1)
-            });
+            let passed = arguments.iter().find(|argument| argument.passes(demand.piece));
             let Some(argument) = passed else { continue };
             let (value, tested) = self.solver.at(argument.value, at);
             let held = Held {

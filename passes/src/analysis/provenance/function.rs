@@ -11,7 +11,7 @@ use super::summary::{Demand, Held, Passed, Summary, Violation, formals, verdict}
 use super::survey::{Survey, seeds, survey};
 use super::value::{Base, Element, Form, Provenance};
 use crate::context::ModuleContext;
-use crate::ir::{Access, AccessKind, Argument, Body, FunctionId, InstructionId, Op, Space, Value};
+use crate::ir::{Access, AccessKind, Body, FunctionId, InstructionId, Op, Space, Value};
 use crate::limits::MAX_DEMANDS;
 
 /// The summary of a function with a body, given those of the functions that it calls, as far as it has
@@ -87,9 +87,9 @@ fn answered<'a>(
     call: InstructionId,
 ) -> Option<(Value, Space)> {
     let (summary, arguments) = callee(module, body, summaries, call)?;
-    let ((number, piece), space) = summary.answer?;
-    let is_asked = |argument: &&Argument| (argument.param, argument.offset) == (u32::from(number), piece);
-    Some((arguments.iter().find(is_asked)?.value, space))
+    let (piece, space) = summary.answer?;
+    let asked = arguments.iter().find(|argument| argument.passes(piece))?;
+    Some((asked.value, space))
 }
 
 /// The use of an address that an instruction makes.
@@ -153,9 +153,7 @@ impl<'a> Judge<'a> {
                 continue;
             };
             for piece in &summary.tested {
-                let passed = arguments
-                    .iter()
-                    .find(|argument| (argument.param, argument.offset) == (u32::from(piece.0), piece.1));
+                let passed = arguments.iter().find(|argument| argument.passes(*piece));
                 tested.extend(passed.map(|argument| self.solver.at(argument.value, at).0));
             }
         }

@@ -18,8 +18,7 @@ use super::value::{Base, Element, Form, Provenance, Trust};
 use crate::analysis::call_graph::CallSite;
 use crate::analysis::definitions::Definitions;
 use crate::ir::{
-    Access, AccessKind, Argument, BinaryOp, BlockId, Body, Callee, InstructionId, Op, Register, Space,
-    UnaryOp, Value,
+    Access, AccessKind, BinaryOp, BlockId, Body, Callee, InstructionId, Op, Register, Space, UnaryOp, Value,
 };
 use crate::limits::{MAX_PREDICATE_STEPS, NULL_PAGE};
 
@@ -43,7 +42,7 @@ fn deciding(body: &Body<'_>, definitions: &Definitions) -> Vec<bool> {
         for at in block.instructions.range() {
             let instruction = body.instruction(InstructionId::new(at));
             if let Some(guard) = instruction.guard
-                && (instruction.op != Op::Branch || !is_idle)
+                && (!is_idle || !matches!(instruction.op, Op::Branch))
             {
                 found[guard.register.index()] = true;
             }
@@ -51,15 +50,14 @@ fn deciding(body: &Body<'_>, definitions: &Definitions) -> Vec<bool> {
                 moved.extend(body.defined(instruction));
                 continue;
             }
-            let passed = match instruction.op {
-                Op::Call(call) => body.arguments(body.call(call)),
-                _ => &[],
-            };
-            let passed = passed.iter().map(|argument| argument.value);
-            let used = body.uses(instruction).iter().copied().chain(passed);
-            for register in used.filter_map(Value::register) {
+            for register in body.uses(instruction).iter().filter_map(|value| value.register()) {
                 found[register.index()] = true;
             }
+        }
+    }
+    for argument in body.calls.iter().flat_map(|call| body.arguments(call)) {
+        if let Some(register) = argument.value.register() {
+            found[register.index()] = true;
         }
     }
     // What is moved to where something depends on it; each register is followed once.
@@ -166,9 +164,7 @@ impl Judge<'_> {
                 continue;
             };
             for piece in &summary.null_tested {
-                let passed = arguments
-                    .iter()
-                    .find(|argument| (argument.param, argument.offset) == (u32::from(piece.0), piece.1));
+                let passed = arguments.iter().find(|argument| argument.passes(*piece));
                 if let Some(argument) = passed {
                     let (value, _) = self.solver.at(argument.value, at);
                     self.note_null_test(&value);
@@ -264,9 +260,7 @@ impl Judge<'_> {
             return false;
         };
         let passed = |piece: (u16, u32)| {
-            let is_it =
-                |argument: &&Argument| (argument.param, argument.offset) == (u32::from(piece.0), piece.1);
-            let argument = arguments.iter().find(is_it)?;
+            let argument = arguments.iter().find(|argument| argument.passes(piece))?;
             Some(self.solver.at(argument.value, call).0)
         };
         let mut returned = summary.result(offset).into_iter().flat_map(formals);

@@ -111,8 +111,7 @@ struct Outline {
 impl Outline {
     /// The place among `pieces` of what an argument passes.
     fn place(&self, argument: &Argument) -> Option<usize> {
-        let is_it = |piece: (u16, u32)| (u32::from(piece.0), piece.1) == (argument.param, argument.offset);
-        self.pieces.iter().position(|(piece, _)| is_it(*piece))
+        self.pieces.iter().position(|(piece, _)| argument.passes(*piece))
     }
 
     /// What is wrong to pass here.

@@ -157,6 +157,10 @@ impl Flow<'_> {
             Some(known) if known != label => self.mark_join(target),
             Some(_) => {}
         }
+        // Inside the innermost loop around the branch, no loop goes round or ends.
+        if !is_back && order.loop_of[target as usize] == order.loop_of[branch as usize] {
+            return;
+        }
         for of in order.loops_of(branch) {
             if is_back && order.loops[of as usize].header == target {
                 walk.backs.push(of);

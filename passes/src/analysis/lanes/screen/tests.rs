@@ -88,6 +88,16 @@ fn masks_that_are_not_full_are_not() {
     ] {
         assert_eq!(suspects(&format!("{mask} bar.warp.sync %r7;")), 0, "{mask}");
     }
+    // Nothing is definite about lanes that a mask names of which nothing is known, whoever comes to it.
+    let branch = "setp.ge.u32 %p1, %r2, 16;";
+    for (mask, expected) in [
+        ("activemask.b32 %r7;", 0),
+        ("mov.u32 %r7, %r0;", 0),
+        ("mov.u32 %r7, -1;", 1),
+    ] {
+        let code = format!("{branch} @%p1 bra L; {mask} bar.warp.sync %r7; L:");
+        assert_eq!(suspects(&code), expected, "{mask}");
+    }
 }
 
 #[test]

@@ -137,7 +137,11 @@ impl<'a, 'm> Search<'a, 'm> {
             if let Op::Collective(kind, true) = instruction.op {
                 let mask = body.uses(instruction).first().copied();
                 let mask = look.before(id).kind(mask.unwrap_or(Value::Unknown));
-                if mask.may_be_exact() && !mask.is_full() || !converges(self.basis.module) {
+                // Of lanes that an unknown mask names, nothing is definite.
+                if !mask.may_be_exact() {
+                    continue;
+                }
+                if !mask.is_full() || !converges(self.basis.module) {
                     return None;
                 }
                 self.want(look.function, Meeting::Collective(kind));
