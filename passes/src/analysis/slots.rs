@@ -82,6 +82,7 @@ impl Slots {
             definitions,
             is_local: &is_local,
             known: vec![Known::Open; body.registers.len()],
+            chain: Vec::new(),
         };
         let mut found: Vec<(InstructionId, Slot)> = Vec::new();
         let mut escaped = Vec::new();
@@ -257,6 +258,8 @@ struct Search<'a> {
     is_local: &'a dyn Fn(SymbolId) -> bool,
     /// By register.
     known: Vec<Known>,
+    /// The registers that one search has come by, and how many bytes further than the next each points; kept for the next.
+    chain: Vec<(Register, i64)>,
 }
 
 /// What is known of a register.
@@ -298,7 +301,7 @@ impl Search<'_> {
     /// Follows a chain of definitions down and adds its constants on the way back; no recursion, since chains are as
     /// long as the input makes them.
     fn of_register(&mut self, register: Register) -> Option<Address> {
-        let mut chain: Vec<(Register, i64)> = Vec::new();
+        let mut chain = std::mem::take(&mut self.chain);
         let mut current = Value::Register(register);
         let mut found = loop {
             let Value::Register(register) = current else {
@@ -315,10 +318,11 @@ impl Search<'_> {
             chain.push((register, by));
             current = from;
         };
-        for (register, by) in chain.into_iter().rev() {
+        for (register, by) in chain.drain(..).rev() {
             found = found.and_then(|(symbol, offset)| Some((symbol, offset.checked_add(by)?)));
             self.known[register.index()] = Known::Is(found);
         }
+        self.chain = chain;
         found
     }
 
