@@ -5,7 +5,7 @@
 //! what a module declares (with `annotations.rs`, `host.rs` and `module_assembly.rs`), `body.rs` walks blocks and turns
 //! phis into copies, `instructions.rs`, `intrinsics.rs`, `values.rs` and `aggregates.rs` turn instructions and operands
 //! into device IR, with what `callees.rs` and `types.rs` keep of callees and types and the maps of `numbers.rs`,
-//! `assembly.rs` hands inline assembly to the PTX front end, `debug.rs` keeps the debug locations,
+//! `assembly.rs` hands inline assembly to the PTX front end, `debug.rs` keeps the way to debug locations,
 //! `places.rs` finds the lines of text with what `outline.rs` reads of it, and `newer.rs` reads a spelling that this LLVM
 //! does not know.
 
