@@ -18,6 +18,9 @@ struct Slot {
     round: u32,
 }
 
+/// Bytes of memory for each slot: half of what the smallest of LLVM's values take.
+const SPACING: usize = 16;
+
 /// Slots of an empty map.
 const FIRST: usize = 256;
 
@@ -45,12 +48,17 @@ impl Numbers {
         }
     }
 
-    /// Where an address is, or else would be: the slot, and its number if it has one (Fibonacci hashing: what lies at equal
-    /// distances, as most of what LLVM makes one after the other, is spread evenly).
+    /// Where the search for an address begins. What LLVM makes one after the other lies so in memory, most of it, and is
+    /// asked for in that order: neighbours stay neighbours, and no two are nearer than two places.
+    #[inline]
+    fn home(&self, address: usize) -> usize {
+        ((address >> SPACING.trailing_zeros()) ^ (address >> 22)) & (self.slots.len() - 1)
+    }
+
+    /// Where an address is, or else would be: the slot, and its number if it has one.
     #[inline]
     fn find(&self, address: usize) -> (usize, Option<u32>) {
-        let mask = self.slots.len() - 1;
-        let mut at = ((address >> 6) ^ (address >> 22)) & mask;
+        let mut at = self.home(address);
         loop {
             let slot = self.slots[at];
             if slot.round != self.round {
@@ -59,7 +67,7 @@ impl Numbers {
             if slot.address == address {
                 return (at, Some(slot.number));
             }
-            at = (at + 1) & mask;
+            at = (at + 1) & (self.slots.len() - 1);
         }
     }
 
@@ -100,7 +108,7 @@ impl Numbers {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEPT, Numbers};
+    use super::{KEPT, Numbers, SPACING};
 
     #[test]
     fn every_address_keeps_its_number() {
@@ -118,6 +126,18 @@ mod tests {
             numbers.clear();
             assert_eq!(numbers.get(0), None);
             assert_eq!(numbers.slots.len().max(KEPT), KEPT);
+        }
+    }
+
+    #[test]
+    fn what_lies_close_together_is_found_at_once() {
+        let mut numbers = Numbers::default();
+        for number in 0..100_000 {
+            let address = 0x5555_0000_0000 + 2 * SPACING * number;
+            numbers.get_or_insert(address, number as u32);
+            let (at, _) = numbers.find(address);
+            let steps = at.wrapping_sub(numbers.home(address)) & (numbers.slots.len() - 1);
+            assert!(steps < 64, "{number}: {steps}");
         }
     }
 

@@ -11,6 +11,7 @@
 //! Whatever [`super::super::solver`] may find for a register at some place is in its cell.
 
 use crate::ir::{Space, SymbolId};
+use crate::limits::NULL_PAGE;
 
 /// A set of kinds of values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -209,6 +210,11 @@ impl Place {
         }
     }
 
+    /// Whether it is a constant that is no null address.
+    fn is_mapped(self) -> bool {
+        self.of == NUMBER && !(0..NULL_PAGE).contains(&i64::from(self.at))
+    }
+
     fn join(self, other: Self, window: impl Fn(SymbolId) -> Window) -> Self {
         if self == other || other == Self::NOWHERE {
             return self;
@@ -349,7 +355,8 @@ impl Cell {
     }
 
     /// Whether who read `before`, and now would read this, has to be asked again. Of an integer it makes no difference
-    /// which it is, or whether it is constant: what was held against bounds is held so all the same.
+    /// which it is, or whether it is constant: what was held against bounds is held so all the same, and what may be null
+    /// was taken for null, unless it was a constant that is not.
     pub(super) fn matters_more(self, before: Self) -> bool {
         let idle = if before.is_address() {
             // What is subtracted from another address leaves nothing of it.
@@ -360,7 +367,7 @@ impl Cell {
         let more = self.kinds.without(before.kinds).without(idle);
         more != Kinds::NONE
             || self.formals != before.formals
-            || self.place != before.place && !self.is_number()
+            || self.place != before.place && (!self.is_number() || before.place.is_mapped())
     }
 
     /// Without what is said of the register that holds it.
