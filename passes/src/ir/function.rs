@@ -187,9 +187,11 @@ impl Body<'_> {
         arguments: Vec::new(),
     };
 
-    /// Makes room for so many blocks of common size.
+    /// Makes room for so many blocks of common size, as far as a body is not out of the common itself.
     #[cfg(feature = "ir")]
     pub(crate) fn reserve(&mut self, blocks: usize) {
+        const MOST: usize = 16_384;
+        let blocks = blocks.min(MOST);
         self.blocks.reserve(blocks);
         self.edges.reserve(2 * blocks);
         self.instructions.reserve(16 * blocks);

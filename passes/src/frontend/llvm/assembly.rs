@@ -55,8 +55,9 @@ struct Held {
     before: Option<Value>,
     /// The result that it holds after.
     after: Option<Value>,
-    /// The operand that it is the same register as: itself, unless it is an input that is tied to an output.
-    same: usize,
+    /// The operand that it is the same register as: itself, unless it is an input that is tied to an output; none, and no
+    /// register either, where it is a number.
+    same: Option<usize>,
 }
 
 /// What stands for `$n`: a register of this many bits, or a number.
@@ -150,7 +151,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             let own = Held {
                 before: None,
                 after: None,
-                same: number,
+                same: Some(number),
             };
             match constraint {
                 Constraint::Output => {
@@ -169,14 +170,14 @@ impl<'m> Lowering<'_, '_, 'm> {
                         (value, Some(same)) => {
                             operands.push(Operand::Register(bits));
                             held[same].before = Some(value);
-                            held.push(Held { same, ..own });
+                            held.push(Held {
+                                same: Some(same),
+                                ..own
+                            });
                         }
                         (Value::Integer(number), None) if immediate => {
                             operands.push(Operand::Number(number));
-                            held.push(Held {
-                                same: usize::MAX,
-                                ..own
-                            });
+                            held.push(Held { same: None, ..own });
                         }
                         (value, None) => {
                             operands.push(Operand::Register(bits));
@@ -266,8 +267,8 @@ impl<'m> Lowering<'_, '_, 'm> {
         }
         // An input tied to an output is the output's register under a second name.
         for (number, one) in held.iter().enumerate() {
-            if one.same != number
-                && let (Some(register), Some(tied)) = (operand(number), operand(one.same))
+            if let Some(same) = one.same.filter(|&same| same != number)
+                && let (Some(register), Some(tied)) = (operand(number), operand(same))
             {
                 self.emit(Op::Copy, &[Value::Register(register)], &[Value::Register(tied)]);
             }
