@@ -16,7 +16,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::definitions::Definitions;
+use super::definitions::{Definitions, Groups};
 use crate::ir::{
     AccessKind, BinaryOp, Body, Instruction, InstructionId, Module, Op, Register, Space, SymbolId, Value,
 };
@@ -57,9 +57,8 @@ pub struct Slots {
     pub slots: Vec<Slot>,
     /// By instruction, the slot that it accesses; empty if none does.
     accesses: Vec<SlotId>,
-    /// The stores to slots, by slot, and where each slot's begin.
-    writers: Vec<InstructionId>,
-    starts: Vec<u32>,
+    /// The stores to slots, by slot.
+    writers: Groups,
     /// By slot, whether it can be written through an address that is not followed.
     escaping: Vec<bool>,
     has_escaped: bool,
@@ -146,24 +145,10 @@ impl Slots {
             let number = numbers[&slot];
             accesses[id.index()] = number;
             if is_store(id) {
-                stores.push((number, id));
+                stores.push((number as usize, id));
             }
         }
-        // By slot; those of one stay in order.
-        let mut ends = vec![0_u32; slots.len() + 1];
-        for (slot, _) in &stores {
-            ends[*slot as usize + 1] += 1;
-        }
-        for slot in 0..slots.len() {
-            ends[slot + 1] += ends[slot];
-        }
-        let starts = ends[..slots.len()].to_vec();
-        let mut writers = vec![InstructionId::new(0); stores.len()];
-        for (slot, id) in stores {
-            let place = &mut ends[slot as usize];
-            writers[*place as usize] = id;
-            *place += 1;
-        }
+        let writers = Groups::new(slots.len(), || stores.iter().copied());
         let escaping = slots
             .iter()
             .map(|slot| escaped.binary_search(&slot.symbol).is_ok())
@@ -172,7 +157,6 @@ impl Slots {
             slots,
             accesses,
             writers,
-            starts,
             escaping,
             has_escaped: !escaped.is_empty(),
         }
@@ -181,12 +165,7 @@ impl Slots {
     /// The instructions that store to a slot, in the order of the input.
     #[must_use]
     pub fn stores(&self, slot: SlotId) -> &[InstructionId] {
-        let bound = |slot: SlotId| {
-            self.starts
-                .get(slot as usize)
-                .map_or(self.writers.len(), |&start| start as usize)
-        };
-        &self.writers[bound(slot)..bound(slot + 1)]
+        self.writers.of(slot as usize)
     }
 
     /// What `instruction` does to slots.

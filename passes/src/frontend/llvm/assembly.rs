@@ -114,9 +114,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         lists.results.clear();
         self.results(call, &mut lists.results);
         lists.inputs.clear();
-        for operand in (0..call.arguments()).filter_map(|number| call.operand(number)) {
-            lists.inputs.push(self.value(operand));
-        }
+        self.append(call, &mut lists.inputs);
         let known = self.assembly.known.entry(called).or_insert_with(|| {
             let (_, wanted) = called.assembly().unwrap_or_default();
             Rc::new(Known {

@@ -48,7 +48,8 @@ impl<'m> Lowering<'_, '_, 'm> {
         uses
     }
 
-    fn append(&mut self, call: User<'m>, uses: &mut Vec<Value>) {
+    /// Adds the operands that a call passes to a list.
+    pub(super) fn append(&mut self, call: User<'m>, uses: &mut Vec<Value>) {
         for number in 0..call.arguments() {
             let operand = call.operand(number);
             uses.push(operand.map_or(Value::Unknown, |operand| self.value(operand)));

@@ -254,9 +254,7 @@ impl<'a> Pass<'a> {
     fn note_tests(&mut self) {
         let body = self.body;
         for instruction in &body.instructions {
-            if let (Op::IsSpace(_), Some(&operand)) = (instruction.op, body.uses(instruction).first())
-                && let Some(Use::Test(space)) = use_of(instruction.op)
-            {
+            if let (Op::IsSpace(space), Some(&operand)) = (instruction.op, body.uses(instruction).first()) {
                 self.note_test(operand, Kinds::generic(space));
             }
         }
