@@ -2,7 +2,8 @@
 //!
 //! The text becomes the body of a function in which operand `$n` is the register `%asm_n`. A body is lowered once for
 //! each text and each set of operand widths and immediates, and copied wherever it stands. Registers of its own are
-//! new at every place; control that runs off its end goes on behind the call.
+//! new at every place; control that runs off its end goes on behind the call. What an operand holds is copied in front of
+//! the text and behind it, unless the text treats its register as LLVM does a value: then it is that register.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -60,6 +61,37 @@ struct Held {
     same: Option<usize>,
 }
 
+impl Held {
+    /// The register that an operand is all along.
+    fn only(&self, direct: Direct) -> Option<Register> {
+        let (only, other) = match direct {
+            Direct::Read(_) => (self.before, self.after),
+            Direct::Written(_) => (self.after, self.before),
+        };
+        match (only, other) {
+            (Some(Value::Register(only)), None) => Some(only),
+            _ => None,
+        }
+    }
+}
+
+/// An operand with which a text does no more than LLVM does with a value, so that it needs no register of its own.
+#[derive(Clone, Copy)]
+enum Direct {
+    /// The text only reads it.
+    Read(usize),
+    /// The text writes it once, whatever happens.
+    Written(usize),
+}
+
+impl Direct {
+    const fn operand(self) -> usize {
+        match self {
+            Self::Read(operand) | Self::Written(operand) => operand,
+        }
+    }
+}
+
 /// What stands for `$n`: a register of this many bits, or a number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Operand {
@@ -76,6 +108,8 @@ struct Template {
     registers: Vec<RegisterInfo>,
     /// The registers of the operands.
     operands: Vec<Option<Register>>,
+    /// By register: the operand that it may be.
+    direct: Vec<Option<Direct>>,
     /// Names of the symbols that values refer to, and of those that nothing declares.
     symbols: FxHashMap<SymbolId, String>,
     undeclared: Vec<(String, InstructionId)>,
@@ -252,14 +286,21 @@ impl<'m> Lowering<'_, '_, 'm> {
             ..
         } = lists;
         registers.clear();
-        registers.extend(template.registers.iter().map(|info| self.fresh(info.bits)));
+        for (info, &direct) in template.registers.iter().zip(&template.direct) {
+            let only = direct
+                .and_then(|direct| held.get(direct.operand())?.only(direct))
+                .filter(|only| self.body.registers[only.index()].bits == info.bits);
+            registers.push(only.unwrap_or_else(|| self.fresh(info.bits)));
+        }
         let registers = registers.as_slice();
         let operand = |number: usize| {
             let register = template.operands.get(number).copied().flatten()?;
             registers.get(register.index()).copied()
         };
         for (number, one) in held.iter().enumerate() {
-            if let (Some(value), Some(register)) = (one.before, operand(number)) {
+            if let (Some(value), Some(register)) = (one.before, operand(number))
+                && value != Value::Register(register)
+            {
                 self.emit(Op::Copy, &[Value::Register(register)], &[value]);
             }
         }
@@ -275,6 +316,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         if comes_back {
             for (number, one) in held.iter().enumerate() {
                 match (one.after, operand(number)) {
+                    (Some(result), Some(register)) if result == Value::Register(register) => {}
                     (Some(result), Some(register)) => {
                         self.emit(Op::Copy, &[result], &[Value::Register(register)]);
                     }
@@ -298,8 +340,7 @@ impl<'m> Lowering<'_, '_, 'm> {
     ) -> bool {
         let count = template.blocks.len();
         let end = count.saturating_sub(1);
-        let is_straight = count == 2 && template.successors(0) == [1];
-        if is_straight && template.blocks[0].instructions.end as usize == template.instructions.len() {
+        if is_straight(&template.blocks, &template.edges, template.instructions.len()) {
             let base = self.body.instructions.len();
             self.splice_instructions(template, 0, base, registers, values);
             return true;
@@ -402,6 +443,16 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 }
 
+/// Whether all of a text is executed, in its order.
+fn is_straight(blocks: &[Block], edges: &[u32], instructions: usize) -> bool {
+    match blocks {
+        [first, _] => {
+            edges[first.successors.range()] == [1] && first.instructions.end as usize == instructions
+        }
+        _ => false,
+    }
+}
+
 impl Template {
     fn successors(&self, block: usize) -> &[u32] {
         &self.edges[self.blocks[block].successors.range()]
@@ -467,8 +518,11 @@ fn lowered(tree: &Tree<'_>, operands: usize) -> Option<Template> {
         .iter()
         .map(|unknown| (unknown.name.to_owned(), unknown.instruction))
         .collect();
+    let edges: Vec<u32> = body.edges.iter().map(|target| target.index() as u32).collect();
+    let direct = direct(&body, &edges, &registers);
     Some(Template {
-        edges: body.edges.iter().map(|target| target.index() as u32).collect(),
+        edges,
+        direct,
         blocks: body.blocks,
         instructions: body.instructions,
         values: body.values,
@@ -477,6 +531,29 @@ fn lowered(tree: &Tree<'_>, operands: usize) -> Option<Template> {
         symbols,
         undeclared,
     })
+}
+
+/// By register: the operand that it may be.
+fn direct(body: &Body<'_>, edges: &[u32], operands: &[Option<Register>]) -> Vec<Option<Direct>> {
+    let mut writers = vec![0_usize; body.registers.len()];
+    // More than one where it is not certain that there is one.
+    let is_straight = is_straight(&body.blocks, edges, body.instructions.len());
+    for instruction in &body.instructions {
+        let is_certain = is_straight && instruction.guard.is_none();
+        for register in body.defined(instruction) {
+            writers[register.index()] += if is_certain { 1 } else { 2 };
+        }
+    }
+    let mut direct = vec![None; body.registers.len()];
+    for (number, register) in operands.iter().enumerate() {
+        let Some(register) = *register else { continue };
+        direct[register.index()] = match writers[register.index()] {
+            0 => Some(Direct::Read(number)),
+            1 => Some(Direct::Written(number)),
+            _ => None,
+        };
+    }
+    direct
 }
 
 /// The text with its operands' names: `$0`, `${1:c}`, `$$`. `None` for what is no operand.
