@@ -119,7 +119,7 @@ impl<'m> Lowering<'_, '_, 'm> {
     fn aggregate(&mut self, instruction: User<'m>, parts: Vec<Value>, written: &[Value]) {
         self.scratch.parts.insert(instruction.value(), parts);
         let result = self.register(instruction.value());
-        self.emit(Op::Opaque, &[Value::Register(result)], written);
+        self.emit_lists(Op::Opaque, &[Value::Register(result)], written);
     }
 
     /// The elements of its first operand that `extractvalue`, `insertvalue`, `extractelement` and `insertelement` are
@@ -180,7 +180,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             return self.aggregate(instruction, parts, &given);
         }
         let result = self.register(instruction.value());
-        self.emit(Op::Opaque, &[Value::Register(result)], &given);
+        self.emit_lists(Op::Opaque, &[Value::Register(result)], &given);
     }
 
     /// `shufflevector`: which elements of two vectors a third has is a constant.
@@ -254,7 +254,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         let parts = self.part_registers(&elements);
         for (number, part) in parts.iter().enumerate() {
             let uses: Vec<Value> = operands.iter().map(|parts| parts[number]).collect();
-            self.emit(op, &[*part], &uses);
+            self.emit_lists(op, &[*part], &uses);
         }
         self.aggregate(instruction, parts.clone(), &parts);
         true
@@ -291,7 +291,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             return false;
         };
         let parts = self.part_registers(&elements);
-        self.emit(op, &parts, &[address, Value::Integer(0)]);
+        self.emit_lists(op, &parts, &[address, Value::Integer(0)]);
         self.aggregate(instruction, parts.clone(), &parts);
         true
     }

@@ -161,7 +161,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         match self.template(called, &known, &lists.operands) {
             Some(template) => self.splice(&template, lists),
             None => {
-                self.emit(Op::Opaque, &lists.results, &lists.inputs);
+                self.emit_lists(Op::Opaque, &lists.results, &lists.inputs);
                 true
             }
         }
@@ -400,7 +400,8 @@ impl<'m> Lowering<'_, '_, 'm> {
                 Op::CallResult(of) => Op::CallResult(InstructionId::new(base + of.index())),
                 op => op,
             };
-            self.emit_guarded(op, guard, results, uses);
+            let id = self.emit_lists(op, results, uses);
+            self.body.instructions[id.index()].guard = guard;
         }
     }
 

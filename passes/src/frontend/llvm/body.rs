@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::assembly::Assembly;
 use super::callees::Callees;
 use super::debug::Locations;
-use super::edges::{Leaving, Phi};
+use super::edges::{Departures, Phi};
 use super::instructions::is_terminator;
 use super::numbers::Numbers;
 use super::raw::{Block as LlvmBlock, Opcode, Type, User, Value as LlvmValue};
@@ -39,8 +39,7 @@ pub(super) struct Scratch<'m> {
     pub(super) first_phis: Vec<usize>,
     /// Where edges leave the elements of phis that are aggregates.
     pub(super) landing_parts: Vec<Register>,
-    /// What edges leave for phis, by the blocks at their ends.
-    pub(super) leaving: Vec<Leaving<'m>>,
+    pub(super) departures: Departures<'m>,
     /// Blocks that edges want of their own: from, to, and their label.
     pub(super) queued: Vec<(Label, Label, Label)>,
     /// Lists of one instruction's operands, arguments, targets and indices.
@@ -66,7 +65,7 @@ impl<'m> Scratch<'m> {
             phis: Vec::new(),
             first_phis: Vec::new(),
             landing_parts: Vec::new(),
-            leaving: Vec::new(),
+            departures: Departures::default(),
             queued: Vec::new(),
             uses: Vec::new(),
             arguments: Vec::new(),
@@ -91,7 +90,7 @@ impl<'m> Scratch<'m> {
         self.phis.clear();
         self.first_phis.clear();
         self.landing_parts.clear();
-        self.leaving.clear();
+        self.departures.clear();
         self.queued.clear();
         self.labels.clear();
         self.edges.clear();
@@ -107,8 +106,8 @@ pub(super) struct Lowering<'l, 'a, 'm> {
     pub(super) function: LlvmValue<'m>,
     pub(super) body: Body<'a>,
     pub(super) scratch: &'l mut Scratch<'m>,
-    /// The parameters that are passed by value and only read, by their number.
-    pub(super) by_value: FxHashMap<LlvmValue<'m>, u16>,
+    /// Pointers into the parameters that are passed by value and only read: the parameter's number, and how far into it.
+    pub(super) by_value: FxHashMap<LlvmValue<'m>, (u16, i32)>,
     debug: DebugId,
     /// The instruction that is looked at, or the function while there is none.
     pub(super) place: Span,
@@ -159,12 +158,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             self.phis(number);
         }
         self.scratch.first_phis.push(self.scratch.phis.len());
-        self.scratch
-            .leaving
-            .sort_unstable_by_key(|one| (one.from, one.to, one.phi));
-        self.scratch
-            .leaving
-            .dedup_by_key(|one| (one.from, one.to, one.phi));
+        self.scratch.departures.sort(count);
         for number in 0..count {
             self.begin(number as Label);
             if number == 0 {
@@ -309,24 +303,38 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         Register::new(self.body.registers.len() - 1)
     }
 
+    /// Inlined, as is the next: lists of a length that is known here take no loop.
     #[inline]
-    pub(super) fn emit(&mut self, op: Op, results: &[Value], uses: &[Value]) -> InstructionId {
+    pub(super) fn emit<const R: usize, const U: usize>(
+        &mut self,
+        op: Op,
+        results: &[Value; R],
+        uses: &[Value; U],
+    ) -> InstructionId {
         self.emit_guarded(op, None, results, uses)
     }
 
-    /// Inlined, since the lists are short and of a length that the caller knows.
     #[inline]
-    pub(super) fn emit_guarded(
+    pub(super) fn emit_guarded<const R: usize, const U: usize>(
         &mut self,
         op: Op,
         guard: Option<Guard>,
-        results: &[Value],
-        uses: &[Value],
+        results: &[Value; R],
+        uses: &[Value; U],
     ) -> InstructionId {
+        let start = self.body.values.len();
+        self.body.values.reserve(R + U);
+        self.body.values.extend_from_slice(results);
+        self.body.values.extend_from_slice(uses);
+        self.add(op, guard, start, R)
+    }
+
+    /// The same for lists of any length.
+    pub(super) fn emit_lists(&mut self, op: Op, results: &[Value], uses: &[Value]) -> InstructionId {
         let start = self.body.values.len();
         self.body.values.extend_from_slice(results);
         self.body.values.extend_from_slice(uses);
-        self.add(op, guard, start, results.len())
+        self.add(op, None, start, results.len())
     }
 
     /// Adds an instruction whose values, from this one on, are there.

@@ -4,6 +4,8 @@
 //! phi stands: so what it defines is defined once, and the copies of one edge do not overwrite what others of them read.
 //! Where the block that leads to it has other successors, the copies get a block of their own on the edge.
 
+use std::ops::Range;
+
 use super::body::{Label, Lowering};
 use super::raw::{Block as LlvmBlock, User, Value as LlvmValue};
 use super::types::Shape;
@@ -21,11 +23,56 @@ pub(super) struct Phi<'m> {
 
 /// What an edge leaves for a phi.
 #[derive(Clone, Copy)]
-pub(super) struct Leaving<'m> {
-    pub(super) from: Label,
-    pub(super) to: Label,
-    pub(super) phi: u32,
+struct Leaving<'m> {
+    to: Label,
+    phi: u32,
     source: LlvmValue<'m>,
+}
+
+/// What edges leave for phis, by the blocks that they come from.
+#[derive(Default)]
+pub(super) struct Departures<'m> {
+    /// As they were noted: by the blocks that edges go to, then by phi.
+    noted: Vec<(Label, Leaving<'m>)>,
+    /// The same by the blocks that edges come from, those of each in the order in which they were noted.
+    sorted: Vec<Leaving<'m>>,
+    /// Where those of each block begin, and the end of all.
+    starts: Vec<u32>,
+}
+
+impl<'m> Departures<'m> {
+    pub(super) fn clear(&mut self) {
+        self.noted.clear();
+        self.sorted.clear();
+        self.starts.clear();
+    }
+
+    /// Sorts what was noted; `blocks` is how many blocks there are.
+    pub(super) fn sort(&mut self, blocks: usize) {
+        // Counted one place further on, the numbers become where each block begins, and at last where the next one does.
+        self.starts.resize(blocks + 2, 0);
+        for (from, _) in &self.noted {
+            self.starts[*from as usize + 2] += 1;
+        }
+        for block in 2..blocks + 2 {
+            self.starts[block] += self.starts[block - 1];
+        }
+        self.sorted.extend(self.noted.iter().map(|(_, one)| *one));
+        for (from, one) in &self.noted {
+            let next = &mut self.starts[*from as usize + 1];
+            self.sorted[*next as usize] = *one;
+            *next += 1;
+        }
+    }
+
+    /// Where those of an edge are.
+    fn on(&self, from: Label, to: Label) -> Range<usize> {
+        let start = self.starts[from as usize] as usize;
+        let of_block = &self.sorted[start..self.starts[from as usize + 1] as usize];
+        let first = of_block.partition_point(|one| one.to < to);
+        let count = of_block[first..].partition_point(|one| one.to == to);
+        start + first..start + first + count
+    }
 }
 
 impl<'m> Lowering<'_, '_, 'm> {
@@ -47,12 +94,12 @@ impl<'m> Lowering<'_, '_, 'm> {
             }
             for (source, from) in phi.incoming() {
                 if let Some(from) = self.scratch.label_of.get(from.address()) {
-                    self.scratch.leaving.push(Leaving {
-                        from,
+                    let leaving = Leaving {
                         to: number as Label,
                         phi: self.scratch.phis.len() as u32,
                         source,
-                    });
+                    };
+                    self.scratch.departures.noted.push((from, leaving));
                 }
             }
             self.scratch.phis.push(Phi {
@@ -87,14 +134,12 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     /// The copies that the phis of `to` want on the edge from `from`.
     pub(super) fn copies(&mut self, from: Label, to: Label) {
-        let first = self
-            .scratch
-            .leaving
-            .partition_point(|one| (one.from, one.to) < (from, to));
-        for at in first..self.scratch.leaving.len() {
-            let one = self.scratch.leaving[at];
-            if (one.from, one.to) != (from, to) {
-                break;
+        let mut last = None;
+        for at in self.scratch.departures.on(from, to) {
+            let one = self.scratch.departures.sorted[at];
+            // Of several edges between two blocks, a phi says the same for each.
+            if last.replace(one.phi) == Some(one.phi) {
+                continue;
             }
             let phi = self.scratch.phis[one.phi as usize];
             let whole = self.value(one.source);

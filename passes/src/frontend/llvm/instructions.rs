@@ -197,13 +197,19 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     fn apply(&mut self, op: Op, value: User<'m>, result: Register) {
+        let result = [Value::Register(result)];
+        if let (2, Some(a), Some(b)) = (value.operands(), value.operand(0), value.operand(1)) {
+            let uses = [self.value(a), self.value(b)];
+            self.emit(op, &result, &uses);
+            return;
+        }
         // Operands may be instructions of their own, which take another list.
         let mut uses = std::mem::take(&mut self.scratch.uses);
         uses.clear();
         for operand in value.all_operands() {
             uses.push(self.value(operand));
         }
-        self.emit(op, &[Value::Register(result)], &uses);
+        self.emit_lists(op, &result, &uses);
         self.scratch.uses = uses;
     }
 

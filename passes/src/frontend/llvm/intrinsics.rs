@@ -18,7 +18,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             Intrinsic::Identity => self.compute(call, Op::Copy, 1),
             Intrinsic::Special(value) => {
                 let result = self.result(call);
-                self.emit(Op::Copy, result.as_slice(), &[value]);
+                self.emit_lists(Op::Copy, result.as_slice(), &[value]);
             }
             Intrinsic::Nvvm(name) => return self.nvvm(call, name),
             Intrinsic::Other => self.other(call),
@@ -95,10 +95,10 @@ impl<'m> Lowering<'_, '_, 'm> {
         uses.truncate(count);
         if op == Op::Opaque && self.shape(call.ty()).is_aggregate {
             let results = self.all_results(call);
-            self.emit(op, &results, &uses);
+            self.emit_lists(op, &results, &uses);
         } else {
             let result = self.result(call);
-            self.emit(op, result.as_slice(), &uses);
+            self.emit_lists(op, result.as_slice(), &uses);
         }
         self.scratch.uses = uses;
     }
@@ -155,7 +155,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             self.operand(call, 2),
         ];
         let result = self.result(call);
-        self.emit(Op::FunnelShift { left, wrap: true }, result.as_slice(), &uses);
+        self.emit_lists(Op::FunnelShift { left, wrap: true }, result.as_slice(), &uses);
     }
 
     fn nvvm(&mut self, call: User<'m>, name: &'m str) -> bool {
@@ -203,7 +203,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         } else {
             self.all_results(call)
         };
-        self.emit(Op::Collective(kind, sync), &results, uses);
+        self.emit_lists(Op::Collective(kind, sync), &results, uses);
     }
 
     /// `shfl.sync.down.i32(mask, value, lane, c)`, without the mask where it is not `.sync`; in NVVM IR,
@@ -323,7 +323,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         });
         uses.extend(predicate);
         let results = self.all_results(call);
-        self.emit(op, &results, &uses);
+        self.emit_lists(op, &results, &uses);
     }
 
     fn is_space(&mut self, call: User<'m>, name: &str) {
@@ -367,7 +367,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         let op = self.memory_op(AccessKind::Load, pointer, call.ty(), false);
         let address = self.value(pointer);
         let result = self.result(call);
-        self.emit(op, result.as_slice(), &[address, Value::Integer(0)]);
+        self.emit_lists(op, result.as_slice(), &[address, Value::Integer(0)]);
     }
 
     fn atomic_intrinsic(&mut self, call: User<'m>) {
@@ -376,7 +376,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         let mut uses = self.all(call);
         uses.insert(1.min(uses.len()), Value::Integer(0));
         let result = self.result(call);
-        self.emit(op, result.as_slice(), &uses);
+        self.emit_lists(op, result.as_slice(), &uses);
     }
 
     /// An intrinsic that is not interpreted. Its pointers are used in the spaces that their types name.

@@ -87,7 +87,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             && let Some(mut parts) = self.stored_parts(stored, op)
         {
             parts.splice(0..0, [address, Value::Integer(0)]);
-            self.emit(op, &[], &parts);
+            self.emit_lists(op, &[], &parts);
             return;
         }
         let stored = self.value(stored);
@@ -108,7 +108,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             let bits = self.bits(given.ty());
             let old = Value::Register(self.fresh(bits));
             let swapped = Value::Register(self.fresh(1));
-            self.emit(op, &[old], &uses);
+            self.emit_lists(op, &[old], &uses);
             self.emit(
                 Op::Compare(Condition::Equal, bits, Logic::None),
                 &[swapped],
@@ -118,7 +118,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             return;
         }
         let result = Value::Register(self.register(instruction.value()));
-        self.emit(op, &[result], &uses);
+        self.emit_lists(op, &[result], &uses);
     }
 
     /// An access through `pointer` of a value of this type. A bit in memory takes a byte.

@@ -1,9 +1,9 @@
 //! Parameters: loaded on entry, as in PTX, and read from where they lie if they are passed by value.
 
 use super::body::Lowering;
-use super::raw::{Opcode, Value as LlvmValue};
+use super::raw::{Opcode, User, Value as LlvmValue};
 use crate::ir::{Access, AccessKind, Op, Space, Value};
-use crate::limits::{MAX_CONSTANT_DEPTH, MAX_PARAMETER_USES};
+use crate::limits::MAX_PARAMETER_USES;
 
 impl<'m> Lowering<'_, '_, 'm> {
     /// Parameters are loaded on entry, as in PTX. What is passed by value lies in memory of the callee's own.
@@ -13,8 +13,12 @@ impl<'m> Lowering<'_, '_, 'm> {
             let bits = self.bits(param.ty());
             let number = number.min(usize::from(u16::MAX)) as u16;
             let is_by_value = self.function.by_value(u32::from(number)).is_some();
-            if is_by_value && is_only_read(param) {
-                self.by_value.insert(param, number);
+            if is_by_value && let Some(pointers) = self.only_read(param) {
+                let known = pointers.into_iter().filter_map(|(pointer, at)| {
+                    let at = i32::try_from(at?).ok()?;
+                    Some((pointer, (number, at)))
+                });
+                self.by_value.extend(known);
             }
             if bits == 0 || is_by_value {
                 self.emit(Op::Opaque, &[register], &[]);
@@ -29,65 +33,55 @@ impl<'m> Lowering<'_, '_, 'm> {
         }
     }
 
-    /// The parameter that a pointer points into, and how far, if it is one that is passed by value.
-    pub(super) fn parameter_address(&mut self, pointer: LlvmValue<'m>) -> Option<(u16, i32)> {
-        if self.by_value.is_empty() {
-            return None;
-        }
-        let (mut current, mut at) = (pointer, 0_i64);
-        for _ in 0..MAX_CONSTANT_DEPTH {
-            if let Some(&number) = self.by_value.get(&current) {
-                return Some((number, i32::try_from(at).ok()?));
-            }
-            let user = current.user()?;
-            match user.opcode() {
-                Opcode::LLVMGetElementPtr => {
-                    let mut dynamic = Vec::new();
-                    let offset = self.offsets(user, &mut dynamic)?;
-                    if !dynamic.is_empty() {
-                        return None;
+    /// The parameter that a pointer points into, and how far, if it is one that is passed by value and only read.
+    pub(super) fn parameter_address(&self, pointer: LlvmValue<'m>) -> Option<(u16, i32)> {
+        self.by_value.get(&pointer).copied()
+    }
+
+    /// The pointers into the memory of a parameter, each with its offset where that is constant, if all that is done with
+    /// them is to load from them.
+    fn only_read(&mut self, param: LlvmValue<'m>) -> Option<Vec<(LlvmValue<'m>, Option<i64>)>> {
+        let mut pointers = vec![(param, Some(0))];
+        let mut left = MAX_PARAMETER_USES;
+        let mut next = 0;
+        while let Some(&(pointer, at)) = pointers.get(next) {
+            next += 1;
+            for user in pointer.users() {
+                left -= 1;
+                let user = user.user().filter(|_| left > 0)?;
+                match user.opcode() {
+                    Opcode::LLVMLoad => {}
+                    Opcode::LLVMGetElementPtr => {
+                        let at = at.and_then(|at| self.constant_offset(user)?.checked_add(at));
+                        pointers.push((user.value(), at));
                     }
-                    at = at.checked_add(offset)?;
+                    Opcode::LLVMAddrSpaceCast | Opcode::LLVMBitCast => pointers.push((user.value(), at)),
+                    Opcode::LLVMCall if is_copied_from(user, pointer) => {}
+                    _ => return None,
                 }
-                Opcode::LLVMAddrSpaceCast | Opcode::LLVMBitCast => {}
-                _ => return None,
             }
-            current = user.operand(0)?;
         }
-        None
+        Some(pointers)
+    }
+
+    /// What a GEP adds to its base, if that is the same whenever it is executed.
+    fn constant_offset(&mut self, pointer: User<'m>) -> Option<i64> {
+        let mut dynamic = Vec::new();
+        let offset = self.offsets(pointer, &mut dynamic)?;
+        dynamic.is_empty().then_some(offset)
     }
 }
 
-/// Whether all that is done with the memory at a pointer is to load from it.
-fn is_only_read(pointer: LlvmValue<'_>) -> bool {
-    let mut open = vec![pointer];
-    let mut left = MAX_PARAMETER_USES;
-    while let Some(pointer) = open.pop() {
-        for user in pointer.users() {
-            left -= 1;
-            let Some(user) = user.user().filter(|_| left > 0) else {
-                return false;
-            };
-            match user.opcode() {
-                Opcode::LLVMLoad => {}
-                Opcode::LLVMGetElementPtr | Opcode::LLVMAddrSpaceCast | Opcode::LLVMBitCast => {
-                    open.push(user.value());
-                }
-                // The source of a copy, not its target.
-                Opcode::LLVMCall
-                    if user.operand(1) == Some(pointer)
-                        && user.operand(0) != Some(pointer)
-                        && user.called().is_some_and(|called| {
-                            ["llvm.memcpy.", "llvm.memmove."]
-                                .iter()
-                                .any(|name| called.name().starts_with(name))
-                        }) => {}
-                _ => return false,
-            }
-        }
-    }
-    true
+/// Whether a call copies from a pointer, and not to it.
+fn is_copied_from(call: User<'_>, pointer: LlvmValue<'_>) -> bool {
+    let is_copy = |called: LlvmValue<'_>| {
+        ["llvm.memcpy.", "llvm.memmove."]
+            .iter()
+            .any(|name| called.name().starts_with(name))
+    };
+    call.operand(1) == Some(pointer) && call.operand(0) != Some(pointer) && call.called().is_some_and(is_copy)
 }
+
 #[cfg(test)]
 mod tests {
     use super::super::with_module;
