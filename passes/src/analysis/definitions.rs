@@ -11,25 +11,20 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Of so many numbers; `members` lists them twice, with their instructions.
-    pub(super) fn new<I: Iterator<Item = (usize, InstructionId)>>(
-        count: usize,
-        members: impl Fn() -> I,
-    ) -> Self {
+    /// Of so many numbers; `members` gives all of them with their instructions, and is asked twice.
+    pub(super) fn new(count: usize, members: impl Fn(&mut dyn FnMut(usize, InstructionId))) -> Self {
         let mut starts = vec![0_u32; count + 1];
-        for (number, _) in members() {
-            starts[number + 1] += 1;
-        }
+        members(&mut |number, _| starts[number + 1] += 1);
         for number in 0..count {
             starts[number + 1] += starts[number];
         }
         let mut next = starts.clone();
         let mut instructions = vec![InstructionId::new(0); starts[count] as usize];
-        for (number, instruction) in members() {
+        members(&mut |number, instruction| {
             let place = &mut next[number];
             instructions[*place as usize] = instruction;
             *place += 1;
-        }
+        });
         Self { instructions, starts }
     }
 
@@ -46,15 +41,14 @@ impl Definitions {
     /// Of `body`; time and memory are linear in it.
     #[must_use]
     pub fn new(body: &Body<'_>) -> Self {
-        let written = || {
-            let instructions = body.instructions.iter().enumerate();
-            instructions.flat_map(|(number, instruction)| {
-                let id = InstructionId::new(number);
-                body.defined(instruction)
-                    .map(move |register| (register.index(), id))
-            })
-        };
-        Self(Groups::new(body.registers.len(), written))
+        let count = body.registers.len();
+        Self(Groups::new(count, |add| {
+            for (number, instruction) in body.instructions.iter().enumerate() {
+                for register in body.defined(instruction) {
+                    add(register.index(), InstructionId::new(number));
+                }
+            }
+        }))
     }
 
     /// The instructions that write `register`.

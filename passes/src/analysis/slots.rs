@@ -148,7 +148,9 @@ impl Slots {
                 stores.push((number as usize, id));
             }
         }
-        let writers = Groups::new(slots.len(), || stores.iter().copied());
+        let writers = Groups::new(slots.len(), |add| {
+            stores.iter().for_each(|&(slot, id)| add(slot, id))
+        });
         let escaping = slots
             .iter()
             .map(|slot| escaped.binary_search(&slot.symbol).is_ok())

@@ -252,6 +252,13 @@ impl Body<'_> {
         &self.values[instruction.values.range()][usize::from(instruction.results)..]
     }
 
+    /// Both: [`Self::results`] and [`Self::uses`].
+    #[inline]
+    #[must_use]
+    pub fn operands(&self, instruction: &Instruction) -> (&[Value], &[Value]) {
+        self.values[instruction.values.range()].split_at(usize::from(instruction.results))
+    }
+
     /// The instructions of a block, with their indices.
     pub fn block(&self, id: BlockId) -> impl DoubleEndedIterator<Item = (InstructionId, &Instruction)> + '_ {
         let range = self.blocks[id.index()].instructions.range();

@@ -77,11 +77,7 @@ impl Facts {
             answers,
         };
         for &block in cfg.reverse_postorder() {
-            let Some(guard) = body
-                .terminator(block)
-                .filter(|last| last.op == Op::Branch)
-                .and_then(|last| last.guard)
-            else {
+            let Some(guard) = branch_guard(body, block) else {
                 continue;
             };
             for (number, &successor) in body.successors(block).iter().enumerate() {
@@ -172,6 +168,42 @@ impl Facts {
         }
         *known[register.index()].get_or_insert_with(|| representative(body, analyses, register))
     }
+}
+
+/// By block: a test may hold there.
+#[must_use]
+pub fn holding(body: &Body<'_>, analyses: &Analyses<'_>, answers: &Answers<'_>) -> Vec<bool> {
+    let (cfg, dominators) = (analyses.cfg(), analyses.dominators());
+    let question = Question {
+        body,
+        analyses,
+        answers,
+    };
+    let mut found = vec![false; body.blocks.len()];
+    // A block comes after what dominates it.
+    for &block in cfg.reverse_postorder() {
+        let is_dominated = dominators
+            .immediate(block)
+            .is_some_and(|above| found[above.index()]);
+        found[block.index()] |= is_dominated;
+        let Some(guard) = branch_guard(body, block) else {
+            continue;
+        };
+        for (number, &successor) in body.successors(block).iter().take(2).enumerate() {
+            if cfg.predecessors(successor).len() == 1 {
+                let facts = question.implied(guard, number == 0);
+                found[successor.index()] |= facts.iter().any(|fact| fact.holds);
+            }
+        }
+    }
+    found
+}
+
+/// The guard of the branch that ends a block.
+fn branch_guard(body: &Body<'_>, block: BlockId) -> Option<Guard> {
+    body.terminator(block)
+        .filter(|last| last.op == Op::Branch)
+        .and_then(|last| last.guard)
 }
 
 fn mark(register: Register) -> u64 {

@@ -33,10 +33,39 @@ pub(super) enum Suspects {
     /// Nothing.
     #[default]
     None,
-    /// These of its instructions, in the order of the input.
-    At(Vec<InstructionId>),
+    /// Some of its instructions.
+    At(Marked),
     /// All that uses addresses: a function is looked at that calls it.
     All,
+}
+
+/// Instructions that have to be looked at.
+#[derive(Debug, Default)]
+pub(super) struct Marked {
+    /// In the order of the input.
+    instructions: Vec<InstructionId>,
+    /// Some for null addresses.
+    has_nulls: bool,
+}
+
+impl Suspects {
+    /// Whether an instruction has to be looked at.
+    pub(super) fn has(&self, at: InstructionId) -> bool {
+        match self {
+            Self::None => false,
+            Self::At(marked) => marked.instructions.binary_search(&at).is_ok(),
+            Self::All => true,
+        }
+    }
+
+    /// Whether something has to be looked at for null addresses.
+    pub(super) fn has_nulls(&self) -> bool {
+        match self {
+            Self::None => false,
+            Self::At(marked) => marked.has_nulls,
+            Self::All => true,
+        }
+    }
 }
 
 /// By function: what has to be looked at.
@@ -71,7 +100,7 @@ pub(super) fn suspects(
     let mut open = Vec::new();
     let mut suspects: Vec<Suspects> = Vec::with_capacity(count);
     for (number, outline) in outlines.into_iter().enumerate() {
-        let is_looked_at = outline.is_open || !outline.suspects.is_empty();
+        let is_looked_at = outline.is_open || !outline.suspects.instructions.is_empty();
         if is_looked_at {
             open.extend(called(FunctionId::new(number)));
         }
@@ -95,7 +124,7 @@ pub(super) fn suspects(
 struct Outline {
     is_known: bool,
     /// Instructions that use addresses which may be wrong for it.
-    suspects: Vec<InstructionId>,
+    suspects: Marked,
     /// It is too much to pass over.
     is_open: bool,
     /// The pieces of its parameters that it reads, and what is wrong to pass in them.

@@ -19,7 +19,7 @@ pub(super) struct Survey {
     pub(super) escapes: Vec<InstructionId>,
     /// Calls to what a register says that may hold 0.
     pub(super) indirect: Vec<InstructionId>,
-    /// Comparisons with 0 of what may be an address.
+    /// Comparisons with 0 of what may be an address, where something may be null.
     pub(super) null_tests: Vec<InstructionId>,
 }
 
@@ -31,16 +31,15 @@ pub(super) fn survey(
     suspects: &Suspects,
 ) -> Survey {
     let mut survey = Survey::default();
-    let is_suspect = |at: InstructionId| match suspects {
-        Suspects::None => false,
-        Suspects::At(known) => known.binary_search(&at).is_ok(),
-        Suspects::All => true,
-    };
+    let is_suspect = |at: InstructionId| suspects.has(at);
+    let has_nulls = suspects.has_nulls();
     for (number, instruction) in body.instructions.iter().enumerate() {
         let at = InstructionId::new(number);
         let uses = body.uses(instruction);
         match instruction.op {
-            Op::Compare(_, 64, _) if uses.contains(&Value::Integer(0)) => survey.null_tests.push(at),
+            Op::Compare(_, 64, _) if has_nulls && uses.contains(&Value::Integer(0)) => {
+                survey.null_tests.push(at);
+            }
             Op::Access(access) => {
                 if let Some(Value::ReturnSlot(..)) = uses.first() {
                     survey.returns.push(at);

@@ -3,7 +3,7 @@
 use super::Outline;
 use super::cell::{Cell, Kinds, Location, Place};
 use super::pass::{MAX_PIECES, Pass, join};
-use crate::ir::{Argument, Callee, Instruction, InstructionId, Op, SymbolId, Value};
+use crate::ir::{Argument, Callee, InstructionId, Op, SymbolId, Value};
 
 impl<'a> Pass<'a> {
     pub(super) fn outline_of(&self, symbol: SymbolId) -> Option<&'a Outline> {
@@ -24,7 +24,7 @@ impl<'a> Pass<'a> {
                 continue;
             }
             let cell = self.value(argument.value);
-            self.suspect(self.with_tested(cell).has(wrong.without(Kinds::CONSTANT)));
+            self.suspect(cell.kinds.has(wrong.without(Kinds::CONSTANT)));
             self.demand(cell.formals, wrong);
             if wrong.has(Kinds::CONSTANT) {
                 self.note_null(argument.value, cell);
@@ -33,7 +33,7 @@ impl<'a> Pass<'a> {
     }
 
     /// What a call returns.
-    pub(super) fn returned(&mut self, instruction: &Instruction, call: InstructionId, uses: &[Value]) {
+    pub(super) fn returned(&mut self, call: InstructionId, results: &[Value], uses: &[Value]) {
         let body = self.body;
         let called = match body.callee(body.instruction(call)) {
             Some(Callee::Direct(symbol)) => self.outline_of(symbol),
@@ -52,7 +52,7 @@ impl<'a> Pass<'a> {
             known.map(|(_, cell)| (outline, *cell))
         });
         let Some((outline, result)) = returned else {
-            return self.write_all(instruction, Cell::OTHER);
+            return self.write_all(results, Cell::OTHER);
         };
         if result.kinds.has(Kinds::TRUTH) {
             for argument in arguments {
@@ -75,15 +75,15 @@ impl<'a> Pass<'a> {
             let passed = self.value(argument.value);
             let place = match result.place.get() {
                 Location::Passed(by) => passed.place.moved(by),
-                Location::Several | Location::Far => Place::FAR,
+                Location::Several | Location::Inside(_) | Location::Far => Place::FAR,
                 _ => Place::NOWHERE,
             };
             let passed = Cell {
                 place,
-                ..passed.unmixed()
+                ..passed.unmixed().computed()
             };
             join(self.module, &mut cell, passed);
         }
-        self.write_all(instruction, cell);
+        self.write_all(results, cell);
     }
 }

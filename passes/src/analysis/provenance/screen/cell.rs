@@ -43,7 +43,7 @@ impl Kinds {
     pub(super) const NAMED: Self = Self(1 << 21);
     /// Not a kind: certainly brought by one definition at least that brings no constant.
     pub(super) const MIXED: Self = Self(1 << 22);
-    /// Not a kind: a test may say which space it points into.
+    /// Not a kind: a test may say which space it points into. It says so of copies, and of nothing that is computed.
     pub(super) const TESTED: Self = Self(1 << 25);
     /// Not kinds: something writes the register; something has read it in this pass.
     pub(super) const WRITTEN: Self = Self(1 << 23);
@@ -120,7 +120,7 @@ pub(super) enum Location {
     Param(u16, i32),
     /// So many bytes from what is passed in one of the cell's formals.
     Passed(i32),
-    /// In one of several objects, or at one of two places in one.
+    /// In one of several objects, or at one of two places in one, or else somewhere in what is passed.
     Inside(Window),
     /// At several of these: of constants that differ, nothing is known.
     Several,
@@ -226,6 +226,11 @@ impl Place {
             (Location::Symbol(a, from), Location::Symbol(b, to)) => {
                 Self::inside(of(a, from).common(of(b, to)))
             }
+            // What the caller passes has no bounds here.
+            (Location::Symbol(known, at), Location::Passed(_))
+            | (Location::Passed(_), Location::Symbol(known, at)) => Self::inside(of(known, at)),
+            (Location::Inside(known), Location::Passed(_))
+            | (Location::Passed(_), Location::Inside(known)) => Self::inside(known),
             // Smaller and smaller ones would be a loop.
             (Location::Inside(own), Location::Symbol(b, at)) if own.common(of(b, at)) == own => self,
             _ => Self::SEVERAL,
@@ -374,6 +379,14 @@ impl Cell {
     pub(super) const fn unmixed(self) -> Self {
         Self {
             kinds: self.kinds.without(Kinds::MIXED),
+            ..self
+        }
+    }
+
+    /// Without what is said of the value itself, whatever is made of it.
+    pub(super) const fn computed(self) -> Self {
+        Self {
+            kinds: self.kinds.without(Kinds::TESTED),
             ..self
         }
     }

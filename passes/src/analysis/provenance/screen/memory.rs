@@ -6,7 +6,7 @@ use crate::analysis::provenance::function::use_of;
 use crate::analysis::provenance::nulls;
 use crate::analysis::provenance::objects::{self, Object};
 use crate::analysis::provenance::survey::access_bytes;
-use crate::ir::{Access, AccessKind, Instruction, Space, SymbolId, Value};
+use crate::ir::{Access, AccessKind, Op, Space, SymbolId, Value};
 use crate::limits::NULL_PAGE;
 
 /// Addresses of what other threads see.
@@ -15,9 +15,9 @@ const SEEN: Kinds = Kinds::address(Space::Global)
     .with(Kinds::address(Space::SharedCluster));
 
 impl Pass<'_> {
-    pub(super) fn access(&mut self, instruction: &Instruction, access: &Access, uses: &[Value]) {
+    pub(super) fn access(&mut self, access: &Access, results: &[Value], uses: &[Value]) {
         let Some(&base) = uses.first() else {
-            return self.write_all(instruction, Cell::OTHER);
+            return self.write_all(results, Cell::OTHER);
         };
         if let Value::ReturnSlot(_, start) = base {
             return self.note_results(access, start, uses);
@@ -27,9 +27,9 @@ impl Pass<'_> {
             Some(&Value::Integer(by)) => Some(by),
             _ => None,
         };
-        if let Some(used) = use_of(instruction.op) {
+        if let Some(used) = use_of(Op::Access(*access)) {
             self.bounds(access, by, cell);
-            if nulls::past(instruction.op, uses).is_some() {
+            if nulls::past(Op::Access(*access), uses).is_some() {
                 let may_be = match cell.place.get() {
                     Location::Number(at) => {
                         let to = by.and_then(|by| by.checked_add(i64::from(at)));
@@ -58,12 +58,12 @@ impl Pass<'_> {
             AccessKind::Load => {
                 let loaded = match (base, address) {
                     (Value::Param(number, offset), _) if access.space == Space::Param && by == Some(0) => {
-                        return self.load_param(instruction, access, number, offset);
+                        return self.load_param(access, results, (number, offset));
                     }
                     (_, Some(address)) if is_word => self.load(address),
                     _ => Cell::OTHER,
                 };
-                self.write_all(instruction, loaded);
+                self.write_all(results, loaded);
             }
             kind => {
                 if kind == AccessKind::Store
@@ -74,7 +74,7 @@ impl Pass<'_> {
                     self.store(address, data);
                 }
                 self.escape(access, cell, uses);
-                self.write_all(instruction, Cell::OTHER);
+                self.write_all(results, Cell::OTHER);
             }
         }
     }
@@ -104,21 +104,14 @@ impl Pass<'_> {
     }
 
     /// A load of the parameters themselves.
-    pub(super) fn load_param(
-        &mut self,
-        instruction: &Instruction,
-        access: &Access,
-        number: u16,
-        offset: i32,
-    ) {
-        let body = self.body;
+    fn load_param(&mut self, access: &Access, results: &[Value], (number, offset): (u16, i32)) {
         let declared = self
             .function
             .params
             .get(usize::from(number))
             .and_then(|parameter| parameter.points_to);
         let stride = u32::from(access.bits / 8);
-        for (nth, register) in (0_u32..).zip(body.results(instruction)) {
+        for (nth, register) in (0_u32..).zip(results) {
             let &Value::Register(register) = register else {
                 continue;
             };
@@ -150,7 +143,7 @@ impl Pass<'_> {
     pub(super) fn note_results(&mut self, access: &Access, start: i32, uses: &[Value]) {
         let stride = i64::from(access.bits / 8);
         for (number, &value) in uses.iter().skip(2).enumerate() {
-            let cell = self.value(value).unmixed();
+            let cell = self.value(value).unmixed().computed();
             let Ok(offset) = u32::try_from(i64::from(start) + stride * number as i64) else {
                 continue;
             };
@@ -198,7 +191,7 @@ impl Pass<'_> {
         }
         let is_seen = match access.space {
             Space::Global | Space::Shared | Space::SharedCluster => true,
-            Space::Generic => self.with_tested(to).has(SEEN),
+            Space::Generic => to.kinds.has(SEEN),
             _ => false,
         };
         if !is_seen {
@@ -206,7 +199,7 @@ impl Pass<'_> {
         }
         for &data in uses.iter().skip(2) {
             let data = self.value(data);
-            self.suspect(self.with_tested(data).has(Kinds::address(Space::Local)));
+            self.suspect(data.kinds.has(Kinds::address(Space::Local)));
         }
     }
 }

@@ -7,11 +7,12 @@ use super::cell::{Cell, Kinds, Place, Window};
 use super::wanted::Wanted;
 use crate::analysis::provenance::aliases::representative;
 use crate::analysis::provenance::function::use_of;
+use crate::analysis::provenance::guards;
 use crate::analysis::provenance::judge::Use;
 use crate::analysis::provenance::objects;
 use crate::context::ModuleContext;
 use crate::ir::{
-    Body, Callee, Function, FunctionId, Instruction, InstructionId, Op, Register, Space, SymbolId,
+    Body, Call, Callee, Function, FunctionId, Instruction, InstructionId, Op, Register, Space, SymbolId,
     SymbolKind, Value,
 };
 use crate::limits::MAX_PROVENANCE_ROUNDS;
@@ -30,13 +31,21 @@ pub(super) struct Memory {
     pub(super) stored: FxHashMap<(SymbolId, i32), Cell>,
     /// Registers with constants that are used as addresses.
     nulls: Vec<(Register, InstructionId)>,
-    /// Moves of constants between registers.
-    copies: Vec<(Register, Register)>,
+    /// Moves and sums of constants: from which register into which.
+    moves: Vec<(Register, Register)>,
 }
 
 /// Adds to a cell what another may be.
 pub(super) fn join(module: &ModuleContext<'_>, cell: &mut Cell, other: Cell) {
     cell.join(other, |symbol| Window::of(objects::size(module, symbol)));
+}
+
+/// The registers among values.
+fn registers(values: &[Value]) -> impl Iterator<Item = Register> + '_ {
+    values.iter().filter_map(|value| match *value {
+        Value::Register(register) => Some(register),
+        _ => None,
+    })
 }
 
 /// A pass over a body.
@@ -53,6 +62,10 @@ pub(super) struct Pass<'a> {
     pub(super) outline: Outline,
     /// Spaces that are tested for, as generic addresses: what holds anything may be one where the test holds.
     pub(super) tested: Kinds,
+    /// By block: a test may hold there. Empty where nothing is tested.
+    holding: Vec<bool>,
+    /// A test may hold at the instruction at hand.
+    is_held: bool,
     /// Something has grown that was read before.
     pub(super) is_stale: bool,
 }
@@ -74,7 +87,7 @@ pub(super) fn outline(
     memory.cells.resize(body.registers.len(), Cell::default());
     memory.stored.clear();
     memory.nulls.clear();
-    memory.copies.clear();
+    memory.moves.clear();
     let mut pass = Pass {
         module,
         id,
@@ -86,14 +99,21 @@ pub(super) fn outline(
         memory,
         outline: Outline::default(),
         tested: Kinds::NONE,
+        holding: Vec::new(),
+        is_held: false,
         is_stale: false,
     };
     pass.note_tests();
     let is_settled = (0..MAX_PROVENANCE_ROUNDS).any(|_| {
         pass.is_stale = false;
-        for (number, instruction) in body.instructions.iter().enumerate() {
-            pass.at = InstructionId::new(number);
-            pass.instruction(instruction);
+        for (number, block) in body.blocks.iter().enumerate() {
+            let is_held = pass.holding.get(number) == Some(&true);
+            for at in block.instructions.range() {
+                let instruction = &body.instructions[at];
+                pass.at = InstructionId::new(at);
+                pass.is_held = is_held || instruction.guard.is_some();
+                pass.instruction(instruction);
+            }
         }
         let is_stale = pass.is_stale | pass.note_unwritten();
         if is_stale {
@@ -105,8 +125,8 @@ pub(super) fn outline(
     let mut outline = pass.outline;
     outline.is_known = true;
     outline.is_open = !is_settled;
-    outline.suspects.sort_unstable();
-    outline.suspects.dedup();
+    outline.suspects.instructions.sort_unstable();
+    outline.suspects.instructions.dedup();
     let is_asked = outline
         .results
         .iter()
@@ -143,8 +163,10 @@ impl<'a> Pass<'a> {
         let cell = &mut self.memory.cells[register.index()];
         cell.kinds = cell.kinds.with(Kinds::READ);
         let flags = Kinds::READ.with(Kinds::ASKED).with(Kinds::WRITTEN);
+        // What holds anything is an address where a test finds it to be one.
+        let found = self.tested.when(self.is_held && cell.kinds.has(Kinds::TESTED));
         Cell {
-            kinds: cell.kinds.without(flags),
+            kinds: cell.kinds.without(flags).with(found),
             ..*cell
         }
     }
@@ -159,11 +181,19 @@ impl<'a> Pass<'a> {
     }
 
     /// What an operand may be.
+    #[inline]
     pub(super) fn value(&mut self, value: Value) -> Cell {
         match value {
             Value::Register(register) => self.register(register),
-            Value::Not(_) => Cell::of(self.truth_of(value).with(Kinds::OTHER)),
             Value::Integer(number) => Cell::constant(number),
+            _ => self.other(value),
+        }
+    }
+
+    /// What an operand may be that is neither a register's content nor a number.
+    fn other(&mut self, value: Value) -> Cell {
+        match value {
+            Value::Not(_) => Cell::of(self.truth_of(value).with(Kinds::OTHER)),
             Value::Symbol(symbol, offset) => {
                 let known = self.module.module.symbol(symbol);
                 if known.kind != SymbolKind::Variable || known.space == Space::Generic {
@@ -208,9 +238,9 @@ impl<'a> Pass<'a> {
     }
 
     /// Writes one value to all results.
-    pub(super) fn write_all(&mut self, instruction: &Instruction, cell: Cell) {
-        let body = self.body;
-        for register in body.defined(instruction) {
+    #[inline]
+    pub(super) fn write_all(&mut self, results: &[Value], cell: Cell) {
+        for register in registers(results) {
             self.write(register, cell);
         }
     }
@@ -245,18 +275,48 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// The kinds of a value, and those that a test may find of it.
-    pub(super) fn with_tested(&self, cell: Cell) -> Kinds {
-        cell.kinds.with(self.tested.when(cell.kinds.has(Kinds::TESTED)))
-    }
-
-    /// Notes the tests of the body: a pass that came by them later would have to begin again.
+    /// Notes the tests of the body, as a pass that came by them later would have to begin again, and where they may hold.
     fn note_tests(&mut self) {
         let body = self.body;
+        let mut has_tests = false;
         for instruction in &body.instructions {
-            if let (Op::IsSpace(space), Some(&operand)) = (instruction.op, body.uses(instruction).first()) {
-                self.note_test(operand, Kinds::generic(space));
+            match instruction.op {
+                Op::IsSpace(space) => {
+                    has_tests = true;
+                    if let Some(&operand) = body.uses(instruction).first() {
+                        self.note_test(operand, Kinds::generic(space));
+                    }
+                }
+                Op::Call(call) => has_tests |= self.may_answer(body.call(call)),
+                _ => {}
             }
+        }
+        if has_tests {
+            let analyses = self.module.function(self.id);
+            let answers = |call: InstructionId| {
+                let Op::Call(call) = body.instruction(call).op else {
+                    return None;
+                };
+                let is_asked = |value: &Value| match value {
+                    Value::Register(register) => analyses.definitions().of(*register).len() == 1,
+                    _ => false,
+                };
+                let call = body.call(call);
+                let mut values = body.arguments(call).iter().map(|argument| argument.value);
+                let asked = values.find(is_asked)?;
+                self.may_answer(call).then_some((asked, Space::Generic))
+            };
+            self.holding = guards::holding(body, analyses, &answers);
+        }
+    }
+
+    /// Whether a call may return the outcome of a test.
+    fn may_answer(&self, call: &Call) -> bool {
+        match call.callee {
+            Callee::Direct(symbol) => self
+                .outline_of(symbol)
+                .is_some_and(|outline| outline.tested != Kinds::NONE),
+            Callee::Indirect(_) => false,
         }
     }
 
@@ -274,16 +334,23 @@ impl<'a> Pass<'a> {
 
     /// Notes that the instruction at hand has to be looked at, if that holds.
     pub(super) fn suspect(&mut self, holds: bool) {
-        if holds && self.outline.suspects.last() != Some(&self.at) {
-            self.outline.suspects.push(self.at);
+        let known = &mut self.outline.suspects.instructions;
+        if holds && known.last() != Some(&self.at) {
+            known.push(self.at);
         }
+    }
+
+    /// The same, for a null address.
+    fn suspect_null(&mut self, holds: bool) {
+        self.suspect(holds);
+        self.outline.suspects.has_nulls |= holds;
     }
 
     fn instruction(&mut self, instruction: &Instruction) {
         let body = self.body;
-        let uses = body.uses(instruction);
+        let (results, uses) = body.operands(instruction);
         match instruction.op {
-            Op::Access(access) => self.access(instruction, &access, uses),
+            Op::Access(access) => self.access(&access, results, uses),
             Op::Call(call) => {
                 let call = body.call(call);
                 match call.callee {
@@ -293,17 +360,17 @@ impl<'a> Pass<'a> {
                     }
                     Callee::Direct(symbol) => self.call(symbol, body.arguments(call)),
                 }
-                self.write_all(instruction, Cell::OTHER);
+                self.write_all(results, Cell::OTHER);
             }
-            Op::CallResult(call) => self.returned(instruction, call, uses),
-            Op::ToGeneric(..) | Op::FromGeneric(..) | Op::IsSpace(_) | Op::MapShared(_) => {
-                if let (Some(used), Some(&operand)) = (use_of(instruction.op), uses.first()) {
+            Op::CallResult(call) => self.returned(call, results, uses),
+            op @ (Op::ToGeneric(..) | Op::FromGeneric(..) | Op::IsSpace(_) | Op::MapShared(_)) => {
+                if let (Some(used), Some(&operand)) = (use_of(op), uses.first()) {
                     let cell = self.value(operand);
                     self.judge(used, cell);
                 }
-                self.compute(instruction, uses);
+                self.compute(op, results, uses);
             }
-            _ => self.compute(instruction, uses),
+            op => self.compute(op, results, uses),
         }
     }
 
@@ -318,15 +385,18 @@ impl<'a> Pass<'a> {
             Value::Register(register) if self.wanted.is_null(cell.kinds.without(Kinds::MIXED)) => {
                 self.memory.nulls.push((register, self.at));
             }
-            _ => self.suspect(self.wanted.is_null(cell.kinds)),
+            _ => self.suspect_null(self.wanted.is_null(cell.kinds)),
         }
     }
 
-    /// Notes a move from a register with a constant.
-    pub(super) fn note_copy(&mut self, from: Register, instruction: &Instruction) {
-        if self.wanted.nulls.is_some() {
-            let to = self.body.defined(instruction);
-            self.memory.copies.extend(to.map(|to| (from, to)));
+    /// Notes what a constant, as `cell` may be, is moved or counted from.
+    #[inline]
+    pub(super) fn note_moved(&mut self, cell: Cell, from: &[Value], results: &[Value]) {
+        if self.wanted.nulls.is_none() || !cell.kinds.has(Kinds::CONSTANT) {
+            return;
+        }
+        for from in registers(from) {
+            self.memory.moves.extend(registers(results).map(|to| (from, to)));
         }
     }
 
@@ -337,8 +407,8 @@ impl<'a> Pass<'a> {
         }
         // What else is moved into a register may come later in the text than the moves from it.
         for _ in 0..MAX_MOVES {
-            let Memory { cells, copies, .. } = &mut *self.memory;
-            copies.retain(|(from, to)| {
+            let Memory { cells, moves, .. } = &mut *self.memory;
+            moves.retain(|(from, to)| {
                 let is_mixed = cells[from.index()].kinds.has(Kinds::MIXED);
                 let known = &mut cells[to.index()].kinds;
                 *known = known.with(Kinds::MIXED.when(is_mixed));
@@ -349,14 +419,14 @@ impl<'a> Pass<'a> {
         for &(register, at) in &nulls {
             let kinds = self.memory.cells[register.index()].kinds;
             self.at = at;
-            self.suspect(self.wanted.is_null(kinds));
+            self.suspect_null(self.wanted.is_null(kinds));
         }
         self.memory.nulls = nulls;
     }
 
     pub(super) fn judge(&mut self, used: Use, cell: Cell) {
         let wrong = self.wanted.wrong(used);
-        self.suspect(self.with_tested(cell).has(wrong));
+        self.suspect(cell.kinds.has(wrong));
         self.demand(cell.formals, wrong);
     }
 }

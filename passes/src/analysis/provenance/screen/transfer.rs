@@ -2,21 +2,28 @@
 
 use super::cell::{Cell, Kinds};
 use super::pass::{Pass, join};
-use crate::ir::{BinaryOp, Instruction, Op, Space, Value};
+use crate::ir::{BinaryOp, Op, Space, Value};
 
 impl Pass<'_> {
     /// What an instruction without memory or calls writes.
-    pub(super) fn compute(&mut self, instruction: &Instruction, uses: &[Value]) {
-        if instruction.results == 0 {
+    pub(super) fn compute(&mut self, op: Op, results: &[Value], uses: &[Value]) {
+        if results.is_empty() {
             return;
         }
-        let cell = match (instruction.op, uses) {
+        let cell = match (op, uses) {
             (Op::Copy, &[from]) => {
                 let cell = self.value(from);
-                if let (Value::Register(from), true) = (from, cell.kinds.has(Kinds::CONSTANT)) {
-                    self.note_copy(from, instruction);
-                }
-                return self.write_all(instruction, cell);
+                self.note_moved(cell, uses, results);
+                return self.write_all(results, cell);
+            }
+            (Op::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), _), &[a, b]) => {
+                let (first, second) = (self.value(a), self.value(b));
+                let cell = match op {
+                    BinaryOp::Add => first.plus(second),
+                    _ => first.minus(second),
+                };
+                self.note_moved(cell, uses, results);
+                return self.write_all(results, cell.computed());
             }
             (Op::Select, &[a, b, ref rest @ ..]) => {
                 let (mut cell, other) = (self.value(a).unmixed(), self.value(b).unmixed());
@@ -24,7 +31,7 @@ impl Pass<'_> {
                 join(self.module, &mut cell, other);
                 cell.kinds = cell.kinds.with(self.truth(rest).kinds.and(Kinds::TRUTH));
                 cell.kinds = cell.kinds.with(Kinds::MIXED.when(is_mixed));
-                return self.write_all(instruction, cell);
+                return self.write_all(results, cell.computed());
             }
             (Op::Binary(op, bits), &[a, b]) => self.binary(op, bits, a, b),
             (Op::MulAdd(..), &[_, _, c]) => self.value(c).plus(Cell::OTHER),
@@ -44,7 +51,7 @@ impl Pass<'_> {
             (Op::IsSpace(_), _) => Cell::of(Kinds::TRUTH.with(Kinds::OTHER)),
             (_, uses) => self.truth(uses),
         };
-        self.write_all(instruction, cell.unmixed());
+        self.write_all(results, cell.unmixed().computed());
     }
 
     /// Anything, and the outcome of a test if one of these may be that.
@@ -60,8 +67,6 @@ impl Pass<'_> {
 
     fn binary(&mut self, op: BinaryOp, bits: u8, a: Value, b: Value) -> Cell {
         match op {
-            BinaryOp::Add => self.value(a).plus(self.value(b)),
-            BinaryOp::Sub => self.value(a).minus(self.value(b)),
             BinaryOp::And => {
                 let top = bits.saturating_sub(1).min(63);
                 let is_number = |value: Value| match value {
