@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! null       an integer n from 0 up, with the offset of the access under `NULL_PAGE`
-//! definite   every element of the address is null, the register and those that it is moved or counted from hold nothing
-//!            else anywhere in the body, and the code compares no such address with 0
+//! definite   every element of the address is null, the register and those that it is moved, counted or chosen from hold
+//!            nothing else anywhere in the body, and the code compares no such address with 0
 //! potential  some element is, or the register is null on this path alone (a search that found nothing, its result
 //!            used without a test: the compiler gives each outcome a path of its own); or the access is a volatile store, a deliberate crash; or the address is an index that
 //!            was shifted or multiplied to the size of an element and never added to a base
@@ -213,7 +213,7 @@ impl Judge<'_> {
     }
 
     /// Whether all definitions of an address bring null, those too that do not reach this use, and those of what it was
-    /// moved from or is so many bytes from.
+    /// moved or chosen from or is so many bytes from.
     fn is_always_null(&self, value: Value) -> bool {
         let mut open = vec![value];
         for _ in 0..MAX_PREDICATE_STEPS {
@@ -227,8 +227,8 @@ impl Judge<'_> {
                     return false;
                 }
                 let instruction = self.body.instruction(definition);
-                if let Op::Copy | Op::Binary(BinaryOp::Add | BinaryOp::Sub, _) = instruction.op {
-                    open.extend(self.body.uses(instruction));
+                if let Op::Copy | Op::Binary(BinaryOp::Add | BinaryOp::Sub, _) | Op::Select = instruction.op {
+                    open.extend(self.body.uses(instruction).iter().take(2));
                 }
             }
         }

@@ -202,7 +202,7 @@ impl Place {
     pub(super) fn moved(self, by: i32) -> Self {
         match self.get() {
             Location::Nowhere | Location::Several | Location::Far => self,
-            Location::Inside(window) => Self::inside(window.moved(by)),
+            Location::Inside(window) => window.moved(by).map_or(Self::SEVERAL, Self::inside),
             _ => self
                 .at
                 .checked_add(by)
@@ -220,19 +220,23 @@ impl Place {
             return self;
         }
         let of = |symbol, at| window(symbol).moved(at);
+        let within = |window: Option<Window>| window.map_or(Self::SEVERAL, Self::inside);
         match (self.get(), other.get()) {
             (Location::Nowhere, _) => other,
             (Location::Far, _) | (_, Location::Far) => Self::FAR,
             (Location::Symbol(a, from), Location::Symbol(b, to)) => {
-                Self::inside(of(a, from).common(of(b, to)))
+                within(of(a, from).zip(of(b, to)).map(|(a, b)| a.common(b)))
             }
             // What the caller passes has no bounds here.
             (Location::Symbol(known, at), Location::Passed(_))
-            | (Location::Passed(_), Location::Symbol(known, at)) => Self::inside(of(known, at)),
+            | (Location::Passed(_), Location::Symbol(known, at)) => within(of(known, at)),
             (Location::Inside(known), Location::Passed(_))
             | (Location::Passed(_), Location::Inside(known)) => Self::inside(known),
-            // Smaller and smaller ones would be a loop.
-            (Location::Inside(own), Location::Symbol(b, at)) if own.common(of(b, at)) == own => self,
+            (Location::Inside(own), Location::Symbol(b, at)) => match of(b, at) {
+                Some(other) if own.common(other) == own => self,
+                // Smaller and smaller ones would be a loop.
+                _ => Self::SEVERAL,
+            },
             _ => Self::SEVERAL,
         }
     }
@@ -275,20 +279,21 @@ impl Window {
         }
     }
 
-    fn moved(self, by: i32) -> Self {
-        let before = self.before.saturating_add_signed(by).min(Self::FREE_BEFORE - 1);
-        Self {
-            before: if self.before == Self::FREE_BEFORE {
-                self.before
-            } else {
-                before
-            },
-            after: match self.after {
-                Self::FREE_AFTER => self.after,
-                after => after.saturating_sub(by).min(Self::FREE_AFTER - 1),
-            },
+    /// So many bytes further; none in front of the object, where accesses with an offset may be inside again.
+    fn moved(self, by: i32) -> Option<Self> {
+        let before = match self.before {
+            Self::FREE_BEFORE => self.before,
+            before => before.checked_add_signed(by)?.min(Self::FREE_BEFORE - 1),
+        };
+        let after = match self.after {
+            Self::FREE_AFTER => self.after,
+            after => after.saturating_sub(by).min(Self::FREE_AFTER - 1),
+        };
+        Some(Self {
+            before,
+            after,
             shift: self.shift.min(by.trailing_zeros()),
-        }
+        })
     }
 
     fn common(self, other: Self) -> Self {
@@ -391,9 +396,14 @@ impl Cell {
         }
     }
 
+    /// Whether nothing is known to be brought yet.
+    pub(super) const fn is_nothing(self) -> bool {
+        !self.kinds.has(Kinds::ANY) && self.formals == 0
+    }
+
     /// Whether it is certainly something, and no constant.
     pub(super) const fn brings_no_constant(self) -> bool {
-        (self.kinds.has(Kinds::ANY) || self.formals != 0) && !self.kinds.has(Kinds::CONSTANT)
+        !self.is_nothing() && !self.kinds.has(Kinds::CONSTANT)
     }
 
     /// Whether it is certainly an address.

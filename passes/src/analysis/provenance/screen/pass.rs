@@ -381,8 +381,10 @@ impl<'a> Pass<'a> {
         }
         self.demand(cell.formals, Kinds::CONSTANT);
         match base {
-            // What else is moved into it may come later in the text.
-            Value::Register(register) if self.wanted.is_null(cell.kinds.without(Kinds::MIXED)) => {
+            // What else is moved into it, or anything at all, may come later in the text.
+            Value::Register(register)
+                if cell.is_nothing() || self.wanted.is_null(cell.kinds.without(Kinds::MIXED)) =>
+            {
                 self.memory.nulls.push((register, self.at));
             }
             _ => self.suspect_null(self.wanted.is_null(cell.kinds)),

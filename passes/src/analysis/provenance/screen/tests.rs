@@ -118,6 +118,31 @@ fn statement(random: &mut Random, callee: Option<usize>) -> String {
     }
 }
 
+/// What a library does that has an instruction for each space, in registers and labels of its own, `number` among them.
+fn choice(random: &mut Random, number: usize) -> String {
+    let n = number;
+    let from = address(random);
+    let space = random.of(&["local", "shared", "global"]);
+    let guard = random.of(&["@", "@!"]);
+    let mut used = || {
+        let at = random.of(&["t", "t", "u", "v"]);
+        let offset = random.of(&OFFSETS);
+        match random.below(if random.is_careful { 20 } else { 5 }) {
+            0 => format!("atom.add.u32 %r0, [%{at}{n}+{offset}], 1;"),
+            1 => format!("cvta.to.shared.u64 %a0, %{at}{n};\nld.shared.u32 %r1, [%a0];"),
+            2 => format!("st.global.u64 [%{at}{n}], %{at}{n};"),
+            3 => format!("add.s64 %v{n}, %t{n}, {offset};\nld.local.u32 %r2, [%v{n}];"),
+            _ => format!("ld.u32 %r3, [%{at}{n}];"),
+        }
+    };
+    let (first, second, last) = (used(), used(), used());
+    format!(
+        ".reg .b64 %t{n}, %u{n}, %v{n};\n.reg .pred %q{n};\nmov.u64 %t{n}, {from};\nmov.u64 %u{n}, %t{n};\n\
+         add.s64 %v{n}, %u{n}, 8;\nisspacep.{space} %q{n}, %t{n};\n{guard}%q{n} bra $M{n};\n{first}\nbra.uni $N{n};\n\
+         $M{n}:\n{second}\n$N{n}:\n{last}\n"
+    )
+}
+
 /// Statements in blocks, which lead on at random.
 fn body(random: &mut Random, number: usize) -> String {
     let mut code =
@@ -143,6 +168,9 @@ fn body(random: &mut Random, number: usize) -> String {
             let statement = statement(random, callee);
             let guard = if statement.starts_with('{') { "" } else { guard };
             let _ = writeln!(code, "{guard}{statement}");
+        }
+        if random.below(4) == 0 {
+            code.push_str(&choice(random, block));
         }
         if random.below(3) > 0 {
             let _ = writeln!(code, "@%p{} bra $L{};", random.below(3), random.below(blocks));

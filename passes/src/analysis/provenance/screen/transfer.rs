@@ -26,11 +26,12 @@ impl Pass<'_> {
                 return self.write_all(results, cell.computed());
             }
             (Op::Select, &[a, b, ref rest @ ..]) => {
-                let (mut cell, other) = (self.value(a).unmixed(), self.value(b).unmixed());
+                let (mut cell, other) = (self.value(a), self.value(b));
                 let is_mixed = cell.brings_no_constant() || other.brings_no_constant();
                 join(self.module, &mut cell, other);
                 cell.kinds = cell.kinds.with(self.truth(rest).kinds.and(Kinds::TRUTH));
                 cell.kinds = cell.kinds.with(Kinds::MIXED.when(is_mixed));
+                self.note_moved(cell, &uses[..2], results);
                 return self.write_all(results, cell.computed());
             }
             (Op::Binary(op, bits), &[a, b]) => self.binary(op, bits, a, b),
