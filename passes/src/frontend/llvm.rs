@@ -38,7 +38,7 @@ use bumpalo::Bump;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 
-use crate::ir::{Module, Producer, Space, Target};
+use crate::ir::{Body, Module, Producer, Space, Target};
 use assembly::Assembly;
 use body::{Lowering, Scratch};
 use debug::Locations;
@@ -104,16 +104,19 @@ fn lowered<R>(raw: raw::Module<'_>, bytes: &[u8], work: impl FnOnce(&Module<'_>)
     let mut symbols = Symbols::of(raw, &names, &mut locations);
     let mut assembly = Assembly::default();
     let mut scratch = Scratch::new(raw);
+    let mut body = Body::default();
     for definition in std::mem::take(&mut symbols.definitions) {
         let (id, _) = definition;
-        let body = Lowering::new(
+        Lowering::new(
             &mut symbols,
             &mut locations,
             &mut assembly,
             &mut scratch,
+            &mut body,
             definition,
         )
         .lower();
+        let body = body.finish();
         let known = &mut symbols.functions[id.index()];
         known.declared = body::declared(known, &body);
         known.body = Some(body);

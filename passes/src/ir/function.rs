@@ -187,21 +187,32 @@ impl Body<'_> {
         arguments: Vec::new(),
     };
 
-    /// Makes room for so many blocks of common size, as far as a body is not out of the common itself.
+    /// What is here, in no more memory than it takes. This is empty then, and keeps its memory for the next unless that is
+    /// out of the common.
     #[cfg(feature = "ir")]
-    pub(crate) fn reserve(&mut self, blocks: usize) {
-        const MOST: usize = 16_384;
-        let blocks = blocks.min(MOST);
-        self.blocks.reserve(blocks);
-        self.edges.reserve(2 * blocks);
-        self.instructions.reserve(16 * blocks);
-        self.registers.reserve(12 * blocks);
-        self.values.reserve(40 * blocks);
+    pub(crate) fn finish(&mut self) -> Self {
+        const KEPT: usize = 65_536;
+        if self.instructions.len() > KEPT {
+            let mut all = std::mem::take(self);
+            all.shrink_to_fit();
+            return all;
+        }
+        let all = self.clone();
+        self.blocks.clear();
+        self.instructions.clear();
+        self.registers.clear();
+        self.calls.clear();
+        self.references.clear();
+        self.undeclared.clear();
+        self.collectives.clear();
+        self.values.clear();
+        self.edges.clear();
+        self.arguments.clear();
+        all
     }
 
-    /// Gives back what it has more memory than it needs.
     #[cfg(feature = "ir")]
-    pub(crate) fn shrink_to_fit(&mut self) {
+    fn shrink_to_fit(&mut self) {
         self.blocks.shrink_to_fit();
         self.instructions.shrink_to_fit();
         self.registers.shrink_to_fit();

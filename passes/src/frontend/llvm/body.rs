@@ -104,7 +104,7 @@ pub(super) struct Lowering<'l, 'a, 'm> {
     pub(super) assembly: &'l mut Assembly<'m>,
     pub(super) id: FunctionId,
     pub(super) function: LlvmValue<'m>,
-    pub(super) body: Body<'a>,
+    pub(super) body: &'l mut Body<'a>,
     pub(super) scratch: &'l mut Scratch<'m>,
     /// Pointers into the parameters that are passed by value and only read: the parameter's number, and how far into it.
     pub(super) by_value: FxHashMap<LlvmValue<'m>, (u16, i32)>,
@@ -123,6 +123,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         locations: &'l mut Locations<'m>,
         assembly: &'l mut Assembly<'m>,
         scratch: &'l mut Scratch<'m>,
+        body: &'l mut Body<'a>,
         (id, function): (FunctionId, LlvmValue<'m>),
     ) -> Self {
         scratch.clear();
@@ -134,7 +135,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             assembly,
             id,
             function,
-            body: Body::default(),
+            body,
             scratch,
             by_value: FxHashMap::default(),
             debug: DebugId::NONE,
@@ -145,14 +146,14 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         }
     }
 
-    pub(super) fn lower(mut self) -> Body<'a> {
+    /// Into the body that it was given, which is empty.
+    pub(super) fn lower(mut self) {
         for block in self.function.blocks() {
             let label = self.new_label();
             self.scratch.label_of.get_or_insert(block.address(), label);
             self.scratch.blocks.push(block);
         }
         let count = self.scratch.blocks.len();
-        self.body.reserve(count);
         for number in 0..count {
             self.scratch.first_phis.push(self.scratch.phis.len());
             self.phis(number);
@@ -167,8 +168,6 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             self.block(number);
         }
         self.resolve_edges();
-        self.body.shrink_to_fit();
-        self.body
     }
 
     fn block(&mut self, number: usize) {
