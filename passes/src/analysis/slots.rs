@@ -149,7 +149,9 @@ impl Slots {
             }
         }
         let writers = Groups::new(slots.len(), |add| {
-            stores.iter().for_each(|&(slot, id)| add(slot, id))
+            for &(slot, id) in &stores {
+                add(slot, id);
+            }
         });
         let escaping = slots
             .iter()
