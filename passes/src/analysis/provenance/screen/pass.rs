@@ -138,6 +138,8 @@ pub(super) fn outline(
 impl<'a> Pass<'a> {
     /// Takes back what only one pass says.
     fn begin_again(&mut self) {
+        self.memory.nulls.clear();
+        self.memory.moves.clear();
         let cells = self.memory.cells.iter_mut();
         for cell in cells.chain(self.memory.stored.values_mut()) {
             cell.kinds = cell.kinds.without(Kinds::OF_PASS);
