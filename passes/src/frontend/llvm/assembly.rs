@@ -136,7 +136,7 @@ impl<'m> Lowering<'_, '_, 'm> {
                     let value = inputs.get(input).copied().unwrap_or(Value::Unknown);
                     let bits = call
                         .operand(input as u32)
-                        .map_or(0, |operand| self.bits(operand.ty()));
+                        .map_or(0, |operand| self.width(operand, value));
                     input += 1;
                     match (value, tied.filter(|&tied| tied < number)) {
                         (value, Some(same)) => {

@@ -65,13 +65,13 @@ impl<'m> Lowering<'_, '_, 'm> {
     /// Adds the registers of the results to a list, where those are a structure: its parts.
     pub(super) fn results(&mut self, call: User<'m>, results: &mut Vec<Value>) {
         let ty = call.ty();
-        let fields = if self.shape(ty).is_aggregate {
-            ty.fields()
-        } else {
-            0
-        };
+        let shape = self.shape(ty);
+        let fields = if shape.is_aggregate { ty.fields() } else { 0 };
         if fields == 0 || fields as usize > crate::limits::MAX_AGGREGATE_PARTS {
-            return results.extend(self.result(call));
+            if !shape.is_void {
+                results.push(Value::Register(self.defined(call, shape.bits)));
+            }
+            return;
         }
         let first = results.len();
         for number in 0..fields {
