@@ -49,7 +49,7 @@ impl<'m> Departures<'m> {
 
     /// Sorts what was noted; `blocks` is how many blocks there are.
     pub(super) fn sort(&mut self, blocks: usize) {
-        // Counted one place further on, the numbers become where each block begins, and at last where the next one does.
+        // Counted two places further on: added up, that is where each block begins, one place on, and at last where it ends.
         self.starts.resize(blocks + 2, 0);
         for (from, _) in &self.noted {
             self.starts[*from as usize + 2] += 1;
