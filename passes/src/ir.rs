@@ -16,7 +16,7 @@ pub use function::{
     RegisterInfo, Unresolved,
 };
 pub use index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
-pub use instruction::{Guard, Instruction, Value};
+pub use instruction::{Guard, Instruction, Value, registers};
 pub use module::{
     HostConstant, IsaVersion, Linkage, Module, Origin, Producer, Symbol, SymbolKind, TableWord, Target,
     VirtualTable,

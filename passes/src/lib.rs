@@ -9,6 +9,7 @@ pub mod externs;
 pub mod finding;
 mod fingerprint;
 pub mod frontend;
+mod groups;
 pub mod image;
 pub mod inventory;
 pub mod ir;

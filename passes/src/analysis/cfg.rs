@@ -1,12 +1,12 @@
 //! The control-flow graph of a body: what the IR stores (successors), turned around and put in order.
 
+use crate::groups::Groups;
 use crate::ir::{BlockId, Body};
 
 /// Predecessors, and the blocks in reverse postorder.
 #[derive(Debug)]
 pub struct Cfg {
-    predecessors: Vec<BlockId>,
-    starts: Vec<u32>,
+    predecessors: Groups<BlockId>,
     order: Vec<BlockId>,
     rank: Vec<u32>,
 }
@@ -20,24 +20,13 @@ impl Cfg {
     pub fn new(body: &Body<'_>) -> Self {
         let count = body.blocks.len();
         let blocks = || (0..count).map(BlockId::new);
-        let mut starts = vec![0_u32; count + 1];
-        for block in blocks() {
-            for successor in body.successors(block) {
-                starts[successor.index() + 1] += 1;
+        let predecessors = Groups::new(count, |add| {
+            for block in blocks() {
+                for successor in body.successors(block) {
+                    add(successor.index(), block);
+                }
             }
-        }
-        for block in 0..count {
-            starts[block + 1] += starts[block];
-        }
-        let mut next = starts.clone();
-        let mut predecessors = vec![BlockId::new(0); starts[count] as usize];
-        for block in blocks() {
-            for successor in body.successors(block) {
-                let place = &mut next[successor.index()];
-                predecessors[*place as usize] = block;
-                *place += 1;
-            }
-        }
+        });
         let order = reverse_postorder(body);
         let mut rank = vec![UNREACHED; count];
         for (number, block) in order.iter().enumerate() {
@@ -45,7 +34,6 @@ impl Cfg {
         }
         Self {
             predecessors,
-            starts,
             order,
             rank,
         }
@@ -54,14 +42,13 @@ impl Cfg {
     /// The blocks that lead to `block`, one entry per edge.
     #[must_use]
     pub fn predecessors(&self, block: BlockId) -> &[BlockId] {
-        let index = block.index();
-        &self.predecessors[self.starts[index] as usize..self.starts[index + 1] as usize]
+        self.predecessors.of(block.index())
     }
 
     /// The number of the first edge into a block; its other edges follow, in the order of [`Self::predecessors`].
     #[must_use]
     pub fn first_edge(&self, block: BlockId) -> usize {
-        self.starts[block.index()] as usize
+        self.predecessors.start(block.index())
     }
 
     /// How many edges there are.

@@ -9,6 +9,7 @@
 //! be made of.
 
 use super::cfg::Cfg;
+use crate::groups::Groups;
 use crate::ir::{BlockId, Body};
 
 /// A tree of immediate dominators (or post-dominators).
@@ -78,21 +79,12 @@ impl Dominators {
 
     fn of_tree(parent: Vec<u32>, blocks: usize) -> Self {
         let nodes = parent.len();
-        let mut starts = vec![0_u32; nodes + 1];
         let is_child = |node: usize| parent[node] != NONE && parent[node] as usize != node;
-        for node in (0..nodes).filter(|&node| is_child(node)) {
-            starts[parent[node] as usize + 1] += 1;
-        }
-        for node in 0..nodes {
-            starts[node + 1] += starts[node];
-        }
-        let mut next = starts.clone();
-        let mut children = vec![0_u32; starts[nodes] as usize];
-        for node in (0..nodes).filter(|&node| is_child(node)) {
-            let place = &mut next[parent[node] as usize];
-            children[*place as usize] = node as u32;
-            *place += 1;
-        }
+        let children = Groups::new(nodes, |add| {
+            for node in (0..nodes).filter(|&node| is_child(node)) {
+                add(parent[node] as usize, node);
+            }
+        });
         let (mut entered, mut left) = (vec![NONE; nodes], vec![NONE; nodes]);
         let mut clock = 0;
         let roots = (0..nodes).filter(|&node| parent[node] as usize == node);
@@ -105,8 +97,7 @@ impl Dominators {
             entered[node] = clock;
             clock += 1;
             stack.push((node, true));
-            let own = &children[starts[node] as usize..starts[node + 1] as usize];
-            stack.extend(own.iter().map(|&child| (child as usize, false)));
+            stack.extend(children.of(node).iter().map(|&child| (child, false)));
         }
         Self {
             parent,

@@ -16,7 +16,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::definitions::{Definitions, Groups};
+use super::definitions::Definitions;
+use crate::groups::Groups;
 use crate::ir::{
     AccessKind, BinaryOp, Body, Instruction, InstructionId, Module, Op, Register, Space, SymbolId, Value,
 };
@@ -58,7 +59,7 @@ pub struct Slots {
     /// By instruction, the slot that it accesses; empty if none does.
     accesses: Vec<SlotId>,
     /// The stores to slots, by slot.
-    writers: Groups,
+    writers: Groups<InstructionId>,
     /// By slot, whether it can be written through an address that is not followed.
     escaping: Vec<bool>,
     has_escaped: bool,

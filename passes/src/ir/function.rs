@@ -3,7 +3,7 @@
 use ptxcheck_ptx_parser::Span;
 
 use super::index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
-use super::instruction::{Instruction, Value};
+use super::instruction::{Instruction, Value, registers};
 use super::module::Symbol;
 use super::op::{Op, Space};
 
@@ -251,10 +251,7 @@ impl Body<'_> {
 
     /// The registers it writes.
     pub fn defined(&self, instruction: &Instruction) -> impl Iterator<Item = Register> + '_ {
-        self.results(instruction).iter().filter_map(|value| match value {
-            Value::Register(register) => Some(*register),
-            _ => None,
-        })
+        registers(self.results(instruction))
     }
 
     /// What it reads, without its guard.

@@ -37,6 +37,14 @@ impl Value {
     }
 }
 
+/// The registers whose content is among values.
+pub fn registers(values: &[Value]) -> impl Iterator<Item = Register> + '_ {
+    values.iter().filter_map(|value| match value {
+        Value::Register(register) => Some(*register),
+        _ => None,
+    })
+}
+
 /// The predicate under which an instruction is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard {

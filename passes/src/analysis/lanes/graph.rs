@@ -11,6 +11,7 @@ use super::slice::{Slice, Slices};
 use crate::analysis::call_graph::CallSite;
 use crate::context::ModuleContext;
 use crate::externs;
+use crate::groups::Groups;
 use crate::ir::{BlockId, Body, Callee, FunctionId, Guard, InstructionId, Op, Value};
 use crate::limits::{MAX_INLINE_CONTEXTS, MAX_INLINE_NODES, MAX_VIRTUAL_INLINE_DEPTH};
 
@@ -85,8 +86,7 @@ pub struct Graph<'a> {
     /// Where they come from.
     pub sources: Vec<u32>,
     /// The edges that lead to each node.
-    incoming: Vec<u32>,
-    starts: Vec<u32>,
+    incoming: Groups<u32>,
     /// Cells in no state, over all contexts.
     pub singles: u32,
     /// Cells in states, over all contexts.
@@ -136,26 +136,17 @@ impl<'a> Graph<'a> {
             }
             node.edges = start..targets.len() as u32;
         }
-        let mut starts = vec![0_u32; nodes.len() + 1];
-        for &target in &targets {
-            starts[target as usize + 1] += 1;
-        }
-        for node in 0..nodes.len() {
-            starts[node + 1] += starts[node];
-        }
-        let mut next = starts.clone();
-        let mut incoming = vec![0_u32; targets.len()];
-        for (edge, &target) in targets.iter().enumerate() {
-            incoming[next[target as usize] as usize] = edge as u32;
-            next[target as usize] += 1;
-        }
+        let incoming = Groups::new(nodes.len(), |add| {
+            for (edge, &target) in (0..).zip(&targets) {
+                add(target as usize, edge);
+            }
+        });
         Some(Self {
             contexts: builder.contexts,
             nodes,
             targets,
             sources,
             incoming,
-            starts,
             singles: builder.singles,
             multiples: builder.multiples,
             exit,
@@ -182,7 +173,7 @@ impl<'a> Graph<'a> {
     /// The edges that lead to a node.
     #[must_use]
     pub fn incoming(&self, node: u32) -> &[u32] {
-        &self.incoming[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
+        self.incoming.of(node as usize)
     }
 
     /// The context of a node.

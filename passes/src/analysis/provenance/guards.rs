@@ -70,29 +70,16 @@ impl Facts {
         guarded: impl Iterator<Item = InstructionId>,
     ) -> Self {
         let mut facts = Self::default();
-        let cfg = analyses.cfg();
         let question = Question {
             body,
             analyses,
             answers,
         };
-        for &block in cfg.reverse_postorder() {
-            let Some(guard) = branch_guard(body, block) else {
-                continue;
-            };
-            for (number, &successor) in body.successors(block).iter().enumerate() {
-                if number > 1
-                    || cfg.predecessors(successor).len() != 1
-                    || facts.by_block.len() >= MAX_SPACE_FACTS
-                {
-                    continue;
-                }
-                let taken = number == 0;
-                let found = question.implied(guard, taken);
-                facts
-                    .by_block
-                    .extend(found.into_iter().map(|fact| (successor, fact)));
+        for (block, found) in question.on_edges() {
+            if facts.by_block.len() >= MAX_SPACE_FACTS {
+                break;
             }
+            facts.by_block.extend(found.into_iter().map(|fact| (block, fact)));
         }
         for id in guarded {
             if let Some(guard) = body.instruction(id).guard
@@ -173,37 +160,21 @@ impl Facts {
 /// By block: a test may hold there.
 #[must_use]
 pub fn holding(body: &Body<'_>, analyses: &Analyses<'_>, answers: &Answers<'_>) -> Vec<bool> {
-    let (cfg, dominators) = (analyses.cfg(), analyses.dominators());
     let question = Question {
         body,
         analyses,
         answers,
     };
     let mut found = vec![false; body.blocks.len()];
+    for (block, facts) in question.on_edges() {
+        found[block.index()] |= facts.iter().any(|fact| fact.holds);
+    }
     // A block comes after what dominates it.
-    for &block in cfg.reverse_postorder() {
-        let is_dominated = dominators
-            .immediate(block)
-            .is_some_and(|above| found[above.index()]);
-        found[block.index()] |= is_dominated;
-        let Some(guard) = branch_guard(body, block) else {
-            continue;
-        };
-        for (number, &successor) in body.successors(block).iter().take(2).enumerate() {
-            if cfg.predecessors(successor).len() == 1 {
-                let facts = question.implied(guard, number == 0);
-                found[successor.index()] |= facts.iter().any(|fact| fact.holds);
-            }
-        }
+    for &block in analyses.cfg().reverse_postorder() {
+        let above = analyses.dominators().immediate(block);
+        found[block.index()] |= above.is_some_and(|above| found[above.index()]);
     }
     found
-}
-
-/// The guard of the branch that ends a block.
-fn branch_guard(body: &Body<'_>, block: BlockId) -> Option<Guard> {
-    body.terminator(block)
-        .filter(|last| last.op == Op::Branch)
-        .and_then(|last| last.guard)
 }
 
 fn mark(register: Register) -> u64 {
@@ -252,7 +223,23 @@ struct Question<'a> {
     answers: &'a Answers<'a>,
 }
 
-impl Question<'_> {
+impl<'a> Question<'a> {
+    /// What follows in the blocks that a branch alone leads to, from the edge that does.
+    fn on_edges(&self) -> impl Iterator<Item = (BlockId, Vec<Fact>)> + use<'_, 'a> {
+        let cfg = self.analyses.cfg();
+        let branches = cfg.reverse_postorder().iter().filter_map(|&block| {
+            let last = self.body.terminator(block)?;
+            let guard = last.guard.filter(|_| last.op == Op::Branch)?;
+            Some((guard, self.body.successors(block)))
+        });
+        branches.flat_map(move |(guard, successors)| {
+            let edges = [true, false].into_iter().zip(successors);
+            edges
+                .filter(|(_, successor)| cfg.predecessors(**successor).len() == 1)
+                .map(move |(taken, &successor)| (successor, self.implied(guard, taken)))
+        })
+    }
+
     /// What follows from a guard being passed (`taken`) or not.
     fn implied(&self, guard: Guard, taken: bool) -> Vec<Fact> {
         let mut found = Vec::new();

@@ -31,13 +31,11 @@ pub(super) fn survey(
     suspects: &Suspects,
 ) -> Survey {
     let mut survey = Survey::default();
-    let is_suspect = |at: InstructionId| suspects.has(at);
-    let has_nulls = suspects.has_nulls();
     for (number, instruction) in body.instructions.iter().enumerate() {
         let at = InstructionId::new(number);
         let uses = body.uses(instruction);
         match instruction.op {
-            Op::Compare(_, 64, _) if has_nulls && uses.contains(&Value::Integer(0)) => {
+            Op::Compare(_, 64, _) if suspects.has_nulls() && uses.contains(&Value::Integer(0)) => {
                 survey.null_tests.push(at);
             }
             Op::Access(access) => {
@@ -45,7 +43,7 @@ pub(super) fn survey(
                     survey.returns.push(at);
                     continue;
                 }
-                if !is_suspect(at) {
+                if !suspects.has(at) {
                     continue;
                 }
                 survey.uses.push(at);
@@ -53,7 +51,7 @@ pub(super) fn survey(
                     survey.escapes.push(at);
                 }
             }
-            Op::ToGeneric(..) | Op::FromGeneric(..) | Op::MapShared(_) if is_suspect(at) => {
+            Op::ToGeneric(..) | Op::FromGeneric(..) | Op::MapShared(_) if suspects.has(at) => {
                 survey.uses.push(at);
             }
             Op::IsSpace(_) => {
@@ -62,11 +60,11 @@ pub(super) fn survey(
             }
             Op::Call(call) => {
                 if let Callee::Indirect(_) = body.call(call).callee {
-                    if is_suspect(at) {
+                    if suspects.has(at) {
                         survey.indirect.push(at);
                     }
                 } else if let Some(summary) = direct_callee(module, body, at).and_then(summaries)
-                    && (summary.tests() || summary.asks() && is_suspect(at))
+                    && (summary.tests() || summary.asks() && suspects.has(at))
                 {
                     survey.calls.push(at);
                 }

@@ -4,11 +4,10 @@
 //! phi stands: so what it defines is defined once, and the copies of one edge do not overwrite what others of them read.
 //! Where the block that leads to it has other successors, the copies get a block of their own on the edge.
 
-use std::ops::Range;
-
 use super::body::{Label, Lowering};
 use super::raw::{Block as LlvmBlock, User, Value as LlvmValue};
 use super::types::Shape;
+use crate::groups::Groups;
 use crate::ir::{Op, Register, Slots, Value};
 
 /// A phi, and where edges leave what it takes.
@@ -34,44 +33,29 @@ struct Leaving<'m> {
 pub(super) struct Departures<'m> {
     /// As they were noted: by the blocks that edges go to, then by phi.
     noted: Vec<(Label, Leaving<'m>)>,
-    /// The same by the blocks that edges come from, those of each in the order in which they were noted.
-    sorted: Vec<Leaving<'m>>,
-    /// Where those of each block begin, and the end of all.
-    starts: Vec<u32>,
+    /// The same by the blocks that edges come from.
+    by_block: Groups<Leaving<'m>>,
 }
 
 impl<'m> Departures<'m> {
     pub(super) fn clear(&mut self) {
         self.noted.clear();
-        self.sorted.clear();
-        self.starts.clear();
     }
 
     /// Sorts what was noted; `blocks` is how many blocks there are.
     pub(super) fn sort(&mut self, blocks: usize) {
-        // Counted two places further on: added up, that is where each block begins, one place on, and at last where it ends.
-        self.starts.resize(blocks + 2, 0);
-        for (from, _) in &self.noted {
-            self.starts[*from as usize + 2] += 1;
-        }
-        for block in 2..blocks + 2 {
-            self.starts[block] += self.starts[block - 1];
-        }
-        self.sorted.extend(self.noted.iter().map(|(_, one)| *one));
-        for (from, one) in &self.noted {
-            let next = &mut self.starts[*from as usize + 1];
-            self.sorted[*next as usize] = *one;
-            *next += 1;
-        }
+        self.by_block = Groups::new(blocks, |add| {
+            for &(from, one) in &self.noted {
+                add(from as usize, one);
+            }
+        });
     }
 
-    /// Where those of an edge are.
-    fn on(&self, from: Label, to: Label) -> Range<usize> {
-        let start = self.starts[from as usize] as usize;
-        let of_block = &self.sorted[start..self.starts[from as usize + 1] as usize];
-        let first = of_block.partition_point(|one| one.to < to);
-        let count = of_block[first..].partition_point(|one| one.to == to);
-        start + first..start + first + count
+    /// Those of an edge.
+    fn on(&self, from: Label, to: Label) -> &[Leaving<'m>] {
+        let of_block = self.by_block.of(from as usize);
+        let of_edge = &of_block[of_block.partition_point(|one| one.to < to)..];
+        &of_edge[..of_edge.partition_point(|one| one.to == to)]
     }
 }
 
@@ -134,9 +118,9 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     /// The copies that the phis of `to` want on the edge from `from`.
     pub(super) fn copies(&mut self, from: Label, to: Label) {
+        let departures = std::mem::take(&mut self.scratch.departures);
         let mut last = None;
-        for at in self.scratch.departures.on(from, to) {
-            let one = self.scratch.departures.sorted[at];
+        for one in departures.on(from, to) {
             // Of several edges between two blocks, a phi says the same for each.
             if last.replace(one.phi) == Some(one.phi) {
                 continue;
@@ -153,6 +137,7 @@ impl<'m> Lowering<'_, '_, 'm> {
                 }
             }
         }
+        self.scratch.departures = departures;
     }
 
     /// What a phi takes, from where the edges left it.

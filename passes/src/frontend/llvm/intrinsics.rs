@@ -6,6 +6,7 @@
 use super::body::Lowering;
 use super::callees::Intrinsic;
 use super::raw::User;
+use super::types::Shape;
 use crate::ir::{
     Access, AccessKind, Barrier, BinaryOp, Collective, Match, Op, Shuffle, Space, UnaryOp, Value, Vote,
 };
@@ -59,6 +60,10 @@ impl<'m> Lowering<'_, '_, 'm> {
     /// The register of the result, unless there is none.
     fn result(&mut self, call: User<'m>) -> Option<Value> {
         let shape = self.shape(call.ty());
+        self.result_of(call, shape)
+    }
+
+    fn result_of(&mut self, call: User<'m>, shape: Shape) -> Option<Value> {
         (!shape.is_void).then(|| Value::Register(self.defined(call, shape.bits)))
     }
 
@@ -68,10 +73,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         let shape = self.shape(ty);
         let fields = if shape.is_aggregate { ty.fields() } else { 0 };
         if fields == 0 || fields as usize > crate::limits::MAX_AGGREGATE_PARTS {
-            if !shape.is_void {
-                results.push(Value::Register(self.defined(call, shape.bits)));
-            }
-            return;
+            return results.extend(self.result_of(call, shape));
         }
         let first = results.len();
         for number in 0..fields {

@@ -63,13 +63,6 @@ impl<'m> Lowering<'_, '_, 'm> {
         }
         Some(pointers)
     }
-
-    /// What a GEP adds to its base, if that is the same whenever it is executed.
-    fn constant_offset(&mut self, pointer: User<'m>) -> Option<i64> {
-        let mut dynamic = Vec::new();
-        let offset = self.offsets(pointer, &mut dynamic)?;
-        dynamic.is_empty().then_some(offset)
-    }
 }
 
 /// Whether a call copies from a pointer, and not to it.

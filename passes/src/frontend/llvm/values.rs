@@ -77,12 +77,9 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     /// A symbol with a constant offset needs no instruction.
     fn constant_address(&mut self, value: User<'m>) -> Option<Value> {
-        let mut dynamic = Vec::new();
-        let offset = self.offsets(value, &mut dynamic)?;
+        let offset = self.constant_offset(value)?;
         let base = value.operand(0)?;
-        let is_plain =
-            base.is_global() && self.shape(base.ty()).space != Space::Generic && dynamic.is_empty();
-        if !is_plain {
+        if !base.is_global() || self.shape(base.ty()).space == Space::Generic {
             return None;
         }
         match self.value(base) {
@@ -92,6 +89,13 @@ impl<'m> Lowering<'_, '_, 'm> {
             }
             _ => None,
         }
+    }
+
+    /// What a GEP adds to its base, if that is the same whenever it is executed.
+    pub(super) fn constant_offset(&mut self, pointer: User<'m>) -> Option<i64> {
+        let mut dynamic = Vec::new();
+        let offset = self.offsets(pointer, &mut dynamic)?;
+        dynamic.is_empty().then_some(offset)
     }
 
     /// What a GEP adds to its base: a constant, and to `dynamic` the indices with the bytes that each counts for. `None`

@@ -13,7 +13,7 @@ use crate::analysis::provenance::objects;
 use crate::context::ModuleContext;
 use crate::ir::{
     Body, Call, Callee, Function, FunctionId, Instruction, InstructionId, Op, Register, Space, SymbolId,
-    SymbolKind, Value,
+    SymbolKind, Value, registers,
 };
 use crate::limits::MAX_PROVENANCE_ROUNDS;
 
@@ -38,14 +38,6 @@ pub(super) struct Memory {
 /// Adds to a cell what another may be.
 pub(super) fn join(module: &ModuleContext<'_>, cell: &mut Cell, other: Cell) {
     cell.join(other, |symbol| Window::of(objects::size(module, symbol)));
-}
-
-/// The registers among values.
-fn registers(values: &[Value]) -> impl Iterator<Item = Register> + '_ {
-    values.iter().filter_map(|value| match *value {
-        Value::Register(register) => Some(register),
-        _ => None,
-    })
 }
 
 /// A pass over a body.
