@@ -239,10 +239,13 @@ pub struct Access {
     pub count: u8,
     /// `.volatile`, or an IR access marked so.
     pub volatile: bool,
+    /// Bytes that its address is said to be a multiple of, at most 128; 0 for those that it accesses, as always in PTX. A
+    /// compiler takes an access apart that is said to be aligned to less (LLVM Language Reference, load).
+    pub align: u8,
 }
 
 impl Access {
-    /// Of one element of so many bits, neither extended by its sign nor volatile.
+    /// Of one element of so many bits, neither extended by its sign nor volatile, and aligned to its size.
     #[must_use]
     pub const fn one(kind: AccessKind, space: Space, bits: u8) -> Self {
         Self {
@@ -252,7 +255,24 @@ impl Access {
             signed: false,
             count: 1,
             volatile: false,
+            align: 0,
         }
+    }
+
+    /// Bytes that it accesses; 0 where the instruction does not say.
+    #[must_use]
+    pub const fn bytes(self) -> u32 {
+        (self.bits / 8) as u32 * self.count as u32
+    }
+
+    /// Bytes that its address has to be a multiple of: a power of two, or 0 where it accesses none. What has another size is
+    /// accessed in parts.
+    #[must_use]
+    pub const fn unit(self) -> u32 {
+        let bytes = self.bytes();
+        let part = bytes & bytes.wrapping_neg();
+        let align = self.align as u32;
+        if align == 0 || align > part { part } else { align }
     }
 }
 

@@ -1,7 +1,8 @@
 //! ## What it does
 //!
 //! Finds accesses at a constant offset from a variable or a parameter that begin before it, end after it, or are not
-//! aligned to the size of the access although the object is.
+//! aligned to the size of the access although the object is. LLVM IR says of each access how its address is aligned, and
+//! compilers take it apart where that is less than its size: it is held to what it says.
 //!
 //! ## Why is this bad?
 //!
@@ -45,25 +46,32 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in address::of_kind(module, &[Wrong::OutOfBounds, Wrong::Misaligned]) {
-        let (Some(name), Some(offset)) = (address::symbol(module, violation), violation.element.offset)
-        else {
+        let Some(offset) = violation.element.offset else {
             continue;
         };
-        let name = crate::names::shown(name);
+        let name = name(module, violation);
         let message = match (violation.wrong, size(module, violation)) {
             (Wrong::Misaligned, _) => {
-                format!("the offset {offset} in `{name}` is not aligned to the size of the access")
+                format!("the offset {offset} in {name} is not aligned to the size of the access")
             }
-            (_, Some(size)) => {
-                format!("the access at offset {offset} leaves `{name}`, which has {size} bytes")
-            }
-            (_, None) => format!("the access at offset {offset} leaves `{name}`"),
+            (_, Some(size)) => format!("the access at offset {offset} leaves {name}, which has {size} bytes"),
+            (_, None) => format!("the access at offset {offset} leaves {name}"),
         };
         let draft = address::report(module, violation, message, report);
         draft.help("keep the offset inside the object, and a multiple of the size of the access");
         if let Some(size) = size(module, violation) {
             draft.data("size", size);
         }
+    }
+}
+
+/// The object, for messages: compilers leave the names of local variables out of their IR.
+fn name(module: &ModuleContext<'_>, violation: &Violation) -> String {
+    let named = address::symbol(module, violation).map(crate::names::shown);
+    match (named, violation.element.base) {
+        (Some(name), _) => format!("`{name}`"),
+        (None, Base::Param(number, _)) => format!("parameter {}", u32::from(number) + 1),
+        (None, _) => format!("an object in {} memory", violation.element.space.as_str()),
     }
 }
 

@@ -3,7 +3,6 @@
 
 use super::function::Judge;
 use super::judge::{Effect, Use, Wrong, covers};
-use super::survey::access_bytes;
 use super::value::{Base, Element, Form, Provenance, Trust};
 use crate::context::ModuleContext;
 use crate::ir::{Access, AccessKind, Function, InstructionId, Linkage, Op, Space, SymbolId, Value};
@@ -25,12 +24,12 @@ pub(super) fn size(module: &ModuleContext<'_>, symbol: SymbolId) -> Option<u64> 
     symbol.size.filter(|_| is_final)
 }
 
-/// What is wrong with an access of so many bytes that starts so many from the start of an object.
+/// What is wrong with an access that starts so many bytes from the start of an object.
 pub(super) fn outside(
     module: &ModuleContext<'_>,
     object: Object<'_>,
     start: i64,
-    bytes: i64,
+    access: &Access,
 ) -> Option<Wrong> {
     let (size, align) = match object {
         Object::Symbol(symbol) => (size(module, symbol)?, module.module.symbol(symbol).align),
@@ -39,28 +38,28 @@ pub(super) fn outside(
             (Some(parameter.size).filter(|&size| size > 0)?, parameter.align)
         }
     };
-    let end = start.checked_add(bytes)?;
+    let end = start.checked_add(i64::from(access.bytes()))?;
     if start < 0 || end > i64::try_from(size).ok()? {
         return Some(Wrong::OutOfBounds);
     }
-    let is_known_to_be_aligned = i64::from(align) % bytes == 0;
-    (is_known_to_be_aligned && start % bytes != 0).then_some(Wrong::Misaligned)
+    let unit = access.unit();
+    let is_known_to_be_aligned = align % unit == 0;
+    (is_known_to_be_aligned && start % i64::from(unit) != 0).then_some(Wrong::Misaligned)
 }
 
 impl Judge<'_> {
     /// PTX211: constant offsets outside the object, or misaligned in it.
     pub(super) fn bounds(&mut self, at: InstructionId, access: &Access, uses: &[Value], value: &Provenance) {
-        let bytes = access_bytes(access);
         let Some(&Value::Integer(by)) = uses.get(1) else {
             return;
         };
-        if bytes == 0 || access.kind == AccessKind::Other {
+        if access.bytes() == 0 || access.kind == AccessKind::Other {
             return;
         }
         let mut first = None;
         for element in value.elements() {
             let start = element.offset.and_then(|offset| offset.checked_add(by));
-            match start.and_then(|start| self.outside(element, start, bytes)) {
+            match start.and_then(|start| self.outside(element, start, access)) {
                 Some(wrong) if element.trust == Trust::Certain => {
                     first.get_or_insert((
                         wrong,
@@ -85,7 +84,7 @@ impl Judge<'_> {
         }
     }
 
-    fn outside(&self, element: &Element, start: i64, bytes: i64) -> Option<Wrong> {
+    fn outside(&self, element: &Element, start: i64, access: &Access) -> Option<Wrong> {
         let object = match (element.form, element.base) {
             (Form::Raw | Form::Generic, Base::Symbol(symbol)) => Object::Symbol(symbol),
             (Form::Raw, Base::Param(number, _)) if element.space == Space::Param => {
@@ -93,7 +92,7 @@ impl Judge<'_> {
             }
             _ => return None,
         };
-        outside(self.module, object, start, bytes)
+        outside(self.module, object, start, access)
     }
 
     /// PTX206: the address of a local object stored to memory that other threads see.

@@ -3,7 +3,7 @@
 use super::screen::Suspects;
 use super::solver::Summaries;
 use crate::context::ModuleContext;
-use crate::ir::{Access, AccessKind, Body, Callee, FunctionId, InstructionId, Op, Value};
+use crate::ir::{AccessKind, Body, Callee, FunctionId, InstructionId, Op, Value};
 
 /// What a pass over a body finds that needs to be looked at.
 #[derive(Default)]
@@ -85,11 +85,6 @@ pub(super) fn direct_callee(
         return None;
     };
     module.module.called(symbol)
-}
-
-/// Bytes that an access touches; 0 where the instruction does not say.
-pub(super) fn access_bytes(access: &Access) -> i64 {
-    i64::from(access.bits / 8) * i64::from(access.count)
 }
 
 /// The values that have to be known.

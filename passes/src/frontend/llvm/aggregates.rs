@@ -4,7 +4,6 @@
 
 use super::body::Lowering;
 use super::instructions::{binary, condition, converted};
-use super::memory::access;
 use super::raw::{Opcode, Type, User, Value as LlvmValue};
 use crate::ir::{Access, AccessKind, Argument, InstructionId, Logic, Op, Space, Value};
 use crate::limits::{MAX_AGGREGATE_PARTS, MAX_TYPE_DEPTH};
@@ -319,7 +318,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         let parts = self.parts(returned).unwrap_or_default();
         for (number, (bits, offset)) in elements.into_iter().enumerate() {
             let value = parts.get(number).copied().unwrap_or(Value::Unknown);
-            let store = access(AccessKind::Store, Space::Param, bits, false);
+            let store = Op::Access(Access::one(AccessKind::Store, Space::Param, bits));
             self.emit(
                 store,
                 &[],
@@ -369,8 +368,17 @@ impl<'m> Lowering<'_, '_, 'm> {
         let space = self.shape(pointer.ty()).space;
         for (bits, offset) in elements {
             let value = Value::Register(self.fresh(bits));
-            let load = access(AccessKind::Load, space, bits.div_ceil(8).saturating_mul(8), false);
-            self.emit(load, &[value], &[address, Value::Integer(i64::from(offset))]);
+            let bits = bits.div_ceil(8).saturating_mul(8);
+            // Fields may be packed.
+            let load = Access {
+                align: 1,
+                ..Access::one(AccessKind::Load, space, bits)
+            };
+            self.emit(
+                Op::Access(load),
+                &[value],
+                &[address, Value::Integer(i64::from(offset))],
+            );
             self.scratch.arguments.push(Argument {
                 param: number,
                 offset: offset.unsigned_abs(),

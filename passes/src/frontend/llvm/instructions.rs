@@ -4,10 +4,9 @@
 
 use super::body::{Label, Lowering};
 use super::callees::Called;
-use super::memory::access;
 use super::raw::{Opcode, Predicate, User, Value as LlvmValue, ValueKind, is_pointer_to_address};
 use crate::ir::{
-    AccessKind, Argument, BinaryOp, Call, CallId, Callee, Condition, Guard, InstructionId, Logic, Op,
+    Access, AccessKind, Argument, BinaryOp, Call, CallId, Callee, Condition, Guard, InstructionId, Logic, Op,
     Register, Slots, Space, Value,
 };
 use crate::limits::MAX_SWITCH_COMPARISONS;
@@ -21,7 +20,7 @@ impl<'m> Lowering<'_, '_, 'm> {
                 {
                     let value = self.value(returned);
                     let bits = self.width(returned, value);
-                    let store = access(AccessKind::Store, Space::Param, bits, false);
+                    let store = Op::Access(Access::one(AccessKind::Store, Space::Param, bits));
                     self.emit(store, &[], &[Value::ReturnSlot(0, 0), Value::Integer(0), value]);
                 }
                 self.emit(Op::Return, &[], &[]);

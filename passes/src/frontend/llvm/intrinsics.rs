@@ -114,7 +114,10 @@ impl<'m> Lowering<'_, '_, 'm> {
                 continue;
             };
             let address = self.value(pointer);
-            let op = super::memory::access(kind, self.shape(pointer.ty()).space, 0, volatile);
+            let op = Op::Access(Access {
+                volatile,
+                ..Access::one(kind, self.shape(pointer.ty()).space, 0)
+            });
             if kind == AccessKind::Store {
                 self.emit(op, &[], &[address, Value::Integer(0), Value::Unknown]);
             } else {
@@ -366,7 +369,7 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     fn cached_load(&mut self, call: User<'m>) {
         let Some(pointer) = call.operand(0) else { return };
-        let op = self.memory_op(AccessKind::Load, pointer, call.ty(), false);
+        let op = self.memory_op(AccessKind::Load, pointer, call.ty(), call);
         let address = self.value(pointer);
         let result = self.result(call);
         self.emit_lists(op, result.as_slice(), &[address, Value::Integer(0)]);
@@ -374,7 +377,7 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     fn atomic_intrinsic(&mut self, call: User<'m>) {
         let Some(pointer) = call.operand(0) else { return };
-        let op = self.memory_op(AccessKind::Atomic, pointer, call.ty(), false);
+        let op = self.memory_op(AccessKind::Atomic, pointer, call.ty(), call);
         let mut uses = self.all(call);
         uses.insert(1.min(uses.len()), Value::Integer(0));
         let result = self.result(call);

@@ -61,7 +61,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         let ty = instruction.ty();
         let shape = self.shape(ty);
         let result = Value::Register(self.defined(instruction, shape.bits));
-        let op = self.memory_op(AccessKind::Load, pointer, ty, instruction.is_volatile());
+        let op = self.memory_op(AccessKind::Load, pointer, ty, instruction);
         if let (Some((number, at)), Op::Access(access)) = (self.parameter_address(pointer), op) {
             let space = Space::Param;
             let op = Op::Access(Access { space, ..access });
@@ -81,7 +81,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             return;
         };
         let ty = stored.ty();
-        let op = self.memory_op(AccessKind::Store, pointer, ty, instruction.is_volatile());
+        let op = self.memory_op(AccessKind::Store, pointer, ty, instruction);
         let address = self.value(pointer);
         if self.shape(ty).is_aggregate
             && let Some(mut parts) = self.stored_parts(stored, op)
@@ -98,7 +98,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         let (Some(pointer), Some(given)) = (instruction.operand(0), instruction.operand(1)) else {
             return;
         };
-        let op = self.memory_op(AccessKind::Atomic, pointer, given.ty(), instruction.is_volatile());
+        let op = self.memory_op(AccessKind::Atomic, pointer, given.ty(), instruction);
         let mut uses = vec![self.value(pointer), Value::Integer(0), self.value(given)];
         if instruction.opcode() == Opcode::LLVMAtomicCmpXchg
             && let Some(new) = instruction.operand(2)
@@ -121,13 +121,13 @@ impl<'m> Lowering<'_, '_, 'm> {
         self.emit_lists(op, &[result], &uses);
     }
 
-    /// An access through `pointer` of a value of this type. A bit in memory takes a byte.
+    /// An access through `pointer` of a value of this type, as an instruction or an intrinsic. A bit in memory takes a byte.
     pub(super) fn memory_op(
         &mut self,
         kind: AccessKind,
         pointer: LlvmValue<'m>,
         data: Type<'m>,
-        volatile: bool,
+        user: User<'m>,
     ) -> Op {
         let shape = self.shape(data);
         let sequence = if shape.is_aggregate { data.sequence() } else { None };
@@ -146,15 +146,8 @@ impl<'m> Lowering<'_, '_, 'm> {
             bits,
             signed: false,
             count: count.max(1),
-            volatile,
+            volatile: user.is_volatile(),
+            align: user.access_alignment().min(128) as u8,
         })
     }
-}
-
-/// An access to a single element.
-pub(super) const fn access(kind: AccessKind, space: Space, bits: u8, volatile: bool) -> Op {
-    Op::Access(Access {
-        volatile,
-        ..Access::one(kind, space, bits)
-    })
 }

@@ -365,6 +365,7 @@ fn access(m: &Modifiers<'_>, kind: AccessKind, results: u8) -> Decoded {
         signed: m.int().is_some_and(|ty| ty.signed),
         count: m.vector(),
         volatile: m.has("volatile"),
+        align: 0,
     };
     // `st.async` and `red.async` signal a barrier through their last address, which is written as the first one.
     memory(op, results, [op.space, Space::Generic])

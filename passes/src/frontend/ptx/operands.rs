@@ -263,14 +263,7 @@ impl<'s> Lowering<'_, 's> {
         for (address, space) in addresses.zip(others) {
             let start = self.body.values.len();
             self.push_address(&address);
-            let access = Access {
-                kind: AccessKind::Other,
-                space,
-                bits: 0,
-                signed: false,
-                count: 1,
-                volatile: false,
-            };
+            let access = Access::one(AccessKind::Other, space, 0);
             self.finish(Op::Access(access), guard, span, start, 0);
         }
     }

@@ -24,7 +24,8 @@ impl<'a> Pass<'a> {
                 continue;
             }
             let cell = self.value(argument.value);
-            self.suspect(cell.kinds.has(wrong.without(Kinds::CONSTANT)));
+            let is_wrong = cell.kinds.has(wrong.without(Kinds::CONSTANT));
+            self.suspect(is_wrong && !cell.kinds.has(Kinds::HARMLESS));
             self.demand(cell.formals, wrong);
             if wrong.has(Kinds::CONSTANT) {
                 self.note_null(argument.value, cell);
@@ -80,7 +81,7 @@ impl<'a> Pass<'a> {
             };
             let passed = Cell {
                 place,
-                ..passed.unmixed().computed()
+                ..passed.unmixed().computed().spread()
             };
             join(self.module, &mut cell, passed);
         }

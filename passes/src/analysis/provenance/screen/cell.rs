@@ -10,7 +10,7 @@
 //!
 //! Whatever [`super::super::solver`] may find for a register at some place is in its cell.
 
-use crate::ir::{Space, SymbolId};
+use crate::ir::{Access, Space, SymbolId};
 use crate::limits::NULL_PAGE;
 
 /// A set of kinds of values.
@@ -50,6 +50,9 @@ impl Kinds {
     pub(super) const READ: Self = Self(1 << 24);
     /// Not a kind: something has asked in this pass whether it may be the outcome of a test.
     pub(super) const ASKED: Self = Self(1 << 26);
+    /// Not a kind: wherever it is held, it may be something that is wrong for no use. Only told where nothing is wanted but
+    /// what is certain.
+    pub(super) const HARMLESS: Self = Self(1 << 27);
     /// What only says something of this pass over the body.
     pub(super) const OF_PASS: Self = Self::MIXED.with(Self::READ).with(Self::ASKED);
 
@@ -305,10 +308,9 @@ impl Window {
     }
 
     /// Whether it holds this access, in one piece.
-    pub(super) fn holds(self, by: i64, bytes: i64) -> bool {
-        let unit = u64::try_from(bytes).map_or(0, u64::trailing_zeros);
-        let is_aligned = bytes & (bytes - 1) == 0 && self.shift.min(by.trailing_zeros()) >= unit;
-        is_aligned
+    pub(super) fn holds(self, by: i64, access: &Access) -> bool {
+        let bytes = i64::from(access.bytes());
+        self.shift.min(by.trailing_zeros()) >= access.unit().trailing_zeros()
             && (self.before == Self::FREE_BEFORE
                 || by
                     .checked_neg()
@@ -388,10 +390,23 @@ impl Cell {
         }
     }
 
+    /// Whether it is certainly something that is wrong for no use as an address of some space.
+    pub(super) const fn is_harmless(self) -> bool {
+        !self.is_nothing() && !self.kinds.has(Kinds::ADDRESS.with(Kinds::UNDEFINED))
+    }
+
     /// Without what is said of the value itself, whatever is made of it.
     pub(super) const fn computed(self) -> Self {
         Self {
             kinds: self.kinds.without(Kinds::TESTED),
+            ..self
+        }
+    }
+
+    /// Without what is said of each place that holds it.
+    pub(super) const fn spread(self) -> Self {
+        Self {
+            kinds: self.kinds.without(Kinds::HARMLESS),
             ..self
         }
     }
@@ -457,8 +472,16 @@ impl Cell {
             _ => Place::SEVERAL,
         };
         let is_other = self.leaves_open(other) || other.leaves_open(self);
+        // Which of two addresses is the base is not known.
+        let harmless = match (self.is_number(), other.is_number()) {
+            (_, true) => self.kinds.and(Kinds::HARMLESS),
+            (true, false) => other.kinds.and(Kinds::HARMLESS),
+            (false, false) => Kinds::NONE,
+        };
         Self {
             kinds: kinds
+                .without(Kinds::HARMLESS)
+                .with(harmless)
                 .with(both.and(Kinds::CONSTANT))
                 .with(Kinds::OTHER.when(is_other)),
             formals: self.formals | other.formals,
@@ -487,7 +510,7 @@ impl Cell {
             Place::SEVERAL
         };
         Self {
-            kinds: kept.kinds.with(Kinds::OTHER),
+            kinds: kept.kinds.without(Kinds::HARMLESS).with(Kinds::OTHER),
             formals: kept.formals,
             place,
         }

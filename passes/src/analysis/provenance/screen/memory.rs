@@ -5,7 +5,6 @@ use super::pass::{Pass, join};
 use crate::analysis::provenance::function::use_of;
 use crate::analysis::provenance::nulls;
 use crate::analysis::provenance::objects::{self, Object};
-use crate::analysis::provenance::survey::access_bytes;
 use crate::ir::{Access, AccessKind, Op, Space, SymbolId, Value};
 use crate::limits::NULL_PAGE;
 
@@ -99,7 +98,7 @@ impl Pass<'_> {
     pub(super) fn store(&mut self, address: (SymbolId, i32), data: Cell) {
         let stored = self.memory.stored.entry(address).or_default();
         let before = *stored;
-        join(self.module, stored, data.unmixed());
+        join(self.module, stored, data.unmixed().spread());
         self.is_stale |= before.kinds.has(Kinds::READ) && stored.matters_more(before);
     }
 
@@ -143,7 +142,7 @@ impl Pass<'_> {
     pub(super) fn note_results(&mut self, access: &Access, start: i32, uses: &[Value]) {
         let stride = i64::from(access.bits / 8);
         for (number, &value) in uses.iter().skip(2).enumerate() {
-            let cell = self.value(value).unmixed().computed();
+            let cell = self.value(value).unmixed().computed().spread();
             let Ok(offset) = u32::try_from(i64::from(start) + stride * number as i64) else {
                 continue;
             };
@@ -163,8 +162,8 @@ impl Pass<'_> {
 
     /// Constant offsets in objects whose size is known.
     pub(super) fn bounds(&mut self, access: &Access, by: Option<i64>, cell: Cell) {
-        let bytes = access_bytes(access);
-        let Some(by) = by.filter(|_| bytes != 0 && access.kind != AccessKind::Other && self.wanted.spaces)
+        let Some(by) =
+            by.filter(|_| access.bytes() != 0 && access.kind != AccessKind::Other && self.wanted.spaces)
         else {
             return;
         };
@@ -173,13 +172,13 @@ impl Pass<'_> {
             Location::Param(number, at) => (Object::Param(self.function, number), at),
             Location::Several | Location::Far => return self.suspect(cell.kinds.has(Kinds::NAMED)),
             Location::Inside(window) => {
-                return self.suspect(cell.kinds.has(Kinds::NAMED) && !window.holds(by, bytes));
+                return self.suspect(cell.kinds.has(Kinds::NAMED) && !window.holds(by, access));
             }
             Location::Nowhere | Location::Number(_) | Location::Passed(_) => return,
         };
         let start = i64::from(at).checked_add(by);
         let is_outside = start.is_none_or(|start| {
-            cell.kinds.has(Kinds::NAMED) && objects::outside(self.module, object, start, bytes).is_some()
+            cell.kinds.has(Kinds::NAMED) && objects::outside(self.module, object, start, access).is_some()
         });
         self.suspect(is_outside);
     }
@@ -199,7 +198,8 @@ impl Pass<'_> {
         }
         for &data in uses.iter().skip(2) {
             let data = self.value(data);
-            self.suspect(data.kinds.has(Kinds::address(Space::Local)));
+            let is_local = data.kinds.has(Kinds::address(Space::Local));
+            self.suspect(is_local && !data.kinds.has(Kinds::HARMLESS));
         }
     }
 }

@@ -159,6 +159,7 @@ impl<'a> Pass<'a> {
         let flags = Kinds::READ.with(Kinds::ASKED).with(Kinds::WRITTEN);
         // What holds anything is an address where a test finds it to be one.
         let found = self.tested.when(self.is_held && cell.kinds.has(Kinds::TESTED));
+        let flags = flags.with(Kinds::HARMLESS.when(found != Kinds::NONE));
         Cell {
             kinds: cell.kinds.without(flags).with(found),
             ..*cell
@@ -210,8 +211,13 @@ impl<'a> Pass<'a> {
 
     pub(super) fn write(&mut self, register: Register, cell: Cell) {
         let is_mixed = cell.kinds.has(Kinds::MIXED) || cell.brings_no_constant();
+        let is_harmless = self.wanted.is_certain && (cell.kinds.has(Kinds::HARMLESS) || cell.is_harmless());
         let flags = Kinds::WRITTEN.with(Kinds::MIXED.when(is_mixed));
-        let cell = cell.unmixed();
+        let mut cell = cell.unmixed();
+        cell.kinds = cell
+            .kinds
+            .without(Kinds::HARMLESS)
+            .with(Kinds::HARMLESS.when(is_harmless));
         let known = &mut self.memory.cells[register.index()];
         if known.kinds == Kinds::NONE {
             // The first to write it, and nothing has read it: most of them.
@@ -221,6 +227,15 @@ impl<'a> Pass<'a> {
             };
             return;
         }
+        if !cell.is_nothing() {
+            if known.is_nothing() {
+                known.kinds = known.kinds.with(Kinds::HARMLESS.when(is_harmless));
+            } else if known.kinds.has(Kinds::HARMLESS) && !is_harmless {
+                known.kinds = known.kinds.without(Kinds::HARMLESS);
+                self.is_stale |= known.kinds.has(Kinds::READ);
+            }
+        }
+        cell.kinds = cell.kinds.without(Kinds::HARMLESS);
         if !known.covers(cell) {
             let before = *known;
             join(self.module, known, cell);
@@ -422,7 +437,7 @@ impl<'a> Pass<'a> {
 
     pub(super) fn judge(&mut self, used: Use, cell: Cell) {
         let wrong = self.wanted.wrong(used);
-        self.suspect(cell.kinds.has(wrong));
+        self.suspect(cell.kinds.has(wrong) && !cell.kinds.has(Kinds::HARMLESS));
         self.demand(cell.formals, wrong);
     }
 }

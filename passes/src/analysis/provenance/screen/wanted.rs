@@ -17,6 +17,8 @@ pub(super) struct Wanted {
     pub(super) nulls: Option<Certainty>,
     /// Anything else is.
     pub(super) spaces: bool,
+    /// And of that, only what is certain.
+    pub(super) is_certain: bool,
 }
 
 /// Uses with a space and what they do there.
@@ -69,7 +71,12 @@ impl Wanted {
                 wrong[place(with)] = kinds;
             }
         }
-        Self { wrong, nulls, spaces }
+        Self {
+            wrong,
+            nulls,
+            spaces,
+            is_certain: settings.least_certainty(Family::Space) == Certainty::Definite,
+        }
     }
 
     pub(super) fn wrong(&self, used: Use) -> Kinds {

@@ -120,6 +120,17 @@ impl<'m> User<'m> {
         has && unsafe { LLVMGetVolatile(self.value.0) != 0 }
     }
 
+    /// The alignment in bytes that a load or store says its address has; 0 for anything else.
+    pub(in crate::frontend::llvm) fn access_alignment(self) -> u32 {
+        let has = self.is_instruction && matches!(self.opcode, Opcode::LLVMLoad | Opcode::LLVMStore);
+        // SAFETY: a load or a store.
+        if has {
+            unsafe { LLVMGetAlignment(self.value.0) }
+        } else {
+            0
+        }
+    }
+
     pub(in crate::frontend::llvm) fn predicate(self) -> Option<Predicate> {
         // SAFETY: an integer comparison.
         self.is_instruction(Opcode::LLVMICmp)
