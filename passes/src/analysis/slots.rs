@@ -84,12 +84,14 @@ impl Slots {
             known: vec![Known::Open; body.registers.len()],
             chain: Vec::new(),
         };
-        let mut found: Vec<(InstructionId, Slot)> = Vec::new();
+        let mut found = Found::default();
         let mut escaped = Vec::new();
         for (number, instruction) in body.instructions.iter().enumerate() {
             let id = InstructionId::new(number);
             let slot = search.accessed(instruction);
-            found.extend(slot.map(|slot| (id, slot)));
+            if let Some(slot) = slot {
+                found.note(id, slot);
+            }
             let mut leads_on = false;
             for (place, &value) in body.uses(instruction).iter().enumerate() {
                 if !search.may_be(value) {
@@ -106,7 +108,7 @@ impl Slots {
                     escaped.push(symbol);
                 }
             }
-            if !leads_on {
+            if !leads_on || !is_step(instruction.op) {
                 search.rule_out(instruction);
             }
         }
@@ -120,33 +122,31 @@ impl Slots {
         }
         escaped.sort_unstable();
         escaped.dedup();
-        Self::of_accesses(body, &found, &escaped)
+        Self::of_accesses(body, found, &escaped)
     }
 
-    /// From what accesses which slot, in the order of the input, and the sorted symbols that escape.
-    fn of_accesses(body: &Body<'_>, found: &[(InstructionId, Slot)], escaped: &[SymbolId]) -> Self {
-        let mut numbers: FxHashMap<Slot, SlotId> = FxHashMap::default();
-        for &(_, slot) in found {
-            numbers.entry(slot).or_default();
-        }
-        let mut slots: Vec<Slot> = numbers.keys().copied().collect();
-        slots.sort_unstable();
-        for (slot, number) in slots.iter().zip(0..) {
-            numbers.insert(*slot, number);
+    /// From what accesses which slot, and the sorted symbols that escape.
+    fn of_accesses(body: &Body<'_>, found: Found, escaped: &[SymbolId]) -> Self {
+        let mut order: Vec<(Slot, SlotId)> = found.numbers.into_iter().collect();
+        order.sort_unstable();
+        let slots: Vec<Slot> = order.iter().map(|(slot, _)| *slot).collect();
+        let mut places = vec![NO_SLOT; slots.len()];
+        for ((_, number), place) in order.iter().zip(0..) {
+            places[*number as usize] = place;
         }
         let is_store = |id: InstructionId| matches!(body.instruction(id).op, Op::Access(access) if access.kind == AccessKind::Store);
-        let count = if found.is_empty() {
+        let count = if slots.is_empty() {
             0
         } else {
             body.instructions.len()
         };
         let mut accesses = vec![NO_SLOT; count];
         let mut stores = Vec::new();
-        for &(id, slot) in found {
-            let number = numbers[&slot];
-            accesses[id.index()] = number;
+        for (id, number) in found.accesses {
+            let slot = places[number as usize];
+            accesses[id.index()] = slot;
             if is_store(id) {
-                stores.push((number as usize, id));
+                stores.push((slot as usize, id));
             }
         }
         let writers = Groups::new(slots.len(), |add| {
@@ -236,6 +236,33 @@ const NO_SLOT: SlotId = SlotId::MAX;
 /// Longest access: a vector of eight 32-bit or four 64-bit elements.
 const MAX_SLOT_BYTES: u32 = 32;
 
+/// The slots that are accessed, numbered as they come.
+#[derive(Default)]
+struct Found {
+    numbers: FxHashMap<Slot, SlotId>,
+    /// In the order of the input.
+    accesses: Vec<(InstructionId, SlotId)>,
+}
+
+impl Found {
+    fn note(&mut self, id: InstructionId, slot: Slot) {
+        let next = self.numbers.len() as SlotId;
+        self.accesses
+            .push((id, *self.numbers.entry(slot).or_insert(next)));
+    }
+}
+
+/// Whether what an operation writes may be an address because what it uses is one.
+const fn is_step(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Copy
+            | Op::ToGeneric(Space::Local, _)
+            | Op::FromGeneric(Space::Local, _)
+            | Op::Binary(BinaryOp::Add | BinaryOp::Sub, _)
+    )
+}
+
 struct Search<'a> {
     body: &'a Body<'a>,
     definitions: &'a Definitions,
@@ -265,8 +292,8 @@ impl Search<'_> {
         }
     }
 
-    /// Notes that what an instruction writes is no `.local` address, since it uses none. Most of what is used stands
-    /// behind this, and needs no search.
+    /// Notes that what an instruction writes is no `.local` address, since it uses none or is no [`is_step`]. Most of what
+    /// is used stands behind this, and needs no search.
     fn rule_out(&mut self, instruction: &Instruction) {
         for register in self.body.defined(instruction) {
             self.known[register.index()] = Known::Is(None);
@@ -344,7 +371,7 @@ impl Search<'_> {
             return None;
         };
         let (symbol, at) = self.address(base)?;
-        let bytes = u32::from(access.bits / 8) * u32::from(access.count);
+        let bytes = access.bytes();
         (1..=MAX_SLOT_BYTES).contains(&bytes).then_some(Slot {
             symbol,
             offset: at.checked_add(offset)?,
