@@ -12,10 +12,10 @@ use crate::analysis::definitions::Definitions;
 use crate::analysis::dominators::Dominators;
 use crate::analysis::lanes::{self, Root};
 use crate::analysis::provenance::{self, Violation};
-use crate::analysis::slots::Slots;
+use crate::analysis::slots::{self, Effect, SlotId, Slots};
 use crate::finding::{Certainty, Frame, Located, Value};
 use crate::inventory::{InputReport, Kernel};
-use crate::ir::{Body, DebugId, Function, FunctionId, InstructionId, Module, SymbolId};
+use crate::ir::{Body, DebugId, Function, FunctionId, Instruction, InstructionId, Module, SymbolId};
 use crate::limits::MANGLED_NAME_BYTES;
 use crate::link::{self, Missing};
 use crate::policy::Policy;
@@ -100,6 +100,17 @@ impl<'a> Analyses<'a> {
         self.computed()
             .slots
             .get_or_init(|| Slots::new(self.module, self.body(), self.definitions()))
+    }
+
+    /// The slot that an instruction loads. Of most, it is told without a look at what else the body does to slots.
+    pub fn loaded_slot(&self, id: InstructionId, instruction: &Instruction) -> Option<SlotId> {
+        if !slots::may_access(self.body(), self.definitions(), instruction) {
+            return None;
+        }
+        match self.slots().effect(id, instruction) {
+            Effect::Load(slot) => Some(slot),
+            _ => None,
+        }
     }
 
     /// Which instructions write a register.

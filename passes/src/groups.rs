@@ -8,22 +8,27 @@ pub(crate) struct Groups<T> {
     starts: Vec<u32>,
 }
 
+impl<T> Groups<T> {
+    /// Of no numbers.
+    pub(crate) const EMPTY: Self = Self {
+        members: Vec::new(),
+        starts: Vec::new(),
+    };
+}
+
 impl<T> Default for Groups<T> {
     fn default() -> Self {
-        Self {
-            members: Vec::new(),
-            starts: Vec::new(),
-        }
+        Self::EMPTY
     }
 }
 
 impl<T: Copy> Groups<T> {
-    /// Of the numbers below `count`; `members` gives all with their numbers, and is asked twice. Time and memory are linear
-    /// in both.
-    pub(crate) fn new(count: usize, members: impl Fn(&mut dyn FnMut(usize, T))) -> Self {
+    /// Of the numbers below `count`; `members` are all with their numbers, gone over twice. Time and memory are linear in
+    /// both.
+    pub(crate) fn new(count: usize, members: impl Iterator<Item = (usize, T)> + Clone) -> Self {
         let mut starts = vec![0_u32; count + 1];
         let mut any = None;
-        members(&mut |number, member| {
+        members.clone().for_each(|(number, member)| {
             starts[number + 1] += 1;
             any = Some(member);
         });
@@ -32,7 +37,7 @@ impl<T: Copy> Groups<T> {
         }
         let mut next = starts.clone();
         let mut sorted = any.map_or_else(Vec::new, |any| vec![any; starts[count] as usize]);
-        members(&mut |number, member| {
+        members.for_each(|(number, member)| {
             let place = &mut next[number];
             sorted[*place as usize] = member;
             *place += 1;
@@ -66,15 +71,11 @@ mod tests {
     #[test]
     fn members_stay_in_order() {
         let given = [(2, 'a'), (0, 'b'), (2, 'c'), (0, 'd')];
-        let groups = Groups::new(4, |add| {
-            for &(number, member) in &given {
-                add(number, member);
-            }
-        });
+        let groups = Groups::new(4, given.into_iter());
         assert_eq!(groups.of(0), ['b', 'd']);
         assert_eq!(groups.of(1), []);
         assert_eq!(groups.of(2), ['a', 'c']);
         assert_eq!((groups.start(2), groups.len()), (2, 4));
-        assert_eq!(Groups::<u8>::new(1, |_| {}).of(0), []);
+        assert_eq!(Groups::<u8>::new(1, std::iter::empty()).of(0), []);
     }
 }

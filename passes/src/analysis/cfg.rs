@@ -20,13 +20,11 @@ impl Cfg {
     pub fn new(body: &Body<'_>) -> Self {
         let count = body.blocks.len();
         let blocks = || (0..count).map(BlockId::new);
-        let predecessors = Groups::new(count, |add| {
-            for block in blocks() {
-                for successor in body.successors(block) {
-                    add(successor.index(), block);
-                }
-            }
+        let edges = blocks().flat_map(|block| {
+            let to = body.successors(block).iter();
+            to.map(move |successor| (successor.index(), block))
         });
+        let predecessors = Groups::new(count, edges);
         let order = reverse_postorder(body);
         let mut rank = vec![UNREACHED; count];
         for (number, block) in order.iter().enumerate() {

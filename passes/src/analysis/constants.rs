@@ -153,11 +153,14 @@ enum Key {
 
 const NO_PLACE: u32 = u32::MAX;
 
+static NO_SLOTS: Slots = Slots::EMPTY;
+
 struct Slice<'a> {
     body: &'a Body<'a>,
     arguments: &'a Arguments,
     cfg: &'a Cfg,
     definitions: &'a Definitions,
+    /// Those of the body, once it follows one.
     slots: &'a Slots,
     /// What the slice follows: first what flows, which the states hold.
     keys: Vec<Key>,
@@ -202,7 +205,7 @@ impl<'a> Slice<'a> {
             arguments,
             cfg: analyses.cfg(),
             definitions: analyses.definitions(),
-            slots: analyses.slots(),
+            slots: &NO_SLOTS,
             keys: Vec::new(),
             flowing: 0,
             busy: Vec::new(),
@@ -220,7 +223,8 @@ impl<'a> Slice<'a> {
         while let Some(&key) = slice.keys.get(next) {
             next += 1;
             for &writer in slice.writers(key) {
-                if let Effect::Load(slot) = slice.slots.effect(writer, body.instruction(writer)) {
+                if let Some(slot) = analyses.loaded_slot(writer, body.instruction(writer)) {
+                    slice.slots = analyses.slots();
                     slice.loads.push((writer, slot));
                 }
                 for input in slice.inputs(writer) {
@@ -258,7 +262,7 @@ impl<'a> Slice<'a> {
     fn flows(&self, analyses: &Analyses<'_>) -> Vec<bool> {
         let mut flows: Vec<bool> = self.keys.iter().map(|&key| !self.may_be_fixed(key)).collect();
         for &(load, slot) in &self.loads {
-            if let (&[store], Some(place)) = (self.slots.stores(slot), self.place(Key::Slot(slot)))
+            if let (&[store], Some(place)) = (self.writers(Key::Slot(slot)), self.place(Key::Slot(slot)))
                 && !flows[place]
             {
                 flows[place] = !self.is_before(analyses, store, load);
@@ -596,9 +600,6 @@ impl Slice<'_> {
         instruction: &Instruction,
         executed: Option<Option<bool>>,
     ) {
-        if self.slot_places.is_empty() {
-            return;
-        }
         match self.slots.effect(id, instruction) {
             effect @ (Effect::Store(slot) | Effect::Spoil(slot)) => {
                 for other in self.slots.overlapping(slot) {

@@ -54,14 +54,18 @@ pub fn solve<A: Analysis>(body: &Body<'_>, cfg: &Cfg, analysis: &A) -> Option<So
     // Lowest rank first, so that a block waits for its predecessors.
     let mut queue = BinaryHeap::from([std::cmp::Reverse(0_usize)]);
     let mut queued = vec![false; order.len()];
+    // Kept from block to block.
+    let mut state = analysis.entry();
+    let mut along = state.clone();
     let mut work = (body.instructions.len() + order.len()).saturating_mul(MAX_DATAFLOW_ROUNDS);
     while let Some(std::cmp::Reverse(rank)) = queue.pop() {
         queued[rank] = false;
         let block = order[rank];
         work = work.checked_sub(body.blocks[block.index()].instructions.range().len() + 1)?;
-        let Some(mut state) = entries[block.index()].clone() else {
+        let Some(entry) = &entries[block.index()] else {
             continue;
         };
+        state.clone_from(entry);
         if !analysis.is_idle(block) {
             for (id, instruction) in body.block(block) {
                 analysis.apply(&mut state, id, instruction);
@@ -69,14 +73,14 @@ pub fn solve<A: Analysis>(body: &Body<'_>, cfg: &Cfg, analysis: &A) -> Option<So
         }
         let successors = body.successors(block);
         for (number, &successor) in successors.iter().enumerate() {
-            let mut along = state.clone();
+            along.clone_from(&state);
             if !analysis.edge(&mut along, block, number) {
                 continue;
             }
             let changed = match &mut entries[successor.index()] {
                 Some(known) => analysis.join(known, &along),
                 unknown => {
-                    *unknown = Some(along);
+                    *unknown = Some(along.clone());
                     true
                 }
             };

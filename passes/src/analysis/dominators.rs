@@ -80,11 +80,8 @@ impl Dominators {
     fn of_tree(parent: Vec<u32>, blocks: usize) -> Self {
         let nodes = parent.len();
         let is_child = |node: usize| parent[node] != NONE && parent[node] as usize != node;
-        let children = Groups::new(nodes, |add| {
-            for node in (0..nodes).filter(|&node| is_child(node)) {
-                add(parent[node] as usize, node);
-            }
-        });
+        let below = (0..nodes).filter(|&node| is_child(node));
+        let children = Groups::new(nodes, below.map(|node| (parent[node] as usize, node)));
         let (mut entered, mut left) = (vec![NONE; nodes], vec![NONE; nodes]);
         let mut clock = 0;
         let roots = (0..nodes).filter(|&node| parent[node] as usize == node);

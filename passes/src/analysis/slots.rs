@@ -52,7 +52,7 @@ pub enum Effect {
 }
 
 /// The slots of a body.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Slots {
     /// Sorted by symbol and offset.
     pub slots: Vec<Slot>,
@@ -68,6 +68,15 @@ pub struct Slots {
 type Address = (SymbolId, i64);
 
 impl Slots {
+    /// None.
+    pub const EMPTY: Self = Self {
+        slots: Vec::new(),
+        accesses: Vec::new(),
+        writers: Groups::EMPTY,
+        escaping: Vec::new(),
+        has_escaped: false,
+    };
+
     /// Of `body`. Costs a pass over the body if the module has `.local` symbols, else nothing.
     #[must_use]
     pub fn new(module: &Module<'_>, body: &Body<'_>, definitions: &Definitions) -> Self {
@@ -75,7 +84,7 @@ impl Slots {
         let is_named = |value: &Value| matches!(value, Value::Symbol(symbol, _) if is_local(*symbol));
         let is_passed = || body.arguments.iter().any(|argument| is_named(&argument.value));
         if !module.has_local_memory || !(body.values.iter().any(is_named) || is_passed()) {
-            return Self::default();
+            return Self::EMPTY;
         }
         let mut search = Search {
             body,
@@ -127,7 +136,7 @@ impl Slots {
 
     /// From what accesses which slot, and the sorted symbols that escape.
     fn of_accesses(body: &Body<'_>, found: Found, escaped: &[SymbolId]) -> Self {
-        let mut order: Vec<(Slot, SlotId)> = found.numbers.into_iter().collect();
+        let mut order: Vec<(Slot, SlotId)> = found.slots.into_iter().zip(0..).collect();
         order.sort_unstable();
         let slots: Vec<Slot> = order.iter().map(|(slot, _)| *slot).collect();
         let mut places = vec![NO_SLOT; slots.len()];
@@ -149,11 +158,7 @@ impl Slots {
                 stores.push((slot as usize, id));
             }
         }
-        let writers = Groups::new(slots.len(), |add| {
-            for &(slot, id) in &stores {
-                add(slot, id);
-            }
-        });
+        let writers = Groups::new(slots.len(), stores.iter().copied());
         let escaping = slots
             .iter()
             .map(|slot| escaped.binary_search(&slot.symbol).is_ok())
@@ -239,6 +244,8 @@ const MAX_SLOT_BYTES: u32 = 32;
 /// The slots that are accessed, numbered as they come.
 #[derive(Default)]
 struct Found {
+    slots: Vec<Slot>,
+    /// By slot, its place among them.
     numbers: FxHashMap<Slot, SlotId>,
     /// In the order of the input.
     accesses: Vec<(InstructionId, SlotId)>,
@@ -246,9 +253,11 @@ struct Found {
 
 impl Found {
     fn note(&mut self, id: InstructionId, slot: Slot) {
-        let next = self.numbers.len() as SlotId;
-        self.accesses
-            .push((id, *self.numbers.entry(slot).or_insert(next)));
+        let number = *self.numbers.entry(slot).or_insert_with(|| {
+            self.slots.push(slot);
+            self.slots.len() as SlotId - 1
+        });
+        self.accesses.push((id, number));
     }
 }
 
@@ -262,6 +271,49 @@ const fn is_step(op: Op) -> bool {
             | Op::Binary(BinaryOp::Add | BinaryOp::Sub, _)
     )
 }
+
+/// What a register is computed from, and how many bytes further it points.
+fn step(body: &Body<'_>, definitions: &Definitions, register: Register) -> Option<(Value, i64)> {
+    let &[definition] = definitions.of(register) else {
+        return None;
+    };
+    let instruction = body.instruction(definition);
+    if instruction.guard.is_some() {
+        return None;
+    }
+    match (instruction.op, body.uses(instruction)) {
+        (Op::Copy | Op::ToGeneric(Space::Local, _) | Op::FromGeneric(Space::Local, _), &[from]) => {
+            Some((from, 0))
+        }
+        (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(by)] | &[Value::Integer(by), from]) => {
+            Some((from, by))
+        }
+        (Op::Binary(BinaryOp::Sub, _), &[from, Value::Integer(by)]) => Some((from, by.checked_neg()?)),
+        _ => None,
+    }
+}
+
+/// Whether an instruction may access a slot: of most, it takes a step or two to tell, and no pass over the body.
+#[must_use]
+pub fn may_access(body: &Body<'_>, definitions: &Definitions, instruction: &Instruction) -> bool {
+    let mut base = match (instruction.op, body.uses(instruction)) {
+        (Op::Access(access), &[base, ..]) if matches!(access.space, Space::Local | Space::Generic) => base,
+        _ => return false,
+    };
+    for _ in 0..MAX_STEPS {
+        let Value::Register(register) = base else {
+            return matches!(base, Value::Symbol(..));
+        };
+        match step(body, definitions, register) {
+            Some((from, _)) => base = from,
+            None => return false,
+        }
+    }
+    true
+}
+
+/// Steps to the base of an address before it is taken for one of a slot.
+const MAX_STEPS: usize = 8;
 
 struct Search<'a> {
     body: &'a Body<'a>,
@@ -312,6 +364,9 @@ impl Search<'_> {
     /// Follows a chain of definitions down and adds its constants on the way back; no recursion, since chains are as
     /// long as the input makes them.
     fn of_register(&mut self, register: Register) -> Option<Address> {
+        if let Known::Is(known) = self.known[register.index()] {
+            return known;
+        }
         let mut chain = std::mem::take(&mut self.chain);
         let mut current = Value::Register(register);
         let mut found = loop {
@@ -337,25 +392,8 @@ impl Search<'_> {
         found
     }
 
-    /// What a register is computed from, and how many bytes further it points.
     fn step(&self, register: Register) -> Option<(Value, i64)> {
-        let &[definition] = self.definitions.of(register) else {
-            return None;
-        };
-        let instruction = self.body.instruction(definition);
-        if instruction.guard.is_some() {
-            return None;
-        }
-        match (instruction.op, self.body.uses(instruction)) {
-            (Op::Copy | Op::ToGeneric(Space::Local, _) | Op::FromGeneric(Space::Local, _), &[from]) => {
-                Some((from, 0))
-            }
-            (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(by)] | &[Value::Integer(by), from]) => {
-                Some((from, by))
-            }
-            (Op::Binary(BinaryOp::Sub, _), &[from, Value::Integer(by)]) => Some((from, by.checked_neg()?)),
-            _ => None,
-        }
+        step(self.body, self.definitions, register)
     }
 
     fn accessed(&mut self, instruction: &Instruction) -> Option<Slot> {

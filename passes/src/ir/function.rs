@@ -250,7 +250,7 @@ impl Body<'_> {
     }
 
     /// The registers it writes.
-    pub fn defined(&self, instruction: &Instruction) -> impl Iterator<Item = Register> + '_ {
+    pub fn defined(&self, instruction: &Instruction) -> impl Iterator<Item = Register> + Clone + '_ {
         registers(self.results(instruction))
     }
 

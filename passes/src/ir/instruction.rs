@@ -38,7 +38,7 @@ impl Value {
 }
 
 /// The registers whose content is among values.
-pub fn registers(values: &[Value]) -> impl Iterator<Item = Register> + '_ {
+pub fn registers(values: &[Value]) -> impl Iterator<Item = Register> + Clone + '_ {
     values.iter().filter_map(|value| match value {
         Value::Register(register) => Some(*register),
         _ => None,

@@ -136,11 +136,8 @@ impl<'a> Graph<'a> {
             }
             node.edges = start..targets.len() as u32;
         }
-        let incoming = Groups::new(nodes.len(), |add| {
-            for (edge, &target) in (0..).zip(&targets) {
-                add(target as usize, edge);
-            }
-        });
+        let edges = targets.iter().map(|&target| target as usize).zip(0..);
+        let incoming = Groups::new(nodes.len(), edges);
         Some(Self {
             contexts: builder.contexts,
             nodes,

@@ -43,10 +43,8 @@ fn copied(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId) -> Option
     match (instruction.op, body.uses(instruction)) {
         (Op::Copy, &[from]) => Some(from),
         (Op::Access(_), _) => {
+            let slot = analyses.loaded_slot(id, instruction)?;
             let slots = analyses.slots();
-            let Effect::Load(slot) = slots.effect(id, instruction) else {
-                return None;
-            };
             let &[store] = slots.stores(slot) else {
                 return None;
             };

@@ -157,7 +157,8 @@ impl Facts {
     }
 }
 
-/// By block: a test may hold there.
+/// By block: a test may hold there. All that the edges dominate is among it: of a block that they do, no predecessor is
+/// left out, except along back edges.
 #[must_use]
 pub fn holding(body: &Body<'_>, analyses: &Analyses<'_>, answers: &Answers<'_>) -> Vec<bool> {
     let question = Question {
@@ -165,14 +166,21 @@ pub fn holding(body: &Body<'_>, analyses: &Analyses<'_>, answers: &Answers<'_>) 
         analyses,
         answers,
     };
+    let cfg = analyses.cfg();
     let mut found = vec![false; body.blocks.len()];
-    for (block, facts) in question.on_edges() {
+    question.on_edges().for_each(|(block, facts)| {
         found[block.index()] |= facts.iter().any(|fact| fact.holds);
-    }
-    // A block comes after what dominates it.
-    for &block in analyses.cfg().reverse_postorder() {
-        let above = analyses.dominators().immediate(block);
-        found[block.index()] |= above.is_some_and(|above| found[above.index()]);
+    });
+    for &block in cfg.reverse_postorder() {
+        let rank = cfg.rank(block);
+        let mut before = cfg
+            .predecessors(block)
+            .iter()
+            .filter(|before| cfg.rank(**before).is_some() && cfg.rank(**before) < rank)
+            .peekable();
+        if before.peek().is_some() && before.all(|before| found[before.index()]) {
+            found[block.index()] = true;
+        }
     }
     found
 }
@@ -243,13 +251,15 @@ impl<'a> Question<'a> {
     /// What follows from a guard being passed (`taken`) or not.
     fn implied(&self, guard: Guard, taken: bool) -> Vec<Fact> {
         let mut found = Vec::new();
-        let mut open = vec![(guard.register, taken != guard.negated)];
-        let mut steps = MAX_PREDICATE_STEPS;
-        while let (Some((register, holds)), Some(left)) = (open.pop(), steps.checked_sub(1)) {
-            steps = left;
+        // Most guards lead nowhere, and take no memory.
+        let mut open = Vec::new();
+        let mut next = Some((guard.register, taken != guard.negated));
+        for _ in 0..MAX_PREDICATE_STEPS {
+            let Some((register, holds)) = next else { break };
             if let &[definition] = self.analyses.definitions().of(register) {
                 self.step(definition, holds, &mut open, &mut found);
             }
+            next = open.pop();
         }
         found
     }

@@ -44,11 +44,8 @@ impl<'m> Departures<'m> {
 
     /// Sorts what was noted; `blocks` is how many blocks there are.
     pub(super) fn sort(&mut self, blocks: usize) {
-        self.by_block = Groups::new(blocks, |add| {
-            for &(from, one) in &self.noted {
-                add(from as usize, one);
-            }
-        });
+        let noted = self.noted.iter().map(|&(from, one)| (from as usize, one));
+        self.by_block = Groups::new(blocks, noted);
     }
 
     /// Those of an edge.

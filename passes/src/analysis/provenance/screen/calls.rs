@@ -24,8 +24,7 @@ impl<'a> Pass<'a> {
                 continue;
             }
             let cell = self.value(argument.value);
-            let is_wrong = cell.kinds.has(wrong.without(Kinds::CONSTANT));
-            self.suspect(is_wrong && !cell.kinds.has(Kinds::HARMLESS));
+            self.suspect(self.wanted.is_wrong(cell, wrong.without(Kinds::CONSTANT)));
             self.demand(cell.formals, wrong);
             if wrong.has(Kinds::CONSTANT) {
                 self.note_null(argument.value, cell);
@@ -81,7 +80,7 @@ impl<'a> Pass<'a> {
             };
             let passed = Cell {
                 place,
-                ..passed.unmixed().computed().spread()
+                ..passed.unmixed().computed()
             };
             join(self.module, &mut cell, passed);
         }

@@ -50,9 +50,8 @@ impl Kinds {
     pub(super) const READ: Self = Self(1 << 24);
     /// Not a kind: something has asked in this pass whether it may be the outcome of a test.
     pub(super) const ASKED: Self = Self(1 << 26);
-    /// Not a kind: wherever it is held, it may be something that is wrong for no use. Only told where nothing is wanted but
-    /// what is certain.
-    pub(super) const HARMLESS: Self = Self(1 << 27);
+    /// Not a kind: somewhere it may be nothing but what some use is wrong for.
+    pub(super) const ALONE: Self = Self(1 << 27);
     /// What only says something of this pass over the body.
     pub(super) const OF_PASS: Self = Self::MIXED.with(Self::READ).with(Self::ASKED);
 
@@ -390,23 +389,19 @@ impl Cell {
         }
     }
 
-    /// Whether it is certainly something that is wrong for no use as an address of some space.
-    pub(super) const fn is_harmless(self) -> bool {
-        !self.is_nothing() && !self.kinds.has(Kinds::ADDRESS.with(Kinds::UNDEFINED))
+    /// With the note that this is all it may be, if some use can be wrong for it.
+    pub(super) const fn alone(self) -> Self {
+        let is_address = self.kinds.has(Kinds::ADDRESS.with(Kinds::UNDEFINED));
+        Self {
+            kinds: self.kinds.with(Kinds::ALONE.when(is_address)),
+            ..self
+        }
     }
 
     /// Without what is said of the value itself, whatever is made of it.
     pub(super) const fn computed(self) -> Self {
         Self {
             kinds: self.kinds.without(Kinds::TESTED),
-            ..self
-        }
-    }
-
-    /// Without what is said of each place that holds it.
-    pub(super) const fn spread(self) -> Self {
-        Self {
-            kinds: self.kinds.without(Kinds::HARMLESS),
             ..self
         }
     }
@@ -472,16 +467,8 @@ impl Cell {
             _ => Place::SEVERAL,
         };
         let is_other = self.leaves_open(other) || other.leaves_open(self);
-        // Which of two addresses is the base is not known.
-        let harmless = match (self.is_number(), other.is_number()) {
-            (_, true) => self.kinds.and(Kinds::HARMLESS),
-            (true, false) => other.kinds.and(Kinds::HARMLESS),
-            (false, false) => Kinds::NONE,
-        };
         Self {
             kinds: kinds
-                .without(Kinds::HARMLESS)
-                .with(harmless)
                 .with(both.and(Kinds::CONSTANT))
                 .with(Kinds::OTHER.when(is_other)),
             formals: self.formals | other.formals,
@@ -510,7 +497,7 @@ impl Cell {
             Place::SEVERAL
         };
         Self {
-            kinds: kept.kinds.without(Kinds::HARMLESS).with(Kinds::OTHER),
+            kinds: kept.kinds.with(Kinds::OTHER),
             formals: kept.formals,
             place,
         }

@@ -44,7 +44,7 @@ impl Pass<'_> {
             if access.space == Space::Generic && matches!(base, Value::Symbol(..)) {
                 let raw = [Space::Global, Space::Shared, Space::Local];
                 let generic = raw.into_iter().find(|&space| cell.kinds.has(Kinds::raw(space)));
-                cell.kinds = generic.map_or(cell.kinds, Kinds::generic);
+                cell.kinds = generic.map_or(cell.kinds, Kinds::generic).with(Kinds::ALONE);
             }
             self.judge(used, cell);
         }
@@ -98,7 +98,7 @@ impl Pass<'_> {
     pub(super) fn store(&mut self, address: (SymbolId, i32), data: Cell) {
         let stored = self.memory.stored.entry(address).or_default();
         let before = *stored;
-        join(self.module, stored, data.unmixed().spread());
+        join(self.module, stored, data.unmixed());
         self.is_stale |= before.kinds.has(Kinds::READ) && stored.matters_more(before);
     }
 
@@ -134,7 +134,7 @@ impl Pass<'_> {
                 }
                 _ => Cell::OTHER,
             };
-            self.write(register, cell);
+            self.write(register, cell.alone());
         }
     }
 
@@ -142,7 +142,7 @@ impl Pass<'_> {
     pub(super) fn note_results(&mut self, access: &Access, start: i32, uses: &[Value]) {
         let stride = i64::from(access.bits / 8);
         for (number, &value) in uses.iter().skip(2).enumerate() {
-            let cell = self.value(value).unmixed().computed().spread();
+            let cell = self.value(value).unmixed().computed();
             let Ok(offset) = u32::try_from(i64::from(start) + stride * number as i64) else {
                 continue;
             };
@@ -198,8 +198,7 @@ impl Pass<'_> {
         }
         for &data in uses.iter().skip(2) {
             let data = self.value(data);
-            let is_local = data.kinds.has(Kinds::address(Space::Local));
-            self.suspect(is_local && !data.kinds.has(Kinds::HARMLESS));
+            self.suspect(self.wanted.is_wrong(data, Kinds::address(Space::Local)));
         }
     }
 }

@@ -145,7 +145,10 @@ impl<'a> Pass<'a> {
             if !cell.kinds.has(Kinds::WRITTEN) {
                 // Such a register has a name: the front ends write those that they make.
                 let is_told = register.bits >= 32 && !register.name.is_empty();
-                let kinds = Kinds::UNDEFINED.when(is_told).with(Kinds::OTHER);
+                let kinds = Kinds::UNDEFINED
+                    .with(Kinds::ALONE)
+                    .when(is_told)
+                    .with(Kinds::OTHER);
                 cell.kinds = cell.kinds.with(kinds).with(Kinds::WRITTEN);
                 has_found |= is_told;
             }
@@ -158,8 +161,8 @@ impl<'a> Pass<'a> {
         cell.kinds = cell.kinds.with(Kinds::READ);
         let flags = Kinds::READ.with(Kinds::ASKED).with(Kinds::WRITTEN);
         // What holds anything is an address where a test finds it to be one.
-        let found = self.tested.when(self.is_held && cell.kinds.has(Kinds::TESTED));
-        let flags = flags.with(Kinds::HARMLESS.when(found != Kinds::NONE));
+        let found = self.tested.with(Kinds::ALONE);
+        let found = found.when(self.is_held && cell.kinds.has(Kinds::TESTED));
         Cell {
             kinds: cell.kinds.without(flags).with(found),
             ..*cell
@@ -195,13 +198,13 @@ impl<'a> Pass<'a> {
                     return Cell::OTHER;
                 }
                 Cell {
-                    kinds: Kinds::raw(known.space).with(Kinds::NAMED),
+                    kinds: Kinds::raw(known.space).with(Kinds::NAMED).with(Kinds::ALONE),
                     formals: 0,
                     place: Place::symbol(symbol, offset),
                 }
             }
             Value::Param(number, offset) if self.function.is_kernel() => Cell {
-                kinds: Kinds::raw(Space::Param).with(Kinds::NAMED),
+                kinds: Kinds::raw(Space::Param).with(Kinds::NAMED).with(Kinds::ALONE),
                 formals: 0,
                 place: Place::param(number, offset),
             },
@@ -211,13 +214,8 @@ impl<'a> Pass<'a> {
 
     pub(super) fn write(&mut self, register: Register, cell: Cell) {
         let is_mixed = cell.kinds.has(Kinds::MIXED) || cell.brings_no_constant();
-        let is_harmless = self.wanted.is_certain && (cell.kinds.has(Kinds::HARMLESS) || cell.is_harmless());
         let flags = Kinds::WRITTEN.with(Kinds::MIXED.when(is_mixed));
-        let mut cell = cell.unmixed();
-        cell.kinds = cell
-            .kinds
-            .without(Kinds::HARMLESS)
-            .with(Kinds::HARMLESS.when(is_harmless));
+        let cell = cell.unmixed();
         let known = &mut self.memory.cells[register.index()];
         if known.kinds == Kinds::NONE {
             // The first to write it, and nothing has read it: most of them.
@@ -227,15 +225,6 @@ impl<'a> Pass<'a> {
             };
             return;
         }
-        if !cell.is_nothing() {
-            if known.is_nothing() {
-                known.kinds = known.kinds.with(Kinds::HARMLESS.when(is_harmless));
-            } else if known.kinds.has(Kinds::HARMLESS) && !is_harmless {
-                known.kinds = known.kinds.without(Kinds::HARMLESS);
-                self.is_stale |= known.kinds.has(Kinds::READ);
-            }
-        }
-        cell.kinds = cell.kinds.without(Kinds::HARMLESS);
         if !known.covers(cell) {
             let before = *known;
             join(self.module, known, cell);
@@ -274,10 +263,11 @@ impl<'a> Pass<'a> {
         if formals == 0 || wrong == Kinds::NONE {
             return;
         }
-        for (number, (_, wants)) in self.outline.pieces.iter_mut().enumerate() {
-            if formals >> number & 1 == 1 {
-                *wants = wants.with(wrong);
-            }
+        let mut left = formals & !(1 << MAX_PIECES);
+        while left != 0 {
+            let (_, wants) = &mut self.outline.pieces[left.trailing_zeros() as usize];
+            *wants = wants.with(wrong);
+            left &= left - 1;
         }
         if formals >> MAX_PIECES & 1 == 1 {
             self.outline.rest = self.outline.rest.with(wrong);
@@ -437,7 +427,7 @@ impl<'a> Pass<'a> {
 
     pub(super) fn judge(&mut self, used: Use, cell: Cell) {
         let wrong = self.wanted.wrong(used);
-        self.suspect(cell.kinds.has(wrong) && !cell.kinds.has(Kinds::HARMLESS));
+        self.suspect(self.wanted.is_wrong(cell, wrong));
         self.demand(cell.formals, wrong);
     }
 }

@@ -28,7 +28,15 @@ impl Pass<'_> {
             (Op::Select, &[a, b, ref rest @ ..]) => {
                 let (mut cell, other) = (self.value(a), self.value(b));
                 let is_mixed = cell.brings_no_constant() || other.brings_no_constant();
+                // What is not written yet leaves the other.
+                let is_alone = [cell, other]
+                    .iter()
+                    .all(|cell| cell.is_nothing() || cell.kinds.has(Kinds::ALONE));
                 join(self.module, &mut cell, other);
+                cell.kinds = cell.kinds.without(Kinds::ALONE);
+                if is_alone {
+                    cell = cell.alone();
+                }
                 cell.kinds = cell.kinds.with(self.truth(rest).kinds.and(Kinds::TRUTH));
                 cell.kinds = cell.kinds.with(Kinds::MIXED.when(is_mixed));
                 self.note_moved(cell, &uses[..2], results);
@@ -52,7 +60,7 @@ impl Pass<'_> {
             (Op::IsSpace(_), _) => Cell::of(Kinds::TRUTH.with(Kinds::OTHER)),
             (_, uses) => self.truth(uses),
         };
-        self.write_all(results, cell.unmixed().computed());
+        self.write_all(results, cell.unmixed().computed().alone());
     }
 
     /// Anything, and the outcome of a test if one of these may be that.

@@ -1,6 +1,6 @@
 //! What is wrong for each use of an address, as far as it is reported.
 
-use super::cell::Kinds;
+use super::cell::{Cell, Kinds};
 use crate::analysis::provenance::judge::{Effect, Use, Wrong, judge};
 use crate::analysis::provenance::value::{Base, Element, Form};
 use crate::context::ModuleContext;
@@ -77,6 +77,11 @@ impl Wanted {
             spaces,
             is_certain: settings.least_certainty(Family::Space) == Certainty::Definite,
         }
+    }
+
+    /// Whether a value may be of one of the kinds that are wrong for a use, and of those alone if that has to be certain.
+    pub(super) fn is_wrong(&self, cell: Cell, wrong: Kinds) -> bool {
+        cell.kinds.has(wrong) && (cell.kinds.has(Kinds::ALONE) || !self.is_certain)
     }
 
     pub(super) fn wrong(&self, used: Use) -> Kinds {
