@@ -1,4 +1,5 @@
-; why: an access says how its address is aligned, and is taken apart where that is less than its size; objects have no names
+; why: an access says how its address is aligned, and is taken apart where that is less than its size; objects have no
+; names; elements of odd sizes are packed in vectors
 target datalayout = "e-p6:32:32-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 target triple = "nvptx64-nvidia-cuda"
 
@@ -46,6 +47,21 @@ define ptx_kernel void @outside(ptr byval([8 x i8]) align 8 %0) {
   %4 = getelementptr i8, ptr %0, i64 7
   %5 = load i16, ptr %4, align 1 ; //~ PTX211
   store i16 %5, ptr %2
+  ret void
+}
+
+define ptx_kernel void @packed(ptr %0) {
+  %2 = alloca <8 x i1>, align 1
+  store <8 x i1> <i1 1, i1 0, i1 1, i1 0, i1 1, i1 0, i1 1, i1 0>, ptr %2, align 1
+  %3 = load <8 x i1>, ptr %2, align 1
+  %4 = extractelement <8 x i1> %3, i32 2
+  %5 = alloca <4 x i12>, align 2
+  %6 = load <4 x i12>, ptr %5, align 2
+  %7 = extractelement <4 x i12> %6, i32 2
+  store i1 %4, ptr %0
+  store i12 %7, ptr %0
+  %8 = getelementptr i8, ptr %2, i64 1
+  store i1 %4, ptr %8 ; //~ PTX211
   ret void
 }
 

@@ -132,6 +132,8 @@ impl<'m> Lowering<'_, '_, 'm> {
         let shape = self.shape(data);
         let sequence = if shape.is_aggregate { data.sequence() } else { None };
         let (bits, count) = match sequence {
+            // Elements of other sizes lie closer in a vector than in an array (LLVM Language Reference, Vector Type).
+            Some((element, _)) if u64::from(self.bits(element)) != self.size(element) * 8 => (0, 1),
             Some((element, count)) => (self.bits(element), u8::try_from(count).unwrap_or(0)),
             None => (shape.bits, 1),
         };
