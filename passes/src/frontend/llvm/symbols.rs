@@ -368,7 +368,14 @@ fn base(mut value: Value<'_>) -> Value<'_> {
 fn linkage(value: Value<'_>) -> Linkage {
     use Llvm as L;
     if value.is_declaration() {
-        return Linkage::Undefined;
+        // LLVM's code generator makes a definition of a variable that is declared weak, for this module alone.
+        let is_made = value.kind() == ValueKind::LLVMGlobalVariableValueKind
+            && value.linkage() == Some(L::LLVMExternalWeakLinkage);
+        return if is_made {
+            Linkage::Local
+        } else {
+            Linkage::Undefined
+        };
     }
     match value.linkage() {
         Some(L::LLVMInternalLinkage | L::LLVMPrivateLinkage) => Linkage::Local,
@@ -377,8 +384,7 @@ fn linkage(value: Value<'_>) -> Linkage {
             L::LLVMWeakAnyLinkage
             | L::LLVMWeakODRLinkage
             | L::LLVMLinkOnceAnyLinkage
-            | L::LLVMLinkOnceODRLinkage
-            | L::LLVMExternalWeakLinkage,
+            | L::LLVMLinkOnceODRLinkage,
         ) => Linkage::Weak,
         _ => Linkage::External,
     }
