@@ -31,10 +31,11 @@
 //! so there a missing symbol is definite. A variable that host code defines is PTX101, one of the C++ runtime PTX108.
 //! That host code defines a *function* of this name proves nothing: libraries have the same functions for both sides.
 //! Names that are not declared are definite always. What the driver and ptxas provide (`vprintf`, `malloc`, `free`,
-//! `__assertfail`, …), dynamic shared memory and declarations that are not used are silent, and so are variables that LLVM
-//! IR declares weak (`threadIdx` in a debug build of clang): the code generator defines them, in this module alone. So is what a finished device
-//! link left behind: nvlink has found everything, except for functions that nothing calls. Where some of the device code
-//! cannot be read (syntax errors, LTO-IR), the definition may be there, and nothing is definite.
+//! `__assertfail`, …), dynamic shared memory and declarations that are not used are silent, and so are variables that
+//! LLVM IR declares weak (`threadIdx` in a debug build of clang): the code generator defines them, in this module
+//! alone. So is what a finished device link left behind: nvlink has found everything, except for functions that
+//! nothing calls. Where some of the device code cannot be read (syntax errors, LTO-IR), the definition may be there,
+//! and nothing is definite.
 
 use super::link_report;
 use crate::context::{ImagePlace, ImagesContext, ModuleContext, Place, Report};
