@@ -27,7 +27,7 @@ use super::definitions::Definitions;
 use super::evaluate::{evaluate, is_interpreted, ones, signed, unpack};
 use super::slots::{Effect, SlotId, Slots};
 use crate::context::Analyses;
-use crate::ir::{Access, AccessKind, BlockId, Body, Instruction, InstructionId, Op, Register, Space, Value};
+use crate::ir::{BlockId, Body, Instruction, InstructionId, Op, Register, Value};
 use crate::limits::{MAX_SLICE_REGISTERS, MAX_SOLUTION_CELLS};
 
 /// An element of the lattice.
@@ -179,18 +179,8 @@ struct Slice<'a> {
 
 /// The piece of a parameter that an instruction loads.
 fn loaded_param(body: &Body<'_>, instruction: &Instruction) -> Option<ParamPiece> {
-    match (instruction.op, body.uses(instruction)) {
-        (
-            Op::Access(Access {
-                kind: AccessKind::Load,
-                space: Space::Param,
-                count: 1,
-                ..
-            }),
-            [Value::Param(number, offset), Value::Integer(0), ..],
-        ) => Some((*number, u32::try_from(*offset).ok()?)),
-        _ => None,
-    }
+    let (number, offset) = body.loaded_param(instruction)?;
+    Some((number, u32::try_from(offset).ok()?))
 }
 
 impl<'a> Slice<'a> {

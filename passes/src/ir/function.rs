@@ -5,7 +5,7 @@ use ptxcheck_ptx_parser::Span;
 use super::index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
 use super::instruction::{Instruction, Value, registers};
 use super::module::Symbol;
-use super::op::{Op, Space};
+use super::op::{AccessKind, Op, Space};
 
 /// Kernel or function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -265,6 +265,32 @@ impl Body<'_> {
     #[must_use]
     pub fn operands(&self, instruction: &Instruction) -> (&[Value], &[Value]) {
         self.values[instruction.values.range()].split_at(usize::from(instruction.results))
+    }
+
+    /// The piece of a parameter that an instruction loads: the parameter's number, and the byte offset in it.
+    #[must_use]
+    pub fn loaded_param(&self, instruction: &Instruction) -> Option<(u16, i32)> {
+        match (instruction.op, self.uses(instruction)) {
+            (Op::Access(access), &[Value::Param(number, offset), Value::Integer(0), ..])
+                if access.kind == AccessKind::Load && access.space == Space::Param && access.count == 1 =>
+            {
+                Some((number, offset))
+            }
+            _ => None,
+        }
+    }
+
+    /// The piece of the return value that an instruction stores: its byte offset, and the value.
+    #[must_use]
+    pub fn returned(&self, instruction: &Instruction) -> Option<(i32, Value)> {
+        match (instruction.op, self.uses(instruction)) {
+            (Op::Access(access), &[Value::ReturnSlot(_, offset), Value::Integer(0), value, ..])
+                if access.kind == AccessKind::Store && access.count == 1 =>
+            {
+                Some((offset, value))
+            }
+            _ => None,
+        }
     }
 
     /// The instructions of a block, with their indices.

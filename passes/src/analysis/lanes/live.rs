@@ -9,7 +9,7 @@
 
 use super::graph::{Context, Graph, Test};
 use super::order::Order;
-use super::slice::{Place, returned};
+use super::slice::Place;
 use crate::analysis::slots::Effect;
 use crate::context::ModuleContext;
 use crate::ir::{InstructionId, Op, Register, Value};
@@ -153,7 +153,7 @@ impl<'g> Scan<'_, 'g> {
         for register in body.defined(instruction) {
             self.writes(context, slice.register(register), is_guarded);
         }
-        if let Some((offset, _)) = returned(body, instruction.op, uses) {
+        if let Some((offset, _)) = body.returned(instruction) {
             self.writes(context, slice.result(offset), is_guarded);
         }
     }

@@ -10,9 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::analysis::evaluate::is_interpreted;
 use crate::analysis::slots::{Effect, SlotId, Slots};
 use crate::context::ModuleContext;
-use crate::ir::{
-    AccessKind, Body, Callee, Collective, FunctionId, InstructionId, Op, Register, Space, Value, Vote,
-};
+use crate::ir::{AccessKind, Body, Callee, Collective, FunctionId, InstructionId, Op, Register, Value, Vote};
 use crate::limits::MAX_SLICE_REGISTERS;
 
 /// Where a cell is kept.
@@ -94,33 +92,6 @@ impl Slice {
 /// The slices of the functions that a module's analysis visits, and which calls it follows.
 pub struct Slices {
     of: Vec<Option<Slice>>,
-}
-
-/// The piece of the return value that an instruction stores, and the value.
-#[must_use]
-pub fn returned(body: &Body<'_>, op: Op, uses: &[Value]) -> Option<(i32, Value)> {
-    let _ = body;
-    match (op, uses) {
-        (Op::Access(access), [Value::ReturnSlot(_, offset), Value::Integer(0), value, ..])
-            if access.kind == AccessKind::Store && access.count == 1 =>
-        {
-            Some((*offset, *value))
-        }
-        _ => None,
-    }
-}
-
-/// The piece of a parameter that an instruction loads.
-#[must_use]
-pub fn loaded_param(op: Op, uses: &[Value]) -> Option<(u16, i32)> {
-    match (op, uses) {
-        (Op::Access(access), [Value::Param(number, offset), Value::Integer(0), ..])
-            if access.kind == AccessKind::Load && access.space == Space::Param && access.count == 1 =>
-        {
-            Some((*number, *offset))
-        }
-        _ => None,
-    }
 }
 
 impl Slices {
@@ -271,7 +242,7 @@ impl Search<'_, '_> {
             }
             Key::Result(offset) => {
                 for instruction in &body.instructions {
-                    if let Some((at, value)) = returned(body, instruction.op, body.uses(instruction))
+                    if let Some((at, value)) = body.returned(instruction)
                         && at == offset
                     {
                         if let Some(guard) = instruction.guard {
@@ -301,7 +272,7 @@ impl Search<'_, '_> {
             Op::Access(access) if access.kind == AccessKind::Load => {
                 if let Effect::Load(slot) = slots.effect(definition, instruction) {
                     self.add(function, Key::Slot(slot));
-                } else if let Some((number, offset)) = loaded_param(instruction.op, uses) {
+                } else if let Some((number, offset)) = body.loaded_param(instruction) {
                     if !self.module.module.function(function).is_kernel() {
                         self.add(function, Key::Param(number, offset));
                     }
@@ -341,11 +312,10 @@ fn finish(module: &ModuleContext<'_>, function: FunctionId, body: &Body<'_>, sli
         .any(|key| matches!(key, Key::Slot(slot) if slots.escapes(*slot)));
     for (number, instruction) in body.instructions.iter().enumerate() {
         let id = InstructionId::new(number);
-        let uses = body.uses(instruction);
         let mut writes = body
             .defined(instruction)
             .any(|register| slice.places.contains_key(&Key::Register(register)));
-        if let Some((offset, _)) = returned(body, instruction.op, uses)
+        if let Some((offset, _)) = body.returned(instruction)
             && slice.places.contains_key(&Key::Result(offset))
         {
             let entry = returns.entry(offset).or_default();

@@ -1,7 +1,7 @@
 //! What the instructions of a node write into cells.
 
 use super::super::graph::Kind;
-use super::super::slice::{Place, loaded_param, returned};
+use super::super::slice::Place;
 use super::super::transfer::{self, MAX_USES, Site};
 use super::super::value::{ALL, Base, Lanes, ValueId, Vector, WARP, lanes};
 use super::{Flow, State, WIDEN_AFTER};
@@ -103,7 +103,7 @@ impl Flow<'_> {
             }
             self.write(node, state, place, value, guard);
         }
-        if let Some((offset, value)) = returned(body, instruction.op, body.uses(instruction))
+        if let Some((offset, value)) = body.returned(instruction)
             && let Some(place) = slice.result(offset)
         {
             let value = self.value(node, state, value);
@@ -233,7 +233,7 @@ impl Flow<'_> {
                         None => ValueId::UNKNOWN,
                     };
                 }
-                if let Some((number, offset)) = loaded_param(instruction.op, uses) {
+                if let Some((number, offset)) = context.body.loaded_param(instruction) {
                     if context.caller.is_some() {
                         return match context.slice.param(number, offset) {
                             Some(place) => self.read(node, state, place),

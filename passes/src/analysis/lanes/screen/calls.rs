@@ -7,7 +7,6 @@ use rustc_hash::FxHashMap;
 use super::kind::Kind;
 use super::look::Look;
 use super::{Basis, special};
-use crate::analysis::lanes::slice::returned;
 use crate::ir::{Argument, Body, FunctionId, InstructionId, Op, Value};
 use crate::limits::MAX_SCREEN_STEPS;
 
@@ -67,7 +66,7 @@ impl<'m> Basis<'_, 'm> {
             };
             let (mut result, mut count, mut look) = (Kind::default(), 0, None);
             for (number, instruction) in body.instructions.iter().enumerate() {
-                if let Some((_, value)) = returned(body, instruction.op, body.uses(instruction)) {
+                if let Some((_, value)) = body.returned(instruction) {
                     let place = (function, body, InstructionId::new(number));
                     result = result.join(self.value(value, place, depth, &mut look));
                     count += 1;

@@ -5,7 +5,6 @@ use rustc_hash::FxHashMap;
 use super::super::kind::{EXACT, Kind};
 use super::super::special;
 use super::{Look, Ways};
-use crate::analysis::lanes::slice::loaded_param;
 use crate::analysis::slots::{Effect, SlotId};
 use crate::ir::{BlockId, Body, Instruction, InstructionId, Op, Register, Special, Value};
 use crate::limits::MAX_LOOK_DEPTH;
@@ -401,7 +400,7 @@ impl Look<'_, '_> {
                 _ => self.read(Variable::Slot(slot)),
             }
         } else if !self.is_root
-            && let Some((number, offset)) = loaded_param(instruction.op, self.body.uses(instruction))
+            && let Some((number, offset)) = self.body.loaded_param(instruction)
         {
             self.basis.passed(self.function, number, offset, self.held.depth)
         } else {
