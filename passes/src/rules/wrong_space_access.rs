@@ -24,12 +24,13 @@
 //!
 //! Addresses that are loaded from memory, other than from the stack, are not known. A kernel's pointer parameter is
 //! taken for one to global memory, and what rests on that alone is a potential finding. Calls through pointers are not
-//! followed, nor are functions that call each other in a cycle.
+//! followed, nor are functions that call each other in a cycle. LLVM's `atomicrmw` on a local variable of the same
+//! function is a potential finding: optimised, it becomes a plain load and store.
 
 use super::address;
-use crate::analysis::provenance::{Effect, Use, Wrong};
+use crate::analysis::provenance::{Effect, Use, Violation, Wrong};
 use crate::context::{ModuleContext, Report};
-use crate::ir::Space;
+use crate::ir::{AccessKind, Op, Space};
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -56,9 +57,22 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         };
         let points = address::sure(violation, "points", "may point");
         let message = format!("`{name}` accesses {wanted}, and its address {points} to {object}");
-        address::report(module, violation, message, report).help(format!(
+        let draft = address::report(module, violation, message, report);
+        draft.help(format!(
             "access it as {}, or use a generic access, which finds the space itself",
             violation.element.space.as_str()
         ));
+        if is_modification(module, violation) && !violation.is_definite {
+            draft.note("LLVM makes a plain load and store of it where it sees the variable; nvcc removes the kernel's code");
+        }
     }
+}
+
+/// Whether it is LLVM's `atomicrmw`.
+fn is_modification(module: &ModuleContext<'_>, violation: &Violation) -> bool {
+    let body = module.module.function(violation.function).body.as_ref();
+    body.is_some_and(|body| match body.instruction(violation.instruction).op {
+        Op::Access(access) => access.kind == AccessKind::ReadModifyWrite,
+        _ => false,
+    })
 }

@@ -65,7 +65,13 @@ pub fn of(flow: &Flow<'_>, node: u32) -> Visible {
                         }
                     }
                 }
-                (AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction, _) => (true, true),
+                (
+                    AccessKind::Store
+                    | AccessKind::Atomic
+                    | AccessKind::Reduction
+                    | AccessKind::ReadModifyWrite,
+                    _,
+                ) => (true, true),
                 (AccessKind::Other, _) => (false, true),
             },
             Op::Opaque => (false, body.results(instruction).is_empty()),

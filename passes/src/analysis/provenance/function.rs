@@ -98,14 +98,7 @@ pub(super) fn use_of(op: Op) -> Option<Use> {
         Op::Access(Access {
             space: Space::Tensor, ..
         }) => return None,
-        Op::Access(access) => {
-            let effect = match access.kind {
-                AccessKind::Store => Effect::Writes,
-                AccessKind::Atomic | AccessKind::Reduction => Effect::Updates,
-                AccessKind::Load | AccessKind::Other => Effect::Reads,
-            };
-            Use::Access(access.space, effect)
-        }
+        Op::Access(access) => Use::Access(access.space, Effect::of(access.kind)),
         Op::ToGeneric(space, _) => Use::ToGeneric(space),
         Op::FromGeneric(space, _) => Use::FromGeneric(space),
         Op::IsSpace(space) => Use::Test(space),
@@ -234,7 +227,8 @@ impl<'a> Judge<'a> {
                 _ => (wrong, element),
             };
             let own_rank = wrong == Wrong::ClusterAsCta && self.may_be_own_rank(&element);
-            self.report(at, wrong, used, element, is_definite && !own_rank, or);
+            let is_sure = is_definite && !own_rank && !self.may_be_plain(instruction.op, &element);
+            self.report(at, wrong, used, element, is_sure, or);
         }
         let past = nulls::past(instruction.op, uses);
         for Passed {
@@ -255,6 +249,14 @@ impl<'a> Judge<'a> {
                 callers: Vec::new(),
             });
         }
+    }
+
+    /// Whether the code generator may make a plain access of an atomic, as it sees the local variable.
+    fn may_be_plain(&self, op: Op, element: &Element) -> bool {
+        let is_own = |symbol| self.module.module.symbol(symbol).owner == Some(self.id);
+        matches!(op, Op::Access(access) if access.kind == AccessKind::ReadModifyWrite)
+            && element.space == Space::Local
+            && matches!(element.base, Base::Symbol(symbol) if is_own(symbol))
     }
 
     /// Whether the rank given to `mapa` may be the CTA's own: read from a special register.

@@ -5,7 +5,7 @@
 //! and Generic Addressing).
 
 use super::value::{Base, Element, Form, Trust};
-use crate::ir::Space;
+use crate::ir::{AccessKind, Space};
 
 /// What an access does to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,6 +16,16 @@ pub enum Effect {
     Writes,
     /// Atomics and reductions: on global and shared memory only (PTX ISA, atom).
     Updates,
+}
+
+impl Effect {
+    pub(super) const fn of(kind: AccessKind) -> Self {
+        match kind {
+            AccessKind::Store => Self::Writes,
+            AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite => Self::Updates,
+            AccessKind::Load | AccessKind::Other => Self::Reads,
+        }
+    }
 }
 
 /// A use of an address.

@@ -115,14 +115,6 @@ fn is_volatile_store(access: &Access) -> bool {
     access.volatile && access.kind == AccessKind::Store
 }
 
-const fn effect(kind: AccessKind) -> Effect {
-    match kind {
-        AccessKind::Store => Effect::Writes,
-        AccessKind::Atomic | AccessKind::Reduction => Effect::Updates,
-        AccessKind::Load | AccessKind::Other => Effect::Reads,
-    }
-}
-
 /// Whether an element is null, `by` bytes further; its trust aside.
 fn is_null(element: &Element, by: i64) -> bool {
     let at = element.offset.and_then(|offset| offset.checked_add(by));
@@ -201,7 +193,7 @@ impl Judge<'_> {
         let (Some(&base), Some(&Value::Integer(by))) = (uses.first(), uses.get(1)) else {
             return;
         };
-        let used = Use::Access(access.space, effect(access.kind));
+        let used = Use::Access(access.space, Effect::of(access.kind));
         if let Some((element, is_all)) = find(value, by) {
             let offset = element.offset.and_then(|offset| offset.checked_add(by));
             let element = Element { offset, ..element };

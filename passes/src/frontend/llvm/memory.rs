@@ -98,7 +98,11 @@ impl<'m> Lowering<'_, '_, 'm> {
         let (Some(pointer), Some(given)) = (instruction.operand(0), instruction.operand(1)) else {
             return;
         };
-        let op = self.memory_op(AccessKind::Atomic, pointer, given.ty(), instruction);
+        let kind = match instruction.opcode() {
+            Opcode::LLVMAtomicRMW => AccessKind::ReadModifyWrite,
+            _ => AccessKind::Atomic,
+        };
+        let op = self.memory_op(kind, pointer, given.ty(), instruction);
         let mut uses = vec![self.value(pointer), Value::Integer(0), self.value(given)];
         if instruction.opcode() == Opcode::LLVMAtomicCmpXchg
             && let Some(new) = instruction.operand(2)
