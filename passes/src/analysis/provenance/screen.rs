@@ -7,6 +7,9 @@
 //! looked at   suspects, and what they call
 //! ```
 //!
+//! What is chosen (`selp`) from something that is wrong for nothing is never certainly wrong: where only definite findings
+//! are wanted, it is no suspect.
+//!
 //! A body is passed over once, in the order of the input, and again only where something read before it grew: round a
 //! loop. Functions come after those that they call, so that each is passed over for all its callers.
 
