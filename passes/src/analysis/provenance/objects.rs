@@ -42,9 +42,10 @@ pub(super) fn outside(
     if start < 0 || end > i64::try_from(size).ok()? {
         return Some(Wrong::OutOfBounds);
     }
-    let unit = access.unit();
-    let is_known_to_be_aligned = align % unit == 0;
-    (is_known_to_be_aligned && start % i64::from(unit) != 0).then_some(Wrong::Misaligned)
+    // A power of two.
+    let past = access.unit().saturating_sub(1);
+    let is_known_to_be_aligned = align & past == 0;
+    (is_known_to_be_aligned && start & i64::from(past) != 0).then_some(Wrong::Misaligned)
 }
 
 impl Judge<'_> {
