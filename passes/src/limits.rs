@@ -88,6 +88,10 @@ pub const MAX_INLINE_CONTEXTS: usize = 4_096;
 /// Most nodes (pieces of blocks) in the code of one kernel as the lane analysis sees it. Larger kernels are left alone.
 pub const MAX_INLINE_NODES: usize = 60_000;
 
+/// Most blocks of the functions that no kernel reaches, each with all that it calls, that the lane analysis looks at in a
+/// module. Libraries have thousands that call the same code; beyond, they are left alone.
+pub const MAX_LIBRARY_BLOCKS: usize = 500_000;
+
 /// Most instructions of a function that is followed for its result alone.
 pub const MAX_HELPER_INSTRUCTIONS: usize = 100;
 

@@ -1,8 +1,8 @@
 //! Where the lanes of a warp go, and what is wrong with the collectives that they meet at.
 //!
-//! `slice` says what has to be known, `graph` and `order` lay out the code of a kernel with its calls in place,
-//! `launch` knows the warps, `live` what is read again, `value` and `transfer` what registers hold in each lane, `flow`
-//! solves for lanes and values, `placement` says who is where, `shuffle` who is read, and `verdict` judges.
+//! `roots` says where to begin, `slice` what has to be known, `graph` and `order` lay out the code of a kernel with its
+//! calls in place, `launch` knows the warps, `live` what is read again, `value` and `transfer` what registers hold in each
+//! lane, `flow` solves for lanes and values, `placement` says who is where, `shuffle` who is read, and `verdict` judges.
 //!
 //! A kernel is first looked at for all its warps at once. Where the index of the warp decides which way lanes go
 //! (`threadIdx.x < 16` splits warp 0 only), each warp is looked at by itself. A finding is then definite if it holds in
@@ -14,6 +14,7 @@ pub mod launch;
 pub mod live;
 pub mod order;
 pub mod placement;
+pub mod roots;
 pub mod screen;
 pub mod shuffle;
 pub mod slice;
@@ -27,15 +28,15 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use crate::context::ModuleContext;
-use crate::externs;
 use crate::finding::Certainty;
-use crate::ir::{Callee, FunctionId, Op, Special, Value};
-use crate::limits::MAX_HELPER_INSTRUCTIONS;
+use crate::ir::{FunctionId, Special, Value};
+use crate::limits::MAX_LIBRARY_BLOCKS;
 use flow::Flow;
 use graph::Graph;
 use launch::Launch;
 use live::Live;
 use order::Order;
+use roots::Calls;
 use slice::Slices;
 use value::{ALL, Lanes};
 use verdict::{Issue, Problem, Reach, Verdict};
@@ -62,6 +63,19 @@ pub struct Found {
     pub warps: Vec<u32>,
 }
 
+impl Root {
+    /// Of which nothing is known.
+    const fn nothing(function: FunctionId, launch: Launch) -> Self {
+        Self {
+            function,
+            launch,
+            findings: Vec::new(),
+            is_unknown: true,
+            has_unknown: true,
+        }
+    }
+}
+
 /// The roots of a module that have collectives or barriers, in the order of the input: all of them, or those that may
 /// have a finding of the certainty asked for.
 #[must_use]
@@ -76,91 +90,21 @@ pub fn analyse(module: &ModuleContext<'_>, least: Certainty) -> Vec<Root> {
     }
     let visited = calls.visited(module, &roots);
     let slices = Slices::new(module, &visited);
-    let one = |&function: &FunctionId| root(module, &slices, function, least);
+    let affordable = roots::affordable(module, &roots, &visited, MAX_LIBRARY_BLOCKS);
+    let one = |&function: &FunctionId| {
+        if affordable[function.index()] {
+            root(module, &slices, function, least)
+        } else {
+            Root::nothing(
+                function,
+                Launch::new(&module.module.function(function).launch, None, true),
+            )
+        }
+    };
     if roots.len() < 4 {
         roots.iter().map(one).collect()
     } else {
         roots.par_iter().map(one).collect()
-    }
-}
-
-/// Which functions reach what, through direct calls.
-struct Calls {
-    /// A collective or a barrier.
-    meets: Vec<bool>,
-    /// One, or code of which nothing is known.
-    matters: Vec<bool>,
-}
-
-impl Calls {
-    fn new(module: &ModuleContext<'_>) -> Self {
-        let count = module.module.functions.len();
-        let (mut meets, mut matters) = (vec![false; count], vec![false; count]);
-        for (id, _, body) in module.module.bodies() {
-            let has_barrier = || {
-                body.instructions
-                    .iter()
-                    .any(|instruction| matches!(instruction.op, Op::Barrier(_)))
-            };
-            meets[id.index()] = !body.collectives.is_empty() || has_barrier();
-            matters[id.index()] = meets[id.index()]
-                || body.calls.iter().any(|call| match call.callee {
-                    Callee::Indirect(_) => true,
-                    Callee::Direct(symbol) => module.module.called(symbol).is_none_or(|callee| {
-                        module.module.function(callee).body.is_none()
-                            && !externs::is_provided(module.module.function_name(callee))
-                    }),
-                });
-        }
-        let graph = module.call_graph();
-        for reached in [&mut meets, &mut matters] {
-            let mut work: Vec<usize> = (0..count).filter(|&function| reached[function]).collect();
-            while let Some(function) = work.pop() {
-                for site in graph.calls_to(FunctionId::new(function)) {
-                    if !std::mem::replace(&mut reached[site.caller.index()], true) {
-                        work.push(site.caller.index());
-                    }
-                }
-            }
-        }
-        Self { meets, matters }
-    }
-
-    /// Kernels, and functions that no kernel reaches and nobody calls.
-    fn roots(&self, module: &ModuleContext<'_>) -> Vec<FunctionId> {
-        let graph = module.call_graph();
-        module
-            .module
-            .bodies()
-            .filter(|(id, function, _)| {
-                self.meets[id.index()]
-                    && (function.is_kernel() || graph.calls_to(*id).is_empty())
-                    && !function.is_damaged
-            })
-            .map(|(id, ..)| id)
-            .collect()
-    }
-
-    /// The functions whose code is followed: what matters, and small helpers for their results.
-    fn visited(&self, module: &ModuleContext<'_>, roots: &[FunctionId]) -> Vec<bool> {
-        let mut visited = vec![false; module.module.functions.len()];
-        let mut work: Vec<FunctionId> = roots.to_vec();
-        for root in roots {
-            visited[root.index()] = true;
-        }
-        while let Some(function) = work.pop() {
-            for site in module.call_graph().calls_of(function) {
-                let callee = site.callee.index();
-                let Some(body) = module.module.functions[callee].body.as_ref() else {
-                    continue;
-                };
-                let is_wanted = self.matters[callee] || body.instructions.len() <= MAX_HELPER_INSTRUCTIONS;
-                if is_wanted && !std::mem::replace(&mut visited[callee], true) {
-                    work.push(site.callee);
-                }
-            }
-        }
-        visited
     }
 }
 
@@ -174,13 +118,7 @@ fn launch_of(module: &ModuleContext<'_>, function: FunctionId, reads_other: bool
 }
 
 fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least: Certainty) -> Root {
-    let nothing = |launch| Root {
-        function,
-        launch,
-        findings: Vec::new(),
-        is_unknown: true,
-        has_unknown: true,
-    };
+    let nothing = |launch| Root::nothing(function, launch);
     let kernel = module.module.function(function);
     let assumed = Launch::new(&kernel.launch, None, true);
     let Some(graph) = Graph::new(module, slices, function) else {
