@@ -6,7 +6,7 @@
 //! phis into copies, `instructions.rs`, `intrinsics.rs`, `values.rs` and `aggregates.rs` turn instructions and operands
 //! into device IR, with what `callees.rs` and `types.rs` keep of callees and types and the maps of `numbers.rs`,
 //! `assembly.rs` hands inline assembly to the PTX front end, `debug.rs` keeps the way to debug locations,
-//! `places.rs` finds the lines of text with what `outline.rs` reads of it, and `newer.rs` reads a spelling that this LLVM
+//! `reflect.rs` answers what the code asks of its target, `places.rs` finds the lines of text with what `outline.rs` reads of it, and `newer.rs` reads a spelling that this LLVM
 //! does not know.
 
 mod aggregates;
@@ -28,6 +28,7 @@ mod outline;
 mod parameters;
 mod places;
 mod raw;
+mod reflect;
 mod symbols;
 mod types;
 mod values;
@@ -127,11 +128,7 @@ fn lowered<R>(raw: raw::Module<'_>, bytes: &[u8], work: impl FnOnce(&Module<'_>)
         producer: Producer::Llvm,
         target: Target {
             name: target,
-            sm: target
-                .trim_start_matches("sm_")
-                .trim_end_matches(|letter: char| !letter.is_ascii_digit())
-                .parse()
-                .unwrap_or(0),
+            sm: symbols::architecture(target),
         },
         isa,
         virtual_tables: symbols.virtual_tables,

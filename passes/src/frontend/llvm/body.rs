@@ -115,6 +115,8 @@ pub(super) struct Lowering<'l, 'a, 'm> {
     /// What is left of the constant expressions that may be looked at, and how deep the current one is.
     pub(super) constants_left: usize,
     pub(super) depth: usize,
+    /// A branch goes one way only.
+    pub(super) has_unreached: bool,
 }
 
 impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
@@ -143,6 +145,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             block_start: 0,
             constants_left: crate::limits::MAX_INITIALIZER_NODES,
             depth: 0,
+            has_unreached: false,
         }
     }
 
@@ -168,6 +171,9 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             self.block(number);
         }
         self.resolve_edges();
+        if self.has_unreached {
+            self.forget_unreached();
+        }
     }
 
     fn block(&mut self, number: usize) {

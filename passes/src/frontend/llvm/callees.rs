@@ -3,6 +3,7 @@
 use super::body::Lowering;
 use super::numbers::Numbers;
 use super::raw::{Type, Value as LlvmValue, ValueKind};
+use super::reflect;
 use crate::frontend::ptx::special;
 use crate::ir::{Special, SymbolId, SymbolKind, Value};
 
@@ -11,6 +12,8 @@ use crate::ir::{Special, SymbolId, SymbolKind, Value};
 pub(super) struct Callees<'m> {
     numbers: Numbers,
     known: Vec<Known<'m>>,
+    /// Something has asked for the target, and was answered.
+    pub(super) has_answers: bool,
 }
 
 /// A callee.
@@ -20,6 +23,8 @@ pub(super) enum Called<'m> {
     Function(SymbolId),
     Intrinsic(Intrinsic<'m>),
     Assembly,
+    /// What asks for the target.
+    Reflect,
     /// An address.
     Address,
 }
@@ -167,6 +172,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             |symbol: SymbolId| matches!(self.symbols.all[symbol.index()].kind, SymbolKind::Function(_));
         let called = match self.symbols.find(value) {
             _ if kind == ValueKind::LLVMInlineAsmValueKind => Called::Assembly,
+            _ if reflect::NAMES.contains(&value.name()) => Called::Reflect,
             Some(symbol) if is_function(symbol) => Called::Function(symbol),
             // The functions that are no symbols are intrinsics.
             None if kind == ValueKind::LLVMFunctionValueKind => {

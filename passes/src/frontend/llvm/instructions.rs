@@ -44,6 +44,7 @@ impl<'m> Lowering<'_, '_, 'm> {
                 // Only one of the edges is ever taken.
                 let taken = instruction.targets().nth(usize::from(known & 1 == 0));
                 let label = taken.and_then(|to| self.edge(block, to, true));
+                self.has_unreached = true;
                 self.emit(Op::Branch, &[], &[]);
                 return self.end_block(label.as_slice());
             }
@@ -142,6 +143,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             Opcode::LLVMFence => {
                 self.emit(Op::Opaque, &[], &[]);
             }
+            Opcode::LLVMICmp if self.scratch.callees.has_answers && self.compares_numbers(instruction) => {}
             Opcode::LLVMExtractValue | Opcode::LLVMExtractElement => self.extract(instruction),
             Opcode::LLVMInsertValue | Opcode::LLVMInsertElement => self.insert(instruction),
             Opcode::LLVMShuffleVector => self.shuffle_vector(instruction),
@@ -278,6 +280,10 @@ impl<'m> Lowering<'_, '_, 'm> {
         match known {
             Called::Assembly => return self.inline_assembly(instruction, called),
             Called::Intrinsic(intrinsic) => return self.intrinsic(instruction, intrinsic),
+            Called::Reflect => {
+                self.reflect(instruction);
+                return true;
+            }
             Called::Function(_) | Called::Address => {}
         }
         let first = self.body.arguments.len();

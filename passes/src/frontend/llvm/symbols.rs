@@ -350,7 +350,7 @@ fn word(value: Value<'_>) -> TableWord {
 }
 
 /// What a chain of casts and GEPs begins at.
-fn base(mut value: Value<'_>) -> Value<'_> {
+pub(super) fn base(mut value: Value<'_>) -> Value<'_> {
     for _ in 0..MAX_INITIALIZER_NODES {
         let is_step = value.kind() == ValueKind::LLVMConstantExprValueKind
             && matches!(
@@ -413,6 +413,15 @@ fn launch<'m>(function: Value<'m>, annotations: &Annotations<'m>) -> LaunchBound
 }
 
 /// The target that functions name, and the PTX version among their features: `sm_90`, `+ptx88`.
+/// The number in the name of a target: 90 of `sm_90a`. 0 where there is none.
+pub(super) fn architecture(target: &str) -> u32 {
+    target
+        .trim_start_matches("sm_")
+        .trim_end_matches(|letter: char| !letter.is_ascii_digit())
+        .parse()
+        .unwrap_or(0)
+}
+
 pub(super) fn target<'m>(module: Module<'m>) -> (&'m str, Option<IsaVersion>) {
     let name = module
         .functions()

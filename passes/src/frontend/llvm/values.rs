@@ -134,7 +134,7 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     /// The number that a constant is.
-    fn integer(&mut self, value: LlvmValue<'m>) -> Option<i64> {
+    pub(super) fn integer(&mut self, value: LlvmValue<'m>) -> Option<i64> {
         match self.known_constant(value) {
             Some(Value::Integer(number)) => Some(number),
             Some(_) => None,

@@ -82,6 +82,22 @@ impl<'m> Value<'m> {
             .flatten()
     }
 
+    /// The bytes of a constant string, without the zero at its end.
+    pub(in crate::frontend::llvm) fn bytes(self) -> Option<&'m [u8]> {
+        if self.kind() != ValueKind::LLVMConstantDataArrayValueKind {
+            return None;
+        }
+        // SAFETY: constant data; its bytes are as long as the module.
+        unsafe {
+            let mut length = 0;
+            (LLVMIsConstantString(self.0) != 0)
+                .then(|| LLVMGetAsString(self.0, &raw mut length))
+                .filter(|text| !text.is_null())
+                .map(|text| std::slice::from_raw_parts(text.cast(), length))
+                .map(|text: &[u8]| text.strip_suffix(&[0]).unwrap_or(text))
+        }
+    }
+
     pub(in crate::frontend::llvm) fn aliasee(self) -> Option<Value<'m>> {
         // SAFETY: an alias.
         (self.kind() == ValueKind::LLVMGlobalAliasValueKind)
