@@ -12,6 +12,8 @@ use crate::ir::{Special, SymbolId, SymbolKind, Value};
 pub(super) struct Callees<'m> {
     numbers: Numbers,
     known: Vec<Known<'m>>,
+    /// The number of the module's target, 0 for none, once something has asked for it.
+    pub(super) architecture: Option<u32>,
     /// Something has asked for the target, and was answered.
     pub(super) has_answers: bool,
 }

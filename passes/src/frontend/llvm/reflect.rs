@@ -22,11 +22,15 @@ impl<'m> Lowering<'_, '_, 'm> {
         self.emit(Op::Opaque, &[result], &[]);
     }
 
-    fn answer(&self, call: User<'m>) -> Option<i64> {
+    fn answer(&mut self, call: User<'m>) -> Option<i64> {
         let question = symbols::base(call.operand(0)?).initializer()?.bytes()?;
-        let (target, _) = symbols::target(self.symbols.module);
-        let sm = symbols::architecture(target);
-        (question == b"__CUDA_ARCH" && sm > 0).then(|| i64::from(sm) * 10)
+        if question != b"__CUDA_ARCH" {
+            return None;
+        }
+        let module = self.symbols.module;
+        let known = &mut self.scratch.callees.architecture;
+        let sm = *known.get_or_insert_with(|| symbols::architecture(symbols::target(module).0));
+        (sm > 0).then(|| i64::from(sm) * 10)
     }
 
     /// A comparison of an answer with a number is one, too. False where it is another.
