@@ -44,7 +44,7 @@ impl Definitions {
         }
         Self {
             written,
-            several: Groups::new(count, several.into_iter()),
+            several: Groups::new(count, several.iter().copied()),
         }
     }
 

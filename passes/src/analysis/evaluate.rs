@@ -215,7 +215,9 @@ fn funnel(left: bool, wrap: bool, low: u64, high: u64, amount: u64) -> u64 {
     }
 }
 
-fn compare(condition: Condition, bits: u8, a: u64, b: u64) -> bool {
+/// Whether a comparison of two numbers of so many bits holds.
+#[must_use]
+pub fn compare(condition: Condition, bits: u8, a: u64, b: u64) -> bool {
     use Condition as C;
     let (ua, ub) = (a & ones(bits), b & ones(bits));
     let (sa, sb) = (signed(a, bits), signed(b, bits));

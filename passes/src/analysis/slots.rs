@@ -117,7 +117,7 @@ impl Slots {
                     escaped.push(symbol);
                 }
             }
-            if !leads_on || !is_step(instruction.op) {
+            if !leads_on || moved(body, instruction).is_none() {
                 search.rule_out(instruction);
             }
         }
@@ -261,23 +261,16 @@ impl Found {
     }
 }
 
-/// Whether what an operation writes may be an address because what it uses is one.
-const fn is_step(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Copy
-            | Op::ToGeneric(Space::Local, _)
-            | Op::FromGeneric(Space::Local, _)
-            | Op::Binary(BinaryOp::Add | BinaryOp::Sub, _)
-    )
-}
-
 /// What a register is computed from, and how many bytes further it points.
 fn step(body: &Body<'_>, definitions: &Definitions, register: Register) -> Option<(Value, i64)> {
-    let &[definition] = definitions.of(register) else {
-        return None;
-    };
-    let instruction = body.instruction(definition);
+    match definitions.of(register) {
+        &[definition] => moved(body, body.instruction(definition)),
+        _ => None,
+    }
+}
+
+/// What an instruction computes an address from, and how many bytes further that points.
+fn moved(body: &Body<'_>, instruction: &Instruction) -> Option<(Value, i64)> {
     if instruction.guard.is_some() {
         return None;
     }
@@ -344,8 +337,8 @@ impl Search<'_> {
         }
     }
 
-    /// Notes that what an instruction writes is no `.local` address, since it uses none or is no [`is_step`]. Most of what
-    /// is used stands behind this, and needs no search.
+    /// Notes that what an instruction writes is no `.local` address, since it uses none or computes none from what it uses.
+    /// Most of what is used stands behind this, and needs no search.
     fn rule_out(&mut self, instruction: &Instruction) {
         for register in self.body.defined(instruction) {
             self.known[register.index()] = Known::Is(None);

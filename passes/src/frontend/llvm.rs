@@ -39,7 +39,7 @@ use bumpalo::Bump;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 
-use crate::ir::{Body, Module, Producer, Space, Target};
+use crate::ir::{Body, Module, Producer, Space};
 use assembly::Assembly;
 use body::{Lowering, Scratch};
 use debug::Locations;
@@ -126,10 +126,7 @@ fn lowered<R>(raw: raw::Module<'_>, bytes: &[u8], work: impl FnOnce(&Module<'_>)
     let (target, isa) = symbols::target(raw);
     let module = Module {
         producer: Producer::Llvm,
-        target: Target {
-            name: target,
-            sm: symbols::architecture(target),
-        },
+        target,
         isa,
         virtual_tables: symbols.virtual_tables,
         has_local_memory: symbols.all.iter().any(|symbol| symbol.space == Space::Local),

@@ -117,11 +117,5 @@ fn target<'t>(tree: &'t Tree<'t>) -> Target<'t> {
                 .filter(|word| word.starts_with("sm_"))
         })
         .unwrap_or_default();
-    let digits = name
-        .trim_start_matches("sm_")
-        .trim_end_matches(|letter: char| !letter.is_ascii_digit());
-    Target {
-        name,
-        sm: digits.parse().unwrap_or(0),
-    }
+    Target::named(name)
 }

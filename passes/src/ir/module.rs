@@ -16,6 +16,20 @@ pub struct Target<'s> {
     pub sm: u32,
 }
 
+impl<'s> Target<'s> {
+    /// With this name.
+    #[must_use]
+    pub fn named(name: &'s str) -> Self {
+        let digits = name
+            .trim_start_matches("sm_")
+            .trim_end_matches(|letter: char| !letter.is_ascii_digit());
+        Self {
+            name,
+            sm: digits.parse().unwrap_or(0),
+        }
+    }
+}
+
 /// A PTX ISA version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct IsaVersion {

@@ -100,10 +100,15 @@ pub(super) fn instruction_name(
     plain.join(".")
 }
 
+/// What the instruction does that is wrong.
+pub(super) fn op(module: &ModuleContext<'_>, violation: &Violation) -> Option<Op> {
+    let body = module.module.function(violation.function).body.as_ref()?;
+    Some(body.instruction(violation.instruction).op)
+}
+
 /// Whether what is wrong is in what a call passes.
 pub(super) fn is_call(module: &ModuleContext<'_>, violation: &Violation) -> bool {
-    let body = module.module.function(violation.function).body.as_ref();
-    body.is_some_and(|body| matches!(body.instruction(violation.instruction).op, Op::Call(_)))
+    matches!(op(module, violation), Some(Op::Call(_)))
 }
 
 /// Types and vectors end what is told of an opcode.

@@ -28,7 +28,7 @@
 //! function is a potential finding: optimised, it becomes a plain load and store.
 
 use super::address;
-use crate::analysis::provenance::{Effect, Use, Violation, Wrong};
+use crate::analysis::provenance::{Effect, Use, Wrong};
 use crate::context::{ModuleContext, Report};
 use crate::ir::{AccessKind, Op, Space};
 use crate::rule::{Check, Family, Level, Rule};
@@ -62,17 +62,12 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             "access it as {}, or use a generic access, which finds the space itself",
             violation.element.space.as_str()
         ));
-        if is_modification(module, violation) && !violation.is_definite {
+        let is_modification = matches!(
+            address::op(module, violation),
+            Some(Op::Access(access)) if access.kind == AccessKind::ReadModifyWrite
+        );
+        if is_modification && !violation.is_definite {
             draft.note("LLVM makes a plain load and store of it where it sees the variable; nvcc removes the kernel's code");
         }
     }
-}
-
-/// Whether it is LLVM's `atomicrmw`.
-fn is_modification(module: &ModuleContext<'_>, violation: &Violation) -> bool {
-    let body = module.module.function(violation.function).body.as_ref();
-    body.is_some_and(|body| match body.instruction(violation.instruction).op {
-        Op::Access(access) => access.kind == AccessKind::ReadModifyWrite,
-        _ => false,
-    })
 }

@@ -2,9 +2,12 @@
 //! the code that is for other targets (LLVM, User Guide for NVPTX: NVVM Reflect Pass).
 
 use super::body::Lowering;
-use super::raw::{Predicate, User};
+use super::instructions::condition;
+use super::raw::User;
 use super::symbols;
-use crate::ir::{BlockId, Op, Value};
+use crate::analysis::cfg::Cfg;
+use crate::analysis::evaluate;
+use crate::ir::{Op, Value};
 
 /// The names that it goes by.
 pub(super) const NAMES: [&str; 3] = ["__nvvm_reflect", "__nvvm_reflect_ocl", "llvm.nvvm.reflect"];
@@ -29,66 +32,40 @@ impl<'m> Lowering<'_, '_, 'm> {
         }
         let module = self.symbols.module;
         let known = &mut self.scratch.callees.architecture;
-        let sm = *known.get_or_insert_with(|| symbols::architecture(symbols::target(module).0));
+        let sm = *known.get_or_insert_with(|| symbols::target(module).0.sm);
         (sm > 0).then(|| i64::from(sm) * 10)
     }
 
     /// A comparison of an answer with a number is one, too. False where it is another.
     pub(super) fn compares_numbers(&mut self, comparison: User<'m>) -> bool {
-        let (Some(predicate), Some(a), Some(b)) = (
+        let (Some(predicate), Some(first), Some(second)) = (
             comparison.predicate(),
             comparison.operand(0),
             comparison.operand(1),
         ) else {
             return false;
         };
-        let (Some(a), Some(b)) = (self.integer(a), self.integer(b)) else {
+        let (Some(a), Some(b)) = (self.integer(first), self.integer(second)) else {
             return false;
         };
-        self.keep(
-            comparison.value(),
-            Value::Integer(i64::from(holds(predicate, a, b))),
-        );
+        let (a, b) = (a.cast_unsigned(), b.cast_unsigned());
+        let holds = evaluate::compare(condition(predicate), self.bits(first.ty()), a, b);
+        self.keep(comparison.value(), Value::Integer(i64::from(holds)));
         true
     }
 
     /// Leaves out the collectives of blocks that only other targets come to.
     pub(super) fn forget_unreached(&mut self) {
         let body = &mut *self.body;
-        let mut is_reached = vec![false; body.blocks.len()];
-        let mut work = vec![BlockId::new(0)];
-        while let Some(block) = work.pop() {
-            if let Some(reached @ false) = is_reached.get_mut(block.index()) {
-                *reached = true;
-                work.extend(body.successors(block));
-            }
-        }
+        let cfg = Cfg::new(body);
         let mut collectives = std::mem::take(&mut body.collectives);
         collectives.retain(|&id| {
-            let is_kept = is_reached[body.block_of(id).index()];
+            let is_kept = cfg.rank(body.block_of(id)).is_some();
             if !is_kept {
                 body.instructions[id.index()].op = Op::Opaque;
             }
             is_kept
         });
         body.collectives = collectives;
-    }
-}
-
-/// Whether a comparison holds of two numbers of one width, extended by their signs.
-const fn holds(predicate: Predicate, a: i64, b: i64) -> bool {
-    use Predicate as P;
-    let (first, second) = (a.cast_unsigned(), b.cast_unsigned());
-    match predicate {
-        P::LLVMIntEQ => a == b,
-        P::LLVMIntNE => a != b,
-        P::LLVMIntSLT => a < b,
-        P::LLVMIntSLE => a <= b,
-        P::LLVMIntSGT => a > b,
-        P::LLVMIntSGE => a >= b,
-        P::LLVMIntULT => first < second,
-        P::LLVMIntULE => first <= second,
-        P::LLVMIntUGT => first > second,
-        P::LLVMIntUGE => first >= second,
     }
 }

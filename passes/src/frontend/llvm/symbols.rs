@@ -10,7 +10,7 @@ use super::host::{self, Host};
 use super::raw::{Linkage as Llvm, Module, Opcode, Type, TypeKind, Value, ValueKind};
 use crate::ir::{
     DebugId, Function, FunctionId, FunctionKind, IsaVersion, LaunchBounds, Linkage, Parameter, Slots, Space,
-    Symbol, SymbolId, SymbolKind, TableWord, VirtualTable,
+    Symbol, SymbolId, SymbolKind, TableWord, Target, VirtualTable,
 };
 use crate::limits::{MAX_INITIALIZER_NODES, MAX_TABLE_WORDS};
 
@@ -413,16 +413,7 @@ fn launch<'m>(function: Value<'m>, annotations: &Annotations<'m>) -> LaunchBound
 }
 
 /// The target that functions name, and the PTX version among their features: `sm_90`, `+ptx88`.
-/// The number in the name of a target: 90 of `sm_90a`. 0 where there is none.
-pub(super) fn architecture(target: &str) -> u32 {
-    target
-        .trim_start_matches("sm_")
-        .trim_end_matches(|letter: char| !letter.is_ascii_digit())
-        .parse()
-        .unwrap_or(0)
-}
-
-pub(super) fn target<'m>(module: Module<'m>) -> (&'m str, Option<IsaVersion>) {
+pub(super) fn target<'m>(module: Module<'m>) -> (Target<'m>, Option<IsaVersion>) {
     let name = module
         .functions()
         .find_map(|function| function.string_attribute("target-cpu"))
@@ -439,5 +430,5 @@ pub(super) fn target<'m>(module: Module<'m>) -> (&'m str, Option<IsaVersion>) {
             major: number / 10,
             minor: number % 10,
         });
-    (name, version)
+    (Target::named(name), version)
 }
