@@ -6,6 +6,9 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
+/// The function that a failed assertion calls: it ends the grid.
+pub const ASSERT_FAIL: &str = "__assertfail";
+
 /// A list of names by what they belong to.
 struct Table {
     exact: FxHashMap<&'static str, &'static str>,

@@ -2,12 +2,14 @@
 //!
 //! `roots` says where to begin, `slice` what has to be known, `graph` and `order` lay out the code of a kernel with its
 //! calls in place, `launch` knows the warps, `live` what is read again, `value` and `transfer` what registers hold in each
-//! lane, `flow` solves for lanes and values, `placement` says who is where, `shuffle` who is read, and `verdict` judges.
+//! lane, `flow` solves for lanes and values, `placement` says who is where, `shuffle` who is read, `asked` what code may
+//! know of that itself, and `verdict` judges.
 //!
 //! A kernel is first looked at for all its warps at once. Where the index of the warp decides which way lanes go
 //! (`threadIdx.x < 16` splits warp 0 only), each warp is looked at by itself. A finding is then definite if it holds in
 //! all warps that get there, or in a warp that exists in every launch and certainly gets there.
 
+pub mod asked;
 pub mod flow;
 pub mod graph;
 pub mod launch;
@@ -83,7 +85,7 @@ pub fn analyse(module: &ModuleContext<'_>, least: Certainty) -> Vec<Root> {
     let calls = Calls::new(module);
     let mut roots = calls.roots(module);
     if least == Certainty::Definite {
-        roots = screen::suspects(module, &roots, &calls.meets);
+        roots = screen::suspects(module, &roots);
     }
     if roots.is_empty() {
         return Vec::new();

@@ -278,7 +278,41 @@ impl Generator {
         result
     }
 
+    /// A test of which lanes are here, or how many.
+    fn question(&mut self) -> String {
+        let (predicate, here, result) = (self.predicate(), self.temporary(), self.temporary());
+        self.line(&format!("activemask.b32 {here};"));
+        let numbers = match self.random.below(4) {
+            0 => {
+                self.line(&format!("popc.b32 {result}, {here};"));
+                ["32", "16", "31", "1"]
+            }
+            1 => {
+                self.line(&format!("and.b32 {result}, {here}, 0xffff;"));
+                ["65535", "0", "255", "1"]
+            }
+            2 => {
+                self.line(&format!("st.local.u32 [depot+12], {here};"));
+                self.line(&format!("ld.local.u32 {result}, [depot+12];"));
+                ["-1", "65535", "1", "0xffff0000"]
+            }
+            _ => {
+                self.line(&format!("mov.b32 {result}, {here};"));
+                ["-1", "65535", "1", "0xffff0000"]
+            }
+        };
+        let comparison = *self
+            .random
+            .pick(&["eq.s32", "ne.s32", "lt.u32", "ge.u32", "gt.s32"]);
+        let number = *self.random.pick(&numbers);
+        self.line(&format!("setp.{comparison} {predicate}, {result}, {number};"));
+        predicate
+    }
+
     fn condition(&mut self) -> String {
+        if self.random.chance(12) {
+            return self.question();
+        }
         let predicate = self.predicate();
         let value = if self.random.chance(2) {
             self.value()

@@ -399,7 +399,7 @@ impl<'a> Builder<'a> {
         };
         let function = module.function(callee);
         let name = module.function_name(callee);
-        if function.noreturn || name == "__assertfail" {
+        if function.noreturn || name == externs::ASSERT_FAIL {
             return (Kind::Quiet, EXIT);
         }
         if function.body.is_none() {

@@ -8,7 +8,7 @@ use crate::limits::{MAX_HELPER_INSTRUCTIONS, MAX_INLINE_NODES};
 /// Which functions reach what, through direct calls.
 pub struct Calls {
     /// A collective or a barrier.
-    pub meets: Vec<bool>,
+    meets: Vec<bool>,
     /// One, or code of which nothing is known.
     matters: Vec<bool>,
 }

@@ -12,35 +12,35 @@ mod calls;
 mod exact;
 mod kind;
 mod look;
+mod meetings;
 #[cfg(test)]
 mod tests;
 mod witness;
 
 use self::calls::Calls;
 use self::kind::Kind;
+use self::witness::Search;
 use super::launch_of;
 use super::value::WARP;
 use crate::analysis::call_graph::CallGraph;
 use crate::context::ModuleContext;
+use crate::externs;
 use crate::ir::{Body, Call, Callee, Function, FunctionId, Instruction, Op, Special};
-use crate::limits::MAX_SCREEN_STEPS;
 
-/// Of `roots`, those that may have a definite finding. `meets`: the functions that reach a collective or a barrier.
+/// Of `roots`, those that may have a definite finding.
 #[must_use]
-pub fn suspects(module: &ModuleContext<'_>, roots: &[FunctionId], meets: &[bool]) -> Vec<FunctionId> {
+pub fn suspects(module: &ModuleContext<'_>, roots: &[FunctionId]) -> Vec<FunctionId> {
     let has_shape = roots
         .iter()
         .any(|&root| launch_of(module, root, false).shape.is_some());
     let basis = Basis {
         module,
-        meets,
         ends: ends(module),
         has_shape,
         calls: Calls::default(),
     };
-    let mut left = MAX_SCREEN_STEPS;
-    let is_open =
-        |&root: &FunctionId| !has_whole_rows(module, root) || !witness::speaks_for(&basis, root, &mut left);
+    let mut search = Search::new(&basis);
+    let is_open = |root: &FunctionId| !has_whole_rows(module, *root) || !search.speaks_for(*root);
     roots.iter().copied().filter(is_open).collect()
 }
 
@@ -54,8 +54,6 @@ fn has_whole_rows(module: &ModuleContext<'_>, root: FunctionId) -> bool {
 /// What is known of a module before any function is looked at.
 struct Basis<'a, 'm> {
     module: &'a ModuleContext<'m>,
-    /// By function: it reaches a collective or a barrier.
-    meets: &'a [bool],
     /// By function: lanes may not come back from a call of it.
     ends: Vec<bool>,
     /// The shape of some CTA is known.
@@ -70,6 +68,16 @@ impl Basis<'_, '_> {
             return None;
         };
         self.module.module.called(symbol)
+    }
+
+    /// Whether a call is one of a failed assertion, or of something that is known to do no more than return.
+    fn is_quiet_call(&self, body: &Body<'_>, call: &Instruction) -> bool {
+        let module = self.module.module;
+        self.callee(body, call).is_some_and(|callee| {
+            let name = module.function_name(callee);
+            module.function(callee).body.is_none()
+                && (name == externs::ASSERT_FAIL || externs::is_provided(name))
+        })
     }
 
     /// Whether lanes may not come back from a call.
@@ -88,7 +96,7 @@ fn ends(module: &ModuleContext<'_>) -> Vec<bool> {
             return true;
         }
         let Some(body) = &function.body else {
-            return module.module.function_name(id) == "__assertfail";
+            return module.module.function_name(id) == externs::ASSERT_FAIL;
         };
         let is_end = |instruction: &Instruction| matches!(instruction.op, Op::Exit | Op::Trap);
         let is_unknown = |call: &Call| match call.callee {

@@ -145,6 +145,10 @@ fn compute(pool: &mut Pool, op: Op, uses: &[ValueId], site: Site) -> ValueId {
                 &mut result,
             )
         }
+        Op::Unary(UnaryOp::PopCount, bits) => {
+            result.limit = most_set(pool.get(uses[0]), bits);
+            false
+        }
         Op::ExtractBits(bits, false) => extract(pool, bits, uses, left, number, &mut result),
         _ => false,
     };
@@ -393,6 +397,16 @@ fn binary(
         }
         _ => false,
     }
+}
+
+/// How many bits are set at most in the lanes that are not exact.
+fn most_set(vector: &Vector, bits: u8) -> u64 {
+    let limit = vector.limit & ones(bits);
+    u64::from(match vector.base {
+        _ if limit != vector.limit => u32::from(bits),
+        Base::Active(_) => limit.count_ones(),
+        _ => u64::BITS - limit.leading_zeros(),
+    })
 }
 
 /// An upper bound of the result in the lanes that are not exact.

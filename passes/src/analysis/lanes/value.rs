@@ -4,7 +4,7 @@
 //! a lane is exact      its value is bits[l]
 //! else, by the base
 //!   Uniform(u)         its value is U + bits[l]; U is one value for all such lanes, unknown, a multiple of 2^low
-//!   Active(i)          the result of the `activemask` with this number; nothing else is known
+//!   Active(i)          the result of the `activemask` with this number: a set of lanes that are among `limit`
 //!   Varying            its value is bits[l] modulo 2^low; nothing else is known
 //!
 //! order   exact < Uniform < Varying per lane, low falling; ⊤ is Varying with low = 0
@@ -60,7 +60,8 @@ pub struct Vector {
     pub base: Base,
     /// They would be exact if the index of the warp were known.
     pub warp: bool,
-    /// The other lanes hold no more than this, as unsigned numbers.
+    /// The other lanes hold no more than this, as unsigned numbers; and no other bits, if that is the result of an
+    /// `activemask`.
     pub limit: u64,
     /// See the module.
     pub bits: [u64; WARP],

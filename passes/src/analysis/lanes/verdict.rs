@@ -15,6 +15,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::asked;
 use super::flow::Flow;
 use super::graph::{Graph, Kind};
 use super::placement::{Departure, Exits, Placement};
@@ -338,6 +339,14 @@ impl Judge<'_, '_> {
             && self.sources(call, mode, here, must, &missing)
         {
             reach.is_unknown = true;
+        }
+        let is_definite = |issue: &Issue| issue.certainty == Certainty::Definite;
+        let masks = || lanes(known).filter_map(|lane| call.mask_of(lane));
+        let may_know = || asked::may_know(self.flow, call.node, masks().fold(0, |all, mask| all | mask));
+        if self.verdict.issues[before..].iter().any(is_definite) && may_know() {
+            for issue in &mut self.verdict.issues[before..] {
+                issue.certainty = Certainty::Potential;
+            }
         }
         if self.verdict.issues.len() > before
             && let Some(departures) = self.placement.departures(call.node)

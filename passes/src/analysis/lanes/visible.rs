@@ -8,7 +8,10 @@ use super::flow::Flow;
 use super::graph::Kind;
 use crate::analysis::definitions::Definitions;
 use crate::analysis::slots::{Effect, Slots};
-use crate::ir::{AccessKind, BinaryOp, Body, Instruction, InstructionId, Op, Space, SymbolId, Value};
+use crate::context::ModuleContext;
+use crate::ir::{
+    AccessKind, BinaryOp, Body, FunctionId, Instruction, InstructionId, Op, Space, SymbolId, Value,
+};
 
 /// What is visible of a node to others.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,43 +47,54 @@ pub fn of(flow: &Flow<'_>, node: u32) -> Visible {
         Kind::Plain => {}
     }
     let context = graph.context(node);
-    let body = context.body;
-    let analyses = flow.module.function(context.function);
     let mut found = Visible::default();
     for number in spot.instructions.clone() {
         let id = InstructionId::new(number as usize);
-        let instruction = body.instruction(id);
-        let (surely, maybe) = match instruction.op {
-            Op::Access(access) => match (access.kind, access.space) {
-                (_, Space::Local | Space::Param) => (false, false),
-                (AccessKind::Load, _) => (false, access.volatile),
-                (AccessKind::Store, Space::Generic) => {
-                    let slots = analyses.slots();
-                    match slots.effect(id, instruction) {
-                        Effect::Store(_) | Effect::Spoil(_) => (false, false),
-                        _ => {
-                            let is_local = |symbol| flow.module.module.symbol(symbol).space == Space::Local;
-                            let own = may_be_own(body, analyses.definitions(), slots, instruction, &is_local);
-                            (!own, true)
-                        }
-                    }
-                }
-                (
-                    AccessKind::Store
-                    | AccessKind::Atomic
-                    | AccessKind::Reduction
-                    | AccessKind::ReadModifyWrite,
-                    _,
-                ) => (true, true),
-                (AccessKind::Other, _) => (false, true),
-            },
-            Op::Opaque => (false, body.results(instruction).is_empty()),
-            _ => (false, false),
-        };
-        found.surely |= surely && instruction.guard.is_none();
-        found.maybe |= maybe;
+        let one = of_instruction(flow.module, context.function, context.body, id);
+        found.surely |= one.surely;
+        found.maybe |= one.maybe;
     }
     found
+}
+
+/// What is visible of an instruction that is no collective, no barrier and no call.
+#[must_use]
+pub fn of_instruction(
+    module: &ModuleContext<'_>,
+    function: FunctionId,
+    body: &Body<'_>,
+    id: InstructionId,
+) -> Visible {
+    let instruction = body.instruction(id);
+    let (surely, maybe) = match instruction.op {
+        Op::Access(access) => match (access.kind, access.space) {
+            (_, Space::Local | Space::Param) => (false, false),
+            (AccessKind::Load, _) => (false, access.volatile),
+            (AccessKind::Store, Space::Generic) => {
+                let analyses = module.function(function);
+                let slots = analyses.slots();
+                match slots.effect(id, instruction) {
+                    Effect::Store(_) | Effect::Spoil(_) => (false, false),
+                    _ => {
+                        let is_local = |symbol| module.module.symbol(symbol).space == Space::Local;
+                        let own = may_be_own(body, analyses.definitions(), slots, instruction, &is_local);
+                        (!own, true)
+                    }
+                }
+            }
+            (
+                AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite,
+                _,
+            ) => (true, true),
+            (AccessKind::Other, _) => (false, true),
+        },
+        Op::Opaque => (false, body.results(instruction).is_empty()),
+        _ => (false, false),
+    };
+    Visible {
+        surely: surely && instruction.guard.is_none(),
+        maybe,
+    }
 }
 
 /// Longest chain of definitions that an address is followed through.

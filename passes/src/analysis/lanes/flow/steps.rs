@@ -269,7 +269,8 @@ impl Flow<'_> {
                 self.active.insert(name, node);
                 let mut mask = Vector::UNKNOWN;
                 mask.base = Base::Active(name);
-                mask.limit = u64::from(u32::MAX);
+                // It names no lane that does not come here.
+                mask.limit = u64::from(site.here);
                 self.pool.add(mask)
             }
             Op::CallResult(call) => self.result_of(node, state, call, uses),

@@ -6,6 +6,7 @@
 //! lane    what is known may differ from lane to lane
 //! zeros   so many low bits are certainly 0, and known to be
 //! form    what it certainly is
+//! active  it may be made of the result of an `activemask`, which names no lane that does not come there
 //! ```
 //!
 //! Each operation takes the kinds of its operands to one that covers whatever [`super::super::transfer`] can make of
@@ -49,6 +50,7 @@ pub struct Kind {
     pub bits: u8,
     pub zeros: u8,
     pub form: Form,
+    pub active: bool,
 }
 
 /// [`Kind::low`] of what may be exact.
@@ -98,8 +100,15 @@ impl Kind {
             bits,
             zeros: 0,
             form,
+            active: false,
         }
     }
+
+    /// Of the result of an `activemask`.
+    pub const ACTIVE: Self = Self {
+        active: true,
+        ..Self::of(0, WARP as u8, Form::Any)
+    };
 
     /// Of a literal.
     pub const fn of_integer(value: i64) -> Self {
@@ -198,6 +207,7 @@ impl Kind {
             bits: max(self.bits, other.bits),
             zeros: min(self.zeros, other.zeros),
             form,
+            active: self.active || other.active,
         }
     }
 
@@ -234,6 +244,7 @@ impl Kind {
             bits: max(self.bits, other.bits),
             zeros: min(self.zeros, other.zeros),
             form,
+            active: self.active || other.active,
         }
     }
 
@@ -316,6 +327,14 @@ pub fn result(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
     if let Some(value) = folded(op, kinds) {
         return value;
     }
+    let result = of_operation(op, kinds, uses);
+    Kind {
+        active: !matches!(op, Op::Compare(..)) && kinds.iter().any(|kind| kind.active),
+        ..result
+    }
+}
+
+fn of_operation(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
     match (op, kinds, uses) {
         (Op::Copy, &[kind], _) => kind,
         (Op::Convert { from, signed, to }, &[kind], _) => {
@@ -347,6 +366,7 @@ pub fn result(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
             form: Form::Any,
             ..kind
         },
+        (Op::Unary(UnaryOp::PopCount, bits), ..) => exact(kinds).cut((u8::BITS - bits.leading_zeros()) as u8),
         (Op::ExtractBits(..), &[source, ..], &[_, _, length]) => {
             let bits = match length {
                 Value::Integer(length) => (length as u64 & 0xff).min(64) as u8,

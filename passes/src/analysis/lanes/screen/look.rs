@@ -25,8 +25,9 @@ use super::Basis;
 use super::exact::Threads;
 use super::kind::Form;
 use crate::analysis::lanes::value::WARP;
+use crate::analysis::lanes::visible;
 use crate::context::Analyses;
-use crate::ir::{BlockId, Body, FunctionId, Guard, InstructionId, Op, Value};
+use crate::ir::{BlockId, Body, FunctionId, Guard, Instruction, InstructionId, Op, Value};
 use crate::limits::LOOK_STEPS_PER_INSTRUCTION;
 
 /// What has been seen of a function.
@@ -381,7 +382,8 @@ impl<'a, 'm> Look<'a, 'm> {
     }
 
     /// Whether all lanes that go from the end of `from` come to its post-dominator `to`: there is no loop without an end
-    /// on the way, and branches around what ends lanes are open.
+    /// on the way, and branches around what ends lanes are open. Who ends the grid on the way, and does nothing visible
+    /// before, is missed by nobody.
     fn all_come_through(&mut self, from: BlockId, to: BlockId) -> bool {
         if self.is_left_by_end(from) && !self.branch_is_open(from) {
             return false;
@@ -418,6 +420,9 @@ impl<'a, 'm> Look<'a, 'm> {
                 }
             }
         }
+        if is_dead.iter().all(|&block| self.ends_grid_quietly(block)) {
+            return !is_dead.contains(&from);
+        }
         let is_avoidable = |before: &BlockId| is_dead.contains(before) || self.branch_is_open(*before);
         let mut leading = is_dead.iter().flat_map(|&block| cfg.predecessors(block));
         !is_dead.contains(&from) && leading.all(is_avoidable)
@@ -432,13 +437,31 @@ impl<'a, 'm> Look<'a, 'm> {
 
     /// Whether a block has a call from which lanes may not come back.
     fn may_end_in(&self, block: BlockId) -> bool {
+        self.calls_in(block)
+            .any(|call| self.basis.may_end_lanes(self.body, call))
+    }
+
+    /// The calls in a block.
+    fn calls_in(&self, block: BlockId) -> impl Iterator<Item = &'a Instruction> + use<'a, 'm> {
         let (body, range) = (self.body, self.body.blocks[block.index()].instructions);
         let first = body
             .calls
             .partition_point(|call| (call.instruction.index() as u32) < range.start);
         body.calls[first..]
             .iter()
-            .take_while(|call| (call.instruction.index() as u32) < range.end)
-            .any(|call| self.basis.may_end_lanes(body, body.instruction(call.instruction)))
+            .take_while(move |call| (call.instruction.index() as u32) < range.end)
+            .map(|call| body.instruction(call.instruction))
+    }
+
+    /// Whether lanes end in a block, or in what it leads to, by a failed assertion if at all, and surely do nothing
+    /// visible in it.
+    fn ends_grid_quietly(&self, block: BlockId) -> bool {
+        let (basis, body) = (self.basis, self.body);
+        !self.is_left_by_end(block)
+            && self.calls_in(block).all(|call| basis.is_quiet_call(body, call))
+            && body.block(block).all(|(id, instruction)| {
+                !matches!(instruction.op, Op::Collective(..) | Op::Barrier(_))
+                    && !visible::of_instruction(basis.module, self.function, body, id).surely
+            })
     }
 }

@@ -392,3 +392,43 @@ fn chains_of_calls_may_be_long() {
         0
     );
 }
+
+#[test]
+fn who_is_there_decides_between_ways() {
+    // Some lanes ask; the number of those that are there is at most the number of those that come.
+    let few = "setp.ge.u32 %p1, %r2, 8; @%p1 bra L; activemask.b32 %r3;";
+    for answer in [
+        "setp.eq.s32 %p2, %r3, -1;",
+        "setp.lt.u32 %p2, %r3, 4096;",
+        "popc.b32 %r4, %r3; setp.eq.s32 %p2, %r4, 32;",
+        "and.b32 %r4, %r3, 0xff; setp.lt.u32 %p2, %r4, 7;",
+    ] {
+        assert_eq!(
+            suspects(&format!("{few} {answer} @%p2 bra L; {MEET} L:")),
+            1,
+            "{answer}"
+        );
+    }
+}
+
+#[test]
+fn failed_assertions_part_nobody() {
+    let part = |before: &str| {
+        format!(
+            "setp.ne.u32 %p1, %r2, 0; @%p1 bra L; ld.global.u32 %r3, [%a0]; setp.eq.u32 %p2, %r3, 7;\n\
+             mov.u32 %r4, 1; @%p2 bra N; mov.u32 %r4, 0; N: setp.eq.u32 %p3, %r4, 1; @%p3 bra L;\n\
+             {before} call.uni __assertfail, (); L: {MEET}"
+        )
+    };
+    let suspects = |before: &str| {
+        let text = module(&part(before)).replace(
+            ".visible .entry",
+            ".extern .func __assertfail();\n.visible .entry",
+        );
+        with_ptx(&text, |module| lanes::analyse(module, Certainty::Definite).len())
+    };
+    assert_eq!(suspects(""), 0);
+    assert_eq!(suspects("st.local.u32 [%a1], %r3;"), 0);
+    // What others see is a sign that a lane went another way.
+    assert_eq!(suspects("st.global.u32 [%a0], %r3;"), 1);
+}

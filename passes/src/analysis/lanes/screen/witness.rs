@@ -12,255 +12,235 @@
 //! Last, single warps. Where the shape of CTAs is not known, only warp 0 is in all launches, so what is not definite there
 //! and in one more warp that comes by is not definite at all.
 
-use std::collections::VecDeque;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Basis;
 use super::look::Look;
+use super::meetings::{Meetings, Wanted};
+use super::{Basis, with_callers};
 use crate::analysis::lanes::verdict::is_full_barrier;
 use crate::analysis::lanes::{converges, launch_of};
 use crate::externs;
-use crate::ir::{BlockId, Body, Collective, FunctionId, Instruction, InstructionId, Op, Value};
-use crate::limits::{INSTRUCTIONS_PER_INNER_STEP, MAX_INNER_LOOKS, MAX_LOOK_WARPS, MAX_VIRTUAL_INLINE_DEPTH};
+use crate::ir::{BlockId, Body, Function, FunctionId, Instruction, InstructionId, Op, Value};
+use crate::limits::{INSTRUCTIONS_PER_INNER_STEP, MAX_INNER_LOOKS, MAX_LOOK_WARPS, MAX_SCREEN_STEPS};
 
-/// What lanes may miss: collectives of one kind, or barriers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Meeting {
-    Collective(Collective),
-    Barrier,
+/// The search in a module: what has been found of a function is known to all that call it.
+pub struct Search<'a, 'm> {
+    basis: &'a Basis<'a, 'm>,
+    /// By function: what lanes may miss in it and in what it calls.
+    held: Vec<Meetings>,
+    /// By function: no witness will do for something there.
+    is_open: Vec<bool>,
+    /// By function: what all lanes that call it may come to.
+    offered: FxHashMap<FunctionId, Meetings>,
+    /// By function: what is left to look at where all lanes come to it together.
+    rests: FxHashMap<FunctionId, Rest>,
+    /// Functions that may still be looked up for those that call them.
+    left: usize,
 }
 
-/// What lanes may miss at an instruction.
-fn meeting(instruction: &Instruction) -> Option<Meeting> {
-    match instruction.op {
-        Op::Collective(kind, true) => Some(Meeting::Collective(kind)),
-        Op::Barrier(_) if is_full_barrier(instruction) => Some(Meeting::Barrier),
-        _ => None,
-    }
-}
-
-/// Whether there is a witness for all that lanes may miss in `root` and what it calls. `left`: instructions that may be
-/// looked at for all roots.
-pub fn speaks_for(basis: &Basis<'_, '_>, root: FunctionId, left: &mut usize) -> bool {
-    let mut search = Search {
-        basis,
-        wanted: FxHashSet::default(),
-        missed: FxHashSet::default(),
-        entered: FxHashSet::default(),
-        functions: VecDeque::new(),
-        held: FxHashMap::default(),
-        offered: FxHashMap::default(),
-        is_inside: false,
-        depth: 0,
-    };
-    let Some(body) = &basis.module.module.function(root).body else {
-        return true;
-    };
-    let mut look = Look::new(basis, root, body);
-    if search.collect(&mut look, left).is_none() {
-        return false;
-    }
-    look.begin();
-    search.follow(&mut look, body, |search| search.wanted.is_empty());
-    search.follow_calls();
-    if search.wanted.is_empty() {
-        return true;
-    }
-    search.settle(&mut look, body, left) && {
-        search.settle_by_warps(root, body);
-        search.missed.is_empty()
-    }
-}
-
-/// What an instruction does.
-fn op_of(basis: &Basis<'_, '_>, function: FunctionId, id: InstructionId) -> Option<Op> {
-    let body = basis.module.module.function(function).body.as_ref()?;
-    Some(body.instruction(id).op)
+/// What has no witness in a function that all lanes come to together.
+#[derive(Default)]
+struct Rest {
+    /// What lanes may miss.
+    missed: Meetings,
+    /// Where.
+    places: Vec<InstructionId>,
+    /// Functions that whole warps call, and what lanes may miss there.
+    called: Vec<(FunctionId, Meetings)>,
 }
 
 /// A look that begins inside a function, and what it has not found.
 struct Inner<'a, 'm> {
     look: Look<'a, 'm>,
-    wanted: FxHashSet<Meeting>,
-}
-
-struct Search<'a, 'm> {
-    basis: &'a Basis<'a, 'm>,
-    /// What no witness has been found for.
-    wanted: FxHashSet<Meeting>,
-    /// By function, what lanes may miss in it and in what it calls.
-    held: FxHashMap<FunctionId, FxHashSet<Meeting>>,
-    /// By function, what all lanes that call it may come to.
-    offered: FxHashMap<FunctionId, FxHashSet<Meeting>>,
-    /// The search goes on in one function, with what is offered by those that it calls.
-    is_inside: bool,
-    /// Calls between here and where what is offered is looked for.
-    depth: usize,
-    /// Where lanes may miss in the root what is wanted, if no witness speaks for it.
-    missed: FxHashSet<(FunctionId, InstructionId)>,
-    /// The functions that all lanes may come to, and those of them that are still to be looked at.
-    entered: FxHashSet<FunctionId>,
-    functions: VecDeque<FunctionId>,
+    wanted: Wanted,
 }
 
 impl<'a, 'm> Search<'a, 'm> {
-    /// Lists what needs a witness in a root and what it calls; `None` if none would do.
-    fn collect(&mut self, root: &mut Look<'a, 'm>, left: &mut usize) -> Option<()> {
-        let mut is_listed = FxHashSet::from_iter([root.function]);
-        let mut work = vec![root.function];
+    /// Nothing has been looked for.
+    pub fn new(basis: &'a Basis<'a, 'm>) -> Self {
+        let functions = &basis.module.module.functions;
+        let mut held = vec![Meetings::NONE; functions.len()];
+        let mut is_open = vec![false; functions.len()];
+        for (id, function, body) in basis.module.module.bodies() {
+            let own = own(basis, id, function, body);
+            held[id.index()] = own.unwrap_or_default();
+            is_open[id.index()] = own.is_none();
+        }
+        let graph = basis.module.call_graph();
+        with_callers(graph, &mut is_open);
+        let mut work: Vec<usize> = (0..held.len()).filter(|&id| !held[id].is_empty()).collect();
         while let Some(function) = work.pop() {
-            let body = self.basis.module.module.function(function).body.as_ref()?;
-            *left = left.checked_sub(body.instructions.len())?;
-            if function == root.function {
-                self.collect_in(root, body)?;
-            } else {
-                self.collect_in(&mut Look::new(self.basis, function, body), body)?;
-            }
-            for call in self.basis.module.call_graph().calls_of(function) {
-                if self.basis.meets[call.callee.index()] && is_listed.insert(call.callee) {
-                    work.push(call.callee);
+            let own = held[function];
+            for site in graph.calls_to(FunctionId::new(function)) {
+                let of_caller = &mut held[site.caller.index()];
+                if !of_caller.has_all(own) {
+                    *of_caller = of_caller.with(own);
+                    work.push(site.caller.index());
                 }
             }
         }
-        Some(())
+        Self {
+            basis,
+            held,
+            is_open,
+            offered: FxHashMap::default(),
+            rests: FxHashMap::default(),
+            left: MAX_SCREEN_STEPS,
+        }
     }
 
-    /// The same in one function. No witness will do for a mask that may leave lanes out, nor on a target where lanes
-    /// meet at one instruction alone.
-    fn collect_in(&mut self, look: &mut Look<'a, 'm>, body: &'a Body<'m>) -> Option<()> {
-        if self.basis.module.module.function(look.function).is_damaged {
-            return None;
+    /// Whether there is a witness for all that lanes may miss in `root` and what it calls.
+    pub fn speaks_for(&mut self, root: FunctionId) -> bool {
+        let Some(body) = self.body(root) else {
+            return true;
+        };
+        if self.is_open[root.index()] {
+            return false;
         }
-        for &id in &body.collectives {
-            let instruction = body.instruction(id);
-            if let Op::Collective(kind, true) = instruction.op {
-                let mask = body.uses(instruction).first().copied();
-                let mask = look.before(id).kind(mask.unwrap_or(Value::Unknown));
-                // Of lanes that an unknown mask names, nothing is definite.
-                if !mask.may_be_exact() {
-                    continue;
-                }
-                if !mask.is_full() || !converges(self.basis.module) {
-                    return None;
-                }
-                self.want(look.function, Meeting::Collective(kind));
-            }
+        self.look_into_callees(root);
+        let mut look = Look::new(self.basis, root, body);
+        look.begin();
+        let mut wanted = Wanted::all(self.held[root.index()]);
+        self.follow(&mut look, body, &mut wanted, Wanted::is_empty);
+        if wanted.is_empty() {
+            return true;
         }
-        if body.instructions.iter().any(is_full_barrier) {
-            self.want(look.function, Meeting::Barrier);
+        let wanted = wanted.meetings;
+        let rest = self.rest(&mut look, body, wanted);
+        if !self.speaks_for_called(&rest.called, wanted) {
+            return false;
         }
-        Some(())
+        let is_call = |&id: &InstructionId| matches!(body.instruction(id).op, Op::Call(_));
+        !rest.places.iter().any(is_call) && self.speaks_by_warps(root, body, rest.places)
     }
 
-    fn want(&mut self, function: FunctionId, meeting: Meeting) {
-        self.wanted.insert(meeting);
-        self.held.entry(function).or_default().insert(meeting);
+    fn body(&self, function: FunctionId) -> Option<&'a Body<'m>> {
+        self.basis.module.module.function(function).body.as_ref()
     }
 
-    /// Adds what functions hold to what those hold that call them.
-    fn hand_up(&mut self) {
-        let mut open: Vec<FunctionId> = self.held.keys().copied().collect();
-        while let Some(function) = open.pop() {
-            let held = self.held[&function].clone();
-            for site in self.basis.module.call_graph().calls_to(function) {
-                let of_caller = self.held.entry(site.caller).or_default();
-                let before = of_caller.len();
-                of_caller.extend(&held);
-                if of_caller.len() > before {
-                    open.push(site.caller);
-                }
+    /// Whether functions that whole warps call, and those that they call, need no second look for any of `wanted`.
+    fn speaks_for_called(&mut self, called: &[(FunctionId, Meetings)], wanted: Meetings) -> bool {
+        let mut is_listed = FxHashSet::default();
+        let mut work: Vec<FunctionId> = called.iter().map(|(function, _)| *function).collect();
+        while let Some(function) = work.pop() {
+            if !is_listed.insert(function) {
+                continue;
             }
+            let Some(left) = self.left.checked_sub(1) else {
+                return false;
+            };
+            self.left = left;
+            let rest = self.rest_of(function);
+            if rest.missed.has_any(wanted) {
+                return false;
+            }
+            let called = rest.called.iter().filter(|(_, missed)| missed.has_any(wanted));
+            work.extend(called.map(|(function, _)| *function));
         }
+        true
+    }
+
+    /// What is left of a function that whole warps call. What all lanes that come may come to speaks for its kind here,
+    /// not for those that do not come.
+    fn rest_of(&mut self, function: FunctionId) -> &Rest {
+        if !self.rests.contains_key(&function) {
+            let wanted = self.held[function.index()].without(self.offers(function));
+            let rest = match self.body(function) {
+                Some(body) if !wanted.is_empty() => {
+                    let mut look = Look::new(self.basis, function, body);
+                    look.begin();
+                    self.rest(&mut look, body, wanted)
+                }
+                _ => Rest::default(),
+            };
+            self.rests.insert(function, rest);
+        }
+        &self.rests[&function]
     }
 
     /// Goes through what all lanes may come to in one function, until that will do.
-    fn follow(&mut self, look: &mut Look<'a, 'm>, body: &'a Body<'m>, will_do: impl Fn(&Self) -> bool) {
-        while !will_do(self)
+    fn follow(
+        &self,
+        look: &mut Look<'a, 'm>,
+        body: &'a Body<'m>,
+        wanted: &mut Wanted,
+        will_do: impl Fn(&Wanted) -> bool,
+    ) {
+        while !will_do(wanted)
             && let Some(block) = look.next_block()
         {
-            if self.block(look, body, block) {
+            if self.block(look, body, block, wanted) {
                 look.go_on(block);
             }
         }
     }
 
-    /// The same for the functions that all lanes may call.
-    fn follow_calls(&mut self) {
-        while let Some(function) = self.functions.pop_front() {
-            if let Some(body) = &self.basis.module.module.function(function).body {
-                let mut look = Look::new(self.basis, function, body);
-                look.begin();
-                self.follow(&mut look, body, |search| search.wanted.is_empty());
+    /// Looks for what is offered by all that a function calls, callees first: one that calls itself offers nothing to
+    /// itself.
+    fn look_into_callees(&mut self, function: FunctionId) {
+        let graph = self.basis.module.call_graph();
+        let mut work = vec![(function, false)];
+        let mut is_listed = FxHashSet::default();
+        while let Some((caller, are_callees_known)) = work.pop() {
+            if are_callees_known {
+                if caller != function {
+                    let offered = self.look_for_offers(caller);
+                    self.offered.insert(caller, offered);
+                }
+            } else if is_listed.insert(caller) {
+                work.push((caller, true));
+                let callees = graph.calls_of(caller).iter().map(|site| site.callee);
+                let is_new = |callee: &FunctionId| {
+                    !self.held[callee.index()].is_empty() && !self.offered.contains_key(callee)
+                };
+                work.extend(callees.filter(is_new).map(|callee| (callee, false)));
             }
         }
     }
 
-    /// Lists what is still wanted in the root and neither is come to by all lanes together, nor has a witness in what
-    /// they come to from a place further up where they are. False if there is such a thing in what the root calls.
-    fn settle(&mut self, root: &mut Look<'a, 'm>, body: &'a Body<'m>, left: &mut usize) -> bool {
-        self.hand_up();
-        let of = |function: &FunctionId| &self.basis.module.module.function(*function).body;
-        let bodies = self.held.keys().filter_map(|function| of(function).as_ref());
-        let Some(rest) = left.checked_sub(bodies.map(|body| body.instructions.len()).sum()) else {
-            return false;
-        };
-        *left = rest;
-        self.is_inside = true;
-        let mut called = self.settle_each(root, body);
-        let mut is_settled = FxHashSet::default();
-        while let Some(function) = called.pop() {
-            if !is_settled.insert(function) {
-                continue;
-            }
-            let Some(body) = &self.basis.module.module.function(function).body else {
-                continue;
-            };
-            // What all lanes that come may come to speaks for its kind here, not for those that do not come.
-            let offered = self.offers(function);
-            let wanted = self.wanted.clone();
-            self.wanted.retain(|meeting| !offered.contains(meeting));
+    /// What all lanes that call a function may come to in it and in what it calls.
+    fn look_for_offers(&self, function: FunctionId) -> Meetings {
+        let held = self.held[function.index()];
+        let mut wanted = Wanted::all(held);
+        if let Some(body) = self.body(function) {
             let mut look = Look::new(self.basis, function, body);
             look.begin();
-            called.extend(self.settle_each(&mut look, body));
-            self.wanted = wanted;
+            self.follow(&mut look, body, &mut wanted, Wanted::is_empty);
         }
-        self.is_inside = false;
-        self.missed.iter().all(|(function, id)| {
-            let is_call = matches!(op_of(self.basis, *function, *id), Some(Op::Call(_)));
-            *function == root.function && !is_call
-        })
+        held.without(wanted.meetings)
     }
 
-    /// The same in one function, which all lanes come to together. What whole warps call there is left to look at.
-    fn settle_each(&mut self, look: &mut Look<'a, 'm>, body: &'a Body<'m>) -> Vec<FunctionId> {
-        let mut called = Vec::new();
-        if self.wanted.is_empty() {
-            return called;
-        }
+    /// What has been found of that.
+    fn offers(&self, function: FunctionId) -> Meetings {
+        self.offered.get(&function).copied().unwrap_or_default()
+    }
+
+    /// What of `wanted` in a function is neither come to by all lanes together, nor has a witness in what they come to
+    /// from a place further up where they are; and what whole warps call.
+    fn rest(&self, look: &mut Look<'a, 'm>, body: &'a Body<'m>, wanted: Meetings) -> Rest {
+        let mut rest = Rest::default();
         let is_whole = look.wholes();
         let mut inner: FxHashMap<BlockId, Inner<'a, 'm>> = FxHashMap::default();
         let mut left = (body.instructions.len() + body.blocks.len()) / INSTRUCTIONS_PER_INNER_STEP;
         let dominators = self.basis.module.function(look.function).dominators();
         for (number, instruction) in body.instructions.iter().enumerate() {
             let callee = self.basis.callee(body, instruction);
-            let mut meetings: Vec<Meeting> = match (meeting(instruction), callee) {
-                (Some(meeting), _) => vec![meeting],
-                (_, Some(callee)) => self.held.get(&callee).into_iter().flatten().copied().collect(),
-                _ => continue,
+            let mut missed = match callee {
+                Some(callee) => self.held[callee.index()],
+                None => Meetings::at(instruction),
             };
-            meetings.retain(|meeting| self.wanted.contains(meeting));
-            if meetings.is_empty() {
+            missed = missed.and(wanted);
+            if missed.is_empty() {
                 continue;
             }
             let id = InstructionId::new(number);
             let guard = instruction.guard.map(|guard| guard.register);
             let block = body.block_of(id);
             if is_whole[block.index()] && guard.is_none_or(|guard| !look.before(id).register(guard).lane) {
-                called.extend(callee);
+                rest.called.extend(callee.map(|callee| (callee, missed)));
                 continue;
             }
-            for meeting in meetings {
+            for meeting in missed.each() {
                 let mut above = Some(block);
                 let mut has_witness = false;
                 while let Some(from) =
@@ -270,7 +250,7 @@ impl<'a, 'm> Search<'a, 'm> {
                     {
                         let inner = inner
                             .entry(from)
-                            .or_insert_with(|| self.look_from(look, body, from));
+                            .or_insert_with(|| self.look_from(look, body, from, wanted));
                         inner.look.steps_left = left;
                         has_witness = self.finds(inner, body, meeting);
                         left = inner.look.steps_left;
@@ -278,92 +258,73 @@ impl<'a, 'm> Search<'a, 'm> {
                     above = dominators.immediate(from);
                 }
                 if !has_witness {
-                    self.missed.insert((look.function, id));
+                    rest.missed = rest.missed.with(meeting);
+                    rest.places.push(id);
                 }
             }
         }
-        called
+        rest
     }
 
-    /// What all lanes that call a function may come to in it and in what it calls.
-    fn offers(&mut self, function: FunctionId) -> FxHashSet<Meeting> {
-        if let Some(known) = self.offered.get(&function) {
-            return known.clone();
-        }
-        if self.depth == MAX_VIRTUAL_INLINE_DEPTH {
-            return FxHashSet::default();
-        }
-        // A function that calls itself offers nothing to itself.
-        self.offered.insert(function, FxHashSet::default());
-        let held = self.held.get(&function).cloned().unwrap_or_default();
-        let mut offered = held.clone();
-        if let Some(body) = &self.basis.module.module.function(function).body {
-            let wanted = std::mem::replace(&mut self.wanted, held);
-            let mut look = Look::new(self.basis, function, body);
-            look.begin();
-            self.depth += 1;
-            self.follow(&mut look, body, |search| search.wanted.is_empty());
-            self.depth -= 1;
-            let missing = std::mem::replace(&mut self.wanted, wanted);
-            offered.retain(|meeting| !missing.contains(meeting));
-        }
-        self.offered.insert(function, offered.clone());
-        offered
-    }
-
-    /// Takes from what is missed the places that all lanes of one warp may come to, if warp 0 has witnesses for all.
-    fn settle_by_warps(&mut self, root: FunctionId, body: &'a Body<'m>) {
+    /// Whether lanes miss nothing at any of these places of a root that lanes of one warp do not come to together, and
+    /// warp 0 has witnesses for all of their kinds.
+    fn speaks_by_warps(&self, root: FunctionId, body: &'a Body<'m>, places: Vec<InstructionId>) -> bool {
         let launch = launch_of(self.basis.module, root, false);
-        if launch.shape.is_some() {
-            return;
+        if places.is_empty() || launch.shape.is_some() {
+            return places.is_empty();
         }
-        let kinds: FxHashSet<Meeting> = self
-            .missed
-            .iter()
-            .filter_map(|&(_, id)| meeting(body.instruction(id)))
-            .collect();
+        let at = |id: InstructionId| Meetings::at(body.instruction(id));
+        let kinds = places.iter().fold(Meetings::NONE, |all, &id| all.with(at(id)));
         // In warp 0, what it cannot come to needs no witness.
         let first = Look::new(self.basis, root, body).in_warp(0);
-        self.wanted.clear();
-        for block in first.at_most() {
-            let met = body
-                .block(block)
-                .filter_map(|(_, instruction)| meeting(instruction));
-            self.wanted.extend(met.filter(|meeting| kinds.contains(meeting)));
-        }
+        let come_to = first.at_most().into_iter().flat_map(|block| body.block(block));
+        let met = come_to.fold(Meetings::NONE, |all, (_, instruction)| {
+            all.with(Meetings::at(instruction))
+        });
+        let mut wanted = Wanted::all(met.and(kinds));
+        wanted.places.extend(places);
         for warp in 0..launch.warps().min(MAX_LOOK_WARPS) {
-            if self.missed.is_empty() {
-                return;
-            }
             let mut look = Look::new(self.basis, root, body).in_warp(warp);
             look.begin();
-            self.follow(&mut look, body, |search| {
-                search.wanted.is_empty() && search.missed.is_empty()
-            });
-            if !self.wanted.is_empty() {
-                return;
+            self.follow(&mut look, body, &mut wanted, Wanted::is_empty);
+            if wanted.is_empty() || !wanted.meetings.is_empty() {
+                break;
             }
         }
+        wanted.is_empty()
     }
 
     /// A look where all lanes are at the beginning of a block.
-    fn look_from(&self, look: &Look<'a, 'm>, body: &'a Body<'m>, block: BlockId) -> Inner<'a, 'm> {
+    fn look_from(
+        &self,
+        look: &Look<'a, 'm>,
+        body: &'a Body<'m>,
+        block: BlockId,
+        wanted: Meetings,
+    ) -> Inner<'a, 'm> {
         let mut look = Look::new(self.basis, look.function, body);
         look.enter(block);
-        let wanted = self.wanted.clone();
-        Inner { look, wanted }
+        Inner {
+            look,
+            wanted: Wanted::all(wanted),
+        }
     }
 
     /// Whether there is a witness from there; the look goes no further than it has to.
-    fn finds(&mut self, inner: &mut Inner<'a, 'm>, body: &'a Body<'m>, meeting: Meeting) -> bool {
-        std::mem::swap(&mut self.wanted, &mut inner.wanted);
-        self.follow(&mut inner.look, body, |search| !search.wanted.contains(&meeting));
-        std::mem::swap(&mut self.wanted, &mut inner.wanted);
-        !inner.wanted.contains(&meeting)
+    fn finds(&self, inner: &mut Inner<'a, 'm>, body: &'a Body<'m>, meeting: Meetings) -> bool {
+        let is_found = |wanted: &Wanted| !wanted.meetings.has_any(meeting);
+        self.follow(&mut inner.look, body, &mut inner.wanted, is_found);
+        is_found(&inner.wanted)
     }
 
     /// Takes what is found in a block that all lanes may come to. False if some may not come to its end.
-    fn block(&mut self, look: &mut Look<'a, 'm>, body: &'a Body<'m>, block: BlockId) -> bool {
+    fn block(
+        &self,
+        look: &mut Look<'a, 'm>,
+        body: &'a Body<'m>,
+        block: BlockId,
+        wanted: &mut Wanted,
+    ) -> bool {
         for (id, instruction) in body.block(block) {
             if !matches!(
                 instruction.op,
@@ -372,54 +333,66 @@ impl<'a, 'm> Search<'a, 'm> {
                 continue;
             }
             let guard = instruction.guard.map(|guard| guard.register);
-            let is_open = guard.is_none_or(|guard| look.before(id).register(guard).low == 0);
-            match instruction.op {
-                Op::Collective(kind, _) if is_open => {
-                    self.wanted.remove(&Meeting::Collective(kind));
-                    self.missed.remove(&(look.function, id));
+            if guard.is_none_or(|guard| look.before(id).register(guard).low == 0) {
+                if let Op::Call(_) = instruction.op {
+                    wanted.found(self.offered_by(instruction, body));
+                } else {
+                    wanted.found_at(id, Meetings::of(instruction.op));
                 }
-                Op::Barrier(_) if is_open => {
-                    self.wanted.remove(&Meeting::Barrier);
-                    self.missed.remove(&(look.function, id));
-                }
-                Op::Call(_) => {
-                    if is_open {
-                        self.call(instruction, body);
-                    }
-                    if self.basis.may_end_lanes(body, instruction) {
-                        return false;
-                    }
-                }
-                _ => {}
+            }
+            if self.basis.may_end_lanes(body, instruction) {
+                return false;
             }
         }
         true
     }
 
-    /// A call that all lanes may make.
-    fn call(&mut self, instruction: &Instruction, body: &Body<'_>) {
+    /// What all lanes that make a call may come to. Code of which nothing is known may hold whatever is missed.
+    fn offered_by(&self, call: &Instruction, body: &Body<'_>) -> Meetings {
         let module = self.basis.module.module;
-        let callee = self.basis.callee(body, instruction);
-        // Code of which nothing is known may hold whatever is missed.
-        let is_unknown = |callee: FunctionId| {
-            let function = module.function(callee);
-            function.body.is_none()
-                && !function.noreturn
-                && !externs::is_provided(module.function_name(callee))
+        let is_known = |callee: &FunctionId| {
+            let function = module.function(*callee);
+            function.body.is_some()
+                || function.noreturn
+                || externs::is_provided(module.function_name(*callee))
         };
-        match callee {
-            Some(callee) if !is_unknown(callee) => {
-                if !self.basis.meets[callee.index()] {
-                    return;
-                }
-                if self.is_inside {
-                    let offered = self.offers(callee);
-                    self.wanted.retain(|meeting| !offered.contains(meeting));
-                } else if self.entered.insert(callee) {
-                    self.functions.push_back(callee);
-                }
+        let callee = self.basis.callee(body, call).filter(is_known);
+        callee.map_or(Meetings::ALL, |callee| self.offers(callee))
+    }
+}
+
+/// What needs a witness in one function; `None` if none would do: for a mask that may leave lanes out, and on a target
+/// where lanes meet at one instruction alone.
+fn own<'m>(
+    basis: &Basis<'_, 'm>,
+    id: FunctionId,
+    function: &Function<'_>,
+    body: &Body<'m>,
+) -> Option<Meetings> {
+    let has_barrier = body.instructions.iter().any(is_full_barrier);
+    let mut all = if has_barrier {
+        Meetings::BARRIER
+    } else {
+        Meetings::NONE
+    };
+    if body.collectives.is_empty() {
+        return Some(all);
+    }
+    let mut look = Look::new(basis, id, body);
+    for &id in &body.collectives {
+        let instruction = body.instruction(id);
+        if let Op::Collective(_, true) = instruction.op {
+            let mask = body.uses(instruction).first().copied();
+            let mask = look.before(id).kind(mask.unwrap_or(Value::Unknown));
+            // Of lanes that an unknown mask names, nothing is definite.
+            if !mask.may_be_exact() {
+                continue;
             }
-            _ => self.wanted.clear(),
+            if !mask.is_full() || !converges(basis.module) {
+                return None;
+            }
+            all = all.with(Meetings::of(instruction.op));
         }
     }
+    Some(all).filter(|_| !function.is_damaged)
 }

@@ -12,12 +12,6 @@ fn decide(condition: Condition, bits: u8, a: &Vector, b: &Vector, lane: usize) -
     let width = ones(bits);
     let ((low_a, x), (low_b, y)) = (a.low_bits(lane), b.low_bits(lane));
     let shared = low_a.min(low_b).min(bits);
-    let differ = (x ^ y) & ones(shared) != 0;
-    match condition {
-        C::Equal => return differ.then_some(false),
-        C::NotEqual => return differ.then_some(true),
-        _ => {}
-    }
     let range = |vector: &Vector| match vector.at(lane) {
         Some(value) => (value & width, value & width),
         None => {
@@ -31,6 +25,10 @@ fn decide(condition: Condition, bits: u8, a: &Vector, b: &Vector, lane: usize) -
         }
     };
     let ((low_a, high_a), (low_b, high_b)) = (range(a), range(b));
+    if matches!(condition, C::Equal | C::NotEqual) {
+        let differ = (x ^ y) & ones(shared) != 0 || high_a < low_b || high_b < low_a;
+        return differ.then_some(condition == C::NotEqual);
+    }
     let signed = matches!(
         condition,
         C::LessSigned | C::LessEqualSigned | C::GreaterSigned | C::GreaterEqualSigned

@@ -59,6 +59,7 @@ pub(super) fn compared(
     }
     let lane = a.lane || b.lane;
     let known = match (a.low > 0, b.low > 0) {
+        _ if is_bounded(condition, width, a, b) || is_bounded(condition, width, b, a) => true,
         (true, true) => {
             // Low bits alone decide whether two are equal; what is more needs one that is not aligned.
             let order = !matches!(condition, Condition::Equal | Condition::NotEqual);
@@ -110,6 +111,15 @@ const fn is_below(condition: Condition, is_left: bool) -> bool {
             C::GreaterSigned | C::GreaterUnsigned | C::LessEqualSigned | C::LessEqualUnsigned
         )
     }
+}
+
+/// Whether what bounds one operand may decide against what is known of the other: any number that is made of the lanes
+/// that come somewhere; of equality, a bound that is below the other.
+fn is_bounded(condition: Condition, width: u8, one: Kind, other: Kind) -> bool {
+    let bound = min(one.bits, width);
+    let is_equality = !order_of(condition, false).is_order;
+    one.active && (other.low > 0 || other.active || other.bits < width)
+        || is_equality && other.low > 0 && bound > 0 && other.known() >= bound
 }
 
 /// The ends of the range of unsigned numbers decide against any of them.

@@ -62,6 +62,7 @@ impl Look<'_, '_> {
                 Some(&predicate) if self.kind(predicate).may_be_exact() => Kind::CONSTANT,
                 _ => Kind::UNKNOWN,
             },
+            Op::ActiveMask => Kind::ACTIVE,
             Op::CallResult(call) => self.returned(call),
             _ => Kind::UNKNOWN,
         }
