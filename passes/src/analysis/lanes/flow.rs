@@ -212,12 +212,14 @@ impl<'a> Flow<'a> {
         let live = self.live;
         for cell in live.entry(node) {
             let (a, b) = (into.get(cell), from.get(cell));
-            if a == b || b == ValueId::NONE {
+            // What is halved round after round may be the same on both ways in every other one.
+            let is_wide = round >= WIDEN_AFTER;
+            if a == b && !is_wide || b == ValueId::NONE {
                 continue;
             }
             let key = (u64::from(node) << 32 | JOIN, cell as u64);
             let mut joined = self.pool.join((a, had), (b, along), together, key);
-            if round >= WIDEN_AFTER
+            if is_wide
                 && self.input[node as usize]
                     .as_ref()
                     .is_some_and(|old| old.get(cell) != joined)
