@@ -89,8 +89,11 @@ pub const MAX_INLINE_CONTEXTS: usize = 4_096;
 pub const MAX_INLINE_NODES: usize = 60_000;
 
 /// Most blocks of the functions that no kernel reaches, each with all that it calls, that the lane analysis looks at in a
-/// module. Libraries have thousands that call the same code; beyond, they are left alone.
+/// module for the sake of code that it has not looked at. Beyond, they are left alone.
 pub const MAX_LIBRARY_BLOCKS: usize = 500_000;
+
+/// The same for functions that only call what has been looked at: libraries have thousands of them.
+pub const MAX_REPEATED_BLOCKS: usize = 100_000;
 
 /// Most instructions of a function that is followed for its result alone.
 pub const MAX_HELPER_INSTRUCTIONS: usize = 100;

@@ -32,13 +32,13 @@ use rayon::prelude::*;
 use crate::context::ModuleContext;
 use crate::finding::Certainty;
 use crate::ir::{FunctionId, Special, Value};
-use crate::limits::MAX_LIBRARY_BLOCKS;
+use crate::limits::{MAX_LIBRARY_BLOCKS, MAX_REPEATED_BLOCKS};
 use flow::Flow;
 use graph::Graph;
 use launch::Launch;
 use live::Live;
 use order::Order;
-use roots::Calls;
+use roots::{Calls, Room};
 use slice::Slices;
 use value::{ALL, Lanes};
 use verdict::{Issue, Problem, Reach, Verdict};
@@ -92,7 +92,11 @@ pub fn analyse(module: &ModuleContext<'_>, least: Certainty) -> Vec<Root> {
     }
     let visited = calls.visited(module, &roots);
     let slices = Slices::new(module, &visited);
-    let affordable = roots::affordable(module, &roots, &visited, MAX_LIBRARY_BLOCKS);
+    let room = Room {
+        new: MAX_LIBRARY_BLOCKS,
+        known: MAX_REPEATED_BLOCKS,
+    };
+    let affordable = calls.affordable(module, &roots, &visited, room);
     let one = |&function: &FunctionId| {
         if affordable[function.index()] {
             root(module, &slices, function, least)

@@ -7,6 +7,8 @@ use crate::limits::{MAX_HELPER_INSTRUCTIONS, MAX_INLINE_NODES};
 
 /// Which functions reach what, through direct calls.
 pub struct Calls {
+    /// Has a collective or a barrier itself.
+    holds: Vec<bool>,
     /// A collective or a barrier.
     meets: Vec<bool>,
     /// One, or code of which nothing is known.
@@ -35,6 +37,7 @@ impl Calls {
                     }),
                 });
         }
+        let holds = meets.clone();
         let graph = module.call_graph();
         for reached in [&mut meets, &mut matters] {
             let mut work: Vec<usize> = (0..count).filter(|&function| reached[function]).collect();
@@ -46,7 +49,11 @@ impl Calls {
                 }
             }
         }
-        Self { meets, matters }
+        Self {
+            holds,
+            meets,
+            matters,
+        }
     }
 
     /// Kernels, and functions that no kernel reaches and nobody calls.
@@ -89,56 +96,136 @@ impl Calls {
     }
 }
 
-/// By function, whether there is room for a look at it as a root: for all kernels, and for others, as they come, in so
-/// many blocks.
-#[must_use]
-pub fn affordable(
-    module: &ModuleContext<'_>,
-    roots: &[FunctionId],
-    visited: &[bool],
-    blocks: usize,
-) -> Vec<bool> {
-    let mut left = blocks;
-    let functions = &module.module.functions;
-    let mut affordable = vec![false; functions.len()];
-    // What each takes with all that it calls, once it is known. One that calls itself takes nothing for that.
-    let mut costs: Vec<Option<usize>> = vec![None; functions.len()];
-    let callees = |function: FunctionId| {
-        let calls = module.call_graph().calls_of(function).iter();
-        calls
-            .map(|call| call.callee)
-            .filter(|callee| visited[callee.index()])
-    };
-    for &root in roots {
+/// How many blocks of functions that no kernel reaches are looked at, with all that they call.
+#[derive(Clone, Copy)]
+pub struct Room {
+    /// Of those that bring something that has not been looked at.
+    pub new: usize,
+    /// Of the others: they call what others have called.
+    pub known: usize,
+}
+
+impl Calls {
+    /// By function, whether there is room for a look at it as a root: for all kernels, and for others as they come, first
+    /// those through which some function with collectives or barriers is looked at for the first time.
+    #[must_use]
+    pub fn affordable(
+        &self,
+        module: &ModuleContext<'_>,
+        roots: &[FunctionId],
+        visited: &[bool],
+        room: Room,
+    ) -> Vec<bool> {
+        let functions = &module.module.functions;
+        let mut affordable = vec![false; functions.len()];
+        let mut costs = Costs {
+            module,
+            visited,
+            known: vec![None; functions.len()],
+        };
+        let mut is_known = vec![false; functions.len()];
+        let mut take = |root: FunctionId, left: &mut usize| {
+            let rest = left.checked_sub(costs.of(root));
+            affordable[root.index()] = rest.is_some();
+            *left = rest.unwrap_or(*left);
+            rest.is_some()
+        };
+        let Room { mut new, mut known } = room;
+        let mut others = Vec::new();
+        for &root in roots {
+            if module.module.function(root).is_kernel() {
+                continue;
+            }
+            let mut brings_something = false;
+            let mut work = vec![root];
+            while let Some(function) = work.pop() {
+                if !std::mem::replace(&mut is_known[function.index()], true) {
+                    brings_something |= self.holds[function.index()];
+                    work.extend(callees(module, visited, function));
+                }
+            }
+            if !brings_something || !take(root, &mut new) {
+                others.push(root);
+            }
+        }
+        for root in others {
+            take(root, &mut known);
+        }
+        for root in roots {
+            affordable[root.index()] |= module.module.function(*root).is_kernel();
+        }
+        affordable
+    }
+}
+
+/// The functions that a function calls and is looked at with.
+fn callees<'a>(
+    module: &'a ModuleContext<'_>,
+    visited: &'a [bool],
+    function: FunctionId,
+) -> impl Iterator<Item = FunctionId> + 'a {
+    let calls = module.call_graph().calls_of(function).iter();
+    calls
+        .map(|call| call.callee)
+        .filter(|callee| visited[callee.index()])
+}
+
+/// Blocks of functions, with all that they call wherever they call it.
+struct Costs<'a> {
+    module: &'a ModuleContext<'a>,
+    visited: &'a [bool],
+    /// Once they are known. One that calls itself takes nothing for that.
+    known: Vec<Option<usize>>,
+}
+
+impl Costs<'_> {
+    fn of(&mut self, root: FunctionId) -> usize {
+        let (module, visited) = (self.module, self.visited);
         let mut work = vec![(root, false)];
         while let Some((function, are_callees_known)) = work.pop() {
             if are_callees_known {
-                let own = functions[function.index()]
-                    .body
-                    .as_ref()
-                    .map_or(0, |body| body.blocks.len());
-                let called = callees(function).filter_map(|callee| costs[callee.index()]);
+                let body = module.module.function(function).body.as_ref();
+                let own = body.map_or(0, |body| body.blocks.len());
+                let called =
+                    callees(module, visited, function).filter_map(|callee| self.known[callee.index()]);
                 let cost = called.fold(own, usize::saturating_add);
-                costs[function.index()] = Some(cost.min(MAX_INLINE_NODES));
-            } else if costs[function.index()].is_none() {
-                costs[function.index()] = Some(0);
+                self.known[function.index()] = Some(cost.min(MAX_INLINE_NODES));
+            } else if self.known[function.index()].is_none() {
+                self.known[function.index()] = Some(0);
                 work.push((function, true));
-                work.extend(callees(function).map(|callee| (callee, false)));
+                work.extend(callees(module, visited, function).map(|callee| (callee, false)));
             }
         }
-        let cost = costs[root.index()].unwrap_or(0);
-        let rest = left.checked_sub(cost);
-        let is_kernel = module.module.function(root).is_kernel();
-        affordable[root.index()] = is_kernel || rest.is_some();
-        left = rest.filter(|_| !is_kernel).unwrap_or(left);
+        self.known[root.index()].unwrap_or(0)
     }
-    affordable
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Calls, affordable};
+    use super::{Calls, Room};
     use crate::testing::with_ptx;
+
+    #[test]
+    fn what_brings_something_new_is_looked_at_first() {
+        // Two functions are the same but for what they pass on.
+        let text = ".version 8.0\n.target sm_90\n.address_size 64\n\
+            .visible .func a() { bar.sync 0; ret; }\n\
+            .visible .func b() { call.uni a, (); ret; }\n\
+            .visible .func c() { call.uni a, (); ret; }\n\
+            .visible .func d() { bar.sync 0; ret; }\n";
+        with_ptx(text, |module| {
+            let calls = Calls::new(module);
+            let roots = calls.roots(module);
+            let visited = calls.visited(module, &roots);
+            let names = |new, known| -> Vec<&str> {
+                let room = calls.affordable(module, &roots, &visited, Room { new, known });
+                let found = roots.iter().filter(|root| room[root.index()]);
+                found.map(|root| module.module.function_name(*root)).collect()
+            };
+            assert_eq!(names(3, 0), ["b", "d"]);
+            assert_eq!(names(3, 2), ["b", "c", "d"]);
+        });
+    }
 
     #[test]
     fn kernels_are_always_looked_at() {
@@ -152,17 +239,17 @@ mod tests {
             let calls = Calls::new(module);
             let roots = calls.roots(module);
             let visited = calls.visited(module, &roots);
-            let names = |blocks| -> Vec<&str> {
-                let room = affordable(module, &roots, &visited, blocks);
+            let names = |new, known| -> Vec<&str> {
+                let room = calls.affordable(module, &roots, &visited, Room { new, known });
                 roots
                     .iter()
                     .filter(|root| room[root.index()])
                     .map(|root| module.module.function_name(*root))
                     .collect()
             };
-            assert_eq!(names(4), ["b", "c", "k"]);
-            assert_eq!(names(3), ["b", "k"]);
-            assert_eq!(names(1), ["k"]);
+            assert_eq!(names(4, 0), ["b", "c", "k"]);
+            assert_eq!(names(3, 0), ["b", "k"]);
+            assert_eq!(names(1, 0), ["k"]);
         });
     }
 }
