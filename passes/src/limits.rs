@@ -98,7 +98,8 @@ pub const MAX_REPEATED_BLOCKS: usize = 100_000;
 /// Most instructions of a function that is followed for its result alone.
 pub const MAX_HELPER_INSTRUCTIONS: usize = 100;
 
-/// Most instructions that are looked at to find the kernels of a module that need the lane analysis. Beyond, all do.
+/// Most blocks and registers of functions, and functions that others call, that are looked at once more for a caller to
+/// find the kernels of a module that need the lane analysis. Beyond, more of them do.
 pub const MAX_SCREEN_STEPS: usize = 100_000_000;
 
 /// Most steps of a look for what all lanes may come to, for each instruction of a function. Beyond, no more is found.

@@ -85,7 +85,7 @@ pub fn analyse(module: &ModuleContext<'_>, least: Certainty) -> Vec<Root> {
     let calls = Calls::new(module);
     let mut roots = calls.roots(module);
     if least == Certainty::Definite {
-        roots = screen::suspects(module, &roots);
+        roots = screen::suspects(module, &roots, &calls.holds);
     }
     if roots.is_empty() {
         return Vec::new();

@@ -8,7 +8,7 @@ use crate::limits::{MAX_HELPER_INSTRUCTIONS, MAX_INLINE_NODES};
 /// Which functions reach what, through direct calls.
 pub struct Calls {
     /// Has a collective or a barrier itself.
-    holds: Vec<bool>,
+    pub holds: Vec<bool>,
     /// A collective or a barrier.
     meets: Vec<bool>,
     /// One, or code of which nothing is known.

@@ -27,9 +27,9 @@ use crate::context::ModuleContext;
 use crate::externs;
 use crate::ir::{Body, Call, Callee, Function, FunctionId, Instruction, Op, Special};
 
-/// Of `roots`, those that may have a definite finding.
+/// Of `roots`, those that may have a definite finding. `holds`: the functions with collectives or barriers.
 #[must_use]
-pub fn suspects(module: &ModuleContext<'_>, roots: &[FunctionId]) -> Vec<FunctionId> {
+pub fn suspects(module: &ModuleContext<'_>, roots: &[FunctionId], holds: &[bool]) -> Vec<FunctionId> {
     let has_shape = roots
         .iter()
         .any(|&root| launch_of(module, root, false).shape.is_some());
@@ -39,7 +39,7 @@ pub fn suspects(module: &ModuleContext<'_>, roots: &[FunctionId]) -> Vec<Functio
         has_shape,
         calls: Calls::default(),
     };
-    let mut search = Search::new(&basis);
+    let mut search = Search::new(&basis, holds);
     let is_open = |root: &FunctionId| !has_whole_rows(module, *root) || !search.speaks_for(*root);
     roots.iter().copied().filter(is_open).collect()
 }

@@ -56,12 +56,13 @@ struct Inner<'a, 'm> {
 }
 
 impl<'a, 'm> Search<'a, 'm> {
-    /// Nothing has been looked for.
-    pub fn new(basis: &'a Basis<'a, 'm>) -> Self {
+    /// Nothing has been looked for. `holds`: the functions with collectives or barriers.
+    pub fn new(basis: &'a Basis<'a, 'm>, holds: &[bool]) -> Self {
         let functions = &basis.module.module.functions;
         let mut held = vec![Meetings::NONE; functions.len()];
         let mut is_open = vec![false; functions.len()];
-        for (id, function, body) in basis.module.module.bodies() {
+        let bodies = basis.module.module.bodies();
+        for (id, function, body) in bodies.filter(|(id, ..)| holds[id.index()]) {
             let own = own(basis, id, function, body);
             held[id.index()] = own.unwrap_or_default();
             is_open[id.index()] = own.is_none();
@@ -361,14 +362,17 @@ impl<'a, 'm> Search<'a, 'm> {
     }
 }
 
-/// What needs a witness in one function; `None` if none would do: for a mask that may leave lanes out, and on a target
-/// where lanes meet at one instruction alone.
+/// What needs a witness in one function; `None` if none would do: for a mask that may leave lanes out, on a target where
+/// lanes meet at one instruction alone, and for code that is not whole.
 fn own<'m>(
     basis: &Basis<'_, 'm>,
     id: FunctionId,
     function: &Function<'_>,
     body: &Body<'m>,
 ) -> Option<Meetings> {
+    if function.is_damaged {
+        return None;
+    }
     let has_barrier = body.instructions.iter().any(is_full_barrier);
     let mut all = if has_barrier {
         Meetings::BARRIER
@@ -394,5 +398,5 @@ fn own<'m>(
             all = all.with(Meetings::of(instruction.op));
         }
     }
-    Some(all).filter(|_| !function.is_damaged)
+    Some(all)
 }
