@@ -40,9 +40,9 @@
 //! Masks from memory or from kernel parameters are not known. A lane that ends without a further store, atomic, call,
 //! collective or barrier counts as ended: `if (i >= n) return;` before a shuffle is silent. A lane that executes the
 //! same operation with the same mask anywhere else in the kernel may meet the others there, so PTX402 reports that
-//! case. So it does where lanes have asked which of them are there (`__activemask()`) and may go another way since for a
-//! reason that is not followed: a coalesced group of Cooperative Groups, kept in memory, has a way for whole warps that a
-//! part of one never takes. Recursion and calls through pointers are not followed.
+//! case. So it does where lanes have asked which of them are there or agree (`__activemask()`, a ballot, a match) and may
+//! go another way since for a reason that is not followed: a group of Cooperative Groups, kept in memory, has a way for
+//! whole warps that a part of one never takes. Recursion and calls through pointers are not followed.
 
 use crate::analysis::lanes::verdict::Problem;
 use crate::context::{ModuleContext, Report};

@@ -278,10 +278,16 @@ impl Generator {
         result
     }
 
-    /// A test of which lanes are here, or how many.
+    /// A test of which lanes are here, or in a mask, or how many.
     fn question(&mut self) -> String {
-        let (predicate, here, result) = (self.predicate(), self.temporary(), self.temporary());
-        self.line(&format!("activemask.b32 {here};"));
+        let (predicate, result) = (self.predicate(), self.temporary());
+        let here = if self.masks.is_empty() || self.random.chance(2) {
+            let here = self.temporary();
+            self.line(&format!("activemask.b32 {here};"));
+            here
+        } else {
+            self.random.pick(&self.masks).clone()
+        };
         let numbers = match self.random.below(4) {
             0 => {
                 self.line(&format!("popc.b32 {result}, {here};"));

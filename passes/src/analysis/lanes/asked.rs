@@ -1,22 +1,26 @@
-//! What code may know of the lanes around it: it has asked (`activemask`) who is there.
+//! What code may know of the lanes around it: it has asked which are there (`activemask`) or which agree (a ballot, a match).
 //!
-//! A coalesced group of Cooperative Groups has two ways to shuffle: one with the full mask, for whole warps, and one for
-//! the lanes that there are. Which of them is taken depends on the size of the group, which has come through memory and
-//! is not followed. In a part of a warp the first is never taken; nothing is definite about it.
+//! A group of Cooperative Groups that is a part of a warp has two ways to shuffle: one with the full mask, for whole warps,
+//! and one for the lanes that there are. Which of them is taken depends on the size of the group, which may have come
+//! through memory that is not followed. A part of a warp never takes the first; nothing is definite about it.
 
 use super::flow::Flow;
 use super::graph::Kind;
 use super::value::Lanes;
 use crate::ir::{Body, Callee, Collective, FunctionId, InstructionId, Op, Vote};
 
-/// Whether lanes that come to `node` with a mask that names `named` have asked on their way who is there, where some of
-/// those never are, and need not come here since: the answer may be what keeps them away.
+/// Whether lanes that come to `node` with a mask that names `named` have asked on their way, where some of those cannot
+/// be among the answer, and need not come here since: the answer may be what keeps them away. `answers`: the lanes that a
+/// ballot or a match may answer with.
 #[must_use]
-pub fn may_know(flow: &Flow<'_>, node: u32, named: Lanes) -> bool {
+pub fn may_know(flow: &Flow<'_>, node: u32, named: Lanes, answers: &dyn Fn(u32) -> Option<Lanes>) -> bool {
     let mut above = node;
     while above != 0 {
         above = flow.order.dominator[above as usize];
-        if named & !flow.may[above as usize] != 0 && asks(flow, above) && may_avoid(flow, above, node) {
+        let here = flow.may[above as usize];
+        let answer = || answers(above).or_else(|| asks(flow, above).then_some(here));
+        // Who asks who is there hears of nobody else; ballots and matches hear of lanes elsewhere too.
+        if answer().is_some_and(|answer| named & !answer != 0) && may_avoid(flow, above, node) {
             return true;
         }
     }

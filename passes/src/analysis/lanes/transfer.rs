@@ -402,10 +402,12 @@ fn binary(
 /// How many bits are set at most in the lanes that are not exact.
 fn most_set(vector: &Vector, bits: u8) -> u64 {
     let limit = vector.limit & ones(bits);
-    u64::from(match vector.base {
-        _ if limit != vector.limit => u32::from(bits),
-        Base::Active(_) => limit.count_ones(),
-        _ => u64::BITS - limit.leading_zeros(),
+    u64::from(if limit != vector.limit {
+        u32::from(bits)
+    } else if vector.is_set {
+        limit.count_ones()
+    } else {
+        u64::BITS - limit.leading_zeros()
     })
 }
 
@@ -455,6 +457,7 @@ fn convert(
     let source = pool.get(source);
     let narrow = from.min(to);
     let fits = source.limit <= ones(if signed { narrow.saturating_sub(1) } else { narrow });
+    result.is_set = fits && source.is_set;
     result.limit = if fits {
         source.limit
     } else if to <= from || !signed {

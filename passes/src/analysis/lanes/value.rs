@@ -4,7 +4,7 @@
 //! a lane is exact      its value is bits[l]
 //! else, by the base
 //!   Uniform(u)         its value is U + bits[l]; U is one value for all such lanes, unknown, a multiple of 2^low
-//!   Active(i)          the result of the `activemask` with this number: a set of lanes that are among `limit`
+//!   Active(i)          the result of the `activemask` with this number; nothing else is known
 //!   Varying            its value is bits[l] modulo 2^low; nothing else is known
 //!
 //! order   exact < Uniform < Varying per lane, low falling; ⊤ is Varying with low = 0
@@ -60,9 +60,10 @@ pub struct Vector {
     pub base: Base,
     /// They would be exact if the index of the warp were known.
     pub warp: bool,
-    /// The other lanes hold no more than this, as unsigned numbers; and no other bits, if that is the result of an
-    /// `activemask`.
+    /// The other lanes hold no more than this, as unsigned numbers.
     pub limit: u64,
+    /// And no other bits: they are sets of lanes that are among it.
+    pub is_set: bool,
     /// See the module.
     pub bits: [u64; WARP],
 }
@@ -70,7 +71,7 @@ pub struct Vector {
 /// Four of the lanes tell most vectors apart.
 impl std::hash::Hash for Vector {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        (self.exact, self.low, self.base, self.limit).hash(state);
+        (self.exact, self.low, self.base, self.limit, self.is_set).hash(state);
         [0, 1, 16, 31].map(|lane: usize| self.bits[lane]).hash(state);
     }
 }
@@ -83,6 +84,7 @@ impl Vector {
         base: Base::Varying,
         warp: false,
         limit: u64::MAX,
+        is_set: false,
         bits: [0; WARP],
     };
 
@@ -105,6 +107,27 @@ impl Vector {
             bits,
             ..Self::UNKNOWN
         }
+    }
+
+    /// The same for sets of lanes that are among `all`.
+    #[must_use]
+    pub fn among(self, all: Lanes) -> Self {
+        Self {
+            limit: u64::from(all),
+            is_set: true,
+            ..self
+        }
+    }
+
+    /// The lanes that a set may have, in the lanes of `here`.
+    #[must_use]
+    pub fn names_at_most(&self, here: Lanes) -> Lanes {
+        let rest = match here & !self.exact {
+            0 => 0,
+            _ if self.is_set => self.limit as Lanes,
+            _ => ALL,
+        };
+        lanes(here & self.exact).fold(rest, |all, lane| all | self.bits[lane] as Lanes)
     }
 
     /// The value in a lane, if it is known.
@@ -316,7 +339,10 @@ impl Pool {
             joined.exact = ALL;
             return self.add(joined);
         }
-        joined.limit = if a.limit == b.limit {
+        joined.limit = if a.is_set && b.is_set {
+            joined.is_set = true;
+            u64::from(a.names_at_most(from_a) | b.names_at_most(from_b))
+        } else if a.limit == b.limit {
             let exact = |vector: &Vector, from| {
                 lanes(from & vector.exact)
                     .map(|lane| vector.bits[lane])

@@ -111,6 +111,8 @@ struct Call {
     mask: Vector,
     source: Option<Vector>,
     control: Option<Vector>,
+    /// The lanes that it answers with at most, if it does.
+    answer: Option<Lanes>,
 }
 
 impl Call {
@@ -217,6 +219,7 @@ fn call(flow: &mut Flow<'_>, node: u32) -> Option<Call> {
         mask: vector(0)?,
         source: vector(2).filter(|_| is_shuffle),
         control: vector(3).filter(|_| is_shuffle),
+        answer: flow.answer(node),
     })
 }
 
@@ -342,7 +345,11 @@ impl Judge<'_, '_> {
         }
         let is_definite = |issue: &Issue| issue.certainty == Certainty::Definite;
         let masks = || lanes(known).filter_map(|lane| call.mask_of(lane));
-        let may_know = || asked::may_know(self.flow, call.node, masks().fold(0, |all, mask| all | mask));
+        let answer = |node: u32| self.calls.iter().find(|call| call.node == node)?.answer;
+        let may_know = || {
+            let named = masks().fold(0, |all, mask| all | mask);
+            asked::may_know(self.flow, call.node, named, &answer)
+        };
         if self.verdict.issues[before..].iter().any(is_definite) && may_know() {
             for issue in &mut self.verdict.issues[before..] {
                 issue.certainty = Certainty::Potential;

@@ -267,10 +267,9 @@ impl Flow<'_> {
             Op::ActiveMask => {
                 let name = self.pool.number(site.key);
                 self.active.insert(name, node);
-                let mut mask = Vector::UNKNOWN;
-                mask.base = Base::Active(name);
                 // It names no lane that does not come here.
-                mask.limit = u64::from(site.here);
+                let mut mask = Vector::UNKNOWN.among(site.here);
+                mask.base = Base::Active(name);
                 self.pool.add(mask)
             }
             Op::CallResult(call) => self.result_of(node, state, call, uses),
@@ -313,6 +312,7 @@ impl Flow<'_> {
             base: Base::Varying,
             warp: vector.warp,
             limit: u64::MAX,
+            is_set: false,
             bits: std::array::from_fn(|lane| vector.low_bits(lane).1),
         };
         let _ = site;
@@ -372,8 +372,11 @@ impl Flow<'_> {
         let mask = uses.first().copied().unwrap_or(Value::Unknown);
         let mask = self.value(node, state, mask);
         let mask = self.pool.get(mask);
+        // Ballots and matches answer with lanes that the mask names.
+        let is_set = number == 0 && matches!(kind, Collective::Vote(Vote::Ballot) | Collective::Match(..));
+        let answer = is_set.then(|| mask.names_at_most(site.here));
         if !mask.is_splat(site.here) {
-            return ValueId::UNKNOWN;
+            return self.answered(Vector::UNKNOWN, answer);
         }
         let named = mask
             .at(site.here.trailing_zeros().min(31) as usize)
@@ -406,11 +409,44 @@ impl Flow<'_> {
         };
         // Several groups may meet here, each with a result of its own, unless all lanes are in one.
         let is_one = is_one && named.is_some_and(|named| site.here & !named == 0);
-        if is_one {
-            self.pool.unknown_uniform(site.key, 0)
+        let result = if is_one {
+            Vector::uniform(self.pool.number(site.key), 0, [0; WARP])
         } else {
-            ValueId::UNKNOWN
+            Vector::UNKNOWN
+        };
+        self.answered(result, answer)
+    }
+
+    /// The lanes that a ballot or a match may answer with.
+    pub fn answer(&mut self, node: u32) -> Option<Lanes> {
+        let body = self.graph.context(node).body;
+        let instruction = body.instruction(self.graph.instruction(node));
+        let (kind, uses) = match instruction.op {
+            Op::Collective(kind, true) => (kind, body.uses(instruction)),
+            _ => return None,
+        };
+        let here = self.may[node as usize];
+        let mask = self.operand(node, *uses.first()?);
+        let names = self.pool.get(mask).names_at_most(here);
+        match (kind, uses.get(1)) {
+            (Collective::Vote(Vote::Ballot), Some(&predicate)) if self.always[node as usize] => {
+                let predicate = self.operand(node, predicate);
+                let predicate = self.pool.get(predicate);
+                let is_against = |lane: &usize| predicate.at(*lane).is_some_and(|value| value & 1 == 0);
+                let against = lanes(here).filter(is_against);
+                Some(against.fold(names, |names, lane| names & !(1 << lane)))
+            }
+            (Collective::Vote(Vote::Ballot) | Collective::Match(..), _) => Some(names),
+            _ => None,
         }
+    }
+
+    /// A result of a collective, which is a set of lanes that are among `answer` if there is one.
+    fn answered(&mut self, result: Vector, answer: Option<Lanes>) -> ValueId {
+        self.pool.add(match answer {
+            Some(all) => result.among(all),
+            None => result,
+        })
     }
 
     fn result_of(&mut self, node: u32, state: &State, call: InstructionId, uses: &[Value]) -> ValueId {

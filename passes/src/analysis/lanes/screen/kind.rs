@@ -6,7 +6,7 @@
 //! lane    what is known may differ from lane to lane
 //! zeros   so many low bits are certainly 0, and known to be
 //! form    what it certainly is
-//! active  it may be made of the result of an `activemask`, which names no lane that does not come there
+//! is_set  it may be made of a set of lanes that is among others: the answer of an `activemask`, a ballot or a match
 //! ```
 //!
 //! Each operation takes the kinds of its operands to one that covers whatever [`super::super::transfer`] can make of
@@ -50,7 +50,7 @@ pub struct Kind {
     pub bits: u8,
     pub zeros: u8,
     pub form: Form,
-    pub active: bool,
+    pub is_set: bool,
 }
 
 /// [`Kind::low`] of what may be exact.
@@ -100,13 +100,13 @@ impl Kind {
             bits,
             zeros: 0,
             form,
-            active: false,
+            is_set: false,
         }
     }
 
-    /// Of the result of an `activemask`.
-    pub const ACTIVE: Self = Self {
-        active: true,
+    /// Of a set of lanes.
+    pub const SET: Self = Self {
+        is_set: true,
         ..Self::of(0, WARP as u8, Form::Any)
     };
 
@@ -207,7 +207,7 @@ impl Kind {
             bits: max(self.bits, other.bits),
             zeros: min(self.zeros, other.zeros),
             form,
-            active: self.active || other.active,
+            is_set: self.is_set || other.is_set,
         }
     }
 
@@ -244,7 +244,7 @@ impl Kind {
             bits: max(self.bits, other.bits),
             zeros: min(self.zeros, other.zeros),
             form,
-            active: self.active || other.active,
+            is_set: self.is_set || other.is_set,
         }
     }
 
@@ -329,7 +329,7 @@ pub fn result(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
     }
     let result = of_operation(op, kinds, uses);
     Kind {
-        active: !matches!(op, Op::Compare(..)) && kinds.iter().any(|kind| kind.active),
+        is_set: !matches!(op, Op::Compare(..)) && kinds.iter().any(|kind| kind.is_set),
         ..result
     }
 }

@@ -113,12 +113,12 @@ const fn is_below(condition: Condition, is_left: bool) -> bool {
     }
 }
 
-/// Whether what bounds one operand may decide against what is known of the other: any number that is made of the lanes
-/// that come somewhere; of equality, a bound that is below the other.
+/// Whether what bounds one operand may decide against what is known of the other: any number that is made of a set of
+/// lanes, but whether there are any; of equality, a bound that is below the other.
 fn is_bounded(condition: Condition, width: u8, one: Kind, other: Kind) -> bool {
     let bound = min(one.bits, width);
     let is_equality = !order_of(condition, false).is_order;
-    one.active && (other.low > 0 || other.active || other.bits < width)
+    one.is_set && !(is_equality && other.is_zero()) && (other.low > 0 || other.is_set || other.bits < width)
         || is_equality && other.low > 0 && bound > 0 && other.known() >= bound
 }
 

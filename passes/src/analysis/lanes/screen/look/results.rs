@@ -60,9 +60,9 @@ impl Look<'_, '_> {
             Op::Collective(Collective::Vote(Vote::Ballot), _) => match uses.get(1) {
                 // The ballot of what is known in each lane is a constant.
                 Some(&predicate) if self.kind(predicate).may_be_exact() => Kind::CONSTANT,
-                _ => Kind::UNKNOWN,
+                _ => Kind::SET,
             },
-            Op::ActiveMask => Kind::ACTIVE,
+            Op::ActiveMask | Op::Collective(Collective::Match(..), _) => Kind::SET,
             Op::CallResult(call) => self.returned(call),
             _ => Kind::UNKNOWN,
         }
