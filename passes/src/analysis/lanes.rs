@@ -180,7 +180,7 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
         let may_differ = verdict
             .issues
             .iter()
-            .any(|issue| issue.certainty == Certainty::Potential);
+            .any(|issue| issue.certainty == Certainty::Potential || verdict.has_asked);
         if !wants_warp || !may_differ {
             runs.push((None, verdict));
         } else {

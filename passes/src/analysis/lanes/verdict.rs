@@ -102,6 +102,8 @@ pub struct Verdict {
     pub issues: Vec<Issue>,
     /// Each collective and barrier node.
     pub reach: Vec<(u32, Reach)>,
+    /// Lanes ask which others are there or agree: what is definite in all warps at once may not be in each.
+    pub has_asked: bool,
 }
 
 /// A collective with its operands.
@@ -158,6 +160,7 @@ pub fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool) -> Verdict {
         .collect();
     let placement = Placement::new(flow, entry, &signs);
     let existing = flow.launch.lanes();
+    let has_asked = !flow.active.is_empty() || calls.iter().any(|call| call.answer.is_some());
     let parts_at_barrier = barriers
         .iter()
         .any(|&node| existing & !flow.may[node as usize] != 0);
@@ -169,7 +172,10 @@ pub fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool) -> Verdict {
         parts_at_barrier,
         passers,
         converges,
-        verdict: Verdict::default(),
+        verdict: Verdict {
+            has_asked,
+            ..Verdict::default()
+        },
     };
     for call in &calls {
         judge.collective(call);

@@ -402,6 +402,7 @@ fn who_is_there_decides_between_ways() {
         "setp.lt.u32 %p2, %r3, 4096;",
         "popc.b32 %r4, %r3; setp.eq.s32 %p2, %r4, 32;",
         "and.b32 %r4, %r3, 0xff; setp.lt.u32 %p2, %r4, 7;",
+        "setp.gt.s32 %p2, %r3, -65536;",
         "match.any.sync.b32 %r4, %r0, 0xff; setp.eq.s32 %p2, %r4, -1;",
         "setp.gt.u32 %p3, %r0, 4; vote.sync.ballot.b32 %r4, %p3, 0xff; setp.gt.u32 %p2, %r4, 255;",
     ] {

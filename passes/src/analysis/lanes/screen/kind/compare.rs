@@ -50,7 +50,7 @@ pub(super) fn compared(
         }
     }
     // Where the sign is not known, nothing is.
-    let has_sign = |kind: Kind| kind.may_be_exact() || kind.bits < width;
+    let has_sign = |kind: Kind| kind.may_be_exact() || kind.bits < width || kind.is_set;
     if order_of(condition, false).is_order
         && order_of(condition, false).is_signed
         && !(has_sign(a) && has_sign(b))
