@@ -205,6 +205,20 @@ mod tests {
     use super::{Calls, Room};
     use crate::testing::with_ptx;
 
+    /// The roots that there is room for.
+    fn looked_at(text: &str, new: usize, known: usize) -> Vec<String> {
+        with_ptx(text, |module| {
+            let calls = Calls::new(module);
+            let roots = calls.roots(module);
+            let visited = calls.visited(module, &roots);
+            let room = calls.affordable(module, &roots, &visited, Room { new, known });
+            let found = roots.iter().filter(|root| room[root.index()]);
+            found
+                .map(|root| module.module.function_name(*root).to_owned())
+                .collect()
+        })
+    }
+
     #[test]
     fn what_brings_something_new_is_looked_at_first() {
         // Two functions are the same but for what they pass on.
@@ -213,18 +227,8 @@ mod tests {
             .visible .func b() { call.uni a, (); ret; }\n\
             .visible .func c() { call.uni a, (); ret; }\n\
             .visible .func d() { bar.sync 0; ret; }\n";
-        with_ptx(text, |module| {
-            let calls = Calls::new(module);
-            let roots = calls.roots(module);
-            let visited = calls.visited(module, &roots);
-            let names = |new, known| -> Vec<&str> {
-                let room = calls.affordable(module, &roots, &visited, Room { new, known });
-                let found = roots.iter().filter(|root| room[root.index()]);
-                found.map(|root| module.module.function_name(*root)).collect()
-            };
-            assert_eq!(names(3, 0), ["b", "d"]);
-            assert_eq!(names(3, 2), ["b", "c", "d"]);
-        });
+        assert_eq!(looked_at(text, 3, 0), ["b", "d"]);
+        assert_eq!(looked_at(text, 3, 2), ["b", "c", "d"]);
     }
 
     #[test]
@@ -235,21 +239,8 @@ mod tests {
             .visible .func b() { bar.sync 0; call.uni a, (); ret; }\n\
             .visible .func c() { bar.sync 0; call.uni a, (); ret; }\n\
             .visible .entry k() { bar.sync 0; call.uni a, (); ret; }\n";
-        with_ptx(text, |module| {
-            let calls = Calls::new(module);
-            let roots = calls.roots(module);
-            let visited = calls.visited(module, &roots);
-            let names = |new, known| -> Vec<&str> {
-                let room = calls.affordable(module, &roots, &visited, Room { new, known });
-                roots
-                    .iter()
-                    .filter(|root| room[root.index()])
-                    .map(|root| module.module.function_name(*root))
-                    .collect()
-            };
-            assert_eq!(names(4, 0), ["b", "c", "k"]);
-            assert_eq!(names(3, 0), ["b", "k"]);
-            assert_eq!(names(1, 0), ["k"]);
-        });
+        assert_eq!(looked_at(text, 4, 0), ["b", "c", "k"]);
+        assert_eq!(looked_at(text, 3, 0), ["b", "k"]);
+        assert_eq!(looked_at(text, 1, 0), ["k"]);
     }
 }

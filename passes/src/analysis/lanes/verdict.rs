@@ -350,10 +350,10 @@ impl Judge<'_, '_> {
             reach.is_unknown = true;
         }
         let is_definite = |issue: &Issue| issue.certainty == Certainty::Definite;
-        let masks = || lanes(known).filter_map(|lane| call.mask_of(lane));
         let answer = |node: u32| self.calls.iter().find(|call| call.node == node)?.answer;
         let may_know = || {
-            let named = masks().fold(0, |all, mask| all | mask);
+            let masks = lanes(known).filter_map(|lane| call.mask_of(lane));
+            let named = masks.fold(0, |all, mask| all | mask);
             asked::may_know(self.flow, call.node, named, &answer)
         };
         if self.verdict.issues[before..].iter().any(is_definite) && may_know() {

@@ -373,7 +373,7 @@ impl Flow<'_> {
         let mask = self.value(node, state, mask);
         let mask = self.pool.get(mask);
         // Ballots and matches answer with lanes that the mask names.
-        let is_set = number == 0 && matches!(kind, Collective::Vote(Vote::Ballot) | Collective::Match(..));
+        let is_set = number == 0 && names_lanes(kind);
         let answer = is_set.then(|| mask.names_at_most(site.here));
         if !mask.is_splat(site.here) {
             return self.answered(Vector::UNKNOWN, answer);
@@ -436,8 +436,7 @@ impl Flow<'_> {
                 let against = lanes(here).filter(is_against);
                 Some(against.fold(names, |names, lane| names & !(1 << lane)))
             }
-            (Collective::Vote(Vote::Ballot) | Collective::Match(..), _) => Some(names),
-            _ => None,
+            _ => names_lanes(kind).then_some(names),
         }
     }
 
@@ -466,4 +465,9 @@ impl Flow<'_> {
             None => ValueId::UNKNOWN,
         }
     }
+}
+
+/// Whether the first result of a collective is a set of lanes that its mask names.
+const fn names_lanes(kind: Collective) -> bool {
+    matches!(kind, Collective::Vote(Vote::Ballot) | Collective::Match(..))
 }
