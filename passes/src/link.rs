@@ -35,6 +35,8 @@ pub struct Open {
     pub name: String,
     /// What it is used as.
     pub what: What,
+    /// The part of the C++ runtime of the host that it belongs to, which no library for devices has.
+    pub runtime: Option<&'static str>,
     /// The first use in each function and variable that refers to it, up to [`crate::limits::SHOWN_USES`].
     pub uses: Vec<Located>,
     /// How many more functions and variables refer to it.

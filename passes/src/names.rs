@@ -4,21 +4,22 @@
 //! expand to are limited.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
-use cpp_demangle::{DemangleOptions, DemangleWrite, ParseOptions, Symbol};
+use cpp_demangle::{DemangleOptions, ParseOptions, Symbol};
 
 use crate::limits::{
     DEMANGLE_DEPTH, DEMANGLE_STEPS, DEMANGLED_NAME_BYTES, MANGLED_NAME_BYTES, SHOWN_NAME_BYTES,
 };
 
-/// The C++ name that `name` stands for, with its parameters; `None` if it isn't a mangled name, is malformed, or
-/// exceeds a limit.
+/// The name in C++ or Rust that `name` stands for, of C++ with its parameters; `None` if it isn't a mangled name, is
+/// malformed, or exceeds a limit.
 #[must_use]
 pub fn demangle(name: &str) -> Option<String> {
     demangle_with(name, DemangleOptions::new())
 }
 
-/// The C++ name that `name` stands for, without its parameters and what it returns: `ns::kernel<float>`.
+/// The name in C++ or Rust that `name` stands for, without its parameters and what it returns: `ns::kernel<float>`.
 #[must_use]
 fn qualified(name: &str) -> Option<String> {
     demangle_with(name, DemangleOptions::new().no_params().no_return_type())
@@ -26,15 +27,29 @@ fn qualified(name: &str) -> Option<String> {
 
 fn demangle_with(name: &str, options: DemangleOptions) -> Option<String> {
     let mangled = without_static_prefix(name);
-    if mangled.len() > MANGLED_NAME_BYTES || !mangled.starts_with("_Z") {
+    if mangled.len() > MANGLED_NAME_BYTES {
         return None;
     }
+    match mangled.get(..2) {
+        Some("_R") => rust(mangled),
+        // Rust's older scheme is that of C++ with a hash at the end.
+        Some("_Z") => rust(mangled).or_else(|| cpp(mangled, options)),
+        _ => None,
+    }
+}
+
+/// The path that Rust mangled, in either of its schemes, without hashes.
+fn rust(mangled: &str) -> Option<String> {
+    let path = rustc_demangle::try_demangle(mangled).ok()?;
+    let mut text = Bounded::default();
+    write!(text, "{path:#}").ok()?;
+    Some(text.text)
+}
+
+fn cpp(mangled: &str, options: DemangleOptions) -> Option<String> {
     let parse = ParseOptions::default().recursion_limit(DEMANGLE_DEPTH);
     let symbol = Symbol::new_with_options(mangled, &parse).ok()?;
-    let mut text = Bounded {
-        text: String::new(),
-        steps: 0,
-    };
+    let mut text = Bounded::default();
     let options = options.recursion_limit(DEMANGLE_DEPTH);
     symbol.structured_demangle(&mut text, &options).ok()?;
     Some(without_internal_namespaces(with_plain_vtable(text.text)))
@@ -51,14 +66,14 @@ fn with_plain_vtable(name: String) -> String {
     }
 }
 
-/// The C++ name that `name` stands for, or `name` itself.
+/// The name in C++ or Rust that `name` stands for, or `name` itself.
 #[must_use]
 pub fn readable(name: &str) -> String {
     demangle(name).unwrap_or_else(|| name.to_owned())
 }
 
 /// Whether a function is called as `pattern` says: by its name in the module, with or without nvcc's prefix of static
-/// names, or by its C++ name, with or without its parameters and what it returns. In the pattern, `*` stands for any
+/// names, or by its name in C++ or Rust, with or without its parameters and what it returns. In the pattern, `*` stands for any
 /// characters and `?` for one; all others stand for themselves, since C++ names are full of brackets.
 #[must_use]
 pub fn is_called(name: &str, pattern: &str) -> bool {
@@ -193,13 +208,14 @@ fn without_internal_namespaces(name: String) -> String {
 }
 
 /// Takes demangled text up to the limits. Substitutions let a short name describe an exponentially long one.
+#[derive(Default)]
 struct Bounded {
     text: String,
     steps: usize,
 }
 
-impl DemangleWrite for Bounded {
-    fn write_string(&mut self, piece: &str) -> std::fmt::Result {
+impl std::fmt::Write for Bounded {
+    fn write_str(&mut self, piece: &str) -> std::fmt::Result {
         self.steps += 1;
         if self.steps > DEMANGLE_STEPS || self.text.len() + piece.len() > DEMANGLED_NAME_BYTES {
             return Err(std::fmt::Error);
@@ -220,6 +236,12 @@ pub fn shown(name: &str) -> std::borrow::Cow<'_, str> {
         .find(|&end| name.is_char_boundary(end))
         .unwrap_or(0);
     format!("{}…", &name[..end]).into()
+}
+
+/// A symbol as messages call it: its [`readable`] name, as far as it is [`shown`].
+#[must_use]
+pub fn told(name: &str) -> String {
+    shown(&readable(name)).into_owned()
 }
 
 #[cfg(test)]
@@ -292,8 +314,39 @@ mod tests {
     }
 
     #[test]
+    fn demangles_rust() {
+        for (mangled, path) in [
+            ("_RNvCs1234_7mycrate3foo", "mycrate::foo"),
+            (
+                "_RNvMs_NtCs2DxGA1hvVcO_4core5sliceSp16align_to_offsets",
+                "<[_]>::align_to_offsets",
+            ),
+            (
+                "_ZN4core3ptr13drop_in_place17h0123456789abcdefE",
+                "core::ptr::drop_in_place",
+            ),
+            (
+                "_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE",
+                "<Test + 'static as foo::Bar<Test>>::bar",
+            ),
+        ] {
+            assert_eq!(demangle(mangled).as_deref(), Some(path), "{mangled}");
+        }
+        assert!(is_called("_RNvCs1234_7mycrate3foo", "mycrate::*"));
+    }
+
+    #[test]
     fn leaves_other_names_alone() {
-        for name in ["main", "", "_Z", "_Zzzz", "$L__BB0_1", "__nv_static_99_x_y"] {
+        for name in [
+            "main",
+            "",
+            "_R",
+            "_Rust",
+            "_Z",
+            "_Zzzz",
+            "$L__BB0_1",
+            "__nv_static_99_x_y",
+        ] {
             assert_eq!(demangle(name), None, "{name}");
         }
     }

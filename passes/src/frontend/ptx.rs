@@ -102,6 +102,9 @@ fn producer(tree: &Tree<'_>) -> Producer {
         Producer::Nvvm
     } else if says(b"LLVM NVPTX") {
         Producer::Llvm
+    } else if says(b"BEGIN PREAMBLE") {
+        // It gives no name, and this comment stands above `.version`.
+        Producer::Gcc
     } else {
         Producer::Unknown
     }

@@ -52,6 +52,8 @@ pub enum Producer {
     Nvvm,
     /// LLVM's own back end: clang, Rust, Triton.
     Llvm,
+    /// GCC's, for offloading with OpenMP and OpenACC.
+    Gcc,
     /// The module does not say, as in fat binaries, where comments are lost.
     Unknown,
 }

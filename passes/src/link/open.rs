@@ -4,7 +4,7 @@ use super::{Open, Symbols, What};
 use crate::analysis::references::{self, Uses};
 use crate::context::Place;
 use crate::externs;
-use crate::ir::{Linkage, Module, SymbolKind};
+use crate::ir::{Linkage, Module, Producer, SymbolKind};
 use crate::limits::SHOWN_USES;
 use crate::locate::Locator;
 
@@ -50,6 +50,11 @@ fn open(module: &Module<'_>, uses: &Uses) -> Open {
         what: match symbol.kind {
             SymbolKind::Function(_) => What::Function,
             SymbolKind::Variable | SymbolKind::TextureReference => What::Variable,
+        },
+        // GCC comes with a C library and a C++ runtime for devices.
+        runtime: match module.producer {
+            Producer::Gcc => None,
+            Producer::Nvvm | Producer::Llvm | Producer::Unknown => externs::host_runtime(symbol.name),
         },
         uses: all
             .iter()

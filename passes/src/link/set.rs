@@ -27,6 +27,8 @@ pub struct Missing<'a> {
     pub name: &'a str,
     /// What it is used as.
     pub what: What,
+    /// The part of the C++ runtime of the host that it belongs to, which no library for devices has.
+    pub runtime: Option<&'static str>,
     /// The uses, the one that is best known first; one for each function.
     pub sites: Vec<Site<'a>>,
     /// How many more functions and variables refer to it.
@@ -190,6 +192,7 @@ impl<'a> Set<'a> {
         Missing {
             name: &open.name,
             what: open.what,
+            runtime: open.runtime,
             sites: Vec::new(),
             more: 0,
             host: None,
@@ -296,6 +299,7 @@ mod tests {
         let open = open.iter().map(|name| Open {
             name: (*name).to_owned(),
             what: What::Variable,
+            runtime: None,
             uses: vec![use_of_it.clone()],
             more: 0,
         });

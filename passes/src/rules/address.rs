@@ -59,7 +59,7 @@ pub(super) const fn sure(
 /// What the address points to: "shared `tile`", "global memory (kernel parameter `p`)".
 pub(super) fn object(module: &ModuleContext<'_>, violation: &Violation) -> String {
     let element = &violation.element;
-    match (symbol(module, violation).map(names::shown), element.base) {
+    match (symbol(module, violation).map(names::told), element.base) {
         (Some(name), Base::Symbol(_)) => format!("{} `{name}`", element.space.as_str()),
         (Some(name), Base::Param(..)) if element.space == Space::Param => {
             format!("the kernel parameter `{name}` itself")
@@ -160,7 +160,7 @@ fn alternative(module: &ModuleContext<'_>, violation: &Violation, other: &Elemen
         (_, Base::Symbol(symbol)) => format!(
             "on another path the address is that of {} `{}`",
             other.space.as_str(),
-            names::shown(module.module.symbol(symbol).name)
+            names::told(module.module.symbol(symbol).name)
         ),
         (_, Base::Param(..)) if other.base == violation.element.base => {
             "on another path the address fits".to_owned()
@@ -177,7 +177,7 @@ fn origin(module: &ModuleContext<'_>, violation: &Violation) -> Option<(Place, S
         return None;
     }
     let body = module.module.function(violation.of).body.as_ref()?;
-    let name = symbol(module, violation).map(names::shown);
+    let name = symbol(module, violation).map(names::told);
     let message = match (body.instruction(at).op, element.form, name) {
         (Op::ToGeneric(space, _), _, Some(name)) => {
             format!("address of {} `{name}` converted to generic here", space.as_str())

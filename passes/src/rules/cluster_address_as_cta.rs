@@ -45,7 +45,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in address::of_kind(module, &[Wrong::ClusterAsCta]) {
         let name = address::instruction_name(module, violation.function, violation.instruction);
         let of = address::symbol(module, violation)
-            .map(|name| format!(" of `{}`", crate::names::shown(name)))
+            .map(|name| format!(" of `{}`", crate::names::told(name)))
             .unwrap_or_default();
         let was = address::sure(violation, "was", "may have been");
         let message = format!(

@@ -48,5 +48,5 @@ fn wrong(
     judge: impl Fn(HostConstant, &str) -> Option<String>,
 ) -> Option<(HostConstant, String)> {
     let constant = symbol.host_constant?;
-    Some((constant, judge(constant, &names::shown(symbol.name))?))
+    Some((constant, judge(constant, &names::told(symbol.name))?))
 }

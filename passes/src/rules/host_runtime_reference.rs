@@ -25,11 +25,11 @@
 //! ## Limits
 //!
 //! Names that are declared and not used are silent, and so are those that device code of the link set defines. Where
-//! some of that cannot be read, it is potential.
+//! some of that cannot be read, it is potential. So are modules that GCC wrote: it has a C library and a C++ runtime
+//! for devices (PTX105 reports what is missing there).
 
 use super::link_report;
 use crate::context::{ImagePlace, ImagesContext, Report};
-use crate::externs;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -48,7 +48,7 @@ pub static RULE: Rule = Rule {
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for missing in context.missing() {
-        let Some(what) = externs::host_runtime(missing.name) else {
+        let Some(what) = missing.runtime else {
             continue;
         };
         let message = format!(

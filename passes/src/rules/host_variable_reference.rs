@@ -43,9 +43,9 @@ use super::link_report;
 use crate::analysis::references;
 use crate::context::{ImagePlace, ImagesContext, ModuleContext, Report};
 use crate::ir::SymbolKind;
+use crate::limits;
 use crate::link::What;
 use crate::rule::{Check, Family, Level, Rule};
-use crate::{externs, limits};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -99,7 +99,7 @@ fn link_set(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
         let Some(host) = missing.host.filter(|_| {
             link_report::is_host_variable(missing)
                 && missing.what == What::Variable
-                && externs::host_runtime(missing.name).is_none()
+                && missing.runtime.is_none()
         }) else {
             continue;
         };

@@ -138,8 +138,7 @@ pub(super) fn within(module: &ModuleContext<'_>, root: &Root, issue: &Issue) -> 
 }
 
 fn name(module: &ModuleContext<'_>, function: FunctionId) -> String {
-    let name = module.module.function_name(function);
-    crate::names::demangle(name).unwrap_or_else(|| name.to_owned())
+    crate::names::readable(module.module.function_name(function))
 }
 
 /// A mask in binary.

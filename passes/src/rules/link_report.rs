@@ -63,7 +63,7 @@ fn also(context: &ImagesContext<'_>, missing: &Missing<'_>, site: &Site<'_>) -> 
     let mut message = String::from("also used");
     match site.at.and_then(|at| at.function.as_deref()) {
         _ if has_line && !is_elsewhere => message.push_str(" here"),
-        Some(function) => message.push_str(&format!(" by `{}`", names::shown(&names::readable(function)))),
+        Some(function) => message.push_str(&format!(" by `{}`", names::told(function))),
         None => {}
     }
     if is_elsewhere {

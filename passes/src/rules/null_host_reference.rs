@@ -32,7 +32,7 @@
 //! Address 0 that is merely passed on, stored or compared is silent, and so is a function that lets something depend on
 //! a comparison of such an address with 0. Not definite: an address that is 0 on some paths only, even if the access stands on one of these, as with a
 //! search that returns `nullptr` where it finds nothing and whose caller does not test for that; a volatile store to 0, which is how code crashes on
-//! purpose; an address that is an index alone, which is what an element of a table at address 0 looks like once 0 has
+//! purpose, and an access with a `trap` right behind it, which is what GCC makes of a path on which a pointer is null; an address that is an index alone, which is what an element of a table at address 0 looks like once 0 has
 //! been folded (`shl`, then `ld`). Prefetches and asynchronous copies are not judged. Addresses that are loaded from
 //! memory are not known, nor are calls through tables. What the compiler removed cannot be found: optimised code mostly
 //! has neither the call nor the access.
@@ -128,8 +128,7 @@ fn message(module: &ModuleContext<'_>, violation: &Violation) -> String {
 /// What a call is about that passes the address.
 fn passed(module: &ModuleContext<'_>, violation: &Violation) -> String {
     let passes = address::sure(violation, "passes", "may pass");
-    let callee = names::readable(module.module.function_name(violation.function));
-    let callee = names::shown(&callee);
+    let callee = names::told(module.module.function_name(violation.function));
     match violation.used {
         Use::Call => format!("this call {passes} address 0 as a function, and `{callee}` calls it"),
         Use::Access(_, Effect::Reads) => {

@@ -63,7 +63,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             let name = module.module.function_name(kernel);
             let finding = report.definite(
                 Place::call(*first),
-                format!("the kernel `{}` is called recursively", names::shown(name)),
+                format!("the kernel `{}` is called recursively", names::told(name)),
             );
             finding
                 .data("symbol", name)

@@ -80,7 +80,7 @@ fn recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Repo
         return;
     };
     let name = module.module.function_name(first.callee);
-    let shown = names::shown(name);
+    let shown = names::told(name);
     let message = if cycle.len() == 1 {
         format!("`{shown}` calls itself: how much stack it needs is not known")
     } else {

@@ -62,7 +62,7 @@ pub static RULE: Rule = Rule {
 fn link_set(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for missing in context.missing() {
         let is_others = link_report::is_host_variable(missing) && missing.what == What::Variable;
-        if is_others || externs::host_runtime(missing.name).is_some() {
+        if is_others || missing.runtime.is_some() {
             continue;
         }
         let message = format!(

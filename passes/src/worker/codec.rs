@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use super::Checked;
+use crate::externs;
 use crate::finding::{Certainty, Finding, Frame, LineText, Located, Location, Related, Source, Value};
 use crate::link::{Open, Symbols, What};
 use crate::rule::{Level, ProblemKind};
@@ -118,6 +119,7 @@ impl Writer {
         self.list(&symbols.open, |out, open| {
             out.text(&open.name);
             out.number(u64::from(open.what == What::Function));
+            out.number(u64::from(open.runtime.is_some()));
             out.list(&open.uses, |out, at| {
                 out.option(at.function.as_ref(), Self::owned);
                 out.option(at.kernel.as_ref(), Self::owned);
@@ -278,12 +280,17 @@ impl Reader<'_> {
         Some(Symbols {
             defined: self.list(Self::text)?,
             open: self.list(|from| {
+                let name = from.text()?;
                 Some(Open {
-                    name: from.text()?,
                     what: match from.number()? {
                         0 => What::Variable,
                         _ => What::Function,
                     },
+                    runtime: match from.number()? {
+                        0 => None,
+                        _ => externs::host_runtime(&name),
+                    },
+                    name,
                     uses: from.list(|from| {
                         Some(Located {
                             function: from.option(Self::text)?,
@@ -371,8 +378,9 @@ mod tests {
             symbols: Some(Symbols {
                 defined: vec!["table".to_owned()],
                 open: vec![Open {
-                    name: "limit".to_owned(),
+                    name: "__cxa_throw".to_owned(),
                     what: What::Function,
+                    runtime: externs::host_runtime("__cxa_throw"),
                     uses: vec![Located {
                         function: Some("k".to_owned()),
                         offset: 3,

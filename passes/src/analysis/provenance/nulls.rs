@@ -5,8 +5,10 @@
 //! definite   every element of the address is null, the register and those that it is moved, counted or chosen from hold
 //!            nothing else anywhere in the body, and the code compares no such address with 0
 //! potential  some element is, or the register is null on this path alone (a search that found nothing, its result
-//!            used without a test: the compiler gives each outcome a path of its own); or the access is a volatile store, a deliberate crash; or the address is an index that
-//!            was shifted or multiplied to the size of an element and never added to a base
+//!            used without a test: the compiler gives each outcome a path of its own); or the access is a deliberate
+//!            crash, a volatile store or one with a `trap` behind it, which is how GCC ends a path on which it has seen
+//!            that a pointer is null; or the address is an index that was shifted or multiplied to the size of an
+//!            element and never added to a base
 //! ```
 
 use super::function::Judge;
@@ -110,9 +112,11 @@ fn faults(access: &Access) -> bool {
     matches!(access.space, Space::Generic | Space::Global) && access.kind != AccessKind::Other
 }
 
-/// A deliberate crash.
-fn is_volatile_store(access: &Access) -> bool {
-    access.volatile && access.kind == AccessKind::Store
+/// Whether an access is a deliberate crash: a volatile store, or one with nothing but a `trap` behind it.
+fn is_crash(body: &Body<'_>, at: InstructionId, access: &Access) -> bool {
+    let is_volatile_store = access.volatile && access.kind == AccessKind::Store;
+    let next = || body.instructions.get(at.index() + 1);
+    is_volatile_store || next().is_some_and(|next| next.op == Op::Trap && next.guard.is_none())
 }
 
 /// Whether an element is null, `by` bytes further; its trust aside.
@@ -197,7 +201,7 @@ impl Judge<'_> {
         if let Some((element, is_all)) = find(value, by) {
             let offset = element.offset.and_then(|offset| offset.checked_add(by));
             let element = Element { offset, ..element };
-            let is_definite = is_all && !is_volatile_store(access) && self.is_always_null(base);
+            let is_definite = is_all && !is_crash(self.body, at, access) && self.is_always_null(base);
             self.report(at, Wrong::Null, used, element, is_definite, None);
         } else if self.is_baseless(base, value) {
             self.report(at, Wrong::Baseless, used, Element::number(None), false, None);
