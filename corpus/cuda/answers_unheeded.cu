@@ -20,14 +20,13 @@ __global__ void confused(int *out) {
   out[threadIdx.x] = value;
 }
 
-// A shuffle among all that have the same label, by five lanes only. Compilers make one predicate of both conditions, which
-// is not followed lane by lane.
+// A shuffle among all that have the same label, by five lanes only. Compilers make one predicate of both conditions.
 __global__ void part_of_a_group(int *out, const int *labels) {
   int value = threadIdx.x;
   unsigned alike = __match_any_sync(0xffffffff, labels[threadIdx.x]);
   if (threadIdx.x % 32 < 5) {
     if (alike == 0xffffffff)
-      value = __shfl_up_sync(0xffffffff, value, 1); //~[G] PTX401
+      value = __shfl_up_sync(0xffffffff, value, 1); //~ PTX401
   }
   out[threadIdx.x] = value;
 }

@@ -6,6 +6,7 @@
 //! (U + c) op k, bitwise, c < 2^a    U' + (c op k mod 2^a)
 //! (U + c) >> k, c < 2^a             U' + (c >> k)
 //! (U + c) and m, m < 2^a            exact: c and m
+//! p and q, predicates               false where one of them is, one unknown value where neither is known; or likewise
 //! U + c < k                         false where c ≥ k; one unknown value for the lanes where c < k mod 2^a
 //! lane-invariant uses               one unknown value
 //! else                              ⊤, with the low bits that the operation keeps
@@ -15,7 +16,7 @@ mod compare;
 
 use super::value::{Base, Lanes, Pool, ValueId, Vector, lanes};
 use crate::analysis::evaluate::{evaluate, ones};
-use crate::ir::{BinaryOp, Op, UnaryOp};
+use crate::ir::{BinaryOp, Logic, Op, UnaryOp};
 
 /// Most uses of an interpreted operation.
 pub const MAX_USES: usize = 8;
@@ -253,6 +254,15 @@ fn binary(
     result: &mut Vector,
 ) -> bool {
     use BinaryOp as B;
+    let logic = match op {
+        B::And => Some(Logic::And),
+        B::Or => Some(Logic::Or),
+        B::Xor => Some(Logic::Xor),
+        _ => None,
+    };
+    if let Some(logic) = logic.filter(|_| bits == 1) {
+        return compare::connect(logic, (pool.get(a), pool.get(b)), left, number, result);
+    }
     let (mut a, mut b, mut op) = (a, b, op);
     let exact_in = |id: ValueId| left & !pool.get(id).exact == 0;
     if exact_in(a)

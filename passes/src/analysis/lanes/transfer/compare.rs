@@ -150,23 +150,91 @@ pub(super) fn compare(
 ) -> bool {
     let (a, b) = (pool.get(uses[0]), pool.get(uses[1]));
     let with = uses.get(2).map(|&id| pool.get(id));
-    let mut undecided = 0;
-    let mut needs_comparison = 0;
-    let mut needs_operand = 0;
+    let outcome = |lane| match a.at(lane).zip(b.at(lane)) {
+        Some((x, y)) => {
+            evaluate(Op::Compare(condition, bits, Logic::None), &[x, y]).map(|value| value == 1)
+        }
+        None => decide(condition, bits, a, b, lane),
+    };
+    let operand = |lane| with.and_then(|with| truth(with, lane));
+    let needs = combine(logic, left, outcome, operand, result);
+    let is_uniform = needs.are_shared(logic)
+        && (needs.first == 0 || is_one_outcome(condition, bits, a, b, needs.undecided))
+        && (needs.second == 0 || with.is_some_and(|with| with.is_splat(needs.undecided)));
+    if is_uniform {
+        result.base = Base::Uniform(number);
+    }
+    true
+}
+
+/// The same for two predicates.
+pub(super) fn connect(
+    logic: Logic,
+    (a, b): (&Vector, &Vector),
+    left: Lanes,
+    number: u32,
+    result: &mut Vector,
+) -> bool {
+    let needs = combine(logic, left, |lane| truth(a, lane), |lane| truth(b, lane), result);
+    let (is_first, is_second) = (a.is_splat(needs.undecided), b.is_splat(needs.undecided));
+    let is_uniform = match logic {
+        Logic::Xor => is_first && is_second,
+        _ => {
+            needs.are_shared(logic)
+                && (needs.first == 0 || is_first)
+                && (needs.second == 0 || is_second)
+        }
+    };
+    if is_uniform {
+        result.base = Base::Uniform(number);
+    }
+    true
+}
+
+/// What a predicate is known to be in a lane.
+fn truth(predicate: &Vector, lane: usize) -> Option<bool> {
+    predicate.at(lane).map(|value| value & 1 == 1)
+}
+
+/// The lanes in which two conditions together decide nothing, and those among them that need the one or the other.
+struct Needs {
+    undecided: Lanes,
+    first: Lanes,
+    second: Lanes,
+}
+
+impl Needs {
+    /// Whether all undecided lanes need the same.
+    const fn are_shared(&self, logic: Logic) -> bool {
+        let (first, second) = (self.first == self.undecided, self.second == self.undecided);
+        match logic {
+            // A known part that differs by lane would make the outcomes differ.
+            Logic::Xor => first && second,
+            _ => (first || self.first == 0) && (second || self.second == 0),
+        }
+    }
+}
+
+/// Two conditions, lane by lane: one alone may decide.
+fn combine(
+    logic: Logic,
+    left: Lanes,
+    first: impl Fn(usize) -> Option<bool>,
+    second: impl Fn(usize) -> Option<bool>,
+    result: &mut Vector,
+) -> Needs {
+    let mut needs = Needs {
+        undecided: 0,
+        first: 0,
+        second: 0,
+    };
     for lane in lanes(left) {
-        let exact = a.at(lane).zip(b.at(lane));
-        let outcome = match exact {
-            Some((x, y)) => {
-                evaluate(Op::Compare(condition, bits, Logic::None), &[x, y]).map(|value| value == 1)
-            }
-            None => decide(condition, bits, a, b, lane),
-        };
-        let operand = with.and_then(|with| with.at(lane)).map(|value| value & 1 == 1);
+        let (first, second) = (first(lane), second(lane));
         let known = match logic {
-            Logic::None => outcome,
-            Logic::And if outcome == Some(false) || operand == Some(false) => Some(false),
-            Logic::Or if outcome == Some(true) || operand == Some(true) => Some(true),
-            _ => outcome.zip(operand).map(|(x, y)| match logic {
+            Logic::None => first,
+            Logic::And if first == Some(false) || second == Some(false) => Some(false),
+            Logic::Or if first == Some(true) || second == Some(true) => Some(true),
+            _ => first.zip(second).map(|(x, y)| match logic {
                 Logic::And => x & y,
                 Logic::Or => x | y,
                 _ => x ^ y,
@@ -178,24 +246,14 @@ pub(super) fn compare(
                 result.bits[lane] = u64::from(value);
             }
             None => {
-                undecided |= 1 << lane;
-                needs_comparison |= u32::from(outcome.is_none()) << lane;
-                needs_operand |= u32::from(logic != Logic::None && operand.is_none()) << lane;
+                needs.undecided |= 1 << lane;
+                needs.first |= u32::from(first.is_none()) << lane;
+                needs.second |= u32::from(logic != Logic::None && second.is_none()) << lane;
                 result.bits[lane] = 0;
             }
         }
     }
     result.low = 0;
     result.limit = 1;
-    let all_or_none = |some: Lanes| some == 0 || some == undecided;
-    let is_uniform = all_or_none(needs_comparison)
-        && all_or_none(needs_operand)
-        && (needs_comparison == 0 || is_one_outcome(condition, bits, a, b, undecided))
-        && (needs_operand == 0 || with.is_some_and(|with| with.is_splat(undecided)))
-        // A known part that differs by lane would make the outcomes differ.
-        && (logic != Logic::Xor || needs_comparison == undecided && needs_operand == undecided);
-    if is_uniform {
-        result.base = Base::Uniform(number);
-    }
-    true
+    needs
 }
