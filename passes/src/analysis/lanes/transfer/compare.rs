@@ -151,9 +151,7 @@ pub(super) fn compare(
     let (a, b) = (pool.get(uses[0]), pool.get(uses[1]));
     let with = uses.get(2).map(|&id| pool.get(id));
     let outcome = |lane| match a.at(lane).zip(b.at(lane)) {
-        Some((x, y)) => {
-            evaluate(Op::Compare(condition, bits, Logic::None), &[x, y]).map(|value| value == 1)
-        }
+        Some((x, y)) => evaluate(Op::Compare(condition, bits, Logic::None), &[x, y]).map(|value| value == 1),
         None => decide(condition, bits, a, b, lane),
     };
     let operand = |lane| with.and_then(|with| truth(with, lane));
@@ -179,11 +177,7 @@ pub(super) fn connect(
     let (is_first, is_second) = (a.is_splat(needs.undecided), b.is_splat(needs.undecided));
     let is_uniform = match logic {
         Logic::Xor => is_first && is_second,
-        _ => {
-            needs.are_shared(logic)
-                && (needs.first == 0 || is_first)
-                && (needs.second == 0 || is_second)
-        }
+        _ => needs.are_shared(logic) && (needs.first == 0 || is_first) && (needs.second == 0 || is_second),
     };
     if is_uniform {
         result.base = Base::Uniform(number);
