@@ -7,6 +7,7 @@
 //!
 //! ```text
 //! run ── length, bytes ──► worker: with_module, rules ── length, Checked ──► run
+//!                          the memory given back ─────── ready ────────────► run, before it hands over another
 //! ```
 //!
 //! `codec.rs` writes and reads the messages, `process.rs` starts workers and talks to them, `analyse.rs` is what runs
@@ -57,6 +58,10 @@ impl Checked {
 pub fn check(bytes: &[u8], settings: &Settings) -> Checked {
     match &settings.worker {
         Some(command) => process::ask(command, bytes),
-        None => analyse::analyse(bytes, settings),
+        None => {
+            let mut found = Checked::default();
+            analyse::analyse(bytes, settings, |checked| found = checked);
+            found
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{Checked, analyse, codec};
@@ -11,7 +12,7 @@ use crate::limits::{MAX_WORKER_BYTES, MAX_WORKER_SECONDS};
 use crate::rule::ProblemKind;
 use crate::settings::{Settings, WorkerCommand};
 
-/// What a worker says once it is ready.
+/// What a worker says whenever it is ready for an input.
 const GREETING: &[u8] = b"ptxcheck worker\n";
 
 /// A running worker.
@@ -20,6 +21,8 @@ struct Worker {
     requests: ChildStdin,
     answers: ChildStdout,
     command: WorkerCommand,
+    /// It has said so, and has not been asked since.
+    is_ready: bool,
 }
 
 thread_local! {
@@ -43,17 +46,29 @@ impl Worker {
             requests,
             answers,
             command: command.clone(),
+            is_ready: false,
         };
+        worker.wait()?;
+        Ok(worker)
+    }
+
+    /// Waits until it is ready: after an answer it still gives memory back.
+    fn wait(&mut self) -> io::Result<()> {
+        if self.is_ready {
+            return Ok(());
+        }
         let mut greeting = [0; GREETING.len()];
-        worker.answers.read_exact(&mut greeting)?;
-        if greeting == GREETING {
-            Ok(worker)
+        self.answers.read_exact(&mut greeting)?;
+        self.is_ready = greeting == GREETING;
+        if self.is_ready {
+            Ok(())
         } else {
             Err(io::Error::other("it is no worker"))
         }
     }
 
     fn ask(&mut self, bytes: &[u8]) -> io::Result<Checked> {
+        self.is_ready = false;
         self.requests.write_all(&(bytes.len() as u64).to_le_bytes())?;
         self.requests.write_all(bytes)?;
         self.requests.flush()?;
@@ -81,9 +96,11 @@ impl Drop for Worker {
 
 /// Has a worker analyse IR. One that dies is a failure of this input.
 pub(super) fn ask(command: &WorkerCommand, bytes: &[u8]) -> Checked {
+    // One that died after its last answer has answered all that it was asked.
     let idle = IDLE
         .with_borrow_mut(Option::take)
-        .filter(|worker| worker.command == *command);
+        .filter(|worker| worker.command == *command)
+        .and_then(|mut worker| worker.wait().is_ok().then_some(worker));
     let mut worker = match idle.map_or_else(|| Worker::start(command), Ok) {
         Ok(worker) => worker,
         Err(error) => {
@@ -132,37 +149,67 @@ pub fn serve(settings: &Settings) -> io::Result<()> {
         .timeout
         .unwrap_or(Duration::MAX)
         .min(Duration::from_secs(MAX_WORKER_SECONDS));
-    answers.write_all(GREETING)?;
-    answers.flush()?;
-    while let Some(bytes) = receive(&mut requests)? {
-        let answer = within(limit, || codec::encode(&analyse::analyse(&bytes, &own)))?;
-        send(&mut answers, &answer)?;
+    loop {
+        answers.write_all(GREETING)?;
+        answers.flush()?;
+        let Some(bytes) = receive(&mut requests)? else {
+            return Ok(());
+        };
+        let mut sent = Ok(());
+        let watch = Watch::start(limit)?;
+        analyse::analyse(&bytes, &own, |checked| {
+            let answer = codec::encode(&checked);
+            watch.begin_answer();
+            sent = send(&mut answers, &answer);
+        });
+        sent?;
     }
-    Ok(())
 }
 
-/// Runs `work` on this thread. When the time is over, another thread says so in an answer and ends the process: LLVM
-/// can't be interrupted.
-fn within(limit: Duration, work: impl FnOnce() -> Vec<u8>) -> io::Result<Vec<u8>> {
-    let (done, waiting): (Sender<()>, _) = channel();
-    let late = codec::encode(&Checked::failed(
-        ProblemKind::Limit,
-        format!(
-            "the analysis took longer than {} s and was cut short",
-            limit.as_secs_f64()
-        ),
-    ));
-    let watch = std::thread::Builder::new().spawn(move || {
-        if waiting.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
-            let _ = send(&mut io::stdout(), &late);
+/// A thread that watches the time of one input, until it is dropped. LLVM can't be interrupted: when the time is over, it
+/// says so in an answer, if there was none, and ends the process.
+struct Watch {
+    /// Whether there is an answer. Who has the lock may write one.
+    has_answer: Arc<Mutex<bool>>,
+    _done: Sender<()>,
+}
+
+impl Watch {
+    fn start(limit: Duration) -> io::Result<Self> {
+        let (done, waiting) = channel();
+        let has_answer = Arc::new(Mutex::new(false));
+        let known = Arc::clone(&has_answer);
+        std::thread::Builder::new().spawn(move || {
+            if waiting.recv_timeout(limit) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+            let has_answer = known.lock().unwrap_or_else(PoisonError::into_inner);
+            if *has_answer {
+                // What is left is to give memory back, which gets as much time again.
+                drop(has_answer);
+                if waiting.recv_timeout(limit) != Err(RecvTimeoutError::Timeout) {
+                    return;
+                }
+            } else {
+                let message = format!(
+                    "the analysis took longer than {} s and was cut short",
+                    limit.as_secs_f64()
+                );
+                let late = codec::encode(&Checked::failed(ProblemKind::Limit, message));
+                let _ = send(&mut io::stdout(), &late);
+            }
             std::process::abort();
-        }
-    })?;
-    let answer = work();
-    drop(done);
-    // Over, or about to end the process.
-    let _ = watch.join();
-    Ok(answer)
+        })?;
+        Ok(Self {
+            has_answer,
+            _done: done,
+        })
+    }
+
+    /// From here on the answer is that of the analysis; does not return where the time was over before.
+    fn begin_answer(&self) {
+        *self.has_answer.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    }
 }
 
 fn send(to: &mut impl Write, message: &[u8]) -> io::Result<()> {
@@ -187,5 +234,51 @@ fn receive(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
         Ok(Some(message))
     } else {
         Err(io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::{GREETING, ask};
+    use crate::rule::ProblemKind;
+    use crate::settings::WorkerCommand;
+    use crate::worker::{Checked, codec};
+
+    const REQUEST: &[u8] = b"module";
+
+    /// A worker that is ready, takes one request, does `then`, and dies.
+    fn mortal(then: &str) -> WorkerCommand {
+        let greeting = escaped(GREETING);
+        let request = 8 + REQUEST.len();
+        let script = format!("printf '{greeting}'; head -c {request} >/dev/null; {then}");
+        WorkerCommand {
+            program: "sh".into(),
+            args: vec!["-c".into(), script.into()],
+        }
+    }
+
+    /// Bytes as `printf` of a shell writes them.
+    fn escaped(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("\\{byte:03o}")).collect()
+    }
+
+    #[test]
+    fn who_dies_after_an_answer_has_answered() {
+        let answer = codec::encode(&Checked {
+            target: "sm_90".to_owned(),
+            ..Checked::default()
+        });
+        let length = escaped(&(answer.len() as u64).to_le_bytes());
+        let worker = mortal(&format!("printf '{length}{}'", escaped(&answer)));
+        for _ in 0..3 {
+            let checked = ask(&worker, REQUEST);
+            assert_eq!((checked.target.as_str(), checked.failure), ("sm_90", None));
+        }
+    }
+
+    #[test]
+    fn who_dies_before_costs_the_input() {
+        let checked = ask(&mortal("exit 3"), REQUEST);
+        assert!(matches!(checked.failure, Some((ProblemKind::Internal, said)) if said.contains("exit status: 3")));
     }
 }
