@@ -279,6 +279,8 @@ mod tests {
     #[test]
     fn who_dies_before_costs_the_input() {
         let checked = ask(&mortal("exit 3"), REQUEST);
-        assert!(matches!(checked.failure, Some((ProblemKind::Internal, said)) if said.contains("exit status: 3")));
+        assert!(
+            matches!(checked.failure, Some((ProblemKind::Internal, said)) if said.contains("exit status: 3"))
+        );
     }
 }
