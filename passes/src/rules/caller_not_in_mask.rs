@@ -6,7 +6,8 @@
 //!
 //! The behaviour is undefined if the executing lane is not in the mask (PTX ISA, `bar.warp.sync`, `shfl.sync`,
 //! `vote.sync`, `match.sync`, `redux.sync`, `elect.sync`; guideline G-2.3). Where the warp is converged the compiler
-//! drops the mask and the program seems to work.
+//! drops the mask and the program seems to work. MLIR makes such a shuffle: `gpu.shuffle` among 8 lanes becomes one with
+//! the mask of the first 8, which all 32 execute (LLVM 22, `convert-gpu-to-nvvm`).
 //!
 //! ## Example
 //!
