@@ -4,6 +4,7 @@ use ptxcheck_ptx_parser::{Position, Span};
 
 use super::function::{Body, Function};
 use super::index::{DebugId, FunctionId, InstructionId, Slots, SymbolId};
+use super::instruction::Instruction;
 use super::op::Space;
 use crate::finding::Frame;
 
@@ -179,6 +180,9 @@ pub trait Origin: Sync {
 
     /// The text of a 1-based line without its ending.
     fn line(&self, line: u32) -> &[u8];
+
+    /// What the input calls an instruction, without types: `ld.shared`, `cvta.to.global`. `None` where it does not say.
+    fn name(&self, instruction: &Instruction) -> Option<String>;
 
     /// The PTX of a span of the device IR; empty where the input is none.
     fn text(&self, span: Span) -> &[u8];

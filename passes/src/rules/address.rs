@@ -2,7 +2,7 @@
 
 use crate::analysis::provenance::{Base, Element, Form, Violation, Wrong};
 use crate::context::{Draft, ModuleContext, Place, Report};
-use crate::ir::{AccessKind, FunctionId, InstructionId, Op, Space};
+use crate::ir::{AccessKind, Op, Space};
 use crate::names;
 
 /// The violations of these kinds.
@@ -69,35 +69,35 @@ pub(super) fn object(module: &ModuleContext<'_>, violation: &Violation) -> Strin
     }
 }
 
-/// The instruction's name for messages: `ld.shared`, `cvta.to.global`.
-pub(super) fn instruction_name(
-    module: &ModuleContext<'_>,
-    function: FunctionId,
-    at: InstructionId,
-) -> String {
-    let Some(body) = module.module.function(function).body.as_ref() else {
-        return String::new();
-    };
-    let instruction = body.instruction(at);
-    let text = module.module.origin.text(instruction.span);
-    let text = String::from_utf8_lossy(text);
-    let opcode = text
-        .split_whitespace()
-        .find(|word| !word.starts_with('@'))
-        .unwrap_or_default();
-    let plain: Vec<&str> = opcode
-        .trim_end_matches(';')
-        .split('.')
-        .take_while(|part| !is_type(part))
-        .collect();
-    if plain.is_empty() || plain == [""] {
-        return match instruction.op {
-            Op::Access(access) if access.kind == AccessKind::Load => "load".to_owned(),
-            Op::Access(_) => "access".to_owned(),
-            _ => "conversion".to_owned(),
-        };
+/// An instruction at the head of a message: "`ld.shared`", or "this load" where the input has no name for it.
+pub(super) fn subject(module: &ModuleContext<'_>, violation: &Violation) -> String {
+    match name(module, violation) {
+        Some(name) => format!("`{name}`"),
+        None => format!("this {}", noun(module, violation)),
     }
-    plain.join(".")
+}
+
+/// An instruction behind "this": "`ld.shared`", or "load".
+pub(super) fn noun(module: &ModuleContext<'_>, violation: &Violation) -> String {
+    if let Some(name) = name(module, violation) {
+        return format!("`{name}`");
+    }
+    let word = match op(module, violation) {
+        Some(Op::Access(access)) => match access.kind {
+            AccessKind::Load => "load",
+            AccessKind::Store => "store",
+            AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite => "atomic access",
+            AccessKind::Other => "access",
+        },
+        Some(Op::IsSpace(_)) => "test",
+        _ => "conversion",
+    };
+    word.to_owned()
+}
+
+fn name(module: &ModuleContext<'_>, violation: &Violation) -> Option<String> {
+    let body = module.module.function(violation.function).body.as_ref()?;
+    module.module.origin.name(body.instruction(violation.instruction))
 }
 
 /// What the instruction does that is wrong.
@@ -109,12 +109,6 @@ pub(super) fn op(module: &ModuleContext<'_>, violation: &Violation) -> Option<Op
 /// Whether what is wrong is in what a call passes.
 pub(super) fn is_call(module: &ModuleContext<'_>, violation: &Violation) -> bool {
     matches!(op(module, violation), Some(Op::Call(_)))
-}
-
-/// Types and vectors end what is told of an opcode.
-fn is_type(part: &str) -> bool {
-    let digits = part.trim_start_matches(['b', 'u', 's', 'f', 'v']);
-    part.len() > digits.len() && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Reports a violation, with its payload and the places that explain it.

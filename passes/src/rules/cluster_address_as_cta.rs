@@ -43,13 +43,13 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in address::of_kind(module, &[Wrong::ClusterAsCta]) {
-        let name = address::instruction_name(module, violation.function, violation.instruction);
+        let name = address::subject(module, violation);
         let of = address::symbol(module, violation)
             .map(|name| format!(" of `{}`", crate::names::told(name)))
             .unwrap_or_default();
         let was = address::sure(violation, "was", "may have been");
         let message = format!(
-            "`{name}` accesses the CTA's own shared memory, and this address{of} {was} mapped to another CTA of the cluster"
+            "{name} accesses the CTA's own shared memory, and this address{of} {was} mapped to another CTA of the cluster"
         );
         address::report(module, violation, message, report).help("name the space `.shared::cluster`");
     }

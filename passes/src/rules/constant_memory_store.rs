@@ -45,7 +45,7 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in address::of_kind(module, &[Wrong::ConstantStore]) {
-        let name = address::instruction_name(module, violation.function, violation.instruction);
+        let name = address::subject(module, violation);
         let object = address::object(module, violation);
         let what = if violation.element.space == Space::Param {
             "is read-only"
@@ -53,7 +53,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             "can't be written"
         };
         let writes = address::sure(violation, "writes", "may write");
-        let message = format!("`{name}` {writes} to {object}, which {what} in device code");
+        let message = format!("{name} {writes} to {object}, which {what} in device code");
         address::report(module, violation, message, report).help(
             "write to a `__device__` variable, or set the constant from the host (`cudaMemcpyToSymbol`)",
         );

@@ -45,7 +45,7 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in address::of_kind(module, &[Wrong::Twice]) {
-        let name = address::instruction_name(module, violation.function, violation.instruction);
+        let name = address::subject(module, violation);
         let object = address::object(module, violation);
         let space = violation.used.space();
         let already = match violation.element.form {
@@ -53,7 +53,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             _ => "inside its window already",
         };
         let is = address::sure(violation, "is", "may be");
-        let message = format!("`{name}` converts an address of {object} that {is} {already}");
+        let message = format!("{name} converts an address of {object} that {is} {already}");
         let draft = address::report(module, violation, message, report);
         draft.help("convert it once");
         match space {

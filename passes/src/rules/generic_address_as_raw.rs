@@ -44,12 +44,12 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in address::of_kind(module, &[Wrong::GenericAsRaw]) {
-        let name = address::instruction_name(module, violation.function, violation.instruction);
+        let name = address::subject(module, violation);
         let object = address::object(module, violation);
         let wanted = violation.used.space();
         let is = address::sure(violation, "is", "may be");
         let message = format!(
-            "`{name}` takes an address inside the window of {}, and this {is} a generic one, of {object}",
+            "{name} takes an address inside the window of {}, and this {is} a generic one, of {object}",
             address::memory(wanted)
         );
         address::report(module, violation, message, report).help(format!(

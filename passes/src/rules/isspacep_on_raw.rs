@@ -49,11 +49,11 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in address::of_kind(module, &[Wrong::TestOfRaw, Wrong::AgainstTest]) {
-        let name = address::instruction_name(module, violation.function, violation.instruction);
+        let name = address::subject(module, violation);
         let wanted = violation.used.space();
         if violation.wrong == Wrong::AgainstTest {
             let message = format!(
-                "`{name}` is for {}, and the test before it says that the address points to {}",
+                "{name} is for {}, and the test before it says that the address points to {}",
                 address::memory(wanted),
                 address::memory(violation.element.space)
             );
@@ -63,9 +63,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         }
         let object = address::object(module, violation);
         let is = address::sure(violation, "is", "may be");
-        let message = format!(
-            "`{name}` tests generic addresses, and this one, of {object}, {is} one inside its window"
-        );
+        let message =
+            format!("{name} tests generic addresses, and this one, of {object}, {is} one inside its window");
         let draft = address::report(module, violation, message, report);
         draft.help("test the generic address, before it is converted");
         if violation.element.space == Space::Global {

@@ -108,9 +108,9 @@ fn message(module: &ModuleContext<'_>, violation: &Violation) -> String {
         let goes = address::sure(violation, "goes", "may go");
         return format!("this call {goes} to address 0");
     }
-    let name = address::instruction_name(module, violation.function, violation.instruction);
+    let name = address::noun(module, violation);
     if violation.wrong == Wrong::Baseless {
-        return format!("the address of this `{name}` is an index, and nothing is its base");
+        return format!("the address of this {name} is an index, and nothing is its base");
     }
     let does = match violation.used {
         Use::Access(_, Effect::Writes) => address::sure(violation, "writes to", "may write to"),
@@ -119,9 +119,9 @@ fn message(module: &ModuleContext<'_>, violation: &Violation) -> String {
     };
     match violation.element.offset {
         Some(offset @ 1..) => {
-            format!("this `{name}` {does} address {offset}, which is a part of an object at address 0")
+            format!("this {name} {does} address {offset}, which is a part of an object at address 0")
         }
-        _ => format!("this `{name}` {does} address 0"),
+        _ => format!("this {name} {does} address 0"),
     }
 }
 

@@ -47,13 +47,12 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in address::of_kind(module, &[Wrong::RawAsGeneric]) {
-        let name = address::instruction_name(module, violation.function, violation.instruction);
+        let name = address::subject(module, violation);
         let object = address::object(module, violation);
         let space = violation.element.space.as_str();
         let was = address::sure(violation, "was never", "may never have been");
-        let message = format!(
-            "`{name}` takes a generic address, and this one, of {object}, {was} converted to generic"
-        );
+        let message =
+            format!("{name} takes a generic address, and this one, of {object}, {was} converted to generic");
         address::report(module, violation, message, report).help(format!(
             "convert it with `cvta.{space}`, or access it as `.{space}`"
         ));

@@ -47,7 +47,7 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in address::of_kind(module, &[Wrong::Undefined]) {
-        let name = address::instruction_name(module, violation.function, violation.instruction);
+        let name = address::noun(module, violation);
         let register = match (
             violation.element.base,
             module.module.function(violation.of).body.as_ref(),
@@ -66,7 +66,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let message = if address::is_call(module, violation) {
             format!("the address that this call passes comes from {from}")
         } else {
-            format!("the address of this `{name}` comes from {from}")
+            format!("the address of this {name} comes from {from}")
         };
         let draft = address::report(module, violation, message, report);
         draft

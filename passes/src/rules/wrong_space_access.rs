@@ -49,14 +49,14 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in address::of_kind(module, &[Wrong::Access]) {
-        let name = address::instruction_name(module, violation.function, violation.instruction);
+        let name = address::subject(module, violation);
         let object = address::object(module, violation);
         let wanted = match violation.used {
             Use::Access(Space::Generic, Effect::Updates) => "global or shared memory only",
             used => address::memory(used.space()),
         };
         let points = address::sure(violation, "points", "may point");
-        let message = format!("`{name}` accesses {wanted}, and its address {points} to {object}");
+        let message = format!("{name} accesses {wanted}, and its address {points} to {object}");
         let draft = address::report(module, violation, message, report);
         draft.help(format!(
             "access it as {}, or use a generic access, which finds the space itself",

@@ -49,12 +49,12 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in address::of_kind(module, &[Wrong::Cast]) {
-        let name = address::instruction_name(module, violation.function, violation.instruction);
+        let name = address::subject(module, violation);
         let object = address::object(module, violation);
         let wanted = violation.used.space();
         let points = address::sure(violation, "points", "may point");
         let message = format!(
-            "`{name}` takes a pointer to {}, and this one {points} to {object}",
+            "{name} takes a pointer to {}, and this one {points} to {object}",
             address::memory(wanted)
         );
         address::report(module, violation, message, report).help(format!(

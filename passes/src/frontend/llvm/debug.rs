@@ -8,7 +8,7 @@ use ptxcheck_ptx_parser::{Position, Span};
 use super::places::{Places, Tickets};
 use super::raw::{Handles, Later, Module, Node, NodeKind, Value};
 use crate::finding::Frame;
-use crate::ir::{DebugId, Origin};
+use crate::ir::{DebugId, Instruction, Origin};
 use crate::limits::{MAX_INLINE_DEPTH, MAX_SCOPE_DEPTH};
 
 /// What leads from the device IR of a module back to its source, and to its text where it has one.
@@ -134,7 +134,12 @@ impl Origin for LlvmOrigin<'_> {
         self.text.as_ref().map_or(&[], |text| text.line(line))
     }
 
-    /// Nothing: a fingerprint is the same for text and bitcode, and messages name no instruction in LLVM's words.
+    /// Nothing: one of LLVM's instructions becomes several, and inline assembly is none of them.
+    fn name(&self, _: &Instruction) -> Option<String> {
+        None
+    }
+
+    /// Nothing: a fingerprint is the same for text and bitcode.
     fn text(&self, _: Span) -> &[u8] {
         &[]
     }

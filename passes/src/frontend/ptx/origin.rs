@@ -8,7 +8,7 @@ use ptxcheck_ptx_parser::ast::{self, Location, Statement, StatementKind, Tree};
 use ptxcheck_ptx_parser::{LineIndex, Position, Span, debug_info};
 
 use crate::finding::Frame;
-use crate::ir::{DebugId, Origin};
+use crate::ir::{DebugId, Instruction, Origin};
 use crate::limits::MAX_INLINE_DEPTH;
 
 /// The tree behind a module. A [`DebugId`] is the place of a `.loc` among the tree's statements.
@@ -135,6 +135,23 @@ impl<'t> PtxOrigin<'t> {
     }
 }
 
+/// An instruction from its opcode on: `ld.u32 %r1, [%r2]` of `@!%p ld.u32 %r1, [%r2]`, also where it is `@ ! %p`.
+fn without_guard(text: &str) -> &str {
+    let Some(guard) = text.strip_prefix('@') else {
+        return text;
+    };
+    let guard = guard.trim_start().trim_start_matches('!').trim_start();
+    guard
+        .trim_start_matches(|letter: char| !letter.is_whitespace())
+        .trim_start()
+}
+
+/// Types and vectors end what is told of an opcode.
+fn is_type(part: &str) -> bool {
+    let digits = part.trim_start_matches(['b', 'u', 's', 'f', 'v']);
+    part.len() > digits.len() && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 impl Origin for PtxOrigin<'_> {
     fn place(&self, span: Span) -> Option<Span> {
         Some(span)
@@ -146,6 +163,17 @@ impl Origin for PtxOrigin<'_> {
 
     fn line(&self, line: u32) -> &[u8] {
         self.lines().line(self.tree.source, line)
+    }
+
+    fn name(&self, instruction: &Instruction) -> Option<String> {
+        let text = String::from_utf8_lossy(self.tree.text(instruction.span));
+        let opcode = without_guard(text.trim_start()).split_whitespace().next()?;
+        let name: Vec<&str> = opcode
+            .trim_end_matches(';')
+            .split('.')
+            .take_while(|part| !is_type(part))
+            .collect();
+        Some(name.join(".")).filter(|name| !name.is_empty())
     }
 
     fn text(&self, span: Span) -> &[u8] {
@@ -170,5 +198,34 @@ impl Origin for PtxOrigin<'_> {
             }
         }
         frames
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_type, without_guard};
+
+    #[test]
+    fn guards_are_no_opcodes() {
+        for text in [
+            "@%p ld.u32 %r",
+            "@!%p ld.u32 %r",
+            "@ ! %p ld.u32 %r",
+            "@ %p\n\tld.u32 %r",
+            "ld.u32 %r",
+        ] {
+            assert_eq!(without_guard(text), "ld.u32 %r", "{text}");
+        }
+        assert_eq!(without_guard("@"), "");
+    }
+
+    #[test]
+    fn types_are_told_from_other_parts_of_an_opcode() {
+        for part in ["u32", "b128", "f16", "v4", "s64"] {
+            assert!(is_type(part), "{part}");
+        }
+        for part in ["shared", "to", "b", "sync", "bfly", "volatile"] {
+            assert!(!is_type(part), "{part}");
+        }
     }
 }
