@@ -1,6 +1,6 @@
 //! ## What it does
 //!
-//! Finds addresses that `mapa` (`cluster.map_shared_rank`) made, used with `.shared` or `.shared::cta`, or converted so.
+//! Finds addresses that `mapa` (`cluster.map_shared_rank`) made, used with `.shared` or `.shared::cta`.
 //!
 //! ## Why is this bad?
 //!
@@ -20,7 +20,10 @@
 //!
 //! ## Limits
 //!
-//! Where the rank is read from a special register it may be the CTA's own: a potential finding.
+//! Where the rank is read from a special register, or given in another function, it may be the CTA's own: a potential
+//! finding. So is an address that `isspacep.shared::cluster` has found to be in the cluster's shared memory. A conversion
+//! with `cvta.to.shared` is silent, and its result is still in the other CTA: `cuda::ptx` makes addresses for
+//! `.shared::cluster` in that way.
 
 use super::address;
 use crate::analysis::provenance::Wrong;

@@ -36,6 +36,7 @@ impl Judge<'_> {
             };
             let callers: Vec<CallSite> = demand.callers.iter().copied().chain([site]).collect();
             if let Some((wrong, element, is_definite, or)) = verdict(demand.used, &held) {
+                let is_definite = is_definite && demand.is_sole && !self.may_be_own_cta(wrong, &element);
                 // Nothing is written wrongly there: the register is undefined here.
                 let (function, instruction, callers) = if wrong == Wrong::Undefined {
                     (self.id, at, Vec::new())
@@ -49,7 +50,7 @@ impl Judge<'_> {
                     used: demand.used,
                     element,
                     of: self.id,
-                    is_definite: is_definite && demand.is_sole,
+                    is_definite,
                     or,
                     callers,
                 });

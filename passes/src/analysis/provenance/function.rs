@@ -226,8 +226,9 @@ impl<'a> Judge<'a> {
                 ),
                 _ => (wrong, element),
             };
-            let own_rank = wrong == Wrong::ClusterAsCta && self.may_be_own_rank(&element);
-            let is_sure = is_definite && !own_rank && !self.may_be_plain(instruction.op, &element);
+            let is_sure = is_definite
+                && !self.may_be_own_cta(wrong, &element)
+                && !self.may_be_plain(instruction.op, &element);
             self.report(at, wrong, used, element, is_sure, or);
         }
         let past = nulls::past(instruction.op, uses);
@@ -259,15 +260,19 @@ impl<'a> Judge<'a> {
             && matches!(element.base, Base::Symbol(symbol) if is_own(symbol))
     }
 
-    /// Whether the rank given to `mapa` may be the CTA's own: read from a special register.
-    fn may_be_own_rank(&self, element: &Element) -> bool {
+    /// Whether an address in the cluster's shared memory may be in the CTA's own after all: the rank given to `mapa` is
+    /// read from a special register, or given elsewhere.
+    pub(super) fn may_be_own_cta(&self, wrong: Wrong, element: &Element) -> bool {
+        if wrong != Wrong::ClusterAsCta {
+            return false;
+        }
         let Some(origin) = element.origin else {
             return true;
         };
         let instruction = self.body.instruction(origin);
         match (instruction.op, self.body.uses(instruction)) {
             (Op::MapShared(_), [_, rank]) => self.solver.is_uniform_special(*rank),
-            _ => false,
+            _ => true,
         }
     }
 

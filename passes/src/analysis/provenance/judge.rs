@@ -101,6 +101,13 @@ pub fn covers(wanted: Space, space: Space) -> bool {
     wanted == space || wanted == Space::SharedCluster && space == Space::Shared
 }
 
+/// Whether a conversion between `wanted` and generic is right for `space`. The window of `.shared` lies in that of
+/// `.shared::cluster`, and `cvta` counts from the start of both: libcu++ converts what `mapa` made in no other way
+/// (`cuda::ptx`, distributed shared memory).
+fn converts(wanted: Space, space: Space) -> bool {
+    covers(wanted, space) || wanted == Space::Shared && space == Space::SharedCluster
+}
+
 /// What is wrong with this use of `element`, if anything is.
 #[must_use]
 pub fn judge(with: Use, element: &Element) -> Option<Wrong> {
@@ -136,12 +143,10 @@ fn raw(with: Use, space: Space) -> Option<Wrong> {
         Use::Access(wanted, effect) if covers(wanted, space) => {
             (effect != Effect::Reads && is_read_only).then_some(Wrong::ConstantStore)
         }
-        Use::Access(Space::Shared, _) | Use::ToGeneric(Space::Shared) if space == Space::SharedCluster => {
-            Some(Wrong::ClusterAsCta)
-        }
+        Use::Access(Space::Shared, _) if space == Space::SharedCluster => Some(Wrong::ClusterAsCta),
         Use::Access(..) => Some(Wrong::Access),
-        Use::ToGeneric(wanted) => (!covers(wanted, space)).then_some(Wrong::Cast),
-        Use::FromGeneric(wanted) if covers(wanted, space) => Some(Wrong::Twice),
+        Use::ToGeneric(wanted) => (!converts(wanted, space)).then_some(Wrong::Cast),
+        Use::FromGeneric(wanted) if converts(wanted, space) => Some(Wrong::Twice),
         Use::FromGeneric(_) if space == Space::Global => Some(Wrong::Cast),
         Use::FromGeneric(_) => Some(Wrong::RawAsGeneric),
         Use::Test(_) => Some(Wrong::TestOfRaw),
@@ -163,8 +168,7 @@ fn generic(with: Use, space: Space) -> Option<Wrong> {
         Use::Access(Space::Global, _) => (space != Space::Global).then_some(Wrong::Access),
         Use::Access(..) => Some(Wrong::GenericAsRaw),
         Use::ToGeneric(_) => Some(Wrong::Twice),
-        Use::FromGeneric(wanted) if covers(wanted, space) => None,
-        Use::FromGeneric(Space::Shared) if space == Space::SharedCluster => Some(Wrong::ClusterAsCta),
+        Use::FromGeneric(wanted) if converts(wanted, space) => None,
         Use::FromGeneric(_) => Some(Wrong::Cast),
         Use::Map(Space::Generic) => (!covers(Space::SharedCluster, space)).then_some(Wrong::Access),
         Use::Map(_) => Some(Wrong::GenericAsRaw),
@@ -174,11 +178,12 @@ fn generic(with: Use, space: Space) -> Option<Wrong> {
 
 /// Whether a wrong use of `element` is wrong on every execution.
 ///
-/// What a kernel's parameter points to only the host knows; but no host can pass a pointer to shared or local memory.
+/// What a kernel's parameter points to only the host knows; but no host can pass a pointer to shared or local memory. What
+/// a test has found in the shared memory of the cluster may be in that of the CTA.
 #[must_use]
 pub fn is_certain(with: Use, wrong: Wrong, element: &Element) -> bool {
     match element.trust {
-        Trust::Certain => true,
+        Trust::Certain => wrong != Wrong::ClusterAsCta || !matches!(element.base, Base::Test(_)),
         Trust::Assumed => {
             matches!(wrong, Wrong::Cast | Wrong::AgainstTest)
                 && matches!(

@@ -205,6 +205,12 @@ fn cast(a: &Provenance, from: Form, to: Form, space: Space, at: InstructionId) -
             origin: Some(at),
             ..*element
         },
+        // One window lies in the other: it is still where it was.
+        form if form == from && (space, element.space) == (Space::Shared, Space::SharedCluster) => Element {
+            form: to,
+            trust: Trust::Certain,
+            ..*element
+        },
         Form::Formal => Element {
             base: element.base,
             ..fresh

@@ -46,9 +46,15 @@ impl Pass<'_> {
             (Op::MulAdd(..), &[_, _, c]) => self.value(c).plus(Cell::OTHER),
             (Op::Convert { from, to, .. }, &[a]) => converted(self.value(a), from, to),
             (Op::ToGeneric(space, _), &[a]) => {
-                cast(self.value(a), Kinds::GENERIC, Kinds::generic(space), space)
+                let cell = self.value(a);
+                let to = in_window(cell, space, Kinds::raw, Kinds::generic);
+                cast(cell, Kinds::GENERIC, to, space)
             }
-            (Op::FromGeneric(space, _), &[a]) => cast(self.value(a), Kinds::NONE, Kinds::raw(space), space),
+            (Op::FromGeneric(space, _), &[a]) => {
+                let cell = self.value(a);
+                let to = in_window(cell, space, Kinds::generic, Kinds::raw);
+                cast(cell, Kinds::NONE, to, space)
+            }
             (Op::MapShared(space), &[a, ..]) => {
                 let mapped = if space == Space::Generic {
                     Kinds::generic(Space::SharedCluster)
@@ -118,6 +124,13 @@ fn converted(cell: Cell, from: u8, to: u8) -> Cell {
         formals: 0,
         place: cell.place.without_passed(),
     }
+}
+
+/// Addresses in a space after a conversion: those in the cluster's shared memory stay there.
+fn in_window(cell: Cell, space: Space, from: fn(Space) -> Kinds, to: fn(Space) -> Kinds) -> Kinds {
+    let cluster = Space::SharedCluster;
+    let stays = space == Space::Shared && cell.kinds.has(from(cluster));
+    to(space).with(to(cluster).when(stays))
 }
 
 /// An address in a space, whatever it was; what of it is left alone.
