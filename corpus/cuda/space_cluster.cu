@@ -1,4 +1,4 @@
-// why: an address in another CTA's shared memory needs .shared::cluster
+// why: an address in another CTA's shared memory needs .shared::cluster; what a function has mapped (debug builds) may be the own
 // compilers: nvcc
 // targets: sm_90 sm_120
 
@@ -6,7 +6,6 @@
 
 namespace groups = cooperative_groups;
 
-// In a debug build this is called, and somebody might give it the rank of the CTA itself: potential.
 __device__ unsigned mapped(const void *p, unsigned rank) {
   unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(p)), remote;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));

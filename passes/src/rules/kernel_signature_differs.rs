@@ -37,7 +37,7 @@ use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{Group, ImageReport, listed};
 use crate::limits::SHOWN_NAMES;
-use crate::names::readable;
+use crate::names::told;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -76,7 +76,7 @@ fn kernels(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>
             if known == params || !reported.insert(&kernel.identity) {
                 continue;
             }
-            let name = readable(&kernel.name);
+            let name = told(&kernel.name);
             let finding = report.definite(
                 ImagePlace::kernel(number, *index, kernel),
                 format!(
@@ -147,7 +147,7 @@ fn variables(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlac
                 ImagePlace::image(number, *index),
                 format!(
                     "variable `{}` has {size} bytes in the {} and {} in the {}",
-                    readable(&variable.name),
+                    told(&variable.name),
                     other.describe(),
                     variable.size,
                     image.describe()

@@ -138,7 +138,7 @@ pub(super) fn within(module: &ModuleContext<'_>, root: &Root, issue: &Issue) -> 
 }
 
 fn name(module: &ModuleContext<'_>, function: FunctionId) -> String {
-    crate::names::readable(module.module.function_name(function))
+    crate::names::told(module.module.function_name(function))
 }
 
 /// A mask in binary.

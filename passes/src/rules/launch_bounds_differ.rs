@@ -36,7 +36,7 @@ use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{Group, ImageKind, ImageReport};
 use crate::ir::LaunchBounds;
-use crate::names::readable;
+use crate::names::told;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -78,7 +78,7 @@ fn one(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
                     ImagePlace::kernel(number, *index, kernel),
                     format!(
                         "kernel `{}` is bound to {} in the {} and {} in the {}",
-                        readable(&kernel.name),
+                        told(&kernel.name),
                         describe(bounds),
                         other.describe(),
                         describe(&kernel.launch),

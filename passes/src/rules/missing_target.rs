@@ -35,7 +35,7 @@ use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{ImageKind, ImageReport, InputReport, Kernel, Role, listed, split_target};
 use crate::limits::SHOWN_NAMES;
-use crate::names::readable;
+use crate::names::told;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -140,7 +140,7 @@ fn one(number: usize, input: &InputReport, required: Required<'_>, report: &mut 
     let names = missing
         .iter()
         .take(SHOWN_NAMES)
-        .map(|(_, kernel, _)| readable(&kernel.name))
+        .map(|(_, kernel, _)| told(&kernel.name))
         .collect();
     let finding = report.definite(place, message);
     finding.note(format!("without it: {}", listed(names, missing.len())));

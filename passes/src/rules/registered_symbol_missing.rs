@@ -37,7 +37,7 @@ use rustc_hash::FxHashSet;
 
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::inventory::{ImageReport, InputReport, Registration};
-use crate::names::{c_name, normalised, readable};
+use crate::names::{c_name, normalised, told};
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -121,12 +121,12 @@ fn scope(
             place,
             format!(
                 "host code{whose} registers {what} `{}`, and no image defines it",
-                readable(&one.name)
+                told(&one.name)
             ),
         );
         finding.data("symbol", one.name.clone());
         if let Some(known) = by_stem.get(stem(&one.name)).filter(|_| !one.is_variable) {
-            finding.note(format!("the images have `{}`", readable(known)));
+            finding.note(format!("the images have `{}`", told(known)));
         }
         finding.help("compile host and device code from the same declarations: nothing in them may depend on `__CUDA_ARCH__`");
     }

@@ -35,7 +35,7 @@ use std::collections::BTreeMap;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{ImageKind, ImageReport, Role, WeakFunction};
-use crate::names::readable;
+use crate::names::told;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -113,7 +113,7 @@ fn one(link: &[Definition<'_>], report: &mut Report<'_, ImagePlace>) {
         place.function = Some((*name).to_owned());
         let message = format!(
             "weak function `{}` has {what} than in image {}",
-            readable(name),
+            told(name),
             first.image
         );
         let finding = if is_definite {
