@@ -360,7 +360,16 @@ fn signatures(build: &Build) -> Result<(), String> {
     }
     build.write("k.cu", PLAIN)?;
     build.nvcc(&format!("-fatbin {TWO_TARGETS} k.cu -o k.fatbin"))?;
-    same("none", codes(&build.audit("k.fatbin")?), vec![])
+    same("none", codes(&build.audit("k.fatbin")?), vec![])?;
+    // ptxas aligns these in the constant bank, which begins at another address for each architecture.
+    build.write(
+        "k.cu",
+        "struct alignas(32) Four { long long x[4]; };\nstruct alignas(128) Map { char bytes[256]; };\n\
+         __global__ void strided(const int *in, int n, Four a, int *out, Four b) { out[n] = in[a.x[0]] + b.x[1]; }\n\
+         __global__ void mapped(const __grid_constant__ Map map, int *out, int n) { *out = map.bytes[n]; }\n",
+    )?;
+    build.nvcc(&format!("-fatbin {TWO_TARGETS} k.cu -o k.fatbin"))?;
+    same("aligned", codes(&build.audit("k.fatbin")?), vec![])
 }
 
 fn one_target(build: &Build) -> Result<(), String> {
