@@ -591,14 +591,18 @@ fn registered_names(build: &Build) -> Result<(), String> {
          extern \"C\" __device__ int c_variable; static __device__ int unused_variable;\n\
          static __constant__ int table[4]; __managed__ int managed; namespace n { __device__ float inner[2]; }\n\
          template <class T> __device__ T of_template = T();\n\
+         template <class F> __global__ void apply(int *p, F f) { *p = f(*p); }\n\
+         void lambdas(int *p) { apply<<<1, 1>>>(p, [=] __device__(int x) { return x + 1; });\n\
+         apply<<<1, 1>>>(p, [=] __device__(int x) -> int { return x; });\n\
+         apply<<<1, 1>>>(p, [=] __host__ __device__(int x) { return x - 1; }); }\n\
          void run(int *p) { n::local<<<1, 1>>>(p); n::nested<<<1, 1>>>(p); c_kernel<<<1, 1>>>(p); n::c_nested<<<1, 1>>>(p);\n\
          cudaMemcpyToSymbol(table, p, 4); cudaMemcpyToSymbol(of_template<int>, p, 4); }\n",
     )?;
     for options in [
-        "-c -arch=sm_90",
-        "-c -rdc=true -arch=sm_90",
-        "-shared -Xcompiler -fPIC -arch=sm_90",
-        "-shared -rdc=true -Xcompiler -fPIC -arch=sm_90",
+        "-c --extended-lambda -arch=sm_90",
+        "-c --extended-lambda -rdc=true -arch=sm_90",
+        "-shared --extended-lambda -Xcompiler -fPIC -arch=sm_90",
+        "-shared --extended-lambda -rdc=true -Xcompiler -fPIC -arch=sm_90",
     ] {
         build.nvcc(&format!("-std=c++17 {options} k.cu -o k.out"))?;
         same(options, codes(&build.check("k.out")?), vec![])?;

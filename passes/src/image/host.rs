@@ -24,6 +24,10 @@ use crate::names::{c_name, normalised};
 
 const STUB: &str = "__device_stub__";
 
+/// What stands for an extended lambda in the name of a stub: `__device__`, with a trailing return type, `__host__
+/// __device__`.
+const LAMBDAS: &[&str] = &["Unvdl", "Unvdtl", "Unvhdl"];
+
 /// Adds what an ELF file registers.
 pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
     host.is_linked |= !elf::is_object(elf);
@@ -108,9 +112,14 @@ fn note<'a>(symbol: &impl object::ObjectSymbol<'a>, name: &[u8], names: &mut Hos
 }
 
 /// The kernel that a stub launches: `_Z2k1Pi` for nvcc's `_Z23__device_stub__Z2k1PiPi` and clang's
-/// `_Z17__device_stub__k1Pi`. `None` for what only mentions a stub, such as its local variables.
+/// `_Z17__device_stub__k1Pi`. `None` for what only mentions a stub, such as its local variables, and for stubs of kernels
+/// with an extended lambda in their type: nvcc names those stubs after the placeholder that host code has for the lambda
+/// (`Unvdl0_PFvPiE…` in `_Z5applyIZ3runPiEUnvdl0_PFvS_E…`), and the kernel after the lambda (`_Z5applyIZ3runPiEUliE_EvS0_T_`).
 fn kernel_of_stub(symbol: &str) -> Option<String> {
     let at = symbol.find(STUB)?;
+    if LAMBDAS.iter().any(|placeholder| symbol.contains(placeholder)) {
+        return None;
+    }
     let digits = symbol[..at].len()
         - symbol[..at]
             .trim_end_matches(|letter: char| letter.is_ascii_digit())
@@ -195,6 +204,7 @@ mod tests {
             ("_ZGVZ21__device_stub__Z2kwPiPiE5__tmp", None),
             ("_ZZ21__device_stub__Z2kwPiPiE3__f", None),
             ("_Z25__wrapper__device_stub_ktIfEvRT_RPS0_", None),
+            ("_ZL62__device_stub__Z5applyIZ5plainPiEUnvdl0_PFvS0_E5plain1_EvS0_T_PiR1T", None),
             ("__device_stub__", None),
             ("_Z99__device_stub__x", None),
         ];

@@ -24,7 +24,7 @@
 //! ## Limits
 //!
 //! A width that is not a constant is not known. The low five bits of `c` (the clamp) may be anything: libraries put
-//! the last valid lane there.
+//! the last valid lane there. So may bits 5 to 7, which belong to no field (PTX ISA, `shfl.sync`).
 
 use crate::analysis::collectives::SHUFFLE_CONTROL;
 use crate::context::{ModuleContext, Place, Report};
@@ -85,8 +85,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 
 /// Whether the bits above the clamp are a segment mask: ones from bit 12 down to the segment's size, then zeros.
 const fn is_valid(control: u32) -> bool {
-    let segments = control & !31;
-    segments & !0x1f00 == 0 && is_left_aligned(segments >> 8)
+    let segments = control >> 8;
+    segments <= 31 && is_left_aligned(segments)
 }
 
 /// Whether a five-bit number is ones, then zeros, from the top.
@@ -112,7 +112,7 @@ mod tests {
     fn powers_of_two_are_valid() {
         for width in [1, 2, 4, 8, 16, 32] {
             let segments = (32 - width) << 8;
-            for clamp in [0, 31, 7] {
+            for clamp in [0, 31, 7, 32] {
                 assert!(is_valid(segments | clamp), "{width} {clamp}");
             }
         }
