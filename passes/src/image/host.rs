@@ -204,7 +204,10 @@ mod tests {
             ("_ZGVZ21__device_stub__Z2kwPiPiE5__tmp", None),
             ("_ZZ21__device_stub__Z2kwPiPiE3__f", None),
             ("_Z25__wrapper__device_stub_ktIfEvRT_RPS0_", None),
-            ("_ZL62__device_stub__Z5applyIZ5plainPiEUnvdl0_PFvS0_E5plain1_EvS0_T_PiR1T", None),
+            (
+                "_ZL62__device_stub__Z5applyIZ5plainPiEUnvdl0_PFvS0_E5plain1_EvS0_T_PiR1T",
+                None,
+            ),
             ("__device_stub__", None),
             ("_Z99__device_stub__x", None),
         ];
