@@ -1,7 +1,8 @@
 //! Digests of weak functions: equal for what one compiler makes of one source, whatever else is in the module.
 //!
-//! A body is its words. Registers and labels count by the order in which they appear, not by their names; white space,
-//! comments, `.loc` and the declarations of registers do not count.
+//! A body is its words. Registers and labels count by the order in which they appear, not by their names, and so do
+//! numbers that a compiler gives to what it names in a module (`_Z1kPi$6943`, `__unnamed_2`); of names of internal linkage
+//! the hashes are left out. White space, comments, `.loc` and the declarations of registers do not count.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -10,6 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::inventory::WeakFunction;
 use crate::ir::{Function, Linkage, Module};
+use crate::names;
 
 /// The weak functions and kernels that the module defines.
 pub(super) fn functions(tree: &Tree<'_>, module: &Module<'_>) -> Vec<WeakFunction> {
@@ -71,14 +73,31 @@ fn digests(body: &[u8]) -> (u64, u64) {
             }
             _ => {
                 is_call |= word == b"call" || word.starts_with(b"call.");
-                word.hash(&mut all);
+                let base = unnumbered(word);
+                if base.len() < word.len() {
+                    let next = numbers.len();
+                    numbers.entry(word).or_insert(next).hash(&mut all);
+                }
+                let name = names::normalised(std::str::from_utf8(base).unwrap_or_default());
+                name.hash(&mut all);
                 if is_call && (word[0].is_ascii_alphanumeric() || word[0] == b'_') {
-                    word.hash(&mut calls);
+                    name.hash(&mut calls);
                 }
             }
         }
     }
     (all.finish(), calls.finish())
+}
+
+/// A name without the number that the compiler has given it.
+fn unnumbered(word: &[u8]) -> &[u8] {
+    let digits = word.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let base = &word[..word.len() - digits];
+    if digits > 0 && (base == b"__unnamed_" || base.len() > 1 && base.ends_with(b"$")) {
+        base
+    } else {
+        word
+    }
 }
 
 /// Words, single signs and line ends. Comments are left out.
@@ -125,6 +144,22 @@ mod tests {
         assert_eq!(one, other);
         assert_ne!(one, digests(b"{ add.s32 %r1, %r2, 8; $L__1: bra $L__1; }"));
         assert_ne!(one, digests(b"{ add.s32 %r1, %r1, 7; $L__1: bra $L__1; }"));
+    }
+
+    #[test]
+    fn what_a_compiler_numbers_or_hashes_in_a_module_does_not_count() {
+        let load = |name: &str| digests(format!("{{ ld.global.f32 %f1, [{name}]; }}").as_bytes());
+        assert_eq!(load("_Z1kPi$6943"), load("_Z1kPi$8918"));
+        assert_eq!(load("__unnamed_1"), load("__unnamed_20"));
+        assert_ne!(load("_Z1kPi$1"), load("_Z1lPi$1"));
+        assert_ne!(load("_Z1k1"), load("_Z1k2"));
+        assert_eq!(
+            load("_ZN50_INTERNAL_0123abcd_4_a_cu_89abcdef_12345_1tE"),
+            load("_ZN50_INTERNAL_4567abcd_4_a_cu_89abcdef_12345_1tE")
+        );
+        let two =
+            |a: &str, b: &str| digests(format!("{{ ld.f32 %f1, [{a}]; ld.f32 %f2, [{b}]; }}").as_bytes());
+        assert_ne!(two("t$1", "t$2"), two("t$1", "t$1"));
     }
 
     #[test]
