@@ -83,6 +83,19 @@ pub enum BinaryOp {
     ShrUnsigned,
 }
 
+impl BinaryOp {
+    /// What it is on predicates, if it is that.
+    #[must_use]
+    pub const fn logic(self) -> Option<Logic> {
+        match self {
+            Self::And => Some(Logic::And),
+            Self::Or => Some(Logic::Or),
+            Self::Xor => Some(Logic::Xor),
+            _ => None,
+        }
+    }
+}
+
 /// One-operand integer operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]

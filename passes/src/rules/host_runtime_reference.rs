@@ -25,8 +25,8 @@
 //! ## Limits
 //!
 //! Names that are declared and not used are silent, and so are those that device code of the link set defines. Where
-//! some of that cannot be read, it is potential. So are modules that GCC wrote: it has a C library and a C++ runtime
-//! for devices (PTX105 reports what is missing there).
+//! some of that cannot be read, it is potential. Modules that GCC wrote are silent, too: it has a C library and a C++
+//! runtime for devices (PTX105 reports what is missing there).
 
 use super::link_report;
 use crate::context::{ImagePlace, ImagesContext, Report};

@@ -6,7 +6,8 @@
 //! ## Why is this bad?
 //!
 //! Host code is compiled once and passes the same arguments to all. On the device whose image has other parameters, the
-//! kernel reads other bytes than were passed, and copies to the variable miss part of it or run over its end. Nothing reports it.
+//! kernel reads other bytes than were passed, and copies to the variable miss part of it or run over its end. Nothing
+//! reports it.
 //!
 //! ## Example
 //!

@@ -30,12 +30,13 @@
 //! ## Limits
 //!
 //! Address 0 that is merely passed on, stored or compared is silent, and so is a function that lets something depend on
-//! a comparison of such an address with 0. Not definite: an address that is 0 on some paths only, even if the access stands on one of these, as with a
-//! search that returns `nullptr` where it finds nothing and whose caller does not test for that; a volatile store to 0, which is how code crashes on
-//! purpose, and an access with a `trap` right behind it, which is what GCC makes of a path on which a pointer is null; an address that is an index alone, which is what an element of a table at address 0 looks like once 0 has
-//! been folded (`shl`, then `ld`). Prefetches and asynchronous copies are not judged. Addresses that are loaded from
-//! memory are not known, nor are calls through tables. What the compiler removed cannot be found: optimised code mostly
-//! has neither the call nor the access.
+//! a comparison of such an address with 0. Not definite: an address that is 0 on some paths only, even if the access
+//! stands on one of these, as with a search that returns `nullptr` where it finds nothing and whose caller does not test
+//! for that; a volatile store to 0, which is how code crashes on purpose, and an access with a `trap` right behind it,
+//! which is what GCC makes of a path on which a pointer is null; an address that is an index alone, which is what an
+//! element of a table at address 0 looks like once 0 has been folded (`shl`, then `ld`). Prefetches and asynchronous
+//! copies are not judged. Addresses that are loaded from memory are not known, nor are calls through tables. What the
+//! compiler removed cannot be found: optimised code mostly has neither the call nor the access.
 
 use super::address;
 use crate::analysis::provenance::{Effect, Use, Violation, Wrong};

@@ -21,8 +21,6 @@ struct Worker {
     requests: ChildStdin,
     answers: ChildStdout,
     command: WorkerCommand,
-    /// It has said so, and has not been asked since.
-    is_ready: bool,
 }
 
 thread_local! {
@@ -46,21 +44,16 @@ impl Worker {
             requests,
             answers,
             command: command.clone(),
-            is_ready: false,
         };
         worker.wait()?;
         Ok(worker)
     }
 
-    /// Waits until it is ready: after an answer it still gives memory back.
+    /// Waits until it says that it is ready, once for each input: after an answer it still gives memory back.
     fn wait(&mut self) -> io::Result<()> {
-        if self.is_ready {
-            return Ok(());
-        }
         let mut greeting = [0; GREETING.len()];
         self.answers.read_exact(&mut greeting)?;
-        self.is_ready = greeting == GREETING;
-        if self.is_ready {
+        if greeting == GREETING {
             Ok(())
         } else {
             Err(io::Error::other("it is no worker"))
@@ -68,7 +61,6 @@ impl Worker {
     }
 
     fn ask(&mut self, bytes: &[u8]) -> io::Result<Checked> {
-        self.is_ready = false;
         self.requests.write_all(&(bytes.len() as u64).to_le_bytes())?;
         self.requests.write_all(bytes)?;
         self.requests.flush()?;

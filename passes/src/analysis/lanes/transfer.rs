@@ -16,7 +16,7 @@ mod compare;
 
 use super::value::{Base, Lanes, Pool, ValueId, Vector, lanes};
 use crate::analysis::evaluate::{evaluate, ones};
-use crate::ir::{BinaryOp, Logic, Op, UnaryOp};
+use crate::ir::{BinaryOp, Op, UnaryOp};
 
 /// Most uses of an interpreted operation.
 pub const MAX_USES: usize = 8;
@@ -254,13 +254,7 @@ fn binary(
     result: &mut Vector,
 ) -> bool {
     use BinaryOp as B;
-    let logic = match op {
-        B::And => Some(Logic::And),
-        B::Or => Some(Logic::Or),
-        B::Xor => Some(Logic::Xor),
-        _ => None,
-    };
-    if let Some(logic) = logic.filter(|_| bits == 1) {
+    if let Some(logic) = op.logic().filter(|_| bits == 1) {
         return compare::connect(logic, (pool.get(a), pool.get(b)), left, number, result);
     }
     let (mut a, mut b, mut op) = (a, b, op);

@@ -484,11 +484,7 @@ fn certain_zeros(op: BinaryOp, bits: u8, (a, _): (Kind, Value), (b, right): (Kin
 fn combined(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind, Value)) -> Kind {
     use BinaryOp as B;
     if bits == 1 {
-        return match op {
-            B::And => either(Logic::And, a, b),
-            B::Or => either(Logic::Or, a, b),
-            _ => either(Logic::Xor, a, b),
-        };
+        return either(op.logic().unwrap_or(Logic::Xor), a, b);
     }
     let (left, right) = (a.literal(left), b.literal(right));
     // Division by and remainder of a power of two are a shift and a mask.
