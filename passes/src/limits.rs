@@ -60,6 +60,10 @@ pub const MAX_PROVENANCE_ROUNDS: usize = 32;
 /// of a register's definitions reach all of its uses.
 pub const MAX_REACHING_STEPS: usize = 4_000_000;
 
+/// Most accesses, each in a block of its own, that accesses outside the same objects are held against in one body. Beyond,
+/// nothing is definite.
+pub const MAX_OBJECT_STEPS: usize = 4_000_000;
+
 /// Most facts that the space tests of one body give. Beyond, a test tells nothing.
 pub const MAX_SPACE_FACTS: usize = 256;
 

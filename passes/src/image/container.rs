@@ -28,7 +28,9 @@ pub(super) enum Event<'a> {
 }
 
 /// Searches `bytes`. Containers inside the payloads of others do not count; those that a broken one claims to hold do.
-pub(super) fn search<'a>(bytes: &'a [u8], mut found: impl FnMut(Event<'a>)) {
+/// `is_code`: machine code of the host lies at an offset. There, the beginning of a header without an entry behind it is a
+/// number in an instruction, as in libraries that write fat binaries.
+pub(super) fn search<'a>(bytes: &'a [u8], is_code: impl Fn(usize) -> bool, mut found: impl FnMut(Event<'a>)) {
     let finder = memmem::Finder::new(MAGIC);
     let mut container = 0;
     let mut at = 0;
@@ -41,6 +43,10 @@ pub(super) fn search<'a>(bytes: &'a [u8], mut found: impl FnMut(Event<'a>)) {
         };
         let first = start + HEADER_BYTES;
         let left = (bytes.len() - first) as u64;
+        let end = first + size.min(left) as usize;
+        if is_code(start) && Entry::parse(&bytes[first..end]).is_err() {
+            continue;
+        }
         if size > left {
             let message = format!("it claims {size} bytes, and the file has {left} more");
             found(Event::Broken {
@@ -48,7 +54,6 @@ pub(super) fn search<'a>(bytes: &'a [u8], mut found: impl FnMut(Event<'a>)) {
                 message,
             });
         }
-        let end = first + size.min(left) as usize;
         at = first;
         while at < end {
             match Entry::parse(&bytes[at..end]) {
@@ -111,14 +116,35 @@ mod tests {
     }
 
     fn events(bytes: &[u8]) -> (Vec<(u32, Vec<u8>)>, Vec<String>) {
+        events_with_code(bytes, 0..0)
+    }
+
+    fn events_with_code(bytes: &[u8], code: std::ops::Range<usize>) -> (Vec<(u32, Vec<u8>)>, Vec<String>) {
         let (mut entries, mut broken) = (Vec::new(), Vec::new());
-        search(bytes, |event| match event {
-            Event::Entry {
-                container, payload, ..
-            } => entries.push((container, payload.to_vec())),
-            Event::Broken { message, .. } => broken.push(message),
-        });
+        search(
+            bytes,
+            |at| code.contains(&at),
+            |event| match event {
+                Event::Entry {
+                    container, payload, ..
+                } => entries.push((container, payload.to_vec())),
+                Event::Broken { message, .. } => broken.push(message),
+            },
+        );
         (entries, broken)
+    }
+
+    #[test]
+    fn a_number_in_machine_code_is_no_container() {
+        // mov rax, 0x1000_01ba_55ed_50; mov qword [r12 + 0x2b0], 0; and a container in the same section.
+        let number =
+            b"\x48\xb8\x50\xed\x55\xba\x01\x00\x10\x00\x49\xc7\x84\x24\xb0\x02\x00\x00\x00\x00\x00\x00";
+        let file = [number.to_vec(), header(67), entry(1, b"abc")].concat();
+        let (entries, broken) = events_with_code(&file, 0..file.len());
+        assert_eq!(entries, [(0, b"abc".to_vec())]);
+        assert!(broken.is_empty(), "{broken:?}");
+        let (_, broken) = events(&file);
+        assert_eq!(broken.len(), 1, "{broken:?}");
     }
 
     #[test]

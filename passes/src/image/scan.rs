@@ -234,7 +234,8 @@ impl<'a> Contents<'a> {
     fn containers(&mut self, bytes: &'a [u8], sections: &Sections) {
         let mut is_full = false;
         let is_relocatable = |section: &Section| RELOCATABLE.contains(&section.name.as_str());
-        container::search(bytes, |event| match event {
+        let is_code = |offset: usize| sections.at(offset as u64).is_some_and(|section| section.is_code);
+        container::search(bytes, is_code, |event| match event {
             Event::Entry { .. } if self.images.len() >= MAX_IMAGES => is_full = true,
             Event::Entry {
                 entry,

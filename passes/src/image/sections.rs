@@ -1,6 +1,6 @@
 //! Where the sections of host files lie in an input.
 
-use object::{Object, ObjectSection as _};
+use object::{Object, ObjectSection as _, SectionKind};
 
 use super::bytes::Budget;
 
@@ -14,6 +14,8 @@ pub(super) struct Section {
     pub(super) member: Option<String>,
     /// Its file is an executable or shared library.
     pub(super) is_linked: bool,
+    /// It holds machine code.
+    pub(super) is_code: bool,
 }
 
 /// The sections of a file, by their offset in it.
@@ -50,6 +52,7 @@ impl Sections {
                 name: name.to_owned(),
                 member: member.map(str::to_owned),
                 is_linked,
+                is_code: section.kind() == SectionKind::Text,
             });
         }
     }

@@ -6,8 +6,9 @@
 //!
 //! ## Why is this bad?
 //!
-//! Lanes that do not exist take no part. Hardware treats them as ended, but the mask says that somebody counted on
-//! them: the reduction of a warp that is not there, or launch bounds that do not fit the code.
+//! It need not be. Lanes that do not exist take no part, as if they had ended, and a collective waits for lanes that have
+//! not ended: NVIDIA's libraries run code for whole warps in blocks of 8 and 16 threads. But the mask says that somebody
+//! counted on them: the reduction of a warp that is not there, or launch bounds that do not fit the code.
 //!
 //! ## Example
 //!
@@ -25,7 +26,7 @@
 //!
 //! ## Limits
 //!
-//! Definite where no warp of the block has these lanes; potential where only the last warp lacks them, or where the
+//! Off by default; `-W PTX413` asks for it. Definite where no warp of the block has these lanes; potential where only the last warp lacks them, or where the
 //! lanes that pass the mask may stay away. Without a known block, silent. `.maxntid` is an upper bound: below 32
 //! threads it is taken for the block.
 
@@ -43,7 +44,7 @@ pub static RULE: Rule = Rule {
     guidelines: &["G-2.1"],
     family: Family::Warp,
     summary: "the mask of a warp collective names lanes that the block does not have",
-    definite: Level::Error,
+    definite: Level::Allow,
     can_be_definite: true,
     can_be_potential: true,
     check: Check::Module(check),

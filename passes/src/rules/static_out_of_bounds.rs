@@ -21,7 +21,9 @@
 //!
 //! ## Limits
 //!
-//! Offsets that are computed at run time are not known, nor are the sizes of `extern` arrays and of definitions that
+//! Definite where the access is on every path through each other access of the object that may be inside it, else potential:
+//! where a compiler unrolls a loop over an array, it writes accesses past its end behind tests that the program never
+//! passes. Offsets that are computed at run time are not known, nor are the sizes of `extern` arrays and of definitions that
 //! another module may replace. Compilers put all local variables of a function into one object: leaving one of them for
 //! the next is not seen.
 
@@ -40,7 +42,7 @@ pub static RULE: Rule = Rule {
     summary: "a constant offset lies outside its object, or is misaligned for the access",
     definite: Level::Warning,
     can_be_definite: true,
-    can_be_potential: false,
+    can_be_potential: true,
     check: Check::Module(check),
 };
 
@@ -59,6 +61,9 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         };
         let draft = address::report(module, violation, message, report);
         draft.help("keep the offset inside the object, and a multiple of the size of the access");
+        if !violation.is_definite {
+            draft.note("the object is also accessed on paths that do not come here: this may be code that is never reached");
+        }
         if let Some(size) = size(module, violation) {
             draft.data("size", size);
         }

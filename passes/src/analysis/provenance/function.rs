@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 use super::guards::{Facts, Tested};
 use super::judge::{Effect, Use, Wrong, is_elsewhere};
 use super::nulls;
+use super::objects::Accessed;
 use super::screen::Suspects;
 use super::solver::{Solver, Summaries, callee};
 use super::summary::{Demand, Held, Passed, Summary, Violation, formals, verdict};
@@ -55,6 +56,7 @@ pub(super) fn summarize<'a>(
         tested: FxHashSet::default(),
         is_anything_tested: false,
         is_null_tested: false,
+        accessed: None,
     };
     judge.note_tests(&survey);
     judge.note_null_tests(&survey);
@@ -131,6 +133,8 @@ pub(super) struct Judge<'a> {
     pub(super) is_anything_tested: bool,
     /// What may be address 0 is compared with 0 somewhere.
     pub(super) is_null_tested: bool,
+    /// Where objects are accessed, once that is asked.
+    pub(super) accessed: Option<Accessed>,
 }
 
 impl<'a> Judge<'a> {

@@ -1,11 +1,21 @@
 //! What is wrong with an address whose object is known: offsets outside it (PTX211), and local objects whose address
 //! other threads get to see (PTX206).
+//!
+//! A compiler that unrolls a loop over an array, or takes apart an access at one of several indices, writes accesses at
+//! offsets that the array does not have, behind tests that the program never passes. So an access outside its object is
+//! definite where nothing but the way to the object's other accesses leads to it: for each of those that may be inside,
+//! the one is on every path through the other.
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::function::Judge;
 use super::judge::{Effect, Use, Wrong, covers};
 use super::value::{Base, Element, Form, Provenance, Trust};
 use crate::context::ModuleContext;
-use crate::ir::{Access, AccessKind, Function, InstructionId, Linkage, Op, Space, SymbolId, Value};
+use crate::ir::{
+    Access, AccessKind, BinaryOp, BlockId, Function, InstructionId, Linkage, Op, Space, SymbolId, Value,
+};
+use crate::limits::{MAX_OBJECT_STEPS, MAX_PREDICATE_STEPS};
 
 /// What an address can point into.
 #[derive(Clone, Copy)]
@@ -48,6 +58,13 @@ pub(super) fn outside(
     (is_known_to_be_aligned && start & i64::from(past) != 0).then_some(Wrong::Misaligned)
 }
 
+/// Where objects are accessed that have a name.
+pub(super) struct Accessed {
+    by_object: FxHashMap<Base, Vec<BlockId>>,
+    /// What may still be looked at.
+    steps_left: usize,
+}
+
 impl Judge<'_> {
     /// PTX211: constant offsets outside the object, or misaligned in it.
     pub(super) fn bounds(&mut self, at: InstructionId, access: &Access, uses: &[Value], value: &Provenance) {
@@ -74,14 +91,114 @@ impl Judge<'_> {
             }
         }
         if let Some((wrong, element)) = first {
+            let is_definite = self.is_reached_with(at, element.base);
             self.report(
                 at,
                 wrong,
                 Use::Access(access.space, Effect::Reads),
                 element,
-                true,
+                is_definite,
                 None,
             );
+        }
+    }
+
+    /// Whether an access comes with every other one of its object that may be inside it.
+    fn is_reached_with(&mut self, at: InstructionId, base: Base) -> bool {
+        let (block, analyses) = (self.body.block_of(at), self.module.function(self.id));
+        if self.accessed.is_none() {
+            self.accessed = Some(self.accessed());
+        }
+        let Some(accessed) = &mut self.accessed else {
+            return false;
+        };
+        let base = match base {
+            Base::Param(number, _) => Base::Param(number, 0),
+            base => base,
+        };
+        let Some(blocks) = accessed.by_object.get(&base) else {
+            return true;
+        };
+        if self.body.instruction(at).guard.is_some() {
+            return false;
+        }
+        let Some(left) = accessed.steps_left.checked_sub(blocks.len()) else {
+            return false;
+        };
+        accessed.steps_left = left;
+        let (dominators, post) = (analyses.dominators(), analyses.post_dominators());
+        let comes_with = |&other: &BlockId| {
+            other == block || dominators.dominates(block, other) || post.dominates(block, other)
+        };
+        blocks.iter().all(comes_with)
+    }
+
+    /// Where each object is accessed, at an offset that is inside it or not known.
+    fn accessed(&self) -> Accessed {
+        let mut is_known = FxHashSet::default();
+        let mut by_object: FxHashMap<Base, Vec<BlockId>> = FxHashMap::default();
+        for (number, block) in self.body.blocks.iter().enumerate() {
+            let block_id = BlockId::new(number);
+            for instruction in &self.body.instructions[block.instructions.range()] {
+                let (Op::Access(access), [address, by, ..]) = (instruction.op, self.body.uses(instruction))
+                else {
+                    continue;
+                };
+                let Some((base, offset)) = self.named(*address, &mut MAX_PREDICATE_STEPS.clone()) else {
+                    continue;
+                };
+                let start = match by {
+                    Value::Integer(by) => offset.and_then(|offset| offset.checked_add(*by)),
+                    _ => None,
+                };
+                let is_outside = start.is_some_and(|start| {
+                    let object = match base {
+                        Base::Param(number, _) => Object::Param(self.module.module.function(self.id), number),
+                        Base::Symbol(symbol) => Object::Symbol(symbol),
+                        _ => return false,
+                    };
+                    outside(self.module, object, start, &access).is_some()
+                });
+                if !is_outside && is_known.insert((base, block_id)) {
+                    by_object.entry(base).or_default().push(block_id);
+                }
+            }
+        }
+        Accessed {
+            by_object,
+            steps_left: MAX_OBJECT_STEPS,
+        }
+    }
+
+    /// The object that an address is moved from, by its name, and how far into it, as far as that is plain.
+    fn named(&self, value: Value, left: &mut usize) -> Option<(Base, Option<i64>)> {
+        let register = match value {
+            Value::Symbol(symbol, offset) => return Some((Base::Symbol(symbol), Some(offset.into()))),
+            Value::Param(number, offset) => return Some((Base::Param(number, 0), Some(offset.into()))),
+            Value::Register(register) => register,
+            _ => return None,
+        };
+        let definitions = self.module.function(self.id).definitions().of(register);
+        let mut found = definitions.iter().filter_map(|&id| self.moved(id, left));
+        let (base, offset) = found.next()?;
+        Some((base, offset.filter(|_| definitions.len() == 1)))
+    }
+
+    /// The same of what an instruction writes.
+    fn moved(&self, definition: InstructionId, left: &mut usize) -> Option<(Base, Option<i64>)> {
+        *left = left.checked_sub(1)?;
+        let instruction = self.body.instruction(definition);
+        match (instruction.op, self.body.uses(instruction)) {
+            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[from]) => self.named(from, left),
+            (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(by)]) => {
+                let (base, offset) = self.named(from, left)?;
+                Some((base, offset.and_then(|offset| offset.checked_add(by))))
+            }
+            (Op::Binary(BinaryOp::Add, _), &[one, other]) => {
+                let (base, _) = self.named(one, left).or_else(|| self.named(other, left))?;
+                Some((base, None))
+            }
+            _ => None,
         }
     }
 
