@@ -40,6 +40,8 @@ pub struct Checked {
     pub symbols: Option<Symbols>,
     /// Findings, of input 0 and image 0.
     pub findings: Vec<Finding>,
+    /// It is no device code, and was not analysed.
+    pub is_elsewhere: bool,
     /// Why nothing, or not all of it, was analysed.
     pub failure: Option<(ProblemKind, String)>,
 }

@@ -34,6 +34,7 @@ fn main() {
         Trial::ignorable_test("mutants of text", || mutants(&[])),
         Trial::ignorable_test("text that is no IR is reported", no_ir),
         Trial::ignorable_test("IR of a newer LLVM is refused in words", newer_ir),
+        Trial::test("IR of host code is no device code", host_code),
         Trial::test("constants of the host", constants_of_the_host),
         Trial::test("text with debug information has both places", both_places),
         Trial::test("the lines of text are shown", shown_lines),
@@ -406,6 +407,56 @@ fn libdevice() -> Result<Completion, Failed> {
         Ok(Completion::Completed)
     } else {
         Err(format!("exit code {code}: {document:#}").into())
+    }
+}
+
+/// As clang leaves it beside that of device code. What an embedding program names the target of later on is told by its
+/// kernels.
+fn host_code() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let body = "(i64 %n) {\n  %p = alloca i8, i64 %n\n  store volatile i8 0, ptr %p\n  ret void\n}\n";
+    let host = "target triple = \"x86_64-pc-linux-gnu\"\n";
+    let texts = [
+        ("host.ll", format!("{host}define void @f{body}"), "skipped"),
+        (
+            "amd.ll",
+            format!("target triple = \"amdgcn-amd-amdhsa\"\ndefine void @f{body}"),
+            "skipped",
+        ),
+        (
+            "late.ll",
+            format!("{host}define ptx_kernel void @k{body}"),
+            "checked",
+        ),
+        ("none.ll", format!("define void @f{body}"), "checked"),
+        (
+            "device.ll",
+            format!("target triple = \"nvptx64-nvidia-cuda\"\ndefine void @f{body}"),
+            "checked",
+        ),
+    ];
+    for (name, text, _) in &texts {
+        fs::write(folder.path().join(name), text)?;
+    }
+    let (_, document) = report::check(texts.iter().map(|(name, ..)| folder.path().join(name)))?;
+    let found = report::findings(&document);
+    for (number, (name, _, status)) in texts.iter().enumerate() {
+        let is_here = |finding: &&serde_json::Value| {
+            finding["input"]
+                .as_str()
+                .is_some_and(|input| input.ends_with(name))
+        };
+        let count = found.iter().filter(is_here).count();
+        if document["inputs"][number]["status"] != *status || count != usize::from(*status == "checked") {
+            return Err(format!("{name}: {document:#}").into());
+        }
+    }
+    let output = binary::command().arg(folder.path().join("host.ll")).output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(2) && said.contains("no device code in the inputs") {
+        Ok(())
+    } else {
+        Err(format!("{}: {said}", output.status).into())
     }
 }
 

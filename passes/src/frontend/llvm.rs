@@ -93,6 +93,22 @@ pub struct Input<'i> {
 }
 
 impl Input<'_> {
+    /// Whether it is for NVIDIA's GPUs: by its target triple, or, as some compilers name their target late, by its kernels.
+    /// Not for them is the IR of host code, which lies beside that of device code.
+    #[must_use]
+    pub fn is_device_code(&self) -> bool {
+        const KERNEL: u32 = 71;
+        let triple = self.module.get_triple();
+        let triple = triple.as_str().to_bytes();
+        triple.is_empty()
+            || triple.starts_with(b"nvptx")
+            || self.module.get_global_metadata_size("nvvm.annotations") > 0
+            || self
+                .module
+                .get_functions()
+                .any(|function| function.get_call_conventions() == KERNEL)
+    }
+
     /// Hands its device IR to `work`.
     pub fn with_module<R>(&self, work: impl FnOnce(&Module<'_>) -> R) -> R {
         lowered(raw::Module::new(&self.module), self.bytes, work)

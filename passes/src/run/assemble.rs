@@ -20,6 +20,7 @@ pub(super) fn assemble(
         settings,
         texts,
         is_partial: false,
+        elsewhere: 0,
         findings: Vec::new(),
         report: InputReport {
             name: looked.name,
@@ -35,6 +36,10 @@ pub(super) fn assemble(
     for (number, image) in (0_u32..).zip(looked.images) {
         input.image(number, image);
     }
+    if input.elsewhere == input.report.images.len() {
+        // The IR of host code, say: as an object of the host, it holds none.
+        input.report.images.clear();
+    }
     input.unsupported();
     input.judge(looked.is_refused);
     (input.report, input.findings)
@@ -45,6 +50,8 @@ struct Assembly<'a> {
     settings: &'a Settings,
     texts: &'a Texts,
     is_partial: bool,
+    /// Images that are for something other than NVIDIA's GPUs.
+    elsewhere: usize,
     findings: Vec<Finding>,
     report: InputReport,
 }
@@ -95,9 +102,10 @@ impl Assembly<'_> {
             report.functions = read.facts.functions;
             report.facts = read.facts.clone();
             self.is_partial |= read.is_partial;
-            if read.is_failed {
+            if read.is_failed || read.is_elsewhere {
                 report.is_read = false;
             }
+            self.elsewhere += usize::from(read.is_elsewhere);
             self.report
                 .problems
                 .extend(read.problems.iter().map(|problem| Problem {

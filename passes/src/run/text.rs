@@ -37,6 +37,8 @@ pub(super) struct Read {
     pub(super) is_partial: bool,
     /// Nothing of it was.
     pub(super) is_failed: bool,
+    /// It is no device code.
+    pub(super) is_elsewhere: bool,
 }
 
 /// How a text is looked at.
@@ -160,6 +162,12 @@ impl Read {
 pub(super) fn of_ir(checked: crate::worker::Checked, settings: &Settings) -> Read {
     if let Some(trouble) = checked.failure {
         return failed(trouble, settings);
+    }
+    if checked.is_elsewhere {
+        return Read {
+            is_elsewhere: true,
+            ..Read::default()
+        };
     }
     let kernels = checked.kernels.into_iter().map(|name| Kernel {
         identity: crate::names::normalised(&name).into_owned(),

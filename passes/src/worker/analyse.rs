@@ -22,7 +22,19 @@ pub(super) fn analyse(bytes: &[u8], settings: &Settings, answer: impl FnOnce(Che
             answer(checked);
         }
     };
-    let work = AssertUnwindSafe(|| llvm::with_module(bytes, |module| say(checked(module, settings))));
+    let work = AssertUnwindSafe(|| -> Result<(), String> {
+        let memory = llvm::Memory::default();
+        let input = memory.read(bytes)?;
+        if input.is_device_code() {
+            input.with_module(|module| say(checked(module, settings)));
+        } else {
+            say(Checked {
+                is_elsewhere: true,
+                ..Checked::default()
+            });
+        }
+        Ok(())
+    });
     match catch_unwind(work) {
         Ok(Ok(())) => {}
         Ok(Err(message)) => say(Checked::failed(ProblemKind::Unreadable, message)),
@@ -65,6 +77,7 @@ pub fn checked(module: &Module<'_>, settings: &Settings) -> Checked {
             .into_iter()
             .filter_map(|draft| locator.finding(draft, settings))
             .collect(),
+        is_elsewhere: false,
         failure: None,
     }
 }

@@ -22,6 +22,7 @@ pub(super) fn encode(checked: &Checked) -> Vec<u8> {
     out.number(u64::from(checked.functions));
     out.option(checked.symbols.as_ref(), Writer::symbols);
     out.list(&checked.findings, Writer::finding);
+    out.number(u64::from(checked.is_elsewhere));
     out.option(checked.failure.as_ref(), |out, (kind, message)| {
         out.text(kind.code());
         out.text(message);
@@ -39,6 +40,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Checked> {
         functions: from.small()?,
         symbols: from.option(Reader::symbols)?,
         findings: from.list(Reader::finding)?,
+        is_elsewhere: from.number()? != 0,
         failure: from.option(|from| {
             let code = from.text()?;
             Some((problem(&code)?, from.text()?))
@@ -424,6 +426,7 @@ mod tests {
                 fingerprint: "0123456789abcdef".to_owned(),
                 suppressed: None,
             }],
+            is_elsewhere: true,
             failure: Some((ProblemKind::Limit, "late".to_owned())),
         }
     }
