@@ -8,14 +8,16 @@ use ptxcheck_ptx_parser::Span;
 use crate::analysis::call_graph::{CallGraph, CallSite};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::collectives::{self, Site};
-use crate::analysis::definitions::Definitions;
+use crate::analysis::definitions::{self, Definitions};
 use crate::analysis::dominators::Dominators;
 use crate::analysis::lanes::{self, Root};
 use crate::analysis::provenance::{self, Violation};
 use crate::analysis::slots::{self, Effect, SlotId, Slots};
 use crate::finding::{Certainty, Frame, Located, Value};
 use crate::inventory::{InputReport, Kernel};
-use crate::ir::{Body, DebugId, Function, FunctionId, Instruction, InstructionId, Module, SymbolId};
+use crate::ir::{
+    Body, DebugId, Function, FunctionId, Instruction, InstructionId, Module, Register, SymbolId,
+};
 use crate::limits::MANGLED_NAME_BYTES;
 use crate::link::{self, Missing};
 use crate::policy::Policy;
@@ -48,6 +50,7 @@ struct Computed {
     dominators: OnceLock<Dominators>,
     post_dominators: OnceLock<Dominators>,
     definitions: OnceLock<Definitions>,
+    read: OnceLock<Vec<bool>>,
     slots: OnceLock<Slots>,
 }
 
@@ -118,6 +121,15 @@ impl<'a> Analyses<'a> {
         self.computed()
             .definitions
             .get_or_init(|| Definitions::new(self.body()))
+    }
+
+    /// Whether anything reads a register.
+    pub fn is_read(&self, register: Register) -> bool {
+        let read = self
+            .computed()
+            .read
+            .get_or_init(|| definitions::read(self.body()));
+        read.get(register.index()) == Some(&true)
     }
 }
 

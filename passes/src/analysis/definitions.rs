@@ -1,7 +1,7 @@
-//! Which instructions write a register.
+//! Which instructions write a register, and which registers are read.
 
 use crate::groups::Groups;
-use crate::ir::{Body, InstructionId, Register};
+use crate::ir::{Body, Callee, InstructionId, Register, Value};
 
 /// The instructions that write each register, in the order of the input.
 #[derive(Debug)]
@@ -59,10 +59,54 @@ impl Definitions {
     }
 }
 
+/// By register: whether an instruction reads it, or a guard.
+#[must_use]
+pub fn read(body: &Body<'_>) -> Vec<bool> {
+    let mut found = vec![false; body.registers.len()];
+    let mut mark = |register: Register| found[register.index()] = true;
+    for instruction in &body.instructions {
+        let uses = body.uses(instruction).iter().copied();
+        uses.filter_map(Value::register).for_each(&mut mark);
+        if let Some(guard) = instruction.guard {
+            mark(guard.register);
+        }
+    }
+    for call in &body.calls {
+        let arguments = body.arguments(call).iter().map(|argument| argument.value);
+        arguments.filter_map(Value::register).for_each(&mut mark);
+        if let Callee::Indirect(callee) = call.callee {
+            callee.register().into_iter().for_each(&mut mark);
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use crate::ir::Register;
     use crate::testing::with_ptx;
+
+    #[test]
+    fn guards_and_arguments_are_read() {
+        let text = ".version 8.0\n.target sm_90\n.address_size 64\n.func f(.param .b32 x) { ret; }\n\
+            .visible .entry k() {\n.reg .b32 %r<3>;\n.reg .pred %p<3>;\nsetp.eq.u32 %p1|%p2, %r1, 0;\n\
+            @%p1 mov.u32 %r0, 1;\n{ .param .b32 a;\nst.param.b32 [a], %r2;\ncall f, (a); }\nret;\n}\n";
+        with_ptx(text, |module| {
+            let body = module.module.functions[1].body.as_ref().unwrap();
+            let read = super::read(body);
+            let written = |number: usize| {
+                let instruction = &body.instructions[number];
+                body.defined(instruction).map(|register| read[register.index()])
+            };
+            assert_eq!(written(0).collect::<Vec<_>>(), [true, false]);
+            assert_eq!(written(1).collect::<Vec<_>>(), [false]);
+            let argument = body.arguments(&body.calls[0])[0].value;
+            assert_eq!(
+                argument.register().map(|register| read[register.index()]),
+                Some(true)
+            );
+        });
+    }
 
     #[test]
     fn writes_are_in_the_order_of_the_input() {

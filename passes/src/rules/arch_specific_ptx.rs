@@ -5,8 +5,8 @@
 //!
 //! ## Why is this bad?
 //!
-//! PTX beside machine code is there for devices that come later, and such PTX does not load on them: the program fails
-//! there with "no kernel image is available". On its own architecture the machine code is loaded anyway, if there is some.
+//! PTX beside machine code is there for devices that come later, and such PTX does not load on them, family-specific PTX not
+//! outside its family (PTX ISA, .target): the program fails there with "no kernel image is available". On its own architecture the machine code is loaded anyway, if there is some.
 //!
 //! ## Example
 //!
@@ -66,10 +66,15 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
             continue;
         };
         let target = &image.target;
+        let reach = if target.ends_with('f') {
+            "outside its family "
+        } else {
+            ""
+        };
         let plain = target.trim_end_matches(['a', 'f']);
         let finding = report.definite(
             ImagePlace::image(number, *first),
-            format!("the only PTX beside its machine code is for {target}, which no later device can run"),
+            format!("the only PTX beside its machine code is for {target}, which no later device {reach}can run"),
         );
         if found.len() > 1 {
             finding.note(format!("so it is in {} images", found.len()));

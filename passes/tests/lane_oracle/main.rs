@@ -327,10 +327,18 @@ fn check(
         count.active += u64::from(runs.iter().any(|run| run.reached.contains(place)));
         for run in runs {
             // Lanes that wait elsewhere, for a mask that is not known, may be the ones that are waited for here.
-            let is_alone = run.violated.keys().all(|other| claims.active.contains(other));
+            let is_active = |other: &Place| claims.active.contains(other);
+            let is_alone = run.violated.keys().all(is_active);
+            // So may those that do not come.
+            let mut kept = run
+                .violated
+                .iter()
+                .filter(|(_, wrong)| wrong.contains(&Wrong::Deadlock));
+            let is_kept = kept.any(|(other, _)| !is_active(other));
             let is_wrong = run.violated.get(place).is_some_and(|wrong| {
                 wrong.iter().any(|wrong| match wrong {
-                    Wrong::Missing | Wrong::NotNamed => true,
+                    Wrong::NotNamed => true,
+                    Wrong::Missing => !is_kept,
                     Wrong::Deadlock => is_alone,
                     _ => false,
                 })

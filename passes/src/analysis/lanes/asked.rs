@@ -18,7 +18,8 @@ pub fn may_know(flow: &Flow<'_>, node: u32, named: Lanes, answers: &dyn Fn(u32) 
     while above != 0 {
         above = flow.order.dominator[above as usize];
         let here = flow.may[above as usize];
-        let answer = || answers(above).or_else(|| asks(flow, above).then_some(here));
+        let answered = || answers(above).filter(|_| is_heard(flow, above, flow.graph.instruction(above)));
+        let answer = || answered().or_else(|| asks(flow, above).then_some(here));
         // Who asks who is there hears of nobody else; ballots and matches hear of lanes elsewhere too.
         if answer().is_some_and(|answer| named & !answer != 0) && may_avoid(flow, above, node) {
             return true;
@@ -41,8 +42,19 @@ fn asks(flow: &Flow<'_>, node: u32) -> bool {
             _ => false,
         };
     }
-    let mut instructions = spot.instructions.clone();
-    instructions.any(|number| is_question(body, InstructionId::new(number as usize)))
+    let mut instructions = spot
+        .instructions
+        .clone()
+        .map(|number| InstructionId::new(number as usize));
+    instructions.any(|id| is_question(body, id) && is_heard(flow, node, id))
+}
+
+/// Whether anything reads what an instruction answers.
+fn is_heard(flow: &Flow<'_>, node: u32, id: InstructionId) -> bool {
+    let context = flow.graph.context(node);
+    let analyses = flow.module.function(context.function);
+    let mut answers = context.body.defined(context.body.instruction(id));
+    answers.any(|register| analyses.is_read(register))
 }
 
 /// Whether a function asks who is there, or one that it calls does.
