@@ -170,22 +170,24 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
         }
     }
     let mut runs: Vec<(Option<u32>, Verdict)> = Vec::new();
-    // What may be wrong in warps that are not looked at.
-    let mut rest: Vec<Issue> = Vec::new();
+    // What is said of all warps at once, where not each of them is looked at.
+    let mut rest: Option<Verdict> = None;
     if !partial {
         let Some((verdict, wants_warp)) = run(None) else {
             return nothing(launch);
         };
         // What holds of all warps at once holds of each: where nothing may be wrong, no warp need be looked at.
-        let may_differ = verdict
-            .issues
-            .iter()
-            .any(|issue| issue.certainty == Certainty::Potential || verdict.has_asked);
-        if !wants_warp || !may_differ {
+        let is = |certainty| verdict.issues.iter().any(|issue| issue.certainty == certainty);
+        let by_warp = verdict.reach.iter().filter(|(_, reach)| reach.by_warp);
+        let may_differ = wants_warp && is(Certainty::Potential)
+            || verdict.has_asked && is(Certainty::Definite)
+            || by_warp.clone().next().is_some();
+        if !may_differ {
             runs.push((None, verdict));
         } else {
+            let issues = verdict.issues.iter().map(|issue| issue.node);
+            let mut open: Vec<u32> = issues.chain(by_warp.map(|(node, _)| *node)).collect();
             let whole = verdict;
-            let mut open: Vec<u32> = whole.issues.iter().map(|issue| issue.node).collect();
             open.sort_unstable();
             open.dedup();
             for warp in 0..launch.warps() {
@@ -203,7 +205,7 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
                     break;
                 }
                 if open.is_empty() && launch.shape.is_none() {
-                    rest = whole.issues;
+                    rest = Some(whole);
                     break;
                 }
             }
@@ -216,11 +218,10 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
             runs.push((Some(warp), verdict));
         }
     }
-    let has_unknown = runs
-        .iter()
-        .any(|(_, verdict)| verdict.reach.iter().any(|(_, reach)| reach.is_unknown));
-    let mut findings = merge(&launch, &mut runs);
-    for mut issue in rest {
+    let mut verdicts = runs.iter().map(|(_, verdict)| verdict).chain(&rest);
+    let has_unknown = verdicts.any(|verdict| verdict.reach.iter().any(|(_, reach)| reach.is_unknown));
+    let mut findings = merge(&launch, &mut runs, rest.as_ref());
+    for mut issue in rest.into_iter().flat_map(|rest| rest.issues) {
         let known = |found: &Found| (found.issue.node, found.issue.problem) == (issue.node, issue.problem);
         if !findings.iter().any(known) {
             issue.certainty = Certainty::Potential;
@@ -299,8 +300,9 @@ fn always(graph: &Graph<'_>, order: &Order) -> Vec<bool> {
     }
 }
 
-/// One finding for each node and problem, over the warps that were looked at.
-fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)]) -> Vec<Found> {
+/// One finding for each node and problem, over the warps that were looked at. `rest`: what is said of all at once, if others
+/// were not.
+fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)], rest: Option<&Verdict>) -> Vec<Found> {
     let mut by_node: BTreeMap<(u32, Problem), Vec<(usize, Issue)>> = BTreeMap::new();
     let mut reach: BTreeMap<u32, Vec<Reach>> = BTreeMap::new();
     let count = runs.len();
@@ -343,7 +345,14 @@ fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)]) -> Vec<Found> {
             .filter_map(|(number, _)| runs[*number].0)
             .collect();
         warps.dedup();
-        if warps.len() == reached.len() {
+        let is_alike = |rest: &Verdict| {
+            let mut alike = rest
+                .issues
+                .iter()
+                .filter(|issue| (issue.node, issue.problem) == (node, problem));
+            alike.any(|issue| issue.certainty == Certainty::Definite || !is_definite)
+        };
+        if warps.len() == reached.len() && rest.is_none_or(is_alike) {
             warps.clear();
         }
         let is_shown = |issue: &Issue| !is_definite || issue.certainty == Certainty::Definite;

@@ -51,7 +51,7 @@ pub struct Flow<'a> {
     pub may: Vec<Lanes>,
     /// What each test looks at: the guard, or the index of a table.
     pub tests: Vec<ValueId>,
-    /// A comparison would be decided if the warp were known.
+    /// A branch would be decided if the warp were known.
     pub wants_warp: bool,
     /// The node of each `activemask`, by the number of its base.
     pub active: FxHashMap<u32, u32>,
