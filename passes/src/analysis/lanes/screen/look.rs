@@ -27,8 +27,11 @@ use super::kind::Form;
 use crate::analysis::lanes::value::WARP;
 use crate::analysis::lanes::visible;
 use crate::context::Analyses;
-use crate::ir::{BlockId, Body, FunctionId, Guard, Instruction, InstructionId, Op, Value};
+use crate::ir::{BlockId, Body, Condition, FunctionId, Guard, Instruction, InstructionId, Logic, Op, Value};
 use crate::limits::LOOK_STEPS_PER_INSTRUCTION;
+
+/// Most copies between an `activemask` and its comparison.
+const MAX_COPIES: usize = 4;
 
 /// What has been seen of a function.
 pub struct Look<'a, 'm> {
@@ -288,25 +291,28 @@ impl<'a, 'm> Look<'a, 'm> {
     /// ```text
     /// whole(b)    all lanes may come to b; or b is an immediate post-dominator, where all come through, of its own
     ///             immediate dominator, which is whole; or all that leads to b is whole, and what is known of the
-    ///             branches there is the same in all lanes
+    ///             branches there is the same in all lanes; or only those come to b who have seen that all are there
     /// ```
     pub fn wholes(&mut self) -> Vec<bool> {
-        let (cfg, dominators, post) = (
-            self.analyses.cfg(),
-            self.analyses.dominators(),
-            self.analyses.post_dominators(),
-        );
+        let (cfg, dominators) = (self.analyses.cfg(), self.analyses.dominators());
         let mut is_whole = vec![true; self.is_reached.len()];
+        let mut is_sure = self.is_reached.clone();
+        for &block in cfg.reverse_postorder() {
+            let next = self.where_all_are(block);
+            if let Some(next) = next.or_else(|| self.where_all_were(block, &is_sure)) {
+                is_sure[next.index()] = true;
+            }
+        }
         let mut splits: Vec<Option<bool>> = vec![None; is_whole.len()];
         let mut comes_through: Vec<Option<bool>> = vec![None; is_whole.len()];
         let mut changed = true;
         while std::mem::take(&mut changed) {
             if !self.pay(cfg.reverse_postorder().len()) {
-                return self.is_reached.clone();
+                return is_sure;
             }
             for &block in cfg.reverse_postorder() {
                 let index = block.index();
-                if !is_whole[index] || self.is_reached[index] {
+                if !is_whole[index] || is_sure[index] {
                     continue;
                 }
                 let mut stays = cfg.predecessors(block).iter().all(|&before| {
@@ -317,10 +323,8 @@ impl<'a, 'm> Look<'a, 'm> {
                 if !stays
                     && let Some(above) = dominators.immediate(block)
                     && is_whole[above.index()]
-                    && post.dominates(block, above)
-                    && !self.may_end_in(above)
                 {
-                    stays = *comes_through[index].get_or_insert_with(|| self.all_come_through(above, block));
+                    stays = *comes_through[index].get_or_insert_with(|| self.comes_from(above, block));
                 }
                 changed |= !stays;
                 is_whole[index] = stays;
@@ -329,14 +333,133 @@ impl<'a, 'm> Look<'a, 'm> {
         is_whole
     }
 
+    /// Where lanes go from a block that have seen, in an `activemask`, that all are there, if nobody else goes there.
+    fn where_all_are(&mut self, block: BlockId) -> Option<BlockId> {
+        let (body, definitions) = (self.body, self.analyses.definitions());
+        let guard = body.terminator(block)?.guard?;
+        let defined = |value: Value| match value {
+            Value::Register(register) => match *definitions.of(register) {
+                [one] if body.instruction(one).guard.is_none() => Some(one),
+                _ => None,
+            },
+            _ => None,
+        };
+        let test = body.instruction(defined(Value::Register(guard.register))?);
+        let (is_equal, mask) = match (test.op, body.operands(test)) {
+            (
+                Op::Compare(condition @ (Condition::Equal | Condition::NotEqual), 32, Logic::None),
+                (&[_], &[mask, Value::Integer(all)] | &[Value::Integer(all), mask]),
+            ) if all as u32 == u32::MAX => (condition == Condition::Equal, mask),
+            _ => return None,
+        };
+        let mut asked = defined(mask)?;
+        for _ in 0..MAX_COPIES {
+            if let (Op::Copy, &[copied]) = (body.instruction(asked).op, body.uses(body.instruction(asked))) {
+                asked = defined(copied)?;
+            }
+        }
+        if body.instruction(asked).op != Op::ActiveMask {
+            return None;
+        }
+        let above = body.block_of(asked);
+        let next = self.way_of_these(block, guard, is_equal)?;
+        let dominates = self.analyses.dominators().dominates(above, block);
+        (above == block || dominates && self.stays_together(above, block)).then_some(next)
+    }
+
+    /// Where lanes go from a block by a predicate that holds, if at all, for lanes that have been where all are (`is_sure`),
+    /// and for all of those or for none as far as is known, if nobody else goes there.
+    fn where_all_were(&mut self, block: BlockId, is_sure: &[bool]) -> Option<BlockId> {
+        let (body, definitions) = (self.body, self.analyses.definitions());
+        let guard = body.terminator(block)?.guard?;
+        let copied = |id: InstructionId| {
+            let instruction = body.instruction(id);
+            match (instruction.op, instruction.guard, body.uses(instruction)) {
+                (Op::Copy, None, &[from]) => Some(from),
+                _ => None,
+            }
+        };
+        let mut register = guard.register;
+        for _ in 0..MAX_COPIES {
+            let &[one] = definitions.of(register) else { break };
+            let Value::Register(from) = copied(one)? else {
+                return None;
+            };
+            register = from;
+        }
+        let mut holding = None;
+        for &id in definitions.of(register) {
+            match copied(id)? {
+                Value::Integer(known) if known & 1 == 0 => {}
+                value if is_sure[body.block_of(id).index()] && holding.is_none() => {
+                    holding = Some((id, value));
+                }
+                _ => return None,
+            }
+        }
+        let (id, value) = holding?;
+        let (above, next) = (body.block_of(id), self.way_of_these(block, guard, true)?);
+        if self.before(id).kind(value).lane || above != block && !self.comes_from(above, block) {
+            return None;
+        }
+        // On the way, nobody loses it.
+        let is_kept = |other: &InstructionId| {
+            let other = body.block_of(*other);
+            other != above && (above == block || self.marks[other.index()] != self.mark)
+        };
+        let mut others = definitions.of(register).iter().filter(|other| **other != id);
+        others.all(is_kept).then_some(next)
+    }
+
+    /// Where those lanes go from a branch for which its guard is this, if nobody else does.
+    fn way_of_these(&self, block: BlockId, guard: Guard, holds: bool) -> Option<BlockId> {
+        let next = self.way(block, guard, holds)?;
+        (self.analyses.cfg().predecessors(next) == [block]).then_some(next)
+    }
+
+    /// Whether lanes that are together in one block, and come from there to another that it dominates, do so together as far
+    /// as is known.
+    fn stays_together(&mut self, above: BlockId, block: BlockId) -> bool {
+        self.comes_from(above, block)
+            || self
+                .between(above, block)
+                .is_some_and(|between| !between.into_iter().any(|block| self.splits_lanes(block)))
+    }
+
+    /// The blocks on ways to one from another that dominates it, with that; `None` if there are too many.
+    fn between(&mut self, above: BlockId, block: BlockId) -> Option<FxHashSet<BlockId>> {
+        let cfg = self.analyses.cfg();
+        let mut between = FxHashSet::default();
+        let mut work = vec![block];
+        while let Some(block) = work.pop() {
+            for &before in cfg.predecessors(block) {
+                if between.insert(before) && before != above {
+                    work.push(before);
+                }
+                if !self.pay(1) {
+                    return None;
+                }
+            }
+        }
+        Some(between)
+    }
+
+    /// Whether all lanes that are together in one block come from its end to another one, together as far as is known.
+    fn comes_from(&mut self, above: BlockId, block: BlockId) -> bool {
+        self.analyses.post_dominators().dominates(block, above)
+            && !self.may_end_in(above)
+            && self.all_come_through(above, block)
+    }
+
     /// Whether some lanes may leave a block another way than others do.
     fn splits_lanes(&mut self, block: BlockId) -> bool {
-        self.may_end_in(block)
-            || self
-                .decisive(block)
-                .into_iter()
-                .flatten()
-                .any(|value| self.kind(value).lane)
+        self.may_end_in(block) || self.parts_lanes(block)
+    }
+
+    /// Whether lanes may be known to go different ways at the end of a block.
+    fn parts_lanes(&mut self, block: BlockId) -> bool {
+        let decisive = self.decisive(block);
+        decisive.into_iter().flatten().any(|value| self.kind(value).lane)
     }
 
     /// Goes on behind branches of which something may be known. False if that leads nowhere new.

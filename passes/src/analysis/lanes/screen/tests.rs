@@ -101,6 +101,71 @@ fn masks_that_are_not_full_are_not() {
 }
 
 #[test]
+fn who_has_seen_that_all_are_there_comes_with_all() {
+    const AMONG: &str = "setp.ne.u32 %p5, %r2, 0; @%p5 bra END;";
+    const ALL: &str = "activemask.b32 %r3; setp.eq.u32 %p6, %r3, -1;";
+    const CALL: &str = "match.all.sync.b32 %r4|%p1, %r0, -1; st.global.u32 [%a0], %r4;";
+    // Lane 0 alone never sees all; nothing is definite behind the test. It may come late, or be kept in a predicate.
+    for (test, expected) in [
+        (format!("{ALL} @!%p6 bra END; {CALL}"), 0),
+        (format!("{ALL} not.pred %p7, %p6; @%p7 bra END; {CALL}"), 1),
+        (
+            "activemask.b32 %r3; setp.ne.u32 %p6, %r3, -1; @%p6 bra END; ".to_owned() + CALL,
+            0,
+        ),
+        (
+            "activemask.b32 %r3; setp.eq.u32 %p6, %r3, 1; @!%p6 bra END; ".to_owned() + CALL,
+            1,
+        ),
+        (
+            format!(
+                "activemask.b32 %r3; setp.eq.u32 %p7, %r0, 3; @%p7 bra M; st.global.u32 [%a0], %r1; M:\n\
+                 setp.eq.u32 %p6, %r3, -1; @!%p6 bra END; {CALL}"
+            ),
+            0,
+        ),
+        (
+            format!(
+                "{ALL} @%p6 bra M; mov.pred %p7, 0; bra N; M: {CALL} mov.pred %p7, %p1; N:\n\
+                 st.global.u32 [%a0], %r1; @!%p7 bra END; bar.warp.sync -1;"
+            ),
+            0,
+        ),
+        // Half of the lanes lose it on the way.
+        (
+            format!(
+                "{ALL} @%p6 bra M; mov.pred %p7, 0; bra N; M: {CALL} mov.pred %p7, %p1; N:\n\
+                 setp.lt.u32 %p8, %r2, 16; @%p8 bra O; mov.pred %p7, 0; O: @!%p7 bra END; bar.warp.sync -1;"
+            ),
+            1,
+        ),
+        // It is taken for all by lanes that have not been there.
+        (
+            format!(
+                "{ALL} @%p6 bra M; mov.pred %p7, 1; bra N; M: {CALL} mov.pred %p7, %p1; N:\n\
+                 st.global.u32 [%a0], %r1; @!%p7 bra END; bar.warp.sync -1;"
+            ),
+            1,
+        ),
+    ] {
+        let code = format!("{AMONG} {test} st.global.u32 [%a0], %r2; END:");
+        assert_eq!(suspects(&code), expected, "{code}");
+    }
+}
+
+#[test]
+fn what_all_lanes_pick_alike_tells_none_apart() {
+    // Which way lanes go is known of all alike, or of none.
+    let pick = |test: &str| {
+        format!(
+            "{test} @%p6 bra M; mov.u32 %r4, 0; bra N; M: ld.global.u32 %r4, [%a0]; N: setp.ne.u32 %p1, %r4, 0;"
+        )
+    };
+    each(&[&pick("activemask.b32 %r3; setp.eq.u32 %p6, %r3, -1;")], 0);
+    each(&[&pick("setp.eq.u32 %p6, %r2, 3;")], 1);
+}
+
+#[test]
 fn what_a_lane_holds_is_what_has_led_there() {
     let test = "setp.ne.u32 %p1, %r4, 0;";
     for roles in [

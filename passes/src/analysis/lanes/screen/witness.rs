@@ -14,6 +14,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::kind::Kind;
 use super::look::Look;
 use super::meetings::{Meetings, Wanted};
 use super::{Basis, with_callers};
@@ -235,6 +236,9 @@ impl<'a, 'm> Search<'a, 'm> {
                 continue;
             }
             let id = InstructionId::new(number);
+            if callee.is_none() && names_unknown_lanes(look, body, id) {
+                continue;
+            }
             let guard = instruction.guard.map(|guard| guard.register);
             let block = body.block_of(id);
             if is_whole[block.index()] && guard.is_none_or(|guard| !look.before(id).register(guard).lane) {
@@ -386,9 +390,7 @@ fn own<'m>(
     for &id in &body.collectives {
         let instruction = body.instruction(id);
         if let Op::Collective(_, true) = instruction.op {
-            let mask = body.uses(instruction).first().copied();
-            let mask = look.before(id).kind(mask.unwrap_or(Value::Unknown));
-            // Of lanes that an unknown mask names, nothing is definite.
+            let mask = mask(&mut look, body, id);
             if !mask.may_be_exact() {
                 continue;
             }
@@ -399,4 +401,15 @@ fn own<'m>(
         }
     }
     Some(all)
+}
+
+/// What may be known of a collective's mask.
+fn mask(look: &mut Look<'_, '_>, body: &Body<'_>, id: InstructionId) -> Kind {
+    let mask = body.uses(body.instruction(id)).first().copied();
+    look.before(id).kind(mask.unwrap_or(Value::Unknown))
+}
+
+/// Whether an instruction is a collective whose mask is not known: of lanes that it names, nothing is definite.
+fn names_unknown_lanes(look: &mut Look<'_, '_>, body: &Body<'_>, id: InstructionId) -> bool {
+    matches!(body.instruction(id).op, Op::Collective(_, true)) && !mask(look, body, id).may_be_exact()
 }

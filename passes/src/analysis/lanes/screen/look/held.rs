@@ -189,7 +189,7 @@ impl<'a> Look<'a, '_> {
         let block = body.block_of(self.here);
         match last_in(body, definitions, block, self.here.index() as u32) {
             Some(id) if body.instruction(id).guard.is_none() => self.definition(variable, id),
-            Some(_) => self.any_of(variable, ALL),
+            Some(_) => self.any_of(variable, ALL).split(),
             None => self.at_entry(variable, block),
         }
     }
@@ -200,7 +200,12 @@ impl<'a> Look<'a, '_> {
         let places = self.coming(variable, block, false);
         if places == 0 {
             let places = self.coming(variable, block, true);
-            return self.any_of(variable, places);
+            let kind = self.any_of(variable, places);
+            return if self.is_picked_by_all(variable, places, block) {
+                kind
+            } else {
+                kind.split()
+            };
         }
         let key = Key::Common(variable, places);
         let bits = match variable {
@@ -317,19 +322,41 @@ impl<'a> Look<'a, '_> {
             })
     }
 
-    /// What any of these definitions makes of a variable, each in some lanes.
+    /// What any of these definitions makes of a variable.
     fn any_of(&mut self, variable: Variable, places: u64) -> Kind {
-        let (mut kind, mut count) = (Kind::default(), 0);
+        let mut kind = Kind::default();
         for id in among(self.definitions(variable), places) {
             kind = kind.join(self.definition(variable, id));
-            count += 1;
         }
         self.held.is_final = false;
-        match count {
-            0 => Kind::UNKNOWN,
-            1 => kind,
-            _ => kind.split(),
+        if kind.is_defined { kind } else { Kind::UNKNOWN }
+    }
+
+    /// Whether which of these definitions a lane brings to a block is the same for all lanes, as far as it is known: all of
+    /// them lie between the block and its immediate dominator, where no branch is known to part lanes.
+    fn is_picked_by_all(&mut self, variable: Variable, places: u64, block: BlockId) -> bool {
+        let (dominators, body) = (self.analyses.dominators(), self.body);
+        let definitions = self.definitions(variable);
+        let chosen = || among(definitions, places);
+        let count = chosen().take(2).count();
+        if count < 2 {
+            return true;
         }
+        let Some(above) = dominators.immediate(block) else {
+            return false;
+        };
+        let Some(between) = self.between(above, block) else {
+            return false;
+        };
+        let is_between =
+            |id: InstructionId| body.instruction(id).guard.is_none() && between.contains(&body.block_of(id));
+        if !chosen().all(is_between) {
+            return false;
+        }
+        let here = self.here;
+        let parts = between.into_iter().any(|block| self.parts_lanes(block));
+        self.here = here;
+        !parts
     }
 }
 
