@@ -74,7 +74,9 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
         let plain = target.trim_end_matches(['a', 'f']);
         let finding = report.definite(
             ImagePlace::image(number, *first),
-            format!("the only PTX beside its machine code is for {target}, which no later device {reach}can run"),
+            format!(
+                "the only PTX beside its machine code is for {target}, which no later device {reach}can run"
+            ),
         );
         if found.len() > 1 {
             finding.note(format!("so it is in {} images", found.len()));
