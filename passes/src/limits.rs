@@ -67,6 +67,9 @@ pub const MAX_OBJECT_STEPS: usize = 4_000_000;
 /// Most facts that the space tests of one body give. Beyond, a test tells nothing.
 pub const MAX_SPACE_FACTS: usize = 256;
 
+/// Most blocks above a use that are looked at for what parameters have to be there.
+pub const MAX_CONDITION_BLOCKS: usize = 64;
+
 /// Most instructions between a space test and the branch that it decides.
 pub const MAX_PREDICATE_STEPS: usize = 16;
 

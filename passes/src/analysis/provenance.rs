@@ -8,12 +8,14 @@
 //! solver.rs     one body               survey.rs     what in a body uses addresses
 //! function.rs   one body's uses        objects.rs    offsets in objects, escapes
 //! calls.rs      arguments and results  nulls.rs      address 0
+//! chosen.rs     uses for some callers
 //! meeting.rs    where no reaching is needed               screen.rs    which functions need a look
 //! summary.rs    one function           here          one module: the functions that are called first
 //! ```
 
 pub mod aliases;
 mod calls;
+mod chosen;
 mod discover;
 mod function;
 pub mod guards;

@@ -26,7 +26,9 @@ impl Judge<'_> {
         };
         for demand in &summary.demands {
             let passed = arguments.iter().find(|argument| argument.passes(demand.piece));
-            let Some(argument) = passed else { continue };
+            let Some(argument) = passed.filter(|_| !self.is_ruled_out(demand, arguments)) else {
+                continue;
+            };
             let (value, tested) = self.solver.at(argument.value, at);
             let held = Held {
                 value: &value,
@@ -63,13 +65,20 @@ impl Judge<'_> {
             }
             let is_null_tested = summary.null_tested.contains(&demand.piece);
             let reach = demand.reach.filter(|_| !is_null_tested);
-            for passed in formals(&value).collect::<Vec<_>>() {
+            let passed_on: Vec<_> = formals(&value).collect();
+            if passed_on.is_empty() {
+                continue;
+            }
+            let mut choices = self.choices(at);
+            choices.extend(self.left_to_callers(demand, arguments));
+            for passed in passed_on {
                 self.demand(Demand {
                     piece: passed.piece,
                     used: demand.used,
                     excluded: passed.excluded | demand.excluded,
                     is_sole: passed.is_sole && demand.is_sole,
                     reach: reach.zip(passed.offset).and_then(|(a, b)| a.checked_add(b)),
+                    choices: choices.clone(),
                     function: demand.function,
                     instruction: demand.instruction,
                     callers: callers.clone(),

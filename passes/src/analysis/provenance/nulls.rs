@@ -280,6 +280,7 @@ impl Judge<'_> {
                 excluded: passed.excluded,
                 is_sole: passed.is_sole,
                 reach: passed.offset,
+                choices: self.choices(at),
                 function: self.id,
                 instruction: at,
                 callers: Vec::new(),

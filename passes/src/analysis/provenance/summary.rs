@@ -10,6 +10,7 @@
 //! Each function is looked at once, after those it calls. Functions that call each other in a cycle do not see each
 //! other's summaries.
 
+use super::chosen::Choice;
 use super::judge::{Use, Wrong, is_certain, judge};
 use super::value::{Base, Element, Form, Provenance, Trust, bit};
 use crate::analysis::call_graph::CallSite;
@@ -51,6 +52,8 @@ pub struct Demand {
     pub is_sole: bool,
     /// Bytes past what is passed that are accessed, where constant and the access faults at address 0.
     pub reach: Option<i64>,
+    /// What parameters have to be where it is reached.
+    pub choices: Vec<Choice>,
     /// Where it is used.
     pub function: FunctionId,
     /// Where it is used.
@@ -64,7 +67,7 @@ pub struct Demand {
 pub struct Summary {
     /// What is wrong in it.
     pub violations: Vec<Violation>,
-    /// What it demands of its callers; one for each parameter, use and set of spaces ruled out.
+    /// What it demands of its callers; one for each parameter, use, set of spaces ruled out and choice.
     pub demands: Vec<Demand>,
     /// Parameters whose space it, or a function that it calls, tests.
     pub tested: Vec<(u16, u32)>,

@@ -1,0 +1,162 @@
+//! What a function does for some of its callers alone.
+//!
+//! ```text
+//! condition   a branch on a parameter that is equal to a number, or not, of which one way leads to a use and the other
+//!             does not: unoptimised code has a call of one function, with a literal, where the source picks one of its ways
+//! ruled out   a demand, by a call that passes another number
+//! ```
+
+use super::function::Judge;
+use super::summary::Demand;
+use crate::analysis::evaluate::ones;
+use crate::analysis::slots::Effect;
+use crate::ir::{Argument, BlockId, Condition, InstructionId, Logic, Op, Register, UnaryOp, Value};
+use crate::limits::{MAX_CONDITION_BLOCKS, MAX_PREDICATE_STEPS};
+
+/// What a parameter has to be, or not, where a use is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The parameter, and the byte offset in it.
+    piece: (u16, u32),
+    /// Bits that are compared.
+    bits: u8,
+    /// The number, in so many bits.
+    number: u64,
+    /// It is that number, or it is another one.
+    is_equal: bool,
+}
+
+impl Judge<'_> {
+    /// What parameters have to be where an instruction is reached, as far as that is plain.
+    pub(super) fn choices(&self, at: InstructionId) -> Vec<Choice> {
+        let mut found = Vec::new();
+        if self.module.module.function(self.id).is_kernel() {
+            return found;
+        }
+        let analyses = self.module.function(self.id);
+        let mut below = self.body.block_of(at);
+        for _ in 0..MAX_CONDITION_BLOCKS {
+            let Some(above) = analyses.dominators().immediate(below) else {
+                break;
+            };
+            // Who comes from there to here, and to nothing else, comes by this edge.
+            let is_only_way = analyses.cfg().predecessors(below) == [above];
+            found.extend(self.choice(above, below).filter(|_| is_only_way));
+            below = above;
+        }
+        found
+    }
+
+    /// What a parameter is where a block goes on to another one, if that depends on a comparison with a number.
+    fn choice(&self, from: BlockId, to: BlockId) -> Option<Choice> {
+        let last = self.body.terminator(from).filter(|last| last.op == Op::Branch)?;
+        let (guard, &[taken, other]) = (last.guard?, self.body.successors(from)) else {
+            return None;
+        };
+        let mut holds = (taken == to) != guard.negated;
+        let mut register = guard.register;
+        for _ in 0..MAX_PREDICATE_STEPS {
+            let instruction = self.body.instruction(self.defined_once(register)?);
+            match (instruction.op, self.body.operands(instruction)) {
+                (Op::Unary(UnaryOp::Not, 1), (_, &[Value::Register(from)]))
+                | (Op::Copy, (_, &[Value::Not(from)])) => (holds, register) = (!holds, from),
+                (Op::Copy, (_, &[Value::Register(from)])) => register = from,
+                (
+                    Op::Compare(condition @ (Condition::Equal | Condition::NotEqual), bits, Logic::None),
+                    (results, &[value, Value::Integer(number)] | &[Value::Integer(number), value]),
+                ) if results.first() == Some(&Value::Register(register)) && taken != other => {
+                    return Some(Choice {
+                        piece: self.parameter(value)?,
+                        bits,
+                        number: number as u64 & ones(bits),
+                        is_equal: holds == (condition == Condition::Equal),
+                    });
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// The choices of what is called, as those of the callers of this function that it leaves them to.
+    pub(super) fn left_to_callers<'d>(
+        &'d self,
+        demand: &'d Demand,
+        arguments: &'d [Argument],
+    ) -> impl Iterator<Item = Choice> + 'd {
+        demand.choices.iter().filter_map(|choice| {
+            let passed = arguments.iter().find(|argument| argument.passes(choice.piece))?;
+            let piece = self.parameter(passed.value)?;
+            Some(Choice { piece, ..*choice })
+        })
+    }
+
+    /// Whether a call passes a number with which what is demanded is not reached.
+    pub(super) fn is_ruled_out(&self, demand: &Demand, arguments: &[Argument]) -> bool {
+        demand.choices.iter().any(|choice| {
+            let passed = arguments.iter().find(|argument| argument.passes(choice.piece));
+            let number = passed.and_then(|argument| self.number(argument.value));
+            number
+                .is_some_and(|number| (number as u64 & ones(choice.bits) == choice.number) != choice.is_equal)
+        })
+    }
+
+    /// The only instruction that writes a register, if it does so whenever it is reached.
+    fn defined_once(&self, register: Register) -> Option<InstructionId> {
+        let &[definition] = self.module.function(self.id).definitions().of(register) else {
+            return None;
+        };
+        let is_guarded = self.body.instruction(definition).guard.is_some();
+        (!is_guarded).then_some(definition)
+    }
+
+    /// The piece of a parameter that a value is.
+    fn parameter(&self, mut value: Value) -> Option<(u16, u32)> {
+        for _ in 0..MAX_PREDICATE_STEPS {
+            let Value::Register(register) = value else {
+                return None;
+            };
+            let definition = self.defined_once(register)?;
+            let instruction = self.body.instruction(definition);
+            if let Some((number, offset)) = self.body.loaded_param(instruction) {
+                return Some((number, u32::try_from(offset).ok()?));
+            }
+            value = match (instruction.op, self.body.uses(instruction)) {
+                (Op::Copy, &[from]) => from,
+                (Op::Access(_), _) => self.stored_once(definition)?,
+                _ => return None,
+            };
+        }
+        None
+    }
+
+    /// What a load of a variable on the stack gets that is written once.
+    fn stored_once(&self, load: InstructionId) -> Option<Value> {
+        let slots = self.module.function(self.id).slots();
+        let Effect::Load(slot) = slots.effect(load, self.body.instruction(load)) else {
+            return None;
+        };
+        let &[store] = slots.stores(slot) else { return None };
+        let store = self.body.instruction(store);
+        let is_plain =
+            store.guard.is_none() && !slots.escapes(slot) && slots.overlapping(slot).next().is_none();
+        self.body.uses(store).get(2).copied().filter(|_| is_plain)
+    }
+
+    /// The number that a value is.
+    fn number(&self, mut value: Value) -> Option<i64> {
+        for _ in 0..MAX_PREDICATE_STEPS {
+            let register = match value {
+                Value::Integer(number) => return Some(number),
+                Value::Register(register) => register,
+                _ => return None,
+            };
+            let instruction = self.body.instruction(self.defined_once(register)?);
+            value = match (instruction.op, self.body.uses(instruction)) {
+                (Op::Copy, &[from]) => from,
+                _ => return None,
+            };
+        }
+        None
+    }
+}
