@@ -1,13 +1,17 @@
-//! What a function does for some of its callers alone.
+//! What a function does for some of its callers alone, and what it never does.
 //!
 //! ```text
+//! never       what a branch leads to that a constant decides against: unoptimised code has it
 //! condition   a branch on a parameter that is equal to a number, or not, of which one way leads to a use and the other
 //!             does not: unoptimised code has a call of one function, with a literal, where the source picks one of its ways
 //! ruled out   a demand, by a call that passes another number
 //! ```
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::function::Judge;
-use super::summary::Demand;
+use super::summary::{Demand, Violation};
+use crate::analysis::constants::{Arguments, Constants};
 use crate::analysis::evaluate::ones;
 use crate::analysis::slots::Effect;
 use crate::ir::{Argument, BlockId, Condition, InstructionId, Logic, Op, Register, UnaryOp, Value};
@@ -26,35 +30,92 @@ pub struct Choice {
     is_equal: bool,
 }
 
+/// A branch on the only way to somewhere.
+struct Way {
+    branch: InstructionId,
+    predicate: Register,
+    /// The predicate holds on that way.
+    holds: bool,
+}
+
 impl Judge<'_> {
     /// What parameters have to be where an instruction is reached, as far as that is plain.
     pub(super) fn choices(&self, at: InstructionId) -> Vec<Choice> {
-        let mut found = Vec::new();
         if self.module.module.function(self.id).is_kernel() {
-            return found;
+            return Vec::new();
         }
-        let analyses = self.module.function(self.id);
-        let mut below = self.body.block_of(at);
-        for _ in 0..MAX_CONDITION_BLOCKS {
-            let Some(above) = analyses.dominators().immediate(below) else {
-                break;
-            };
-            // Who comes from there to here, and to nothing else, comes by this edge.
-            let is_only_way = analyses.cfg().predecessors(below) == [above];
-            found.extend(self.choice(above, below).filter(|_| is_only_way));
-            below = above;
-        }
-        found
+        let ways = self.ways_to(at);
+        ways.filter_map(|way| self.choice(way.predicate, way.holds))
+            .collect()
     }
 
-    /// What a parameter is where a block goes on to another one, if that depends on a comparison with a number.
-    fn choice(&self, from: BlockId, to: BlockId) -> Option<Choice> {
-        let last = self.body.terminator(from).filter(|last| last.op == Op::Branch)?;
-        let (guard, &[taken, other]) = (last.guard?, self.body.successors(from)) else {
+    /// Drops what is wrong where nothing ever comes.
+    pub(super) fn forget_never_reached(&mut self) {
+        // The use here, or the call here that leads to it.
+        let place = |violation: &Violation| match violation.callers.last() {
+            Some(site) => site.instruction,
+            None => violation.instruction,
+        };
+        let violations = self.summary.violations.iter();
+        let ways: Vec<(InstructionId, Vec<Way>)> = violations
+            .map(|violation| (place(violation), self.ways_to(place(violation)).collect()))
+            .collect();
+        let mut branches: Vec<&Way> = ways.iter().flat_map(|(_, ways)| ways).collect();
+        branches.sort_unstable_by_key(|way| way.branch);
+        branches.dedup_by_key(|way| way.branch);
+        if branches.is_empty() {
+            return;
+        }
+        let none = Arguments::default();
+        let seeds = branches.iter().map(|way| Value::Register(way.predicate));
+        let constants = Constants::new(self.body, self.module.function(self.id), seeds, &none);
+        let mut predicates = branches.iter().map(|way| way.predicate);
+        let decided = constants.before(branches.iter().map(|way| way.branch), |branch, read| {
+            let predicate = predicates.next()?;
+            Some((branch, read(Value::Register(predicate)).known()? & 1 == 1))
+        });
+        let decided: FxHashMap<InstructionId, bool> = decided.into_iter().flatten().collect();
+        let never: FxHashSet<InstructionId> = ways
+            .iter()
+            .filter(|(_, ways)| {
+                let mut ways = ways.iter();
+                ways.any(|way| decided.get(&way.branch).is_some_and(|holds| *holds != way.holds))
+            })
+            .map(|(place, _)| *place)
+            .collect();
+        self.summary
+            .violations
+            .retain(|violation| !never.contains(&place(violation)));
+    }
+
+    /// The branches on every way to an instruction, nearest first, and how they go.
+    fn ways_to(&self, at: InstructionId) -> impl Iterator<Item = Way> + '_ {
+        let analyses = self.module.function(self.id);
+        let first = self.body.block_of(at);
+        let blocks = std::iter::successors(Some(first), |&block| analyses.dominators().immediate(block));
+        let pairs = blocks.clone().zip(blocks.skip(1)).take(MAX_CONDITION_BLOCKS);
+        pairs.filter_map(|(below, above)| {
+            // Who comes from there to here, and to nothing else, comes by this edge.
+            let is_only_way = analyses.cfg().predecessors(below) == [above];
+            self.way(above, below).filter(|_| is_only_way)
+        })
+    }
+
+    fn way(&self, from: BlockId, to: BlockId) -> Option<Way> {
+        let (branch, last) = self.body.block(from).next_back()?;
+        let (Op::Branch, Some(guard), &[taken, other]) = (last.op, last.guard, self.body.successors(from))
+        else {
             return None;
         };
-        let mut holds = (taken == to) != guard.negated;
-        let mut register = guard.register;
+        (taken != other).then_some(Way {
+            branch,
+            predicate: guard.register,
+            holds: (taken == to) != guard.negated,
+        })
+    }
+
+    /// What a parameter is where a predicate holds, or not, if that is a comparison with a number.
+    fn choice(&self, mut register: Register, mut holds: bool) -> Option<Choice> {
         for _ in 0..MAX_PREDICATE_STEPS {
             let instruction = self.body.instruction(self.defined_once(register)?);
             match (instruction.op, self.body.operands(instruction)) {
@@ -64,7 +125,7 @@ impl Judge<'_> {
                 (
                     Op::Compare(condition @ (Condition::Equal | Condition::NotEqual), bits, Logic::None),
                     (results, &[value, Value::Integer(number)] | &[Value::Integer(number), value]),
-                ) if results.first() == Some(&Value::Register(register)) && taken != other => {
+                ) if results.first() == Some(&Value::Register(register)) => {
                     return Some(Choice {
                         piece: self.parameter(value)?,
                         bits,

@@ -78,6 +78,7 @@ pub(super) fn summarize<'a>(
             judge.answer(*only, &answers);
         }
     }
+    judge.forget_never_reached();
     judge.summary
 }
 

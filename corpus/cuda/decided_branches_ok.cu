@@ -1,0 +1,30 @@
+// why: a branch that a constant decides leads nowhere, which unoptimised code keeps
+
+__device__ int table[32];
+
+__device__ __noinline__ int from_shared(const int *from) {
+  int value;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "l"(__cvta_generic_to_shared(from)));
+  return value;
+}
+
+__global__ void read(int *out) {
+  __shared__ int tile[32];
+  tile[threadIdx.x & 31] = threadIdx.x;
+  __syncthreads();
+  bool is_shared = false;
+  const int *from = table;
+  if (is_shared) {
+    out[0] = from_shared(from);
+  }
+  int where = 1;
+  switch (where) {
+    case 0:
+      asm volatile("st.shared.u32 [%0], %1;" : : "l"(__cvta_generic_to_shared(table)), "r"(1));
+      break;
+    case 1:
+      asm volatile("st.shared.u32 [%0], %1;" : : "l"(__cvta_generic_to_shared(tile)), "r"(1));
+      break;
+  }
+  out[threadIdx.x] = tile[threadIdx.x & 31];
+}
