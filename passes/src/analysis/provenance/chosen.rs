@@ -7,6 +7,8 @@
 //! ruled out   a demand, by a call that passes another number
 //! ```
 
+use std::collections::BTreeMap;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::function::Judge;
@@ -44,55 +46,48 @@ impl Judge<'_> {
         if self.module.module.function(self.id).is_kernel() {
             return Vec::new();
         }
-        let ways = self.ways_to(at);
+        let ways = self.ways_to(self.body.block_of(at));
         ways.filter_map(|way| self.choice(way.predicate, way.holds))
             .collect()
     }
 
     /// Drops what is wrong where nothing ever comes.
     pub(super) fn forget_never_reached(&mut self) {
-        // The use here, or the call here that leads to it.
-        let place = |violation: &Violation| match violation.callers.last() {
-            Some(site) => site.instruction,
-            None => violation.instruction,
+        // Of the use here, or the call here that leads to it.
+        let body = self.body;
+        let block = |violation: &Violation| match violation.callers.last() {
+            Some(site) => body.block_of(site.instruction),
+            None => body.block_of(violation.instruction),
         };
-        let violations = self.summary.violations.iter();
-        let ways: Vec<(InstructionId, Vec<Way>)> = violations
-            .map(|violation| (place(violation), self.ways_to(place(violation)).collect()))
+        let blocks: FxHashSet<BlockId> = self.summary.violations.iter().map(block).collect();
+        let branches: BTreeMap<InstructionId, Register> = blocks
+            .iter()
+            .flat_map(|&block| self.ways_to(block))
+            .map(|way| (way.branch, way.predicate))
             .collect();
-        let mut branches: Vec<&Way> = ways.iter().flat_map(|(_, ways)| ways).collect();
-        branches.sort_unstable_by_key(|way| way.branch);
-        branches.dedup_by_key(|way| way.branch);
         if branches.is_empty() {
             return;
         }
         let none = Arguments::default();
-        let seeds = branches.iter().map(|way| Value::Register(way.predicate));
-        let constants = Constants::new(self.body, self.module.function(self.id), seeds, &none);
-        let mut predicates = branches.iter().map(|way| way.predicate);
-        let decided = constants.before(branches.iter().map(|way| way.branch), |branch, read| {
-            let predicate = predicates.next()?;
-            Some((branch, read(Value::Register(predicate)).known()? & 1 == 1))
+        let seeds = branches.values().map(|&predicate| Value::Register(predicate));
+        let constants = Constants::new(body, self.module.function(self.id), seeds, &none);
+        let decided = constants.before(branches.keys().copied(), |branch, read| {
+            let predicate = Value::Register(branches[&branch]);
+            Some((branch, read(predicate).known()? & 1 == 1))
         });
         let decided: FxHashMap<InstructionId, bool> = decided.into_iter().flatten().collect();
-        let never: FxHashSet<InstructionId> = ways
-            .iter()
-            .filter(|(_, ways)| {
-                let mut ways = ways.iter();
-                ways.any(|way| decided.get(&way.branch).is_some_and(|holds| *holds != way.holds))
-            })
-            .map(|(place, _)| *place)
-            .collect();
+        let is_against = |way: Way| decided.get(&way.branch).is_some_and(|holds| *holds != way.holds);
+        let is_never_reached = |&block: &BlockId| self.ways_to(block).any(is_against);
+        let never: FxHashSet<BlockId> = blocks.into_iter().filter(is_never_reached).collect();
         self.summary
             .violations
-            .retain(|violation| !never.contains(&place(violation)));
+            .retain(|violation| !never.contains(&block(violation)));
     }
 
-    /// The branches on every way to an instruction, nearest first, and how they go.
-    fn ways_to(&self, at: InstructionId) -> impl Iterator<Item = Way> + '_ {
+    /// The branches on every way to a block, nearest first, and how they go.
+    fn ways_to(&self, block: BlockId) -> impl Iterator<Item = Way> + '_ {
         let analyses = self.module.function(self.id);
-        let first = self.body.block_of(at);
-        let blocks = std::iter::successors(Some(first), |&block| analyses.dominators().immediate(block));
+        let blocks = std::iter::successors(Some(block), |&block| analyses.dominators().immediate(block));
         let pairs = blocks.clone().zip(blocks.skip(1)).take(MAX_CONDITION_BLOCKS);
         pairs.filter_map(|(below, above)| {
             // Who comes from there to here, and to nothing else, comes by this edge.
