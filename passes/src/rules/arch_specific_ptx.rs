@@ -6,7 +6,8 @@
 //! ## Why is this bad?
 //!
 //! PTX beside machine code is there for devices that come later, and such PTX does not load on them, family-specific PTX not
-//! outside its family (PTX ISA, .target): the program fails there with "no kernel image is available". On its own architecture the machine code is loaded anyway, if there is some.
+//! outside its family (PTX ISA, .target): the program fails there with "no kernel image is available". On its own
+//! architecture the machine code is loaded anyway, if there is some.
 //!
 //! ## Example
 //!

@@ -34,8 +34,9 @@ pub fn representative(body: &Body<'_>, analyses: &Analyses<'_>, register: Regist
     current
 }
 
-/// What an instruction copies.
-fn copied(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId) -> Option<Value> {
+/// What an instruction copies, itself or by way of a variable on the stack.
+#[must_use]
+pub fn copied(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId) -> Option<Value> {
     let instruction = body.instruction(id);
     if instruction.guard.is_some() {
         return None;

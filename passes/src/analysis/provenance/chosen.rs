@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::aliases::copied;
 use super::function::Judge;
 use super::summary::{Demand, Violation};
 use crate::analysis::constants::{Arguments, Constants};
 use crate::analysis::evaluate::ones;
-use crate::analysis::slots::Effect;
 use crate::ir::{Argument, BlockId, Condition, InstructionId, Logic, Op, Register, UnaryOp, Value};
 use crate::limits::{MAX_CONDITION_BLOCKS, MAX_PREDICATE_STEPS};
 
@@ -167,52 +167,36 @@ impl Judge<'_> {
     }
 
     /// The piece of a parameter that a value is.
-    fn parameter(&self, mut value: Value) -> Option<(u16, u32)> {
-        for _ in 0..MAX_PREDICATE_STEPS {
-            let Value::Register(register) = value else {
-                return None;
-            };
-            let definition = self.defined_once(register)?;
-            let instruction = self.body.instruction(definition);
-            if let Some((number, offset)) = self.body.loaded_param(instruction) {
-                return Some((number, u32::try_from(offset).ok()?));
-            }
-            value = match (instruction.op, self.body.uses(instruction)) {
-                (Op::Copy, &[from]) => from,
-                (Op::Access(_), _) => self.stored_once(definition)?,
-                _ => return None,
-            };
-        }
-        None
-    }
-
-    /// What a load of a variable on the stack gets that is written once.
-    fn stored_once(&self, load: InstructionId) -> Option<Value> {
-        let slots = self.module.function(self.id).slots();
-        let Effect::Load(slot) = slots.effect(load, self.body.instruction(load)) else {
+    fn parameter(&self, value: Value) -> Option<(u16, u32)> {
+        let Value::Register(register) = self.source(value) else {
             return None;
         };
-        let &[store] = slots.stores(slot) else { return None };
-        let store = self.body.instruction(store);
-        let is_plain =
-            store.guard.is_none() && !slots.escapes(slot) && slots.overlapping(slot).next().is_none();
-        self.body.uses(store).get(2).copied().filter(|_| is_plain)
+        let load = self.body.instruction(self.defined_once(register)?);
+        let (number, offset) = self.body.loaded_param(load)?;
+        Some((number, u32::try_from(offset).ok()?))
     }
 
     /// The number that a value is.
-    fn number(&self, mut value: Value) -> Option<i64> {
-        for _ in 0..MAX_PREDICATE_STEPS {
-            let register = match value {
-                Value::Integer(number) => return Some(number),
-                Value::Register(register) => register,
-                _ => return None,
-            };
-            let instruction = self.body.instruction(self.defined_once(register)?);
-            value = match (instruction.op, self.body.uses(instruction)) {
-                (Op::Copy, &[from]) => from,
-                _ => return None,
-            };
+    fn number(&self, value: Value) -> Option<i64> {
+        match self.source(value) {
+            Value::Integer(number) => Some(number),
+            _ => None,
         }
-        None
+    }
+
+    /// What a value is copied from.
+    fn source(&self, mut value: Value) -> Value {
+        let analyses = self.module.function(self.id);
+        for _ in 0..MAX_PREDICATE_STEPS {
+            let definition = match value {
+                Value::Register(register) => self.defined_once(register),
+                _ => None,
+            };
+            match definition.and_then(|definition| copied(self.body, analyses, definition)) {
+                Some(from) => value = from,
+                None => break,
+            }
+        }
+        value
     }
 }
