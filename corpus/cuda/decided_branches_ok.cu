@@ -28,3 +28,23 @@ __global__ void read(int *out) {
   }
   out[threadIdx.x] = tile[threadIdx.x & 31];
 }
+
+struct Generator {
+  unsigned state;
+  __device__ __noinline__ unsigned next() { return state = state * 214013u + 2531011u; }
+};
+
+template <bool IS_RANDOM> __device__ __noinline__ unsigned drawn(Generator *from, unsigned first) {
+  unsigned value = first;
+  if (IS_RANDOM && threadIdx.x == 0) {
+    value = from->next();
+  }
+  return value;
+}
+
+template <bool IS_RANDOM> __global__ void draw(unsigned *out, Generator *from) {
+  Generator *own = IS_RANDOM ? from + blockIdx.x : nullptr;
+  out[threadIdx.x] = drawn<IS_RANDOM>(own, 3);
+}
+template __global__ void draw<true>(unsigned *, Generator *);
+template __global__ void draw<false>(unsigned *, Generator *);

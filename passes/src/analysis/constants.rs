@@ -85,21 +85,34 @@ impl<'a> Constants<'a> {
         seeds: impl Iterator<Item = Value>,
         arguments: &'a Arguments,
     ) -> Self {
-        let cfg = analyses.cfg();
+        let mut constants = Self::fixed(body, analyses, seeds, arguments);
+        let slice = &constants.slice;
+        let cells = slice.flowing.saturating_mul(body.blocks.len());
+        if slice.flowing > 0
+            && cells <= MAX_SOLUTION_CELLS
+            && let Some(solution) = solve(body, constants.cfg, slice)
+        {
+            constants.held = Held::ByPlace(solution);
+        }
+        constants
+    }
+
+    /// The same of what is fixed alone: what flows is unknown.
+    #[must_use]
+    pub fn fixed(
+        body: &'a Body<'a>,
+        analyses: &'a Analyses<'_>,
+        seeds: impl Iterator<Item = Value>,
+        arguments: &'a Arguments,
+    ) -> Self {
         let mut slice = Slice::new(body, analyses, seeds, arguments);
         let params = slice.params();
         slice.fix(analyses);
-        let cells = slice.flowing.saturating_mul(body.blocks.len());
-        let held = if slice.flowing == 0 || cells > MAX_SOLUTION_CELLS {
-            Held::Everywhere
-        } else {
-            solve(body, cfg, &slice).map_or(Held::Everywhere, Held::ByPlace)
-        };
         Self {
             body,
             slice,
-            cfg,
-            held,
+            cfg: analyses.cfg(),
+            held: Held::Everywhere,
             params,
         }
     }

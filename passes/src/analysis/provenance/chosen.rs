@@ -1,22 +1,23 @@
 //! What a function does for some of its callers alone, and what it never does.
 //!
 //! ```text
-//! never       what a branch leads to that a constant decides against: unoptimised code has it
+//! never       what only branches lead to that constants decide against: unoptimised code has it
 //! condition   a branch on a parameter that is equal to a number, or not, of which one way leads to a use and the other
 //!             does not: unoptimised code has a call of one function, with a literal, where the source picks one of its ways
 //! ruled out   a demand, by a call that passes another number
 //! ```
 
-use std::collections::BTreeMap;
-
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::aliases::copied;
 use super::function::Judge;
-use super::summary::{Demand, Violation};
+use super::summary::Demand;
 use crate::analysis::constants::{Arguments, Constants};
 use crate::analysis::evaluate::ones;
-use crate::ir::{Argument, BlockId, Condition, InstructionId, Logic, Op, Register, UnaryOp, Value};
+use crate::context::Analyses;
+use crate::ir::{
+    Argument, BlockId, Body, Condition, Guard, InstructionId, Logic, Op, Register, UnaryOp, Value,
+};
 use crate::limits::{MAX_CONDITION_BLOCKS, MAX_PREDICATE_STEPS};
 
 /// What a parameter has to be, or not, where a use is reached.
@@ -34,10 +35,51 @@ pub struct Choice {
 
 /// A branch on the only way to somewhere.
 struct Way {
-    branch: InstructionId,
     predicate: Register,
     /// The predicate holds on that way.
     holds: bool,
+}
+
+/// By block, whether anything may come there: by edges that no constant decides against.
+pub(super) fn reached(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<bool> {
+    let decided = decided(body, analyses);
+    let mut is_reached = vec![false; body.blocks.len()];
+    let mut open: Vec<BlockId> = (!body.blocks.is_empty())
+        .then(|| BlockId::new(0))
+        .into_iter()
+        .collect();
+    while let Some(block) = open.pop() {
+        if std::mem::replace(&mut is_reached[block.index()], true) {
+            continue;
+        }
+        let successors = body.successors(block);
+        match (decided.get(&block), successors) {
+            (Some(&takes_first), &[first, second]) => open.push(if takes_first { first } else { second }),
+            _ => open.extend(successors),
+        }
+    }
+    is_reached
+}
+
+/// By block that ends with a branch of which a constant decides: whether it is taken, and so leads to the first successor.
+fn decided(body: &Body<'_>, analyses: &Analyses<'_>) -> FxHashMap<BlockId, bool> {
+    let branches: Vec<(BlockId, InstructionId, Guard)> = (0..body.blocks.len())
+        .map(BlockId::new)
+        .filter_map(|block| {
+            let (branch, last) = body.block(block).next_back()?;
+            (last.op == Op::Branch).then_some((block, branch, last.guard?))
+        })
+        .collect();
+    let none = Arguments::default();
+    let seeds = branches.iter().map(|(.., guard)| Value::Register(guard.register));
+    let constants = Constants::fixed(body, analyses, seeds, &none);
+    let mut places = branches.iter();
+    let decided = constants.before(branches.iter().map(|(_, branch, _)| *branch), |_, read| {
+        let (block, _, guard) = places.next()?;
+        let holds = read(Value::Register(guard.register)).known()? & 1 == 1;
+        Some((*block, holds != guard.negated))
+    });
+    decided.into_iter().flatten().collect()
 }
 
 impl Judge<'_> {
@@ -49,39 +91,6 @@ impl Judge<'_> {
         let ways = self.ways_to(self.body.block_of(at));
         ways.filter_map(|way| self.choice(way.predicate, way.holds))
             .collect()
-    }
-
-    /// Drops what is wrong where nothing ever comes.
-    pub(super) fn forget_never_reached(&mut self) {
-        // Of the use here, or the call here that leads to it.
-        let body = self.body;
-        let block = |violation: &Violation| match violation.callers.last() {
-            Some(site) => body.block_of(site.instruction),
-            None => body.block_of(violation.instruction),
-        };
-        let blocks: FxHashSet<BlockId> = self.summary.violations.iter().map(block).collect();
-        let branches: BTreeMap<InstructionId, Register> = blocks
-            .iter()
-            .flat_map(|&block| self.ways_to(block))
-            .map(|way| (way.branch, way.predicate))
-            .collect();
-        if branches.is_empty() {
-            return;
-        }
-        let none = Arguments::default();
-        let seeds = branches.values().map(|&predicate| Value::Register(predicate));
-        let constants = Constants::new(body, self.module.function(self.id), seeds, &none);
-        let decided = constants.before(branches.keys().copied(), |branch, read| {
-            let predicate = Value::Register(branches[&branch]);
-            Some((branch, read(predicate).known()? & 1 == 1))
-        });
-        let decided: FxHashMap<InstructionId, bool> = decided.into_iter().flatten().collect();
-        let is_against = |way: Way| decided.get(&way.branch).is_some_and(|holds| *holds != way.holds);
-        let is_never_reached = |&block: &BlockId| self.ways_to(block).any(is_against);
-        let never: FxHashSet<BlockId> = blocks.into_iter().filter(is_never_reached).collect();
-        self.summary
-            .violations
-            .retain(|violation| !never.contains(&block(violation)));
     }
 
     /// The branches on every way to a block, nearest first, and how they go.
@@ -97,13 +106,12 @@ impl Judge<'_> {
     }
 
     fn way(&self, from: BlockId, to: BlockId) -> Option<Way> {
-        let (branch, last) = self.body.block(from).next_back()?;
+        let (_, last) = self.body.block(from).next_back()?;
         let (Op::Branch, Some(guard), &[taken, other]) = (last.op, last.guard, self.body.successors(from))
         else {
             return None;
         };
         (taken != other).then_some(Way {
-            branch,
             predicate: guard.register,
             holds: (taken == to) != guard.negated,
         })

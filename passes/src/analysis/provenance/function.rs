@@ -32,7 +32,9 @@ pub(super) fn summarize<'a>(
     if function.is_damaged {
         return Summary::default();
     }
-    let survey = survey(module, body, summaries, suspects);
+    let analyses = module.function(id);
+    let mut survey = survey(module, body, summaries, suspects);
+    survey.forget_never_reached(body, analyses);
     let answers = |call: InstructionId| answered(module, body, summaries, call);
     let analyses = module.function(id);
     let facts = if survey.tests.is_empty() && !survey.calls.iter().any(|&call| answers(call).is_some()) {
@@ -46,7 +48,6 @@ pub(super) fn summarize<'a>(
     let Some(solver) = Solver::new(module, id, summaries, facts, seeds.into_iter()) else {
         return Summary::default();
     };
-    let is_reached = |at: &&InstructionId| analyses.cfg().rank(body.block_of(**at)).is_some();
     let mut judge = Judge {
         module,
         id,
@@ -60,16 +61,16 @@ pub(super) fn summarize<'a>(
     };
     judge.note_tests(&survey);
     judge.note_null_tests(&survey);
-    for &at in survey.uses.iter().filter(is_reached) {
+    for &at in &survey.uses {
         judge.instruction(at);
     }
-    for &at in survey.indirect.iter().filter(is_reached) {
+    for &at in &survey.indirect {
         judge.indirect(at);
     }
-    for &at in survey.escapes.iter().filter(is_reached) {
+    for &at in &survey.escapes {
         judge.escape(at);
     }
-    for &at in survey.calls.iter().filter(is_reached) {
+    for &at in &survey.calls {
         judge.call(at);
     }
     if !function.is_kernel() {
@@ -78,7 +79,6 @@ pub(super) fn summarize<'a>(
             judge.answer(*only, &answers);
         }
     }
-    judge.forget_never_reached();
     judge.summary
 }
 

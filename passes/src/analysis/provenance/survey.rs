@@ -1,8 +1,9 @@
 //! One pass over a body: what in it uses addresses, and has to be looked at.
 
+use super::chosen::reached;
 use super::screen::Suspects;
 use super::solver::Summaries;
-use crate::context::ModuleContext;
+use crate::context::{Analyses, ModuleContext};
 use crate::ir::{AccessKind, Body, Callee, FunctionId, InstructionId, Op, Value};
 
 /// What a pass over a body finds that needs to be looked at.
@@ -21,6 +22,22 @@ pub(super) struct Survey {
     pub(super) indirect: Vec<InstructionId>,
     /// Comparisons with 0 of what may be an address, where something may be null.
     pub(super) null_tests: Vec<InstructionId>,
+}
+
+impl Survey {
+    /// Leaves out what is never executed. Tests there are kept: they say that what is tested may be otherwise.
+    pub(super) fn forget_never_reached(&mut self, body: &Body<'_>, analyses: &Analyses<'_>) {
+        let is_reached = reached(body, analyses);
+        for list in [
+            &mut self.uses,
+            &mut self.calls,
+            &mut self.returns,
+            &mut self.escapes,
+            &mut self.indirect,
+        ] {
+            list.retain(|&at| is_reached[body.block_of(at).index()]);
+        }
+    }
 }
 
 /// Looks through a body.
