@@ -48,3 +48,23 @@ template <bool IS_RANDOM> __global__ void draw(unsigned *out, Generator *from) {
 }
 template __global__ void draw<true>(unsigned *, Generator *);
 template __global__ void draw<false>(unsigned *, Generator *);
+
+template <int COUNT> __device__ __noinline__ int sum(const int *of) {
+  if (COUNT == 1) {
+    return of[0];
+  } else {
+    const int half = COUNT > 1 ? COUNT / 2 : 1;
+    return sum<half>(of) + sum<half>(of + half);
+  }
+}
+
+template <unsigned MASK, int WIDTH> __device__ __noinline__ int first(int value) {
+  if (MASK != 0) {
+    __syncwarp(MASK);
+  }
+  return WIDTH > 0 ? __shfl_sync(0xffffffff, value, 0, WIDTH) : value;
+}
+
+__global__ void fold(int *out, const int *of) {
+  out[threadIdx.x] = first<0, 0>(sum<8>(of)) + first<0xffffffff, 16>(of[threadIdx.x]);
+}

@@ -11,5 +11,6 @@ pub mod evaluate;
 pub mod lanes;
 pub mod params;
 pub mod provenance;
+pub mod reached;
 pub mod references;
 pub mod slots;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use ptxcheck_ptx_parser::Span;
+use rustc_hash::FxHashSet;
 
 use crate::analysis::call_graph::{CallGraph, CallSite};
 use crate::analysis::cfg::Cfg;
@@ -12,6 +13,7 @@ use crate::analysis::definitions::{self, Definitions};
 use crate::analysis::dominators::Dominators;
 use crate::analysis::lanes::{self, Root};
 use crate::analysis::provenance::{self, Violation};
+use crate::analysis::reached::reached;
 use crate::analysis::slots::{self, Effect, SlotId, Slots};
 use crate::finding::{Certainty, Frame, Located, Value};
 use crate::inventory::{InputReport, Kernel};
@@ -51,6 +53,7 @@ struct Computed {
     post_dominators: OnceLock<Dominators>,
     definitions: OnceLock<Definitions>,
     read: OnceLock<Vec<bool>>,
+    reached: OnceLock<Vec<bool>>,
     slots: OnceLock<Slots>,
 }
 
@@ -131,6 +134,12 @@ impl<'a> Analyses<'a> {
             .get_or_init(|| definitions::read(self.body()));
         read.get(register.index()) == Some(&true)
     }
+
+    /// Whether an instruction may be executed at all: not so behind a branch that a constant decides against.
+    pub fn is_reached(&self, id: InstructionId) -> bool {
+        let reached = self.computed().reached.get_or_init(|| reached(self.body(), self));
+        reached.get(self.body().block_of(id).index()) == Some(&true)
+    }
 }
 
 impl<'a> ModuleContext<'a> {
@@ -161,6 +170,23 @@ impl<'a> ModuleContext<'a> {
     /// The direct calls.
     pub fn call_graph(&self) -> &CallGraph {
         self.call_graph.get_or_init(|| CallGraph::new(self.module))
+    }
+
+    /// The sets of functions that call each other in a cycle, by calls that may be executed.
+    #[must_use]
+    pub fn call_cycles(&self) -> Vec<Vec<FunctionId>> {
+        let graph = self.call_graph();
+        let apparent: FxHashSet<FunctionId> = graph.cycles(|_| true).into_iter().flatten().collect();
+        if apparent.is_empty() {
+            return Vec::new();
+        }
+        graph.cycles(|site| apparent.contains(&site.caller) && self.may_call(site))
+    }
+
+    /// Whether a call may be executed.
+    #[must_use]
+    pub fn may_call(&self, site: &CallSite) -> bool {
+        self.function(site.caller).is_reached(site.instruction)
     }
 
     /// Where lanes go, and what is wrong with the collectives and barriers they meet at, by kernel.

@@ -75,12 +75,12 @@ impl CallGraph {
     }
 
     /// The sets of functions that call each other in a cycle (Tarjan), each sorted, in the order of their first
-    /// function; a function alone is one if it calls itself.
+    /// function; a function alone is one if it calls itself. Of the calls, those that `counts` says so of.
     #[must_use]
-    pub fn cycles(&self) -> Vec<Vec<FunctionId>> {
+    pub fn cycles(&self, counts: impl Fn(&CallSite) -> bool) -> Vec<Vec<FunctionId>> {
         let mut search = Tarjan::new(self.starts.len() - 1);
         for function in 0..self.starts.len() - 1 {
-            search.visit(FunctionId::new(function), self);
+            search.visit(FunctionId::new(function), self, &counts);
         }
         let mut cycles = search.components;
         cycles.retain(|members| {
@@ -88,7 +88,7 @@ impl CallGraph {
                 || self
                     .calls_of(members[0])
                     .iter()
-                    .any(|site| site.callee == members[0])
+                    .any(|site| site.callee == members[0] && counts(site))
         });
         for members in &mut cycles {
             members.sort_unstable();
@@ -130,7 +130,7 @@ impl Tarjan {
         self.on_stack[function.index()] = true;
     }
 
-    fn visit(&mut self, root: FunctionId, graph: &CallGraph) {
+    fn visit(&mut self, root: FunctionId, graph: &CallGraph, counts: &impl Fn(&CallSite) -> bool) {
         if self.index[root.index()] != UNSEEN {
             return;
         }
@@ -140,6 +140,9 @@ impl Tarjan {
             let function = *function;
             if let Some(site) = graph.calls_of(function).get(*made) {
                 *made += 1;
+                if !counts(site) {
+                    continue;
+                }
                 let callee = site.callee.index();
                 if self.index[callee] == UNSEEN {
                     self.enter(site.callee);

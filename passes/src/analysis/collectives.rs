@@ -35,6 +35,13 @@ impl Site {
         self.operands.first().and_then(|mask| mask.known())
     }
 
+    /// Whether it may be executed, in this context.
+    #[must_use]
+    pub fn is_reached(&self, module: &ModuleContext<'_>) -> bool {
+        module.function(self.function).is_reached(self.instruction)
+            && self.callers.iter().all(|call| module.may_call(call))
+    }
+
     /// Where it is.
     #[must_use]
     pub fn place(&self) -> Place {

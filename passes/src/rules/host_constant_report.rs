@@ -23,6 +23,7 @@ pub fn report(
             body.references
                 .iter()
                 .filter(move |reference| reference.symbol.index() == id)
+                .filter(move |reference| module.function(function).is_reached(reference.instruction))
                 .map(move |reference| Place::instruction(function, reference.instruction))
         });
         let Some(first) = places.next() else { continue };

@@ -59,7 +59,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             continue;
         };
         let control = control as u32;
-        if is_valid(control) {
+        if is_valid(control) || !site.is_reached(module) {
             continue;
         }
         let operation = site.kind.cuda_name();

@@ -46,7 +46,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for cycle in module.call_graph().cycles() {
+    for cycle in module.call_cycles() {
         for &kernel in cycle
             .iter()
             .filter(|&&member| module.module.function(member).is_kernel())
@@ -54,7 +54,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             let calls = module.call_graph().calls_to(kernel);
             let into: Vec<CallSite> = calls
                 .iter()
-                .filter(|site| cycle.binary_search(&site.caller).is_ok())
+                .filter(|site| cycle.binary_search(&site.caller).is_ok() && module.may_call(site))
                 .copied()
                 .collect();
             let Some((first, others)) = into.split_first() else {

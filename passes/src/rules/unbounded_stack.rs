@@ -47,7 +47,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for cycle in module.call_graph().cycles() {
+    for cycle in module.call_cycles() {
         if !cycle
             .iter()
             .any(|&member| module.module.function(member).is_kernel())
@@ -73,7 +73,7 @@ fn recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Repo
     let mut calls: Vec<_> = cycle
         .iter()
         .flat_map(|&member| module.call_graph().calls_of(member))
-        .filter(|site| members.contains(&site.callee))
+        .filter(|site| members.contains(&site.callee) && module.may_call(site))
         .collect();
     calls.sort_by_key(|site| module.module.span_of(site.caller, site.instruction).start);
     let Some((first, others)) = calls.split_first() else {
@@ -103,6 +103,7 @@ fn allocations(function: &FunctionContext<'_>, report: &mut Report<'_>) {
     let allocations: Vec<InstructionId> = (0..body.instructions.len())
         .map(InstructionId::new)
         .filter(|&id| matches!(body.instruction(id).op, Op::StackAlloc))
+        .filter(|&id| function.analyses().is_reached(id))
         .collect();
     if allocations.is_empty() {
         return;

@@ -52,7 +52,7 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for site in module.collectives() {
-        if !site.sync || site.mask() != Some(0) {
+        if !site.sync || site.mask() != Some(0) || !site.is_reached(module) {
             continue;
         }
         let operation = site.kind.cuda_name();

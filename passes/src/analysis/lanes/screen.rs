@@ -107,7 +107,7 @@ fn ends(module: &ModuleContext<'_>) -> Vec<bool> {
             && (body.calls.iter().any(is_unknown) || body.instructions.iter().any(is_end))
     };
     let mut found: Vec<bool> = module.module.functions.iter().enumerate().map(of).collect();
-    for function in graph.cycles().into_iter().flatten() {
+    for function in graph.cycles(|_| true).into_iter().flatten() {
         found[function.index()] = true;
     }
     with_callers(graph, &mut found);

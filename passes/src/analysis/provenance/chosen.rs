@@ -1,23 +1,16 @@
-//! What a function does for some of its callers alone, and what it never does.
+//! What a function does for some of its callers alone.
 //!
 //! ```text
-//! never       what only branches lead to that constants decide against: unoptimised code has it
 //! condition   a branch on a parameter that is equal to a number, or not, of which one way leads to a use and the other
 //!             does not: unoptimised code has a call of one function, with a literal, where the source picks one of its ways
 //! ruled out   a demand, by a call that passes another number
 //! ```
 
-use rustc_hash::FxHashMap;
-
 use super::aliases::copied;
 use super::function::Judge;
 use super::summary::Demand;
-use crate::analysis::constants::{Arguments, Constants};
 use crate::analysis::evaluate::ones;
-use crate::context::Analyses;
-use crate::ir::{
-    Argument, BlockId, Body, Condition, Guard, InstructionId, Logic, Op, Register, UnaryOp, Value,
-};
+use crate::ir::{Argument, BlockId, Condition, InstructionId, Logic, Op, Register, UnaryOp, Value};
 use crate::limits::{MAX_CONDITION_BLOCKS, MAX_PREDICATE_STEPS};
 
 /// What a parameter has to be, or not, where a use is reached.
@@ -38,48 +31,6 @@ struct Way {
     predicate: Register,
     /// The predicate holds on that way.
     holds: bool,
-}
-
-/// By block, whether anything may come there: by edges that no constant decides against.
-pub(super) fn reached(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<bool> {
-    let decided = decided(body, analyses);
-    let mut is_reached = vec![false; body.blocks.len()];
-    let mut open: Vec<BlockId> = (!body.blocks.is_empty())
-        .then(|| BlockId::new(0))
-        .into_iter()
-        .collect();
-    while let Some(block) = open.pop() {
-        if std::mem::replace(&mut is_reached[block.index()], true) {
-            continue;
-        }
-        let successors = body.successors(block);
-        match (decided.get(&block), successors) {
-            (Some(&takes_first), &[first, second]) => open.push(if takes_first { first } else { second }),
-            _ => open.extend(successors),
-        }
-    }
-    is_reached
-}
-
-/// By block that ends with a branch of which a constant decides: whether it is taken, and so leads to the first successor.
-fn decided(body: &Body<'_>, analyses: &Analyses<'_>) -> FxHashMap<BlockId, bool> {
-    let branches: Vec<(BlockId, InstructionId, Guard)> = (0..body.blocks.len())
-        .map(BlockId::new)
-        .filter_map(|block| {
-            let (branch, last) = body.block(block).next_back()?;
-            (last.op == Op::Branch).then_some((block, branch, last.guard?))
-        })
-        .collect();
-    let none = Arguments::default();
-    let seeds = branches.iter().map(|(.., guard)| Value::Register(guard.register));
-    let constants = Constants::fixed(body, analyses, seeds, &none);
-    let mut places = branches.iter();
-    let decided = constants.before(branches.iter().map(|(_, branch, _)| *branch), |_, read| {
-        let (block, _, guard) = places.next()?;
-        let holds = read(Value::Register(guard.register)).known()? & 1 == 1;
-        Some((*block, holds != guard.negated))
-    });
-    decided.into_iter().flatten().collect()
 }
 
 impl Judge<'_> {

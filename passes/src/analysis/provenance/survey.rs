@@ -1,6 +1,5 @@
 //! One pass over a body: what in it uses addresses, and has to be looked at.
 
-use super::chosen::reached;
 use super::screen::Suspects;
 use super::solver::Summaries;
 use crate::context::{Analyses, ModuleContext};
@@ -26,8 +25,7 @@ pub(super) struct Survey {
 
 impl Survey {
     /// Leaves out what is never executed. Tests there are kept: they say that what is tested may be otherwise.
-    pub(super) fn forget_never_reached(&mut self, body: &Body<'_>, analyses: &Analyses<'_>) {
-        let is_reached = reached(body, analyses);
+    pub(super) fn forget_never_reached(&mut self, analyses: &Analyses<'_>) {
         for list in [
             &mut self.uses,
             &mut self.calls,
@@ -35,7 +33,7 @@ impl Survey {
             &mut self.escapes,
             &mut self.indirect,
         ] {
-            list.retain(|&at| is_reached[body.block_of(at).index()]);
+            list.retain(|&at| analyses.is_reached(at));
         }
     }
 }
