@@ -68,3 +68,23 @@ template <unsigned MASK, int WIDTH> __device__ __noinline__ int first(int value)
 __global__ void fold(int *out, const int *of) {
   out[threadIdx.x] = first<0, 0>(sum<8>(of)) + first<0xffffffff, 16>(of[threadIdx.x]);
 }
+
+// A function of the host alone, and one for either side that calls it, of which the device has a copy that nothing calls:
+// clang accepts none.
+#ifndef __clang__
+struct Pool {
+  int *take(int count);
+};
+
+#pragma nv_exec_check_disable
+template <class FROM> __host__ __device__ int taken(FROM &from) {
+  return from.take(5)[0];
+}
+
+__global__ void use(int *out, Pool pool) {
+  out[0] = 1;
+  if (0) {
+    out[0] = taken(pool);
+  }
+}
+#endif

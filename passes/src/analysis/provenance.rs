@@ -36,6 +36,7 @@ use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
+use crate::analysis::reached;
 use crate::context::ModuleContext;
 use crate::ir::{FunctionId, InstructionId};
 use crate::limits::{MAX_CALL_CHAINS, PARALLEL_STATEMENTS};
@@ -55,7 +56,15 @@ pub fn violations(module: &ModuleContext<'_>) -> Vec<Violation> {
     let levels = levels(module);
     let in_parallel = size >= PARALLEL_STATEMENTS;
     let suspects = screen::suspects(module, &levels, in_parallel);
-    found(module, &levels, in_parallel, &suspects)
+    let mut found = found(module, &levels, in_parallel, &suspects);
+    if found.iter().any(|violation| violation.is_definite) {
+        let is_reached = reached::functions(module);
+        for violation in &mut found {
+            // Nobody executes it, as far as that is known.
+            violation.is_definite &= is_reached[violation.of.index()];
+        }
+    }
+    found
 }
 
 /// What is wrong as far as it is looked at.

@@ -1,15 +1,17 @@
-//! Which blocks are ever reached: unoptimised code keeps what a constant decides against.
+//! Which blocks and functions are ever reached: unoptimised code keeps what a constant decides against, and inline functions
+//! that nothing calls.
 //!
 //! ```text
 //! decided   a branch on a predicate that is fixed (see `constants`)
 //! reached   the entry, and what an edge leads to from there, of decided branches the one that is taken
+//!           kernels, what other modules see and do not have themselves, functions whose address is taken, what these call
 //! ```
 
 use rustc_hash::FxHashMap;
 
 use super::constants::{Arguments, Constants};
-use crate::context::Analyses;
-use crate::ir::{BlockId, Body, Guard, InstructionId, Op, Value};
+use crate::context::{Analyses, ModuleContext};
+use crate::ir::{BlockId, Body, FunctionId, Guard, InstructionId, Linkage, Op, SymbolKind, Value};
 
 /// By block, whether anything may come there: by edges that no constant decides against.
 #[must_use]
@@ -52,4 +54,42 @@ fn decided(body: &Body<'_>, analyses: &Analyses<'_>) -> FxHashMap<BlockId, bool>
         Some((*block, holds != guard.negated))
     });
     decided.into_iter().flatten().collect()
+}
+
+/// By function, whether a kernel or another module may come there. Of a weak function, who calls it has a copy: inline
+/// functions and instances of templates are weak. All are reached in a module that has nothing to begin with.
+#[must_use]
+pub fn functions(context: &ModuleContext<'_>) -> Vec<bool> {
+    let module = context.module;
+    let is_entry = |id: FunctionId| module.function(id).is_kernel();
+    let kernels = (0..module.functions.len())
+        .map(FunctionId::new)
+        .filter(|&id| is_entry(id));
+    let visible = module.symbols.iter().filter_map(|symbol| match symbol.kind {
+        SymbolKind::Function(id) if symbol.linkage == Linkage::External => Some(id),
+        _ => None,
+    });
+    let mut open: Vec<FunctionId> = kernels.chain(visible).collect();
+    if open.is_empty() {
+        return vec![true; module.functions.len()];
+    }
+    let references = module.bodies().flat_map(|(.., body)| &body.references);
+    let taken = references
+        .filter(|reference| !reference.is_call)
+        .map(|reference| reference.symbol);
+    let named = module.initializers.iter().copied();
+    open.extend(taken.chain(named).filter_map(|symbol| module.called(symbol)));
+    let mut is_reached = vec![false; module.functions.len()];
+    while let Some(id) = open.pop() {
+        if !std::mem::replace(&mut is_reached[id.index()], true) {
+            open.extend(module.function(id).alias_of);
+            let calls = context.call_graph().calls_of(id).iter();
+            open.extend(
+                calls
+                    .filter(|site| context.may_call(site))
+                    .map(|site| site.callee),
+            );
+        }
+    }
+    is_reached
 }
