@@ -31,6 +31,9 @@ use crate::context::{ModuleContext, Place, Report};
 use crate::names;
 use crate::rule::{Check, Family, Level, Rule};
 
+/// How many further calls of a kernel a finding shows.
+const NAMED: usize = 8;
+
 /// The rule.
 pub static RULE: Rule = Rule {
     code: "PTX601",
@@ -68,7 +71,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             finding
                 .data("symbol", name)
                 .help("move the recursive part into a device function, or make it a loop");
-            for site in others {
+            for site in others.iter().take(NAMED) {
                 finding.related(Place::call(*site), "and here");
             }
         }

@@ -24,13 +24,17 @@
 //! Calls through pointers are not followed. How deep the recursion goes is not computed: a shallow one is reported
 //! like a deep one, hence a warning.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use crate::analysis::call_graph::CallSite;
 use crate::analysis::constants::{Arguments, Constants};
 use crate::context::{FunctionContext, ModuleContext, Place, Report};
 use crate::ir::{FunctionId, InstructionId, Op};
 use crate::names;
 use crate::rule::{Check, Family, Level, Rule};
+
+/// How many further calls of a cycle a finding shows.
+const NAMED: usize = 8;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -76,7 +80,7 @@ fn recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Repo
         .filter(|site| members.contains(&site.callee) && module.may_call(site))
         .collect();
     calls.sort_by_key(|site| module.module.span_of(site.caller, site.instruction).start);
-    let Some((first, others)) = calls.split_first() else {
+    let Some(first) = calls.first() else {
         return;
     };
     let name = module.module.function_name(first.callee);
@@ -93,9 +97,37 @@ fn recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Repo
     finding
         .data("symbol", name)
         .help("use a loop with a stack of known size, or set `cudaLimitStackSize` to a proven bound");
-    for site in others.iter().filter(|site| site.caller != first.caller) {
-        finding.related(Place::call(**site), "part of the cycle");
+    let back = way_back(**first, &calls);
+    for site in back.iter().take(NAMED) {
+        finding.related(Place::call(*site), "part of the cycle");
     }
+    if back.len() > NAMED {
+        finding.note(format!("{} further calls close the cycle", back.len() - NAMED));
+    }
+}
+
+/// The fewest of the calls that lead from what `first` calls back to where it is called from.
+fn way_back(first: CallSite, calls: &[&CallSite]) -> Vec<CallSite> {
+    let mut of: BTreeMap<FunctionId, Vec<CallSite>> = BTreeMap::new();
+    for site in calls {
+        of.entry(site.caller).or_default().push(**site);
+    }
+    // By function, the call that it was come to by first.
+    let mut by: BTreeMap<FunctionId, CallSite> = BTreeMap::new();
+    let mut open = VecDeque::from([first.callee]);
+    while let Some(function) = open.pop_front() {
+        for &site in of.get(&function).into_iter().flatten() {
+            if site.callee != first.callee && !by.contains_key(&site.callee) {
+                by.insert(site.callee, site);
+                open.push_back(site.callee);
+            }
+        }
+    }
+    let mut back: Vec<CallSite> = std::iter::successors(by.get(&first.caller), |site| by.get(&site.caller))
+        .copied()
+        .collect();
+    back.reverse();
+    back
 }
 
 fn allocations(function: &FunctionContext<'_>, report: &mut Report<'_>) {
