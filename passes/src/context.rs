@@ -13,7 +13,7 @@ use crate::analysis::definitions::{self, Definitions};
 use crate::analysis::dominators::Dominators;
 use crate::analysis::lanes::{self, Root};
 use crate::analysis::provenance::{self, Violation};
-use crate::analysis::reached::reached;
+use crate::analysis::reached;
 use crate::analysis::slots::{self, Effect, SlotId, Slots};
 use crate::finding::{Certainty, Frame, Located, Value};
 use crate::inventory::{InputReport, Kernel};
@@ -137,7 +137,10 @@ impl<'a> Analyses<'a> {
 
     /// Whether an instruction may be executed at all: not so behind a branch that a constant decides against.
     pub fn is_reached(&self, id: InstructionId) -> bool {
-        let reached = self.computed().reached.get_or_init(|| reached(self.body(), self));
+        let reached = self
+            .computed()
+            .reached
+            .get_or_init(|| reached::blocks(self.body(), self));
         reached.get(self.body().block_of(id).index()) == Some(&true)
     }
 }

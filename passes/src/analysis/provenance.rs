@@ -56,15 +56,7 @@ pub fn violations(module: &ModuleContext<'_>) -> Vec<Violation> {
     let levels = levels(module);
     let in_parallel = size >= PARALLEL_STATEMENTS;
     let suspects = screen::suspects(module, &levels, in_parallel);
-    let mut found = found(module, &levels, in_parallel, &suspects);
-    if found.iter().any(|violation| violation.is_definite) {
-        let is_reached = reached::functions(module);
-        for violation in &mut found {
-            // Nobody executes it, as far as that is known.
-            violation.is_definite &= is_reached[violation.of.index()];
-        }
-    }
-    found
+    found(module, &levels, in_parallel, &suspects)
 }
 
 /// What is wrong as far as it is looked at.
@@ -111,7 +103,19 @@ fn found(
         last = Some(place(violation));
         ways < MAX_CALL_CHAINS
     });
+    doubt_never_called(module, &mut all);
     all
+}
+
+/// What nobody executes, as far as that is known, is not definite.
+fn doubt_never_called(module: &ModuleContext<'_>, all: &mut [Violation]) {
+    if !all.iter().any(|violation| violation.is_definite) {
+        return;
+    }
+    let is_reached = reached::functions(module);
+    for violation in all {
+        violation.is_definite &= is_reached[violation.of.index()];
+    }
 }
 
 fn place(violation: &Violation) -> (FunctionId, InstructionId, Wrong) {

@@ -15,7 +15,7 @@ use crate::ir::{BlockId, Body, FunctionId, Guard, InstructionId, Linkage, Op, Sy
 
 /// By block, whether anything may come there: by edges that no constant decides against.
 #[must_use]
-pub fn reached(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<bool> {
+pub fn blocks(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<bool> {
     let decided = decided(body, analyses);
     let mut is_reached = vec![false; body.blocks.len()];
     let mut open: Vec<BlockId> = (!body.blocks.is_empty())
@@ -61,10 +61,9 @@ fn decided(body: &Body<'_>, analyses: &Analyses<'_>) -> FxHashMap<BlockId, bool>
 #[must_use]
 pub fn functions(context: &ModuleContext<'_>) -> Vec<bool> {
     let module = context.module;
-    let is_entry = |id: FunctionId| module.function(id).is_kernel();
     let kernels = (0..module.functions.len())
         .map(FunctionId::new)
-        .filter(|&id| is_entry(id));
+        .filter(|&id| module.function(id).is_kernel());
     let visible = module.symbols.iter().filter_map(|symbol| match symbol.kind {
         SymbolKind::Function(id) if symbol.linkage == Linkage::External => Some(id),
         _ => None,
@@ -84,11 +83,8 @@ pub fn functions(context: &ModuleContext<'_>) -> Vec<bool> {
         if !std::mem::replace(&mut is_reached[id.index()], true) {
             open.extend(module.function(id).alias_of);
             let calls = context.call_graph().calls_of(id).iter();
-            open.extend(
-                calls
-                    .filter(|site| context.may_call(site))
-                    .map(|site| site.callee),
-            );
+            let made = calls.filter(|site| context.may_call(site));
+            open.extend(made.map(|site| site.callee));
         }
     }
     is_reached

@@ -34,7 +34,8 @@
 //! stands on one of these, as with a search that returns `nullptr` where it finds nothing and whose caller does not test
 //! for that; a volatile store to 0, which is how code crashes on purpose, and an access with a `trap` right behind it,
 //! which is what GCC makes of a path on which a pointer is null; an address that is an index alone, which is what an
-//! element of a table at address 0 looks like once 0 has been folded (`shl`, then `ld`). Prefetches and asynchronous
+//! element of a table at address 0 looks like once 0 has been folded (`shl`, then `ld`); what stands in an inline function
+//! or an instance of a template that nothing in the module calls, which debug builds keep. Prefetches and asynchronous
 //! copies are not judged. Addresses that are loaded from memory are not known, nor are calls through tables. What the
 //! compiler removed cannot be found: optimised code mostly has neither the call nor the access.
 

@@ -22,7 +22,8 @@
 //! ## Limits
 //!
 //! Calls through pointers are not followed. How deep the recursion goes is not computed: a shallow one is reported
-//! like a deep one, hence a warning.
+//! like a deep one, hence a warning. What a constant decides against, as in the last step of a recursive template, is not
+//! counted.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -36,7 +36,6 @@ pub(super) fn summarize<'a>(
     let mut survey = survey(module, body, summaries, suspects);
     survey.forget_never_reached(analyses);
     let answers = |call: InstructionId| answered(module, body, summaries, call);
-    let analyses = module.function(id);
     let facts = if survey.tests.is_empty() && !survey.calls.iter().any(|&call| answers(call).is_some()) {
         Facts::default()
     } else {
