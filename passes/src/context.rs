@@ -34,6 +34,7 @@ pub struct ModuleContext<'a> {
     pub settings: &'a Settings,
     functions: Vec<Analyses<'a>>,
     call_graph: OnceLock<CallGraph>,
+    call_cycles: OnceLock<Vec<Vec<FunctionId>>>,
     collectives: OnceLock<Vec<Site>>,
     violations: OnceLock<Vec<Violation>>,
     lanes: OnceLock<Vec<Root>>,
@@ -158,6 +159,7 @@ impl<'a> ModuleContext<'a> {
                 .map(|function| Analyses::of(module, function))
                 .collect(),
             call_graph: OnceLock::new(),
+            call_cycles: OnceLock::new(),
             collectives: OnceLock::new(),
             violations: OnceLock::new(),
             lanes: OnceLock::new(),
@@ -176,14 +178,15 @@ impl<'a> ModuleContext<'a> {
     }
 
     /// The sets of functions that call each other in a cycle, by calls that may be executed.
-    #[must_use]
-    pub fn call_cycles(&self) -> Vec<Vec<FunctionId>> {
-        let graph = self.call_graph();
-        let apparent: FxHashSet<FunctionId> = graph.cycles(|_| true).into_iter().flatten().collect();
-        if apparent.is_empty() {
-            return Vec::new();
-        }
-        graph.cycles(|site| apparent.contains(&site.caller) && self.may_call(site))
+    pub fn call_cycles(&self) -> &[Vec<FunctionId>] {
+        self.call_cycles.get_or_init(|| {
+            let graph = self.call_graph();
+            let apparent: FxHashSet<FunctionId> = graph.cycles(|_| true).into_iter().flatten().collect();
+            if apparent.is_empty() {
+                return Vec::new();
+            }
+            graph.cycles(|site| apparent.contains(&site.caller) && self.may_call(site))
+        })
     }
 
     /// Whether a call may be executed.

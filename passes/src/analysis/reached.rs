@@ -37,21 +37,18 @@ pub fn blocks(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<bool> {
 
 /// By block that ends with a branch of which a constant decides: whether it is taken, and so leads to the first successor.
 fn decided(body: &Body<'_>, analyses: &Analyses<'_>) -> FxHashMap<BlockId, bool> {
-    let branches: Vec<(BlockId, InstructionId, Guard)> = (0..body.blocks.len())
-        .map(BlockId::new)
-        .filter_map(|block| {
-            let (branch, last) = body.block(block).next_back()?;
-            (last.op == Op::Branch).then_some((block, branch, last.guard?))
-        })
+    let last = |block| body.block(block).next_back();
+    let branches: Vec<(InstructionId, Guard)> = (0..body.blocks.len())
+        .filter_map(|block| last(BlockId::new(block)))
+        .filter_map(|(id, last)| Some((id, last.guard.filter(|_| last.op == Op::Branch)?)))
         .collect();
     let none = Arguments::default();
-    let seeds = branches.iter().map(|(.., guard)| Value::Register(guard.register));
+    let seeds = branches.iter().map(|(_, guard)| Value::Register(guard.register));
     let constants = Constants::fixed(body, analyses, seeds, &none);
-    let mut places = branches.iter();
-    let decided = constants.before(branches.iter().map(|(_, branch, _)| *branch), |_, read| {
-        let (block, _, guard) = places.next()?;
+    let decided = constants.before(branches.iter().map(|(branch, _)| *branch), |branch, read| {
+        let guard = body.instruction(branch).guard?;
         let holds = read(Value::Register(guard.register)).known()? & 1 == 1;
-        Some((*block, holds != guard.negated))
+        Some((body.block_of(branch), holds != guard.negated))
     });
     decided.into_iter().flatten().collect()
 }

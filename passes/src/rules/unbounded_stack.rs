@@ -57,7 +57,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             .iter()
             .any(|&member| module.module.function(member).is_kernel())
         {
-            recursion(module, &cycle, report);
+            recursion(module, cycle, report);
         }
     }
     for (id, function, body) in module.module.bodies() {

@@ -26,50 +26,34 @@ pub struct Choice {
     is_equal: bool,
 }
 
-/// A branch on the only way to somewhere.
-struct Way {
-    predicate: Register,
-    /// The predicate holds on that way.
-    holds: bool,
-}
-
 impl Judge<'_> {
     /// What parameters have to be where an instruction is reached, as far as that is plain.
     pub(super) fn choices(&self, at: InstructionId) -> Vec<Choice> {
         if self.module.module.function(self.id).is_kernel() {
             return Vec::new();
         }
-        let ways = self.ways_to(self.body.block_of(at));
-        ways.filter_map(|way| self.choice(way.predicate, way.holds))
+        let analyses = self.module.function(self.id);
+        let block = self.body.block_of(at);
+        let blocks = std::iter::successors(Some(block), |&block| analyses.dominators().immediate(block));
+        let pairs = blocks.clone().zip(blocks.skip(1)).take(MAX_CONDITION_BLOCKS);
+        // Who comes from there to here, and to nothing else, comes by this edge.
+        pairs
+            .filter(|&(below, above)| analyses.cfg().predecessors(below) == [above])
+            .filter_map(|(below, above)| self.choice(above, below))
             .collect()
     }
 
-    /// The branches on every way to a block, nearest first, and how they go.
-    fn ways_to(&self, block: BlockId) -> impl Iterator<Item = Way> + '_ {
-        let analyses = self.module.function(self.id);
-        let blocks = std::iter::successors(Some(block), |&block| analyses.dominators().immediate(block));
-        let pairs = blocks.clone().zip(blocks.skip(1)).take(MAX_CONDITION_BLOCKS);
-        pairs.filter_map(|(below, above)| {
-            // Who comes from there to here, and to nothing else, comes by this edge.
-            let is_only_way = analyses.cfg().predecessors(below) == [above];
-            self.way(above, below).filter(|_| is_only_way)
-        })
-    }
-
-    fn way(&self, from: BlockId, to: BlockId) -> Option<Way> {
-        let (_, last) = self.body.block(from).next_back()?;
-        let (Op::Branch, Some(guard), &[taken, other]) = (last.op, last.guard, self.body.successors(from))
-        else {
+    /// What a parameter is where a block goes on to another one, if that depends on a comparison with a number.
+    fn choice(&self, from: BlockId, to: BlockId) -> Option<Choice> {
+        let last = self.body.terminator(from).filter(|last| last.op == Op::Branch)?;
+        let (guard, &[taken, other]) = (last.guard?, self.body.successors(from)) else {
             return None;
         };
-        (taken != other).then_some(Way {
-            predicate: guard.register,
-            holds: (taken == to) != guard.negated,
-        })
-    }
-
-    /// What a parameter is where a predicate holds, or not, if that is a comparison with a number.
-    fn choice(&self, mut register: Register, mut holds: bool) -> Option<Choice> {
+        if taken == other {
+            return None;
+        }
+        let mut holds = (taken == to) != guard.negated;
+        let mut register = guard.register;
         for _ in 0..MAX_PREDICATE_STEPS {
             let instruction = self.body.instruction(self.defined_once(register)?);
             match (instruction.op, self.body.operands(instruction)) {
