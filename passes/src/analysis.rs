@@ -10,6 +10,7 @@ pub mod dominators;
 pub mod evaluate;
 pub mod lanes;
 pub mod params;
+pub mod predicates;
 pub mod provenance;
 pub mod reached;
 pub mod references;

@@ -70,7 +70,7 @@ pub const MAX_SPACE_FACTS: usize = 256;
 /// Most blocks above a use that are looked at for what parameters have to be there.
 pub const MAX_CONDITION_BLOCKS: usize = 64;
 
-/// Most instructions between a space test and the branch that it decides.
+/// Most instructions that a predicate is taken apart through, and most copies that a value is followed through.
 pub const MAX_PREDICATE_STEPS: usize = 16;
 
 /// Most demands that one function makes of what its callers pass. Beyond, calls are not held against it.

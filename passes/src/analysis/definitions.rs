@@ -57,6 +57,15 @@ impl Definitions {
             Written::Often(number) => self.several.of(*number as usize),
         }
     }
+
+    /// The only instruction of `body` that writes `register`, if it does so whenever it is reached.
+    #[must_use]
+    pub fn only(&self, body: &Body<'_>, register: Register) -> Option<InstructionId> {
+        match *self.of(register) {
+            [one] if body.instruction(one).guard.is_none() => Some(one),
+            _ => None,
+        }
+    }
 }
 
 /// By register: whether an instruction reads it, or a guard.

@@ -10,7 +10,8 @@ use super::aliases::copied;
 use super::function::Judge;
 use super::summary::Demand;
 use crate::analysis::evaluate::ones;
-use crate::ir::{Argument, BlockId, Condition, InstructionId, Logic, Op, Register, UnaryOp, Value};
+use crate::analysis::predicates::{Predicates, Test};
+use crate::ir::{Argument, BlockId, Condition, InstructionId, Op, Register, Value};
 use crate::limits::{MAX_CONDITION_BLOCKS, MAX_PREDICATE_STEPS};
 
 /// What a parameter has to be, or not, where a use is reached.
@@ -39,42 +40,45 @@ impl Judge<'_> {
         // Who comes from there to here, and to nothing else, comes by this edge.
         pairs
             .filter(|&(below, above)| analyses.cfg().predecessors(below) == [above])
-            .filter_map(|(below, above)| self.choice(above, below))
+            .flat_map(|(below, above)| self.choices_between(above, below))
             .collect()
     }
 
-    /// What a parameter is where a block goes on to another one, if that depends on a comparison with a number.
-    fn choice(&self, from: BlockId, to: BlockId) -> Option<Choice> {
-        let last = self.body.terminator(from).filter(|last| last.op == Op::Branch)?;
-        let (guard, &[taken, other]) = (last.guard?, self.body.successors(from)) else {
-            return None;
+    /// What parameters are where a block goes on to another one, as far as that depends on comparisons with numbers.
+    fn choices_between(&self, from: BlockId, to: BlockId) -> Vec<Choice> {
+        let mut found = Vec::new();
+        let last = self.body.terminator(from).filter(|last| last.op == Op::Branch);
+        let (Some(guard), &[taken, other]) = (last.and_then(|last| last.guard), self.body.successors(from))
+        else {
+            return found;
         };
-        if taken == other {
-            return None;
+        if taken != other {
+            let predicates = Predicates {
+                body: self.body,
+                definitions: self.module.function(self.id).definitions(),
+                is_answer: |_| false,
+            };
+            let holds = (taken == to) != guard.negated;
+            predicates.each_test(guard.register, holds, |test| found.extend(self.choice(test)));
         }
-        let mut holds = (taken == to) != guard.negated;
-        let mut register = guard.register;
-        for _ in 0..MAX_PREDICATE_STEPS {
-            let instruction = self.body.instruction(self.defined_once(register)?);
-            match (instruction.op, self.body.operands(instruction)) {
-                (Op::Unary(UnaryOp::Not, 1), (_, &[Value::Register(from)]))
-                | (Op::Copy, (_, &[Value::Not(from)])) => (holds, register) = (!holds, from),
-                (Op::Copy, (_, &[Value::Register(from)])) => register = from,
-                (
-                    Op::Compare(condition @ (Condition::Equal | Condition::NotEqual), bits, Logic::None),
-                    (results, &[value, Value::Integer(number)] | &[Value::Integer(number), value]),
-                ) if results.first() == Some(&Value::Register(register)) => {
-                    return Some(Choice {
-                        piece: self.parameter(value)?,
-                        bits,
-                        number: number as u64 & ones(bits),
-                        is_equal: holds == (condition == Condition::Equal),
-                    });
-                }
-                _ => return None,
-            }
+        found
+    }
+
+    /// What a parameter is where a test has its outcome.
+    fn choice(&self, test: Test) -> Option<Choice> {
+        let comparison = self.body.instruction(test.definition?);
+        match (comparison.op, self.body.uses(comparison)) {
+            (
+                Op::Compare(condition @ (Condition::Equal | Condition::NotEqual), bits, _),
+                &[value, Value::Integer(number), ..] | &[Value::Integer(number), value, ..],
+            ) => Some(Choice {
+                piece: self.parameter(value)?,
+                bits,
+                number: number as u64 & ones(bits),
+                is_equal: test.holds == (condition == Condition::Equal),
+            }),
+            _ => None,
         }
-        None
     }
 
     /// The choices of what is called, as those of the callers of this function that it leaves them to.
@@ -100,13 +104,9 @@ impl Judge<'_> {
         })
     }
 
-    /// The only instruction that writes a register, if it does so whenever it is reached.
     fn defined_once(&self, register: Register) -> Option<InstructionId> {
-        let &[definition] = self.module.function(self.id).definitions().of(register) else {
-            return None;
-        };
-        let is_guarded = self.body.instruction(definition).guard.is_some();
-        (!is_guarded).then_some(definition)
+        let definitions = self.module.function(self.id).definitions();
+        definitions.only(self.body, register)
     }
 
     /// The piece of a parameter that a value is.

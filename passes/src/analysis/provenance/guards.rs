@@ -7,20 +7,17 @@
 //! false   elements in the space are removed
 //! ```
 //!
-//! A predicate is followed back through moves, complements, conjunctions (where it holds), disjunctions (where it
-//! does not), the round trip through an integer that unoptimised code makes (`selp 1, 0` or `zext`, and `setp.ne 0`), and calls of
-//! functions that answer the question (`__isShared` in a debug build). What is known of a register is known of all that
-//! hold the same value (see `aliases`).
+//! Which tests a branch hangs off, [`Predicates`] says; calls of functions that answer the question (`__isShared` in a debug
+//! build) are among them. What is known of a register is known of all that hold the same value (see `aliases`).
 
 use std::cell::RefCell;
 
 use super::aliases::representative;
 use super::value::{Base, Element, Form, Provenance, bit};
+use crate::analysis::predicates::{Predicates, Test};
 use crate::context::Analyses;
-use crate::ir::{
-    BinaryOp, BlockId, Body, Condition, Guard, InstructionId, Logic, Op, Register, Space, UnaryOp, Value,
-};
-use crate::limits::{MAX_PREDICATE_STEPS, MAX_SPACE_FACTS};
+use crate::ir::{BlockId, Body, Guard, InstructionId, Op, Register, Space, Value};
+use crate::limits::MAX_SPACE_FACTS;
 
 /// What is known of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,104 +245,44 @@ impl<'a> Question<'a> {
         })
     }
 
+    fn predicates(&self) -> Predicates<'a, impl Fn(InstructionId) -> bool> {
+        let answers = self.answers;
+        Predicates {
+            body: self.body,
+            definitions: self.analyses.definitions(),
+            is_answer: move |call| answers(call).is_some(),
+        }
+    }
+
     /// What follows from a guard being passed (`taken`) or not.
     fn implied(&self, guard: Guard, taken: bool) -> Vec<Fact> {
         let mut found = Vec::new();
-        // Most guards lead nowhere, and take no memory.
-        let mut open = Vec::new();
-        let mut next = Some((guard.register, taken != guard.negated));
-        for _ in 0..MAX_PREDICATE_STEPS {
-            let Some((register, holds)) = next else { break };
-            if let &[definition] = self.analyses.definitions().of(register) {
-                self.step(definition, holds, &mut open, &mut found);
-            }
-            next = open.pop();
-        }
-        found
-    }
-
-    /// What follows from the result of `definition` being true, or false.
-    fn step(
-        &self,
-        definition: InstructionId,
-        holds: bool,
-        open: &mut Vec<(Register, bool)>,
-        found: &mut Vec<Fact>,
-    ) {
-        let instruction = self.body.instruction(definition);
-        if instruction.guard.is_some() {
-            return;
-        }
-        let mut fact = |tested: Value, space: Space| {
-            if let Value::Register(register) = tested
-                && self.analyses.definitions().of(register).len() == 1
+        let predicates = self.predicates();
+        predicates.each_test(guard.register, taken != guard.negated, |test| {
+            if let Some((definition, (Value::Register(tested), space))) = self.asked(test)
+                && predicates.definitions.of(tested).len() == 1
             {
                 found.push(Fact {
-                    register: representative(self.body, self.analyses, register),
+                    register: representative(self.body, self.analyses, tested),
                     space,
-                    holds,
+                    holds: test.holds,
                     test: definition,
                 });
             }
-        };
-        match (instruction.op, self.body.uses(instruction)) {
-            (Op::IsSpace(space), &[tested]) => fact(tested, space),
-            (Op::CallResult(call), _) => {
-                if let Some((tested, space)) = (self.answers)(call) {
-                    fact(tested, space);
-                }
-            }
-            (Op::Copy | Op::Convert { .. }, &[Value::Register(from)]) => open.push((from, holds)),
-            (Op::Unary(UnaryOp::Not, 1), &[Value::Register(from)]) => open.push((from, !holds)),
-            (Op::Binary(BinaryOp::And, 1), &[a, b]) if holds => open.extend(both(a, b, true)),
-            (Op::Binary(BinaryOp::Or, 1), &[a, b]) if !holds => open.extend(both(a, b, false)),
-            (Op::Binary(BinaryOp::And, _), &[Value::Register(from), Value::Integer(1)]) => {
-                open.push((from, holds));
-            }
-            // `setp.ne p, x, 0`, where x is 0 or 1.
-            (
-                Op::Compare(condition, _, Logic::None),
-                &[Value::Register(from), Value::Integer(value @ (0 | 1))],
-            ) => {
-                let is_one = match condition {
-                    Condition::Equal => value == 1,
-                    Condition::NotEqual => value == 0,
-                    _ => return,
-                };
-                if self.is_truth(from) {
-                    open.push((from, holds == is_one));
-                }
-            }
-            (Op::Select, &[Value::Integer(1), Value::Integer(0), Value::Register(from)]) => {
-                open.push((from, holds));
-            }
-            (Op::Select, &[Value::Integer(0), Value::Integer(1), Value::Register(from)]) => {
-                open.push((from, !holds));
-            }
-            _ => {}
-        }
+        });
+        found
     }
 
-    /// Whether an integer register holds 0 or 1: a `selp` of the two or an answer, perhaps moved, converted or masked.
-    fn is_truth(&self, register: Register) -> bool {
-        let mut register = register;
-        for _ in 0..MAX_PREDICATE_STEPS {
-            let &[definition] = self.analyses.definitions().of(register) else {
-                return false;
-            };
-            let instruction = self.body.instruction(definition);
-            match (instruction.op, self.body.uses(instruction)) {
-                (Op::Select, [Value::Integer(0 | 1), Value::Integer(0 | 1), _]) => return true,
-                (Op::CallResult(call), _) => return (self.answers)(call).is_some(),
-                (Op::IsSpace(_), _) => return true,
-                // A predicate as an integer (LLVM's `zext`): 1 for true, or, with the sign, -1.
-                (Op::Convert { from: 1, signed, .. }, _) => return !signed,
-                (Op::Binary(BinaryOp::And, _), [Value::Register(from), Value::Integer(1)])
-                | (Op::Copy | Op::Convert { .. }, [Value::Register(from)]) => register = *from,
-                _ => return false,
-            }
-        }
-        false
+    /// The address that a test is about, and the space; and what tests.
+    fn asked(&self, test: Test) -> Option<(InstructionId, (Value, Space))> {
+        let definition = test.definition?;
+        let instruction = self.body.instruction(definition);
+        let asked = match (instruction.op, self.body.uses(instruction)) {
+            (Op::IsSpace(space), &[tested]) => (tested, space),
+            (Op::CallResult(call), _) => (self.answers)(call)?,
+            _ => return None,
+        };
+        Some((definition, asked))
     }
 }
 
@@ -365,7 +302,7 @@ pub fn answer(
         analyses,
         answers,
     };
-    if !question.is_truth(register) {
+    if !question.predicates().is_truth(register) {
         return None;
     }
     let guard = Guard {
@@ -376,12 +313,4 @@ pub fn answer(
         &[fact] if fact.holds => Some((fact.register, fact.space)),
         _ => None,
     }
-}
-
-fn both(a: Value, b: Value, holds: bool) -> impl Iterator<Item = (Register, bool)> {
-    [a, b].into_iter().filter_map(move |value| match value {
-        Value::Register(register) => Some((register, holds)),
-        Value::Not(register) => Some((register, !holds)),
-        _ => None,
-    })
 }

@@ -26,8 +26,11 @@ use super::exact::Threads;
 use super::kind::Form;
 use crate::analysis::lanes::value::WARP;
 use crate::analysis::lanes::visible;
+use crate::analysis::predicates::{Predicates, Test};
 use crate::context::Analyses;
-use crate::ir::{BlockId, Body, Condition, FunctionId, Guard, Instruction, InstructionId, Logic, Op, Value};
+use crate::ir::{
+    BlockId, Body, Condition, FunctionId, Guard, Instruction, InstructionId, Op, Register, Value,
+};
 use crate::limits::LOOK_STEPS_PER_INSTRUCTION;
 
 /// Most copies between an `activemask` and its comparison.
@@ -335,21 +338,51 @@ impl<'a, 'm> Look<'a, 'm> {
 
     /// Where lanes go from a block that have seen, in an `activemask`, that all are there, if nobody else goes there.
     fn where_all_are(&mut self, block: BlockId) -> Option<BlockId> {
+        let (id, last) = self.body.block(block).next_back()?;
+        let guard = last.guard.filter(|_| last.op == Op::Branch)?;
+        [true, false].into_iter().find_map(|holds| {
+            let asked = self.asked_who_is_there(id, guard.register, holds)?;
+            let above = self.body.block_of(asked);
+            let next = self.way_of_these(block, guard, holds)?;
+            let dominates = self.analyses.dominators().dominates(above, block);
+            (above == block || dominates && self.stays_together(above, block)).then_some(next)
+        })
+    }
+
+    /// The `activemask` that was full where a predicate is this, if what else has to be true there is so for all lanes or for
+    /// none, as far as is known. `at`: where the predicate is read.
+    fn asked_who_is_there(
+        &mut self,
+        at: InstructionId,
+        predicate: Register,
+        holds: bool,
+    ) -> Option<InstructionId> {
         let (body, definitions) = (self.body, self.analyses.definitions());
-        let guard = body.terminator(block)?.guard?;
-        let defined = |value: Value| match value {
-            Value::Register(register) => match *definitions.of(register) {
-                [one] if body.instruction(one).guard.is_none() => Some(one),
-                _ => None,
-            },
-            _ => None,
+        let predicates = Predicates {
+            body,
+            definitions,
+            is_answer: |_| false,
         };
-        let test = body.instruction(defined(Value::Register(guard.register))?);
-        let (is_equal, mask) = match (test.op, body.operands(test)) {
+        let (mut asked, mut others) = (None, Vec::new());
+        predicates.each_test(predicate, holds, |test| match self.sees_all(test) {
+            Some(found) if asked.is_none() => asked = Some(found),
+            _ => others.push((test.reader.unwrap_or(at), test.register)),
+        });
+        let asked = asked?;
+        let mut others = others.into_iter();
+        (!others.any(|(reader, register)| self.before(reader).register(register).lane)).then_some(asked)
+    }
+
+    /// The `activemask` that a test finds full.
+    fn sees_all(&self, test: Test) -> Option<InstructionId> {
+        let (body, definitions) = (self.body, self.analyses.definitions());
+        let defined = |value: Value| definitions.only(body, value.register()?);
+        let comparison = body.instruction(test.definition?);
+        let mask = match (comparison.op, body.uses(comparison)) {
             (
-                Op::Compare(condition @ (Condition::Equal | Condition::NotEqual), 32, Logic::None),
-                (&[_], &[mask, Value::Integer(all)] | &[Value::Integer(all), mask]),
-            ) if all as u32 == u32::MAX => (condition == Condition::Equal, mask),
+                Op::Compare(condition @ (Condition::Equal | Condition::NotEqual), 32, _),
+                &[mask, Value::Integer(all), ..] | &[Value::Integer(all), mask, ..],
+            ) if all as u32 == u32::MAX && test.holds == (condition == Condition::Equal) => mask,
             _ => return None,
         };
         let mut asked = defined(mask)?;
@@ -358,13 +391,7 @@ impl<'a, 'm> Look<'a, 'm> {
                 asked = defined(copied)?;
             }
         }
-        if body.instruction(asked).op != Op::ActiveMask {
-            return None;
-        }
-        let above = body.block_of(asked);
-        let next = self.way_of_these(block, guard, is_equal)?;
-        let dominates = self.analyses.dominators().dominates(above, block);
-        (above == block || dominates && self.stays_together(above, block)).then_some(next)
+        (body.instruction(asked).op == Op::ActiveMask).then_some(asked)
     }
 
     /// Where lanes go from a block by a predicate that holds, if at all, for lanes that have been where all are (`is_sure`),

@@ -108,7 +108,41 @@ fn who_has_seen_that_all_are_there_comes_with_all() {
     // Lane 0 alone never sees all; nothing is definite behind the test. It may come late, or be kept in a predicate.
     for (test, expected) in [
         (format!("{ALL} @!%p6 bra END; {CALL}"), 0),
-        (format!("{ALL} not.pred %p7, %p6; @%p7 bra END; {CALL}"), 1),
+        (format!("{ALL} not.pred %p7, %p6; @%p7 bra END; {CALL}"), 0),
+        // And something else that is the same for all lanes, or not.
+        (
+            format!("{ALL} setp.eq.u32 %p7, %r0, 3; and.pred %p8, %p6, %p7; @!%p8 bra END; {CALL}"),
+            0,
+        ),
+        (
+            format!("{ALL} setp.lt.u32 %p7, %r2, 16; and.pred %p8, %p6, %p7; @!%p8 bra END; {CALL}"),
+            1,
+        ),
+        (
+            format!("{ALL} setp.eq.u32 %p7, %r0, 3; or.pred %p8, %p6, %p7; @!%p8 bra END; {CALL}"),
+            1,
+        ),
+        (
+            format!(
+                "activemask.b32 %r3; setp.ne.u32 %p6, %r3, -1; setp.eq.u32 %p7, %r0, 3; or.pred %p8, %p6, %p7;\n\
+                 @%p8 bra END; {CALL}"
+            ),
+            0,
+        ),
+        (
+            format!(
+                "activemask.b32 %r3; setp.eq.u32 %p7, %r0, 3; setp.eq.and.u32 %p6, %r3, -1, %p7;\n\
+                 @!%p6 bra END; {CALL}"
+            ),
+            0,
+        ),
+        (
+            format!(
+                "activemask.b32 %r3; setp.lt.u32 %p7, %r2, 16; setp.eq.and.u32 %p6, %r3, -1, %p7;\n\
+                 @!%p6 bra END; {CALL}"
+            ),
+            1,
+        ),
         (
             "activemask.b32 %r3; setp.ne.u32 %p6, %r3, -1; @%p6 bra END; ".to_owned() + CALL,
             0,
