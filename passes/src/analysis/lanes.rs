@@ -140,11 +140,11 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
     let always = always(&graph, &order);
     let is_kernel = kernel.is_kernel();
     let converges = converges(module);
-    let run = |warp: Option<u32>| -> Option<(Verdict, bool)> {
+    let run = |warp: Option<u32>, least: Certainty| -> Option<(Verdict, bool)> {
         let launch = Launch { warp, ..launch };
         let mut flow = Flow::new(module, &graph, &order, &live, launch, always.clone())?;
         let entry = if is_kernel { launch.lanes() } else { 0 };
-        let verdict = verdict::judge(&mut flow, entry, converges);
+        let verdict = verdict::judge(&mut flow, entry, converges, least);
         Some((verdict, flow.wants_warp))
     };
     let partial = launch
@@ -152,7 +152,7 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
         .is_some_and(|threads| threads > 32 && threads % 32 != 0);
     if least == Certainty::Definite && launch.shape.is_none() {
         // Warp 0 is in every launch, and no other one need be: where it comes and nothing is definite in it, nothing is definite at all.
-        let Some((verdict, _)) = run(Some(0)) else {
+        let Some((verdict, _)) = run(Some(0), least) else {
             return nothing(launch);
         };
         let is_clear = verdict
@@ -173,7 +173,7 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
     // What is said of all warps at once, where not each of them is looked at.
     let mut rest: Option<Verdict> = None;
     if !partial {
-        let Some((verdict, wants_warp)) = run(None) else {
+        let Some((verdict, wants_warp)) = run(None, Certainty::Potential) else {
             return nothing(launch);
         };
         // What holds of all warps at once holds of each: where nothing may be wrong, no warp need be looked at.
@@ -191,7 +191,7 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
             open.sort_unstable();
             open.dedup();
             for warp in 0..launch.warps() {
-                let Some((found, _)) = run(Some(warp)) else {
+                let Some((found, _)) = run(Some(warp), Certainty::Potential) else {
                     return nothing(launch);
                 };
                 // A node that is reached in a warp where nothing is definite stays potential, unless another warp
@@ -212,7 +212,7 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
         }
     } else {
         for warp in 0..launch.warps() {
-            let Some((verdict, _)) = run(Some(warp)) else {
+            let Some((verdict, _)) = run(Some(warp), Certainty::Potential) else {
                 return nothing(launch);
             };
             runs.push((Some(warp), verdict));

@@ -93,6 +93,8 @@ pub struct Graph<'a> {
     pub multiples: u32,
     /// The node where threads end.
     pub exit: u32,
+    /// By node: it does nothing but end threads.
+    ends: Vec<bool>,
 }
 
 impl<'a> Graph<'a> {
@@ -138,6 +140,13 @@ impl<'a> Graph<'a> {
         }
         let edges = targets.iter().map(|&target| target as usize).zip(0..);
         let incoming = Groups::new(nodes.len(), edges);
+        let is_end = |node: &Node| {
+            let edges = node.edges.start as usize..node.edges.end as usize;
+            node.kind == Kind::Plain
+                && node.instructions.len() <= 1
+                && targets[edges].iter().all(|&target| target == exit)
+        };
+        let ends = nodes.iter().map(is_end).collect();
         Some(Self {
             contexts: builder.contexts,
             nodes,
@@ -147,6 +156,7 @@ impl<'a> Graph<'a> {
             singles: builder.singles,
             multiples: builder.multiples,
             exit,
+            ends,
         })
     }
 
@@ -161,10 +171,7 @@ impl<'a> Graph<'a> {
     /// Whether a node does nothing but end threads.
     #[must_use]
     pub fn is_end(&self, node: u32) -> bool {
-        let spot = &self.nodes[node as usize];
-        spot.kind == Kind::Plain
-            && spot.instructions.len() <= 1
-            && self.successors(node).all(|target| target == self.exit)
+        self.ends[node as usize]
     }
 
     /// The edges that lead to a node.

@@ -31,6 +31,9 @@ pub struct Order {
     pub loops: Vec<Loop>,
     /// The innermost loop of each node, or [`NONE`].
     pub loop_of: Vec<u32>,
+    /// By node, where it leads: what comes to it alone comes to nothing else up to there, in the same loops. Itself, where
+    /// several ways come to it or go on from it.
+    pub leads_to: Vec<u32>,
     /// Some cycle has no header that dominates it.
     pub is_irreducible: bool,
 }
@@ -50,10 +53,12 @@ impl Order {
             rank,
             loops: Vec::new(),
             loop_of: vec![NONE; graph.nodes.len()],
+            leads_to: (0..graph.nodes.len() as u32).collect(),
             is_irreducible: false,
         };
         order.find_loops(graph);
         order.number_loops();
+        order.find_straight_code(graph);
         order
     }
 
@@ -89,6 +94,19 @@ impl Order {
     #[must_use]
     pub fn is_back(&self, source: u32, target: u32) -> bool {
         self.rank[source as usize] >= self.rank[target as usize]
+    }
+
+    fn find_straight_code(&mut self, graph: &Graph<'_>) {
+        for &node in self.nodes.iter().rev() {
+            let mut after = graph.successors(node);
+            if let (Some(next), None, [_]) = (after.next(), after.next(), graph.incoming(node))
+                && !graph.is_end(next)
+                && !self.is_back(node, next)
+                && self.loop_of[node as usize] == self.loop_of[next as usize]
+            {
+                self.leads_to[node as usize] = self.leads_to[next as usize];
+            }
+        }
     }
 
     /// Numbers the loops so that those inside one follow it.

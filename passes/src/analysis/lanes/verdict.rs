@@ -120,9 +120,9 @@ pub struct Verdict {
 }
 
 /// Judges a solution. `entry`: the lanes that surely begin together; `converges`: the target lets collectives meet
-/// across instructions (sm_70 and newer).
+/// across instructions (sm_70 and newer); `least`: what is less certain may be left out.
 #[must_use]
-pub fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool) -> Verdict {
+pub fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: Certainty) -> Verdict {
     let graph = flow.graph;
     let mut calls = Vec::new();
     let mut barriers = Vec::new();
@@ -168,6 +168,7 @@ pub fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool) -> Verdict {
         parts_at_barrier,
         passers,
         converges,
+        least,
         verdict: Verdict {
             has_asked,
             ..Verdict::default()
@@ -207,10 +208,17 @@ struct Judge<'f, 'a> {
     /// The lanes that may pass a mask, or one that is not known, to a kind of collective.
     passers: FxHashMap<(Collective, Option<Lanes>), Passers>,
     converges: bool,
+    /// What is less certain may be left out.
+    least: Certainty,
     verdict: Verdict,
 }
 
 impl Judge<'_, '_> {
+    /// Whether nothing that is asked for can be wrong where these lanes are missing at most.
+    fn need_not_look(&self, missing: Lanes) -> bool {
+        self.least == Certainty::Definite && missing & !self.unknown == 0
+    }
+
     fn spot(&self, node: u32) -> Spot {
         spot(self.flow.graph, node)
     }

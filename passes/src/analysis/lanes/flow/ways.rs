@@ -1,8 +1,5 @@
 //! Where lanes go from a branch, and where they come together again.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use super::super::graph::Test;
 use super::super::order::NONE;
 use super::super::value::{Lanes, ValueId, lanes};
@@ -16,21 +13,60 @@ pub(super) struct Walk {
     /// By node: the walk that has come here, and the label.
     labels: Vec<(u32, u32)>,
     walk: u32,
-    heap: BinaryHeap<Reverse<(u32, u32)>>,
-    /// Loops around the branch that a way goes round, and that one leaves.
-    backs: Vec<u32>,
+    /// Nodes to go on from, by rank.
+    ranks: Ranks,
+    /// By loop: the last walk in which a way goes round it, and the last in which one leaves it.
+    rounds: Vec<u32>,
     exits: Vec<u32>,
 }
 
+/// A set of ranks of which the lowest is taken first. What is added is mostly above what has been taken, and close to it.
+#[derive(Default)]
+struct Ranks {
+    words: Vec<u64>,
+    count: usize,
+    /// No word below has any.
+    first: usize,
+}
+
+impl Ranks {
+    fn clear(&mut self, ranks: usize) {
+        if self.count > 0 {
+            self.words.fill(0);
+        }
+        self.words.resize(ranks.div_ceil(64), 0);
+        (self.count, self.first) = (0, self.words.len());
+    }
+
+    /// Adds one that is not in it.
+    fn add(&mut self, rank: u32) {
+        let word = rank as usize / 64;
+        self.words[word] |= 1 << (rank % 64);
+        self.count += 1;
+        self.first = self.first.min(word);
+    }
+
+    fn take_lowest(&mut self) -> Option<u32> {
+        self.count = self.count.checked_sub(1)?;
+        while self.words[self.first] == 0 {
+            self.first += 1;
+        }
+        let word = &mut self.words[self.first];
+        let bit = word.trailing_zeros();
+        *word &= *word - 1;
+        Some(self.first as u32 * 64 + bit)
+    }
+}
+
 impl Walk {
-    /// Begins a walk over a graph of so many nodes.
-    fn begin(&mut self, nodes: usize) {
+    /// Begins a walk over a graph of so many nodes and loops.
+    fn begin(&mut self, nodes: usize, loops: usize) {
         self.labels.resize(nodes, (0, 0));
+        self.rounds.resize(loops, 0);
+        self.exits.resize(loops, 0);
         self.walk += 1;
         self.pending.clear();
-        self.heap.clear();
-        self.backs.clear();
-        self.exits.clear();
+        self.ranks.clear(nodes);
     }
 
     fn label(&self, node: u32) -> Option<u32> {
@@ -100,14 +136,15 @@ impl Flow<'_> {
 
     /// Marks what a branch whose lanes may disagree makes divergent: follows its ways until they are one again.
     ///
-    /// Each way has a label, its first node; a node that two labels reach is a join, and its own label from there on.
+    /// Each way has a label, its first node; a node that two labels reach is a join, and its own label from there on. Straight
+    /// code is passed over.
     pub(super) fn diverge(&mut self, branch: u32) {
         let graph = self.graph;
         if std::mem::replace(&mut self.is_followed[branch as usize], true) {
             return;
         }
         let mut walk = std::mem::take(&mut self.walk);
-        walk.begin(graph.nodes.len());
+        walk.begin(graph.nodes.len(), self.order.loops.len());
         self.follow(branch, &mut walk);
         self.walk = walk;
     }
@@ -119,17 +156,18 @@ impl Flow<'_> {
         }
         loop {
             while let Some((from, target, label)) = walk.pending.pop() {
-                if target != graph.exit && !graph.is_end(target) {
+                if !graph.is_end(target) {
                     self.reach(branch, walk, from, target, label);
                 }
             }
             // One way is left: all lanes that are still here take it.
-            if walk.heap.len() <= 1 {
+            if walk.ranks.count <= 1 {
                 return;
             }
-            let Some(Reverse((_, node))) = walk.heap.pop() else {
+            let Some(rank) = walk.ranks.take_lowest() else {
                 return;
             };
+            let node = self.order.nodes[rank as usize];
             if self.steps_left == 0 {
                 return self.give_up();
             }
@@ -143,11 +181,12 @@ impl Flow<'_> {
     fn reach(&mut self, branch: u32, walk: &mut Walk, from: u32, target: u32, label: u32) {
         let order = self.order;
         let is_back = order.is_back(from, target);
+        let target = order.leads_to[target as usize];
         match walk.label(target) {
             None => {
                 walk.set(target, label);
                 if !is_back {
-                    walk.heap.push(Reverse((order.rank[target as usize], target)));
+                    walk.ranks.add(order.rank[target as usize]);
                 }
             }
             Some(known) if known != label && known != target => {
@@ -162,12 +201,13 @@ impl Flow<'_> {
             return;
         }
         for of in order.loops_of(branch) {
+            let (rounds, exits) = (&mut walk.rounds[of as usize], &mut walk.exits[of as usize]);
             if is_back && order.loops[of as usize].header == target {
-                walk.backs.push(of);
+                *rounds = walk.walk;
             } else if !order.is_in(target, of) {
-                walk.exits.push(of);
+                *exits = walk.walk;
             }
-            let is_left = walk.backs.contains(&of) && walk.exits.contains(&of);
+            let is_left = *rounds == walk.walk && *exits == walk.walk;
             if is_left && !std::mem::replace(&mut self.is_divergent_loop[of as usize], true) {
                 self.has_divergent_loop = true;
                 self.left.push(of);

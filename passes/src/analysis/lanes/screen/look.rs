@@ -300,8 +300,9 @@ impl<'a, 'm> Look<'a, 'm> {
         let (cfg, dominators) = (self.analyses.cfg(), self.analyses.dominators());
         let mut is_whole = vec![true; self.is_reached.len()];
         let mut is_sure = self.is_reached.clone();
+        let asks = self.body.instructions.iter().any(|one| one.op == Op::ActiveMask);
         for &block in cfg.reverse_postorder() {
-            let next = self.where_all_are(block);
+            let next = if asks { self.where_all_are(block) } else { None };
             if let Some(next) = next.or_else(|| self.where_all_were(block, &is_sure)) {
                 is_sure[next.index()] = true;
             }

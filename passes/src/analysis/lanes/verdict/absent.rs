@@ -4,7 +4,7 @@ use super::meet::Call;
 use super::{Issue, Judge, Problem, Spot, certainty};
 use crate::analysis::lanes::placement::{Departure, Exits};
 use crate::analysis::lanes::value::Lanes;
-use crate::ir::InstructionId;
+use crate::ir::{Collective, InstructionId};
 
 /// What is known of where the lanes of a mask are.
 pub(super) struct Absent {
@@ -19,12 +19,18 @@ impl Judge<'_, '_> {
         let here = self.flow.may[call.node as usize];
         let named = mask & self.flow.launch.lanes();
         let other_mask = here & call.mask.exact & !callers;
-        let along = self.placement.must(call.node, Exits::Loud) & here & callers;
         let mut absent = Absent {
             surely: 0,
             perhaps: 0,
             departures: Vec::new(),
         };
+        // A shuffle may read lanes that have ended, which do not count as missing.
+        let never_here = named & (!here | other_mask) & !self.elsewhere(call, mask);
+        let surely = if self.parts_at_barrier { 0 } else { never_here };
+        if !matches!(call.kind, Collective::Shuffle(_)) && self.need_not_look(surely) {
+            return Some(absent);
+        }
+        let along = self.placement.must(call.node, Exits::Loud) & here & callers;
         let open = named & !along;
         if open == 0 {
             return Some(absent);
@@ -57,8 +63,7 @@ impl Judge<'_, '_> {
             gone &= rounds | !self.placement.loud_loop_exits(call.node);
         }
         let open = open & !gone;
-        let never_here = open & (!here | other_mask);
-        let mut surely = never_here & !not_noisy & !self.elsewhere(call, mask) & !self.unknown;
+        let mut surely = never_here & open & !not_noisy & !self.unknown;
         if !headers.is_empty() {
             let left = self.placement.quiet_loop_exits(call.node);
             if surely & left != 0 {

@@ -19,6 +19,18 @@ impl Judge<'_, '_> {
         }
         let here = self.flow.may[node as usize];
         let existing = self.flow.launch.lanes();
+        let elsewhere = barriers
+            .iter()
+            .filter(|&&other| other != node)
+            .fold(0, |all, &other| all | self.flow.may[other as usize]);
+        let never_here = existing & !here & !elsewhere;
+        if self.need_not_look(never_here) {
+            let reach = Reach {
+                maybe: true,
+                ..Reach::default()
+            };
+            return self.verdict.reach.push((node, reach));
+        }
         let Some(departures) = self.placement.departures(node) else {
             return;
         };
@@ -32,11 +44,7 @@ impl Judge<'_, '_> {
             let test = self.flow.tests[departure.source as usize];
             by_warp |= heard != 0 && test != ValueId::NONE && self.flow.pool.get(test).warp;
         }
-        let elsewhere = barriers
-            .iter()
-            .filter(|&&other| other != node)
-            .fold(0, |all, &other| all | self.flow.may[other as usize]);
-        let mut surely = existing & !here & !not_noisy & !elsewhere & !self.unknown & !along;
+        let mut surely = never_here & !not_noisy & !self.unknown & !along;
         if self.flow.order.loops_of(node).next().is_some() {
             surely &= !self.placement.quiet_loop_exits(node);
         }
