@@ -244,6 +244,56 @@ fn constants_follow_control_flow() {
     assert_eq!(constant_at_end(looped), Constant::Unknown);
 }
 
+/// Whether anything may come where `%r1` is 5, as far as constants decide.
+fn is_reached_by_five(statements: &str) -> bool {
+    let text = format!(
+        ".visible .entry k(.param .u32 n)\n{{\n.reg .pred %p<9>;\n.reg .b32 %r<99>;\n.local .align 8 .b8 d[32];\n\
+         {statements}\nsetp.ne.u32 %p1, %r1, 5;\n@%p1 bra OUT;\nbar.warp.sync -1;\nOUT:\nret;\n}}\n"
+    );
+    with_module(&text, |module| {
+        let settings = Settings::default();
+        let context = ModuleContext::new(module, &settings);
+        let body = module.functions[0].body.as_ref().expect("a body");
+        context
+            .function(FunctionId::new(0))
+            .is_reached(body.collectives[0])
+    })
+}
+
+#[test]
+fn constants_decide_branches() {
+    let doubled = (2..40).rev().fold("mov.u32 %r40, 1;".to_owned(), |code, number| {
+        format!("{code}\nadd.u32 %r{number}, %r{0}, %r{0};", number + 1)
+    });
+    for (statements, expected) in [
+        ("mov.u32 %r1, 5;", true),
+        ("mov.u32 %r1, 6;", false),
+        (
+            "mov.u32 %r2, 3;\nadd.u32 %r3, %r2, 1;\nadd.u32 %r1, %r3, %r2;",
+            false,
+        ),
+        ("st.local.u32 [d+4], 6;\nld.local.u32 %r1, [d+4];", false),
+        // Loaded before that is stored, or not always.
+        ("ld.local.u32 %r1, [d+4];\nst.local.u32 [d+4], 6;", true),
+        ("@%p2 st.local.u32 [d+4], 6;\nld.local.u32 %r1, [d+4];", true),
+        // What flows is not looked at, nor what hangs off itself.
+        (
+            "@%p2 bra A;\nmov.u32 %r1, 6;\nbra B;\nA:\nmov.u32 %r1, 6;\nB:",
+            true,
+        ),
+        ("add.u32 %r1, %r1, 6;", true),
+        ("add.u32 %r2, %r1, 6;\nsub.u32 %r1, %r2, 6;", true),
+        ("ld.param.u32 %r1, [n];", true),
+        (
+            "mov.u32 %r2, 6;\nld.global.u32 %r3, [n];\nmul.lo.u32 %r1, %r2, %r3;",
+            true,
+        ),
+        (&format!("{doubled}\nand.b32 %r1, %r2, 1;"), false),
+    ] {
+        assert_eq!(is_reached_by_five(statements), expected, "{statements}");
+    }
+}
+
 #[test]
 fn constants_follow_local_memory() {
     let spilled = "mov.u32 %r2, 7;\nst.local.u32 [d+4], %r2;\nst.local.u32 [d], 1;\nld.local.u32 %r1, [d+4];";

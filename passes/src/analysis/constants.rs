@@ -19,8 +19,11 @@
 //! Nothing is known of the registers of a body with syntax errors: a write may be what was lost. Values spilled to `.local` memory are followed through their slots (see `slots`). Masks and their like hang off a handful of registers, so a function with ten thousand costs no more than one with
 //! ten.
 
+mod outlook;
+
 use rustc_hash::FxHashMap;
 
+use self::outlook::Outlook;
 use super::cfg::Cfg;
 use super::dataflow::{Analysis, Cursor, Solution, solve};
 use super::definitions::Definitions;
@@ -85,7 +88,9 @@ impl<'a> Constants<'a> {
         seeds: impl Iterator<Item = Value>,
         arguments: &'a Arguments,
     ) -> Self {
-        let mut constants = Self::fixed(body, analyses, seeds, arguments);
+        let mut slice = Slice::new(body, analyses, arguments);
+        slice.follow(analyses, seeds);
+        let mut constants = Self::of(body, analyses, slice);
         let slice = &constants.slice;
         let cells = slice.flowing.saturating_mul(body.blocks.len());
         if slice.flowing > 0
@@ -97,7 +102,8 @@ impl<'a> Constants<'a> {
         constants
     }
 
-    /// The same of what is fixed alone: what flows is unknown.
+    /// The same of what is fixed alone: what flows is unknown. Costs next to nothing for seeds that hang off something else
+    /// than constants.
     #[must_use]
     pub fn fixed(
         body: &'a Body<'a>,
@@ -105,7 +111,18 @@ impl<'a> Constants<'a> {
         seeds: impl Iterator<Item = Value>,
         arguments: &'a Arguments,
     ) -> Self {
-        let mut slice = Slice::new(body, analyses, seeds, arguments);
+        let mut slice = Slice::new(body, analyses, arguments);
+        let mut outlooks = vec![Outlook::Open; body.registers.len()];
+        let may_be_known = |seed: &Value| {
+            let mut registers = seed.register().into_iter();
+            registers.all(|register| slice.may_be_known(analyses, register, &mut outlooks))
+        };
+        let seeds: Vec<Value> = seeds.filter(may_be_known).collect();
+        slice.follow(analyses, seeds.into_iter());
+        Self::of(body, analyses, slice)
+    }
+
+    fn of(body: &'a Body<'a>, analyses: &'a Analyses<'_>, mut slice: Slice<'a>) -> Self {
         let params = slice.params();
         slice.fix(analyses);
         Self {
@@ -197,13 +214,8 @@ fn loaded_param(body: &Body<'_>, instruction: &Instruction) -> Option<ParamPiece
 }
 
 impl<'a> Slice<'a> {
-    fn new(
-        body: &'a Body<'a>,
-        analyses: &'a Analyses<'_>,
-        seeds: impl Iterator<Item = Value>,
-        arguments: &'a Arguments,
-    ) -> Self {
-        let mut slice = Self {
+    fn new(body: &'a Body<'a>, analyses: &'a Analyses<'_>, arguments: &'a Arguments) -> Self {
+        Self {
             body,
             arguments,
             cfg: analyses.cfg(),
@@ -216,26 +228,29 @@ impl<'a> Slice<'a> {
             register_places: vec![NO_PLACE; body.registers.len()],
             slot_places: FxHashMap::default(),
             loads: Vec::new(),
-        };
+        }
+    }
+
+    /// Adds `seeds`, and what they hang off.
+    fn follow(&mut self, analyses: &'a Analyses<'_>, seeds: impl Iterator<Item = Value>) {
         for seed in seeds.filter(|_| !analyses.is_damaged()) {
             if let Some(key) = key(seed) {
-                slice.add(key);
+                self.add(key);
             }
         }
         let mut next = 0;
-        while let Some(&key) = slice.keys.get(next) {
+        while let Some(&key) = self.keys.get(next) {
             next += 1;
-            for &writer in slice.writers(key) {
-                if let Some(slot) = analyses.loaded_slot(writer, body.instruction(writer)) {
-                    slice.slots = analyses.slots();
-                    slice.loads.push((writer, slot));
+            for &writer in self.writers(key) {
+                if let Some(slot) = analyses.loaded_slot(writer, self.body.instruction(writer)) {
+                    self.slots = analyses.slots();
+                    self.loads.push((writer, slot));
                 }
-                for input in slice.inputs(writer) {
-                    slice.add(input);
+                for input in self.inputs(writer) {
+                    self.add(input);
                 }
             }
         }
-        slice
     }
 
     /// What writes what `key` holds.
