@@ -106,7 +106,7 @@ impl<'a> Graph<'a> {
             slices,
             contexts: Vec::new(),
             nodes: Vec::new(),
-            pending: Vec::new(),
+            edges: Vec::new(),
             queue: Vec::new(),
             singles: 0,
             multiples: 0,
@@ -129,10 +129,13 @@ impl<'a> Graph<'a> {
             edges: 0..0,
         });
         let mut nodes = builder.nodes;
-        let (mut targets, mut sources) = (Vec::new(), Vec::new());
-        for (number, node) in nodes.iter_mut().enumerate().take(exit as usize) {
+        let edges = builder.edges.iter().map(|&(from, to)| (from as usize, to));
+        let leading = Groups::new(nodes.len(), edges);
+        let count = builder.edges.len();
+        let (mut targets, mut sources) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for (number, node) in nodes.iter_mut().enumerate() {
             let start = targets.len() as u32;
-            for &target in &builder.pending[number] {
+            for &target in leading.of(number) {
                 targets.push(if target == EXIT { exit } else { target });
                 sources.push(number as u32);
             }
@@ -225,7 +228,8 @@ struct Builder<'a> {
     slices: &'a Slices,
     contexts: Vec<Context<'a>>,
     nodes: Vec<Node>,
-    pending: Vec<Vec<u32>>,
+    /// From which node to which: those of one node in the order of [`Node::edges`].
+    edges: Vec<(u32, u32)>,
     queue: Vec<(u32, u32, u32)>,
     singles: u32,
     multiples: u32,
@@ -287,7 +291,6 @@ impl<'a> Builder<'a> {
             edges: 0..0,
         };
         self.nodes.extend(std::iter::repeat_n(empty, count));
-        self.pending.resize(self.nodes.len(), Vec::new());
         self.queue.push((context, first, after));
         Some(first)
     }
@@ -339,53 +342,47 @@ impl<'a> Builder<'a> {
             match instruction.guard {
                 Some(guard) => {
                     self.nodes[node as usize].test = Test::Guard(guard);
-                    self.pending[node as usize] = vec![cut, rest];
+                    self.edges.extend([(node, cut), (node, rest)]);
                 }
-                None => self.pending[node as usize] = vec![cut],
+                None => self.edges.push((node, cut)),
             }
             let (kind, target) = self.cut(context, InstructionId::new(place as usize), rest);
             self.nodes[cut as usize].instructions = place..place + 1;
             self.nodes[cut as usize].kind = kind;
-            self.pending[cut as usize] = vec![target];
+            self.edges.push((cut, target));
             node = rest;
             start = place + 1;
         }
         self.nodes[node as usize].instructions = start..range.end;
-        let successors: Vec<u32> = body
-            .successors(block)
-            .iter()
-            .map(|block| firsts[block.index()])
-            .collect();
-        let (test, targets) = match body.terminator(block) {
-            None => (
-                Test::None,
-                if successors.is_empty() {
-                    vec![EXIT]
-                } else {
-                    successors
-                },
-            ),
+        let successors = body.successors(block);
+        let (test, end) = match body.terminator(block) {
+            None => (Test::None, successors.is_empty().then_some(EXIT)),
             Some(last) => match (last.op, last.guard) {
-                (Op::Branch, None) if successors.len() == 1 => (Test::None, successors),
-                (Op::Branch, Some(guard)) if successors.len() == 2 => (Test::Guard(guard), successors),
+                (Op::Branch, None) if successors.len() == 1 => (Test::None, None),
+                (Op::Branch, Some(guard)) if successors.len() == 2 => (Test::Guard(guard), None),
                 (Op::BranchTable, guard) if !successors.is_empty() => {
                     let index = body.uses(last).first().copied().unwrap_or(Value::Unknown);
-                    (Test::Table(index, guard), successors)
+                    (Test::Table(index, guard), None)
                 }
                 (Op::Return | Op::Exit | Op::Trap, guard) => {
                     let end = if last.op == Op::Return { after } else { EXIT };
-                    match (guard, successors.first()) {
-                        (None, _) => (Test::None, vec![end]),
-                        (Some(guard), Some(&next)) => (Test::Guard(guard), vec![end, next]),
-                        (Some(guard), None) => (Test::Guard(guard), vec![end, EXIT]),
-                    }
+                    (guard.map_or(Test::None, Test::Guard), Some(end))
                 }
                 // A label is missing: the code is not whole.
                 _ => return None,
             },
         };
         self.nodes[node as usize].test = test;
-        self.pending[node as usize] = targets;
+        self.edges.extend(end.map(|end| (node, end)));
+        // Lanes that do not end go on.
+        match (end, test, successors) {
+            (Some(_), Test::None, _) => {}
+            (Some(_), _, &[]) => self.edges.push((node, EXIT)),
+            (Some(_), _, &[next, ..]) => self.edges.push((node, firsts[next.index()])),
+            (None, ..) => self
+                .edges
+                .extend(successors.iter().map(|next| (node, firsts[next.index()]))),
+        }
         Some(())
     }
 

@@ -386,11 +386,15 @@ fn own<'m>(
     if body.collectives.is_empty() {
         return Some(all);
     }
-    let mut look = Look::new(basis, id, body);
-    for &id in &body.collectives {
-        let instruction = body.instruction(id);
+    let mut look = None;
+    for &at in &body.collectives {
+        let instruction = body.instruction(at);
         if let Op::Collective(_, true) = instruction.op {
-            let mask = mask(&mut look, body, id);
+            let mask = match *body.uses(instruction) {
+                // Most are, and need no look.
+                [Value::Integer(literal), ..] => Kind::of_integer(literal),
+                _ => mask(look.get_or_insert_with(|| Look::new(basis, id, body)), body, at),
+            };
             if !mask.may_be_exact() {
                 continue;
             }
