@@ -114,7 +114,8 @@ fn doubt_never_called(module: &ModuleContext<'_>, all: &mut [Violation]) {
     }
     let is_reached = reached::functions(module);
     for violation in all {
-        violation.is_definite &= is_reached[violation.of.index()];
+        violation.is_uncalled = violation.is_definite && !is_reached[violation.of.index()];
+        violation.is_definite &= !violation.is_uncalled;
     }
 }
 

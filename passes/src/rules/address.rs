@@ -53,7 +53,7 @@ pub(super) const fn sure(
     certain: &'static str,
     possible: &'static str,
 ) -> &'static str {
-    if violation.is_definite { certain } else { possible }
+    if violation.is_certain() { certain } else { possible }
 }
 
 /// What the address points to: "shared `tile`", "global memory (kernel parameter `p`)".
@@ -143,7 +143,15 @@ pub(super) fn report<'r>(
     if let Some(other) = &violation.or {
         draft.note(alternative(module, violation, other));
     }
+    doubt(violation, draft);
     draft
+}
+
+/// Says why what is certain is not definite.
+pub(super) fn doubt(violation: &Violation, draft: &mut Draft) {
+    if violation.is_uncalled {
+        draft.note("neither a kernel nor anything that other modules see leads to this function: it may be a copy that nobody needs");
+    }
 }
 
 fn alternative(module: &ModuleContext<'_>, violation: &Violation, other: &Element) -> String {

@@ -72,6 +72,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         } else {
             report.potential(place, message)
         };
+        address::doubt(violation, draft);
         if let Some(offset) = violation
             .element
             .offset

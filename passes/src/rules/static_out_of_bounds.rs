@@ -61,7 +61,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         };
         let draft = address::report(module, violation, message, report);
         draft.help("keep the offset inside the object, and a multiple of the size of the access");
-        if !violation.is_definite {
+        if !violation.is_certain() {
             draft.note("the object is also accessed on paths that do not come here: this may be code that is never reached");
         }
         if let Some(size) = size(module, violation) {

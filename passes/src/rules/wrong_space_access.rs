@@ -66,7 +66,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             address::op(module, violation),
             Some(Op::Access(access)) if access.kind == AccessKind::ReadModifyWrite
         );
-        if is_modification && !violation.is_definite {
+        if is_modification && !violation.is_certain() {
             draft.note("LLVM makes a plain load and store of it where it sees the variable; nvcc removes the kernel's code");
         }
     }

@@ -54,6 +54,7 @@ impl Judge<'_> {
                     of: self.id,
                     is_definite,
                     or,
+                    is_uncalled: false,
                     callers,
                 });
             }

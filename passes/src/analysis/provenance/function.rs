@@ -195,6 +195,7 @@ impl<'a> Judge<'a> {
             of: self.id,
             is_definite,
             or,
+            is_uncalled: false,
             callers: Vec::new(),
         });
     }

@@ -312,6 +312,7 @@ impl Judge<'_> {
             of: self.id,
             is_definite: is_all && demand.is_sole && self.is_always_null(argument),
             or: None,
+            is_uncalled: false,
             callers: callers.to_vec(),
         });
     }

@@ -33,10 +33,20 @@ pub struct Violation {
     pub of: FunctionId,
     /// Wrong on every execution that gets there, by way of the callers if there are any.
     pub is_definite: bool,
+    /// It would be definite if anything called the function that the base belongs to.
+    pub is_uncalled: bool,
     /// Another space it may point into just as well, which is not wrong: told with potential findings.
     pub or: Option<Element>,
     /// The calls that pass the address, innermost first.
     pub callers: Vec<CallSite>,
+}
+
+impl Violation {
+    /// Whether it is wrong on every execution that gets there, if any does.
+    #[must_use]
+    pub const fn is_certain(&self) -> bool {
+        self.is_definite || self.is_uncalled
+    }
 }
 
 /// A use of what the caller passes.
