@@ -263,10 +263,7 @@ impl Found {
 
 /// What a register is computed from, and how many bytes further it points.
 fn step(body: &Body<'_>, definitions: &Definitions, register: Register) -> Option<(Value, i64)> {
-    match definitions.of(register) {
-        &[definition] => moved(body, body.instruction(definition)),
-        _ => None,
-    }
+    moved(body, body.instruction(definitions.only(body, register)?))
 }
 
 /// What an instruction computes an address from, and how many bytes further that points.

@@ -373,15 +373,15 @@ impl<'a> Builder<'a> {
             },
         };
         self.nodes[node as usize].test = test;
-        self.edges.extend(end.map(|end| (node, end)));
-        // Lanes that do not end go on.
-        match (end, test, successors) {
-            (Some(_), Test::None, _) => {}
-            (Some(_), _, &[]) => self.edges.push((node, EXIT)),
-            (Some(_), _, &[next, ..]) => self.edges.push((node, firsts[next.index()])),
-            (None, ..) => self
-                .edges
-                .extend(successors.iter().map(|next| (node, firsts[next.index()]))),
+        let mut nexts = successors.iter().map(|next| firsts[next.index()]);
+        let Some(end) = end else {
+            self.edges.extend(nexts.map(|next| (node, next)));
+            return Some(());
+        };
+        self.edges.push((node, end));
+        if test != Test::None {
+            // Lanes that do not end go on.
+            self.edges.push((node, nexts.next().unwrap_or(EXIT)));
         }
         Some(())
     }

@@ -339,7 +339,7 @@ fn finish(module: &ModuleContext<'_>, function: FunctionId, body: &Body<'_>, sli
     let guarded = |id: InstructionId| body.instruction(id).guard.is_some();
     for &key in &slice.keys {
         let is_single = match key {
-            Key::Register(register) => matches!(definitions.of(register), &[one] if !guarded(one)),
+            Key::Register(register) => definitions.only(body, register).is_some(),
             Key::Slot(slot) => {
                 matches!(slots.stores(slot), &[one] if !guarded(one))
                     && !slots.escapes(slot)

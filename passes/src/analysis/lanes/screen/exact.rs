@@ -34,12 +34,10 @@ impl Threads<'_, '_> {
             Value::Not(register) => (register, true),
             _ => return None,
         };
-        let &[definition] = self.definitions.of(register) else {
-            return None;
-        };
+        let definition = self.definitions.only(self.body, register)?;
         let instruction = self.body.instruction(definition);
         let is_first = self.body.results(instruction).first() == Some(&Value::Register(register));
-        if instruction.guard.is_some() || !is_first || !is_interpreted(instruction.op) {
+        if !is_first || !is_interpreted(instruction.op) {
             return None;
         }
         let (mut values, uses) = ([0; MAX_USES], self.body.uses(instruction));
