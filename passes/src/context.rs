@@ -120,6 +120,24 @@ impl<'a> Analyses<'a> {
         }
     }
 
+    /// Whether each way to one instruction leads past another.
+    pub fn is_before(&self, first: InstructionId, second: InstructionId) -> bool {
+        let (from, to) = (self.body().block_of(first), self.body().block_of(second));
+        if from == to {
+            return first < second;
+        }
+        let is_entry = from.index() == 0 && self.cfg().rank(from).is_some();
+        is_entry || self.dominators().dominates(from, to)
+    }
+
+    /// The store that has put into a slot what an instruction loads there, whenever it is executed: all that writes the slot,
+    /// and on each way to the load.
+    pub fn store_for(&self, load: InstructionId) -> Option<InstructionId> {
+        let slot = self.loaded_slot(load, self.body().instruction(load))?;
+        let store = self.slots().only_store(self.body(), slot)?;
+        self.is_before(store, load).then_some(store)
+    }
+
     /// Which instructions write a register.
     pub fn definitions(&self) -> &Definitions {
         self.computed()

@@ -22,6 +22,6 @@ pub use module::{
     VirtualTable,
 };
 pub use op::{
-    Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, Op, Shuffle, Space, Special,
-    UnaryOp, Vote,
+    Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, Op, Rare, Shuffle, Space,
+    Special, UnaryOp, Vote,
 };

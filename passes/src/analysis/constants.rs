@@ -88,8 +88,7 @@ impl<'a> Constants<'a> {
         seeds: impl Iterator<Item = Value>,
         arguments: &'a Arguments,
     ) -> Self {
-        let mut slice = Slice::new(body, analyses, arguments);
-        slice.follow(analyses, seeds);
+        let slice = Slice::of(body, analyses, arguments, seeds, false);
         let mut constants = Self::of(body, analyses, slice);
         let slice = &constants.slice;
         let cells = slice.flowing.saturating_mul(body.blocks.len());
@@ -111,15 +110,7 @@ impl<'a> Constants<'a> {
         seeds: impl Iterator<Item = Value>,
         arguments: &'a Arguments,
     ) -> Self {
-        let mut slice = Slice::new(body, analyses, arguments);
-        let mut outlooks = vec![Outlook::Open; body.registers.len()];
-        let may_be_known = |seed: &Value| {
-            let mut registers = seed.register().into_iter();
-            registers.all(|register| slice.may_be_known(analyses, register, &mut outlooks))
-        };
-        let seeds: Vec<Value> = seeds.filter(may_be_known).collect();
-        slice.follow(analyses, seeds.into_iter());
-        Self::of(body, analyses, slice)
+        Self::of(body, analyses, Slice::of(body, analyses, arguments, seeds, true))
     }
 
     fn of(body: &'a Body<'a>, analyses: &'a Analyses<'_>, mut slice: Slice<'a>) -> Self {
@@ -205,6 +196,10 @@ struct Slice<'a> {
     slot_places: FxHashMap<SlotId, u32>,
     /// The loads of slots that it follows.
     loads: Vec<(InstructionId, SlotId)>,
+    /// By register, whether it is worth being followed; empty while nothing was asked.
+    outlooks: Vec<Outlook>,
+    /// Only what is fixed is.
+    is_fixed: bool,
 }
 
 /// The piece of a parameter that an instruction loads.
@@ -214,8 +209,15 @@ fn loaded_param(body: &Body<'_>, instruction: &Instruction) -> Option<ParamPiece
 }
 
 impl<'a> Slice<'a> {
-    fn new(body: &'a Body<'a>, analyses: &'a Analyses<'_>, arguments: &'a Arguments) -> Self {
-        Self {
+    /// What `seeds` hang off, without what leads to nothing that is known.
+    fn of(
+        body: &'a Body<'a>,
+        analyses: &'a Analyses<'_>,
+        arguments: &'a Arguments,
+        seeds: impl Iterator<Item = Value>,
+        is_fixed: bool,
+    ) -> Self {
+        let mut slice = Self {
             body,
             arguments,
             cfg: analyses.cfg(),
@@ -225,17 +227,23 @@ impl<'a> Slice<'a> {
             flowing: 0,
             busy: Vec::new(),
             fixed: Vec::new(),
-            register_places: vec![NO_PLACE; body.registers.len()],
+            register_places: Vec::new(),
             slot_places: FxHashMap::default(),
             loads: Vec::new(),
-        }
+            outlooks: Vec::new(),
+            is_fixed,
+        };
+        slice.follow(analyses, seeds);
+        slice
     }
 
     /// Adds `seeds`, and what they hang off.
     fn follow(&mut self, analyses: &'a Analyses<'_>, seeds: impl Iterator<Item = Value>) {
         for seed in seeds.filter(|_| !analyses.is_damaged()) {
-            if let Some(key) = key(seed) {
-                self.add(key);
+            if let Some(register) = seed.register()
+                && self.may_be_known(analyses, register)
+            {
+                self.add(Key::Register(register));
             }
         }
         let mut next = 0;
@@ -246,8 +254,13 @@ impl<'a> Slice<'a> {
                     self.slots = analyses.slots();
                     self.loads.push((writer, slot));
                 }
-                for input in self.inputs(writer) {
-                    self.add(input);
+                if self.may_write_known(analyses, key, writer) {
+                    for input in self.inputs(writer) {
+                        self.add(input);
+                    }
+                } else if let Some(guard) = self.body.instruction(writer).guard {
+                    // It may keep what was there.
+                    self.add(Key::Register(guard.register));
                 }
             }
         }
@@ -283,7 +296,7 @@ impl<'a> Slice<'a> {
             if let (&[store], Some(place)) = (self.writers(Key::Slot(slot)), self.place(Key::Slot(slot)))
                 && !flows[place]
             {
-                flows[place] = !self.is_before(analyses, store, load);
+                flows[place] = !analyses.is_before(store, load);
             }
         }
         // What hangs off what flows.
@@ -309,7 +322,7 @@ impl<'a> Slice<'a> {
     fn busy(&self) -> Vec<bool> {
         let flowing = &self.keys[..self.flowing];
         let is_spoiled = |key: &Key| match *key {
-            Key::Slot(slot) => self.is_spoiled(slot),
+            Key::Slot(slot) => self.slots.is_spoiled(slot),
             Key::Register(_) => false,
         };
         if flowing.iter().any(is_spoiled) {
@@ -361,27 +374,9 @@ impl<'a> Slice<'a> {
         match (key, self.writers(key)) {
             (Key::Register(_), []) => true,
             (Key::Register(_), &[one]) => !is_guarded(one),
-            (Key::Slot(slot), &[one]) => {
-                let is_store = self.slots.effect(one, self.body.instruction(one)) == Effect::Store(slot);
-                is_store && !is_guarded(one) && !self.is_spoiled(slot)
-            }
+            (Key::Slot(slot), _) => self.slots.only_store(self.body, slot).is_some(),
             _ => false,
         }
-    }
-
-    /// Whether more than the stores to it may write a slot.
-    fn is_spoiled(&self, slot: SlotId) -> bool {
-        self.slots.escapes(slot) || self.slots.overlapping(slot).next().is_some()
-    }
-
-    /// Whether each way to a load leads past this store.
-    fn is_before(&self, analyses: &Analyses<'_>, store: InstructionId, load: InstructionId) -> bool {
-        let (from, to) = (self.body.block_of(store), self.body.block_of(load));
-        if from == to {
-            return store < load;
-        }
-        let is_entry = from.index() == 0 && self.cfg.rank(from).is_some();
-        is_entry || analyses.dominators().dominates(from, to)
     }
 
     /// Puts what flows first.
@@ -408,7 +403,12 @@ impl<'a> Slice<'a> {
 
     fn set_place(&mut self, key: Key, place: u32) {
         match key {
-            Key::Register(register) => self.register_places[register.index()] = place,
+            Key::Register(register) => {
+                if self.register_places.is_empty() {
+                    self.register_places = vec![NO_PLACE; self.body.registers.len()];
+                }
+                self.register_places[register.index()] = place;
+            }
             Key::Slot(slot) => {
                 self.slot_places.insert(slot, place);
             }
@@ -418,7 +418,7 @@ impl<'a> Slice<'a> {
     /// Its number among the keys.
     fn place(&self, key: Key) -> Option<usize> {
         let place = match key {
-            Key::Register(register) => self.register_places[register.index()],
+            Key::Register(register) => *self.register_places.get(register.index())?,
             Key::Slot(slot) => self.slot_places.get(&slot).copied().unwrap_or(NO_PLACE),
         };
         (place != NO_PLACE).then_some(place as usize)

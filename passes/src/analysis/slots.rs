@@ -213,6 +213,21 @@ impl Slots {
         self.escaping[slot as usize]
     }
 
+    /// Whether more than the stores to it may write a slot.
+    #[must_use]
+    pub fn is_spoiled(&self, slot: SlotId) -> bool {
+        self.escapes(slot) || self.overlapping(slot).next().is_some()
+    }
+
+    /// All that writes a slot of `body`, if that is one store, done whenever it is reached.
+    #[must_use]
+    pub fn only_store(&self, body: &Body<'_>, slot: SlotId) -> Option<InstructionId> {
+        let &[one] = self.stores(slot) else { return None };
+        let store = body.instruction(one);
+        let is_plain = store.guard.is_none() && self.effect(one, store) == Effect::Store(slot);
+        (is_plain && !self.is_spoiled(slot)).then_some(one)
+    }
+
     /// The other slots that share bytes with this one.
     pub fn overlapping(&self, slot: SlotId) -> impl Iterator<Item = SlotId> + '_ {
         let own = self.slots[slot as usize];

@@ -3,9 +3,9 @@
 use ptxcheck_ptx_parser::Span;
 
 use super::index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
-use super::instruction::{Instruction, Value, registers};
+use super::instruction::{Guard, Instruction, Value, registers};
 use super::module::Symbol;
-use super::op::{AccessKind, Op, Space};
+use super::op::{AccessKind, Op, Rare, Space};
 
 /// Kernel or function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,7 +32,7 @@ pub struct LaunchBounds {
 /// A parameter or return value.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter<'s> {
-    /// Its name; empty where the front end has none.
+    /// Its name; empty where the front end has none, as for functions in LLVM IR that are no kernels.
     pub name: &'s str,
     /// Bytes; 0 for textures, samplers and surfaces, and for `foo[]`.
     pub size: u64,
@@ -167,6 +167,8 @@ pub struct Body<'s> {
     pub undeclared: Vec<Unresolved<'s>>,
     /// Instructions that are warp collectives.
     pub collectives: Vec<InstructionId>,
+    /// Rare operations that some instruction is; see [`Self::has`].
+    pub(crate) rare: Rare,
     pub(crate) values: Vec<Value>,
     pub(crate) edges: Vec<BlockId>,
     pub(crate) arguments: Vec<Argument>,
@@ -182,6 +184,7 @@ impl Body<'_> {
         references: Vec::new(),
         undeclared: Vec::new(),
         collectives: Vec::new(),
+        rare: Rare::NONE,
         values: Vec::new(),
         edges: Vec::new(),
         arguments: Vec::new(),
@@ -205,6 +208,7 @@ impl Body<'_> {
         self.references.clear();
         self.undeclared.clear();
         self.collectives.clear();
+        self.rare = Rare::NONE;
         self.values.clear();
         self.edges.clear();
         self.arguments.clear();
@@ -223,6 +227,37 @@ impl Body<'_> {
         self.values.shrink_to_fit();
         self.edges.shrink_to_fit();
         self.arguments.shrink_to_fit();
+    }
+
+    /// Adds an instruction whose results and uses are the values from `start` on.
+    #[inline]
+    pub(crate) fn add(
+        &mut self,
+        op: Op,
+        guard: Option<Guard>,
+        (start, results): (usize, usize),
+        (debug, span): (DebugId, Span),
+    ) -> InstructionId {
+        let id = InstructionId::new(self.instructions.len());
+        self.instructions.push(Instruction {
+            op,
+            guard,
+            values: Slots::new(start, self.values.len()),
+            results: results as u16,
+            debug,
+            span,
+        });
+        self.rare = self.rare.with(Rare::of(op));
+        if matches!(op, Op::Collective(..)) {
+            self.collectives.push(id);
+        }
+        id
+    }
+
+    /// Whether one of these operations is among the instructions, told without a pass over them.
+    #[must_use]
+    pub const fn has(&self, rare: Rare) -> bool {
+        self.rare.has(rare)
     }
 
     /// Notes that the instruction about to be added uses a symbol, if references to it are kept.

@@ -1,5 +1,7 @@
 //! Modules and their symbols.
 
+use std::borrow::Cow;
+
 use ptxcheck_ptx_parser::{Position, Span};
 
 use super::function::{Body, Function};
@@ -102,7 +104,7 @@ pub struct HostConstant {
 /// A name for memory or code.
 #[derive(Clone, Debug)]
 pub struct Symbol<'s> {
-    /// As the module writes it.
+    /// As the module writes it; empty for memory on the stack in LLVM IR: [`Module::symbol_name`] has that too.
     pub name: &'s str,
     /// What it names.
     pub kind: SymbolKind,
@@ -184,6 +186,10 @@ pub trait Origin: Sync {
     /// What the input calls an instruction, without types: `ld.shared`, `cvta.to.global`. `None` where it does not say.
     fn name(&self, instruction: &Instruction) -> Option<String>;
 
+    /// What the input calls memory on the stack whose symbol has no name, if it calls it anything: the front end leaves
+    /// those to whoever shows them.
+    fn stack_name(&self, symbol: SymbolId) -> Option<String>;
+
     /// The PTX of a span of the device IR; empty where the input is none.
     fn text(&self, span: Span) -> &[u8];
 
@@ -226,6 +232,17 @@ impl<'s> Module<'s> {
     #[must_use]
     pub fn function(&self, id: FunctionId) -> &Function<'s> {
         &self.functions[id.index()]
+    }
+
+    /// What the input calls a symbol; empty if nothing.
+    #[must_use]
+    pub fn symbol_name(&self, id: SymbolId) -> Cow<'s, str> {
+        let known = self.symbol(id);
+        if known.name.is_empty() && known.owner.is_some() {
+            self.origin.stack_name(id).unwrap_or_default().into()
+        } else {
+            known.name.into()
+        }
     }
 
     /// The name of a function.

@@ -1,5 +1,7 @@
 //! What the findings of the 2xx rules have in common: how an address is told, and the places that explain it.
 
+use std::borrow::Cow;
+
 use crate::analysis::provenance::{Base, Element, Form, Violation, Wrong};
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::ir::{AccessKind, Op, Space};
@@ -31,20 +33,21 @@ pub(super) const fn memory(space: Space) -> &'static str {
 }
 
 /// The object an address is based on, if it has a name.
-pub(super) fn symbol<'a>(module: &'a ModuleContext<'_>, violation: &Violation) -> Option<&'a str> {
+pub(super) fn symbol<'a>(module: &'a ModuleContext<'_>, violation: &Violation) -> Option<Cow<'a, str>> {
     let name = match violation.element.base {
-        Base::Symbol(symbol) => module.module.symbol(symbol).name,
+        Base::Symbol(symbol) => module.module.symbol_name(symbol),
         Base::Param(number, _) => {
-            module
-                .module
-                .function(violation.of)
-                .params
-                .get(usize::from(number))?
-                .name
+            let function = module.module.function(violation.of);
+            function.params.get(usize::from(number))?.name.into()
         }
         _ => return None,
     };
     (!name.is_empty()).then_some(name)
+}
+
+/// The same, as messages call it.
+pub(super) fn told(module: &ModuleContext<'_>, violation: &Violation) -> Option<String> {
+    symbol(module, violation).map(|name| names::told(&name))
 }
 
 /// "points" or "may point", and the like.
@@ -59,7 +62,7 @@ pub(super) const fn sure(
 /// What the address points to: "shared `tile`", "global memory (kernel parameter `p`)".
 pub(super) fn object(module: &ModuleContext<'_>, violation: &Violation) -> String {
     let element = &violation.element;
-    match (symbol(module, violation).map(names::told), element.base) {
+    match (told(module, violation), element.base) {
         (Some(name), Base::Symbol(_)) => format!("{} `{name}`", element.space.as_str()),
         (Some(name), Base::Param(..)) if element.space == Space::Param => {
             format!("the kernel parameter `{name}` itself")
@@ -132,7 +135,7 @@ pub(super) fn report<'r>(
         .data("expected_space", violation.used.space().as_str())
         .data("actual_space", violation.element.space.as_str());
     if let Some(symbol) = symbol(module, violation) {
-        draft.data("symbol", symbol);
+        draft.data("symbol", &*symbol);
     }
     if let Some((place, message)) = origin(module, violation) {
         draft.related(place, message);
@@ -162,7 +165,7 @@ fn alternative(module: &ModuleContext<'_>, violation: &Violation, other: &Elemen
         (_, Base::Symbol(symbol)) => format!(
             "on another path the address is that of {} `{}`",
             other.space.as_str(),
-            names::told(module.module.symbol(symbol).name)
+            names::told(&module.module.symbol_name(symbol))
         ),
         (_, Base::Param(..)) if other.base == violation.element.base => {
             "on another path the address fits".to_owned()
@@ -179,7 +182,7 @@ fn origin(module: &ModuleContext<'_>, violation: &Violation) -> Option<(Place, S
         return None;
     }
     let body = module.module.function(violation.of).body.as_ref()?;
-    let name = symbol(module, violation).map(names::told);
+    let name = told(module, violation);
     let message = match (body.instruction(at).op, element.form, name) {
         (Op::ToGeneric(space, _), _, Some(name)) => {
             format!("address of {} `{name}` converted to generic here", space.as_str())

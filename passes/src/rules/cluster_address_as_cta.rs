@@ -47,8 +47,8 @@ pub static RULE: Rule = Rule {
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in address::of_kind(module, &[Wrong::ClusterAsCta]) {
         let name = address::subject(module, violation);
-        let of = address::symbol(module, violation)
-            .map(|name| format!(" of `{}`", crate::names::told(name)))
+        let of = address::told(module, violation)
+            .map(|name| format!(" of `{name}`"))
             .unwrap_or_default();
         let was = address::sure(violation, "was", "may have been");
         let message = format!(

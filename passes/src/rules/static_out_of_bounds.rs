@@ -72,7 +72,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 
 /// The object, for messages: compilers leave the names of local variables out of their IR.
 fn name(module: &ModuleContext<'_>, violation: &Violation) -> String {
-    let named = address::symbol(module, violation).map(crate::names::told);
+    let named = address::told(module, violation);
     match (named, violation.element.base) {
         (Some(name), _) => format!("`{name}`"),
         (None, Base::Param(number, _)) => format!("parameter {}", u32::from(number) + 1),

@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crate::analysis::call_graph::CallSite;
 use crate::analysis::constants::{Arguments, Constants};
 use crate::context::{FunctionContext, ModuleContext, Place, Report};
-use crate::ir::{FunctionId, InstructionId, Op};
+use crate::ir::{FunctionId, InstructionId, Op, Rare};
 use crate::names;
 use crate::rule::{Check, Family, Level, Rule};
 
@@ -133,6 +133,9 @@ fn way_back(first: CallSite, calls: &[&CallSite]) -> Vec<CallSite> {
 
 fn allocations(function: &FunctionContext<'_>, report: &mut Report<'_>) {
     let body = function.body;
+    if !body.has(Rare::STACK_ALLOC) {
+        return;
+    }
     let allocations: Vec<InstructionId> = (0..body.instructions.len())
         .map(InstructionId::new)
         .filter(|&id| matches!(body.instruction(id).op, Op::StackAlloc))

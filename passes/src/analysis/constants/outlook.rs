@@ -2,8 +2,9 @@
 
 use super::{Key, Slice, loaded_param};
 use crate::analysis::evaluate::is_interpreted;
+use crate::analysis::slots::{Effect, SlotId};
 use crate::context::Analyses;
-use crate::ir::{Register, Value};
+use crate::ir::{InstructionId, Register, Value};
 
 /// Whether a register may be known, as far as has been looked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,48 +39,104 @@ fn outlook(sources: &[Value], outlooks: &[Outlook]) -> Outlook {
     found
 }
 
+/// What decides whether something is known.
+enum Sources<'a> {
+    /// Nothing: it never is.
+    None,
+    /// All of these have to be.
+    Of(&'a [Value]),
+    /// One of several things, which the place decides.
+    Any,
+}
+
 impl<'a> Slice<'a> {
-    /// Whether a register may be fixed and known: not if anything that it hangs off is not. The search ends with the first such.
-    pub(super) fn may_be_known(
-        &mut self,
-        analyses: &'a Analyses<'_>,
-        register: Register,
-        outlooks: &mut [Outlook],
-    ) -> bool {
+    /// Whether a register may be known: not if anything is not that it is computed from. The search ends with the first such.
+    pub(super) fn may_be_known(&mut self, analyses: &'a Analyses<'_>, register: Register) -> bool {
+        if self.outlooks.is_empty() {
+            self.outlooks = vec![Outlook::Open; self.body.registers.len()];
+        }
         let mut open = vec![register];
         while let Some(&register) = open.last() {
-            outlooks[register.index()] = match self.sources(analyses, register) {
-                Some(sources) => outlook(sources, outlooks),
-                None => Outlook::Unknown,
+            let own = match self.outlooks[register.index()] {
+                Outlook::Open | Outlook::HangsOff(_) => match self.sources(analyses, register) {
+                    Sources::None => Outlook::Unknown,
+                    Sources::Of(values) => outlook(values, &self.outlooks),
+                    Sources::Any => Outlook::MayBeKnown,
+                },
+                known => known,
             };
-            if let Outlook::HangsOff(source) = outlooks[register.index()] {
+            self.outlooks[register.index()] = own;
+            if let Outlook::HangsOff(source) = own {
                 open.push(source);
             } else {
                 open.pop();
             }
         }
-        outlooks[register.index()] == Outlook::MayBeKnown
+        self.outlooks[register.index()] == Outlook::MayBeKnown
     }
 
-    /// What a register is computed from; `None` if it is not fixed, or not known.
-    fn sources(&mut self, analyses: &'a Analyses<'_>, register: Register) -> Option<&'a [Value]> {
-        let definition = self.definitions.only(self.body, register)?;
-        let instruction = self.body.instruction(definition);
-        if let Some(slot) = analyses.loaded_slot(definition, instruction) {
+    /// Whether one of its writers may make something known of a key.
+    pub(super) fn may_write_known(
+        &mut self,
+        analyses: &'a Analyses<'_>,
+        key: Key,
+        writer: InstructionId,
+    ) -> bool {
+        let sources = match key {
+            Key::Register(_) => self.sources_of(analyses, writer),
+            Key::Slot(slot) => self.stored_by(slot, writer),
+        };
+        match sources {
+            Sources::None => false,
+            Sources::Of(values) => values.iter().all(|value| match value.register() {
+                Some(register) => self.may_be_known(analyses, register),
+                None => matches!(value, Value::Integer(_)),
+            }),
+            Sources::Any => true,
+        }
+    }
+
+    /// Of a register.
+    fn sources(&mut self, analyses: &'a Analyses<'_>, register: Register) -> Sources<'a> {
+        match *self.definitions.of(register) {
+            [] => Sources::None,
+            [one] if !self.is_fixed || self.body.instruction(one).guard.is_none() => {
+                self.sources_of(analyses, one)
+            }
+            _ if self.is_fixed => Sources::None,
+            _ => Sources::Any,
+        }
+    }
+
+    /// Of what an instruction writes to a register.
+    fn sources_of(&mut self, analyses: &'a Analyses<'_>, id: InstructionId) -> Sources<'a> {
+        let instruction = self.body.instruction(id);
+        if let Some(slot) = analyses.loaded_slot(id, instruction) {
             self.slots = analyses.slots();
-            let &[store] = self.slots.stores(slot) else {
-                return None;
+            return match *self.slots.stores(slot) {
+                [] => Sources::None,
+                [one] if !self.is_fixed || analyses.store_for(id).is_some() => self.stored_by(slot, one),
+                _ if self.is_fixed => Sources::None,
+                _ => Sources::Any,
             };
-            let is_fixed = self.may_be_fixed(Key::Slot(slot)) && self.is_before(analyses, store, definition);
-            return self
-                .body
-                .uses(self.body.instruction(store))
-                .get(2..3)
-                .filter(|_| is_fixed);
         }
         match loaded_param(self.body, instruction) {
-            Some(piece) => self.arguments.contains_key(&piece).then_some(&[]),
-            None => is_interpreted(instruction.op).then(|| self.body.uses(instruction)),
+            Some(piece) if self.is_fixed && !self.arguments.contains_key(&piece) => Sources::None,
+            Some(_) => Sources::Of(&[]),
+            None if is_interpreted(instruction.op) => Sources::Of(self.body.uses(instruction)),
+            None => Sources::None,
+        }
+    }
+
+    /// Of what a store puts into a slot.
+    fn stored_by(&self, slot: SlotId, store: InstructionId) -> Sources<'a> {
+        let instruction = self.body.instruction(store);
+        match (
+            self.slots.effect(store, instruction),
+            self.body.uses(instruction).get(2..3),
+        ) {
+            (Effect::Store(own), Some(stored)) if own == slot => Sources::Of(stored),
+            _ => Sources::None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::context::ModuleContext;
 use crate::externs;
-use crate::ir::{Callee, FunctionId, Op};
+use crate::ir::{Callee, FunctionId, Rare};
 use crate::limits::{MAX_HELPER_INSTRUCTIONS, MAX_INLINE_NODES};
 
 /// Which functions reach what, through direct calls.
@@ -22,12 +22,7 @@ impl Calls {
         let count = module.module.functions.len();
         let (mut meets, mut matters) = (vec![false; count], vec![false; count]);
         for (id, _, body) in module.module.bodies() {
-            let has_barrier = || {
-                body.instructions
-                    .iter()
-                    .any(|instruction| matches!(instruction.op, Op::Barrier(_)))
-            };
-            meets[id.index()] = !body.collectives.is_empty() || has_barrier();
+            meets[id.index()] = !body.collectives.is_empty() || body.has(Rare::BARRIER);
             matters[id.index()] = meets[id.index()]
                 || body.calls.iter().any(|call| match call.callee {
                     Callee::Indirect(_) => true,

@@ -25,7 +25,7 @@ use super::value::WARP;
 use crate::analysis::call_graph::CallGraph;
 use crate::context::ModuleContext;
 use crate::externs;
-use crate::ir::{Body, Call, Callee, Function, FunctionId, Instruction, Op, Special};
+use crate::ir::{Body, Call, Callee, Function, FunctionId, Instruction, Rare, Special};
 
 /// Of `roots`, those that may have a definite finding. `holds`: the functions with collectives or barriers.
 #[must_use]
@@ -98,13 +98,11 @@ fn ends(module: &ModuleContext<'_>) -> Vec<bool> {
         let Some(body) = &function.body else {
             return module.module.function_name(id) == externs::ASSERT_FAIL;
         };
-        let is_end = |instruction: &Instruction| matches!(instruction.op, Op::Exit | Op::Trap);
         let is_unknown = |call: &Call| match call.callee {
             Callee::Direct(symbol) => module.module.called(symbol).is_none(),
             Callee::Indirect(_) => true,
         };
-        !graph.calls_to(id).is_empty()
-            && (body.calls.iter().any(is_unknown) || body.instructions.iter().any(is_end))
+        !graph.calls_to(id).is_empty() && (body.has(Rare::END) || body.calls.iter().any(is_unknown))
     };
     let mut found: Vec<bool> = module.module.functions.iter().enumerate().map(of).collect();
     for function in graph.cycles(|_| true).into_iter().flatten() {

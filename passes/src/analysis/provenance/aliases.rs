@@ -10,7 +10,6 @@
 //! The definition dominates what is read from it, so the copies are of the same moment: a way from a later definition
 //! to the reader that avoids the copy would make one from the entry, too.
 
-use crate::analysis::slots::Effect;
 use crate::context::Analyses;
 use crate::ir::{Body, InstructionId, Op, Register, Value};
 use crate::limits::MAX_PREDICATE_STEPS;
@@ -44,27 +43,8 @@ pub fn copied(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId) -> Op
     match (instruction.op, body.uses(instruction)) {
         (Op::Copy, &[from]) => Some(from),
         (Op::Access(_), _) => {
-            let slot = analyses.loaded_slot(id, instruction)?;
-            let slots = analyses.slots();
-            let &[store] = slots.stores(slot) else {
-                return None;
-            };
-            let is_only = !slots.escapes(slot) && slots.overlapping(slot).next().is_none();
-            let written = body.instruction(store);
-            if !is_only || written.guard.is_some() || slots.effect(store, written) != Effect::Store(slot) {
-                return None;
-            }
-            let (from, to) = (body.block_of(store), body.block_of(id));
-            let is_before = if from == to {
-                store < id
-            } else {
-                analyses.dominators().dominates(from, to)
-            };
-            if is_before {
-                body.uses(written).get(2).copied()
-            } else {
-                None
-            }
+            let store = body.instruction(analyses.store_for(id)?);
+            body.uses(store).get(2).copied()
         }
         _ => None,
     }

@@ -14,8 +14,8 @@ use super::raw::{Block as LlvmBlock, Opcode, Type, User, Value as LlvmValue};
 use super::symbols::Symbols;
 use super::types::{Shape, Types};
 use crate::ir::{
-    Argument, Block, BlockId, Body, DebugId, Function, FunctionId, Guard, Instruction, InstructionId, Op,
-    Register, RegisterInfo, Slots, Value,
+    Argument, Block, BlockId, Body, DebugId, Function, FunctionId, Guard, InstructionId, Op, Register,
+    RegisterInfo, Slots, Value,
 };
 
 /// A place that edges lead to: a block of the function by its number, or one that the lowering makes.
@@ -344,19 +344,8 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
 
     /// Adds an instruction whose values, from this one on, are there.
     fn add(&mut self, op: Op, guard: Option<Guard>, start: usize, results: usize) -> InstructionId {
-        let id = InstructionId::new(self.body.instructions.len());
-        self.body.instructions.push(Instruction {
-            op,
-            guard,
-            values: Slots::new(start, self.body.values.len()),
-            results: results as u16,
-            debug: self.debug,
-            span: self.place,
-        });
-        if matches!(op, Op::Collective(..)) {
-            self.body.collectives.push(id);
-        }
-        id
+        self.body
+            .add(op, guard, (start, results), (self.debug, self.place))
     }
 
     pub(super) fn end_block(&mut self, targets: &[Label]) {

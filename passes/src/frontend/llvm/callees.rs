@@ -170,16 +170,17 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     fn new_callee(&self, value: LlvmValue<'m>, kind: ValueKind) -> Known<'m> {
-        let is_function =
-            |symbol: SymbolId| matches!(self.symbols.all[symbol.index()].kind, SymbolKind::Function(_));
+        let known = |symbol: SymbolId| &self.symbols.all[symbol.index()];
+        let asks = |name: &str| reflect::NAMES.contains(&name);
         let called = match self.symbols.find(value) {
             _ if kind == ValueKind::LLVMInlineAsmValueKind => Called::Assembly,
-            _ if reflect::NAMES.contains(&value.name()) => Called::Reflect,
-            Some(symbol) if is_function(symbol) => Called::Function(symbol),
+            Some(symbol) if asks(known(symbol).name) => Called::Reflect,
+            Some(symbol) if matches!(known(symbol).kind, SymbolKind::Function(_)) => Called::Function(symbol),
             // The functions that are no symbols are intrinsics.
-            None if kind == ValueKind::LLVMFunctionValueKind => {
-                Called::Intrinsic(Intrinsic::named(value.name()))
-            }
+            None if kind == ValueKind::LLVMFunctionValueKind => match value.name() {
+                name if asks(name) => Called::Reflect,
+                name => Called::Intrinsic(Intrinsic::named(name)),
+            },
             _ => Called::Address,
         };
         Known {

@@ -8,7 +8,7 @@ use ptxcheck_ptx_parser::{Position, Span};
 use super::places::{Places, Tickets};
 use super::raw::{Handles, Later, Module, Node, NodeKind, Value};
 use crate::finding::Frame;
-use crate::ir::{DebugId, Instruction, Origin};
+use crate::ir::{DebugId, Instruction, Origin, SymbolId};
 use crate::limits::{MAX_INLINE_DEPTH, MAX_SCOPE_DEPTH};
 
 /// What leads from the device IR of a module back to its source, and to its text where it has one.
@@ -23,6 +23,8 @@ pub(super) struct Locations<'m> {
     pub(super) tickets: Tickets<'m>,
     /// By [`DebugId`]; instructions in a row often have the same.
     nodes: Vec<Node<'m>>,
+    /// What made the memory on the stack, in the order of its symbols.
+    stack: Vec<(SymbolId, Value<'m>)>,
 }
 
 /// Where metadata keeps the name of a subprogram and the scope of a lexical block.
@@ -35,6 +37,7 @@ impl<'m> Locations<'m> {
             module,
             tickets: Tickets::default(),
             nodes: Vec::new(),
+            stack: Vec::new(),
         }
     }
 
@@ -44,6 +47,7 @@ impl<'m> Locations<'m> {
             module: self.module,
             functions: std::mem::take(&mut self.tickets.functions),
             locations: self.nodes,
+            stack: self.stack,
         };
         LlvmOrigin {
             llvm: Later::new(handles),
@@ -57,6 +61,11 @@ impl<'m> Locations<'m> {
             self.nodes.push(node);
         }
         DebugId::new(self.nodes.len() - 1)
+    }
+
+    /// Notes what made memory on the stack. Each name would be a search through those of all values.
+    pub(super) fn on_stack(&mut self, symbol: SymbolId, allocation: Value<'m>) {
+        self.stack.push((symbol, allocation));
     }
 
     /// The place where a function is declared.
@@ -137,6 +146,13 @@ impl Origin for LlvmOrigin<'_> {
     /// Nothing: one of LLVM's instructions becomes several, and inline assembly is none of them.
     fn name(&self, _: &Instruction) -> Option<String> {
         None
+    }
+
+    fn stack_name(&self, symbol: SymbolId) -> Option<String> {
+        self.llvm.read(|llvm| {
+            let place = llvm.stack.binary_search_by_key(&symbol, |(id, _)| *id).ok()?;
+            Some(llvm.stack.get(place)?.1.name().to_owned())
+        })
     }
 
     /// Nothing: a fingerprint is the same for text and bitcode.

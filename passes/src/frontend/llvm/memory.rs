@@ -37,8 +37,9 @@ impl<'m> Lowering<'_, '_, 'm> {
     fn local(&mut self, instruction: User<'m>, size: u64) -> SymbolId {
         let instruction = instruction.value();
         let id = SymbolId::new(self.symbols.all.len());
+        self.locations.on_stack(id, instruction);
         self.symbols.all.push(Symbol {
-            name: self.symbols.names.alloc_str(instruction.name()),
+            name: "",
             kind: SymbolKind::Variable,
             space: Space::Local,
             linkage: Linkage::Local,

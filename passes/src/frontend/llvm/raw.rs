@@ -26,6 +26,7 @@ use std::iter::successors;
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
+use crate::ir::SymbolId;
 use inkwell::llvm_sys::prelude::*;
 use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 use inkwell::llvm_sys::target::*;
@@ -76,11 +77,12 @@ pub(super) struct Module<'m> {
 /// What is asked of a module after the lowering, by threads that take turns with it.
 pub(super) struct Later<'m>(Mutex<Handles<'m>>);
 
-/// A module, the functions that have a body, and the debug locations that the lowering came by.
+/// A module, the functions that have a body, and the debug locations and memory on the stack that the lowering came by.
 pub(super) struct Handles<'m> {
     pub(super) module: Module<'m>,
     pub(super) functions: Vec<Value<'m>>,
     pub(super) locations: Vec<Node<'m>>,
+    pub(super) stack: Vec<(SymbolId, Value<'m>)>,
 }
 
 // SAFETY: LLVM does not care which thread uses a context, as long as they take turns: whoever reads through this lock does,

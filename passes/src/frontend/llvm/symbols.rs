@@ -54,6 +54,12 @@ pub(super) fn space_of(ty: Type<'_>) -> Space {
     ty.space().and_then(space).unwrap_or(Space::Generic)
 }
 
+/// Globals that are not LLVM's own, with their names: a name is looked up among all.
+fn named<'m>(globals: impl Iterator<Item = Value<'m>>) -> impl Iterator<Item = (&'m str, Value<'m>)> {
+    let named = globals.map(|global| (global.name(), global));
+    named.filter(|(name, _)| !name.starts_with("llvm."))
+}
+
 impl<'a, 'm> Symbols<'a, 'm> {
     pub(super) fn of(module: Module<'m>, names: &'a Bump, locations: &mut Locations<'m>) -> Self {
         let mut symbols = Self {
@@ -70,17 +76,11 @@ impl<'a, 'm> Symbols<'a, 'm> {
             is_cuda: host::is_cuda(module),
         };
         // Globals first, so that their places are in the order of the input, then functions.
-        for global in module
-            .globals()
-            .filter(|global| !global.name().starts_with("llvm."))
-        {
-            symbols.variable(global, locations);
+        for (name, global) in named(module.globals()) {
+            symbols.variable(global, name, locations);
         }
-        for function in module
-            .functions()
-            .filter(|function| !function.name().starts_with("llvm."))
-        {
-            symbols.function(function, locations);
+        for (name, function) in named(module.functions()) {
+            symbols.function(function, name, locations);
         }
         for alias in module.aliases() {
             symbols.alias(alias, locations);
@@ -116,7 +116,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
         self.all.push(symbol);
     }
 
-    fn variable(&mut self, value: Value<'m>, locations: &mut Locations<'m>) {
+    fn variable(&mut self, value: Value<'m>, name: &'m str, locations: &mut Locations<'m>) {
         let ty = value.value_type();
         let size = ty.map(|ty| self.module.size(ty));
         let is_open = ty.and_then(Type::sequence).is_some_and(|(_, count)| count == 0);
@@ -137,7 +137,6 @@ impl<'a, 'm> Symbols<'a, 'm> {
         } else {
             None
         };
-        let name = value.name();
         let symbol = Symbol {
             name: self.names.alloc_str(name),
             kind: if is_handle {
@@ -162,9 +161,8 @@ impl<'a, 'm> Symbols<'a, 'm> {
         self.add(value, symbol);
     }
 
-    fn function(&mut self, value: Value<'m>, locations: &mut Locations<'m>) {
+    fn function(&mut self, value: Value<'m>, name: &'m str, locations: &mut Locations<'m>) {
         let id = FunctionId::new(self.functions.len());
-        let name = value.name();
         let symbol = Symbol {
             name: self.names.alloc_str(name),
             kind: SymbolKind::Function(id),
@@ -188,7 +186,10 @@ impl<'a, 'm> Symbols<'a, 'm> {
         let params = value
             .params()
             .enumerate()
-            .map(|(number, param)| self.parameter(value, number as u32, param))
+            .map(|(number, param)| {
+                let name = if is_kernel { param.name() } else { "" };
+                self.parameter(value, number as u32, param, name)
+            })
             .collect();
         let results = value
             .value_type()
@@ -224,7 +225,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
     }
 
     /// A parameter passed by value has the size of what its pointer points to.
-    fn parameter(&self, function: Value<'m>, number: u32, param: Value<'m>) -> Parameter<'a> {
+    fn parameter(&self, function: Value<'m>, number: u32, param: Value<'m>, name: &str) -> Parameter<'a> {
         let memory = function.by_value(number);
         let ty = memory.unwrap_or_else(|| param.ty());
         let given = function.param_align(number).filter(|_| memory.is_some());
@@ -233,7 +234,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
             space => Some(space),
         };
         Parameter {
-            name: self.names.alloc_str(param.name()),
+            name: self.names.alloc_str(name),
             size: self.module.size(ty),
             align: given.unwrap_or_else(|| self.module.align(ty)),
             points_to: points_to.filter(|_| memory.is_none()),

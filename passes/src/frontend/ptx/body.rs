@@ -12,8 +12,8 @@ use super::opcode::{Decoded, Opcodes, Shape};
 use super::scope::{Binding, Registers, Scopes};
 use super::symbols::{Symbols, register_bits};
 use crate::ir::{
-    Access, AccessKind, Block, BlockId, Body, DebugId, Guard, Instruction, InstructionId, Op, Slots, Space,
-    Unresolved, Value,
+    Access, AccessKind, Block, BlockId, Body, DebugId, Guard, InstructionId, Op, Slots, Space, Unresolved,
+    Value,
 };
 use crate::limits::MAX_UNDECLARED;
 
@@ -249,16 +249,7 @@ impl<'a, 's> Lowering<'a, 's> {
         start: usize,
         results: usize,
     ) -> InstructionId {
-        let id = InstructionId::new(self.body.instructions.len());
-        self.body.instructions.push(Instruction {
-            op,
-            guard,
-            values: Slots::new(start, self.body.values.len()),
-            results: results as u16,
-            debug: self.debug,
-            span,
-        });
-        id
+        self.body.add(op, guard, (start, results), (self.debug, span))
     }
 
     fn instruction(&mut self, statement: &Statement) {

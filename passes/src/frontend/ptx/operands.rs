@@ -146,7 +146,7 @@ impl<'s> Lowering<'_, 's> {
             self.push_values(&operand);
         }
         let op = self.refined(op, start, uses);
-        self.finish(op, guard, span, start, uses - start);
+        self.push(op, guard, span, start, uses - start);
     }
 
     /// What only the operands tell: vectors in a `mov`, the table of a `lop3`, the count of a barrier.
@@ -188,13 +188,6 @@ impl<'s> Lowering<'_, 's> {
         }
     }
 
-    fn finish(&mut self, op: Op, guard: Option<Guard>, span: Span, start: usize, results: usize) {
-        let id = self.push(op, guard, span, start, results);
-        if matches!(op, Op::Collective(..)) {
-            self.body.collectives.push(id);
-        }
-    }
-
     /// Brings the member mask to the front of the uses.
     pub(super) fn collective(
         &mut self,
@@ -219,7 +212,7 @@ impl<'s> Lowering<'_, 's> {
             let mask = self.body.values.pop().unwrap_or(Value::Unknown);
             self.body.values[uses] = mask;
         }
-        self.finish(op, guard, span, start, uses - start);
+        self.push(op, guard, span, start, uses - start);
     }
 
     /// One access per address; the first has the results and the other uses.
@@ -259,12 +252,12 @@ impl<'s> Lowering<'_, 's> {
         for operand in operands.skip(results).filter(|operand| !is_address(operand)) {
             self.push_values(&operand);
         }
-        self.finish(op, guard, span, start, uses - start);
+        self.push(op, guard, span, start, uses - start);
         for (address, space) in addresses.zip(others) {
             let start = self.body.values.len();
             self.push_address(&address);
             let access = Access::one(AccessKind::Other, space, 0);
-            self.finish(Op::Access(access), guard, span, start, 0);
+            self.push(Op::Access(access), guard, span, start, 0);
         }
     }
 

@@ -8,7 +8,7 @@ use ptxcheck_ptx_parser::ast::{self, Location, Statement, StatementKind, Tree};
 use ptxcheck_ptx_parser::{LineIndex, Position, Span, debug_info};
 
 use crate::finding::Frame;
-use crate::ir::{DebugId, Instruction, Origin};
+use crate::ir::{DebugId, Instruction, Origin, SymbolId};
 use crate::limits::MAX_INLINE_DEPTH;
 
 /// The tree behind a module. A [`DebugId`] is the place of a `.loc` among the tree's statements.
@@ -163,6 +163,11 @@ impl Origin for PtxOrigin<'_> {
 
     fn line(&self, line: u32) -> &[u8] {
         self.lines().line(self.tree.source, line)
+    }
+
+    /// Nothing: all symbols have their names.
+    fn stack_name(&self, _: SymbolId) -> Option<String> {
+        None
     }
 
     fn name(&self, instruction: &Instruction) -> Option<String> {

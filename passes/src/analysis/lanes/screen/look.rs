@@ -29,7 +29,7 @@ use crate::analysis::lanes::visible;
 use crate::analysis::predicates::{Predicates, Test};
 use crate::context::Analyses;
 use crate::ir::{
-    BlockId, Body, Condition, FunctionId, Guard, Instruction, InstructionId, Op, Register, Value,
+    BlockId, Body, Condition, FunctionId, Guard, Instruction, InstructionId, Op, Rare, Register, Value,
 };
 use crate::limits::LOOK_STEPS_PER_INSTRUCTION;
 
@@ -300,7 +300,7 @@ impl<'a, 'm> Look<'a, 'm> {
         let (cfg, dominators) = (self.analyses.cfg(), self.analyses.dominators());
         let mut is_whole = vec![true; self.is_reached.len()];
         let mut is_sure = self.is_reached.clone();
-        let asks = self.body.instructions.iter().any(|one| one.op == Op::ActiveMask);
+        let asks = self.body.has(Rare::ACTIVE_MASK);
         for &block in cfg.reverse_postorder() {
             let next = if asks { self.where_all_are(block) } else { None };
             if let Some(next) = next.or_else(|| self.where_all_were(block, &is_sure)) {

@@ -21,7 +21,7 @@ use super::{Basis, with_callers};
 use crate::analysis::lanes::verdict::is_full_barrier;
 use crate::analysis::lanes::{converges, launch_of};
 use crate::externs;
-use crate::ir::{BlockId, Body, Function, FunctionId, Instruction, InstructionId, Op, Value};
+use crate::ir::{BlockId, Body, Function, FunctionId, Instruction, InstructionId, Op, Rare, Value};
 use crate::limits::{INSTRUCTIONS_PER_INNER_STEP, MAX_INNER_LOOKS, MAX_LOOK_WARPS, MAX_SCREEN_STEPS};
 
 /// The search in a module: what has been found of a function is known to all that call it.
@@ -377,7 +377,7 @@ fn own<'m>(
     if function.is_damaged {
         return None;
     }
-    let has_barrier = body.instructions.iter().any(is_full_barrier);
+    let has_barrier = body.has(Rare::BARRIER) && body.instructions.iter().any(is_full_barrier);
     let mut all = if has_barrier {
         Meetings::BARRIER
     } else {

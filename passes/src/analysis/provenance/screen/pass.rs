@@ -12,8 +12,8 @@ use crate::analysis::provenance::judge::Use;
 use crate::analysis::provenance::objects;
 use crate::context::ModuleContext;
 use crate::ir::{
-    Body, Call, Callee, Function, FunctionId, Instruction, InstructionId, Op, Register, Space, SymbolId,
-    SymbolKind, Value, registers,
+    Body, Call, Callee, Function, FunctionId, Instruction, InstructionId, Op, Rare, Register, Space,
+    SymbolId, SymbolKind, Value, registers,
 };
 use crate::limits::MAX_PROVENANCE_ROUNDS;
 
@@ -277,20 +277,16 @@ impl<'a> Pass<'a> {
     /// Notes the tests of the body, as a pass that came by them later would have to begin again, and where they may hold.
     fn note_tests(&mut self) {
         let body = self.body;
-        let mut has_tests = false;
-        for instruction in &body.instructions {
-            match instruction.op {
-                Op::IsSpace(space) => {
-                    has_tests = true;
-                    if let Some(&operand) = body.uses(instruction).first() {
-                        self.note_test(operand, Kinds::generic(space));
-                    }
+        let has_tests = body.has(Rare::IS_SPACE);
+        if has_tests {
+            for instruction in &body.instructions {
+                if let (Op::IsSpace(space), Some(&operand)) = (instruction.op, body.uses(instruction).first())
+                {
+                    self.note_test(operand, Kinds::generic(space));
                 }
-                Op::Call(call) => has_tests |= self.may_answer(body.call(call)),
-                _ => {}
             }
         }
-        if has_tests {
+        if has_tests || body.calls.iter().any(|call| self.may_answer(call)) {
             let analyses = self.module.function(self.id);
             let answers = |call: InstructionId| {
                 let Op::Call(call) = body.instruction(call).op else {
