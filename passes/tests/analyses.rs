@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ptxcheck_passes::analysis::call_graph::CallGraph;
 use ptxcheck_passes::analysis::cfg::Cfg;
-use ptxcheck_passes::analysis::constants::{Arguments, Constant, Constants};
+use ptxcheck_passes::analysis::constants::{Arguments, Constant, Constants, ParamPiece};
 use ptxcheck_passes::analysis::dataflow::{Analysis, Cursor, solve};
 use ptxcheck_passes::analysis::dominators::Dominators;
 use ptxcheck_passes::context::ModuleContext;
@@ -211,6 +211,11 @@ fn the_solver_reaches_the_fixpoint_and_the_cursor_replays() {
 
 /// The constant in `%r1` at the last instruction of a body.
 fn constant_at_end(statements: &str) -> Constant {
+    constant_and_params(statements).0
+}
+
+/// The same, and which parameters it may hang off.
+fn constant_and_params(statements: &str) -> (Constant, Vec<ParamPiece>) {
     let text = format!(
         ".visible .entry k(.param .u32 n)\n{{\n.reg .pred %p<9>;\n.reg .b32 %r<99>;\n.local .align 8 .b8 d[32];\n.reg .b64 %rd<9>;\n{statements}\nbar.warp.sync %r1;\nret;\n}}\n"
     );
@@ -227,7 +232,8 @@ fn constant_at_end(statements: &str) -> Constant {
             [mask].into_iter(),
             &none,
         );
-        constants.before([collective].into_iter(), |_, value_of| value_of(mask))[0]
+        let known = constants.before([collective].into_iter(), |_, value_of| value_of(mask))[0];
+        (known, constants.params)
     })
 }
 
@@ -242,6 +248,55 @@ fn constants_follow_control_flow() {
     assert_eq!(constant_at_end(known_guard), Constant::Known(5));
     let looped = "mov.u32 %r1, 0;\nL:\nadd.s32 %r1, %r1, 1;\n@%p1 bra L;";
     assert_eq!(constant_at_end(looped), Constant::Unknown);
+}
+
+#[test]
+fn constants_are_sought_where_they_may_be() {
+    let (unknown, piece) = (Constant::Unknown, (0, 0));
+    for (statements, expected, params) in [
+        // One of several definitions is never known, and another comes here.
+        (
+            "ld.global.u32 %r1, [n];\nmov.u32 %r1, 5;",
+            Constant::Known(5),
+            &[][..],
+        ),
+        ("mov.u32 %r1, 5;\n@%p1 ld.global.u32 %r1, [n];", unknown, &[]),
+        // What is never known is not written.
+        (
+            "mov.u32 %r1, 5;\nsetp.eq.u32 %p1, 1, 2;\n@%p1 ld.global.u32 %r1, [n];",
+            Constant::Known(5),
+            &[],
+        ),
+        (
+            "st.local.u32 [d], 5;\nsetp.eq.u32 %p1, 1, 2;\nld.global.u32 %r2, [n];\n@%p1 st.local.u32 [d], %r2;\n\
+             ld.local.u32 %r1, [d];",
+            Constant::Known(5),
+            &[],
+        ),
+        // By way of what is not known whatever the caller passes, no parameter matters.
+        ("ld.param.u32 %r2, [n];\nadd.u32 %r1, %r2, 1;", unknown, &[piece]),
+        (
+            "ld.param.u32 %r2, [n];\nld.global.u32 %r3, [n];\nadd.u32 %r1, %r2, %r3;",
+            unknown,
+            &[],
+        ),
+        (
+            "ld.param.u32 %r2, [n];\nst.local.u32 [d], %r2;\nld.local.u32 %r1, [d];",
+            unknown,
+            &[piece],
+        ),
+        (
+            "ld.param.u32 %r1, [n];\n@%p1 ld.global.u32 %r1, [n];",
+            unknown,
+            &[piece],
+        ),
+    ] {
+        assert_eq!(
+            constant_and_params(statements),
+            (expected, params.to_vec()),
+            "{statements}"
+        );
+    }
 }
 
 /// Whether anything may come where `%r1` is 5, as far as constants decide.

@@ -180,3 +180,26 @@ impl Origin for LlvmOrigin<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::with_module;
+    use crate::ir::SymbolId;
+
+    #[test]
+    fn memory_on_the_stack_is_named_where_that_is_asked() {
+        let text = "define void @f(ptr %given) {\n  %first = alloca i32\n  %1 = alloca i32\n  %x = alloca i64\n  ret void\n}\n\
+            define ptx_kernel void @k(ptr %passed) {\n  %last = alloca i32\n  ret void\n}\n";
+        let names = with_module(text.as_bytes(), |module| {
+            let ids = (0..module.symbols.len()).map(SymbolId::new);
+            ids.map(|id| module.symbol_name(id).into_owned())
+                .collect::<Vec<_>>()
+        });
+        assert_eq!(names.unwrap(), ["f", "k", "first", "", "x", "last"]);
+        let params = with_module(text.as_bytes(), |module| {
+            let params = module.functions.iter().flat_map(|function| &function.params);
+            params.map(|param| param.name.to_owned()).collect::<Vec<_>>()
+        });
+        assert_eq!(params.unwrap(), ["", "passed"]);
+    }
+}
