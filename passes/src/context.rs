@@ -55,6 +55,7 @@ struct Computed {
     definitions: OnceLock<Definitions>,
     read: OnceLock<Vec<bool>>,
     reached: OnceLock<Vec<bool>>,
+    held_back: OnceLock<Vec<InstructionId>>,
     slots: OnceLock<Slots>,
 }
 
@@ -154,13 +155,14 @@ impl<'a> Analyses<'a> {
         read.get(register.index()) == Some(&true)
     }
 
-    /// Whether an instruction may be executed at all: not so behind a branch that a constant decides against.
+    /// Whether an instruction may be executed at all: not so behind a branch that a constant decides against, nor under a
+    /// guard that is one.
     pub fn is_reached(&self, id: InstructionId) -> bool {
-        let reached = self
-            .computed()
-            .reached
-            .get_or_init(|| reached::blocks(self.body(), self));
-        reached.get(self.body().block_of(id).index()) == Some(&true)
+        let (computed, body) = (self.computed(), self.body());
+        let reached = computed.reached.get_or_init(|| reached::blocks(body, self));
+        let held_back = || computed.held_back.get_or_init(|| reached::held_back(body, self));
+        let is_held_back = || body.instruction(id).guard.is_some() && held_back().binary_search(&id).is_ok();
+        reached.get(body.block_of(id).index()) == Some(&true) && !is_held_back()
     }
 }
 

@@ -350,6 +350,28 @@ fn constants_decide_branches() {
 }
 
 #[test]
+fn constants_decide_guards() {
+    for (statements, expected) in [
+        ("mov.pred %p1, 0;\n@%p1 bar.warp.sync -1;", false),
+        ("mov.pred %p1, 0;\n@!%p1 bar.warp.sync -1;", true),
+        ("setp.eq.u32 %p1, 1, 2;\n@%p1 bar.warp.sync -1;", false),
+        ("setp.eq.u32 %p1, %r1, 2;\n@%p1 bar.warp.sync -1;", true),
+        // Not where that would have to be known by place.
+        ("mov.pred %p1, 0;\n@%p1 bar.warp.sync -1;\nmov.pred %p1, 1;", true),
+    ] {
+        let text =
+            format!(".visible .entry k()\n{{\n.reg .pred %p<9>;\n.reg .b32 %r<9>;\n{statements}\nret;\n}}\n");
+        with_module(&text, |module| {
+            let settings = Settings::default();
+            let context = ModuleContext::new(module, &settings);
+            let collective = module.functions[0].body.as_ref().expect("a body").collectives[0];
+            let is_reached = context.function(FunctionId::new(0)).is_reached(collective);
+            assert_eq!(is_reached, expected, "{statements}");
+        });
+    }
+}
+
+#[test]
 fn constants_follow_local_memory() {
     let spilled = "mov.u32 %r2, 7;\nst.local.u32 [d+4], %r2;\nst.local.u32 [d], 1;\nld.local.u32 %r1, [d+4];";
     assert_eq!(constant_at_end(spilled), Constant::Known(7));

@@ -1,8 +1,8 @@
 //! Which blocks and functions are ever reached: unoptimised code keeps what a constant decides against, and inline functions
-//! that nothing calls.
+//! that nothing calls; inline assembly keeps its guards, whatever the compiler knows of them.
 //!
 //! ```text
-//! decided   a branch on a predicate that is fixed (see `constants`)
+//! decided   a branch, or another instruction under a guard, on a predicate that is fixed (see `constants`)
 //! reached   the entry, and what an edge leads to from there, of decided branches the one that is taken
 //!           kernels, what other modules see and do not have themselves, functions whose address is taken, what these call
 //! ```
@@ -16,7 +16,12 @@ use crate::ir::{BlockId, Body, FunctionId, Guard, InstructionId, Linkage, Op, Sy
 /// By block, whether anything may come there: by edges that no constant decides against.
 #[must_use]
 pub fn blocks(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<bool> {
-    let decided = decided(body, analyses);
+    let last = |number| Some(body.block(BlockId::new(number)).next_back()?.0);
+    let branches = (0..body.blocks.len()).filter_map(last);
+    let decided: FxHashMap<BlockId, bool> =
+        decided(body, analyses, branches.filter(|&id| is_branch(body, id)))
+            .map(|(id, is_taken)| (body.block_of(id), is_taken))
+            .collect();
     let mut is_reached = vec![false; body.blocks.len()];
     let mut open: Vec<BlockId> = (!body.blocks.is_empty())
         .then(|| BlockId::new(0))
@@ -35,22 +40,39 @@ pub fn blocks(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<bool> {
     is_reached
 }
 
-/// By block that ends with a branch of which a constant decides: whether it is taken, and so leads to the first successor.
-fn decided(body: &Body<'_>, analyses: &Analyses<'_>) -> FxHashMap<BlockId, bool> {
-    let last = |block| body.block(block).next_back();
-    let branches: Vec<(InstructionId, Guard)> = (0..body.blocks.len())
-        .filter_map(|block| last(BlockId::new(block)))
-        .filter_map(|(id, last)| Some((id, last.guard.filter(|_| last.op == Op::Branch)?)))
-        .collect();
+/// The instructions that their guards keep from ever being executed, in the order of the input.
+#[must_use]
+pub fn held_back(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<InstructionId> {
+    let all = (0..body.instructions.len()).map(InstructionId::new);
+    let guarded = all.filter(|&id| body.instruction(id).guard.is_some() && !is_branch(body, id));
+    decided(body, analyses, guarded)
+        .filter(|(_, is_executed)| !is_executed)
+        .map(|(id, _)| id)
+        .collect()
+}
+
+fn is_branch(body: &Body<'_>, id: InstructionId) -> bool {
+    body.instruction(id).op == Op::Branch
+}
+
+/// Of the instructions with a guard among these, in the order of the input: whether they do what they do, where a constant
+/// decides that.
+fn decided<I: Iterator<Item = InstructionId>>(
+    body: &Body<'_>,
+    analyses: &Analyses<'_>,
+    instructions: I,
+) -> impl Iterator<Item = (InstructionId, bool)> + use<I> {
+    let guarded = instructions.filter_map(|id| Some((id, body.instruction(id).guard?)));
+    let guarded: Vec<(InstructionId, Guard)> = guarded.collect();
     let none = Arguments::default();
-    let seeds = branches.iter().map(|(_, guard)| Value::Register(guard.register));
+    let seeds = guarded.iter().map(|(_, guard)| Value::Register(guard.register));
     let constants = Constants::fixed(body, analyses, seeds, &none);
-    let decided = constants.before(branches.iter().map(|(branch, _)| *branch), |branch, read| {
-        let guard = body.instruction(branch).guard?;
+    let decided = constants.before(guarded.iter().map(|(id, _)| *id), |id, read| {
+        let guard = body.instruction(id).guard?;
         let holds = read(Value::Register(guard.register)).known()? & 1 == 1;
-        Some((body.block_of(branch), holds != guard.negated))
+        Some((id, holds != guard.negated))
     });
-    decided.into_iter().flatten().collect()
+    decided.into_iter().flatten()
 }
 
 /// By function, whether a kernel or another module may come there. Of a weak function, who calls it has a copy: inline

@@ -5,8 +5,9 @@
 //!
 //! ## Why is this bad?
 //!
-//! The register holds whatever the hardware leaves in it. Compilers write this where they have met an impossible cast
-//! between state spaces: LLVM drops the cast and keeps the access. The text assembles without a message.
+//! The register holds whatever the hardware leaves in it. Compilers write this where the address is undefined: behind an
+//! impossible cast between state spaces, a division by a constant zero, a variable that nothing has set. LLVM drops the
+//! computation and keeps the access. The text assembles without a message.
 //!
 //! ## Example
 //!
@@ -19,12 +20,13 @@
 //!
 //! ## Use instead
 //!
-//! Find the cast in the source, and remove it: see PTX202.
+//! Find the cast (see PTX202) or the undefined value in the source, and remove it.
 //!
 //! ## Limits
 //!
 //! Only registers that nothing in the function writes are judged, and only as addresses; compilers leave undefined values
-//! that do not matter in data. A register that an unknown opcode names is taken for written.
+//! that do not matter in data. A register that an unknown opcode names is taken for written. An access under a guard that
+//! a constant makes false is never executed, and not reported.
 
 use super::address;
 use crate::analysis::provenance::{Base, Wrong};
@@ -70,8 +72,11 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         };
         let draft = address::report(module, violation, message, report);
         draft
-            .note("compilers leave such a register where the source casts a pointer to a space that it can't point into")
-            .help("look for a cast between state spaces in the source of this access");
+            .note(
+                "compilers leave such a register where the source computes an undefined address: a cast to a space that the \
+                 pointer can't point into, a division by zero, a variable that nothing has set",
+            )
+            .help("look at how the source of this access computes its address, at casts between state spaces first");
         if !register.is_empty() {
             draft.data("register", register);
         }
