@@ -156,7 +156,7 @@ impl<'a> Analyses<'a> {
     }
 
     /// Whether an instruction may be executed at all: not so behind a branch that a constant decides against, nor under a
-    /// guard that is one.
+    /// guard that one makes false.
     pub fn is_reached(&self, id: InstructionId) -> bool {
         let (computed, body) = (self.computed(), self.body());
         let reached = computed.reached.get_or_init(|| reached::blocks(body, self));
