@@ -5,12 +5,14 @@
 //! No analysis looks at the value of a floating-point constant, so where LLVM refuses a text, it is read again with zeros
 //! in place of all of them. They take as many bytes: what LLVM says of a place in the text holds for the original.
 
+use super::is_bitcode;
+
 /// Stands for every floating-point type.
 const ZERO: &[u8] = b"0.0";
 
 /// The text with zeros for floating-point constants; `None` where there are none, or it is no text.
 pub(super) fn rewritten(text: &[u8]) -> Option<Vec<u8>> {
-    if text.starts_with(b"BC") {
+    if is_bitcode(text) {
         return None;
     }
     let mut out = None;

@@ -26,7 +26,6 @@ use std::iter::successors;
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
-use crate::ir::SymbolId;
 use inkwell::llvm_sys::prelude::*;
 use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 use inkwell::llvm_sys::target::*;
@@ -34,6 +33,8 @@ pub(super) use inkwell::llvm_sys::{
     LLVMIntPredicate as Predicate, LLVMLinkage as Linkage, LLVMOpcode as Opcode, LLVMTypeKind as TypeKind,
     LLVMValueKind as ValueKind,
 };
+
+use crate::ir::SymbolId;
 
 /// A value: an instruction, argument, constant, global or function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
