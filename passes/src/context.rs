@@ -160,9 +160,14 @@ impl<'a> Analyses<'a> {
     pub fn is_reached(&self, id: InstructionId) -> bool {
         let (computed, body) = (self.computed(), self.body());
         let reached = computed.reached.get_or_init(|| reached::blocks(body, self));
-        let held_back = || computed.held_back.get_or_init(|| reached::held_back(body, self));
-        let is_held_back = || body.instruction(id).guard.is_some() && held_back().binary_search(&id).is_ok();
-        reached.get(body.block_of(id).index()) == Some(&true) && !is_held_back()
+        if reached.get(body.block_of(id).index()) != Some(&true) {
+            return false;
+        }
+        if body.instruction(id).guard.is_none() {
+            return true;
+        }
+        let held_back = computed.held_back.get_or_init(|| reached::held_back(body, self));
+        held_back.binary_search(&id).is_err()
     }
 }
 

@@ -20,6 +20,7 @@ pub fn blocks(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<bool> {
     let branches = (0..body.blocks.len()).filter_map(last);
     let decided: FxHashMap<BlockId, bool> =
         decided(body, analyses, branches.filter(|&id| is_branch(body, id)))
+            .into_iter()
             .map(|(id, is_taken)| (body.block_of(id), is_taken))
             .collect();
     let mut is_reached = vec![false; body.blocks.len()];
@@ -46,6 +47,7 @@ pub fn held_back(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<InstructionId>
     let all = (0..body.instructions.len()).map(InstructionId::new);
     let guarded = all.filter(|&id| body.instruction(id).guard.is_some() && !is_branch(body, id));
     decided(body, analyses, guarded)
+        .into_iter()
         .filter(|(_, is_executed)| !is_executed)
         .map(|(id, _)| id)
         .collect()
@@ -57,11 +59,11 @@ fn is_branch(body: &Body<'_>, id: InstructionId) -> bool {
 
 /// Of the instructions with a guard among these, in the order of the input: whether they do what they do, where a constant
 /// decides that.
-fn decided<I: Iterator<Item = InstructionId>>(
+fn decided(
     body: &Body<'_>,
     analyses: &Analyses<'_>,
-    instructions: I,
-) -> impl Iterator<Item = (InstructionId, bool)> + use<I> {
+    instructions: impl Iterator<Item = InstructionId>,
+) -> Vec<(InstructionId, bool)> {
     let guarded = instructions.filter_map(|id| Some((id, body.instruction(id).guard?)));
     let guarded: Vec<(InstructionId, Guard)> = guarded.collect();
     let none = Arguments::default();
@@ -72,7 +74,7 @@ fn decided<I: Iterator<Item = InstructionId>>(
         let holds = read(Value::Register(guard.register)).known()? & 1 == 1;
         Some((id, holds != guard.negated))
     });
-    decided.into_iter().flatten()
+    decided.into_iter().flatten().collect()
 }
 
 /// By function, whether a kernel or another module may come there. Of a weak function, who calls it has a copy: inline

@@ -12,7 +12,7 @@ use crate::analysis::call_graph::CallSite;
 use crate::context::ModuleContext;
 use crate::externs;
 use crate::groups::Groups;
-use crate::ir::{BlockId, Body, Callee, FunctionId, Guard, InstructionId, Op, Value};
+use crate::ir::{BlockId, Body, Callee, FunctionId, Guard, Instruction, InstructionId, Op, Rare, Value};
 use crate::limits::{MAX_INLINE_CONTEXTS, MAX_INLINE_NODES, MAX_VIRTUAL_INLINE_DEPTH};
 
 /// A chain of calls.
@@ -250,11 +250,12 @@ impl<'a> Builder<'a> {
     fn cost(&self, function: FunctionId) -> Option<usize> {
         let body = self.body(function)?;
         let cuts = body.collectives.len() + body.calls.len();
-        let barriers = body
-            .instructions
-            .iter()
-            .filter(|instruction| matches!(instruction.op, Op::Barrier(_)))
-            .count();
+        let is_barrier = |instruction: &&Instruction| matches!(instruction.op, Op::Barrier(_));
+        let barriers = if body.has(Rare::BARRIER) {
+            body.instructions.iter().filter(is_barrier).count()
+        } else {
+            0
+        };
         Some(body.blocks.len() + 2 * (cuts + barriers))
     }
 

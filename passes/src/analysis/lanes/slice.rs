@@ -305,7 +305,6 @@ fn finish(module: &ModuleContext<'_>, function: FunctionId, body: &Body<'_>, sli
     let analyses = module.function(function);
     let (definitions, slots) = (analyses.definitions(), analyses.slots());
     let mut returns: FxHashMap<i32, (u32, bool)> = FxHashMap::default();
-    let mut spoiled: Vec<SlotId> = Vec::new();
     let spoils_escaped = slice
         .keys
         .iter()
@@ -324,11 +323,7 @@ fn finish(module: &ModuleContext<'_>, function: FunctionId, body: &Body<'_>, sli
             writes = true;
         }
         match slots.effect(id, instruction) {
-            Effect::Store(slot) => writes |= touches(slice, slots, slot),
-            Effect::Spoil(slot) => {
-                writes |= touches(slice, slots, slot);
-                spoiled.push(slot);
-            }
+            Effect::Store(slot) | Effect::Spoil(slot) => writes |= touches(slice, slots, slot),
             Effect::SpoilEscaped => writes |= spoils_escaped,
             Effect::Load(_) | Effect::None => {}
         }
@@ -336,16 +331,10 @@ fn finish(module: &ModuleContext<'_>, function: FunctionId, body: &Body<'_>, sli
             slice.steps.push(id);
         }
     }
-    let guarded = |id: InstructionId| body.instruction(id).guard.is_some();
     for &key in &slice.keys {
         let is_single = match key {
             Key::Register(register) => definitions.only(body, register).is_some(),
-            Key::Slot(slot) => {
-                matches!(slots.stores(slot), &[one] if !guarded(one))
-                    && !slots.escapes(slot)
-                    && !spoiled.contains(&slot)
-                    && slots.overlapping(slot).next().is_none()
-            }
+            Key::Slot(slot) => slots.only_store(body, slot).is_some(),
             Key::Param(..) => true,
             Key::Result(offset) => returns.get(&offset) == Some(&(1, false)),
         };
