@@ -7,11 +7,11 @@
 //!   to different barriers, it sees where the thread's index alone decides; how often it does not is counted.
 //! * Nor does a collective whose mask comes straight from `activemask`, in a kernel in which it finds nothing.
 //!
-//! Two things it cannot tell, which few kernels are built of. Where a branch always goes one way
-//! because of what its operands can be, the analysis knows that lanes have left the way to a collective before they do
-//! something visible, and the machine does not (seeds 528236 and 9014892). And what is definite in all warps at once may
-//! be left open in warp 0, where it is known that some lanes do not come to a barrier that others wait at, so that it is
-//! found with potential findings only (seed 9031798).
+//! Two things it cannot tell, which few kernels are built of. Where a branch always goes one way because of what its
+//! operands can be, the analysis knows that lanes have left the way to a collective before they do something visible,
+//! and the machine does not (seeds 528236 and 9014892). And what is definite in all warps at once may be left open in
+//! warp 0, where it is known that some lanes do not come to a barrier that others wait at, so that it is found with
+//! potential findings only (seed 9031798).
 //!
 //! `LANE_KERNELS` says how many kernels are tried (`make oracle` tries 100,000), `LANE_SEED` where to begin.
 
