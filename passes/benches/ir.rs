@@ -15,6 +15,7 @@
 
 use std::time::{Duration, Instant};
 
+use ptxcheck_passes::deadline::Deadline;
 use ptxcheck_passes::frontend::llvm;
 use ptxcheck_passes::ir;
 use ptxcheck_passes::settings::Settings;
@@ -109,7 +110,7 @@ fn round(bytes: &[u8], settings: &Settings) -> Option<Round> {
     let parsed = processor_time();
     let (lowered, checked) = input.with_module(|module| {
         let lowered = processor_time();
-        drop(worker::checked(module, settings));
+        drop(worker::checked(module, settings, Deadline::NEVER));
         (lowered, processor_time())
     });
     let done = processor_time();

@@ -15,6 +15,7 @@ use crate::analysis::lanes::{self, Root};
 use crate::analysis::provenance::{self, Violation};
 use crate::analysis::reached;
 use crate::analysis::slots::{self, Effect, SlotId, Slots};
+use crate::deadline::Deadline;
 use crate::finding::{Certainty, Frame, Located, Value};
 use crate::inventory::{InputReport, Kernel};
 use crate::ir::{
@@ -32,6 +33,8 @@ pub struct ModuleContext<'a> {
     pub module: &'a Module<'a>,
     /// What the user decided.
     pub settings: &'a Settings,
+    /// When analyses give up.
+    pub deadline: &'a Deadline,
     functions: Vec<Analyses<'a>>,
     call_graph: OnceLock<CallGraph>,
     call_cycles: OnceLock<Vec<Vec<FunctionId>>>,
@@ -44,6 +47,7 @@ pub struct ModuleContext<'a> {
 pub struct Analyses<'a> {
     module: &'a Module<'a>,
     function: &'a Function<'a>,
+    deadline: &'a Deadline,
     computed: OnceLock<Box<Computed>>,
 }
 
@@ -62,16 +66,23 @@ struct Computed {
 static NO_BODY: Body<'static> = Body::EMPTY;
 
 impl<'a> Analyses<'a> {
-    const fn of(module: &'a Module<'a>, function: &'a Function<'a>) -> Self {
+    const fn of(module: &'a Module<'a>, function: &'a Function<'a>, deadline: &'a Deadline) -> Self {
         Self {
             module,
             function,
+            deadline,
             computed: OnceLock::new(),
         }
     }
 
     fn computed(&self) -> &Computed {
         self.computed.get_or_init(Box::default)
+    }
+
+    /// When analyses give up.
+    #[must_use]
+    pub const fn deadline(&self) -> &'a Deadline {
+        self.deadline
     }
 
     fn body(&self) -> &Body<'a> {
@@ -172,16 +183,23 @@ impl<'a> Analyses<'a> {
 }
 
 impl<'a> ModuleContext<'a> {
-    /// A context in which nothing has been analysed yet.
+    /// A context in which nothing has been analysed yet, with as much time as it takes.
     #[must_use]
     pub fn new(module: &'a Module<'a>, settings: &'a Settings) -> Self {
+        Self::with_deadline(module, settings, Deadline::NEVER)
+    }
+
+    /// The same, with a time at which analyses give up.
+    #[must_use]
+    pub fn with_deadline(module: &'a Module<'a>, settings: &'a Settings, deadline: &'a Deadline) -> Self {
         Self {
             module,
             settings,
+            deadline,
             functions: module
                 .functions
                 .iter()
-                .map(|function| Analyses::of(module, function))
+                .map(|function| Analyses::of(module, function, deadline))
                 .collect(),
             call_graph: OnceLock::new(),
             call_cycles: OnceLock::new(),
@@ -304,9 +322,17 @@ pub struct Draft<P = Place> {
     pub(crate) help: Vec<String>,
     pub(crate) related: Vec<(P, String)>,
     pub(crate) data: BTreeMap<&'static str, Value>,
+    /// It holds even if the time is over by now.
+    pub(crate) is_finished: bool,
 }
 
 impl<P> Draft<P> {
+    /// Says that all it rests on was finished in time, even if other work is cut short by now.
+    pub(crate) fn finished(&mut self) -> &mut Self {
+        self.is_finished = true;
+        self
+    }
+
     /// Adds what else one has to know.
     pub fn note(&mut self, note: impl Into<String>) -> &mut Self {
         self.notes.push(note.into());
@@ -466,6 +492,7 @@ impl<'a, P> Report<'a, P> {
             help: Vec::new(),
             related: Vec::new(),
             data: BTreeMap::new(),
+            is_finished: false,
         });
         let last = self.drafts.len() - 1;
         &mut self.drafts[last]

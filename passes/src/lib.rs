@@ -5,6 +5,7 @@
 
 pub mod analysis;
 pub mod context;
+pub mod deadline;
 pub mod externs;
 pub mod finding;
 mod fingerprint;

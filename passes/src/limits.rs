@@ -25,6 +25,9 @@ pub const MAX_INLINE_DEPTH: usize = 64;
 /// Statements from which on the functions of one module are lowered and checked in parallel.
 pub const PARALLEL_STATEMENTS: usize = 20_000;
 
+/// Steps of loops in analyses between two looks at the clock: some ten microseconds.
+pub const STEPS_BETWEEN_CLOCKS: u32 = 4_096;
+
 /// Most calls between a collective, or a use of an address, and the place that decides its operands, in a chain of
 /// functions that hand them on as arguments.
 pub const MAX_CALL_DEPTH: usize = 8;
@@ -172,6 +175,9 @@ pub const MAX_WORKER_BYTES: u64 = 16 << 30;
 
 /// Longest that a process may look at one input of LLVM IR, in seconds; `--timeout` can only shorten it.
 pub const MAX_WORKER_SECONDS: u64 = 600;
+
+/// How much longer it is waited for the analyses, which end by themselves when the time is over. LLVM does not.
+pub const WORKER_GRACE: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// Largest image, unpacked, in bytes. The largest seen in production has 94 MB.
 pub const MAX_IMAGE_BYTES: u64 = 512 << 20;

@@ -19,7 +19,7 @@ use crate::settings::Settings;
 use crate::{fingerprint, locate};
 
 #[cfg(feature = "ir")]
-pub(crate) use text::apply;
+pub(crate) use text::drafts;
 
 pub use crate::inventory::{ImageReport, InputReport, Problem, Status};
 
@@ -136,6 +136,22 @@ mod tests {
             "{}",
             finding.message
         );
+    }
+
+    #[test]
+    fn a_lost_analysis_is_a_finding() {
+        let settings = Settings::default();
+        let texts = text::Texts::default();
+        let mut looked = input::look(input("a.ptx", CLEAN), &settings, &texts);
+        let (report, _) = assemble::assemble(0, looked, &settings, &texts);
+        assert_eq!(report.status, Status::Checked);
+        // Claimed, and then never heard of.
+        let lost = text::Texts::default();
+        looked = input::look(input("a.ptx", CLEAN), &settings, &texts);
+        let (report, findings) = assemble::assemble(0, looked, &settings, &lost);
+        assert_eq!(report.status, Status::Failed);
+        assert_eq!(report.problems[0].kind, ProblemKind::Internal);
+        assert_eq!((findings[0].rule.code, findings.len()), ("PTX904", 1));
     }
 
     #[test]

@@ -17,7 +17,11 @@ mod analyse;
 mod codec;
 mod process;
 
+use std::time::Duration;
+
+use crate::deadline::Deadline;
 use crate::finding::Finding;
+use crate::limits::MAX_WORKER_SECONDS;
 use crate::link::Symbols;
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
@@ -42,6 +46,8 @@ pub struct Checked {
     pub findings: Vec<Finding>,
     /// It is no device code, and was not analysed.
     pub is_elsewhere: bool,
+    /// The time was over before all of it was analysed.
+    pub is_cut_short: bool,
     /// Why nothing, or not all of it, was analysed.
     pub failure: Option<(ProblemKind, String)>,
 }
@@ -55,6 +61,12 @@ impl Checked {
     }
 }
 
+/// How long one input may take, without LLVM's giving its memory back.
+pub(crate) fn time_limit(settings: &Settings) -> Duration {
+    let longest = Duration::from_secs(MAX_WORKER_SECONDS);
+    settings.timeout.unwrap_or(longest).min(longest)
+}
+
 /// Analyses IR: in a worker, or here where the settings name none.
 #[must_use]
 pub fn check(bytes: &[u8], settings: &Settings) -> Checked {
@@ -62,7 +74,8 @@ pub fn check(bytes: &[u8], settings: &Settings) -> Checked {
         Some(command) => process::ask(command, bytes),
         None => {
             let mut found = Checked::default();
-            analyse::analyse(bytes, settings, |checked| found = checked);
+            let deadline = Deadline::after(Some(time_limit(settings)));
+            analyse::analyse(bytes, settings, &deadline, |checked| found = checked);
             found
         }
     }

@@ -34,6 +34,7 @@ pub(super) fn begin<'r>(
         Certainty::Definite => report.definite(place, message),
         Certainty::Potential => report.potential(place, message),
     };
+    draft.finished();
     if let Some(kind) = issue.kind {
         draft.data("operation", kind.cuda_name());
     }

@@ -2,9 +2,9 @@
 
 use super::input::{Image, Looked};
 use super::problem::{Spot, finding};
-use super::text::Texts;
+use super::text::{Read, Texts};
 use crate::finding::{Finding, Location};
-use crate::inventory::{ImageKind, InputReport, Problem, Status};
+use crate::inventory::{ImageKind, ImageReport, InputReport, Problem, Status};
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
 
@@ -89,35 +89,46 @@ impl Assembly<'_> {
             self.problem(kind, place, Some(number));
         }
         if let Some(key) = text {
-            let read = self.texts.get(key);
-            if !read.target.is_empty() {
-                report.target.clone_from(&read.target);
-            }
-            if !read.isa.is_empty() {
-                report.isa.clone_from(&read.isa);
-            }
-            report.is_64_bit &= read.is_64_bit;
-            report.is_debug |= read.facts.is_debug;
-            report.kernels = read.facts.kernels.len() as u32;
-            report.functions = read.facts.functions;
-            report.facts = read.facts.clone();
-            self.is_partial |= read.is_partial;
-            if read.is_failed || read.is_elsewhere {
-                report.is_read = false;
-            }
-            self.elsewhere += usize::from(read.is_elsewhere);
-            self.report
-                .problems
-                .extend(read.problems.iter().map(|problem| Problem {
-                    image: Some(number),
-                    ..problem.clone()
-                }));
-            for finding in &read.findings {
-                self.findings
-                    .push(placed(finding, self.index, number, &self.report.name));
+            match self.texts.get(key) {
+                Some(read) => self.read(&mut report, number, &read),
+                None => {
+                    report.is_read = false;
+                    let message = "the analysis failed: nothing is known of its text".to_owned();
+                    self.problem(ProblemKind::Internal, message, Some(number));
+                }
             }
         }
         self.report.images.push(report);
+    }
+
+    /// What the text of an image says.
+    fn read(&mut self, report: &mut ImageReport, number: u32, read: &Read) {
+        if !read.target.is_empty() {
+            report.target.clone_from(&read.target);
+        }
+        if !read.isa.is_empty() {
+            report.isa.clone_from(&read.isa);
+        }
+        report.is_64_bit &= read.is_64_bit;
+        report.is_debug |= read.facts.is_debug;
+        report.kernels = read.facts.kernels.len() as u32;
+        report.functions = read.facts.functions;
+        report.facts = read.facts.clone();
+        self.is_partial |= read.is_partial;
+        if read.is_failed || read.is_elsewhere {
+            report.is_read = false;
+        }
+        self.elsewhere += usize::from(read.is_elsewhere);
+        self.report
+            .problems
+            .extend(read.problems.iter().map(|problem| Problem {
+                image: Some(number),
+                ..problem.clone()
+            }));
+        for finding in &read.findings {
+            self.findings
+                .push(placed(finding, self.index, number, &self.report.name));
+        }
     }
 
     /// Images in formats that nobody outside can read: said once for the file. Where there is nothing else, nothing was

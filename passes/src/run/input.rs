@@ -2,12 +2,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
 
 use rayon::prelude::*;
 
 use super::text::{self, How, Key, Texts};
 use super::{Bytes, Input};
+use crate::deadline::Deadline;
 use crate::image::decompress::{self, Refusal, unpack};
 use crate::image::{self, Content, Contents, Form, Found, Packing, cubin};
 use crate::inventory::{Facts, Host, ImageKind, ImageReport, Role};
@@ -69,12 +69,10 @@ pub(super) fn panic(payload: &(dyn std::any::Any + Send)) -> Trouble {
 }
 
 fn look_inside(input: Input, settings: &Settings, texts: &Texts) -> Looked {
-    let deadline = settings
-        .timeout
-        .and_then(|timeout| Instant::now().checked_add(timeout));
+    let deadline = Deadline::after(settings.timeout);
     let how = How {
         settings,
-        deadline,
+        deadline: &deadline,
         with_weak: false,
     };
     let bytes = match input.bytes {

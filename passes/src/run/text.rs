@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::Duration;
 
 use ptxcheck_ptx_parser::{Cause, Tree};
 use rayon::prelude::*;
@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::problem::{Placed, finding};
 use crate::context::{Draft, FunctionContext, ModuleContext, Report};
+use crate::deadline::{Deadline, too_long};
 use crate::finding::Finding;
 use crate::frontend::ptx::{self, PtxOrigin};
 #[cfg(feature = "ir")]
@@ -19,7 +20,7 @@ use crate::inventory::{Facts, Problem};
 use crate::ir::LaunchBounds;
 use crate::limits::{PARALLEL_STATEMENTS, SHOWN_SYNTAX_ERRORS};
 use crate::locate::Locator;
-use crate::rule::{Check, ProblemKind, Rule};
+use crate::rule::{Check, Family, ProblemKind, Rule};
 use crate::rules;
 use crate::settings::Settings;
 
@@ -45,7 +46,7 @@ pub(super) struct Read {
 #[derive(Clone, Copy)]
 pub(super) struct How<'a> {
     pub(super) settings: &'a Settings,
-    pub(super) deadline: Option<Instant>,
+    pub(super) deadline: &'a Deadline,
     /// It is linked with others: what the linker merges counts.
     pub(super) with_weak: bool,
 }
@@ -71,7 +72,12 @@ pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
     };
     let origin = PtxOrigin::new(&tree);
     read.syntax_errors(&tree, &origin, how.settings);
-    if read.is_late(how) {
+    if how.deadline.is_over() {
+        read.facts = Arc::new(Facts {
+            is_damaged: true,
+            ..Facts::default()
+        });
+        read.cut_short(how.settings, how.settings.timeout.unwrap_or_default());
         return read;
     }
     let module = if how.settings.images_only {
@@ -90,13 +96,10 @@ pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
         return read;
     }
     read.facts = Arc::new(facts);
-    let context = ModuleContext::new(&module, how.settings);
-    let mut drafts = Vec::new();
-    for rule in rules::ALL.iter().filter(|rule| how.settings.wants(rule)) {
-        if read.is_late(how) {
-            break;
-        }
-        apply(rule, &context, &mut drafts);
+    let context = ModuleContext::with_deadline(&module, how.settings, how.deadline);
+    let drafts = drafts(&context);
+    if how.deadline.has_cut() {
+        read.cut_short(how.settings, how.settings.timeout.unwrap_or_default());
     }
     let locator = Locator::unplaced(&module);
     let findings = drafts
@@ -144,16 +147,11 @@ impl Read {
         self.is_partial |= !tree.errors.is_empty();
     }
 
-    /// Whether the time for this input is over; the first time, says so.
-    fn is_late(&mut self, how: How<'_>) -> bool {
-        let late = how.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        if late {
-            self.is_partial = true;
-            let seconds = how.settings.timeout.unwrap_or_default().as_secs_f64();
-            let message = format!("the analysis took longer than {seconds} s and was cut short");
-            self.problem(how.settings, ProblemKind::Limit, message, None);
-        }
-        late
+    /// Says that the time for this input is over.
+    fn cut_short(&mut self, settings: &Settings, limit: Duration) {
+        self.is_partial = true;
+        let message = too_long(limit);
+        self.problem(settings, ProblemKind::Limit, message, None);
     }
 }
 
@@ -176,7 +174,7 @@ pub(super) fn of_ir(checked: crate::worker::Checked, settings: &Settings) -> Rea
         launch: LaunchBounds::default(),
         source: None,
     });
-    Read {
+    let mut read = Read {
         target: checked.target,
         isa: checked.isa,
         is_64_bit: true,
@@ -190,16 +188,42 @@ pub(super) fn of_ir(checked: crate::worker::Checked, settings: &Settings) -> Rea
         }),
         findings: checked.findings,
         ..Read::default()
+    };
+    if checked.is_cut_short {
+        read.cut_short(settings, crate::worker::time_limit(settings));
     }
+    read
 }
 
-/// Runs one rule over a module.
-pub(crate) fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draft>) {
+/// What all rules say of a module, as far as it was found in time.
+pub(crate) fn drafts(context: &ModuleContext<'_>) -> Vec<Draft> {
+    let mut drafts = Vec::new();
+    for rule in rules::ALL.iter().filter(|rule| context.settings.wants(rule)) {
+        // Kernels whose lanes were done with in time have their findings, by several rules.
+        if !context.deadline.is_over() || rule.family == Family::Warp {
+            apply(rule, context, &mut drafts);
+        }
+    }
+    drafts
+}
+
+/// Runs one rule over a module. What it says while the time runs out may rest on work that was cut short, and is left out.
+fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draft>) {
     match rule.check {
-        Check::Module(check) | Check::Linked(check, _) => check(context, &mut Report::new(rule, drafts)),
+        Check::Module(check) | Check::Linked(check, _) => {
+            let mut found = Vec::new();
+            check(context, &mut Report::new(rule, &mut found));
+            if context.deadline.is_over() {
+                found.retain(|draft| draft.is_finished);
+            }
+            drafts.append(&mut found);
+        }
         Check::Function(check) => {
             let of_one = |(id, function, body)| {
                 let mut drafts = Vec::new();
+                if context.deadline.is_over_at_step() {
+                    return drafts;
+                }
                 let function = FunctionContext {
                     module: context,
                     id,
@@ -207,6 +231,9 @@ pub(crate) fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &m
                     body,
                 };
                 check(&function, &mut Report::new(rule, &mut drafts));
+                if !drafts.is_empty() && context.deadline.is_over() {
+                    drafts.clear();
+                }
                 drafts
             };
             let bodies: Vec<_> = context.module.bodies().collect();
@@ -252,10 +279,11 @@ impl Texts {
         map.insert(key, Arc::new(read));
     }
 
-    /// What was found out about a text, once all inputs have been looked at.
-    pub(super) fn get(&self, key: Key) -> Arc<Read> {
+    /// What was found out about a text, once all inputs have been looked at. `None` if whoever claimed it never said: a
+    /// mistake in this program.
+    pub(super) fn get(&self, key: Key) -> Option<Arc<Read>> {
         let map = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        map.get(&key).cloned().unwrap_or_default()
+        map.get(&key).cloned()
     }
 }
 

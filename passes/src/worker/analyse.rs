@@ -4,18 +4,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Checked;
 use crate::context::ModuleContext;
+use crate::deadline::Deadline;
 use crate::frontend::llvm;
 use crate::ir::Module;
 use crate::link;
 use crate::locate::Locator;
 use crate::rule::ProblemKind;
-use crate::rules;
-use crate::run::apply;
+use crate::run::drafts;
 use crate::settings::Settings;
 
 /// Reads IR and runs the rules over it. What they say is handed to `answer`, once, and only then is the memory given
 /// back: that takes LLVM a sixth to a third of the time. A panic is a failure of this input.
-pub(super) fn analyse(bytes: &[u8], settings: &Settings, answer: impl FnOnce(Checked)) {
+pub(super) fn analyse(bytes: &[u8], settings: &Settings, deadline: &Deadline, answer: impl FnOnce(Checked)) {
     let mut answer = Some(answer);
     let mut say = |checked: Checked| {
         if let Some(answer) = answer.take() {
@@ -26,7 +26,7 @@ pub(super) fn analyse(bytes: &[u8], settings: &Settings, answer: impl FnOnce(Che
         let memory = llvm::Memory::default();
         let input = memory.read(bytes)?;
         if input.is_device_code() {
-            input.with_module(|module| say(checked(module, settings)));
+            input.with_module(|module| say(checked(module, settings, deadline)));
         } else {
             say(Checked {
                 is_elsewhere: true,
@@ -52,20 +52,17 @@ pub(super) fn analyse(bytes: &[u8], settings: &Settings, answer: impl FnOnce(Che
     }
 }
 
-/// Runs the rules over a module.
+/// Runs the rules over a module, until the deadline.
 #[must_use]
-pub fn checked(module: &Module<'_>, settings: &Settings) -> Checked {
+pub fn checked(module: &Module<'_>, settings: &Settings, deadline: &Deadline) -> Checked {
     let bodies = module.bodies().count();
     let kernels: Vec<String> = module
         .bodies()
         .filter(|(_, function, _)| function.is_kernel())
         .map(|(id, ..)| module.function_name(id).to_owned())
         .collect();
-    let context = ModuleContext::new(module, settings);
-    let mut drafts = Vec::new();
-    for rule in rules::ALL.iter().filter(|rule| settings.wants(rule)) {
-        apply(rule, &context, &mut drafts);
-    }
+    let context = ModuleContext::with_deadline(module, settings, deadline);
+    let drafts = drafts(&context);
     let locator = Locator::unplaced(module);
     Checked {
         target: module.target.name.to_owned(),
@@ -78,6 +75,7 @@ pub fn checked(module: &Module<'_>, settings: &Settings) -> Checked {
             .filter_map(|draft| locator.finding(draft, settings))
             .collect(),
         is_elsewhere: false,
+        is_cut_short: deadline.has_cut(),
         failure: None,
     }
 }

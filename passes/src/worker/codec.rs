@@ -23,6 +23,7 @@ pub(super) fn encode(checked: &Checked) -> Vec<u8> {
     out.option(checked.symbols.as_ref(), Writer::symbols);
     out.list(&checked.findings, Writer::finding);
     out.number(u64::from(checked.is_elsewhere));
+    out.number(u64::from(checked.is_cut_short));
     out.option(checked.failure.as_ref(), |out, (kind, message)| {
         out.text(kind.code());
         out.text(message);
@@ -41,6 +42,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Checked> {
         symbols: from.option(Reader::symbols)?,
         findings: from.list(Reader::finding)?,
         is_elsewhere: from.number()? != 0,
+        is_cut_short: from.number()? != 0,
         failure: from.option(|from| {
             let code = from.text()?;
             Some((problem(&code)?, from.text()?))
@@ -427,6 +429,7 @@ mod tests {
                 suppressed: None,
             }],
             is_elsewhere: true,
+            is_cut_short: true,
             failure: Some((ProblemKind::Limit, "late".to_owned())),
         }
     }

@@ -7,8 +7,9 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Checked, analyse, codec};
-use crate::limits::{MAX_WORKER_BYTES, MAX_WORKER_SECONDS};
+use super::{Checked, analyse, codec, time_limit};
+use crate::deadline::{Deadline, too_long};
+use crate::limits::{MAX_WORKER_BYTES, WORKER_GRACE};
 use crate::rule::ProblemKind;
 use crate::settings::{Settings, WorkerCommand};
 
@@ -137,10 +138,7 @@ pub fn serve(settings: &Settings) -> io::Result<()> {
         worker: None,
         ..settings.clone()
     };
-    let limit = settings
-        .timeout
-        .unwrap_or(Duration::MAX)
-        .min(Duration::from_secs(MAX_WORKER_SECONDS));
+    let limit = time_limit(settings);
     loop {
         answers.write_all(GREETING)?;
         answers.flush()?;
@@ -148,8 +146,9 @@ pub fn serve(settings: &Settings) -> io::Result<()> {
             return Ok(());
         };
         let mut sent = Ok(());
+        let deadline = Deadline::after(Some(limit));
         let watch = Watch::start(limit)?;
-        analyse::analyse(&bytes, &own, |checked| {
+        analyse::analyse(&bytes, &own, &deadline, |checked| {
             let answer = codec::encode(&checked);
             watch.begin_answer();
             sent = send(&mut answers, &answer);
@@ -172,7 +171,8 @@ impl Watch {
         let has_answer = Arc::new(Mutex::new(false));
         let known = Arc::clone(&has_answer);
         std::thread::Builder::new().spawn(move || {
-            if waiting.recv_timeout(limit) != Err(RecvTimeoutError::Timeout) {
+            // Analyses end by themselves, with what was found in time.
+            if waiting.recv_timeout(limit.saturating_add(WORKER_GRACE)) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
             let has_answer = known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -183,11 +183,7 @@ impl Watch {
                     return;
                 }
             } else {
-                let message = format!(
-                    "the analysis took longer than {} s and was cut short",
-                    limit.as_secs_f64()
-                );
-                let late = codec::encode(&Checked::failed(ProblemKind::Limit, message));
+                let late = codec::encode(&Checked::failed(ProblemKind::Limit, too_long(limit)));
                 let _ = send(&mut io::stdout(), &late);
             }
             std::process::abort();
