@@ -6,7 +6,7 @@
 //! phis into copies, `instructions.rs`, `intrinsics.rs`, `values.rs` and `aggregates.rs` turn instructions and operands
 //! into device IR, with what `callees.rs` and `types.rs` keep of callees and types and the maps of `numbers.rs`,
 //! `assembly.rs` hands inline assembly to the PTX front end, `debug.rs` keeps the way to debug locations,
-//! `reflect.rs` answers what the code asks of its target, `places.rs` finds the lines of text with what `outline.rs` reads of it, and `newer.rs` reads a spelling that this LLVM
+//! `target.rs` says what a module is compiled for, `reflect.rs` answers what the code asks of its target, `places.rs` finds the lines of text with what `outline.rs` reads of it, and `newer.rs` reads a spelling that this LLVM
 //! does not know.
 
 mod aggregates;
@@ -30,6 +30,7 @@ mod places;
 mod raw;
 mod reflect;
 mod symbols;
+mod target;
 mod types;
 mod values;
 
@@ -139,7 +140,7 @@ fn lowered<R>(raw: raw::Module<'_>, bytes: &[u8], work: impl FnOnce(&Module<'_>)
         known.body = Some(body);
     }
     let origin = locations.finish((!is_bitcode(bytes)).then_some(bytes));
-    let (target, isa) = symbols::target(raw);
+    let (target, isa) = target::target(raw);
     let module = Module {
         producer: Producer::Llvm,
         target,

@@ -128,7 +128,8 @@ fn kernel_of_stub(symbol: &str) -> Option<String> {
     let length: usize = count.parse().ok()?;
     let identifier = symbol.get(at..at.checked_add(length)?)?;
     let after = &symbol[at + length..];
-    let name = &identifier[STUB.len()..];
+    // A length that ends inside the prefix names no stub.
+    let name = identifier.strip_prefix(STUB)?;
     match head {
         "_Z" | "_ZL" if name.starts_with('Z') => Some(format!("_{name}")),
         // A local of the stub.
@@ -210,6 +211,13 @@ mod tests {
             ),
             ("__device_stub__", None),
             ("_Z99__device_stub__x", None),
+            ("_Z5__device_stub__k", None),
+            ("_Z0__device_stub__k", None),
+            ("_Z15__device_stub__k", None),
+            ("_ZL14__device_stub__Z1kPi", None),
+            ("_Z16__device_stub__ék", None),
+            ("_Z18446744073709551615__device_stub__k", None),
+            ("é1__device_stub__k", None),
         ];
         for (symbol, kernel) in cases {
             assert_eq!(kernel_of_stub(symbol).as_deref(), kernel, "{symbol}");

@@ -5,6 +5,7 @@ use super::body::Lowering;
 use super::instructions::condition;
 use super::raw::User;
 use super::symbols;
+use super::target::target;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::evaluate;
 use crate::ir::{Op, Value};
@@ -32,7 +33,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         }
         let module = self.symbols.module;
         let known = &mut self.scratch.callees.architecture;
-        let sm = *known.get_or_insert_with(|| symbols::target(module).0.sm);
+        let sm = *known.get_or_insert_with(|| target(module).0.sm);
         (sm > 0).then(|| i64::from(sm) * 10)
     }
 

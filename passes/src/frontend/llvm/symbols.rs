@@ -9,8 +9,8 @@ use super::debug::Locations;
 use super::host::{self, Host};
 use super::raw::{Linkage as Llvm, Module, Opcode, Type, TypeKind, Value, ValueKind};
 use crate::ir::{
-    DebugId, Function, FunctionId, FunctionKind, IsaVersion, LaunchBounds, Linkage, Parameter, Slots, Space,
-    Symbol, SymbolId, SymbolKind, TableWord, Target, VirtualTable,
+    DebugId, Function, FunctionId, FunctionKind, LaunchBounds, Linkage, Parameter, Slots, Space, Symbol,
+    SymbolId, SymbolKind, TableWord, VirtualTable,
 };
 use crate::limits::{MAX_INITIALIZER_NODES, MAX_TABLE_WORDS};
 
@@ -411,25 +411,4 @@ fn launch<'m>(function: Value<'m>, annotations: &Annotations<'m>) -> LaunchBound
         min_ctas: number("nvvm.minctasm").or_else(|| annotations.number(function, "minctasm")),
         max_registers: number("nvvm.maxnreg").or_else(|| annotations.number(function, "maxnreg")),
     }
-}
-
-/// The target that functions name, and the PTX version among their features: `sm_90`, `+ptx88`.
-pub(super) fn target<'m>(module: Module<'m>) -> (Target<'m>, Option<IsaVersion>) {
-    let name = module
-        .functions()
-        .find_map(|function| function.string_attribute("target-cpu"))
-        .filter(|name| name.starts_with("sm_"))
-        .unwrap_or_default();
-    let features = module
-        .functions()
-        .find_map(|function| function.string_attribute("target-features"))
-        .unwrap_or_default();
-    let version = features
-        .split(',')
-        .find_map(|feature| feature.strip_prefix("+ptx")?.parse::<u32>().ok())
-        .map(|number| IsaVersion {
-            major: number / 10,
-            minor: number % 10,
-        });
-    (Target::named(name), version)
 }

@@ -138,7 +138,12 @@ fn lowered(tree: &Tree<'_>, operands: usize) -> Option<Template> {
     let edges: Vec<u32> = body.edges.iter().map(|target| target.index() as u32).collect();
     let is_straight = match body.blocks.as_slice() {
         [first, _] => {
-            edges[first.successors.range()] == [1]
+            // A guarded `exit` ends a block, too, and goes on behind it for the lanes that are left.
+            let ends = body.instructions[first.instructions.range()]
+                .last()
+                .is_some_and(|last| last.op.is_terminator());
+            !ends
+                && edges[first.successors.range()] == [1]
                 && first.instructions.end as usize == body.instructions.len()
         }
         _ => false,
