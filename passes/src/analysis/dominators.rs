@@ -12,18 +12,82 @@ use super::cfg::Cfg;
 use crate::groups::Groups;
 use crate::ir::{BlockId, Body};
 
-/// A tree of immediate dominators (or post-dominators).
+/// A tree of immediate dominators over the nodes of any graph.
 #[derive(Debug)]
-pub struct Dominators {
+pub struct Tree {
     /// By node; the root is its own parent, unreached nodes have [`NONE`].
     parent: Vec<u32>,
     /// When the tree's walk enters and leaves a node: a dominates b if b is entered while a is open.
     entered: Vec<u32>,
     left: Vec<u32>,
-    blocks: usize,
 }
 
+/// No node.
 const NONE: u32 = u32::MAX;
+
+impl Tree {
+    /// Of a graph of `nodes` nodes that begins at `root`.
+    #[must_use]
+    pub fn new<S, P>(
+        nodes: usize,
+        root: usize,
+        successors: impl Fn(usize) -> S,
+        predecessors: impl Fn(usize) -> P,
+    ) -> Self
+    where
+        S: Iterator<Item = u32>,
+        P: Iterator<Item = u32>,
+    {
+        let parent = lengauer_tarjan(nodes, root, successors, predecessors);
+        let is_child = |node: usize| parent[node] != NONE && parent[node] as usize != node;
+        let below = (0..nodes).filter(|&node| is_child(node));
+        let children = Groups::new(nodes, below.map(|node| (parent[node] as usize, node)));
+        let (mut entered, mut left) = (vec![NONE; nodes], vec![NONE; nodes]);
+        let mut clock = 0;
+        let mut stack = Vec::new();
+        if root < nodes {
+            stack.push((root, false));
+        }
+        while let Some((node, done)) = stack.pop() {
+            if done {
+                left[node] = clock;
+                continue;
+            }
+            entered[node] = clock;
+            clock += 1;
+            stack.push((node, true));
+            stack.extend(children.of(node).iter().map(|&child| (child, false)));
+        }
+        Self {
+            parent,
+            entered,
+            left,
+        }
+    }
+
+    /// The immediate dominator of a node; `None` for the root and for what it does not reach.
+    #[must_use]
+    pub fn immediate(&self, node: u32) -> Option<u32> {
+        let parent = self.parent[node as usize];
+        (parent != NONE && parent != node).then_some(parent)
+    }
+
+    /// Whether `a` dominates `b`; a node that is reached dominates itself.
+    #[must_use]
+    pub fn dominates(&self, a: u32, b: u32) -> bool {
+        let (a, b) = (a as usize, b as usize);
+        self.entered[a] != NONE
+            && self.entered[b] != NONE
+            && (self.entered[a]..self.left[a]).contains(&self.entered[b])
+    }
+}
+
+/// The dominators (or post-dominators) of the blocks of a body.
+#[derive(Debug)]
+pub struct Dominators {
+    tree: Tree,
+    blocks: usize,
+}
 
 impl Dominators {
     /// The dominators of `body`.
@@ -40,7 +104,10 @@ impl Dominators {
                 .iter()
                 .map(|block| block.index() as u32)
         };
-        Self::of_tree(lengauer_tarjan(count, 0, successors, predecessors), count)
+        Self {
+            tree: Tree::new(count, 0, successors, predecessors),
+            blocks: count,
+        }
     }
 
     /// The post-dominators of `body`. All ends of paths lead to one virtual exit; a block that reaches none (an
@@ -74,51 +141,23 @@ impl Dominators {
             let exit = (node != count && is_end(node)).then_some(count as u32);
             blocks.iter().map(|block| block.index() as u32).chain(exit)
         };
-        Self::of_tree(lengauer_tarjan(count + 1, count, successors, predecessors), count)
-    }
-
-    fn of_tree(parent: Vec<u32>, blocks: usize) -> Self {
-        let nodes = parent.len();
-        let is_child = |node: usize| parent[node] != NONE && parent[node] as usize != node;
-        let below = (0..nodes).filter(|&node| is_child(node));
-        let children = Groups::new(nodes, below.map(|node| (parent[node] as usize, node)));
-        let (mut entered, mut left) = (vec![NONE; nodes], vec![NONE; nodes]);
-        let mut clock = 0;
-        let roots = (0..nodes).filter(|&node| parent[node] as usize == node);
-        let mut stack: Vec<(usize, bool)> = roots.map(|root| (root, false)).collect();
-        while let Some((node, done)) = stack.pop() {
-            if done {
-                left[node] = clock;
-                continue;
-            }
-            entered[node] = clock;
-            clock += 1;
-            stack.push((node, true));
-            stack.extend(children.of(node).iter().map(|&child| (child, false)));
-        }
         Self {
-            parent,
-            entered,
-            left,
-            blocks,
+            tree: Tree::new(count + 1, count, successors, predecessors),
+            blocks: count,
         }
     }
 
     /// The immediate dominator; `None` for the root, for blocks it does not reach, and where it is the virtual exit.
     #[must_use]
     pub fn immediate(&self, block: BlockId) -> Option<BlockId> {
-        let parent = self.parent[block.index()];
-        let real = parent != NONE && parent as usize != block.index() && (parent as usize) < self.blocks;
-        real.then(|| BlockId::new(parent as usize))
+        let parent = self.tree.immediate(block.index() as u32)? as usize;
+        (parent < self.blocks).then(|| BlockId::new(parent))
     }
 
     /// Whether `a` dominates `b`; a block that is reached dominates itself.
     #[must_use]
     pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
-        let (a, b) = (a.index(), b.index());
-        self.entered[a] != NONE
-            && self.entered[b] != NONE
-            && (self.entered[a]..self.left[a]).contains(&self.entered[b])
+        self.tree.dominates(a.index() as u32, b.index() as u32)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Where the lanes of a warp go, and what is wrong with the collectives that they meet at.
 //!
-//! `roots` says where to begin, `slice` what has to be known, `graph` and `order` lay out the code of a kernel with its
+//! `roots` says where to begin, `slice` what has to be known, `graph`, `order` and `loops` lay out the code of a kernel with its
 //! calls in place, `launch` knows the warps, `live` what is read again, `value` and `transfer` what registers hold in each
 //! lane, `flow` solves for lanes and values, `placement` says who is where, `shuffle` who is read, `asked` what code may
 //! know of that itself, and `verdict` judges.
@@ -14,6 +14,7 @@ pub mod flow;
 pub mod graph;
 pub mod launch;
 pub mod live;
+mod loops;
 pub mod order;
 pub mod placement;
 pub mod roots;
@@ -296,7 +297,7 @@ fn always(graph: &Graph<'_>, order: &Order) -> Vec<bool> {
         if node == 0 {
             return always;
         }
-        node = order.dominator[node as usize];
+        node = order.dominator(node);
     }
 }
 

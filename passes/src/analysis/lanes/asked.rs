@@ -16,7 +16,7 @@ use crate::ir::{Body, Callee, Collective, FunctionId, InstructionId, Op, Vote};
 pub fn may_know(flow: &Flow<'_>, node: u32, named: Lanes, answers: &dyn Fn(u32) -> Option<Lanes>) -> bool {
     let mut above = node;
     while above != 0 {
-        above = flow.order.dominator[above as usize];
+        above = flow.order.dominator(above);
         let here = flow.may[above as usize];
         let answered = || answers(above).filter(|_| is_heard(flow, above, flow.graph.instruction(above)));
         let answer = || answered().or_else(|| asks(flow, above).then_some(here));

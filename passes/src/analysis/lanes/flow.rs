@@ -180,7 +180,15 @@ impl<'a> Flow<'a> {
     ) -> Option<(Lanes, State)> {
         let graph = self.graph;
         let (mut here, mut state, mut owner) = (here, entry, ALL);
-        for &edge in graph.incoming(node) {
+        // What comes from before a loop is what its rounds are held against, in whatever order the edges are listed: a
+        // value that grows from round to round would never settle the other way about.
+        let is_back = |edge: &&u32| self.order.is_back(graph.sources[**edge as usize], node);
+        let incoming = graph.incoming(node).iter();
+        let (forward, back) = (
+            incoming.clone().filter(|edge| !is_back(edge)),
+            incoming.filter(is_back),
+        );
+        for &edge in forward.chain(back) {
             let along = self.edges[edge as usize];
             let source = graph.sources[edge as usize];
             if along == 0 {
@@ -208,7 +216,7 @@ impl<'a> Flow<'a> {
     }
 
     fn join(&mut self, node: u32, into: &mut State, had: Lanes, from: &State, along: Lanes, round: usize) {
-        let together = !self.is_divergent_join[node as usize] && !self.order.is_irreducible;
+        let together = !self.is_divergent_join[node as usize] && !self.order.is_tangled(node);
         let live = self.live;
         for cell in live.entry(node) {
             let (a, b) = (into.get(cell), from.get(cell));

@@ -171,6 +171,12 @@ impl<'a> Graph<'a> {
             .copied()
     }
 
+    /// The nodes before a node, one for each edge.
+    pub fn predecessors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        let edges = self.incoming(node).iter();
+        edges.map(|&edge| self.sources[edge as usize])
+    }
+
     /// Whether a node does nothing but end threads.
     #[must_use]
     pub fn is_end(&self, node: u32) -> bool {

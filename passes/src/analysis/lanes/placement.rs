@@ -103,7 +103,7 @@ impl<'f, 'a> Placement<'f, 'a> {
 
     /// The lanes that are surely at a node when some lane of their warp is.
     pub fn must(&mut self, node: u32, exits: Exits) -> Lanes {
-        if self.flow.order.is_irreducible {
+        if self.flow.order.is_tangled(node) {
             return 0;
         }
         let memo = exits as usize;
@@ -132,14 +132,14 @@ impl<'f, 'a> Placement<'f, 'a> {
         }
         let own = order.loop_of[node as usize];
         let is_header = own != NONE && order.loops[own as usize].header == node;
-        let mut dominator = order.dominator[node as usize];
+        let mut dominator = order.dominator(node);
         loop {
             let of = order.loop_of[dominator as usize];
             let fits = of == NONE || order.is_in(node, of) && !(is_header && of == own);
             if fits || dominator == 0 {
                 return Some(dominator);
             }
-            dominator = order.dominator[dominator as usize];
+            dominator = order.dominator(dominator);
         }
     }
 
@@ -286,7 +286,7 @@ impl<'f, 'a> Placement<'f, 'a> {
     /// Whether the lanes that are at `from` together come to `node` together, those that end quietly aside.
     pub fn stay_together(&mut self, from: u32, node: u32) -> bool {
         let order = self.flow.order;
-        if order.is_irreducible
+        if order.is_tangled(node)
             || !order.dominates(from, node)
             || order.loop_of[from as usize] != order.loop_of[node as usize]
         {
@@ -319,11 +319,8 @@ impl<'f, 'a> Placement<'f, 'a> {
             self.steps_left = self.steps_left.checked_sub(1)?;
             for &edge in graph.incoming(current) {
                 let source = graph.sources[edge as usize];
-                let is_round = order.rank[source as usize] != NONE
-                    && order.is_back(source, current)
-                    && order.is_in(node, order.loop_of[current as usize]);
                 if order.rank[source as usize] != NONE
-                    && !is_round
+                    && !order.ends_round(source, current, node)
                     && self.flow.edges[edge as usize] != 0
                     && std::mem::replace(&mut self.mark[source as usize], epoch) != epoch
                 {
@@ -369,7 +366,7 @@ impl<'f, 'a> Placement<'f, 'a> {
                 let lanes = self.flow.edges[edge as usize];
                 let stays = target != graph.exit
                     && self.mark[target as usize] == epoch
-                    && !(order.is_back(source, target) && order.is_in(node, order.loop_of[target as usize]));
+                    && !order.ends_round(source, target, node);
                 if !stays && lanes != 0 {
                     found.push(Departure { source, edge, lanes });
                 }
