@@ -159,7 +159,7 @@ pub(super) fn doubt(violation: &Violation, draft: &mut Draft) {
 
 fn alternative(module: &ModuleContext<'_>, violation: &Violation, other: &Element) -> String {
     match (other.form, other.base) {
-        (Form::Number | Form::Undefined | Form::Formal, _) => {
+        (Form::Number | Form::Composed | Form::Undefined | Form::Formal, _) => {
             "on another path the address is something else".to_owned()
         }
         (_, Base::Symbol(symbol)) => format!(

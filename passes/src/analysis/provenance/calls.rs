@@ -24,6 +24,7 @@ impl Judge<'_> {
             instruction: at,
             callee,
         };
+        let is_moved = self.solver.passes_composed(arguments, at);
         for demand in &summary.demands {
             let passed = arguments.iter().find(|argument| argument.passes(demand.piece));
             let Some(argument) = passed.filter(|_| !self.is_ruled_out(demand, arguments)) else {
@@ -33,7 +34,8 @@ impl Judge<'_> {
             let held = Held {
                 value: &value,
                 excluded: demand.excluded,
-                is_doubtful: self.is_doubtful(&value, tested)
+                is_doubtful: is_moved
+                    || self.is_doubtful(&value, tested)
                     || summary.tested.contains(&demand.piece) && demand.excluded == 0,
             };
             let callers: Vec<CallSite> = demand.callers.iter().copied().chain([site]).collect();

@@ -4,8 +4,9 @@ use rustc_hash::FxHashMap;
 
 use super::reaching::{Definition, MAX_SOLVED, Reaching};
 use super::solver::{NO_NODE, Solver, Variable, variable};
+use super::transfer;
 use crate::analysis::slots::{Effect, SlotId};
-use crate::ir::{Access, AccessKind, BinaryOp, Instruction, InstructionId, Op, Space, Value};
+use crate::ir::{Access, AccessKind, Instruction, InstructionId, Op, Space, Value};
 use crate::limits::{MAX_PROVENANCE_NODES, MAX_RELOAD_DISTANCE};
 
 impl Solver<'_> {
@@ -82,22 +83,6 @@ impl Solver<'_> {
                 open.extend(uses.first().copied().and_then(variable));
                 !matches!(uses, [] | [Value::Special(_) | Value::Integer(_)])
             }
-            Op::MapShared(_) | Op::Convert { .. } | Op::Unary(..) => {
-                open.extend(uses.first().copied().and_then(variable));
-                true
-            }
-            Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, _) => {
-                open.extend(uses.iter().copied().filter_map(variable));
-                true
-            }
-            Op::Select => {
-                open.extend(uses.iter().take(2).copied().filter_map(variable));
-                true
-            }
-            Op::MulAdd(..) => {
-                open.extend(uses.get(2).copied().and_then(variable));
-                true
-            }
             Op::CallResult(call) => {
                 let Some((_, arguments)) = self.callee(call) else {
                     return false;
@@ -122,7 +107,13 @@ impl Solver<'_> {
                     None => false,
                 },
             },
-            _ => false,
+            op => match transfer::operands(op, uses) {
+                Some(relevant) => {
+                    open.extend(relevant.iter().copied().filter_map(variable));
+                    true
+                }
+                None => false,
+            },
         }
     }
 

@@ -211,6 +211,7 @@ fn restricted(value: &Provenance, fact: &Fact) -> Provenance {
             .iter()
             .filter_map(|element| match (element.form, fact.holds) {
                 (Form::Generic, holds) => (in_space(element) == holds).then_some(*element),
+                (Form::Composed, true) => Some(tested),
                 (Form::Formal, true) => (bit(fact.space) & !element.excluded != 0).then_some(tested),
                 (Form::Formal, false) => Some(Element {
                     excluded: element.excluded | bit(fact.space),

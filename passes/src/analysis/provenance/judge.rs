@@ -113,7 +113,7 @@ fn converts(wanted: Space, space: Space) -> bool {
 pub fn judge(with: Use, element: &Element) -> Option<Wrong> {
     let space = element.space;
     let wrong = match element.form {
-        Form::Formal | Form::Number => return None,
+        Form::Formal | Form::Number | Form::Composed => return None,
         Form::Undefined => return matches!(with, Use::Access(..)).then_some(Wrong::Undefined),
         Form::Raw => raw(with, space)?,
         Form::Generic => generic(with, space)?,

@@ -58,6 +58,12 @@ pub(super) fn outside(
     (is_known_to_be_aligned && start & i64::from(past) != 0).then_some(Wrong::Misaligned)
 }
 
+fn forget_offsets(found: &mut [(Base, Option<i64>)]) {
+    for (_, offset) in found {
+        *offset = None;
+    }
+}
+
 /// Where objects are accessed that have a name.
 pub(super) struct Accessed {
     by_object: FxHashMap<Base, Vec<BlockId>>,
@@ -137,6 +143,7 @@ impl Judge<'_> {
     fn accessed(&self) -> Accessed {
         let mut is_known = FxHashSet::default();
         let mut by_object: FxHashMap<Base, Vec<BlockId>> = FxHashMap::default();
+        let mut found = Vec::new();
         for (number, block) in self.body.blocks.iter().enumerate() {
             let block_id = BlockId::new(number);
             for instruction in &self.body.instructions[block.instructions.range()] {
@@ -144,23 +151,26 @@ impl Judge<'_> {
                 else {
                     continue;
                 };
-                let Some((base, offset)) = self.named(*address, &mut MAX_PREDICATE_STEPS.clone()) else {
-                    continue;
-                };
-                let start = match by {
-                    Value::Integer(by) => offset.and_then(|offset| offset.checked_add(*by)),
-                    _ => None,
-                };
-                let is_outside = start.is_some_and(|start| {
-                    let object = match base {
-                        Base::Param(number, _) => Object::Param(self.module.module.function(self.id), number),
-                        Base::Symbol(symbol) => Object::Symbol(symbol),
-                        _ => return false,
+                found.clear();
+                self.named(*address, &mut MAX_PREDICATE_STEPS.clone(), &mut found);
+                for &(base, offset) in &found {
+                    let start = match by {
+                        Value::Integer(by) => offset.and_then(|offset| offset.checked_add(*by)),
+                        _ => None,
                     };
-                    outside(self.module, object, start, &access).is_some()
-                });
-                if !is_outside && is_known.insert((base, block_id)) {
-                    by_object.entry(base).or_default().push(block_id);
+                    let is_outside = start.is_some_and(|start| {
+                        let object = match base {
+                            Base::Param(number, _) => {
+                                Object::Param(self.module.module.function(self.id), number)
+                            }
+                            Base::Symbol(symbol) => Object::Symbol(symbol),
+                            _ => return false,
+                        };
+                        outside(self.module, object, start, &access).is_some()
+                    });
+                    if !is_outside && is_known.insert((base, block_id)) {
+                        by_object.entry(base).or_default().push(block_id);
+                    }
                 }
             }
         }
@@ -170,35 +180,47 @@ impl Judge<'_> {
         }
     }
 
-    /// The object that an address is moved from, by its name, and how far into it, as far as that is plain.
-    fn named(&self, value: Value, left: &mut usize) -> Option<(Base, Option<i64>)> {
+    /// The objects that an address is computed from, by their names, and how far into it, as far as that is plain: of a
+    /// sum or a difference that more of them take part in, it may be any.
+    fn named(&self, value: Value, left: &mut usize, found: &mut Vec<(Base, Option<i64>)>) {
         let register = match value {
-            Value::Symbol(symbol, offset) => return Some((Base::Symbol(symbol), Some(offset.into()))),
-            Value::Param(number, offset) => return Some((Base::Param(number, 0), Some(offset.into()))),
+            Value::Symbol(symbol, offset) => return found.push((Base::Symbol(symbol), Some(offset.into()))),
+            Value::Param(number, offset) => return found.push((Base::Param(number, 0), Some(offset.into()))),
             Value::Register(register) => register,
-            _ => return None,
+            _ => return,
         };
+        let first = found.len();
         let definitions = self.module.function(self.id).definitions().of(register);
-        let mut found = definitions.iter().filter_map(|&id| self.moved(id, left));
-        let (base, offset) = found.next()?;
-        Some((base, offset.filter(|_| definitions.len() == 1)))
+        for &definition in definitions {
+            self.moved(definition, left, found);
+        }
+        if definitions.len() > 1 {
+            forget_offsets(&mut found[first..]);
+        }
     }
 
     /// The same of what an instruction writes.
-    fn moved(&self, definition: InstructionId, left: &mut usize) -> Option<(Base, Option<i64>)> {
-        *left = left.checked_sub(1)?;
+    fn moved(&self, definition: InstructionId, left: &mut usize, found: &mut Vec<(Base, Option<i64>)>) {
+        let Some(fewer) = left.checked_sub(1) else {
+            return;
+        };
+        *left = fewer;
         let instruction = self.body.instruction(definition);
+        let first = found.len();
         match (instruction.op, self.body.uses(instruction)) {
-            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[from]) => self.named(from, left),
+            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[from]) => self.named(from, left, found),
             (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(by)]) => {
-                let (base, offset) = self.named(from, left)?;
-                Some((base, offset.and_then(|offset| offset.checked_add(by))))
+                self.named(from, left, found);
+                for (_, offset) in &mut found[first..] {
+                    *offset = offset.and_then(|offset| offset.checked_add(by));
+                }
             }
-            (Op::Binary(BinaryOp::Add, _), &[one, other]) => {
-                let (base, _) = self.named(one, left).or_else(|| self.named(other, left))?;
-                Some((base, None))
+            (Op::Binary(BinaryOp::Add | BinaryOp::Sub, _), &[one, other]) => {
+                self.named(one, left, found);
+                self.named(other, left, found);
+                forget_offsets(&mut found[first..]);
             }
-            _ => None,
+            _ => {}
         }
     }
 

@@ -408,14 +408,8 @@ impl<'a> Solver<'a> {
                 },
             },
             op => {
-                // The factors of a product, the predicate and the rank do not matter.
-                let relevant = match op {
-                    Op::MulAdd(..) => uses.get(2..3),
-                    Op::Select | Op::Binary(..) => uses.get(..2),
-                    _ => uses.get(..1),
-                };
-                let mut inputs: [Provenance; 2] = Default::default();
-                let relevant = relevant.unwrap_or_default();
+                let relevant = transfer::operands(op, uses).unwrap_or_default();
+                let mut inputs: [Provenance; 3] = Default::default();
                 for (input, &operand) in inputs.iter_mut().zip(relevant) {
                     *input = self.at(operand, id).0;
                 }

@@ -2,9 +2,12 @@
 //! nothing writes.
 
 use super::solver::{Solver, Variable};
+use super::summary::formals;
 use super::transfer;
 use super::value::{Base, Element, Form, Provenance, Trust};
-use crate::ir::{Access, AccessKind, Instruction, InstructionId, Op, Register, Space, SymbolKind, Value};
+use crate::ir::{
+    Access, AccessKind, Argument, Instruction, InstructionId, Op, Register, Space, SymbolKind, Value,
+};
 
 impl Solver<'_> {
     /// What an instruction brings from nowhere.
@@ -45,11 +48,6 @@ impl Solver<'_> {
             (Op::ToGeneric(..) | Op::FromGeneric(..), &[value]) => {
                 transfer::result(instruction.op, &[self.constant(value, id)], id)
             }
-            (Op::Binary(..), &[_, Value::Integer(by)]) => {
-                let operands = [Provenance::Top, Provenance::One(Element::number(Some(by)))];
-                transfer::result(instruction.op, &operands, id)
-            }
-            (Op::Binary(..), _) => transfer::result(instruction.op, &[Provenance::Top, Provenance::Top], id),
             _ => Provenance::Top,
         }
     }
@@ -146,8 +144,24 @@ impl Solver<'_> {
         }
         match returned {
             Provenance::Top => Provenance::Top,
+            // What it returns of one may have been moved by another.
+            _ if formals(returned).next().is_some() && self.passes_composed(arguments, call) => {
+                Provenance::Top
+            }
             _ => joined,
         }
+    }
+
+    /// Whether a call passes something that is computed from several addresses: what is passed beside it may become an
+    /// address anywhere.
+    pub(super) fn passes_composed(&self, arguments: &[Argument], call: InstructionId) -> bool {
+        let mut passed = arguments.iter().map(|argument| self.at(argument.value, call).0);
+        passed.any(|value| {
+            value
+                .elements()
+                .iter()
+                .any(|element| element.form == Form::Composed)
+        })
     }
 
     /// A register without a definition: exact only where nothing can have escaped the front end.

@@ -2,9 +2,12 @@
 //!
 //! ```text
 //! a + n, a - n, a & -2^k, a | n, a ^ n    a's elements; the offset is kept for constants added or subtracted
-//! a - b, a × b, a << k, tid, 32 → 64 bits   a number
-//! a + ⊤                                   a, but: a parameter of unknown kind may itself be the integer, so ⊤; a raw
-//!                                         address of 64 bits may be the offset, so trusted no more
+//! a × n, a << n, tid, 32 → 64 bits        a number, where a is no address that is known
+//! a - b                                   a number in one window: whatever it is added to stays in its own; else composed,
+//!                                         as are a ^ b, a × n, a >> n for known addresses, and what is made of such a one
+//! a + composed                            ⊤: (s - g) + p may point wherever s does
+//! a + ⊤                                   a, but: a parameter of unknown kind may itself be the integer, so ⊤; else the ⊤
+//!                                         may be composed, so trusted no more
 //! cvta.X, cvta.to.X                       an address in X, whatever it was given (what was wrong is judged there)
 //! 64 → 32 bits                            raw addresses of small windows survive, generic ones do not
 //! ```
@@ -12,10 +15,22 @@
 //! Sources: PTX ISA, cvta, isspacep, mapa, and Operands: Addresses.
 
 use super::value::{Base, Element, Form, Provenance, Trust};
-use crate::ir::{BinaryOp, InstructionId, Op, Space, UnaryOp};
+use crate::ir::{BinaryOp, InstructionId, Op, Space, UnaryOp, Value};
 
-/// The result of `op`, which stands at `at`, on the operands that matter: of a multiply-add the last, of `selp` the two
-/// to choose from, of `mapa` the address.
+/// Of what an instruction uses, the operands that its result is computed from, as far as that matters: of `selp` the two to
+/// choose from, of `mapa` the address. None where nothing is made of them.
+#[must_use]
+pub fn operands(op: Op, uses: &[Value]) -> Option<&[Value]> {
+    match op {
+        Op::Copy | Op::Convert { .. } | Op::Unary(..) => uses.get(..1),
+        Op::ToGeneric(..) | Op::FromGeneric(..) | Op::MapShared(_) => uses.get(..1),
+        Op::Select | Op::Binary(..) => uses.get(..2),
+        Op::MulAdd(..) => uses.get(..3),
+        _ => None,
+    }
+}
+
+/// The result of `op`, which stands at `at`, on its [`operands`].
 #[must_use]
 pub fn result(op: Op, inputs: &[Provenance], at: InstructionId) -> Provenance {
     match (op, inputs) {
@@ -25,14 +40,13 @@ pub fn result(op: Op, inputs: &[Provenance], at: InstructionId) -> Provenance {
             joined.join(b);
             joined
         }
-        (Op::Binary(BinaryOp::Add, bits), [a, b]) => add(a, b, bits),
+        (Op::Binary(BinaryOp::Add, _), [a, b]) => add(a, b),
         (Op::Binary(BinaryOp::Sub, bits), [a, b]) => subtract(a, b, bits),
         (Op::Binary(BinaryOp::And, bits), [a, b]) => mask(a, b, bits),
-        (Op::Binary(BinaryOp::Or | BinaryOp::Xor, bits), [a, b]) => add(&vague(a), &vague(b), bits),
-        (Op::Binary(op, _), [_, amount]) => arithmetic(op, amount),
-        (Op::MulAdd(_, bits), [c]) => add(&Provenance::NUMBER, c, bits),
-        (Op::Unary(UnaryOp::Neg | UnaryOp::Not, _), [a]) if !a.is_number() => Provenance::Top,
-        (Op::Unary(..), _) => Provenance::NUMBER,
+        (Op::Binary(BinaryOp::Or | BinaryOp::Xor, _), [a, b]) => change_bits(a, b),
+        (Op::Binary(op, _), [a, b]) => arithmetic(op, a, b),
+        (Op::MulAdd(op, _), [a, b, c]) => add(&arithmetic(op, a, b), c),
+        (Op::Unary(op, _), [a]) => unary(op, a),
         (Op::Convert { from, to, .. }, [a]) => convert(a, from, to),
         (Op::ToGeneric(space, _), [a]) => cast(a, Form::Raw, Form::Generic, space, at),
         (Op::FromGeneric(space, _), [a]) => cast(a, Form::Generic, Form::Raw, space, at),
@@ -46,6 +60,41 @@ pub fn result(op: Op, inputs: &[Provenance], at: InstructionId) -> Provenance {
         }
         _ => Provenance::Top,
     }
+}
+
+/// Whether it is, or may be, computed from several addresses.
+fn is_composed(value: &Provenance) -> bool {
+    value
+        .elements()
+        .iter()
+        .any(|element| element.form == Form::Composed)
+}
+
+/// Whether it may be an address that is known for one, or is computed from such.
+fn has_address(value: &Provenance) -> bool {
+    value.elements().iter().any(|element| {
+        element.form == Form::Composed || element.is_address() && element.trust != Trust::Assumed
+    })
+}
+
+fn is_bottom(value: &Provenance) -> bool {
+    *value == Provenance::Bottom
+}
+
+/// Whether all that two values may be lies in one window, so that their difference leads from nowhere in a window to
+/// anywhere outside. What is known to be in the window of the cluster may be in that of any of its CTAs.
+fn share_window(a: &Provenance, b: &Provenance) -> bool {
+    let window = |element: &Element| match (element.form, element.space) {
+        _ if element.trust == Trust::Weak => None,
+        (_, Space::SharedCluster) => None,
+        // The window of global memory begins where that of generic addresses does.
+        (_, Space::Global) => Some((Form::Generic, Space::Global)),
+        (form @ (Form::Raw | Form::Generic), space) => Some((form, space)),
+        _ => None,
+    };
+    let mut windows = a.elements().iter().chain(b.elements()).map(window);
+    let first = windows.next().flatten();
+    first.is_some() && windows.all(|window| window == first)
 }
 
 /// Without offsets: `or` and `xor` change bits, not amounts.
@@ -66,14 +115,15 @@ fn moved(value: &Provenance, by: Option<i64>) -> Provenance {
     })
 }
 
-fn add(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
+fn add(a: &Provenance, b: &Provenance) -> Provenance {
     match (a, b) {
         (Provenance::Bottom, _) | (_, Provenance::Bottom) => Provenance::Bottom,
         _ if b.is_number() => moved(a, b.constant()),
         _ if a.is_number() => moved(b, a.constant()),
         _ => match (is_all_addresses(a), is_all_addresses(b)) {
-            (true, false) => with_unknown(a, b, bits),
-            (false, true) => with_unknown(b, a, bits),
+            (true, false) => with_unknown(a, b),
+            (false, true) => with_unknown(b, a),
+            (false, false) if is_composed(a) || is_composed(b) => Provenance::COMPOSED,
             _ => Provenance::Top,
         },
     }
@@ -85,8 +135,8 @@ fn is_all_addresses(value: &Provenance) -> bool {
 }
 
 /// An address plus something that may be an address or a number.
-fn with_unknown(address: &Provenance, other: &Provenance, bits: u8) -> Provenance {
-    let has_known_address = other.elements().iter().any(Element::is_address);
+fn with_unknown(address: &Provenance, other: &Provenance) -> Provenance {
+    let has_known_address = has_address(other) || other.elements().iter().any(Element::is_address);
     let is_assumed = address
         .elements()
         .iter()
@@ -96,34 +146,62 @@ fn with_unknown(address: &Provenance, other: &Provenance, bits: u8) -> Provenanc
     }
     address.map(|element| Element {
         offset: None,
-        trust: if bits > 32 && element.form == Form::Raw && element.space != Space::Global {
-            Trust::Weak
-        } else {
-            element.trust
-        },
+        trust: Trust::Weak,
         ..*element
     })
 }
 
 fn subtract(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
-    if b.is_number() {
-        return moved(a, b.constant().and_then(i64::checked_neg));
-    }
-    match (a, b) {
-        (Provenance::Bottom, _) | (_, Provenance::Bottom) => Provenance::Bottom,
-        _ if is_all_addresses(b) && is_all_addresses(a) => Provenance::NUMBER,
-        _ if is_all_addresses(b) => Provenance::Top,
+    match (is_all_addresses(a), is_all_addresses(b)) {
+        _ if is_bottom(a) || is_bottom(b) => Provenance::Bottom,
+        _ if b.is_number() => moved(a, b.constant().and_then(i64::checked_neg)),
+        (true, true) if share_window(a, b) => Provenance::NUMBER,
+        (true, true) => Provenance::COMPOSED,
+        (true, false) if is_composed(b) => Provenance::Top,
         // A difference of pointers may be meant, which is no address.
-        _ if is_all_addresses(a) && bits > 32 => with_unknown(a, b, bits).map(|element| Element {
-            trust: Trust::Weak,
-            ..*element
-        }),
+        (true, false) if bits > 32 => with_unknown(a, b),
+        // Of what is passed nobody knows whether it is an address.
+        _ if has_address(a) || has_address(b) || bits > 32 && is_passed(a) && is_passed(b) => {
+            Provenance::COMPOSED
+        }
         _ => Provenance::Top,
+    }
+}
+
+fn is_passed(value: &Provenance) -> bool {
+    value
+        .elements()
+        .iter()
+        .any(|element| element.form == Form::Formal)
+}
+
+/// `or` and `xor`.
+fn change_bits(a: &Provenance, b: &Provenance) -> Provenance {
+    let is_one = a.is_number() || b.is_number() || is_bottom(a) || is_bottom(b);
+    if !is_one && has_address(a) && has_address(b) {
+        return if is_composed(a) != is_composed(b) {
+            Provenance::Top
+        } else {
+            Provenance::COMPOSED
+        };
+    }
+    add(&vague(a), &vague(b))
+}
+
+fn unary(op: UnaryOp, a: &Provenance) -> Provenance {
+    match op {
+        _ if is_bottom(a) || a.is_number() => moved(a, None),
+        UnaryOp::Neg | UnaryOp::Not | UnaryOp::Abs if has_address(a) => Provenance::COMPOSED,
+        UnaryOp::Neg | UnaryOp::Not => Provenance::Top,
+        _ => Provenance::NUMBER,
     }
 }
 
 /// Aligning an address down keeps it; any other mask makes a number or something unknown.
 fn mask(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
+    if is_composed(a) || is_composed(b) {
+        return Provenance::COMPOSED;
+    }
     let (value, mask) = match (a.constant(), b.constant()) {
         (_, Some(mask)) => (a, mask),
         (Some(mask), _) => (b, mask),
@@ -144,22 +222,40 @@ fn mask(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
     }
 }
 
-fn arithmetic(op: BinaryOp, amount: &Provenance) -> Provenance {
+/// Products, quotients, shifts, and the like. A difference of elements is one of addresses shifted, and comes back as one
+/// when it is multiplied by their size.
+fn arithmetic(op: BinaryOp, a: &Provenance, b: &Provenance) -> Provenance {
     use BinaryOp as B;
+    if is_bottom(a) || is_bottom(b) {
+        return Provenance::Bottom;
+    }
+    if is_composed(a) || is_composed(b) {
+        return Provenance::COMPOSED;
+    }
+    let of_address = has_address(a) || has_address(b);
     match op {
+        B::RemSigned | B::RemUnsigned => Provenance::NUMBER,
+        B::MinSigned | B::MinUnsigned | B::MaxSigned | B::MaxUnsigned => Provenance::Top,
+        _ if of_address => Provenance::COMPOSED,
         B::MulLow | B::MulWideSigned | B::MulWideUnsigned | B::DivSigned | B::DivUnsigned => {
             Provenance::NUMBER
         }
-        B::RemSigned | B::RemUnsigned => Provenance::NUMBER,
         // Shifted by 0, it would be what it was; by half a word, a piece of an address being put together.
-        B::Shl if amount.constant().is_some_and(|by| (1..32).contains(&by)) => Provenance::NUMBER,
+        B::Shl if b.constant().is_some_and(|by| (1..32).contains(&by)) => Provenance::NUMBER,
         _ => Provenance::Top,
     }
 }
 
 fn convert(a: &Provenance, from: u8, to: u8) -> Provenance {
+    if is_bottom(a) {
+        return Provenance::Bottom;
+    }
     if from < 32 || to < 32 {
-        return Provenance::NUMBER;
+        return if is_composed(a) {
+            Provenance::COMPOSED
+        } else {
+            Provenance::NUMBER
+        };
     }
     if from == to {
         return a.clone();
@@ -174,7 +270,7 @@ fn convert(a: &Provenance, from: u8, to: u8) -> Provenance {
         };
     }
     let survives = |element: &Element| match element.form {
-        Form::Number | Form::Undefined => true,
+        Form::Number | Form::Composed | Form::Undefined => true,
         Form::Raw => element.space != Space::Global,
         Form::Generic | Form::Formal => false,
     };
@@ -232,7 +328,7 @@ fn map_shared(a: &Provenance, form: Form, at: InstructionId) -> Provenance {
             offset: element.offset,
             ..fresh
         },
-        Form::Formal | Form::Number => fresh,
+        Form::Formal | Form::Number | Form::Composed => fresh,
     };
     match a {
         Provenance::Top => Provenance::One(fresh),
@@ -274,6 +370,64 @@ mod tests {
         assert_eq!(binary(BinaryOp::Sub, 32, &tile(4), &constant(8)), tile(-4));
         assert_eq!(binary(BinaryOp::Sub, 32, &tile(4), &tile(0)), Provenance::NUMBER);
         assert_eq!(binary(BinaryOp::Add, 32, &tile(4), &tile(0)), Provenance::Top);
+    }
+
+    /// A pointer to the global variable with this number.
+    fn table(number: usize) -> Provenance {
+        Provenance::One(Element {
+            offset: Some(0),
+            ..Element::address(
+                Form::Generic,
+                Space::Global,
+                Base::Symbol(SymbolId::new(number)),
+                InstructionId::new(2),
+            )
+        })
+    }
+
+    #[test]
+    fn differences_are_numbers_in_one_window() {
+        let within = binary(BinaryOp::Sub, 64, &table(1), &table(2));
+        assert_eq!(within, Provenance::NUMBER);
+        assert_eq!(
+            binary(BinaryOp::Add, 64, &table(1), &within),
+            moved(&table(1), None)
+        );
+        let tile = tile(Form::Generic, 4);
+        for other in [table(1), super::tests::tile(Form::Raw, 4)] {
+            let across = binary(BinaryOp::Sub, 64, &tile, &other);
+            assert_eq!(across, Provenance::COMPOSED);
+            assert_eq!(binary(BinaryOp::Add, 64, &other, &across), Provenance::Top);
+            assert_eq!(
+                binary(BinaryOp::Add, 64, &across, &constant(8)),
+                Provenance::COMPOSED
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_composed_stays_so() {
+        let across = binary(BinaryOp::Sub, 64, &tile(Form::Generic, 4), &table(1));
+        let elements = binary(BinaryOp::ShrSigned, 64, &across, &constant(2));
+        let bytes = binary(BinaryOp::Shl, 64, &elements, &constant(2));
+        assert_eq!(bytes, Provenance::COMPOSED);
+        let masked = binary(BinaryOp::And, 64, &across, &Provenance::NUMBER);
+        assert_eq!(masked, Provenance::COMPOSED);
+        let or_none = result(Op::Select, &[constant(0), across.clone()], AT);
+        assert_eq!(binary(BinaryOp::Add, 64, &table(1), &or_none), Provenance::Top);
+        let product = [Provenance::NUMBER, across, table(1)];
+        assert_eq!(
+            result(Op::MulAdd(BinaryOp::MulLow, 64), &product, AT),
+            Provenance::Top
+        );
+        let narrow = Op::Convert {
+            from: 64,
+            signed: true,
+            to: 16,
+        };
+        assert_eq!(result(narrow, &[bytes], AT), Provenance::COMPOSED);
+        let bits = binary(BinaryOp::Xor, 64, &tile(Form::Generic, 4), &table(1));
+        assert_eq!(binary(BinaryOp::Xor, 64, &table(1), &bits), Provenance::Top);
     }
 
     #[test]

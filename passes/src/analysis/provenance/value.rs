@@ -7,6 +7,7 @@
 //!          | Generic    a generic address
 //!          | Formal     whatever the caller passes in this parameter
 //!          | Number     an integer that is no address
+//!          | Composed   computed from several addresses: an integer, such as their difference, or an address anywhere
 //!          | Undefined  the content of a register that nothing writes
 //! join     = union; more than `MAX_ELEMENTS` lose their bases, and if that does not help, become ⊤
 //! ```
@@ -29,6 +30,9 @@ pub enum Form {
     Formal,
     /// An integer that is no address; its offset is its value, where that is known.
     Number,
+    /// What is computed from several addresses that are not known to lie in one window, such as their difference: added to
+    /// an address, it may lead anywhere.
+    Composed,
     /// The content of a register that nothing writes.
     Undefined,
 }
@@ -164,6 +168,11 @@ pub enum Provenance {
 impl Provenance {
     /// A number of unknown value.
     pub const NUMBER: Self = Self::One(Element::number(None));
+    /// What is computed from several addresses.
+    pub const COMPOSED: Self = Self::One(Element {
+        form: Form::Composed,
+        ..Element::number(None)
+    });
 
     /// The elements; none for ⊥ and ⊤.
     #[must_use]

@@ -79,7 +79,7 @@ fn statement(random: &mut Random, callee: Option<usize>) -> String {
     let writable = random.of(&["", ".global", ".shared", ".local"]);
     let bits = random.of(&["u64", "u32"]);
     let data = if bits == "u64" { &to } else { &narrow };
-    match random.below(28) {
+    match random.below(34) {
         0 | 1 => format!("mov.u64 {to}, {variable};"),
         2 => format!("mov.u64 {to}, {from};"),
         3 => format!("mov.u64 {to}, {};", random.of(&["0", "0", "8", "16", "5000"])),
@@ -114,6 +114,20 @@ fn statement(random: &mut Random, callee: Option<usize>) -> String {
         25 => format!("add.s32 {narrow}, {narrow}, {offset};"),
         26 => format!("ld{access}.u32 {narrow}, [{narrow}+{offset}];"),
         27 => format!("cvt.u64.u32 {to}, {narrow};\nmul.wide.u32 {from}, {narrow}, 4;"),
+        28 => format!(
+            "sub.s64 {to}, {from}, {other};\nadd.s64 {to}, {to}, {};",
+            address(random)
+        ),
+        29 => format!(
+            "xor.b64 {to}, {from}, {other};\nxor.b64 {to}, {to}, {};",
+            address(random)
+        ),
+        30 => format!("shr.s64 {to}, {from}, 2;"),
+        31 => format!(
+            "mad.lo.s64 {to}, {from}, {}, {other};",
+            random.of(&["4", "-1", "%a3"])
+        ),
+        32 => format!("neg.s64 {to}, {from};"),
         _ => format!("setp.ne.u64 {predicate}, {from}, 0;"),
     }
 }
