@@ -66,6 +66,13 @@ pub fn check(inputs: Vec<Input>, settings: &Settings) -> Outcome {
     }
 }
 
+/// The same in the thread pool that the caller is in, whatever the settings say of threads: for callers with many small
+/// runs, for which starting threads is most of the work.
+#[must_use]
+pub fn check_here(inputs: Vec<Input>, settings: &Settings) -> Outcome {
+    run(inputs, settings)
+}
+
 fn run(inputs: Vec<Input>, settings: &Settings) -> Outcome {
     let texts = text::Texts::default();
     let looked: Vec<_> = inputs

@@ -1,0 +1,243 @@
+//! A run: processes that check stretches of it, and the mutants that they fail on.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::args::Args;
+
+/// Mutants between two words of a process.
+const BATCH: u64 = 64;
+
+/// Mutants of one process.
+const STRETCH: u64 = 1 << 14;
+
+/// Wall time without a word after which a process is ended.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// The same for one mutant alone.
+const SILENCE_OF_ONE: Duration = Duration::from_secs(20);
+
+/// Failures with one message that are kept.
+const KEPT: usize = 3;
+
+/// What came of a run.
+#[derive(Default)]
+pub struct Summary {
+    /// Mutants that were checked.
+    pub checked: u64,
+    /// Processor time of the checks and of making the mutants.
+    pub time: Duration,
+    /// The slowest mutant, and its index.
+    pub slowest: (Duration, u64),
+    /// Most memory of a process, in bytes.
+    pub largest: u64,
+    /// Mutants that ended LLVM while it read them.
+    pub deaths_of_llvm: u64,
+    /// Failures that `--skip` names.
+    pub skipped: u64,
+    /// Failures, by what they say without its numbers: how many, and the first ones with index and message.
+    pub failures: BTreeMap<String, (u64, Vec<(u64, String)>)>,
+}
+
+impl Summary {
+    fn fail(&mut self, args: &Args, index: u64, message: &str) {
+        if args.skip.iter().any(|text| message.contains(text)) {
+            self.skipped += 1;
+            return;
+        }
+        let key: String = message
+            .chars()
+            .filter(|letter| !letter.is_ascii_digit())
+            .take(120)
+            .collect();
+        let (count, kept) = self.failures.entry(key).or_default();
+        *count += 1;
+        if kept.len() < KEPT {
+            kept.push((index, message.to_owned()));
+        }
+    }
+}
+
+/// Checks the mutants that the arguments ask for.
+pub fn run(args: &Args) -> Summary {
+    let next = AtomicU64::new(args.from);
+    let end = args.from.saturating_add(args.count);
+    let deadline = Instant::now() + args.time;
+    let summary = Mutex::new(Summary::default());
+    std::thread::scope(|scope| {
+        for _ in 0..args.jobs {
+            scope.spawn(|| {
+                while Instant::now() < deadline {
+                    let from = next.fetch_add(STRETCH, Ordering::Relaxed);
+                    if from >= end {
+                        return;
+                    }
+                    let to = from.saturating_add(STRETCH).min(end);
+                    stretch(args, from, to, deadline, &summary);
+                }
+            });
+        }
+    });
+    summary.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A process at work.
+struct Process {
+    child: Child,
+    words: Receiver<String>,
+}
+
+impl Process {
+    fn start(args: &Args, from: u64, to: u64, batch: u64, time: Duration) -> std::io::Result<Self> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .arg(&args.kind)
+            .arg("--child")
+            .args(["--seed", &args.seed.to_string()])
+            .args(["--from", &from.to_string()])
+            .args(["--count", &(to - from).to_string()])
+            .args(["--batch", &batch.to_string()])
+            .args(["--seconds", &time.as_secs_f64().to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let (tell, words) = channel();
+        if let Some(out) = child.stdout.take() {
+            std::thread::spawn(move || {
+                for line in BufReader::new(out).lines().map_while(Result::ok) {
+                    if tell.send(line).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        Ok(Self { child, words })
+    }
+
+    /// What it died of: its status, and the start of what it said.
+    fn autopsy(mut self, is_late: bool) -> String {
+        let _ = self.child.kill();
+        let said = self.child.stderr.take();
+        let status = self
+            .child
+            .wait()
+            .map_or_else(|error| error.to_string(), |status| status.to_string());
+        let mut text = Vec::new();
+        if let Some(said) = said {
+            let _ = said.take(2_000).read_to_end(&mut text);
+        }
+        let text = String::from_utf8_lossy(&text).replace('\n', " ");
+        if is_late {
+            return "it does not end".to_owned();
+        }
+        format!("the process ended ({status}) {text}")
+    }
+}
+
+/// Has a process check a stretch; what it dies on is looked at one by one.
+fn stretch(args: &Args, mut from: u64, to: u64, deadline: Instant, summary: &Mutex<Summary>) {
+    let (mut batch, mut alone) = (BATCH, 0..0);
+    while from < to {
+        let time = deadline.saturating_duration_since(Instant::now());
+        let end = if batch == 1 { alone.end } else { to };
+        let Ok(process) = Process::start(args, from, end, batch, time) else {
+            fail(summary, args, from, "no process could be started");
+            return;
+        };
+        match follow(args, process, batch, summary) {
+            Ending::Done(at) if at >= end && batch == 1 => (from, batch) = (at, BATCH),
+            Ending::Done(_) => return,
+            Ending::Died(at, _, _) if at.end - at.start > 1 => {
+                count(summary, at.start.saturating_sub(from));
+                (from, batch) = (at.start, 1);
+                alone = at;
+            }
+            Ending::Died(at, is_llvm, how) => {
+                count(summary, at.end.saturating_sub(from));
+                if is_llvm {
+                    summary
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .deaths_of_llvm += 1;
+                } else {
+                    fail(summary, args, at.start, &how);
+                }
+                from = at.end;
+                if from >= alone.end {
+                    batch = BATCH;
+                }
+            }
+        }
+    }
+}
+
+fn fail(summary: &Mutex<Summary>, args: &Args, index: u64, message: &str) {
+    let mut summary = summary.lock().unwrap_or_else(PoisonError::into_inner);
+    summary.fail(args, index, message);
+}
+
+fn count(summary: &Mutex<Summary>, mutants: u64) {
+    summary.lock().unwrap_or_else(PoisonError::into_inner).checked += mutants;
+}
+
+enum Ending {
+    /// It checked all before this one.
+    Done(u64),
+    /// It died in this batch, of LLVM or not, and of what.
+    Died(std::ops::Range<u64>, bool, String),
+}
+
+fn follow(args: &Args, process: Process, batch: u64, summary: &Mutex<Summary>) -> Ending {
+    let mut at = 0..0;
+    let mut from = None;
+    let mut is_reading = false;
+    // A failure counts once its batch is over: the mutants of a batch that dies are checked again.
+    let mut failed: Vec<(u64, String)> = Vec::new();
+    let silence = if batch == 1 { SILENCE_OF_ONE } else { SILENCE };
+    let is_late = loop {
+        let word = match process.words.recv_timeout(silence) {
+            Ok(word) => word,
+            Err(RecvTimeoutError::Timeout) => break true,
+            Err(RecvTimeoutError::Disconnected) => break false,
+        };
+        let (first, rest) = word.split_once(' ').unwrap_or((&word, ""));
+        let mut numbers = rest.split(' ').map_while(|text| text.parse::<u64>().ok());
+        let mut next = || numbers.next().unwrap_or_default();
+        match first {
+            "reading" => is_reading = true,
+            "read" => is_reading = false,
+            "failed" => {
+                let index = next();
+                let message = rest.split_once(' ').map_or("", |(_, message)| message);
+                failed.push((index, message.to_owned()));
+            }
+            "at" | "done" => {
+                for (index, message) in failed.drain(..) {
+                    fail(summary, args, index, &message);
+                }
+                let index = next();
+                from.get_or_insert(index);
+                if first == "at" {
+                    at = index..next();
+                    continue;
+                }
+                let mut summary = summary.lock().unwrap_or_else(PoisonError::into_inner);
+                summary.checked += index - from.unwrap_or(index).min(index);
+                summary.time += Duration::from_micros(next());
+                let slowest = (Duration::from_micros(next()), next());
+                summary.slowest = summary.slowest.max(slowest);
+                summary.largest = summary.largest.max(next());
+                drop(process.autopsy(false));
+                return Ending::Done(index);
+            }
+            _ => {}
+        }
+    };
+    let how = process.autopsy(is_late);
+    Ending::Died(at, is_reading, how)
+}

@@ -1,0 +1,267 @@
+//! Mutants of LLVM IR, as text and as bitcode. LLVM reads them in this process, which a [`campaign`](crate::campaign)
+//! starts anew when LLVM ends it.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use ptxcheck_passes::frontend::llvm;
+use ptxcheck_passes::rule::Level;
+use ptxcheck_passes::settings::{LevelSetting, Selector, Settings};
+use ptxcheck_passes::worker;
+
+use crate::numbers::{BOUNDARIES, Numbers};
+use crate::panics;
+use crate::ptx::collect;
+
+/// Largest seed, in bytes.
+const MAX_SEED_BYTES: usize = 1 << 18;
+
+/// Sources that are compiled to seeds.
+const MAX_SOURCES: usize = 24;
+
+/// What mutants of IR are made of.
+pub struct Ir {
+    texts: Vec<Vec<Vec<u8>>>,
+    bitcode: Vec<Vec<u8>>,
+}
+
+impl Ir {
+    /// Reads the seeds of the repository at `root`, and compiles some where there is clang.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if there are none.
+    pub fn new(root: &Path) -> Result<Self, String> {
+        let made = seeds(root);
+        let mut files = Vec::new();
+        for (folder, ending) in [(&root.join("corpus/ir"), "ll"), (&made, "ll"), (&made, "bc")] {
+            let before = files.len();
+            collect(folder, ending, &mut files);
+            files[before..].sort();
+        }
+        let (mut texts, mut bitcode) = (Vec::new(), Vec::new());
+        for bytes in files.iter().filter_map(|file| std::fs::read(file).ok()) {
+            if bytes.len() > MAX_SEED_BYTES {
+                continue;
+            }
+            if bytes.starts_with(b"BC") {
+                bitcode.push(bytes);
+            } else {
+                texts.push(bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect());
+            }
+        }
+        if texts.is_empty() {
+            return Err(format!("there is no IR below {}", root.display()));
+        }
+        Ok(Self { texts, bitcode })
+    }
+
+    /// The mutant of a run with this index.
+    pub fn mutant(&self, numbers: &mut Numbers) -> Vec<u8> {
+        if !self.bitcode.is_empty() && numbers.one_in(3) {
+            let mut bytes = numbers.pick(&self.bitcode).clone();
+            for _ in 0..=numbers.below(4) {
+                flip(&mut bytes, numbers);
+            }
+            return bytes;
+        }
+        let mut text = numbers.pick(&self.texts).clone();
+        for _ in 0..[1, 1, 2, 3][numbers.below(4)] {
+            self.change(&mut text, numbers);
+        }
+        let mut bytes = text.join(&b'\n');
+        if numbers.one_in(16) {
+            flip(&mut bytes, numbers);
+        }
+        bytes
+    }
+
+    fn change(&self, text: &mut Vec<Vec<u8>>, numbers: &mut Numbers) {
+        let length = text.len();
+        let (a, b) = (numbers.below(length), numbers.below(length));
+        if length == 0 {
+            return;
+        }
+        match numbers.below(12) {
+            0 => drop(text.remove(a)),
+            1 => text.insert(b, text[a].clone()),
+            2 => text.swap(a, b),
+            3 => {
+                let other = numbers.pick(&self.texts);
+                text.insert(a, numbers.pick(other).clone());
+            }
+            4..=6 => {
+                // A number at a boundary: widths, alignments, constants, spaces, metadata.
+                let mut number = Vec::new();
+                let _ = write!(number, "{}", numbers.pick(&BOUNDARIES));
+                let line = &mut text[a];
+                let places = runs(line, u8::is_ascii_digit);
+                if let Some(place) = places.get(numbers.below(places.len())) {
+                    line.splice(place.clone(), number);
+                }
+            }
+            7..=9 => {
+                // A word of another line in place of one of the same kind.
+                let of = |line: &[u8]| {
+                    runs(line, |byte| {
+                        byte.is_ascii_alphanumeric() || b"%@!._#".contains(byte)
+                    })
+                };
+                let others = of(&text[b]);
+                let words = of(&text[a]);
+                let Some(word) = words.get(numbers.below(words.len())).cloned() else {
+                    return;
+                };
+                let first = text[a][word.start];
+                let others: Vec<_> = others
+                    .into_iter()
+                    .filter(|other| text[b][other.start] == first)
+                    .collect();
+                if let Some(other) = others.get(numbers.below(others.len())) {
+                    let other = text[b][other.clone()].to_vec();
+                    text[a].splice(word, other);
+                }
+            }
+            10 => {
+                let replaced = *numbers.pick(&WORDS);
+                let line = &mut text[a];
+                let words = runs(line, u8::is_ascii_alphabetic);
+                if let Some(word) = words.get(numbers.below(words.len())) {
+                    line.splice(word.clone(), replaced.bytes());
+                }
+            }
+            _ => {
+                let end = (a + 1 + numbers.below(8)).min(length);
+                drop(text.drain(a..end));
+            }
+        }
+    }
+}
+
+/// Words of IR that mean something to an analysis.
+const WORDS: [&str; 32] = [
+    "undef",
+    "poison",
+    "null",
+    "zeroinitializer",
+    "i1",
+    "i8",
+    "i33",
+    "i64",
+    "i128",
+    "i16777215",
+    "ptr",
+    "ptr addrspace(3)",
+    "ptr addrspace(5)",
+    "ptr addrspace(16777215)",
+    "float",
+    "<4 x i32>",
+    "[0 x i8]",
+    "[4294967296 x i64]",
+    "{ i32, [2 x ptr] }",
+    "sub",
+    "mul",
+    "shl",
+    "udiv",
+    "select",
+    "freeze",
+    "unreachable",
+    "switch",
+    "external",
+    "weak_odr",
+    "ptx_kernel",
+    "llvm.nvvm.shfl.sync.down.i32",
+    "llvm.nvvm.vote.ballot.sync",
+];
+
+fn runs(line: &[u8], is_in: impl Fn(&u8) -> bool) -> Vec<std::ops::Range<usize>> {
+    let mut found: Vec<std::ops::Range<usize>> = Vec::new();
+    for (at, byte) in line.iter().enumerate() {
+        match found.last_mut() {
+            _ if !is_in(byte) => {}
+            Some(last) if last.end == at => last.end += 1,
+            _ => found.push(at..at + 1),
+        }
+    }
+    found
+}
+
+fn flip(bytes: &mut Vec<u8>, numbers: &mut Numbers) {
+    let at = numbers.below(bytes.len());
+    match numbers.below(8) {
+        0 => bytes.truncate(at),
+        1 => {
+            let end = (at + 4).min(bytes.len());
+            bytes[at..end].fill(0xff);
+        }
+        2..=4 if at < bytes.len() => bytes[at] ^= 1 << numbers.below(8),
+        _ => {
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte = numbers.below(256) as u8;
+            }
+        }
+    }
+}
+
+/// The folder with what clang makes of some CUDA sources; without clang it stays empty.
+fn seeds(root: &Path) -> std::path::PathBuf {
+    let folder = crate::target(root).join("seeds");
+    let done = folder.join("done");
+    if done.exists() || std::fs::create_dir_all(&folder).is_err() {
+        return folder;
+    }
+    let mut sources = Vec::new();
+    collect(&root.join("corpus/cuda"), "cu", &mut sources);
+    sources.sort();
+    let step = (sources.len() / MAX_SOURCES).max(1);
+    for source in sources.iter().step_by(step) {
+        let stem = source.file_stem().unwrap_or_default().display().to_string();
+        for (ending, flags) in [
+            ("ll", &["-O2", "-g"][..]),
+            ("bc", &["-O0", "-Xclang", "-emit-llvm-bc"]),
+        ] {
+            // What does not compile, or needs a compiler that is not there, is no seed.
+            let _ = Command::new(root.join("tools/toolchain/compile.sh"))
+                .args(["--as-is", "clang", "sm_90", "O3"])
+                .arg(source)
+                .arg(folder.join(format!("{stem}.{ending}")))
+                .arg("-emit-llvm")
+                .args(flags)
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::null())
+                .status();
+        }
+    }
+    let _ = std::fs::write(done, "");
+    folder
+}
+
+/// What is wrong with what is said of a mutant. The campaign is told where LLVM has read it: a death before that is LLVM's.
+pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
+    let settings = Settings {
+        threads: 1,
+        levels: if index % 2 == 0 {
+            Vec::new()
+        } else {
+            vec![LevelSetting {
+                selector: Selector::Potential,
+                level: Level::Warning,
+                forbid: false,
+            }]
+        },
+        ..Settings::default()
+    };
+    let looked = std::panic::catch_unwind(|| {
+        let memory = llvm::Memory::default();
+        crate::child::tell("reading");
+        let read = memory.read(bytes);
+        crate::child::tell("read");
+        let Ok(input) = read else { return };
+        if input.is_device_code() {
+            input.with_module(|module| drop(worker::checked(module, &settings)));
+        }
+        crate::child::tell("reading");
+    });
+    looked.map_err(|_| format!("a panic{}", panics::place()))
+}

@@ -1,0 +1,72 @@
+//! What a mutant can be of.
+
+use std::path::Path;
+
+use crate::image::Images;
+#[cfg(feature = "ir")]
+use crate::ir::Ir;
+use crate::numbers::Numbers;
+use crate::ptx::Ptx;
+use crate::verdict;
+
+/// A maker of mutants and what has to hold of them.
+pub enum Kind {
+    /// Modules of PTX.
+    Ptx(Box<Ptx>),
+    /// Fat binaries, machine code, objects, archives.
+    Images(Images),
+    /// LLVM IR as text and bitcode.
+    #[cfg(feature = "ir")]
+    Ir(Ir),
+}
+
+impl Kind {
+    /// The one of this name, with the seeds of the repository at `root`.
+    ///
+    /// # Errors
+    ///
+    /// A sentence.
+    pub fn new(name: &str, root: &Path) -> Result<Self, String> {
+        let corpus = root.join("corpus");
+        match name {
+            "ptx" => Ok(Self::Ptx(Box::new(Ptx::new(&corpus)?))),
+            "image" => Ok(Self::Images(Images::new(&corpus)?)),
+            #[cfg(feature = "ir")]
+            "ir" => Ok(Self::Ir(Ir::new(root)?)),
+            other => Err(format!("this build has no mutants of `{other}`")),
+        }
+    }
+
+    /// The mutant of the run `seed` with this index.
+    pub fn mutant(&self, seed: u64, index: u64) -> Vec<u8> {
+        let mut numbers = Numbers::of(seed, index);
+        match self {
+            Self::Ptx(ptx) => ptx.mutant(&mut numbers),
+            Self::Images(images) => images.mutant(&mut numbers),
+            #[cfg(feature = "ir")]
+            Self::Ir(ir) => ir.mutant(&mut numbers),
+        }
+    }
+
+    /// What is wrong with what is said of a mutant.
+    pub fn check(&self, index: u64, bytes: &[u8]) -> Result<(), String> {
+        match self {
+            Self::Ptx(_) => verdict::of_ptx(index, bytes),
+            Self::Images(_) => crate::image::check(index, bytes),
+            #[cfg(feature = "ir")]
+            Self::Ir(_) => crate::ir::check(index, bytes),
+        }
+    }
+
+    /// The ending of files with such mutants.
+    pub fn ending(&self, bytes: &[u8]) -> &'static str {
+        match self {
+            Self::Ptx(_) => "ptx",
+            Self::Images(_) => "bin",
+            #[cfg(feature = "ir")]
+            Self::Ir(_) if bytes.starts_with(b"BC") => "bc",
+            #[cfg(feature = "ir")]
+            Self::Ir(_) => "ll",
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What has to hold of every mutant of PTX.
+
+use std::fmt::Write as _;
+
+use ptxcheck_passes::finding::{Certainty, Finding};
+use ptxcheck_passes::launches::Launches;
+use ptxcheck_passes::rule::Level;
+use ptxcheck_passes::run::{self, Bytes, Input, Outcome};
+use ptxcheck_passes::settings::{LevelSetting, Selector, Settings};
+use ptxcheck_ptx_parser as parser;
+
+use crate::panics;
+
+/// Whether a mutant is analysed twice, to hold both results against each other: once in so many.
+const REPEATED: u64 = 32;
+
+/// The settings that mutants are analysed with.
+pub struct Levels {
+    definite: Settings,
+    potential: Settings,
+    declarations: Settings,
+}
+
+impl Levels {
+    /// Those of the mutant with this index: a few are whole programs, or have a launch.
+    pub fn of(index: u64) -> Self {
+        let definite = Settings {
+            threads: 1,
+            whole_program: index % 8 == 6,
+            launches: Launches {
+                others: [None, Some([8, 8, 1]), Some([48, 1, 1])][(index % 8).saturating_sub(5) as usize % 3],
+                ..Launches::default()
+            },
+            ..Settings::default()
+        };
+        Self {
+            potential: Settings {
+                levels: vec![LevelSetting {
+                    selector: Selector::Potential,
+                    level: Level::Warning,
+                    forbid: false,
+                }],
+                ..definite.clone()
+            },
+            declarations: Settings {
+                images_only: true,
+                ..definite.clone()
+            },
+            definite,
+        }
+    }
+}
+
+/// Looks at bytes as the program would.
+pub fn outcome(name: &str, bytes: &[u8], settings: &Settings) -> Outcome {
+    let input = Input {
+        name: name.to_owned(),
+        bytes: Bytes::Memory(bytes.to_vec()),
+    };
+    run::check_here(vec![input], settings)
+}
+
+/// What is wrong with an outcome, whatever it is of.
+pub fn of_outcome(outcome: &Outcome) -> Result<(), String> {
+    for finding in &outcome.findings {
+        if finding.rule.code == "PTX904" {
+            return Err(format!("PTX904: {}{}", finding.message, panics::place()));
+        }
+    }
+    let keys = |finding: &Finding| (finding.input, finding.image, finding.offset, finding.rule.code);
+    if outcome.findings.is_sorted_by_key(keys) {
+        Ok(())
+    } else {
+        Err("the findings are not sorted".to_owned())
+    }
+}
+
+/// What is wrong with what is said of a module of PTX.
+pub fn of_ptx(index: u64, text: &[u8]) -> Result<(), String> {
+    printed(text)?;
+    let levels = Levels::of(index);
+    let definite = outcome("mutant.ptx", text, &levels.definite);
+    of_outcome(&definite)?;
+    let potential = outcome("mutant.ptx", text, &levels.potential);
+    of_outcome(&potential)?;
+    same_definite(&definite.findings, &potential.findings)?;
+    if index % 4 == 0 {
+        of_outcome(&outcome("mutant.ptx", text, &levels.declarations))?;
+    }
+    if index % REPEATED == 0 {
+        let again = outcome("mutant.ptx", text, &levels.potential);
+        if format!("{:?}", again.findings) != format!("{:?}", potential.findings) {
+            return Err("a second analysis finds something else".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// Printing a module that has no error, and parsing it again, gives the same tree.
+fn printed(text: &[u8]) -> Result<(), String> {
+    let Ok(tree) = parser::parse(text) else {
+        return Ok(());
+    };
+    if !tree.errors.is_empty() {
+        return Ok(());
+    }
+    let printed = parser::printer::print(&tree);
+    match parser::parse(&printed) {
+        Ok(again) if again.errors.is_empty() && parser::printer::same(&tree, &again) => Ok(()),
+        Ok(again) => Err(format!(
+            "printed and parsed again it is another tree{}",
+            if again.errors.is_empty() {
+                ""
+            } else {
+                ", with errors"
+            }
+        )),
+        Err(error) => Err(format!("what is printed is refused: {}", error.message(&printed))),
+    }
+}
+
+/// Definite findings are the same set at every level.
+fn same_definite(at_default: &[Finding], with_potential: &[Finding]) -> Result<(), String> {
+    let keys = |findings: &[Finding]| {
+        let definite = findings
+            .iter()
+            .filter(|finding| finding.certainty == Certainty::Definite);
+        let mut keys: Vec<_> = definite
+            .map(|finding| {
+                let function = finding.function.clone().unwrap_or_default();
+                (
+                    finding.offset,
+                    finding.rule.code,
+                    function,
+                    finding.message.clone(),
+                )
+            })
+            .collect();
+        keys.sort();
+        keys
+    };
+    let (left, right) = (keys(at_default), keys(with_potential));
+    if left == right {
+        return Ok(());
+    }
+    let mut said = String::from("definite findings depend on the level:");
+    for (list, other, word) in [(&left, &right, "default"), (&right, &left, "potential")] {
+        for (offset, code, _, message) in list.iter().filter(|key| !other.contains(key)) {
+            let _ = write!(said, " {code} at {offset} only at {word} ({message})");
+        }
+    }
+    Err(said)
+}
