@@ -13,7 +13,7 @@ use crate::analysis::definitions::{self, Definitions};
 use crate::analysis::dominators::Dominators;
 use crate::analysis::lanes::{self, Root};
 use crate::analysis::provenance::{self, Violation};
-use crate::analysis::reached;
+use crate::analysis::reached::{self, Asked};
 use crate::analysis::slots::{self, Effect, SlotId, Slots};
 use crate::deadline::Deadline;
 use crate::finding::{Certainty, Frame, Located, Value};
@@ -58,9 +58,16 @@ struct Computed {
     post_dominators: OnceLock<Dominators>,
     definitions: OnceLock<Definitions>,
     read: OnceLock<Vec<bool>>,
-    reached: OnceLock<Vec<bool>>,
-    held_back: OnceLock<Vec<InstructionId>>,
+    reached: Reached,
+    reached_closely: Reached,
     slots: OnceLock<Slots>,
+}
+
+/// What is ever executed of a function, once that is asked.
+#[derive(Default)]
+struct Reached {
+    blocks: OnceLock<Vec<bool>>,
+    held_back: OnceLock<Vec<InstructionId>>,
 }
 
 static NO_BODY: Body<'static> = Body::EMPTY;
@@ -167,17 +174,28 @@ impl<'a> Analyses<'a> {
     }
 
     /// Whether an instruction may be executed at all: not so behind a branch that a constant decides against, nor under a
-    /// guard that one makes false.
+    /// guard that one makes false. To be asked of what is about to be reported.
     pub fn is_reached(&self, id: InstructionId) -> bool {
-        let (computed, body) = (self.computed(), self.body());
-        let reached = computed.reached.get_or_init(|| reached::blocks(body, self));
-        if reached.get(body.block_of(id).index()) != Some(&true) {
+        self.may_be_reached(id) && self.is_reached_by(id, &self.computed().reached_closely, Asked::All)
+    }
+
+    /// The same, as far as that is told for next to nothing: to be asked of much.
+    pub fn may_be_reached(&self, id: InstructionId) -> bool {
+        self.is_reached_by(id, &self.computed().reached, Asked::Fixed)
+    }
+
+    fn is_reached_by(&self, id: InstructionId, reached: &Reached, asked: Asked) -> bool {
+        let body = self.body();
+        let blocks = reached.blocks.get_or_init(|| reached::blocks(body, self, asked));
+        if blocks.get(body.block_of(id).index()) != Some(&true) {
             return false;
         }
         if body.instruction(id).guard.is_none() {
             return true;
         }
-        let held_back = computed.held_back.get_or_init(|| reached::held_back(body, self));
+        let held_back = reached
+            .held_back
+            .get_or_init(|| reached::held_back(body, self, asked));
         held_back.binary_search(&id).is_err()
     }
 }

@@ -10,6 +10,7 @@ mod index;
 mod instruction;
 mod module;
 mod op;
+mod settle;
 
 pub use function::{
     Argument, Block, Body, Call, Callee, Function, FunctionKind, LaunchBounds, Parameter, Reference,
@@ -21,6 +22,8 @@ pub use module::{
     HostConstant, IsaVersion, Linkage, Module, Origin, Producer, Symbol, SymbolKind, TableWord, Target,
     VirtualTable,
 };
+pub(crate) use settle::{never_holds, settle};
+
 pub use op::{
     Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, Op, Rare, Shuffle, Space,
     Special, UnaryOp, Vote,

@@ -39,6 +39,15 @@ pub const MAX_CALL_CHAINS: usize = 256;
 /// reaching it means giving up on the body, not looping.
 pub const MAX_DATAFLOW_ROUNDS: usize = 64;
 
+/// Most instructions that are passed over on the way up from a guard, for what branches before it decide.
+pub const MAX_WAY_INSTRUCTIONS: usize = 256;
+
+/// Most blocks on that way.
+pub const MAX_WAY_BLOCKS: usize = 16;
+
+/// How often edges are cut, as far as cut edges leave others to be cut.
+pub const MAX_SETTLE_ROUNDS: usize = 4;
+
 /// Most registers that one question about constants follows. Those beyond are unknown.
 pub const MAX_SLICE_REGISTERS: usize = 4_096;
 

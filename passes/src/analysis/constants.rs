@@ -27,7 +27,7 @@ use self::outlook::Outlook;
 use super::cfg::Cfg;
 use super::dataflow::{Analysis, Cursor, Solution, solve};
 use super::definitions::Definitions;
-use super::evaluate::{evaluate, is_interpreted, ones, signed, unpack};
+use super::evaluate::{absorbed, evaluate, is_interpreted, may_absorb, ones, signed, unpack};
 use super::slots::{Effect, SlotId, Slots};
 use crate::context::Analyses;
 use crate::ir::{BlockId, Body, Instruction, InstructionId, Op, Register, Value};
@@ -500,6 +500,10 @@ impl<'a> Slice<'a> {
             match self.value(state, operand) {
                 Constant::Known(known) => *value = known,
                 // A register that nothing has written holds anything.
+                _ if number == 0 && may_absorb(instruction.op) => {
+                    let known = |place: usize| self.value(state, *uses.get(place)?).known();
+                    return absorbed(instruction.op, known).map_or(Constant::Unknown, Constant::Known);
+                }
                 _ => return Constant::Unknown,
             }
         }

@@ -91,6 +91,33 @@ pub fn evaluate(op: Op, uses: &[u64]) -> Option<u64> {
     })
 }
 
+/// Whether [`absorbed`] tells something of an operation.
+#[must_use]
+pub const fn may_absorb(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Binary(BinaryOp::And | BinaryOp::Or, 1) | Op::Select | Op::Compare(_, _, Logic::And | Logic::Or)
+    )
+}
+
+/// The result of `op` where one operand alone decides it: a predicate that is combined with another, a choice. `known` is
+/// what the operand with this number is, if that is known.
+#[must_use]
+pub fn absorbed(op: Op, known: impl Fn(usize) -> Option<u64>) -> Option<u64> {
+    let is = |place: usize, bit: u64| known(place).filter(|value| value & 1 == bit).map(|_| bit);
+    match op {
+        Op::Binary(BinaryOp::And, 1) => is(0, 0).or_else(|| is(1, 0)),
+        Op::Binary(BinaryOp::Or, 1) => is(0, 1).or_else(|| is(1, 1)),
+        Op::Compare(_, _, Logic::And) => is(2, 0),
+        Op::Compare(_, _, Logic::Or) => is(2, 1),
+        Op::Select => match known(2) {
+            Some(predicate) => known(if predicate & 1 == 1 { 0 } else { 1 }),
+            None => known(0).filter(|&one| known(1) == Some(one)),
+        },
+        _ => None,
+    }
+}
+
 /// Element `number` of an unpacked value.
 #[must_use]
 pub const fn unpack(bits: u8, number: usize, value: u64) -> Option<u64> {

@@ -88,6 +88,7 @@ fn found(
         .into_iter()
         .filter_map(OnceLock::into_inner)
         .flat_map(|summary| summary.violations)
+        .filter(|violation| is_reached(module, violation))
         .collect();
     all.sort_by_cached_key(order);
     all.dedup_by(|a, b| place(a) == place(b) && a.callers == b.callers);
@@ -105,6 +106,14 @@ fn found(
     });
     doubt_never_called(module, &mut all);
     all
+}
+
+/// Whether anything comes to what is wrong, by the calls that lead there.
+fn is_reached(module: &ModuleContext<'_>, violation: &Violation) -> bool {
+    module
+        .function(violation.function)
+        .is_reached(violation.instruction)
+        && violation.callers.iter().all(|call| module.may_call(call))
 }
 
 /// What nobody executes, as far as that is known, is not definite.

@@ -2,7 +2,8 @@
 //! that nothing calls; inline assembly keeps its guards, whatever the compiler knows of them.
 //!
 //! ```text
-//! decided   a branch, or another instruction under a guard, on a predicate that is fixed (see `constants`)
+//! decided   a branch, or another instruction under a guard, on a predicate that is fixed (see `constants`); where that is
+//!           asked of little, on one that is constant there; and a call that the way to it decides against
 //! reached   the entry, and what an edge leads to from there, of decided branches the one that is taken
 //!           kernels, what other modules see and do not have themselves, functions whose address is taken, what these call
 //! ```
@@ -11,15 +12,26 @@ use rustc_hash::FxHashMap;
 
 use super::constants::{Arguments, Constants};
 use crate::context::{Analyses, ModuleContext};
-use crate::ir::{BlockId, Body, FunctionId, Guard, InstructionId, Linkage, Op, SymbolKind, Value};
+use crate::ir::{
+    BlockId, Body, FunctionId, Guard, InstructionId, Linkage, Op, SymbolKind, Value, never_holds,
+};
+
+/// Which constants are asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// What is fixed alone: next to nothing to pay.
+    Fixed,
+    /// All that are found, place by place.
+    All,
+}
 
 /// By block, whether anything may come there: by edges that no constant decides against.
 #[must_use]
-pub fn blocks(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<bool> {
+pub fn blocks(body: &Body<'_>, analyses: &Analyses<'_>, asked: Asked) -> Vec<bool> {
     let last = |number| Some(body.block(BlockId::new(number)).next_back()?.0);
     let branches = (0..body.blocks.len()).filter_map(last);
     let decided: FxHashMap<BlockId, bool> =
-        decided(body, analyses, branches.filter(|&id| is_branch(body, id)))
+        decided(body, analyses, branches.filter(|&id| is_branch(body, id)), asked)
             .into_iter()
             .map(|(id, is_taken)| (body.block_of(id), is_taken))
             .collect();
@@ -43,14 +55,18 @@ pub fn blocks(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<bool> {
 
 /// The instructions that their guards keep from ever being executed, in the order of the input.
 #[must_use]
-pub fn held_back(body: &Body<'_>, analyses: &Analyses<'_>) -> Vec<InstructionId> {
+pub fn held_back(body: &Body<'_>, analyses: &Analyses<'_>, asked: Asked) -> Vec<InstructionId> {
     let all = (0..body.instructions.len()).map(InstructionId::new);
     let guarded = all.filter(|&id| body.instruction(id).guard.is_some() && !is_branch(body, id));
-    decided(body, analyses, guarded)
+    let mut held: Vec<InstructionId> = decided(body, analyses, guarded, asked)
         .into_iter()
         .filter(|(_, is_executed)| !is_executed)
         .map(|(id, _)| id)
-        .collect()
+        .collect();
+    let calls = body.calls.iter().map(|call| call.instruction);
+    held.extend(calls.filter(|&id| never_holds(body, body.block_of(id), id)));
+    held.sort_unstable();
+    held
 }
 
 fn is_branch(body: &Body<'_>, id: InstructionId) -> bool {
@@ -63,12 +79,16 @@ fn decided(
     body: &Body<'_>,
     analyses: &Analyses<'_>,
     instructions: impl Iterator<Item = InstructionId>,
+    asked: Asked,
 ) -> Vec<(InstructionId, bool)> {
     let guarded = instructions.filter_map(|id| Some((id, body.instruction(id).guard?)));
     let guarded: Vec<(InstructionId, Guard)> = guarded.collect();
     let none = Arguments::default();
     let seeds = guarded.iter().map(|(_, guard)| Value::Register(guard.register));
-    let constants = Constants::fixed(body, analyses, seeds, &none);
+    let constants = match asked {
+        Asked::Fixed => Constants::fixed(body, analyses, seeds, &none),
+        Asked::All => Constants::new(body, analyses, seeds, &none),
+    };
     let decided = constants.before(guarded.iter().map(|(id, _)| *id), |id, read| {
         let guard = body.instruction(id).guard?;
         let holds = read(Value::Register(guard.register)).known()? & 1 == 1;
@@ -104,7 +124,7 @@ pub fn functions(context: &ModuleContext<'_>) -> Vec<bool> {
         if !std::mem::replace(&mut is_reached[id.index()], true) {
             open.extend(module.function(id).alias_of);
             let calls = context.call_graph().calls_of(id).iter();
-            let made = calls.filter(|site| context.may_call(site));
+            let made = calls.filter(|site| context.function(site.caller).may_be_reached(site.instruction));
             open.extend(made.map(|site| site.callee));
         }
     }

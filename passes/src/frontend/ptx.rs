@@ -24,7 +24,7 @@ pub use origin::PtxOrigin;
 use ptxcheck_ptx_parser::ast::{StatementKind, Tree};
 use rayon::prelude::*;
 
-use crate::ir::{DebugId, IsaVersion, Module, Producer, Space, Target};
+use crate::ir::{DebugId, FunctionId, IsaVersion, Module, Producer, Space, Target, settle};
 use crate::limits::PARALLEL_STATEMENTS;
 use body::Lowering;
 use opcode::Opcodes;
@@ -50,20 +50,28 @@ pub fn declarations<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module
 pub fn lower<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
     let mut symbols = Symbols::of(tree);
     let definitions = std::mem::take(&mut symbols.definitions);
-    let lower_one = |opcodes: &mut Opcodes<'t>, place: usize| {
+    let lower_one = |opcodes: &mut Opcodes<'t>, (id, place): (FunctionId, usize)| {
         let function = &tree.functions[place];
-        Lowering::new(tree, &symbols, opcodes, function.span.len()).lower(function)
+        let (mut body, declared) =
+            Lowering::new(tree, &symbols, opcodes, function.span.len()).lower(function);
+        // What is missing from a damaged body may have written any predicate.
+        if !symbols.functions[id.index()].is_damaged {
+            settle(&mut body);
+        }
+        (body, declared)
     };
     let bodies: Vec<_> = if tree.statements.len() < PARALLEL_STATEMENTS {
         let mut opcodes = Opcodes::default();
         definitions
             .iter()
-            .map(|(_, place)| lower_one(&mut opcodes, *place))
+            .map(|definition| lower_one(&mut opcodes, *definition))
             .collect()
     } else {
         definitions
             .par_iter()
-            .map_init(Opcodes::default, |opcodes, (_, place)| lower_one(opcodes, *place))
+            .map_init(Opcodes::default, |opcodes, definition| {
+                lower_one(opcodes, *definition)
+            })
             .collect()
     };
     for ((function, _), (body, declared)) in definitions.into_iter().zip(bodies) {

@@ -19,8 +19,8 @@
 //!
 //! ## Limits
 //!
-//! Off by default; `-D PTX412` forbids them. Functions that no kernel of the module calls are not reported; calls
-//! through pointers are not followed.
+//! Off by default; `-D PTX412` forbids them. Functions that no kernel of the module calls are not reported, nor is what
+//! a constant keeps from being executed; calls through pointers are not followed.
 
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{FunctionId, Op};
@@ -50,14 +50,16 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         }
     }
     while let Some(function) = work.pop() {
-        for site in module.call_graph().calls_of(function) {
+        let calls = module.call_graph().calls_of(function).iter();
+        for site in calls.filter(|site| module.may_call(site)) {
             if !std::mem::replace(&mut reached[site.callee.index()], true) {
                 work.push(site.callee);
             }
         }
     }
     for (id, _, body) in module.module.bodies().filter(|(id, ..)| reached[id.index()]) {
-        for &instruction in &body.collectives {
+        let analyses = module.function(id);
+        for &instruction in body.collectives.iter().filter(|&&at| analyses.is_reached(at)) {
             let Op::Collective(kind, _) = body.instruction(instruction).op else {
                 continue;
             };

@@ -1,7 +1,7 @@
 //! Which registers are worth a slice: most of those that decide branches hang off a load, and that is soon found.
 
 use super::{Key, Slice, loaded_param};
-use crate::analysis::evaluate::is_interpreted;
+use crate::analysis::evaluate::{is_interpreted, may_absorb};
 use crate::analysis::slots::{Effect, SlotId};
 use crate::context::Analyses;
 use crate::ir::{InstructionId, Register, Value};
@@ -39,12 +39,27 @@ fn outlook(sources: &[Value], outlooks: &[Outlook]) -> Outlook {
     found
 }
 
+/// Of what one of these values may decide: a register, as the other operand is a constant more often than not.
+fn outlook_of_any(sources: &[Value], outlooks: &[Outlook]) -> Outlook {
+    let mut found = Outlook::Unknown;
+    for source in sources.iter().filter(|source| source.register().is_some()) {
+        match outlook(std::slice::from_ref(source), outlooks) {
+            Outlook::MayBeKnown => return Outlook::MayBeKnown,
+            open @ Outlook::HangsOff(_) => found = open,
+            _ => {}
+        }
+    }
+    found
+}
+
 /// What decides whether something is known.
 enum Sources<'a> {
     /// Nothing: it never is.
     None,
     /// All of these have to be.
     Of(&'a [Value]),
+    /// One of the registers among these may be enough.
+    AnyOf(&'a [Value]),
     /// One of several things, which the place decides.
     Any,
 }
@@ -61,6 +76,7 @@ impl<'a> Slice<'a> {
                 Outlook::Open | Outlook::HangsOff(_) => match self.sources(analyses, register) {
                     Sources::None => Outlook::Unknown,
                     Sources::Of(values) => outlook(values, &self.outlooks),
+                    Sources::AnyOf(values) => outlook_of_any(values, &self.outlooks),
                     Sources::Any => Outlook::MayBeKnown,
                 },
                 known => known,
@@ -86,12 +102,14 @@ impl<'a> Slice<'a> {
             Key::Register(_) => self.sources_of(analyses, writer),
             Key::Slot(slot) => self.stored_by(slot, writer),
         };
+        let mut is_known = |value: &Value, is_constant_known: bool| match value.register() {
+            Some(register) => self.may_be_known(analyses, register),
+            None => is_constant_known && matches!(value, Value::Integer(_)),
+        };
         match sources {
             Sources::None => false,
-            Sources::Of(values) => values.iter().all(|value| match value.register() {
-                Some(register) => self.may_be_known(analyses, register),
-                None => matches!(value, Value::Integer(_)),
-            }),
+            Sources::Of(values) => values.iter().all(|value| is_known(value, true)),
+            Sources::AnyOf(values) => values.iter().any(|value| is_known(value, false)),
             Sources::Any => true,
         }
     }
@@ -123,6 +141,10 @@ impl<'a> Slice<'a> {
         match loaded_param(self.body, instruction) {
             Some(piece) if self.is_fixed && !self.arguments.contains_key(&piece) => Sources::None,
             Some(_) => Sources::Of(&[]),
+            None if may_absorb(instruction.op) => match self.body.uses(instruction) {
+                [one @ Value::Integer(_), other, _] if one == other => Sources::Of(&[]),
+                uses => Sources::AnyOf(uses),
+            },
             None if is_interpreted(instruction.op) => Sources::Of(self.body.uses(instruction)),
             None => Sources::None,
         }

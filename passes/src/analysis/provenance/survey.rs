@@ -33,7 +33,7 @@ impl Survey {
             &mut self.escapes,
             &mut self.indirect,
         ] {
-            list.retain(|&at| analyses.is_reached(at));
+            list.retain(|&at| analyses.may_be_reached(at));
         }
     }
 }

@@ -15,7 +15,7 @@ use super::symbols::Symbols;
 use super::types::{Shape, Types};
 use crate::ir::{
     Argument, Block, BlockId, Body, DebugId, Function, FunctionId, Guard, InstructionId, Op, Register,
-    RegisterInfo, Slots, Value,
+    RegisterInfo, Slots, Value, settle,
 };
 
 /// A place that edges lead to: a block of the function by its number, or one that the lowering makes.
@@ -174,6 +174,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         if self.has_unreached {
             self.forget_unreached();
         }
+        settle(self.body);
     }
 
     fn block(&mut self, number: usize) {
