@@ -108,12 +108,13 @@ define ptx_kernel void @calls_and_all_come_back() {
 }
 
 ; Collectives and barriers of the assembly itself.
-define ptx_kernel void @under_guards() {
+define ptx_kernel void @under_guards(ptr addrspace(1) %out) {
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %l = and i32 %t, 31
   call void asm sideeffect "{ .reg .pred p; setp.lt.u32 p, $0, 16; @p bar.warp.sync 65535; }", "r"(i32 %l)
   call void asm sideeffect "{ .reg .pred p; setp.lt.u32 p, $0, 16; @p bar.warp.sync 255; }", "r"(i32 %l) ; //~ PTX403
   call void asm sideeffect "{ .reg .pred p; setp.lt.u32 p, $0, 16; @p bar.sync 0; }", "r"(i32 %l) ; //~ PTX411
+  store i32 %l, ptr addrspace(1) %out
   ret void
 }
 

@@ -5,13 +5,16 @@
 //! one [`Op::Opaque`] instruction that defines its results. Registers may be written more than once: PTX is not SSA,
 //! and the phis of LLVM become copies on their edges.
 
+mod fitting;
 mod function;
 mod index;
 mod instruction;
 mod module;
 mod op;
 mod settle;
+mod verify;
 
+pub(crate) use fitting::fitting;
 pub use function::{
     Argument, Block, Body, Call, Callee, Function, FunctionKind, LaunchBounds, Parameter, Reference,
     RegisterInfo, Unresolved,
@@ -28,3 +31,4 @@ pub use op::{
     Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, Op, Rare, Shuffle, Space,
     Special, UnaryOp, Vote,
 };
+pub use verify::verify;

@@ -151,8 +151,11 @@ fn lowered<R>(raw: raw::Module<'_>, bytes: &[u8], work: impl FnOnce(&Module<'_>)
         functions: symbols.functions,
         initializers: symbols.initializers,
         is_damaged: false,
+        errors: Vec::new(),
+        errors_left_out: 0,
         origin: &origin,
     };
+    debug_assert_eq!(crate::ir::verify(&module), Ok(()));
     work(&module)
 }
 

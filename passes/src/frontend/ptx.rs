@@ -1,12 +1,14 @@
 //! PTX to device IR.
 //!
 //! `symbols.rs` reads what a module declares, `body.rs` walks a function's statements, `operands.rs` and `calls.rs`
-//! turn operands into values, `scope.rs` knows the names, `opcode.rs` what the opcodes do, and `origin.rs` leads
-//! back from the IR to the text.
+//! turn operands into values, `scope.rs` knows the names, `opcode.rs` what the opcodes do, `head.rs` and `malformed.rs`
+//! what is malformed and parses, and `origin.rs` leads back from the IR to the text.
 
 mod body;
 mod calls;
 mod facts;
+mod head;
+mod malformed;
 mod modifiers;
 mod opcode;
 mod operands;
@@ -27,6 +29,7 @@ use rayon::prelude::*;
 use crate::ir::{DebugId, FunctionId, IsaVersion, Module, Producer, Space, Target, settle};
 use crate::limits::PARALLEL_STATEMENTS;
 use body::Lowering;
+use malformed::Malformed;
 use opcode::Opcodes;
 use symbols::Symbols;
 
@@ -42,7 +45,7 @@ pub fn declarations<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module
             symbols.functions[function.index()].declared = DebugId::new(place);
         }
     }
-    module(tree, symbols, origin)
+    module(tree, symbols, origin, head::malformed(tree))
 }
 
 /// Lowers a tree; what the tree has no room for (see its errors) is missing in the module, too.
@@ -52,37 +55,48 @@ pub fn lower<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
     let definitions = std::mem::take(&mut symbols.definitions);
     let lower_one = |opcodes: &mut Opcodes<'t>, (id, place): (FunctionId, usize)| {
         let function = &tree.functions[place];
-        let (mut body, declared) =
-            Lowering::new(tree, &symbols, opcodes, function.span.len()).lower(function);
+        let is_whole = !symbols.functions[id.index()].is_damaged;
+        let (mut body, declared, malformed) =
+            Lowering::new(tree, &symbols, opcodes, (function.span.len(), is_whole)).lower(function);
         // What is missing from a damaged body may have written any predicate.
-        if !symbols.functions[id.index()].is_damaged {
+        if is_whole && malformed.is_empty() {
             settle(&mut body);
         }
-        (body, declared)
+        (body, declared, malformed)
     };
     let bodies: Vec<_> = if tree.statements.len() < PARALLEL_STATEMENTS {
         let mut opcodes = Opcodes::default();
         definitions
             .iter()
-            .map(|definition| lower_one(&mut opcodes, *definition))
+            .map(|&definition| lower_one(&mut opcodes, definition))
             .collect()
     } else {
         definitions
             .par_iter()
-            .map_init(Opcodes::default, |opcodes, definition| {
-                lower_one(opcodes, *definition)
+            .map_init(Opcodes::default, |opcodes, &definition| {
+                lower_one(opcodes, definition)
             })
             .collect()
     };
-    for ((function, _), (body, declared)) in definitions.into_iter().zip(bodies) {
+    let mut malformed = head::malformed(tree);
+    for ((function, _), (body, declared, in_body)) in definitions.into_iter().zip(bodies) {
         let function = &mut symbols.functions[function.index()];
         function.body = Some(body);
         function.declared = declared;
+        function.is_damaged |= !in_body.is_empty();
+        malformed.append(in_body);
     }
-    module(tree, symbols, origin)
+    let module = module(tree, symbols, origin, malformed);
+    debug_assert_eq!(crate::ir::verify(&module), Ok(()));
+    module
 }
 
-fn module<'t>(tree: &'t Tree<'t>, symbols: Symbols<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
+fn module<'t>(
+    tree: &'t Tree<'t>,
+    symbols: Symbols<'t>,
+    origin: &'t PtxOrigin<'t>,
+    malformed: Malformed,
+) -> Module<'t> {
     Module {
         producer: producer(tree),
         target: target(tree),
@@ -92,7 +106,9 @@ fn module<'t>(tree: &'t Tree<'t>, symbols: Symbols<'t>, origin: &'t PtxOrigin<'t
         symbols: symbols.all,
         functions: symbols.functions,
         initializers: symbols.initializers,
-        is_damaged: !tree.errors.is_empty(),
+        is_damaged: !(tree.errors.is_empty() && malformed.is_empty()),
+        errors: malformed.errors,
+        errors_left_out: malformed.left_out,
         origin,
     }
 }

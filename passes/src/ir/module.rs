@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ptxcheck_ptx_parser::{Position, Span};
+use ptxcheck_ptx_parser::{Position, Span, SyntaxError};
 
 use super::function::{Body, Function};
 use super::index::{DebugId, FunctionId, InstructionId, Slots, SymbolId};
@@ -217,6 +217,10 @@ pub struct Module<'s> {
     pub has_local_memory: bool,
     /// Some of its text could not be read: what is missing from it proves nothing.
     pub is_damaged: bool,
+    /// What the front end found malformed that the parser did not, in the order of the input.
+    pub errors: Vec<SyntaxError>,
+    /// How many more it found than it kept.
+    pub errors_left_out: usize,
     /// Turns spans and debug locations into places.
     pub origin: &'s dyn Origin,
 }

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ptxcheck_ptx_parser::{Cause, Tree};
+use ptxcheck_ptx_parser::{Cause, SyntaxError};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -71,7 +71,7 @@ pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
         }
     };
     let origin = PtxOrigin::new(&tree);
-    read.syntax_errors(&tree, &origin, how.settings);
+    read.syntax_errors(&tree.errors, tree.errors_left_out as usize, &origin, how.settings);
     if how.deadline.is_over() {
         read.facts = Arc::new(Facts {
             is_damaged: true,
@@ -85,6 +85,7 @@ pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
     } else {
         ptx::lower(&tree, &origin)
     };
+    read.syntax_errors(&module.errors, module.errors_left_out, &origin, how.settings);
     module.target.name.clone_into(&mut read.target);
     read.isa = module.isa.map(|version| version.to_string()).unwrap_or_default();
     read.is_64_bit = tree.address_size() != Some(32);
@@ -127,8 +128,16 @@ impl Read {
         self.findings.extend(finding(settings, kind, message, placed));
     }
 
-    fn syntax_errors(&mut self, tree: &Tree<'_>, origin: &PtxOrigin<'_>, settings: &Settings) {
-        for error in tree.errors.iter().take(SHOWN_SYNTAX_ERRORS) {
+    /// Reports what is malformed, of which so many more were left out.
+    fn syntax_errors(
+        &mut self,
+        errors: &[SyntaxError],
+        left_out: usize,
+        origin: &PtxOrigin<'_>,
+        settings: &Settings,
+    ) {
+        let room = SHOWN_SYNTAX_ERRORS.saturating_sub(self.problems.len());
+        for error in errors.iter().take(room) {
             let kind = match error.cause {
                 Cause::Malformed => ProblemKind::Syntax,
                 Cause::Limit => ProblemKind::Limit,
@@ -137,14 +146,14 @@ impl Read {
                 span: error.span,
                 origin,
             };
-            self.problem(settings, kind, error.message(tree.source), Some(place));
+            self.problem(settings, kind, error.message(origin.source()), Some(place));
         }
-        let left_out = tree.errors.len().saturating_sub(SHOWN_SYNTAX_ERRORS) + tree.errors_left_out as usize;
+        let left_out = errors.len().saturating_sub(room) + left_out;
         if let (1.., Some(last)) = (left_out, self.findings.last_mut()) {
             last.notes
                 .push(format!("{left_out} more errors in this module are not shown"));
         }
-        self.is_partial |= !tree.errors.is_empty();
+        self.is_partial |= !errors.is_empty();
     }
 
     /// Says that the time for this input is over.

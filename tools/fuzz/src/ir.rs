@@ -259,7 +259,13 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
         crate::child::tell("read");
         let Ok(input) = read else { return };
         if input.is_device_code() {
-            input.with_module(|module| drop(worker::checked(module, &settings, ptxcheck_passes::deadline::Deadline::NEVER)));
+            input.with_module(|module| {
+                drop(worker::checked(
+                    module,
+                    &settings,
+                    ptxcheck_passes::deadline::Deadline::NEVER,
+                ))
+            });
         }
         crate::child::tell("reading");
     });

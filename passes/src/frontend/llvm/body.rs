@@ -15,7 +15,7 @@ use super::symbols::Symbols;
 use super::types::{Shape, Types};
 use crate::ir::{
     Argument, Block, BlockId, Body, DebugId, Function, FunctionId, Guard, InstructionId, Op, Register,
-    RegisterInfo, Slots, Value, settle,
+    RegisterInfo, Slots, Value, fitting, settle,
 };
 
 /// A place that edges lead to: a block of the function by its number, or one that the lowering makes.
@@ -345,6 +345,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
 
     /// Adds an instruction whose values, from this one on, are there.
     fn add(&mut self, op: Op, guard: Option<Guard>, start: usize, results: usize) -> InstructionId {
+        let op = fitting(op, &self.body.values[start..], results, &self.body.registers);
         self.body
             .add(op, guard, (start, results), (self.debug, self.place))
     }

@@ -5,15 +5,16 @@ use rustc_hash::FxHashMap;
 use ptxcheck_ptx_parser::Span;
 use ptxcheck_ptx_parser::ast::{self, Indices, StateSpace, Statement, StatementKind, Tree};
 
-use ptxcheck_ptx_parser::operand::Operands;
+use ptxcheck_ptx_parser::operand::{OperandRef, Operands};
 
 use super::calls::Slot;
+use super::malformed::Malformed;
 use super::opcode::{Decoded, Opcodes, Shape};
 use super::scope::{Binding, Registers, Scopes};
 use super::symbols::{Symbols, register_bits};
 use crate::ir::{
     Access, AccessKind, Block, BlockId, Body, DebugId, Guard, InstructionId, Op, Slots, Space, Unresolved,
-    Value,
+    Value, fitting,
 };
 use crate::limits::MAX_UNDECLARED;
 
@@ -43,6 +44,9 @@ pub(super) struct Lowering<'a, 's> {
     /// How many more pieces of arguments may be noted: a piece is stored before it is passed, so the text bounds them.
     pub(super) argument_pieces: usize,
     pub(super) slot_registers: FxHashMap<(u32, u32), crate::ir::Register>,
+    pub(super) malformed: Malformed,
+    /// The parser could read all of the function.
+    pub(super) is_whole: bool,
     opcodes: &'a mut Opcodes<'s>,
     labels: Vec<Label>,
     label_of: FxHashMap<(u32, &'s [u8]), u32>,
@@ -55,12 +59,16 @@ pub(super) struct Lowering<'a, 's> {
     block_span: Option<Span>,
 }
 
+/// A body, its first debug location, and what is malformed in it.
+pub(super) type Lowered<'s> = (Body<'s>, DebugId, Malformed);
+
 impl<'a, 's> Lowering<'a, 's> {
+    /// For a function of so many bytes, of which the parser could read all or not.
     pub(super) fn new(
         tree: &'s Tree<'s>,
         symbols: &'a Symbols<'s>,
         opcodes: &'a mut Opcodes<'s>,
-        bytes: u32,
+        (bytes, is_whole): (u32, bool),
     ) -> Self {
         Self {
             tree,
@@ -71,6 +79,8 @@ impl<'a, 's> Lowering<'a, 's> {
             slots: Vec::new(),
             argument_pieces: bytes as usize / 4 + 16,
             slot_registers: FxHashMap::default(),
+            malformed: Malformed::default(),
+            is_whole,
             opcodes,
             labels: Vec::new(),
             label_of: FxHashMap::default(),
@@ -83,8 +93,7 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    /// The body of `function`, and its first debug location.
-    pub(super) fn lower(mut self, function: &ast::Function) -> (Body<'s>, DebugId) {
+    pub(super) fn lower(mut self, function: &ast::Function) -> Lowered<'s> {
         self.collect_labels(function.body);
         self.body.instructions.reserve(function.body.len());
         self.body.values.reserve(function.body.len() * 3);
@@ -98,10 +107,10 @@ impl<'a, 's> Lowering<'a, 's> {
                 declared = self.debug;
             }
         }
-        self.finish_last_block();
+        self.finish_last_block(function.span.end);
         self.resolve_edges();
         self.body.registers = self.registers.all;
-        (self.body, declared)
+        (self.body, declared, self.malformed)
     }
 
     /// Labels may be used before they stand: one pass finds them, with the scope each belongs to.
@@ -249,22 +258,18 @@ impl<'a, 's> Lowering<'a, 's> {
         start: usize,
         results: usize,
     ) -> InstructionId {
+        let op = fitting(op, &self.body.values[start..], results, &self.registers.all);
         self.body.add(op, guard, (start, results), (self.debug, span))
     }
 
     fn instruction(&mut self, statement: &Statement) {
         let syntax = self.tree.instruction(statement);
-        let Decoded { op, shape } = self.opcodes.decode(syntax.opcode);
+        let (Decoded { op, shape }, least) = self.opcodes.decode(syntax.opcode);
         let span = statement.span();
-        let guard = syntax.guard.and_then(|guard| {
-            match self.scopes.resolve(guard.name, span, &mut self.registers)? {
-                Binding::Register(register) => Some(Guard {
-                    register,
-                    negated: guard.negated,
-                }),
-                _ => None,
-            }
-        });
+        let guard = syntax.guard.map(|guard| self.guard(statement, &guard));
+        if statement.operand_count() < usize::from(least) {
+            return self.too_few_operands((shape, least), guard, span, syntax.operands);
+        }
         match shape {
             Shape::Plain(results) => self.plain(op, guard, span, syntax.operands, usize::from(results)),
             Shape::Guess => {
@@ -277,15 +282,7 @@ impl<'a, 's> Lowering<'a, 's> {
                 self.memory(op, guard, span, syntax.operands, usize::from(results), others);
             }
             Shape::Call => self.call(guard, span, syntax.operands),
-            Shape::Branch => {
-                let target = syntax
-                    .operands
-                    .clone()
-                    .next()
-                    .and_then(|label| self.find_label(label.text()));
-                self.emit(op, guard, span, &[], &[]);
-                self.end_branch(guard, target.into_iter());
-            }
+            Shape::Branch => self.branch(op, guard, span, syntax.operands),
             Shape::BranchTable => self.branch_table(op, guard, span, syntax.operands),
         }
         if matches!(op, Op::Return | Op::Exit | Op::Trap) {
@@ -294,30 +291,51 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    fn branch_table(&mut self, op: Op, guard: Option<Guard>, span: Span, operands: Operands<'s>) {
+    fn branch(&mut self, op: Op, guard: Option<Guard>, span: Span, mut operands: Operands<'s>) {
+        let target = operands.next();
+        let label = target.as_ref().and_then(|label| self.find_label(label.text()));
+        let Some(label) = label else {
+            self.unresolved(target.map_or(span, OperandRef::span), "a label of this function");
+            return self.nowhere(guard, span);
+        };
+        self.emit(op, guard, span, &[], &[]);
+        self.end_branch(guard, std::iter::once(label));
+    }
+
+    fn branch_table(&mut self, op: Op, guard: Option<Guard>, span: Span, mut operands: Operands<'s>) {
         let tree = self.tree;
-        let mut operands = operands;
         let index = operands
             .next()
             .map_or(Value::Unknown, |operand| self.value(&operand));
-        let table = operands.next().and_then(|label| self.find_label(label.text()));
-        let targets = table
+        let list = operands.next();
+        let targets = list
+            .as_ref()
+            .and_then(|label| self.find_label(label.text()))
             .map(|label| self.labels[label as usize].next)
             .and_then(|place| tree.statements.get(place))
             .filter(|next| tree.name(next) == b".branchtargets");
+        let Some(targets) = targets else {
+            let place = list.map_or(span, OperandRef::span);
+            self.unresolved(place, "the label of a list of branch targets");
+            return self.nowhere(guard, span);
+        };
+        let mut labels = Vec::new();
+        for target in tree.operands(targets) {
+            match self.find_label(target.text()) {
+                Some(label) => labels.push(label),
+                None => self.unresolved(target.span(), "a label of this function"),
+            }
+        }
+        if labels.is_empty() {
+            return self.nowhere(guard, span);
+        }
+        let is_number = fitting(op, &[index], 0, &self.registers.all) == op;
+        let index = if is_number { index } else { Value::Unknown };
         self.emit(op, guard, span, &[], &[index]);
-        let labels: Vec<u32> = targets
-            .map(|directive| {
-                tree.instruction(directive)
-                    .operands
-                    .filter_map(|label| self.find_label(label.text()))
-                    .collect()
-            })
-            .unwrap_or_default();
         self.end_branch(guard, labels.into_iter());
     }
 
-    fn end_branch(&mut self, guard: Option<Guard>, targets: impl Iterator<Item = u32>) {
+    pub(super) fn end_branch(&mut self, guard: Option<Guard>, targets: impl Iterator<Item = u32>) {
         let mut edges: Vec<Edge> = targets.map(Edge::Label).collect();
         if guard.is_some() {
             edges.push(Edge::Next);
@@ -347,15 +365,25 @@ impl<'a, 's> Lowering<'a, 's> {
         self.block_start = end;
     }
 
-    /// What follows the last terminator is a block only if it has a label or an instruction; the entry always is.
-    fn finish_last_block(&mut self) {
+    /// What follows the last terminator is a block only if it has a label or an instruction; the entry always is. Where lanes
+    /// go on behind a guarded terminator and nothing stands there, they return, as the assembler has it.
+    fn finish_last_block(&mut self, end: u32) {
         let open = self.body.instructions.len() > self.block_start || self.block_span.is_some();
         if open || self.body.blocks.is_empty() {
+            return self.end_block(&[]);
+        }
+        if self
+            .body
+            .instructions
+            .last()
+            .is_some_and(|last| last.guard.is_some())
+        {
+            self.emit(Op::Return, None, Span::new(end.saturating_sub(1), end), &[], &[]);
             self.end_block(&[]);
         }
     }
 
-    /// Edges to labels that do not exist, or past the end, are dropped.
+    /// Edges from pending to those of the body.
     fn resolve_edges(&mut self) {
         let count = self.body.blocks.len();
         for number in 0..count {

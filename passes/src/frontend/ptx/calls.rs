@@ -8,6 +8,7 @@ use ptxcheck_ptx_parser::ast::OperandKind;
 use ptxcheck_ptx_parser::operand::{OperandRef, Operands};
 
 use super::body::Lowering;
+use super::operands::begins_with_result;
 use super::scope::Binding;
 use crate::ir::{
     AccessKind, Argument, Call, CallId, Callee, Guard, InstructionId, Op, Register, Slots, Value,
@@ -49,6 +50,10 @@ impl<'s> Lowering<'_, 's> {
         operands: Operands<'s>,
     ) {
         let Op::Access(access) = op else { return };
+        if !matches!(access.kind, AccessKind::Load | AccessKind::Store) {
+            let results = usize::from(begins_with_result(&operands));
+            return self.plain(Op::Opaque, guard, span, operands, results);
+        }
         let offset = address
             .children()
             .find(|child| child.kind() == OperandKind::Offset)
@@ -58,7 +63,11 @@ impl<'s> Lowering<'_, 's> {
         let data = operands.filter(|operand| operand.kind() != OperandKind::Address);
         let start = self.body.values.len();
         for operand in data {
-            self.push_values(&operand);
+            if is_load {
+                self.push_results(&operand);
+            } else {
+                self.push_values(&operand);
+            }
         }
         let values = self.body.values.split_off(start);
         let Some(offset) = offset else {
@@ -92,23 +101,20 @@ impl<'s> Lowering<'_, 's> {
         let is_list = |operand: &OperandRef<'_>| operand.kind() == OperandKind::List;
         let mut operands = operands.peekable();
         let results = operands.next_if(is_list);
-        let Some(callee) = operands.next() else { return };
+        let callee = operands.next();
         let arguments = operands.next_if(is_list);
 
         let first_argument = self.body.arguments.len();
         for (number, argument) in arguments.into_iter().flat_map(OperandRef::children).enumerate() {
             self.argument(number as u32, &argument);
         }
-        let callee = self.callee(&callee);
+        let callee = callee.map_or(Callee::Indirect(Value::Unknown), |callee| self.callee(&callee));
         let id = InstructionId::new(self.body.instructions.len());
         let start = self.body.values.len();
         for result in results.into_iter().flat_map(OperandRef::children) {
             match self.scopes.get(result.text()) {
                 Some(Binding::Slot(slot)) => self.slots[slot as usize].filled_by = Some(id),
-                _ => {
-                    let value = self.value(&result);
-                    self.body.values.push(value);
-                }
+                _ => self.push_results(&result),
             }
         }
         let results = self.body.values.len() - start;

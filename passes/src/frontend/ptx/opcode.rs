@@ -67,126 +67,136 @@ const fn effect(op: Op) -> Decoded {
     }
 }
 
-/// Decoded opcodes by their dotted spelling.
+/// Decoded opcodes by their dotted spelling, with the fewest operands that they take.
 #[derive(Default)]
 pub(super) struct Opcodes<'s> {
-    known: FxHashMap<&'s [u8], Decoded>,
+    known: FxHashMap<&'s [u8], (Decoded, u8)>,
 }
 
 impl<'s> Opcodes<'s> {
-    /// What `opcode` does.
-    pub(super) fn decode(&mut self, opcode: &'s [u8]) -> Decoded {
-        if let Some(decoded) = self.known.get(opcode) {
-            return *decoded;
+    /// What `opcode` does, and the fewest operands at the top level that any form of it has; 0 for one that is not known.
+    pub(super) fn decode(&mut self, opcode: &'s [u8]) -> (Decoded, u8) {
+        if let Some(known) = self.known.get(opcode) {
+            return *known;
         }
-        let decoded = decode(opcode);
-        self.known.insert(opcode, decoded);
-        decoded
+        let (name, modifiers) = Modifiers::split(opcode);
+        let known = (decode(opcode), least_operands(name, &modifiers));
+        self.known.insert(opcode, known);
+        known
     }
 }
 
-type Row = (&'static str, fn(&Modifiers<'_>) -> Decoded);
+/// The opcode, the fewest operands at the top level that any form of it has, and what it does.
+type Row = (&'static str, u8, fn(&Modifiers<'_>) -> Decoded);
 
 /// Sorted by name.
 static ROWS: &[Row] = &[
-    ("abs", |m| unary(m, UnaryOp::Abs)),
-    ("activemask", |_| plain(Op::ActiveMask)),
-    ("add", |m| binary(m, BinaryOp::Add, BinaryOp::Add)),
-    ("alloca", |_| plain(Op::StackAlloc)),
-    ("and", |m| bitwise(m, BinaryOp::And)),
-    ("applypriority", |m| touch(m, 0, Space::Generic)),
-    ("atom", |m| access(m, AccessKind::Atomic, 1)),
-    ("bar", barrier),
-    ("barrier", barrier),
-    ("bfe", |m| int(m, |t| Op::ExtractBits(t.bits, t.signed))),
-    ("bfi", |m| {
+    ("abs", 2, |m| unary(m, UnaryOp::Abs)),
+    ("activemask", 1, |_| plain(Op::ActiveMask)),
+    ("add", 3, |m| binary(m, BinaryOp::Add, BinaryOp::Add)),
+    ("alloca", 2, |_| plain(Op::StackAlloc)),
+    ("and", 3, |m| bitwise(m, BinaryOp::And)),
+    ("applypriority", 2, |m| touch(m, 0, Space::Generic)),
+    ("atom", 3, |m| access(m, AccessKind::Atomic, 1)),
+    ("bar", 0, barrier),
+    ("barrier", 0, barrier),
+    ("bfe", 4, |m| int(m, |t| Op::ExtractBits(t.bits, t.signed))),
+    ("bfi", 5, |m| {
         m.bits().map_or(OPAQUE, |bits| plain(Op::InsertBits(bits)))
     }),
-    ("bfind", |m| {
+    ("bfind", 2, |m| {
         if m.has("shiftamt") {
             OPAQUE
         } else {
             unsigned_unary(m, UnaryOp::FindHighestSet)
         }
     }),
-    ("bra", |_| Decoded {
+    ("bra", 1, |_| Decoded {
         op: Op::Branch,
         shape: Shape::Branch,
     }),
-    ("brev", |m| bits_unary(m, UnaryOp::ReverseBits)),
-    ("brx", |_| Decoded {
+    ("brev", 2, |m| bits_unary(m, UnaryOp::ReverseBits)),
+    ("brx", 2, |_| Decoded {
         op: Op::BranchTable,
         shape: Shape::BranchTable,
     }),
-    ("call", |_| Decoded {
+    ("call", 1, |_| Decoded {
         op: Op::Opaque,
         shape: Shape::Call,
     }),
-    ("clusterlaunchcontrol", launch_control),
-    ("clz", |m| bits_unary(m, UnaryOp::LeadingZeros)),
-    ("cnot", |m| bits_unary(m, UnaryOp::LogicalNot)),
-    ("cp", copy_async),
-    ("createpolicy", |m| touch(m, 1, Space::Generic)),
-    ("cvt", convert),
-    ("cvta", convert_address),
-    ("discard", |m| touch(m, 0, Space::Generic)),
-    ("div", |m| binary(m, BinaryOp::DivSigned, BinaryOp::DivUnsigned)),
-    ("elect", |m| collective(m, Collective::Elect)),
-    ("exit", |_| effect(Op::Exit)),
+    ("clusterlaunchcontrol", 2, launch_control),
+    ("clz", 2, |m| bits_unary(m, UnaryOp::LeadingZeros)),
+    ("cnot", 2, |m| bits_unary(m, UnaryOp::LogicalNot)),
+    ("cp", 0, copy_async),
+    ("createpolicy", 1, |m| touch(m, 1, Space::Generic)),
+    ("cvt", 2, convert),
+    ("cvta", 2, convert_address),
+    ("discard", 2, |m| touch(m, 0, Space::Generic)),
+    ("div", 3, |m| {
+        binary(m, BinaryOp::DivSigned, BinaryOp::DivUnsigned)
+    }),
+    ("elect", 2, |m| collective(m, Collective::Elect)),
+    ("exit", 0, |_| effect(Op::Exit)),
     // Only a fence between the generic proxy and that of tensor maps has an address.
-    ("fence", |_| touch_in(0, Space::Generic)),
-    ("griddepcontrol", |_| EFFECT),
-    ("isspacep", |m| {
+    ("fence", 0, |_| touch_in(0, Space::Generic)),
+    ("griddepcontrol", 0, |_| EFFECT),
+    ("isspacep", 2, |m| {
         m.space().map_or(OPAQUE, |space| plain(Op::IsSpace(space)))
     }),
-    ("ld", |m| access(m, AccessKind::Load, 1)),
-    ("ldmatrix", |m| matrix(m, AccessKind::Load, 1)),
-    ("ldu", |m| access(m, AccessKind::Load, 1)),
-    ("lop3", |m| {
+    ("ld", 2, |m| access(m, AccessKind::Load, 1)),
+    ("ldmatrix", 2, |m| matrix(m, AccessKind::Load, 1)),
+    ("ldu", 2, |m| access(m, AccessKind::Load, 1)),
+    ("lop3", 5, |m| {
         if m.len() == 1 && m.has("b32") {
             plain(Op::Lop3(0))
         } else {
             OPAQUE
         }
     }),
-    ("mad", multiply_add),
-    ("mapa", |m| {
+    ("mad", 4, multiply_add),
+    ("mapa", 3, |m| {
         plain(Op::MapShared(if m.space().is_some() {
             Space::SharedCluster
         } else {
             Space::Generic
         }))
     }),
-    ("match", |m| {
+    ("match", 3, |m| {
         let bits = m.bits().unwrap_or(32);
         collective(
             m,
             Collective::Match(if m.has("all") { Match::All } else { Match::Any }, bits),
         )
     }),
-    ("max", |m| binary(m, BinaryOp::MaxSigned, BinaryOp::MaxUnsigned)),
-    ("mbarrier", memory_barrier),
-    ("membar", |_| EFFECT),
-    ("min", |m| binary(m, BinaryOp::MinSigned, BinaryOp::MinUnsigned)),
-    ("mov", |_| plain(Op::Copy)),
-    ("mul", multiply),
-    ("multimem", multimem),
-    ("nanosleep", |_| EFFECT),
-    ("neg", |m| unary(m, UnaryOp::Neg)),
-    ("not", |m| bits_unary(m, UnaryOp::Not)),
-    ("or", |m| bitwise(m, BinaryOp::Or)),
-    ("pmevent", |_| EFFECT),
-    ("popc", |m| bits_unary(m, UnaryOp::PopCount)),
-    ("prefetch", |m| touch(m, 0, Space::Generic)),
-    ("prefetchu", |_| touch_in(0, Space::Generic)),
-    ("red", |m| access(m, AccessKind::Reduction, 0)),
-    ("redux", |m| collective(m, Collective::Reduce)),
-    ("rem", |m| binary(m, BinaryOp::RemSigned, BinaryOp::RemUnsigned)),
-    ("ret", |_| effect(Op::Return)),
-    ("selp", |_| plain(Op::Select)),
-    ("setmaxnreg", |_| EFFECT),
-    ("setp", compare),
-    ("shf", |m| {
+    ("max", 3, |m| {
+        binary(m, BinaryOp::MaxSigned, BinaryOp::MaxUnsigned)
+    }),
+    ("mbarrier", 1, memory_barrier),
+    ("membar", 0, |_| EFFECT),
+    ("min", 3, |m| {
+        binary(m, BinaryOp::MinSigned, BinaryOp::MinUnsigned)
+    }),
+    ("mov", 2, |_| plain(Op::Copy)),
+    ("mul", 3, multiply),
+    ("multimem", 2, multimem),
+    ("nanosleep", 1, |_| EFFECT),
+    ("neg", 2, |m| unary(m, UnaryOp::Neg)),
+    ("not", 2, |m| bits_unary(m, UnaryOp::Not)),
+    ("or", 3, |m| bitwise(m, BinaryOp::Or)),
+    ("pmevent", 1, |_| EFFECT),
+    ("popc", 2, |m| bits_unary(m, UnaryOp::PopCount)),
+    ("prefetch", 1, |m| touch(m, 0, Space::Generic)),
+    ("prefetchu", 1, |_| touch_in(0, Space::Generic)),
+    ("red", 2, |m| access(m, AccessKind::Reduction, 0)),
+    ("redux", 3, |m| collective(m, Collective::Reduce)),
+    ("rem", 3, |m| {
+        binary(m, BinaryOp::RemSigned, BinaryOp::RemUnsigned)
+    }),
+    ("ret", 0, |_| effect(Op::Return)),
+    ("selp", 4, |_| plain(Op::Select)),
+    ("setmaxnreg", 1, |_| EFFECT),
+    ("setp", 3, compare),
+    ("shf", 4, |m| {
         if m.has("b32") {
             plain(Op::FunnelShift {
                 left: m.has("l"),
@@ -196,46 +206,58 @@ static ROWS: &[Row] = &[
             OPAQUE
         }
     }),
-    ("shfl", |m| match shuffle_mode(m) {
+    ("shfl", 4, |m| match shuffle_mode(m) {
         Some(mode) => collective(m, Collective::Shuffle(mode)),
         None => OPAQUE,
     }),
-    ("shl", |m| bitwise(m, BinaryOp::Shl)),
-    ("shr", |m| match m.int() {
+    ("shl", 3, |m| bitwise(m, BinaryOp::Shl)),
+    ("shr", 3, |m| match m.int() {
         Some(IntType { bits, signed: true }) => plain(Op::Binary(BinaryOp::ShrSigned, bits)),
         _ => bitwise(m, BinaryOp::ShrUnsigned),
     }),
-    ("st", |m| access(m, AccessKind::Store, 0)),
-    ("stackrestore", |_| EFFECT),
-    ("stmatrix", |m| matrix(m, AccessKind::Store, 0)),
-    ("sub", |m| binary(m, BinaryOp::Sub, BinaryOp::Sub)),
-    ("sust", |_| EFFECT),
-    ("tcgen05", tensor_memory),
-    ("tensormap", |m| {
+    ("st", 2, |m| access(m, AccessKind::Store, 0)),
+    ("stackrestore", 1, |_| EFFECT),
+    ("stmatrix", 2, |m| matrix(m, AccessKind::Store, 0)),
+    ("sub", 3, |m| binary(m, BinaryOp::Sub, BinaryOp::Sub)),
+    ("sust", 2, |_| EFFECT),
+    ("tcgen05", 0, tensor_memory),
+    ("tensormap", 2, |m| {
         // `tensormap.cp_fenceproxy` has a destination and a source, `tensormap.replace` one address.
         let mut spaces = m.spaces();
         let mut next = || spaces.next().unwrap_or(Space::Generic);
         memory(other(next()), 0, [next(), Space::Generic])
     }),
-    ("trap", |_| effect(Op::Trap)),
-    ("vote", |m| match vote_mode(m) {
+    ("trap", 0, |_| effect(Op::Trap)),
+    ("vote", 2, |m| match vote_mode(m) {
         Some(mode) => collective(m, Collective::Vote(mode)),
         None => OPAQUE,
     }),
-    ("wmma", |m| match (m.has("load"), m.has("store")) {
-        (true, _) => access(m, AccessKind::Load, 1),
-        (_, true) => access(m, AccessKind::Store, 0),
+    ("wmma", 2, |m| match (m.has("load"), m.has("store")) {
+        (true, _) => matrix(m, AccessKind::Load, 1),
+        (_, true) => matrix(m, AccessKind::Store, 0),
         _ => OPAQUE,
     }),
-    ("xor", |m| bitwise(m, BinaryOp::Xor)),
+    ("xor", 3, |m| bitwise(m, BinaryOp::Xor)),
 ];
+
+fn row(name: &[u8]) -> Option<&'static Row> {
+    let found = ROWS.binary_search_by(|(known, ..)| known.as_bytes().cmp(name));
+    found.ok().map(|row| &ROWS[row])
+}
 
 fn decode(opcode: &[u8]) -> Decoded {
     let (name, modifiers) = Modifiers::split(opcode);
-    match ROWS.binary_search_by(|(known, _)| known.as_bytes().cmp(name)) {
-        Ok(row) => ROWS[row].1(&modifiers),
-        Err(_) => OPAQUE,
-    }
+    row(name).map_or(OPAQUE, |row| row.2(&modifiers))
+}
+
+/// The forms with `.sync` have the member mask besides; barriers have a number or a mask, but for those of the cluster.
+fn least_operands(name: &[u8], m: &Modifiers<'_>) -> u8 {
+    let more = match name {
+        b"shfl" | b"vote" => m.has("sync"),
+        b"bar" | b"barrier" => !m.has("cluster"),
+        _ => false,
+    };
+    row(name).map_or(0, |row| row.1) + u8::from(more)
 }
 
 fn int(m: &Modifiers<'_>, op: impl Fn(IntType) -> Op) -> Decoded {
@@ -371,7 +393,8 @@ fn access(m: &Modifiers<'_>, kind: AccessKind, results: u8) -> Decoded {
     memory(op, results, [op.space, Space::Generic])
 }
 
-/// `ldmatrix`, `stmatrix`: rows of shared memory, whichever lane's address.
+/// `ldmatrix`, `stmatrix`: rows of shared memory, whichever lane's address. `wmma.load` and `.store` likewise: which
+/// elements of the matrix a lane gets is not said.
 fn matrix(m: &Modifiers<'_>, kind: AccessKind, results: u8) -> Decoded {
     let space = m.space().unwrap_or(Space::Generic);
     memory(Access::one(kind, space, 0), results, [Space::Generic; 2])

@@ -118,10 +118,15 @@ impl<'s> Lowering<'_, 's> {
         }
     }
 
-    /// Pushes what an operand names as results: registers, or a sink.
-    fn push_results(&mut self, operand: &OperandRef<'s>) {
+    /// Pushes what an operand names as results: registers, or a sink for what can't be written.
+    pub(super) fn push_results(&mut self, operand: &OperandRef<'s>) {
         let start = self.body.values.len();
-        self.push_values(operand);
+        match operand.kind() {
+            OperandKind::Address | OperandKind::List | OperandKind::String => {
+                self.body.values.push(Value::Unknown);
+            }
+            _ => self.push_values(operand),
+        }
         for value in &mut self.body.values[start..] {
             if !matches!(value, Value::Register(_)) {
                 *value = Value::Unknown;

@@ -37,6 +37,12 @@ impl<'t> PtxOrigin<'t> {
         }
     }
 
+    /// The text.
+    #[must_use]
+    pub fn source(&self) -> &'t [u8] {
+        self.tree.source
+    }
+
     fn lines(&self) -> &LineIndex {
         self.lines.get_or_init(|| LineIndex::new(self.tree.source))
     }
