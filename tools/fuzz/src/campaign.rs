@@ -17,10 +17,10 @@ const BATCH: u64 = 64;
 const STRETCH: u64 = 1 << 14;
 
 /// Wall time without a word after which a process is ended.
-const SILENCE: Duration = Duration::from_secs(60);
+const SILENCE: Duration = Duration::from_secs(30);
 
 /// The same for one mutant alone.
-const SILENCE_OF_ONE: Duration = Duration::from_secs(20);
+const SILENCE_OF_ONE: Duration = Duration::from_secs(15);
 
 /// Failures with one message that are kept.
 const KEPT: usize = 3;
@@ -139,26 +139,23 @@ impl Process {
     }
 }
 
-/// Has a process check a stretch; what it dies on is looked at one by one.
+/// Has a process check a stretch; a batch that it dies on is looked at one by one.
 fn stretch(args: &Args, mut from: u64, to: u64, deadline: Instant, summary: &Mutex<Summary>) {
-    let (mut batch, mut alone) = (BATCH, 0..0);
+    let most = if args.kind == "ir" { 1 } else { BATCH };
+    let (mut batch, mut end) = (most, to);
     while from < to {
         let time = deadline.saturating_duration_since(Instant::now());
-        let end = if batch == 1 { alone.end } else { to };
         let Ok(process) = Process::start(args, from, end, batch, time) else {
-            fail(summary, args, from, "no process could be started");
-            return;
+            return fail(summary, args, from, "no process could be started");
         };
         match follow(args, process, batch, summary) {
-            Ending::Done(at) if at >= end && batch == 1 => (from, batch) = (at, BATCH),
-            Ending::Done(_) => return,
-            Ending::Died(at, _, _) if at.end - at.start > 1 => {
-                count(summary, at.start.saturating_sub(from));
-                (from, batch) = (at.start, 1);
-                alone = at;
-            }
+            Ending::Done(at) if at < end => return,
+            Ending::Done(at) => (from, batch, end) = (at, most, to),
+            Ending::Died(at, ..) if at.end - at.start > 1 => (from, batch, end) = (at.start, 1, at.end),
             Ending::Died(at, is_llvm, how) => {
-                count(summary, at.end.saturating_sub(from));
+                if at.is_empty() {
+                    return fail(summary, args, from, &how);
+                }
                 if is_llvm {
                     summary
                         .lock()
@@ -167,9 +164,10 @@ fn stretch(args: &Args, mut from: u64, to: u64, deadline: Instant, summary: &Mut
                 } else {
                     fail(summary, args, at.start, &how);
                 }
+                summary.lock().unwrap_or_else(PoisonError::into_inner).checked += 1;
                 from = at.end;
-                if from >= alone.end {
-                    batch = BATCH;
+                if from >= end {
+                    (batch, end) = (most, to);
                 }
             }
         }
@@ -181,10 +179,6 @@ fn fail(summary: &Mutex<Summary>, args: &Args, index: u64, message: &str) {
     summary.fail(args, index, message);
 }
 
-fn count(summary: &Mutex<Summary>, mutants: u64) {
-    summary.lock().unwrap_or_else(PoisonError::into_inner).checked += mutants;
-}
-
 enum Ending {
     /// It checked all before this one.
     Done(u64),
@@ -194,7 +188,6 @@ enum Ending {
 
 fn follow(args: &Args, process: Process, batch: u64, summary: &Mutex<Summary>) -> Ending {
     let mut at = 0..0;
-    let mut from = None;
     let mut is_reading = false;
     // A failure counts once its batch is over: the mutants of a batch that dies are checked again.
     let mut failed: Vec<(u64, String)> = Vec::new();
@@ -212,28 +205,25 @@ fn follow(args: &Args, process: Process, batch: u64, summary: &Mutex<Summary>) -
             "reading" => is_reading = true,
             "read" => is_reading = false,
             "failed" => {
-                let index = next();
                 let message = rest.split_once(' ').map_or("", |(_, message)| message);
-                failed.push((index, message.to_owned()));
+                failed.push((next(), message.to_owned()));
             }
-            "at" | "done" => {
-                for (index, message) in failed.drain(..) {
-                    fail(summary, args, index, &message);
-                }
-                let index = next();
-                from.get_or_insert(index);
-                if first == "at" {
-                    at = index..next();
-                    continue;
-                }
+            "at" => at = next()..next(),
+            "checked" => {
                 let mut summary = summary.lock().unwrap_or_else(PoisonError::into_inner);
-                summary.checked += index - from.unwrap_or(index).min(index);
+                for (index, message) in failed.drain(..) {
+                    summary.fail(args, index, &message);
+                }
+                let from = next();
+                at.start = next();
+                summary.checked += at.start.saturating_sub(from);
                 summary.time += Duration::from_micros(next());
-                let slowest = (Duration::from_micros(next()), next());
-                summary.slowest = summary.slowest.max(slowest);
+                summary.slowest = summary.slowest.max((Duration::from_micros(next()), next()));
                 summary.largest = summary.largest.max(next());
+            }
+            "done" => {
                 drop(process.autopsy(false));
-                return Ending::Done(index);
+                return Ending::Done(at.start);
             }
             _ => {}
         }

@@ -14,6 +14,9 @@ pub const MAX_TIME: Duration = Duration::from_secs(2);
 /// Most memory of the process, in bytes.
 pub const MAX_MEMORY: u64 = 1 << 30;
 
+/// Most address space of the process, in bytes.
+const MAX_ADDRESSES: u64 = 6 << 30;
+
 /// The mutants that a process checks.
 pub struct Stretch {
     /// The seed of the run.
@@ -38,41 +41,40 @@ pub fn tell(word: &str) {
 /// Checks the mutants of a stretch.
 pub fn run(kind: &Kind, stretch: &Stretch) {
     crate::panics::keep_places();
+    measure::limit_memory(MAX_ADDRESSES);
     let started = std::time::Instant::now();
-    let first = measure::processor_time();
-    let mut slowest = (Duration::ZERO, stretch.from);
-    let mut largest = 0;
     let mut at = stretch.from;
     while at < stretch.to && started.elapsed() < stretch.time {
         let end = (at + stretch.batch).min(stretch.to);
         tell(&format!("at {at} {end}"));
+        let before = measure::processor_time();
         measure::reset_peak();
+        let mut slowest = (Duration::ZERO, at);
         for index in at..end {
             let time = one(kind, stretch.seed, index);
             slowest = slowest.max((time, index));
         }
         let (_, peak) = measure::memory();
-        if peak > MAX_MEMORY {
+        if peak > MAX_MEMORY && kind.counts_all_memory() {
             blame(kind, stretch.seed, at..end);
         }
-        largest = largest.max(peak);
+        let time = measure::processor_time().saturating_sub(before);
+        let (micros, slow) = (time.as_micros(), slowest.0.as_micros());
+        tell(&format!(
+            "checked {at} {end} {micros} {slow} {} {peak}",
+            slowest.1
+        ));
         at = end;
     }
-    let time = measure::processor_time().saturating_sub(first);
-    tell(&format!(
-        "done {at} {} {} {} {largest}",
-        time.as_micros(),
-        slowest.0.as_micros(),
-        slowest.1
-    ));
+    tell("done");
 }
 
 /// Checks one mutant, and says what is wrong with it; the time that took.
 fn one(kind: &Kind, seed: u64, index: u64) -> Duration {
     let bytes = kind.mutant(seed, index);
-    let before = measure::processor_time();
+    measure::start();
     let verdict = kind.check(index, &bytes);
-    let time = measure::processor_time().saturating_sub(before);
+    let time = measure::elapsed();
     if let Err(problem) = verdict {
         tell(&format!("failed {index} {}", problem.replace('\n', " ")));
     } else if time > MAX_TIME {
@@ -89,10 +91,18 @@ fn blame(kind: &Kind, seed: u64, batch: std::ops::Range<u64>) {
         let (before, _) = measure::memory();
         // What is wrong with it has been said.
         let _ = kind.check(index, &bytes);
-        let (_, peak) = measure::memory();
-        let grown = peak.saturating_sub(before);
-        if grown > MAX_MEMORY {
-            tell(&format!("failed {index} it takes {} MiB", grown >> 20));
+        if let Err(problem) = within_memory(before) {
+            tell(&format!("failed {index} {problem}"));
         }
     }
+}
+
+/// Whether the peak since the last [`measure::reset_peak`] is within the limit over what was there before.
+pub fn within_memory(before: u64) -> Result<(), String> {
+    let (_, peak) = measure::memory();
+    let grown = peak.saturating_sub(before);
+    if grown > MAX_MEMORY {
+        return Err(format!("it takes {} MiB", grown >> 20));
+    }
+    Ok(())
 }

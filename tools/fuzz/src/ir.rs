@@ -13,6 +13,7 @@ use ptxcheck_passes::worker;
 use crate::numbers::{BOUNDARIES, Numbers};
 use crate::panics;
 use crate::ptx::collect;
+use crate::{child, measure};
 
 /// Largest seed, in bytes.
 const MAX_SEED_BYTES: usize = 1 << 18;
@@ -253,11 +254,14 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
         ..Settings::default()
     };
     let looked = std::panic::catch_unwind(|| {
+        child::tell("reading");
         let memory = llvm::Memory::default();
-        crate::child::tell("reading");
         let read = memory.read(bytes);
-        crate::child::tell("read");
-        let Ok(input) = read else { return };
+        child::tell("read");
+        let Ok(input) = read else { return Ok(()) };
+        measure::start();
+        measure::reset_peak();
+        let (before, _) = measure::memory();
         if input.is_device_code() {
             input.with_module(|module| {
                 drop(worker::checked(
@@ -267,7 +271,9 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
                 ))
             });
         }
-        crate::child::tell("reading");
+        let within = child::within_memory(before);
+        child::tell("reading");
+        within
     });
-    looked.map_err(|_| format!("a panic{}", panics::place()))
+    looked.unwrap_or_else(|_| Err(format!("a panic{}", panics::place())))
 }

@@ -58,6 +58,11 @@ impl Kind {
         }
     }
 
+    /// Whether all memory of the process counts as that of its mutants: LLVM has some of its own.
+    pub const fn counts_all_memory(&self) -> bool {
+        matches!(self, Self::Ptx(_) | Self::Images(_))
+    }
+
     /// The ending of files with such mutants.
     pub fn ending(&self, bytes: &[u8]) -> &'static str {
         match self {

@@ -1,7 +1,21 @@
 //! Processor time and memory of this process.
 
 use std::fs;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+static START: Mutex<Duration> = Mutex::new(Duration::ZERO);
+
+/// From here on the time of a mutant counts.
+pub fn start() {
+    *START.lock().unwrap_or_else(PoisonError::into_inner) = processor_time();
+}
+
+/// The processor time since the last [`start`].
+pub fn elapsed() -> Duration {
+    let start = *START.lock().unwrap_or_else(PoisonError::into_inner);
+    processor_time().saturating_sub(start)
+}
 
 /// Processor time of all threads so far.
 pub fn processor_time() -> Duration {
@@ -26,4 +40,15 @@ pub fn memory() -> (u64, u64) {
     };
     let bytes = |name| field(name).unwrap_or_default() << 10;
     (bytes("VmRSS:"), bytes("VmHWM:"))
+}
+
+/// Leaves this process so many bytes of address space: what wants more ends it, and not the machine.
+pub fn limit_memory(bytes: u64) {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let limit = Rlimit {
+        current: Some(bytes),
+        maximum: Some(bytes),
+    };
+    // Where there is no such limit, the machine's own is left.
+    let _ = setrlimit(Resource::As, limit);
 }

@@ -123,10 +123,16 @@ impl<'m> Node<'m> {
             return None;
         }
         let (mut a, mut b) = (0, 0);
-        // SAFETY: a scope; its file may be missing, and the strings are a part of the context.
+        // SAFETY: a scope; its file may be missing, or, in a module that no verifier has seen, another node. The strings
+        // are a part of the context.
         unsafe {
             let file = LLVMDIScopeGetFile(self.0);
-            if file.is_null() {
+            if file.is_null()
+                || !matches!(
+                    LLVMGetMetadataKind(file),
+                    LLVMMetadataKind::LLVMDIFileMetadataKind
+                )
+            {
                 return None;
             }
             let directory = LLVMDIFileGetDirectory(file, &raw mut a);

@@ -1,6 +1,6 @@
 //! A module: what it holds, and how it lays out types.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::CStr;
 use std::marker::PhantomData;
 
 use inkwell::llvm_sys::core::*;
@@ -109,10 +109,13 @@ impl<'m> Module<'m> {
         }
     }
 
-    /// Whether the module has a flag of this name.
+    /// Whether the module has a flag of this name. LLVM's own look for one takes the second operand of each flag for a
+    /// string, and only its verifier, which does not run here, sees to it that it is one.
     pub(in crate::frontend::llvm) fn has_flag(self, name: &str) -> bool {
-        // SAFETY: the name is given with its length.
-        unsafe { !LLVMGetModuleFlag(self.module, name.as_ptr().cast::<c_char>(), name.len()).is_null() }
+        let named = |flag: &Vec<Option<Value<'m>>>| {
+            flag.get(1).copied().flatten().and_then(Value::string) == Some(name)
+        };
+        self.named_metadata(c"llvm.module.flags").iter().any(named)
     }
 
     /// The nodes of named metadata, each as its operands.
