@@ -54,6 +54,10 @@ pub const MAX_SLICE_REGISTERS: usize = 4_096;
 /// Most instructions passed over while looking at the calling contexts of one module's collectives.
 pub const MAX_CONTEXT_INSTRUCTIONS: usize = 100_000_000;
 
+/// Most labels of a table that each jump through it gets an edge to. Of a longer one, only the first does, and the others
+/// share one block that goes to any of them.
+pub const MAX_COPIED_TARGETS: usize = 16;
+
 /// Most names that nothing declares that are kept for one body.
 pub const MAX_UNDECLARED: usize = 64;
 
@@ -148,6 +152,17 @@ pub const MAX_LANE_CELLS: usize = 16_000_000;
 /// Steps of following divergent branches to where their ways meet, beyond a few a node. After that, every join counts
 /// as divergent.
 pub const MAX_SYNC_STEPS: usize = 1_000_000;
+
+/// Most collectives before one, and after it, that it is held against to say where lanes went instead of coming to it.
+/// Beyond, they are said to be missing.
+pub const MAX_NEIGHBOURS: usize = 128;
+
+/// Steps of looking whether two of them lie on one way, for one kernel. Beyond, they count as if they did.
+pub const MAX_SIBLING_STEPS: usize = 4_000_000;
+
+/// Steps of looking where lanes that have asked about others may go, for one kernel. Beyond, what hangs off that is not
+/// definite.
+pub const MAX_ASKED_STEPS: usize = 4_000_000;
 
 /// Steps of looking where lanes leave the way to a collective, for one kernel.
 pub const MAX_PLACEMENT_STEPS: usize = 4_000_000;

@@ -72,6 +72,28 @@ fn branch_tables_name_their_targets() {
 }
 
 #[test]
+fn jumps_through_one_large_table_share_its_edges() {
+    const COUNT: usize = 200;
+    let labels: Vec<String> = (0..COUNT).map(|number| format!("L{number}")).collect();
+    let mut text = format!("T: .branchtargets {};\n", labels.join(", "));
+    for label in &labels {
+        let _ = writeln!(text, "{label}:\n@%p1 brx.idx %r1, T;\nbrx.idx %r2, T;");
+    }
+    with_body(&text, |body| {
+        let edges: usize = (0..body.blocks.len())
+            .map(|block| targets(body, block).len())
+            .sum();
+        assert!(edges <= 6 * COUNT, "{edges}");
+        // Each jump leads to each label: the first and a block after all others do so directly, the others by that.
+        let hub = body.blocks.len() - 1;
+        let all: Vec<_> = (0..=hub).map(|block| targets(body, block)).collect();
+        assert_eq!(all.iter().filter(|to| to.len() >= COUNT).count(), 2);
+        assert_eq!(all[hub].len(), COUNT);
+        assert_eq!(all.iter().filter(|to| to.contains(&hub)).count(), 2 * COUNT - 1);
+    });
+}
+
+#[test]
 fn post_dominators_pass_over_endless_loops() {
     with_body("@%p1 bra END;\nLOOP:\nbra LOOP;\nEND:\nret;", |body| {
         let cfg = Cfg::new(body);

@@ -29,6 +29,7 @@ pub mod visible;
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::context::ModuleContext;
 use crate::finding::Certainty;
@@ -99,13 +100,21 @@ pub fn analyse(module: &ModuleContext<'_>, least: Certainty) -> Vec<Root> {
     };
     let affordable = calls.affordable(module, &roots, &visited, room);
     let one = |&function: &FunctionId| {
-        if affordable[function.index()] {
-            root(module, &slices, function, least)
-        } else {
+        let nothing = || {
             Root::nothing(
                 function,
                 Launch::new(&module.module.function(function).launch, None, true),
             )
+        };
+        if !affordable[function.index()] || module.deadline.is_over() {
+            return nothing();
+        }
+        let root = root(module, &slices, function, least);
+        // What was cut short proves nothing.
+        if module.deadline.is_over() {
+            nothing()
+        } else {
+            root
         }
     };
     if roots.len() < 4 {
@@ -197,9 +206,12 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
                 };
                 // A node that is reached in a warp where nothing is definite stays potential, unless another warp
                 // that always exists settles it.
-                open.retain(|&node| {
-                    let reached = found.reach.iter().any(|(at, reach)| *at == node && reach.maybe);
-                    !reached || is_definite(&found, node) && !is_settled(&launch, warp, &found, node)
+                let (reach, definite) = by_node(&found);
+                open.retain(|node| {
+                    let reach = reach.get(node).copied().unwrap_or_default();
+                    let is_definite = definite.contains(node);
+                    let is_settled = launch.surely_exists(warp) && is_definite && reach.surely;
+                    !reach.maybe || is_definite && !is_settled
                 });
                 runs.push((Some(warp), found));
                 if warp + 1 == launch.warps() {
@@ -222,9 +234,12 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
     let mut verdicts = runs.iter().map(|(_, verdict)| verdict).chain(&rest);
     let has_unknown = verdicts.any(|verdict| verdict.reach.iter().any(|(_, reach)| reach.is_unknown));
     let mut findings = merge(&launch, &mut runs, rest.as_ref());
+    let mut known: FxHashSet<(u32, Problem)> = findings
+        .iter()
+        .map(|found| (found.issue.node, found.issue.problem))
+        .collect();
     for mut issue in rest.into_iter().flat_map(|rest| rest.issues) {
-        let known = |found: &Found| (found.issue.node, found.issue.problem) == (issue.node, issue.problem);
-        if !findings.iter().any(known) {
+        if known.insert((issue.node, issue.problem)) {
             issue.certainty = Certainty::Potential;
             findings.push(Found {
                 issue,
@@ -254,19 +269,14 @@ fn has_come_everywhere(graph: &Graph<'_>, order: &Order, verdict: &Verdict) -> b
         .all(|&node| reached[node as usize] || !verdict::is_judged(graph, node))
 }
 
-fn is_definite(verdict: &Verdict, node: u32) -> bool {
-    let mut of_node = verdict.issues.iter().filter(|issue| issue.node == node);
-    of_node.any(|issue| issue.certainty == Certainty::Definite)
-}
-
-/// Whether what is definite in one warp is so for the kernel.
-fn is_settled(launch: &Launch, warp: u32, verdict: &Verdict, node: u32) -> bool {
-    launch.surely_exists(warp)
-        && is_definite(verdict, node)
-        && verdict
-            .reach
-            .iter()
-            .any(|(at, reach)| *at == node && reach.surely)
+/// What is known of each node in a verdict: how it is reached, and where something is definite.
+fn by_node(verdict: &Verdict) -> (FxHashMap<u32, Reach>, FxHashSet<u32>) {
+    let is_definite = |issue: &&Issue| issue.certainty == Certainty::Definite;
+    let definite = verdict.issues.iter().filter(is_definite);
+    (
+        verdict.reach.iter().copied().collect(),
+        definite.map(|issue| issue.node).collect(),
+    )
 }
 
 /// The first target whose lanes are scheduled on their own.

@@ -126,7 +126,8 @@ impl Operands<'_> {
             }
             Op::CallResult(_) => results.len() == 1 && matches!(uses, [Value::Integer(_)]),
             Op::StackAlloc => results.len() == 1 && !uses.is_empty() && self.are(results, 64),
-            Op::Branch => results.is_empty() && uses.is_empty(),
+            // A jump through a table that several share keeps its index.
+            Op::Branch => results.is_empty() && uses.len() <= 1,
             Op::BranchTable => results.is_empty() && uses.len() == 1 && self.are(uses, 32),
             Op::Call(_) | Op::Return | Op::Exit | Op::Trap | Op::Opaque => true,
         }

@@ -127,7 +127,7 @@ impl<'a> Flow<'a> {
                 if std::mem::replace(&mut flow.is_dirty[node as usize], false) {
                     flow.node(node, round);
                 }
-                if flow.pool.size() > MAX_LANE_VECTORS {
+                if flow.pool.size() > MAX_LANE_VECTORS || module.deadline.is_over_at_step() {
                     return None;
                 }
             }

@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
+
 use super::slice::{Slice, Slices};
 use crate::analysis::call_graph::CallSite;
 use crate::context::ModuleContext;
@@ -87,6 +89,8 @@ pub struct Graph<'a> {
     pub sources: Vec<u32>,
     /// The edges that lead to each node.
     incoming: Groups<u32>,
+    /// The context that each call enters, by its own.
+    entered: FxHashMap<(u32, InstructionId), u32>,
     /// Cells in no state, over all contexts.
     pub singles: u32,
     /// Cells in states, over all contexts.
@@ -150,8 +154,13 @@ impl<'a> Graph<'a> {
                 && targets[edges].iter().all(|&target| target == exit)
         };
         let ends = nodes.iter().map(is_end).collect();
+        let callers = builder.contexts.iter().zip(0..);
+        let entered = callers
+            .filter_map(|(callee, number)| Some((callee.caller?, number)))
+            .collect();
         Some(Self {
             contexts: builder.contexts,
+            entered,
             nodes,
             targets,
             sources,
@@ -198,9 +207,8 @@ impl<'a> Graph<'a> {
     /// The context that a call in another one enters.
     #[must_use]
     pub fn callee_of(&self, context: u32, call: InstructionId) -> Option<&Context<'a>> {
-        self.contexts
-            .iter()
-            .find(|callee| callee.caller == Some((context, call)))
+        let entered = *self.entered.get(&(context, call))?;
+        self.contexts.get(entered as usize)
     }
 
     /// The calls that lead to a context, innermost first.

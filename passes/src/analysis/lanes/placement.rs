@@ -20,7 +20,8 @@ use super::flow::Flow;
 use super::order::NONE;
 use super::value::{ALL, Lanes, ValueId};
 use super::visible::{self, Visible};
-use crate::limits::MAX_PLACEMENT_STEPS;
+use crate::deadline::Deadline;
+use crate::limits::{MAX_PLACEMENT_STEPS, MAX_SIBLING_STEPS};
 
 /// The placement of lanes in one solution.
 pub struct Placement<'f, 'a> {
@@ -32,10 +33,15 @@ pub struct Placement<'f, 'a> {
     /// What the entry holds surely.
     entry: Lanes,
     steps_left: usize,
+    /// Of looking for siblings.
+    sibling_steps_left: usize,
+    deadline: &'f Deadline,
     mark: Vec<u32>,
     epoch: u32,
-    /// By innermost loop: the lanes that leave the loops around quietly, and loudly.
-    exits: FxHashMap<u32, (Lanes, Lanes)>,
+    /// By loop: the lanes that leave it or one around it quietly, and loudly.
+    exits: Vec<(Lanes, Lanes)>,
+    /// By node, the first of the straight code that it is in.
+    first: Vec<u32>,
     departures: FxHashMap<u32, Rc<Vec<Departure>>>,
 }
 
@@ -77,14 +83,17 @@ impl<'f, 'a> Placement<'f, 'a> {
         let (loud, avoid) = endings(flow, &visible);
         Self {
             flow,
+            exits: loop_exits(flow, &loud, &avoid),
+            first: straight_code(flow),
             loud,
             avoid,
             memo: [FxHashMap::default(), FxHashMap::default()],
             entry,
             steps_left: MAX_PLACEMENT_STEPS,
+            sibling_steps_left: MAX_SIBLING_STEPS,
+            deadline: flow.module.deadline,
             mark: vec![0; graph.nodes.len()],
             epoch: 0,
-            exits: FxHashMap::default(),
             departures: FxHashMap::default(),
         }
     }
@@ -229,6 +238,15 @@ impl<'f, 'a> Placement<'f, 'a> {
         group & reached
     }
 
+    /// `None` if the budget is spent, or the time is over.
+    fn step(&mut self) -> Option<()> {
+        self.steps_left = self.steps_left.checked_sub(1)?;
+        if self.deadline.is_over_at_step() {
+            self.steps_left = 0;
+        }
+        Some(())
+    }
+
     /// The nodes on ways from `root` to `node`, both included; `None` if the budget is spent.
     fn between(&mut self, root: u32, node: u32) -> Option<Vec<u32>> {
         let (graph, rank) = (self.flow.graph, &self.flow.order.rank);
@@ -242,7 +260,7 @@ impl<'f, 'a> Placement<'f, 'a> {
             if current == root {
                 continue;
             }
-            self.steps_left = self.steps_left.checked_sub(1)?;
+            self.step()?;
             for &edge in graph.incoming(current) {
                 let source = graph.sources[edge as usize];
                 if rank[source as usize] != NONE
@@ -300,6 +318,18 @@ impl<'f, 'a> Placement<'f, 'a> {
         departures.iter().all(|departure| departure.lanes & before == 0)
     }
 
+    /// Whether a way may lead from one of two nodes to the other within one round of the loops around that.
+    pub fn is_on_way(&mut self, one: u32, other: u32) -> bool {
+        if self.first[one as usize] == self.first[other as usize] {
+            return true;
+        }
+        // What is spent on this is not missing elsewhere.
+        let left = std::mem::replace(&mut self.steps_left, self.sibling_steps_left);
+        let leads = self.leads_to(one, other) || self.leads_to(other, one);
+        self.sibling_steps_left = std::mem::replace(&mut self.steps_left, left);
+        leads
+    }
+
     /// Whether a way leads from one node to another within one round of the loops around the latter.
     pub fn leads_to(&mut self, from: u32, to: u32) -> bool {
         self.way(to)
@@ -316,7 +346,7 @@ impl<'f, 'a> Placement<'f, 'a> {
         self.mark[node as usize] = epoch;
         while let Some(&current) = way.get(next) {
             next += 1;
-            self.steps_left = self.steps_left.checked_sub(1)?;
+            self.step()?;
             for &edge in graph.incoming(current) {
                 let source = graph.sources[edge as usize];
                 if order.rank[source as usize] != NONE
@@ -335,19 +365,7 @@ impl<'f, 'a> Placement<'f, 'a> {
     /// budget is spent.
     pub fn departures(&mut self, node: u32) -> Option<Rc<Vec<Departure>>> {
         // Straight code shares them.
-        let (graph, order) = (self.flow.graph, self.flow.order);
-        let mut node = node;
-        while let &[edge] = graph.incoming(node) {
-            let source = graph.sources[edge as usize];
-            let is_header = order
-                .loops_of(node)
-                .next()
-                .is_some_and(|of| order.loops[of as usize].header == node);
-            if graph.nodes[source as usize].edges.len() != 1 || is_header || source == node {
-                break;
-            }
-            node = source;
-        }
+        let node = self.first[node as usize];
         if let Some(known) = self.departures.get(&node) {
             return Some(Rc::clone(known));
         }
@@ -378,50 +396,63 @@ impl<'f, 'a> Placement<'f, 'a> {
 
     /// The lanes that leave the loops around `node` without certainly doing something visible after. Empty where there
     /// is no loop.
-    pub fn quiet_loop_exits(&mut self, node: u32) -> Lanes {
+    pub fn quiet_loop_exits(&self, node: u32) -> Lanes {
         self.exits(node).0
     }
 
     /// The lanes that leave the loops around `node` and may do something visible after.
-    pub fn loud_loop_exits(&mut self, node: u32) -> Lanes {
+    pub fn loud_loop_exits(&self, node: u32) -> Lanes {
         self.exits(node).1
     }
 
-    fn exits(&mut self, node: u32) -> (Lanes, Lanes) {
+    fn exits(&self, node: u32) -> (Lanes, Lanes) {
         let innermost = self.flow.order.loop_of[node as usize];
-        if let Some(&known) = self.exits.get(&innermost) {
-            return known;
-        }
-        let found = self
-            .loop_exits(node)
-            .fold((0, 0), |(quiet, loud), (lanes, target)| {
-                (
-                    quiet | lanes & !self.noisy(target),
-                    loud | lanes & !self.quiet(target),
-                )
-            });
-        self.exits.insert(innermost, found);
-        found
+        self.exits.get(innermost as usize).copied().unwrap_or_default()
     }
+}
 
-    /// The edges that leave the loops around `node`: of the outermost loop, and so of all that are left with it, and
-    /// of each inner one.
-    fn loop_exits(&self, node: u32) -> impl Iterator<Item = (Lanes, u32)> + '_ {
-        let (graph, order) = (self.flow.graph, self.flow.order);
-        let outermost = order.loops_of(node).last();
-        order
-            .nodes
-            .iter()
-            .filter(move |&&inside| outermost.is_some_and(|outermost| order.is_in(inside, outermost)))
-            .flat_map(move |&inside| {
-                let common = order.loops_of(node).find(move |&of| order.is_in(inside, of));
-                graph.nodes[inside as usize]
-                    .edges
-                    .clone()
-                    .map(move |edge| (self.flow.edges[edge as usize], graph.targets[edge as usize]))
-                    .filter(move |(_, target)| common.is_some_and(|common| !order.is_in(*target, common)))
-            })
+/// By loop, the lanes that leave it, or a loop around it, quietly and loudly.
+fn loop_exits(flow: &Flow<'_>, loud: &[Lanes], avoid: &[Lanes]) -> Vec<(Lanes, Lanes)> {
+    let (graph, order) = (flow.graph, flow.order);
+    let mut exits = vec![(0, 0); order.loops.len()];
+    for &node in &order.nodes {
+        for edge in graph.nodes[node as usize].edges.clone() {
+            let (lanes, target) = (flow.edges[edge as usize], graph.targets[edge as usize]);
+            let left = order.loops_of(node).take_while(|&of| !order.is_in(target, of));
+            // Whoever leaves a loop leaves those inside it.
+            if let Some(outermost) = left.last() {
+                let (quiet, heard) = &mut exits[outermost as usize];
+                *quiet |= lanes & avoid[target as usize];
+                *heard |= lanes & loud[target as usize];
+            }
+        }
     }
+    // Outer loops come after those inside them.
+    for of in (0..exits.len()).rev() {
+        if let Some(&(quiet, heard)) = exits.get(order.loops[of].parent as usize) {
+            exits[of].0 |= quiet;
+            exits[of].1 |= heard;
+        }
+    }
+    exits
+}
+
+/// By node, the first of the straight code that it is in.
+fn straight_code(flow: &Flow<'_>) -> Vec<u32> {
+    let (graph, order) = (flow.graph, flow.order);
+    let mut first: Vec<u32> = (0..graph.nodes.len() as u32).collect();
+    for &node in &order.nodes {
+        let &[edge] = graph.incoming(node) else {
+            continue;
+        };
+        let source = graph.sources[edge as usize];
+        let own = order.loop_of[node as usize];
+        let is_header = own != NONE && order.loops[own as usize].header == node;
+        if graph.nodes[source as usize].edges.len() == 1 && !is_header && !order.is_back(source, node) {
+            first[node as usize] = first[source as usize];
+        }
+    }
+    first
 }
 
 /// Deepest nesting of questions about other nodes while one is answered.

@@ -26,8 +26,8 @@ use rustc_hash::FxHashMap;
 
 use self::absent::Absent;
 pub use self::barrier::is_full_barrier;
-use self::meet::{Call, Passers, call, others, passers};
-use super::asked;
+use self::meet::{Call, Passers, call, others, passers, waiting};
+use super::asked::Asked;
 use super::flow::Flow;
 use super::graph::{Graph, Kind};
 use super::placement::{Exits, Placement};
@@ -139,21 +139,15 @@ pub fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: Certaint
     let calls: Vec<Call> = calls.into_iter().filter_map(|node| call(flow, node)).collect();
     let passers = passers(flow, &calls);
     // To meet others is a sign only where it cannot be those that wait later on.
-    let is_sign = |node: u32| {
-        calls.iter().filter(|call| call.node == node).all(|call| {
-            let here = flow.may[node as usize];
-            here & !call.mask.exact == 0
-                && lanes(here).all(|lane| {
-                    call.mask_of(lane)
-                        .is_some_and(|mask| others(flow, &passers, call, mask) == 0)
-                })
-        })
+    let is_sign = |call: &&Call| {
+        let here = flow.may[call.node as usize];
+        here & !call.mask.exact == 0
+            && lanes(here).all(|lane| {
+                call.mask_of(lane)
+                    .is_some_and(|mask| others(flow, &passers, call, mask) == 0)
+            })
     };
-    let signs: rustc_hash::FxHashSet<u32> = calls
-        .iter()
-        .map(|call| call.node)
-        .filter(|&node| is_sign(node))
-        .collect();
+    let signs = calls.iter().filter(is_sign).map(|call| call.node).collect();
     let placement = Placement::new(flow, entry, &signs);
     let existing = flow.launch.lanes();
     let has_asked = !flow.active.is_empty() || calls.iter().any(|call| call.answer.is_some());
@@ -163,6 +157,8 @@ pub fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: Certaint
     let mut judge = Judge {
         flow,
         placement,
+        asked: None,
+        waiting: waiting(flow, &barriers),
         calls: &calls,
         unknown,
         parts_at_barrier,
@@ -174,11 +170,11 @@ pub fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: Certaint
             ..Verdict::default()
         },
     };
-    for call in &calls {
-        judge.collective(call);
+    for (number, call) in calls.iter().enumerate() {
+        judge.collective(number, call);
     }
     for &node in &barriers {
-        judge.barrier(node, &barriers);
+        judge.barrier(node);
     }
     judge.verdict
 }
@@ -201,6 +197,10 @@ struct Judge<'f, 'a> {
     flow: &'f Flow<'a>,
     placement: Placement<'f, 'a>,
     calls: &'f [Call],
+    /// Where lanes ask about others, once that matters.
+    asked: Option<Asked<'f, 'a>>,
+    /// The lanes that may come to barriers.
+    waiting: Passers,
     /// Lanes that may run code of which nothing is known.
     unknown: Lanes,
     /// Some barrier is not for all lanes: those that come to it may wait until others have done what they do.
@@ -223,7 +223,8 @@ impl Judge<'_, '_> {
         spot(self.flow.graph, node)
     }
 
-    fn collective(&mut self, call: &Call) {
+    /// Judges the collective with this number.
+    fn collective(&mut self, number: usize, call: &Call) {
         let here = self.flow.may[call.node as usize];
         let existing = self.flow.launch.lanes();
         let known = here & call.mask.exact;
@@ -270,22 +271,25 @@ impl Judge<'_, '_> {
                 None => reach.is_unknown = true,
             }
         }
-        self.missing(call, &missing, here, must, known);
+        self.missing(number, &missing, here, must, known);
         if let Collective::Shuffle(mode) = call.kind
             && self.sources(call, mode, here, must, &missing)
         {
             reach.is_unknown = true;
         }
         let is_definite = |issue: &Issue| issue.certainty == Certainty::Definite;
-        let answer = |node: u32| self.calls.iter().find(|call| call.node == node)?.answer;
-        let may_know = || {
+        if self.verdict.issues[before..].iter().any(is_definite) {
             let masks = lanes(known).filter_map(|lane| call.mask_of(lane));
             let named = masks.fold(0, |all, mask| all | mask);
-            asked::may_know(self.flow, call.node, named, &answer)
-        };
-        if self.verdict.issues[before..].iter().any(is_definite) && may_know() {
-            for issue in &mut self.verdict.issues[before..] {
-                issue.certainty = Certainty::Potential;
+            let (flow, calls) = (self.flow, self.calls);
+            let asked = self.asked.get_or_insert_with(|| {
+                let answers = calls.iter().filter_map(|call| Some((call.node, call.answer?)));
+                Asked::new(flow, &answers.collect())
+            });
+            if asked.may_know(call.node, named) {
+                for issue in &mut self.verdict.issues[before..] {
+                    issue.certainty = Certainty::Potential;
+                }
             }
         }
         if self.verdict.issues.len() > before

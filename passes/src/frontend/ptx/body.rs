@@ -16,7 +16,7 @@ use crate::ir::{
     Access, AccessKind, Block, BlockId, Body, DebugId, Guard, InstructionId, Op, Slots, Space, Unresolved,
     Value, fitting,
 };
-use crate::limits::MAX_UNDECLARED;
+use crate::limits::{MAX_COPIED_TARGETS, MAX_UNDECLARED};
 
 /// A label, in the scope that declares it.
 struct Label {
@@ -31,6 +31,16 @@ struct Label {
 enum Edge {
     Label(u32),
     Next,
+    /// The block that stands for all jumps through this table but the first.
+    Hub(u32),
+}
+
+/// A table of labels that some jump goes through.
+struct Table {
+    /// The labels.
+    targets: Vec<u32>,
+    directive: Span,
+    hub: Option<u32>,
 }
 
 /// The lowering of one body.
@@ -54,6 +64,10 @@ pub(super) struct Lowering<'a, 's> {
     open_scopes: Vec<u32>,
     next_scope: u32,
     edges: Vec<Edge>,
+    /// By the label of each.
+    tables: FxHashMap<u32, Table>,
+    /// The labels of tables with a block of their own.
+    hubs: Vec<u32>,
     debug: DebugId,
     block_start: usize,
     block_span: Option<Span>,
@@ -87,6 +101,8 @@ impl<'a, 's> Lowering<'a, 's> {
             open_scopes: vec![0],
             next_scope: 1,
             edges: Vec::new(),
+            tables: FxHashMap::default(),
+            hubs: Vec::new(),
             debug: DebugId::NONE,
             block_start: 0,
             block_span: None,
@@ -108,7 +124,9 @@ impl<'a, 's> Lowering<'a, 's> {
             }
         }
         self.finish_last_block(function.span.end);
-        self.resolve_edges();
+        let count = self.body.blocks.len();
+        self.add_hubs();
+        self.resolve_edges(count);
         self.body.registers = self.registers.all;
         (self.body, declared, self.malformed)
     }
@@ -299,44 +317,80 @@ impl<'a, 's> Lowering<'a, 's> {
             return self.nowhere(guard, span);
         };
         self.emit(op, guard, span, &[], &[]);
-        self.end_branch(guard, std::iter::once(label));
+        self.end_branch(guard, std::iter::once(Edge::Label(label)));
     }
 
+    /// A jump through a table. Of many through a large one, all but the first lead to a block that jumps to any of its
+    /// labels: edges are as many as the text is long.
     fn branch_table(&mut self, op: Op, guard: Option<Guard>, span: Span, mut operands: Operands<'s>) {
-        let tree = self.tree;
         let index = operands
             .next()
             .map_or(Value::Unknown, |operand| self.value(&operand));
+        let is_number = fitting(op, &[index], 0, &self.registers.all) == op;
+        let index = if is_number { index } else { Value::Unknown };
         let list = operands.next();
-        let targets = list
-            .as_ref()
-            .and_then(|label| self.find_label(label.text()))
-            .map(|label| self.labels[label as usize].next)
-            .and_then(|place| tree.statements.get(place))
-            .filter(|next| tree.name(next) == b".branchtargets");
-        let Some(targets) = targets else {
+        let label = list.as_ref().and_then(|label| self.find_label(label.text()));
+        if let Some(label) = label
+            && let Some(table) = self.tables.get_mut(&label)
+            && table.targets.len() > MAX_COPIED_TARGETS
+        {
+            let hub = *table.hub.get_or_insert_with(|| {
+                self.hubs.push(label);
+                self.hubs.len() as u32 - 1
+            });
+            self.emit(Op::Branch, guard, span, &[], &[index]);
+            return self.end_branch(guard, std::iter::once(Edge::Hub(hub)));
+        }
+        let Some(targets) = label.and_then(|label| self.targets(label)) else {
             let place = list.map_or(span, OperandRef::span);
             self.unresolved(place, "the label of a list of branch targets");
             return self.nowhere(guard, span);
         };
-        let mut labels = Vec::new();
-        for target in tree.operands(targets) {
+        if targets.is_empty() {
+            return self.nowhere(guard, span);
+        }
+        self.emit(op, guard, span, &[], &[index]);
+        self.end_branch(guard, targets.into_iter().map(Edge::Label));
+    }
+
+    /// The labels of the table that a label names; `None` if it names no table. Those that do not exist are errors.
+    fn targets(&mut self, label: u32) -> Option<Vec<u32>> {
+        let tree = self.tree;
+        let directive = tree
+            .statements
+            .get(self.labels[label as usize].next)
+            .filter(|next| tree.name(next) == b".branchtargets")?;
+        let mut targets = Vec::new();
+        for target in tree.operands(directive) {
             match self.find_label(target.text()) {
-                Some(label) => labels.push(label),
+                Some(label) => targets.push(label),
                 None => self.unresolved(target.span(), "a label of this function"),
             }
         }
-        if labels.is_empty() {
-            return self.nowhere(guard, span);
-        }
-        let is_number = fitting(op, &[index], 0, &self.registers.all) == op;
-        let index = if is_number { index } else { Value::Unknown };
-        self.emit(op, guard, span, &[], &[index]);
-        self.end_branch(guard, labels.into_iter());
+        self.tables.insert(
+            label,
+            Table {
+                targets: targets.clone(),
+                directive: directive.span(),
+                hub: None,
+            },
+        );
+        Some(targets)
     }
 
-    pub(super) fn end_branch(&mut self, guard: Option<Guard>, targets: impl Iterator<Item = u32>) {
-        let mut edges: Vec<Edge> = targets.map(Edge::Label).collect();
+    /// The blocks of tables that several jumps go through, after all others.
+    fn add_hubs(&mut self) {
+        self.debug = DebugId::NONE;
+        for label in std::mem::take(&mut self.hubs) {
+            if let Some(table) = self.tables.remove(&label) {
+                self.emit(Op::BranchTable, None, table.directive, &[], &[Value::Unknown]);
+                self.end_branch(None, table.targets.into_iter().map(Edge::Label));
+            }
+        }
+    }
+
+    pub(super) fn end_branch(&mut self, guard: Option<Guard>, targets: impl Iterator<Item = Edge>) {
+        let mut edges: Vec<Edge> = targets.collect();
         if guard.is_some() {
             edges.push(Edge::Next);
         }
@@ -383,20 +437,23 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    /// Edges from pending to those of the body.
-    fn resolve_edges(&mut self) {
-        let count = self.body.blocks.len();
-        for number in 0..count {
+    /// Edges from pending to those of the body; `count`: blocks of the text, which those of tables follow.
+    fn resolve_edges(&mut self, count: usize) {
+        for number in 0..self.body.blocks.len() {
             let pending = self.body.blocks[number].successors;
             let start = self.body.edges.len();
             for edge in &self.edges[pending.range()] {
                 let target = match *edge {
                     Edge::Label(label) => self.labels[label as usize].block,
                     Edge::Next => Some(BlockId::new(number + 1)),
+                    Edge::Hub(_) => None,
                 };
-                self.body
-                    .edges
-                    .extend(target.filter(|target| target.index() < count));
+                let hub = match *edge {
+                    Edge::Hub(hub) => Some(BlockId::new(count + hub as usize)),
+                    _ => None,
+                };
+                let target = target.filter(|target| target.index() < count).or(hub);
+                self.body.edges.extend(target);
             }
             self.body.blocks[number].successors = Slots::new(start, self.body.edges.len());
         }

@@ -87,12 +87,13 @@ impl Judge<'_, '_> {
 
     pub(super) fn missing(
         &mut self,
-        call: &Call,
+        number: usize,
         missing: &[(Lanes, Lanes, Absent)],
         here: Lanes,
         must: Lanes,
         known: Lanes,
     ) {
+        let call = &self.calls[number];
         let covered = missing
             .iter()
             .filter(|(_, _, absent)| absent.surely != 0)
@@ -114,11 +115,11 @@ impl Judge<'_, '_> {
                 problem = Problem::DifferentMasks;
             } else if sure
                 && !self.converges
-                && let Some((found, found_lanes)) = self.best_match(call, *mask, set)
+                && let Some((found, found_lanes)) = self.best_match(number, *mask, set)
             {
                 problem = Problem::Unconverged;
                 other = Some((self.spot(found), found_lanes));
-            } else if sure && let Some((found, found_lanes)) = self.sibling(call, *mask, set) {
+            } else if sure && let Some((found, found_lanes)) = self.sibling(number, *mask, set) {
                 problem = Problem::DifferentMasks;
                 other = Some((self.spot(found), found_lanes));
             }

@@ -12,17 +12,14 @@ pub fn is_full_barrier(instruction: &Instruction) -> bool {
 }
 
 impl Judge<'_, '_> {
-    pub(super) fn barrier(&mut self, node: u32, barriers: &[u32]) {
+    pub(super) fn barrier(&mut self, node: u32) {
         let graph = self.flow.graph;
         if !is_judged(graph, node) {
             return;
         }
         let here = self.flow.may[node as usize];
         let existing = self.flow.launch.lanes();
-        let elsewhere = barriers
-            .iter()
-            .filter(|&&other| other != node)
-            .fold(0, |all, &other| all | self.flow.may[other as usize]);
+        let elsewhere = self.waiting.twice | self.waiting.once & !here;
         let never_here = existing & !here & !elsewhere;
         if self.need_not_look(never_here) {
             let reach = Reach {

@@ -6,6 +6,7 @@ use super::Judge;
 use crate::analysis::lanes::flow::Flow;
 use crate::analysis::lanes::value::{Lanes, Vector, lanes};
 use crate::ir::{Collective, Op};
+use crate::limits::MAX_NEIGHBOURS;
 
 /// A collective with its operands.
 pub(super) struct Call {
@@ -72,6 +73,17 @@ pub(super) fn passers(flow: &Flow<'_>, calls: &[Call]) -> FxHashMap<(Collective,
     all
 }
 
+/// The lanes that may come to one barrier, and to two.
+pub(super) fn waiting(flow: &Flow<'_>, barriers: &[u32]) -> Passers {
+    let mut all = Passers::default();
+    for &node in barriers {
+        let here = flow.may[node as usize];
+        all.twice |= all.once & here;
+        all.once |= here;
+    }
+    all
+}
+
 /// The lanes that may execute another collective that meets `call` with `mask`.
 pub(super) fn others(
     flow: &Flow<'_>,
@@ -98,11 +110,18 @@ impl Judge<'_, '_> {
         others(self.flow, &self.passers, call, mask)
     }
 
-    /// The other collectives that may meet `call` with `mask`, and the lanes that may execute them so.
-    fn matching<'s>(&'s self, call: &'s Call, mask: Lanes) -> impl Iterator<Item = (&'s Call, Lanes)> {
-        self.calls
-            .iter()
-            .filter(move |other| other.node != call.node && other.kind == call.kind)
+    /// The collectives around the one with this number, in the order of the graph, without itself.
+    fn neighbours(&self, number: usize) -> impl Iterator<Item = &Call> {
+        let start = number.saturating_sub(MAX_NEIGHBOURS);
+        let end = number.saturating_add(MAX_NEIGHBOURS).min(self.calls.len());
+        let (own, all) = (&self.calls[number], &self.calls[start..end]);
+        all.iter()
+            .filter(|other| other.node != own.node && other.kind == own.kind)
+    }
+
+    /// The other collectives that may meet this one with `mask`, and the lanes that may execute them so.
+    fn matching(&self, number: usize, mask: Lanes) -> impl Iterator<Item = (&Call, Lanes)> {
+        self.neighbours(number)
             .map(move |other| {
                 let here = self.flow.may[other.node as usize];
                 let differs = lanes(here & other.mask.exact)
@@ -114,32 +133,29 @@ impl Judge<'_, '_> {
     }
 
     /// The instruction that most of `set` execute instead, where that would match.
-    pub(super) fn best_match(&self, call: &Call, mask: Lanes, set: Lanes) -> Option<(u32, Lanes)> {
-        self.matching(call, mask)
+    pub(super) fn best_match(&self, number: usize, mask: Lanes, set: Lanes) -> Option<(u32, Lanes)> {
+        self.matching(number, mask)
             .map(|(other, lanes)| (other.node, lanes & set))
             .filter(|(_, lanes)| *lanes != 0)
             .max_by_key(|(node, lanes)| (lanes.count_ones(), std::cmp::Reverse(*node)))
     }
 
     /// A collective of the same kind on the other side of a branch, where all of `set` pass another mask.
-    pub(super) fn sibling(&mut self, call: &Call, mask: Lanes, set: Lanes) -> Option<(u32, Lanes)> {
+    pub(super) fn sibling(&mut self, number: usize, mask: Lanes, set: Lanes) -> Option<(u32, Lanes)> {
+        let own = self.calls[number].node;
+        let is_other = |lane: usize, other: &Call| {
+            let other = other.mask_of(lane);
+            other.is_some_and(|other| other != mask && other != 0)
+        };
         let candidates: Vec<u32> = self
-            .calls
-            .iter()
-            .filter(|other| other.node != call.node && other.kind == call.kind)
+            .neighbours(number)
             .filter(|other| set & !(self.flow.may[other.node as usize] & other.mask.exact) == 0)
-            .filter(|other| {
-                lanes(set).all(|lane| {
-                    other
-                        .mask_of(lane)
-                        .is_some_and(|other| other != mask && other != 0)
-                })
-            })
+            .filter(|other| lanes(set).all(|lane| is_other(lane, other)))
             .map(|other| other.node)
             .collect();
-        let found = candidates.into_iter().find(|&other| {
-            !self.placement.leads_to(call.node, other) && !self.placement.leads_to(other, call.node)
-        })?;
+        let found = candidates
+            .into_iter()
+            .find(|&other| !self.placement.is_on_way(own, other))?;
         Some((found, set))
     }
 }
