@@ -28,7 +28,7 @@ struct Label {
 
 /// An edge to a place that may lie ahead.
 #[derive(Clone, Copy)]
-enum Edge {
+pub(super) enum Edge {
     Label(u32),
     Next,
     /// The block that stands for all jumps through this table but the first.
