@@ -126,3 +126,51 @@ define ptx_kernel void @value_behind_exit(ptr addrspace(1) %out) {
   call void @llvm.nvvm.bar.warp.sync(i32 %m) ; //~ PTX403
   ret void
 }
+
+; What is no PTX, or goes to a label of someone else, may end lanes.
+define ptx_kernel void @unreadable() {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %l = and i32 %t, 31
+  call void asm sideeffect "{ .reg .pred p; setp.ge.u32 p $0, 16; @p exit; }", "r"(i32 %l)
+  call void @llvm.nvvm.bar.warp.sync(i32 65535)
+  ret void
+}
+
+define ptx_kernel void @too_few_operands() {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %l = and i32 %t, 31
+  call void asm sideeffect "{ .reg .pred p; setp.ge.u32 p, $0; @p exit; }", "r"(i32 %l)
+  call void @llvm.nvvm.bar.warp.sync(i32 65535)
+  ret void
+}
+
+define ptx_kernel void @label_elsewhere() {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %l = and i32 %t, 31
+  call void asm sideeffect "{ .reg .pred p; setp.ge.u32 p, $0, 16; @p bra ELSEWHERE; }", "r"(i32 %l)
+  call void @llvm.nvvm.bar.warp.sync(i32 65535)
+  call void asm sideeffect "ELSEWHERE:", ""()
+  ret void
+}
+
+define internal void @may_end(i32 %l) {
+  call void asm sideeffect "{ exit if upper }", "r"(i32 %l)
+  ret void
+}
+
+define ptx_kernel void @calls_what_is_unreadable() {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %l = and i32 %t, 31
+  call void @may_end(i32 %l)
+  call void @llvm.nvvm.bar.warp.sync(i32 65535)
+  ret void
+}
+
+; What is certain in front of it stays.
+define ptx_kernel void @in_front_of_it() {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %l = and i32 %t, 31
+  call void @llvm.nvvm.bar.warp.sync(i32 65535) ; //~ PTX403
+  call void asm sideeffect "{ exit if upper }", "r"(i32 %l)
+  ret void
+}

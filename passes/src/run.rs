@@ -18,7 +18,7 @@ use crate::finding::Finding;
 use crate::settings::Settings;
 use crate::{fingerprint, locate};
 
-#[cfg(feature = "ir")]
+#[cfg(any(test, feature = "ir"))]
 pub(crate) use text::drafts;
 
 pub use crate::inventory::{ImageReport, InputReport, Problem, Status};

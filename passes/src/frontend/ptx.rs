@@ -6,6 +6,8 @@
 
 mod body;
 mod calls;
+#[cfg(test)]
+mod every_operand;
 mod facts;
 mod head;
 mod malformed;

@@ -189,6 +189,20 @@ fn registered_symbols_that_nobody_defines_are_reported() {
         }];
         assert_eq!(codes(&plain.bytes(), &[]), wanted, "{stub}");
     }
+    // Lengths that end inside the prefix, or inside a character.
+    for stub in [
+        "_Z5__device_stub__k",
+        "_Z0__device_stub__k",
+        "_ZL14__device_stub__k",
+        "_Z16__device_stub__\u{e9}k",
+        "_Z18446744073709551615__device_stub__k",
+    ] {
+        plain.symbols[0].name = stub.into();
+        assert_eq!(codes(&plain.bytes(), &[]), [""; 0], "{stub}");
+        let folder = folder(&[("x.o", &plain.bytes())]);
+        let output = run_in(&folder, &["extract", "x.o", "-o", "out"]);
+        assert_eq!(output.status.code(), Some(0), "{stub}");
+    }
     // An object without images was compiled for the host alone.
     let mut elf = Elf::host(1);
     elf.symbols = vec![Symbol {

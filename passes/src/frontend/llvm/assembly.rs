@@ -17,7 +17,7 @@ use self::text::{Constraint, Direct, Operand, Template, constraints, read};
 use super::body::{Label, Lowering};
 use super::raw::{User, Value as LlvmValue};
 use crate::ir::{
-    Call, CallId, Callee, Guard, InstructionId, Op, Register, Slots, SymbolId, Unresolved, Value,
+    Argument, Call, CallId, Callee, Guard, InstructionId, Op, Register, Slots, SymbolId, Unresolved, Value,
 };
 use crate::limits::{MAX_ASSEMBLY_BYTES, MAX_UNDECLARED};
 
@@ -101,10 +101,25 @@ impl<'m> Lowering<'_, '_, 'm> {
         match self.template(called, &known, &lists.operands) {
             Some(template) => self.splice(&template, lists),
             None => {
-                self.emit_lists(Op::Opaque, &lists.results, &lists.inputs);
+                self.unread(lists);
                 true
             }
         }
+    }
+
+    /// A text that is no PTX, too long, or goes elsewhere than its own labels: it may do what a function of which nothing is
+    /// known may do.
+    fn unread(&mut self, lists: &Lists) {
+        let first = self.body.arguments.len();
+        let passed = lists.inputs.iter().zip(0..).map(|(&value, param)| Argument {
+            param,
+            offset: 0,
+            value,
+        });
+        self.body.arguments.extend(passed);
+        let arguments = Slots::new(first, self.body.arguments.len());
+        let call = self.unknown_call(arguments);
+        self.emit_lists(call, &lists.results, &[]);
     }
 
     /// What stands for each operand, and what it holds before and after.
@@ -336,7 +351,7 @@ impl<'m> Lowering<'_, '_, 'm> {
                 })
             });
             let op = match instruction.op {
-                Op::Call(_) => self.spliced_call(),
+                Op::Call(_) => self.unknown_call(Slots::default()),
                 Op::CallResult(of) => Op::CallResult(InstructionId::new(base + of.index())),
                 op => op,
             };
@@ -359,12 +374,12 @@ impl<'m> Lowering<'_, '_, 'm> {
         }
     }
 
-    /// A call in inline assembly: of what, and with what, is not followed.
-    fn spliced_call(&mut self) -> Op {
+    /// A call of something of which nothing is known, such as one in inline assembly.
+    fn unknown_call(&mut self, arguments: Slots) -> Op {
         self.body.calls.push(Call {
             instruction: InstructionId::new(self.body.instructions.len()),
             callee: Callee::Indirect(Value::Unknown),
-            arguments: Slots::default(),
+            arguments,
         });
         Op::Call(CallId::new(self.body.calls.len() - 1))
     }

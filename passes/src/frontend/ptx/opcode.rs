@@ -245,6 +245,18 @@ fn row(name: &[u8]) -> Option<&'static Row> {
     found.ok().map(|row| &ROWS[row])
 }
 
+/// The opcodes that have a row.
+#[cfg(test)]
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    ROWS.iter().map(|row| row.0)
+}
+
+/// What an opcode does.
+#[cfg(test)]
+pub(super) fn operation(opcode: &[u8]) -> Op {
+    decode(opcode).op
+}
+
 fn decode(opcode: &[u8]) -> Decoded {
     let (name, modifiers) = Modifiers::split(opcode);
     row(name).map_or(OPAQUE, |row| row.2(&modifiers))

@@ -109,6 +109,9 @@ pub(super) fn read(text: &str, operands: &[Operand], declarations: &str) -> Opti
 fn lowered(tree: &Tree<'_>, operands: usize) -> Option<Template> {
     let origin = PtxOrigin::new(tree);
     let mut module = ptx::lower(tree, &origin);
+    if !module.errors.is_empty() {
+        return None;
+    }
     let body: Body<'_> = module
         .functions
         .iter_mut()
