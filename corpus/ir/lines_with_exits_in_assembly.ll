@@ -132,7 +132,7 @@ define ptx_kernel void @unreadable() {
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %l = and i32 %t, 31
   call void asm sideeffect "{ .reg .pred p; setp.ge.u32 p $0, 16; @p exit; }", "r"(i32 %l)
-  call void @llvm.nvvm.bar.warp.sync(i32 65535)
+  call void @llvm.nvvm.bar.warp.sync(i32 65535) ; //~ PTX403?
   ret void
 }
 
@@ -140,7 +140,7 @@ define ptx_kernel void @too_few_operands() {
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %l = and i32 %t, 31
   call void asm sideeffect "{ .reg .pred p; setp.ge.u32 p, $0; @p exit; }", "r"(i32 %l)
-  call void @llvm.nvvm.bar.warp.sync(i32 65535)
+  call void @llvm.nvvm.bar.warp.sync(i32 65535) ; //~ PTX403?
   ret void
 }
 
@@ -148,7 +148,7 @@ define ptx_kernel void @label_elsewhere() {
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %l = and i32 %t, 31
   call void asm sideeffect "{ .reg .pred p; setp.ge.u32 p, $0, 16; @p bra ELSEWHERE; }", "r"(i32 %l)
-  call void @llvm.nvvm.bar.warp.sync(i32 65535)
+  call void @llvm.nvvm.bar.warp.sync(i32 65535) ; //~ PTX403?
   call void asm sideeffect "ELSEWHERE:", ""()
   ret void
 }
@@ -162,7 +162,7 @@ define ptx_kernel void @calls_what_is_unreadable() {
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %l = and i32 %t, 31
   call void @may_end(i32 %l)
-  call void @llvm.nvvm.bar.warp.sync(i32 65535)
+  call void @llvm.nvvm.bar.warp.sync(i32 65535) ; //~ PTX403?
   ret void
 }
 

@@ -108,7 +108,7 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     /// A text that is no PTX, too long, or goes elsewhere than its own labels: it may do what a function of which nothing is
-    /// known may do.
+    /// known may do, and end lanes.
     fn unread(&mut self, lists: &Lists) {
         let first = self.body.arguments.len();
         let passed = lists.inputs.iter().zip(0..).map(|(&value, param)| Argument {
@@ -120,6 +120,16 @@ impl<'m> Lowering<'_, '_, 'm> {
         let arguments = Slots::new(first, self.body.arguments.len());
         let call = self.unknown_call(arguments);
         self.emit_lists(call, &lists.results, &[]);
+        let register = self.fresh(1);
+        self.emit(Op::Opaque, &[Value::Register(register)], &[]);
+        let guard = Guard {
+            register,
+            negated: false,
+        };
+        self.emit_guarded(Op::Exit, Some(guard), &[], &[]);
+        let next = self.new_label();
+        self.end_block(&[next]);
+        self.begin(next);
     }
 
     /// What stands for each operand, and what it holds before and after.

@@ -314,7 +314,7 @@ impl<'a, 's> Lowering<'a, 's> {
         let label = target.as_ref().and_then(|label| self.find_label(label.text()));
         let Some(label) = label else {
             self.unresolved(target.map_or(span, OperandRef::span), "a label of this function");
-            return self.nowhere(guard, span);
+            return self.nowhere(span);
         };
         self.emit(op, guard, span, &[], &[]);
         self.end_branch(guard, std::iter::once(Edge::Label(label)));
@@ -344,10 +344,10 @@ impl<'a, 's> Lowering<'a, 's> {
         let Some(targets) = label.and_then(|label| self.targets(label)) else {
             let place = list.map_or(span, OperandRef::span);
             self.unresolved(place, "the label of a list of branch targets");
-            return self.nowhere(guard, span);
+            return self.nowhere(span);
         };
         if targets.is_empty() {
-            return self.nowhere(guard, span);
+            return self.nowhere(span);
         }
         self.emit(op, guard, span, &[], &[index]);
         self.end_branch(guard, targets.into_iter().map(Edge::Label));

@@ -204,10 +204,7 @@ fn look(statements: &[String], settings: &Settings) {
     let module = lower(&tree, &origin);
     assert_eq!(verify(&module), Ok(()), "{statements:?}");
     let context = ModuleContext::new(&module, settings);
-    let mut drafts = Vec::new();
-    for rule in rules::ALL {
-        run::apply(rule, &context, &mut drafts);
-    }
+    drop(run::drafts(&context));
 }
 
 /// The operands of an instruction, at the top level.

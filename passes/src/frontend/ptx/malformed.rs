@@ -13,7 +13,7 @@ use super::body::Lowering;
 use super::opcode::Shape;
 use super::operands::begins_with_result;
 use super::scope::Binding;
-use crate::ir::{Guard, Op};
+use crate::ir::{Guard, Op, Value};
 
 /// By the fewest operands that an instruction takes.
 const LEAST: [&str; 6] = [
@@ -73,7 +73,7 @@ impl<'s> Lowering<'_, 's> {
         let expected = LEAST[usize::from(least).min(LEAST.len() - 1)];
         self.malformed.add(span, expected);
         match shape {
-            Shape::Branch | Shape::BranchTable => self.nowhere(guard, span),
+            Shape::Branch | Shape::BranchTable => self.nowhere(span),
             Shape::Call => self.call(guard, span, operands),
             _ => {
                 let results = usize::from(begins_with_result(&operands));
@@ -102,9 +102,15 @@ impl<'s> Lowering<'_, 's> {
         }
     }
 
-    /// A branch whose target the text does not tell: where control goes is not known.
+    /// A branch whose target the text does not tell. Nobody knows who takes it, who goes on and who is never seen again.
     #[cold]
-    pub(super) fn nowhere(&mut self, guard: Option<Guard>, span: Span) {
+    pub(super) fn nowhere(&mut self, span: Span) {
+        let register = self.registers.make(1, Span::default());
+        self.emit(Op::Opaque, None, span, &[Value::Register(register)], &[]);
+        let guard = Some(Guard {
+            register,
+            negated: false,
+        });
         self.emit(Op::Trap, guard, span, &[], &[]);
         self.end_branch(guard, std::iter::empty());
     }
