@@ -2,7 +2,7 @@
 
 __global__ void skipped(int n, int *out) {
   int i = n;
-  if (threadIdx.x < 8) {
+  if ((threadIdx.x & 31) < 8) {
     out[threadIdx.x] = 1;
     return;
   }

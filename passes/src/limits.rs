@@ -167,6 +167,10 @@ pub const MAX_ASKED_STEPS: usize = 4_000_000;
 /// Steps of looking where lanes leave the way to a collective, for one kernel.
 pub const MAX_PLACEMENT_STEPS: usize = 4_000_000;
 
+/// Most instructions and values that are looked at for uses of what the shuffles of one kernel read from lanes that do not
+/// take part. Beyond, no use is certain.
+pub const MAX_USE_STEPS: usize = 1_000_000;
+
 /// Longest piece of a symbol's name in a message, in bytes. The payload has up to [`MANGLED_NAME_BYTES`] of it.
 pub const SHOWN_NAME_BYTES: usize = 400;
 

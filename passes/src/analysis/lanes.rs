@@ -36,7 +36,7 @@ use crate::finding::Certainty;
 use crate::ir::{FunctionId, Special, Value};
 use crate::limits::{MAX_LIBRARY_BLOCKS, MAX_REPEATED_BLOCKS};
 use flow::Flow;
-use graph::Graph;
+use graph::{Graph, Kind};
 use launch::Launch;
 use live::Live;
 use order::Order;
@@ -160,15 +160,15 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
     let partial = launch
         .threads()
         .is_some_and(|threads| threads > 32 && threads % 32 != 0);
+    // Warp 0 is in every launch, and no other one need be: what is definite in the kernel is so in warp 0, or does not
+    // come there.
+    let mut first = None;
     if least == Certainty::Definite && launch.shape.is_none() {
-        // Warp 0 is in every launch, and no other one need be: where it comes and nothing is definite in it, nothing is definite at all.
         let Some((verdict, _)) = run(Some(0), least) else {
             return nothing(launch);
         };
-        let is_clear = verdict
-            .issues
-            .iter()
-            .all(|issue| issue.certainty == Certainty::Potential);
+        let mut issues = verdict.issues.iter();
+        let is_clear = issues.all(|issue| issue.certainty == Certainty::Potential);
         if is_clear && has_come_everywhere(&graph, &order, &verdict) {
             return Root {
                 function,
@@ -178,6 +178,7 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
                 has_unknown: true,
             };
         }
+        first = Some(verdict);
     }
     let mut runs: Vec<(Option<u32>, Verdict)> = Vec::new();
     // What is said of all warps at once, where not each of them is looked at.
@@ -189,9 +190,26 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
         // What holds of all warps at once holds of each: where nothing may be wrong, no warp need be looked at.
         let is = |certainty| verdict.issues.iter().any(|issue| issue.certainty == certainty);
         let by_warp = verdict.reach.iter().filter(|(_, reach)| reach.by_warp);
-        let may_differ = wants_warp && is(Certainty::Potential)
+        let has_barriers = graph.nodes.iter().any(|node| node.kind == Kind::Barrier);
+        let mut may_differ = wants_warp
+            && (is(Certainty::Potential) || has_barriers && is(Certainty::Definite))
             || verdict.has_asked && is(Certainty::Definite)
             || by_warp.clone().next().is_some();
+        if !may_differ && is(Certainty::Definite) && launch.shape.is_none() {
+            // What is definite in all warps at once may be left open in one: lanes that certainly stay away from a barrier
+            // there may be waited for by those that come to it.
+            if first.is_none() {
+                first = run(Some(0), Certainty::Definite).map(|(verdict, _)| verdict);
+            }
+            let Some(first) = &first else {
+                return nothing(launch);
+            };
+            let reached = first.reach.iter().filter(|(_, reach)| reach.maybe);
+            let reached: FxHashSet<u32> = reached.map(|(node, _)| *node).collect();
+            let settled: FxHashSet<(u32, Problem)> = definite(first).collect();
+            may_differ = definite(&verdict)
+                .any(|(node, problem)| reached.contains(&node) && !settled.contains(&(node, problem)));
+        }
         if !may_differ {
             runs.push((None, verdict));
         } else {
@@ -277,6 +295,14 @@ fn by_node(verdict: &Verdict) -> (FxHashMap<u32, Reach>, FxHashSet<u32>) {
         verdict.reach.iter().copied().collect(),
         definite.map(|issue| issue.node).collect(),
     )
+}
+
+/// What is definite in one solution: nodes and problems.
+fn definite(verdict: &Verdict) -> impl Iterator<Item = (u32, Problem)> + '_ {
+    let issues = verdict.issues.iter();
+    issues
+        .filter(|issue| issue.certainty == Certainty::Definite)
+        .map(|issue| (issue.node, issue.problem))
 }
 
 /// The first target whose lanes are scheduled on their own.

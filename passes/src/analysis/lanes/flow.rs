@@ -24,9 +24,10 @@ use super::graph::Graph;
 use super::launch::Launch;
 use super::live::Live;
 use super::order::{NONE, Order};
-use super::value::{ALL, Lanes, Pool, ValueId};
+use super::slice::Place;
+use super::value::{ALL, Lanes, Pool, ValueId, lanes};
 use crate::context::ModuleContext;
-use crate::ir::Value;
+use crate::ir::{InstructionId, Register, Value};
 use crate::limits::{MAX_LANE_CELLS, MAX_LANE_ROUNDS, MAX_LANE_VECTORS, MAX_SYNC_STEPS};
 
 /// Rounds after which values that still change are given up.
@@ -257,6 +258,35 @@ impl<'a> Flow<'a> {
             }
         }
         state
+    }
+
+    /// The lanes in which a predicate is known to be true before an instruction of a node, and to be false. What the node
+    /// itself has written before counts as unknown, if it is written elsewhere, too.
+    #[must_use]
+    pub fn truth(&self, node: u32, before: InstructionId, predicate: Register) -> (Lanes, Lanes) {
+        let context = self.graph.context(node);
+        let id = match context.slice.register(predicate) {
+            None => return (0, 0),
+            Some(Place::Single(cell)) => self.singles[(context.singles + cell) as usize],
+            Some(Place::Multiple(cell)) => {
+                let first = self.graph.nodes[node as usize].instructions.start as usize;
+                let mut written = context.body.instructions[first..before.index()].iter();
+                if written.any(|write| context.body.defined(write).any(|register| register == predicate)) {
+                    return (0, 0);
+                }
+                let state = self.input[node as usize].as_ref();
+                state.map_or(ValueId::NONE, |state| {
+                    state.get((context.multiples + cell) as usize)
+                })
+            }
+        };
+        if id == ValueId::NONE {
+            return (0, 0);
+        }
+        let vector = self.pool.get(id);
+        let holds = lanes(vector.exact).filter(|&lane| vector.bits[lane] & 1 == 1);
+        let holds = holds.fold(0, |all: Lanes, lane| all | 1 << lane);
+        (holds, vector.exact & !holds)
     }
 
     /// The value of an operand of the instruction that a node is.

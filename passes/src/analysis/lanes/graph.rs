@@ -207,8 +207,14 @@ impl<'a> Graph<'a> {
     /// The context that a call in another one enters.
     #[must_use]
     pub fn callee_of(&self, context: u32, call: InstructionId) -> Option<&Context<'a>> {
-        let entered = *self.entered.get(&(context, call))?;
+        let entered = self.callee_number(context, call)?;
         self.contexts.get(entered as usize)
+    }
+
+    /// The number of the context that a call in another one enters.
+    #[must_use]
+    pub fn callee_number(&self, context: u32, call: InstructionId) -> Option<u32> {
+        self.entered.get(&(context, call)).copied()
     }
 
     /// The calls that lead to a context, innermost first.

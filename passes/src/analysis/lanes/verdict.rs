@@ -15,12 +15,13 @@
 
 //!
 //! `meet.rs` says which collectives lanes may meet at, `absent.rs` which lanes do not come, `sources.rs` which are read,
-//! `barrier.rs` judges barriers.
+//! `used.rs` whether what was read is used, `barrier.rs` judges barriers.
 
 mod absent;
 mod barrier;
 mod meet;
 mod sources;
+mod used;
 
 use rustc_hash::FxHashMap;
 
@@ -35,6 +36,7 @@ use super::value::{Base, Lanes, lanes};
 use crate::analysis::call_graph::CallSite;
 use crate::finding::Certainty;
 use crate::ir::{Collective, FunctionId, InstructionId, Op};
+use crate::limits::MAX_USE_STEPS;
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -165,6 +167,7 @@ pub fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: Certaint
         passers,
         converges,
         least,
+        use_steps: MAX_USE_STEPS,
         verdict: Verdict {
             has_asked,
             ..Verdict::default()
@@ -210,6 +213,8 @@ struct Judge<'f, 'a> {
     converges: bool,
     /// What is less certain may be left out.
     least: Certainty,
+    /// What may still be looked at for uses of what shuffles read.
+    use_steps: usize,
     verdict: Verdict,
 }
 

@@ -71,15 +71,9 @@ pub fn of_instruction(
             (_, Space::Local | Space::Param) => (false, false),
             (AccessKind::Load, _) => (false, access.volatile),
             (AccessKind::Store, Space::Generic) => {
-                let analyses = module.function(function);
-                let slots = analyses.slots();
-                match slots.effect(id, instruction) {
+                match module.function(function).slots().effect(id, instruction) {
                     Effect::Store(_) | Effect::Spoil(_) => (false, false),
-                    _ => {
-                        let is_local = |symbol| module.module.symbol(symbol).space == Space::Local;
-                        let own = may_be_own(body, analyses.definitions(), slots, instruction, &is_local);
-                        (!own, true)
-                    }
+                    _ => (is_seen(module, function, body, id), true),
                 }
             }
             (
@@ -95,6 +89,17 @@ pub fn of_instruction(
         surely: surely && instruction.guard.is_none(),
         maybe,
     }
+}
+
+/// Whether a generic store certainly writes memory that is not the thread's own.
+#[must_use]
+pub fn is_seen(module: &ModuleContext<'_>, function: FunctionId, body: &Body<'_>, id: InstructionId) -> bool {
+    let store = body.instruction(id);
+    let analyses = module.function(function);
+    let slots = analyses.slots();
+    let is_local = |symbol| module.module.symbol(symbol).space == Space::Local;
+    let is_slot = matches!(slots.effect(id, store), Effect::Store(_) | Effect::Spoil(_));
+    !is_slot && !may_be_own(body, analyses.definitions(), slots, store, &is_local)
 }
 
 /// Longest chain of definitions that an address is followed through.

@@ -2,10 +2,10 @@
 
 use super::absent::Absent;
 use super::meet::Call;
-use super::{Judge, Problem, certainty};
+use super::{Judge, Problem, certainty, used};
 use crate::analysis::lanes::shuffle;
 use crate::analysis::lanes::value::{ALL, Lanes, lanes};
-use crate::ir::Shuffle;
+use crate::ir::{Shuffle, Value};
 
 impl Judge<'_, '_> {
     /// Looks at the lanes that a shuffle reads. True if some of them are not known.
@@ -56,23 +56,41 @@ impl Judge<'_, '_> {
             }
         }
         let is_one_source = mode == Shuffle::Index && from.is_splat(here) && control.is_splat(here);
-        let is_definite =
+        let may_be_definite =
             absent != 0 && unknown == 0 && (absent == here || is_one_source && absent & must != 0);
+        if absent | perhaps == 0 || !self.is_result_read(call) {
+            return unknown != 0;
+        }
+        // The value is undefined, not what happens: somebody has to use it.
+        let users = if may_be_definite {
+            used::certainly(self.flow, call.node, absent, &mut self.use_steps).unwrap_or(0)
+        } else {
+            0
+        };
+        let is_definite = may_be_definite && (users == here || users & must != 0);
         let set = if is_definite {
             sources
         } else {
             sources | maybe_sources
         };
-        if absent | perhaps != 0 {
-            let readers = if is_definite { absent } else { absent | perhaps };
-            let mut masks = lanes(readers).filter_map(|lane| call.mask_of(lane));
-            let first = masks.next();
-            let mask = first.filter(|_| masks.all(|other| Some(other) == first));
-            let mut issue = self.issue(Problem::AbsentSource, call, set, mask);
-            issue.here = readers;
-            issue.certainty = certainty(is_definite);
-            self.verdict.issues.push(issue);
-        }
+        let readers = if is_definite { absent } else { absent | perhaps };
+        let mut masks = lanes(readers).filter_map(|lane| call.mask_of(lane));
+        let first = masks.next();
+        let mask = first.filter(|_| masks.all(|other| Some(other) == first));
+        let mut issue = self.issue(Problem::AbsentSource, call, set, mask);
+        issue.here = readers;
+        issue.certainty = certainty(is_definite);
+        self.verdict.issues.push(issue);
         unknown != 0
+    }
+
+    /// Whether anything reads the value that a shuffle gives.
+    fn is_result_read(&self, call: &Call) -> bool {
+        let context = self.flow.graph.context(call.node);
+        let shuffle = context.body.instruction(self.flow.graph.instruction(call.node));
+        let analyses = self.flow.module.function(context.function);
+        let result = context.body.results(shuffle).first();
+        result
+            .is_some_and(|result| matches!(result, Value::Register(register) if analyses.is_read(*register)))
     }
 }
