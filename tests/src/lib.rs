@@ -4,6 +4,8 @@ pub mod binary;
 pub mod cases;
 pub mod expectation;
 pub mod fatbin;
+pub mod missing;
+pub mod pairs;
 pub mod report;
 pub mod schema;
 

@@ -5,94 +5,19 @@
 //! * `corpus/compilers/<tool>-<version>/**/<stem>.<target>.<mode>.ptx`: findings by line of `<stem>.cu`.
 //! * Every rule has a case that makes it fire and one that does not.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptxcheck_tests::cases::{Case, files};
 use ptxcheck_tests::expectation::{difference, expected, tags};
+use ptxcheck_tests::pairs::{Pair, Run, pairs, pairs_of_ir};
 use ptxcheck_tests::{binary, report, root};
 use serde_json::Value;
 
-/// Rules that no file of the corpus can make fire, with the test that does: code, file, function.
-const FIRED_ELSEWHERE: [(&str, &str, &str); 20] = [
-    (
-        "PTX901",
-        "tests/tests/engine.rs",
-        "a_missing_file_is_reported_and_the_rest_is_analysed",
-    ),
-    ("PTX903", "tests/tests/engine.rs", "a_limit_is_reported"),
-    ("PTX904", "passes/src/run.rs", "a_panic_becomes_a_finding"),
-    ("PTX102", "tests/tests/llvm.rs", "constants_of_the_host"),
-    ("PTX103", "tests/tests/llvm.rs", "constants_of_the_host"),
-    ("PTX104", "tests/tests/llvm.rs", "constants_of_the_host"),
-    (
-        "PTX501",
-        "tests/tests/images/rules.rs",
-        "missing_targets_are_reported_by_kernel",
-    ),
-    (
-        "PTX502",
-        "tests/tests/images/rules.rs",
-        "kernels_that_only_some_images_have_are_reported",
-    ),
-    (
-        "PTX503",
-        "tests/tests/images/rules.rs",
-        "signatures_that_differ_are_reported",
-    ),
-    (
-        "PTX504",
-        "tests/tests/images/rules.rs",
-        "registered_symbols_that_nobody_defines_are_reported",
-    ),
-    (
-        "PTX505",
-        "tests/tests/images/rules.rs",
-        "ptx_newer_than_the_driver_is_reported",
-    ),
-    (
-        "PTX506",
-        "tests/tests/images/rules.rs",
-        "architecture_specific_ptx_is_no_fallback",
-    ),
-    (
-        "PTX507",
-        "tests/tests/images/rules.rs",
-        "debug_images_are_reported",
-    ),
-    (
-        "PTX508",
-        "tests/tests/images/rules.rs",
-        "packing_that_the_driver_does_not_know_is_reported",
-    ),
-    (
-        "PTX509",
-        "tests/tests/images/rules.rs",
-        "weak_functions_that_differ_are_reported",
-    ),
-    (
-        "PTX510",
-        "tests/tests/images/rules.rs",
-        "launch_bounds_that_differ_are_reported",
-    ),
-    ("PTX511", "tests/tests/images/rules.rs", "budgets_are_held"),
-    (
-        "PTX512",
-        "tests/tests/images/rules.rs",
-        "build_paths_are_reported_on_request",
-    ),
-    (
-        "PTX513",
-        "tests/tests/images/rules.rs",
-        "images_for_32_bits_are_reported",
-    ),
-    (
-        "PTX905",
-        "tests/tests/images/places.rs",
-        "closed_images_are_reported_once",
-    ),
-];
+/// The rule that no input makes fire, with the test that does: file and function.
+const OF_PANICS: (&str, &str, &str) = ("PTX904", "passes/src/run.rs", "a_panic_becomes_a_finding");
 
 fn main() {
     let args = Arguments::from_args();
@@ -111,6 +36,12 @@ fn main() {
     for path in files("corpus/compilers", "ptx") {
         trials.push(trial(&path, compiled_case));
     }
+    for pair in tried_pairs() {
+        trials.push(Trial::test(
+            format!("{} fires and is silent", pair.code),
+            move || Ok(pair_case(&pair)?),
+        ));
+    }
     trials.push(Trial::test(
         "every rule has a firing and a silent case",
         every_rule_is_tried,
@@ -120,6 +51,47 @@ fn main() {
         every_golden_has_its_case,
     ));
     libtest_mimic::run(&args, trials).exit();
+}
+
+/// Those that this build can run.
+fn tried_pairs() -> Vec<Pair> {
+    let mut pairs = pairs();
+    if cfg!(feature = "ir") {
+        pairs.extend(pairs_of_ir());
+    }
+    pairs
+}
+
+/// A rule fires on the one, and on the other, which is analysed like it, it does not.
+fn pair_case(pair: &Pair) -> Result<(), String> {
+    let codes = |run: &Run| -> Result<Vec<String>, String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let file = folder.path().join(run.name);
+        fs::write(&file, &run.bytes).map_err(|error| error.to_string())?;
+        let mut args: Vec<OsString> = run.args.iter().map(OsString::from).collect();
+        if args.first().is_none_or(|first| first != "audit") {
+            args.insert(0, "check".into());
+        }
+        args.extend(["--format".into(), "json".into(), file.into()]);
+        let document: Value =
+            serde_json::from_slice(&binary::run(args).stdout).map_err(|error| error.to_string())?;
+        let mut codes: Vec<String> = report::codes(&document).into_iter().map(str::to_owned).collect();
+        if document["inputs"][0]["status"] != "checked" {
+            codes.push("not checked".to_owned());
+        }
+        Ok(codes)
+    };
+    let (firing, silent) = (codes(&pair.fires)?, codes(&pair.silent)?);
+    if !firing.iter().any(|code| code == pair.code) {
+        return Err(format!("it does not fire: {firing:?}"));
+    }
+    if silent
+        .iter()
+        .any(|code| code == pair.code || code == "not checked")
+    {
+        return Err(format!("it is not silent: {silent:?}"));
+    }
+    Ok(())
 }
 
 fn trial(path: &Path, check: fn(&Case) -> Result<(), String>) -> Trial {
@@ -266,8 +238,25 @@ fn verdict(problems: &[String], document: &Value) -> Result<(), String> {
     ))
 }
 
-/// A rule is tried by the cases in its own folder; the rules about the run by those in `corpus/syntax`, or by the
-/// tests that are listed above.
+/// What is wrong with the claim that this function is a test and speaks of this rule.
+fn untested((code, file, function): &(&str, &str, &str)) -> Option<String> {
+    let text = fs::read_to_string(root().join(file)).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let head = format!("fn {function}(");
+    let at = lines.iter().position(|line| line.starts_with(&head));
+    let is_test = at.is_some_and(|at| at > 0 && lines[at - 1] == "#[test]");
+    let body = at.map_or(&[][..], |at| &lines[at..]);
+    let end = body
+        .iter()
+        .skip(1)
+        .position(|line| *line == "#[test]")
+        .unwrap_or(body.len());
+    let speaks = body.iter().take(end).any(|line| line.contains(code));
+    (!is_test || !speaks).then(|| format!("{code}: {file} has no test `{function}` of it"))
+}
+
+/// A rule is tried by the cases in its own folder, by a pair of files that a program writes, or, about the run, by the
+/// cases in `corpus/syntax`. Every rule but that about panics has a case on which it is silent.
 fn every_rule_is_tried() -> Result<(), Failed> {
     let output = binary::run(["rules", "--format", "json"]);
     let document: Value = serde_json::from_slice(&output.stdout)?;
@@ -275,11 +264,11 @@ fn every_rule_is_tried() -> Result<(), Failed> {
     let mut missing = Vec::new();
     for rule in rules {
         let code = rule["code"].as_str().ok_or("a rule has no code")?;
-        if let Some((_, file, function)) = FIRED_ELSEWHERE.iter().find(|(known, ..)| *known == code) {
-            let text = fs::read_to_string(root().join(file)).unwrap_or_default();
-            if !text.contains(&format!("fn {function}(")) {
-                missing.push(format!("{code}: {file} has no test `{function}`"));
-            }
+        if pairs().iter().chain(&pairs_of_ir()).any(|pair| pair.code == code) {
+            continue; // A trial of its own holds both against the program.
+        }
+        if code == OF_PANICS.0 {
+            missing.extend(untested(&OF_PANICS));
             continue;
         }
         let folder = if rule["family"] == "run" {

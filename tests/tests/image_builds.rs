@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use ptxcheck_tests::{binary, report, root, schema};
+use ptxcheck_tests::{binary, missing, report, root, schema};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -74,7 +74,7 @@ fn main() {
 fn attempt(compiler: &str, case: Case) -> Result<Completion, Failed> {
     let toolchain = root().join(".toolchain");
     if !toolchain.join(compiler).join("stamp").is_file() {
-        return Ok(Completion::ignored_with(format!("{compiler} is not installed")));
+        return missing::skip(&format!("{compiler} is not installed"));
     }
     let build = Build {
         toolchain,

@@ -6,7 +6,7 @@ use std::process::Command;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use ptxcheck_tests::cases::{Case, files};
 use ptxcheck_tests::expectation::{difference, expected, tags};
-use ptxcheck_tests::{report, root};
+use ptxcheck_tests::{missing, report, root};
 
 const COMPILERS: [&str; 2] = ["nvcc", "clang"];
 const TARGETS: [&str; 3] = ["sm_75", "sm_90", "sm_120"];
@@ -56,7 +56,7 @@ fn try_case(case: &Case, compiler: &str, target: &str, mode: &str) -> Result<Com
         .args([&case.path, &compiled])
         .output()?;
     if output.status.code() == Some(NOT_INSTALLED) {
-        return Ok(Completion::ignored_with(format!("{compiler} is not installed")));
+        return missing::skip(&format!("{compiler} is not installed"));
     }
     if !output.status.success() {
         return Err(format!("compile.sh failed:\n{}", String::from_utf8_lossy(&output.stderr)).into());

@@ -8,7 +8,7 @@ use std::process::Command;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use ptxcheck_tests::cases::{Case, files};
 use ptxcheck_tests::expectation::{difference, expected, tags};
-use ptxcheck_tests::{binary, report, root};
+use ptxcheck_tests::{binary, missing, report, root};
 
 /// How the sources are compiled: flags, and the mode whose markers hold.
 const MODES: [(&str, &str, &[&str]); 2] = [("O0", "G", &["-O0", "-g"]), ("O2", "O3", &["-O2", "-g"])];
@@ -123,7 +123,7 @@ fn try_case(case: &Case, mode: &str, flags: &[&str]) -> Result<Completion, Faile
     let folder = tempfile::tempdir()?;
     let compiled = folder.path().join(format!("{}.ll", case.stem()));
     if compile(&case.path, target, flags, &compiled)?.is_none() {
-        return Ok(Completion::ignored_with("clang is not installed"));
+        return missing::skip("clang is not installed");
     }
     let mut args: Vec<_> = case.args().into_iter().map(std::ffi::OsString::from).collect();
     args.pop();
@@ -258,7 +258,7 @@ fn bitcode() -> Result<Completion, Failed> {
     for (form, name) in [(&BITCODE[..], "a.bc"), (&[], "a.ll")] {
         let file = folder.path().join(name);
         if compile(&source, "sm_90", &[&["-O2", "-g"], form].concat(), &file)?.is_none() {
-            return Ok(Completion::ignored_with("clang is not installed"));
+            return missing::skip("clang is not installed");
         }
         let (_, document) = report::check([&file])?;
         let has_place = |finding: &serde_json::Value| finding["location"].is_object() == form.is_empty();
@@ -305,7 +305,7 @@ fn mutants(form: &[&str]) -> Result<Completion, Failed> {
     let seed = folder.path().join(format!("seed.{extension}"));
     let source = root().join("corpus/cuda/zero_mask_values.cu");
     if compile(&source, "sm_90", &[&["-O2", "-g"], form].concat(), &seed)?.is_none() {
-        return Ok(Completion::ignored_with("clang is not installed"));
+        return missing::skip("clang is not installed");
     }
     let whole = fs::read(&seed)?;
     if whole.starts_with(b"BC") != is_bitcode {
@@ -398,9 +398,7 @@ fn constants_of_the_host() -> Result<(), Failed> {
 fn libdevice() -> Result<Completion, Failed> {
     let file = root().join(".toolchain/nvcc/cuda/nvvm/libdevice/libdevice.10.bc");
     if !file.exists() {
-        return Ok(Completion::ignored_with(
-            "nvcc, which brings it, is not installed",
-        ));
+        return missing::skip("nvcc, which brings it, is not installed");
     }
     let (code, document) = report::check(["-W".as_ref(), "potential".as_ref(), file.as_os_str()])?;
     if code == 0 && report::findings(&document).is_empty() && document["inputs"][0]["status"] == "checked" {

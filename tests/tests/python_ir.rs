@@ -7,7 +7,7 @@ use std::process::Command;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use ptxcheck_tests::cases::Case;
 use ptxcheck_tests::expectation::{difference, expected};
-use ptxcheck_tests::{report, root};
+use ptxcheck_tests::{missing, report, root};
 
 fn main() {
     let trials = ["triton", "numba"]
@@ -18,13 +18,11 @@ fn main() {
 fn try_kernels(what: &str) -> Result<Completion, Failed> {
     let installed = root().join(".toolchain/python-ir");
     let Ok(python) = fs::read_to_string(installed.join("python")) else {
-        return Ok(Completion::ignored_with("Triton and Numba are not installed"));
+        return missing::skip("Triton and Numba are not installed");
     };
     let libraries = root().join(".toolchain/nvcc/cuda/lib");
     if what == "numba" && !libraries.exists() {
-        return Ok(Completion::ignored_with(
-            "Numba wants libraries that come with nvcc",
-        ));
+        return missing::skip("Numba wants libraries that come with nvcc");
     }
     let sources = root().join("corpus/python");
     let folder = tempfile::tempdir()?;

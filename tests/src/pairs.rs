@@ -1,0 +1,221 @@
+//! Rules that no file of PTX can show: for each an input that makes it fire, and its neighbour on which it is silent.
+
+use crate::fatbin::{Elf, Entry, IS_64_BIT, IS_DEBUG, Packing, SPECIFIC, Symbol, archive, container};
+
+/// One run of the program: its arguments, and a file to look at.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// A command with options; without one, `check`.
+    pub args: Vec<&'static str>,
+    /// The name of the file.
+    pub name: &'static str,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+/// A rule, and the two runs that show it.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// `PTX501`
+    pub code: &'static str,
+    /// A run with a finding of it.
+    pub fires: Run,
+    /// One that differs in what the rule is about, is analysed as well, and has none.
+    pub silent: Run,
+}
+
+fn pair(code: &'static str, args: &[&'static str], fires: Vec<u8>, silent: Vec<u8>) -> Pair {
+    let run = |bytes| Run {
+        args: args.to_vec(),
+        name: "x.bin",
+        bytes,
+    };
+    Pair {
+        code,
+        fires: run(fires),
+        silent: run(silent),
+    }
+}
+
+fn ptx(sm: u32, more: &str) -> String {
+    format!(".version 7.8\n.target sm_{sm}\n.address_size 64\n.visible .entry k({more}\n{{\n\tret;\n}}\n")
+}
+
+fn fat(texts: &[(u32, String)]) -> Vec<u8> {
+    let entries: Vec<_> = texts.iter().map(|(sm, text)| Entry::ptx(*sm, text)).collect();
+    container(&entries)
+}
+
+fn one(sm: u32) -> Vec<u8> {
+    fat(&[(sm, ptx(sm, ")"))])
+}
+
+/// Two images that differ in what follows the kernel's name and a bracket.
+fn two(first: &str, second: &str) -> Vec<u8> {
+    fat(&[(75, ptx(75, first)), (90, ptx(90, second))])
+}
+
+/// The pairs about images and about the run.
+#[must_use]
+pub fn pairs() -> Vec<Pair> {
+    let code = |sm| Entry::cubin(sm, Elf::cubin(sm, &[("k", &[])]).bytes());
+    let named = |name: &str| ptx(75, ")").replace(" k(", &format!(" {name}("));
+    let with_stub = |stub: &str| {
+        let mut elf = Elf::host(2).section(".nv_fatbin", one(90));
+        elf.symbols.push(Symbol {
+            name: stub.into(),
+            info: 0x02,
+            other: 0,
+            section: 1,
+            size: 16,
+        });
+        elf.bytes()
+    };
+    let of_version = |version: &str| fat(&[(75, ptx(75, ")").replace("7.8", version))]);
+    let flagged = |flags, more: &str| {
+        let text = ptx(90, ")").replace("sm_90", &format!("sm_90{more}"));
+        container(&[
+            code(80),
+            Entry {
+                flags: IS_64_BIT | flags,
+                ..Entry::ptx(90, &text)
+            },
+        ])
+    };
+    let packed = |packing| container(&[Entry::ptx(75, &ptx(75, ")")).packed(packing)]);
+    let weak = |value: &str| {
+        let text = format!(
+            ".version 7.8\n.target sm_90\n.address_size 64\n.weak .func (.param .b32 r) f()\n{{\n\
+             st.param.b32 [r], {value};\nret;\n}}\n"
+        );
+        Elf::host(1).section("__nv_relfatbin", fat(&[(90, text)])).bytes()
+    };
+    let weak = |other| archive(&[("a.o", &weak("1")), ("b.o", &weak(other))]);
+    let from = |file: &str| fat(&[(90, format!("{}.file 1 \"{file}\"\n", ptx(90, ")")))]);
+    let narrow = Entry {
+        flags: 0,
+        ..Entry::ptx(75, &ptx(75, ")").replace("64", "32"))
+    };
+    let closed = Entry {
+        kind: 8,
+        sm: 90,
+        flags: IS_64_BIT,
+        content: b"\xed\x43\x4e\x7f".to_vec(),
+        ..Entry::default()
+    };
+    let audit = &["audit"][..];
+    let mut found = vec![
+        pair("PTX501", &["audit", "--require-ptx", "80"], one(90), one(80)),
+        pair(
+            "PTX502",
+            audit,
+            fat(&[(75, named("l")), (90, ptx(90, ")"))]),
+            two(")", ")"),
+        ),
+        pair(
+            "PTX503",
+            &[],
+            two(".param .f32 a)", ".param .f64 a)"),
+            two(".param .f32 a)", ".param .u32 a)"),
+        ),
+        pair(
+            "PTX504",
+            &[],
+            with_stub("_Z19__device_stub__Z1lPPi"),
+            with_stub("_Z19__device_stub__Z1kPPi"),
+        ),
+        pair(
+            "PTX505",
+            &["audit", "--min-driver", "535"],
+            of_version("8.4"),
+            of_version("8.0"),
+        ),
+        pair("PTX506", &[], flagged(SPECIFIC, "a"), flagged(0, "")),
+        pair("PTX507", &[], flagged(IS_DEBUG, ", debug"), flagged(0, "")),
+        pair(
+            "PTX508",
+            &["audit", "--min-driver", "535"],
+            packed(Packing::Zstd),
+            packed(Packing::Lz4),
+        ),
+        pair("PTX509", &[], weak("2"), weak("1")),
+        pair(
+            "PTX510",
+            audit,
+            two(") .maxntid 128", ") .maxntid 256"),
+            two(") .maxntid 128", ") .maxntid 128, 1, 1"),
+        ),
+        pair(
+            "PTX511",
+            &["audit", "--forbid-duplicates"],
+            [one(90), one(90)].concat(),
+            one(90),
+        ),
+        pair(
+            "PTX512",
+            &["-W", "PTX512"],
+            from("/home/me/k.cu"),
+            from("src/k.cu"),
+        ),
+        pair("PTX513", &[], container(&[narrow]), one(75)),
+        pair("PTX901", &[], one(90)[..60].to_vec(), one(90)),
+        pair(
+            "PTX903",
+            &["--timeout", "0.000000001"],
+            ptx(90, ")").into(),
+            one(90),
+        ),
+        pair(
+            "PTX905",
+            &[],
+            container(&[closed, Entry::ptx(90, &ptx(90, ")"))]),
+            one(90),
+        ),
+    ];
+    // The rule is about the time that a run is given.
+    for late in found.iter_mut().filter(|pair| pair.code == "PTX903") {
+        late.silent.args.clear();
+    }
+    found
+}
+
+/// The pairs that only LLVM IR can show.
+#[must_use]
+pub fn pairs_of_ir() -> Vec<Pair> {
+    let module = |variable: &str, ty: &str| {
+        format!(
+            "target triple = \"nvptx64-nvidia-cuda\"\n\
+             {variable}, align 4, !dbg !2\n\
+             define ptx_kernel void @k() {{\n  %1 = load volatile i32, ptr @v, align 4\n  ret void\n}}\n\
+             !llvm.dbg.cu = !{{!0}}\n!llvm.module.flags = !{{!6, !7}}\n\
+             !0 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus_14, file: !1, emissionKind: FullDebug)\n\
+             !1 = !DIFile(filename: \"host.cu\", directory: \"/build\")\n\
+             !2 = !DIGlobalVariableExpression(var: !3, expr: !DIExpression())\n\
+             !3 = distinct !DIGlobalVariable(name: \"v\", scope: !0, file: !1, line: 1, type: {ty})\n\
+             !4 = !DIBasicType(name: \"int\", size: 32, encoding: DW_ATE_signed)\n\
+             !5 = !DIDerivedType(tag: DW_TAG_const_type, baseType: !4)\n\
+             !6 = !{{i32 2, !\"Debug Info Version\", i32 3}}\n\
+             !7 = !{{i32 4, !\"nvvm-reflect-ftz\", i32 0}}\n\
+             !8 = !DIDerivedType(tag: DW_TAG_const_type, baseType: !9)\n\
+             !9 = !DIDerivedType(tag: DW_TAG_volatile_type, baseType: !4)\n\
+             !10 = !DICompositeType(tag: DW_TAG_structure_type, name: \"S\", file: !1, line: 3, size: 32, elements: !11)\n\
+             !11 = !{{}}\n!12 = !DIDerivedType(tag: DW_TAG_const_type, baseType: !10)\n"
+        )
+    };
+    let plain = |module: String| module.replace("load volatile", "load").into_bytes();
+    let known = "@v = internal constant i32 10";
+    let pair = |code, fires: Vec<u8>, silent: Vec<u8>| {
+        let mut pair = pair(code, &["-W", "potential"], fires, silent);
+        (pair.fires.name, pair.silent.name) = ("x.ll", "x.ll");
+        pair
+    };
+    vec![
+        pair(
+            "PTX102",
+            plain(module("@v = external constant i32", "!5")),
+            plain(module(known, "!5")),
+        ),
+        pair("PTX103", plain(module(known, "!12")), plain(module(known, "!5"))),
+        pair("PTX104", plain(module(known, "!8")), plain(module(known, "!5"))),
+    ]
+}

@@ -1,0 +1,96 @@
+//! Every source file of the workspace is compiled: a module names it, cargo finds it, or the build script lists it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ptxcheck_tests::cases::files;
+use ptxcheck_tests::root;
+
+/// The folders of the packages.
+const PACKAGES: [&str; 5] = ["ptx-parser", "passes", "tests", "tools/fuzz", "tools/ptxcheck"];
+
+/// The folder whose files `passes/build.rs` makes modules of.
+const LISTED: &str = "passes/src/rules";
+
+#[test]
+fn no_source_file_is_an_orphan() {
+    let (mut all, mut reached) = (BTreeSet::new(), BTreeSet::new());
+    for package in PACKAGES {
+        for folder in ["src", "tests", "benches", "examples"] {
+            let inside = root().join(package).join(folder);
+            for file in files(&format!("{package}/{folder}"), "rs") {
+                let within = file.strip_prefix(&inside).unwrap_or(&file);
+                let is_listed = file.parent() == Some(&root().join(LISTED));
+                if is_listed || is_root(folder == "src", within) {
+                    follow(&file, !is_listed, &mut reached);
+                }
+                all.extend(file.canonicalize());
+            }
+        }
+    }
+    assert!(all.len() > 200, "{} files", all.len());
+    let orphans: Vec<_> = all.difference(&reached).collect();
+    assert!(orphans.is_empty(), "nothing compiles {orphans:#?}");
+}
+
+#[test]
+fn all_packages_are_looked_through() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap_or_default();
+    let members = manifest
+        .lines()
+        .find_map(|line| line.strip_prefix("members = ["))
+        .unwrap_or_default();
+    let members: Vec<&str> = members.trim_end_matches(']').split(", ").collect();
+    assert_eq!(members, PACKAGES.map(|package| format!("\"{package}\"")));
+}
+
+/// Whether cargo finds a file by itself, which lies in a folder of sources or of tests.
+fn is_root(is_source: bool, within: &Path) -> bool {
+    let parts: Vec<_> = within.iter().collect();
+    match parts.as_slice() {
+        [name] => !is_source || *name == "lib.rs" || *name == "main.rs",
+        [_, name] => !is_source && *name == "main.rs",
+        _ => false,
+    }
+}
+
+/// Adds a file and those that its modules lie in.
+fn follow(file: &Path, is_root: bool, reached: &mut BTreeSet<PathBuf>) {
+    let Ok(file) = &file.canonicalize() else { return };
+    if !reached.insert(file.clone()) {
+        return;
+    }
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let folder = file.parent().unwrap_or(file);
+    let is_folder = is_root || file.file_name().is_some_and(|name| name == "mod.rs");
+    let inside = if is_folder {
+        folder.to_owned()
+    } else {
+        file.with_extension("")
+    };
+    let mut path = None;
+    for line in text.lines().map(str::trim) {
+        if let Some(given) = line
+            .strip_prefix("#[path = \"")
+            .and_then(|line| line.strip_suffix("\"]"))
+        {
+            path = Some(given);
+            continue;
+        }
+        let name = ["mod ", "pub mod ", "pub(crate) mod ", "pub(super) mod "]
+            .iter()
+            .find_map(|start| line.strip_prefix(start)?.strip_suffix(';'));
+        let Some(name) = name else { continue };
+        let places = match path.take() {
+            Some(path) => vec![folder.join(path)],
+            None => vec![
+                inside.join(name).with_extension("rs"),
+                inside.join(name).join("mod.rs"),
+            ],
+        };
+        for place in places {
+            follow(&place, false, reached);
+        }
+    }
+}
