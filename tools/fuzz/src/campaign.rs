@@ -40,7 +40,7 @@ pub struct Summary {
     pub deaths_of_llvm: u64,
     /// Failures that `--skip` names.
     pub skipped: u64,
-    /// Failures, by what they say without its numbers: how many, and the first ones with index and message.
+    /// Failures, by what they say without its numbers and names: how many, and the first ones with index and message.
     pub failures: BTreeMap<String, (u64, Vec<(u64, String)>)>,
 }
 
@@ -50,7 +50,9 @@ impl Summary {
             self.skipped += 1;
             return;
         }
-        let key: String = message
+        // What stands in brackets or quotes is of this mutant.
+        let start = message.split(['(', '`']).next().unwrap_or_default();
+        let key: String = start
             .chars()
             .filter(|letter| !letter.is_ascii_digit())
             .take(120)

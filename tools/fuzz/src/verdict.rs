@@ -84,10 +84,10 @@ pub fn of_ptx(index: u64, text: &[u8]) -> Result<(), String> {
     let potential = outcome("mutant.ptx", text, &levels.potential);
     of_outcome(&potential)?;
     same_definite(&definite.findings, &potential.findings)?;
-    if index % 4 == 0 {
+    if index.is_multiple_of(4) {
         of_outcome(&outcome("mutant.ptx", text, &levels.declarations))?;
     }
-    if index % REPEATED == 0 {
+    if index.is_multiple_of(REPEATED) {
         let again = outcome("mutant.ptx", text, &levels.potential);
         if format!("{:?}", again.findings) != format!("{:?}", potential.findings) {
             return Err("a second analysis finds something else".to_owned());

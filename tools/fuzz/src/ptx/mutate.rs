@@ -294,7 +294,7 @@ fn change(line: &mut Vec<u8>, elsewhere: &[Vec<u8>], numbers: &mut Numbers) {
         }
         8 => {
             // A guard more, less, or the other way.
-            if line[first.start..].first().is_some() && line.contains(&b'@') {
+            if line.contains(&b'@') {
                 if let Some(at) = line.iter().position(|byte| *byte == b'!') {
                     line.remove(at);
                 } else if numbers.one_in(2) {
