@@ -7,12 +7,14 @@
 
 use std::path::Path;
 
+use ptxcheck_passes::deadline::Deadline;
 use ptxcheck_passes::image::decompress::unpack;
-use ptxcheck_passes::image::{Content, scan};
+use ptxcheck_passes::image::{Content, map_large_files, scan};
 use rayon::prelude::*;
 
 fn main() -> std::io::Result<()> {
     let mut is_read = false;
+    map_large_files()?;
     for argument in std::env::args().skip(1) {
         if argument == "--read" {
             is_read = true;
@@ -22,9 +24,10 @@ fn main() -> std::io::Result<()> {
         let content = if is_read {
             std::fs::read(path)?.into()
         } else {
-            Content::open(path)?
+            Content::open(path, Deadline::NEVER)
+                .map_err(|unread| std::io::Error::other(unread.to_string()))?
         };
-        let contents = scan(&argument, &content);
+        let contents = scan(&argument, &content, &|| false);
         let unpacked = contents.images.par_iter().map(|image| {
             unpack(image.packing, image.payload, image.unpacked).map_or(0, |bytes| bytes.len() as u64)
         });

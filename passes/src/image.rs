@@ -19,15 +19,17 @@ pub mod cubin;
 mod debug_paths;
 pub mod decompress;
 mod elf;
+pub mod embedded;
 mod entry;
 mod form;
 mod host;
 mod offloading;
+mod package;
 mod scan;
 mod sections;
 mod windows;
 
-pub use content::Content;
+pub use content::{Content, Unread, map_large_files};
 pub use decompress::Packing;
 pub use form::{Form, form};
 pub use scan::{Contents, Found, Trouble, scan};

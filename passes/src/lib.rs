@@ -24,6 +24,7 @@ pub mod rule;
 pub mod rules;
 pub mod run;
 pub mod settings;
+pub mod shown;
 #[cfg(test)]
 mod testing;
 pub mod toolkit;

@@ -201,11 +201,23 @@ pub const MAX_ASSEMBLY_BYTES: usize = 1 << 20;
 /// Most memory of a process that reads LLVM IR, in bytes of address space.
 pub const MAX_WORKER_BYTES: u64 = 16 << 30;
 
-/// Longest that a process may look at one input of LLVM IR, in seconds; `--timeout` can only shorten it.
+/// Longest that a process may look at one module of LLVM IR, in seconds, unless `--timeout` says otherwise: a few for
+/// each module…
+pub const WORKER_SECONDS: u64 = 30;
+
+/// … one more for as many of its bytes, which is a tenth of the speed at which LLVM reads text on a slow machine…
+pub const WORKER_BYTES_PER_SECOND: u64 = 1 << 20;
+
+/// … and this at most, in seconds.
 pub const MAX_WORKER_SECONDS: u64 = 600;
 
 /// How much longer it is waited for the analyses, which end by themselves when the time is over. LLVM does not.
 pub const WORKER_GRACE: std::time::Duration = std::time::Duration::from_millis(500);
+/// … and for the process itself to say that it is over, before it is ended from outside.
+pub const WORKER_LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Longest that a worker may take to start, in seconds.
+pub const WORKER_START_SECONDS: u64 = 30;
 
 /// Largest image, unpacked, in bytes. The largest seen in production has 94 MB.
 pub const MAX_IMAGE_BYTES: u64 = 512 << 20;
@@ -218,6 +230,21 @@ pub const KEPT_BUFFER_BYTES: usize = 16 << 20;
 
 /// Files from this size on are mapped into memory, smaller ones are read. In bytes.
 pub const MIN_MAPPED_BYTES: u64 = 4 << 20;
+
+/// Most files that are mapped at a time; more are read.
+pub const MAX_MAPPED_FILES: usize = 256;
+
+/// Largest file that is looked at, in bytes. The largest library known has some 3 GB.
+pub const MAX_FILE_BYTES: u64 = 16 << 30;
+
+/// Most that is read into memory of what cannot be mapped: standard input, a pipe, a device. In bytes.
+pub const MAX_READ_BYTES: u64 = 1 << 30;
+
+/// Bytes between two looks at the clock while an input is read.
+pub const READ_STEP_BYTES: u64 = 4 << 20;
+
+/// Bytes between two looks at the clock while a file is searched for images.
+pub const SEARCH_STEP_BYTES: usize = 64 << 20;
 
 /// Most bytes that all images of one input unpack to, as a multiple of the input's size…
 pub const MAX_UNPACKED_RATIO: u64 = 64;

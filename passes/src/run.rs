@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::finding::Finding;
+use crate::rule::ProblemKind;
 use crate::settings::Settings;
 use crate::{fingerprint, locate};
 
@@ -37,8 +38,12 @@ pub struct Input {
 pub enum Bytes {
     /// A file, read when its turn comes.
     File(PathBuf),
+    /// Standard input, read when its turn comes: of one input of a run.
+    Standard,
     /// Bytes at hand.
     Memory(Vec<u8>),
+    /// None: it was refused before the run, for the reason that the sentence says.
+    Refused(ProblemKind, String),
 }
 
 /// What a run found.
@@ -109,7 +114,6 @@ fn number(findings: &mut [Finding]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rule::ProblemKind;
 
     const CLEAN: &[u8] = b".version 9.2\n.target sm_90\n.visible .entry k() { ret; }\n";
 
@@ -168,7 +172,7 @@ mod tests {
             ..Settings::default()
         };
         let outcome = check(vec![input("a.ptx", CLEAN)], &settings);
-        assert_eq!(outcome.inputs[0].status, Status::Partly);
+        assert_eq!(outcome.inputs[0].status, Status::Failed);
         assert_eq!(codes(&outcome), ["PTX903"]);
     }
 

@@ -6,7 +6,7 @@
 //! has one, so that a thousand inputs do not start a thousand processes.
 //!
 //! ```text
-//! run ── length, bytes ──► worker: with_module, rules ── length, Checked ──► run
+//! run ── time, length, bytes ► worker: with_module, rules ── length, Checked ──► run
 //!                          the memory given back ─────── ready ────────────► run, before it hands over another
 //! ```
 //!
@@ -19,9 +19,9 @@ mod process;
 
 use std::time::Duration;
 
-use crate::deadline::Deadline;
+use crate::deadline::{self, Deadline};
 use crate::finding::Finding;
-use crate::limits::MAX_WORKER_SECONDS;
+use crate::limits::{MAX_WORKER_SECONDS, WORKER_BYTES_PER_SECOND, WORKER_SECONDS};
 use crate::link::Symbols;
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
@@ -61,22 +61,40 @@ impl Checked {
     }
 }
 
-/// How long one input may take, without LLVM's giving its memory back.
-pub(crate) fn time_limit(settings: &Settings) -> Duration {
-    let longest = Duration::from_secs(MAX_WORKER_SECONDS);
-    settings.timeout.unwrap_or(longest).min(longest)
+/// How long a module of so many bytes may take, without LLVM's giving its memory back: what `--timeout` says, else a time
+/// that grows with the module.
+fn time_limit(bytes: usize, settings: &Settings) -> Duration {
+    let growing = WORKER_SECONDS + bytes as u64 / WORKER_BYTES_PER_SECOND;
+    let usual = Duration::from_secs(growing.min(MAX_WORKER_SECONDS));
+    settings.timeout.unwrap_or(usual)
 }
 
-/// Analyses IR: in a worker, or here where the settings name none.
+/// What is said of a module whose time was over.
+pub(crate) fn too_long(bytes: usize, settings: &Settings) -> String {
+    let said = deadline::too_long(time_limit(bytes, settings));
+    match settings.timeout {
+        Some(_) => said,
+        None => format!(
+            "{said} (`--timeout` sets another limit for LLVM IR than this one, which goes by its size)"
+        ),
+    }
+}
+
+/// Analyses IR: in a worker, or here where the settings name none. The time of its input is over at `deadline`.
 #[must_use]
-pub fn check(bytes: &[u8], settings: &Settings) -> Checked {
+pub fn check(bytes: &[u8], settings: &Settings, deadline: &Deadline) -> Checked {
+    let limit = time_limit(bytes.len(), settings);
+    let limit = deadline.left().map_or(limit, |left| left.min(limit));
+    let mut found = Checked::default();
     match &settings.worker {
-        Some(command) => process::ask(command, bytes),
+        Some(command) => found = process::ask(command, bytes, limit),
         None => {
-            let mut found = Checked::default();
-            let deadline = Deadline::after(Some(time_limit(settings)));
+            let deadline = Deadline::after(Some(limit));
             analyse::analyse(bytes, settings, &deadline, |checked| found = checked);
-            found
         }
     }
+    if let Some((ProblemKind::Limit, message)) = &mut found.failure {
+        *message = too_long(bytes.len(), settings);
+    }
+    found
 }

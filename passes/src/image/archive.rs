@@ -3,6 +3,7 @@
 use object::read::archive::ArchiveFile;
 
 use super::{elf, windows};
+use crate::shown;
 
 /// A member that is an ELF or COFF file.
 pub(super) struct Member<'a> {
@@ -37,7 +38,7 @@ pub(super) fn members(bytes: &[u8]) -> Result<(Vec<Member<'_>>, Option<String>),
         match member.data(bytes) {
             Ok(content) if content.starts_with(elf::MAGIC) || windows::is_windows(content) => {
                 members.push(Member {
-                    name: String::from_utf8_lossy(member.name()).into_owned(),
+                    name: shown::name(member.name()).into_owned(),
                     offset: member.file_range().0,
                     bytes: content,
                 });

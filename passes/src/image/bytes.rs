@@ -1,6 +1,7 @@
 //! Little-endian numbers and texts at offsets that a file claims.
 
 use crate::limits::MAX_OVERLAP;
+use crate::shown;
 
 /// The `N` bytes at `offset`, if they are there.
 fn array<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
@@ -26,10 +27,10 @@ pub(super) fn slice(bytes: &[u8], offset: u64, size: u64) -> Option<&[u8]> {
     bytes.get(start..end)
 }
 
-/// The text up to the first NUL, invalid UTF-8 replaced.
+/// The text up to the first NUL, invalid UTF-8 escaped.
 pub(super) fn text(bytes: &[u8]) -> String {
     let end = memchr::memchr(0, bytes).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
+    shown::name(&bytes[..end]).into_owned()
 }
 
 /// What may be looked at in a file whose parts can overlap: names that all begin in one long string, functions that all

@@ -9,6 +9,7 @@ use memchr::memmem;
 
 use super::bytes::u64_at;
 use super::entry::Entry;
+use crate::limits::SEARCH_STEP_BYTES;
 
 /// The magic number, the version and the size of the header: what every container begins with.
 const MAGIC: &[u8] = b"\x50\xed\x55\xba\x01\x00\x10\x00";
@@ -29,13 +30,30 @@ pub(super) enum Event<'a> {
 
 /// Searches `bytes`. Containers inside the payloads of others do not count; those that a broken one claims to hold do.
 /// `is_code`: machine code of the host lies at an offset. There, the beginning of a header without an entry behind it is a
-/// number in an instruction, as in libraries that write fat binaries.
-pub(super) fn search<'a>(bytes: &'a [u8], is_code: impl Fn(usize) -> bool, mut found: impl FnMut(Event<'a>)) {
+/// number in an instruction, as in libraries that write fat binaries. Whether it came to the end before `is_late`.
+pub(super) fn search<'a>(
+    bytes: &'a [u8],
+    is_code: impl Fn(usize) -> bool,
+    is_late: &dyn Fn() -> bool,
+    mut found: impl FnMut(Event<'a>),
+) -> bool {
     let finder = memmem::Finder::new(MAGIC);
     let mut container = 0;
     let mut at = 0;
     // Every round begins past the header that the one before found, and entries are walked once: linear.
-    while let Some(hit) = finder.find(bytes.get(at..).unwrap_or_default()) {
+    while at < bytes.len() {
+        if is_late() {
+            return false;
+        }
+        // A step at a time; a header may stand across the end of one.
+        let step = &bytes[at..bytes.len().min(at.saturating_add(SEARCH_STEP_BYTES))];
+        let Some(hit) = finder.find(step) else {
+            at += step.len();
+            if at < bytes.len() {
+                at -= MAGIC.len() - 1;
+            }
+            continue;
+        };
         let start = at + hit;
         at = start + MAGIC.len();
         let Some(size) = u64_at(bytes, start + 8) else {
@@ -90,6 +108,7 @@ pub(super) fn search<'a>(bytes: &'a [u8], is_code: impl Fn(usize) -> bool, mut f
         }
         container += 1;
     }
+    true
 }
 
 /// Most zeros behind the last entry, in bytes: the smallest header.
@@ -124,6 +143,7 @@ mod tests {
         search(
             bytes,
             |at| code.contains(&at),
+            &|| false,
             |event| match event {
                 Event::Entry {
                     container, payload, ..

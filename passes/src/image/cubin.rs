@@ -32,8 +32,8 @@ const MAX_PARAMETER_BYTES: u32 = (1 << 14) - 1;
 /// What a relocation takes in the file.
 const RELOCATION_BYTES: usize = 24;
 
-/// The machine code's own PTX, in `-G` builds.
-const DEBUG_PTX: &str = ".nv_debug_ptx_txt";
+/// The section with the machine code's own PTX, in `-G` builds: lines that end with a NUL.
+pub const DEBUG_PTX: &str = ".nv_debug_ptx_txt";
 
 /// What a cubin says about itself.
 #[derive(Debug)]

@@ -110,7 +110,7 @@ fn add(directory: Option<&[u8]>, name: &[u8], paths: &mut BTreeSet<String>) {
         _ => name.to_vec(),
     };
     if is_absolute(&path) && paths.len() < SHOWN_PATHS {
-        paths.insert(String::from_utf8_lossy(&path).into_owned());
+        paths.insert(crate::shown::source(&path).into_owned());
     }
 }
 

@@ -7,7 +7,8 @@ use std::ops::Deref;
 use zstd::bulk::Decompressor;
 
 use crate::limits::{
-    KEPT_BUFFER_BYTES, LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES, MAX_LZ4_RATIO, MAX_ZSTD_RATIO, MAX_ZSTD_WINDOW_LOG,
+    KEPT_BUFFER_BYTES, LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES, MAX_LZ4_RATIO, MAX_UNPACKED_BYTES,
+    MAX_UNPACKED_RATIO, MAX_ZSTD_RATIO, MAX_ZSTD_WINDOW_LOG,
 };
 
 /// How an image is packed.
@@ -42,6 +43,13 @@ pub enum Refusal {
     TooLarge(String),
 }
 
+/// Most bytes that the images of a file of this size unpack to, all together.
+#[must_use]
+pub const fn allowance(file: u64) -> u64 {
+    file.saturating_mul(MAX_UNPACKED_RATIO)
+        .saturating_add(MAX_UNPACKED_BYTES)
+}
+
 /// The content of an image whose header says that it has `size` bytes (0 if it does not say).
 ///
 /// # Errors
@@ -68,6 +76,8 @@ pub fn unpack(packing: Packing, packed: &[u8], size: u64) -> Result<Unpacked<'_>
 pub enum Unpacked<'a> {
     /// It lies in the file as it is.
     InPlace(&'a [u8]),
+    /// It lay in the file as it is, and was copied.
+    Copied(Vec<u8>),
     /// It was unpacked.
     Made(Buffer),
 }
@@ -78,6 +88,7 @@ impl Deref for Unpacked<'_> {
     fn deref(&self) -> &[u8] {
         match self {
             Self::InPlace(bytes) => bytes,
+            Self::Copied(bytes) => bytes,
             Self::Made(buffer) => &buffer.bytes[..buffer.length],
         }
     }

@@ -1,6 +1,6 @@
 //! What a file is: which pieces of device code it holds, and in which form.
 
-use super::windows;
+use super::{package, windows};
 
 /// The form of a file, told from its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub enum Form {
     FatBinary,
     /// LTO-IR.
     LtoIr,
+    /// An archive or compressed stream that is not looked into: what it is.
+    Package(&'static str),
     /// None of these.
     Unknown,
 }
@@ -38,6 +40,7 @@ impl Form {
             Self::Archive => "a static archive",
             Self::FatBinary => "a fat binary",
             Self::LtoIr => "LTO-IR",
+            Self::Package(what) => what,
             Self::Unknown => "no kind of device code",
         }
     }
@@ -59,6 +62,9 @@ pub fn form(name: &str, bytes: &[u8]) -> Form {
         (b"\xde\xc0\x17\x0b", Form::LlvmBitcode),
         (b"\xed\x43\x4e\x7f", Form::LtoIr),
     ];
+    if let Some(what) = package::recognise(bytes) {
+        return Form::Package(what);
+    }
     if let Some((_, form)) = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return *form;
     }

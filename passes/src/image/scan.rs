@@ -87,16 +87,19 @@ pub struct Contents<'a> {
     pub host: Option<Host>,
     /// What is wrong with it.
     pub troubles: Vec<Trouble>,
+    /// The time was over before all of it was looked through.
+    pub is_late: bool,
 }
 
-/// Looks through `bytes`, the content of a file called `name`.
+/// Looks through `bytes`, the content of a file called `name`, until `is_late` says that the time is over.
 #[must_use]
-pub fn scan<'a>(name: &str, bytes: &'a [u8]) -> Contents<'a> {
+pub fn scan<'a>(name: &str, bytes: &'a [u8], is_late: &dyn Fn() -> bool) -> Contents<'a> {
     let mut contents = Contents {
         form: form(name, bytes),
         images: Vec::new(),
         host: None,
         troubles: Vec::new(),
+        is_late: false,
     };
     let mut sections = Sections::default();
     match contents.form {
@@ -130,12 +133,16 @@ pub fn scan<'a>(name: &str, bytes: &'a [u8]) -> Contents<'a> {
                 contents.trouble(message);
             }
         }
-        Form::Archive => contents.archive(bytes, &mut sections),
+        Form::Archive => contents.archive(bytes, &mut sections, is_late),
+        Form::Package(what) => {
+            contents.trouble(format!("it is {what}, which is not looked into: unpack it first"));
+            return contents;
+        }
         Form::FatBinary | Form::Unknown => {}
     }
     sections.sort();
     contents.bundles(bytes, &sections);
-    contents.containers(bytes, &sections);
+    contents.containers(bytes, &sections, is_late);
     contents.images.sort_by_key(|image| image.offset);
     if let Some(host) = &mut contents.host {
         host.registered.sort();
@@ -161,12 +168,16 @@ impl<'a> Contents<'a> {
         }
     }
 
-    fn archive(&mut self, bytes: &'a [u8], sections: &mut Sections) {
+    fn archive(&mut self, bytes: &'a [u8], sections: &mut Sections, is_late: &dyn Fn() -> bool) {
         let (members, trouble) = match archive::members(bytes) {
             Ok(members) => members,
             Err(message) => return self.trouble(message),
         };
         for member in members {
+            self.is_late |= is_late();
+            if self.is_late {
+                return;
+            }
             if !member.bytes.starts_with(elf::MAGIC) {
                 if let Err(message) = windows::add(member.bytes, member.offset, Some(&member.name), sections)
                 {
@@ -231,11 +242,11 @@ impl<'a> Contents<'a> {
         }
     }
 
-    fn containers(&mut self, bytes: &'a [u8], sections: &Sections) {
+    fn containers(&mut self, bytes: &'a [u8], sections: &Sections, is_late: &dyn Fn() -> bool) {
         let mut is_full = false;
         let is_relocatable = |section: &Section| RELOCATABLE.contains(&section.name.as_str());
         let is_code = |offset: usize| sections.at(offset as u64).is_some_and(|section| section.is_code);
-        container::search(bytes, is_code, |event| match event {
+        let is_done = container::search(bytes, is_code, is_late, |event| match event {
             Event::Entry { .. } if self.images.len() >= MAX_IMAGES => is_full = true,
             Event::Entry {
                 entry,
@@ -272,6 +283,7 @@ impl<'a> Contents<'a> {
                 ));
             }
         });
+        self.is_late |= !is_done;
         if is_full {
             self.troubles.push(Trouble {
                 kind: ProblemKind::Limit,

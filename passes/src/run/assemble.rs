@@ -1,11 +1,14 @@
 //! What was seen of the inputs, and what their texts say, put together: one report an input, findings with places.
 
+use rustc_hash::FxHashMap;
+
 use super::input::{Image, Looked};
 use super::problem::{Spot, finding};
 use super::text::{Read, Texts};
 use crate::finding::{Finding, Location};
-use crate::inventory::{ImageKind, ImageReport, InputReport, Problem, Status};
-use crate::rule::ProblemKind;
+use crate::image::cubin;
+use crate::inventory::{ImageKind, ImageReport, InputReport, Problem, Role, Status};
+use crate::rule::{Check, ProblemKind};
 use crate::settings::Settings;
 
 /// The report of the input with this index, and its findings.
@@ -36,6 +39,7 @@ pub(super) fn assemble(
     for (number, image) in (0_u32..).zip(looked.images) {
         input.image(number, image);
     }
+    input.without_repetitions();
     if input.elsewhere == input.report.images.len() {
         // The IR of host code, say: as an object of the host, it holds none.
         input.report.images.clear();
@@ -80,6 +84,7 @@ impl Assembly<'_> {
             mut report,
             text,
             trouble,
+            ..
         } = image;
         if let Some((kind, message)) = trouble {
             let place = match report.container {
@@ -126,9 +131,57 @@ impl Assembly<'_> {
                 ..problem.clone()
             }));
         for finding in &read.findings {
-            self.findings
-                .push(placed(finding, self.index, number, &self.report.name));
+            let mut finding = placed(finding, self.index, number, &self.report.name);
+            if report.role == Role::Embedded && finding.location.is_some() {
+                finding.notes.push(format!(
+                    "the line is one of the text in {}, which machine code keeps for debuggers",
+                    cubin::DEBUG_PTX
+                ));
+            }
+            self.findings.push(finding);
         }
+    }
+
+    /// What is wrong with PTX inside machine code is wrong with the PTX that lies in the file as well, where there is
+    /// some, and is told of that: the copy has neither comments nor locations.
+    fn without_repetitions(&mut self) {
+        let images = &self.report.images;
+        let embedded = |finding: &Finding| {
+            let number = finding.image?;
+            (images.get(number as usize)?.role == Role::Embedded).then_some(number)
+        };
+        if !images.iter().any(|image| image.role == Role::Embedded) {
+            return;
+        }
+        // Of findings that are alike, as many count as the image has that has most of them. Copies come last.
+        let mut told: FxHashMap<String, u32> = FxHashMap::default();
+        let mut counts: FxHashMap<(u32, String), u32> = FxHashMap::default();
+        let mut count = |finding: &Finding, number: u32| {
+            let key = (number, finding.fingerprint.clone());
+            let count = counts.entry(key).or_default();
+            *count += 1;
+            *count
+        };
+        for finding in self.findings.iter().filter(|finding| embedded(finding).is_none()) {
+            if let Some(number) = finding.image {
+                let most = told.entry(finding.fingerprint.clone()).or_default();
+                *most = (*most).max(count(finding, number));
+            }
+        }
+        self.findings.retain(|finding| {
+            let Some(number) = embedded(finding) else {
+                return true;
+            };
+            // Problems of the copy are its own.
+            if matches!(finding.rule.check, Check::Problem(_)) {
+                return true;
+            }
+            let nth = count(finding, number);
+            let most = told.entry(finding.fingerprint.clone()).or_default();
+            let is_new = nth > *most;
+            *most = (*most).max(nth);
+            is_new
+        });
     }
 
     /// Images in formats that nobody outside can read: said once for the file. Where there is nothing else, nothing was

@@ -1,5 +1,6 @@
 //! One input: its bytes, its images, and what each of them is.
 
+use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -8,10 +9,11 @@ use rayon::prelude::*;
 use super::text::{self, How, Key, Texts};
 use super::{Bytes, Input};
 use crate::deadline::Deadline;
-use crate::image::decompress::{self, Refusal, unpack};
-use crate::image::{self, Content, Contents, Form, Found, Packing, cubin};
+use crate::image::decompress::{self, Refusal, Unpacked, unpack};
+use crate::image::embedded::Beside;
+use crate::image::{self, Content, Contents, Form, Found, Packing, Unread, cubin};
 use crate::inventory::{Facts, Host, ImageKind, ImageReport, Role};
-use crate::limits::{LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES, MAX_UNPACKED_BYTES, MAX_UNPACKED_RATIO};
+use crate::limits::{LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES};
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
 
@@ -34,6 +36,8 @@ pub(super) struct Image {
     /// Its text, if it is PTX.
     pub(super) text: Option<Key>,
     pub(super) trouble: Option<Trouble>,
+    /// The time was over before its turn came.
+    pub(super) is_missed: bool,
 }
 
 /// Looks at an input; a panic inside is a problem of this input.
@@ -74,40 +78,83 @@ fn look_inside(input: Input, settings: &Settings, texts: &Texts) -> Looked {
         settings,
         deadline: &deadline,
         with_weak: false,
+        is_mapped: false,
     };
-    let bytes = match input.bytes {
-        Bytes::Memory(bytes) => Content::from(bytes),
-        Bytes::File(path) => match Content::open(&path) {
-            Ok(bytes) => bytes,
-            Err(error) => {
-                let trouble = (ProblemKind::Unreadable, format!("cannot read it: {error}"));
-                return Looked::refused(input.name, trouble);
-            }
-        },
+    let bytes = match content(input.bytes, &input.name, how) {
+        Ok(bytes) => bytes,
+        Err(trouble) => return Looked::refused(input.name, trouble),
     };
-    let contents = image::scan(&input.name, &bytes);
-    if let Some(trouble) = refusal(&contents) {
-        return Looked::refused(input.name, trouble);
+    let how = How {
+        is_mapped: bytes.is_mapped(),
+        ..how
+    };
+    let looked = guarded(input.name.clone(), || {
+        look_at(&bytes, input.name.clone(), how, texts)
+    });
+    // Of what was made of bytes that changed meanwhile, nothing counts.
+    match bytes.trouble() {
+        Some(what) => Looked::refused(input.name, (ProblemKind::Unreadable, what.to_owned())),
+        None => looked,
     }
-    let allowed = (bytes.len() as u64)
-        .saturating_mul(MAX_UNPACKED_RATIO)
-        .saturating_add(MAX_UNPACKED_BYTES);
+}
+
+/// The bytes of an input. Those of a text are nobody else's to change: what it says counts for all inputs that hold it.
+fn content(bytes: Bytes, name: &str, how: How<'_>) -> Result<Content, Trouble> {
+    let content = match bytes {
+        Bytes::Memory(bytes) => return Ok(Content::from(bytes)),
+        Bytes::Refused(kind, message) => return Err((kind, message)),
+        Bytes::Standard => Content::standard_input(how.deadline),
+        Bytes::File(path) => Content::open(&path, how.deadline),
+    };
+    let detached = content.and_then(|content| match image::form(name, &content) {
+        Form::Ptx | Form::LlvmText | Form::LlvmBitcode => content.detached(),
+        _ => Ok(content),
+    });
+    detached.map_err(|unread| match unread {
+        Unread::Late => how.late(),
+        Unread::TooLarge(_) => (ProblemKind::Limit, unread.to_string()),
+        Unread::System(_) | Unread::Changed(_) => (ProblemKind::Unreadable, unread.to_string()),
+    })
+}
+
+fn look_at(bytes: &[u8], name: String, how: How<'_>, texts: &Texts) -> Looked {
+    let contents = image::scan(&name, bytes, &|| how.deadline.is_over());
+    if let Some(trouble) = refusal(&contents) {
+        return Looked::refused(name, trouble);
+    }
+    let allowed = decompress::allowance(bytes.len() as u64);
     let images = images(&contents.images, allowed, how, texts);
+    let mut troubles: Vec<Trouble> = contents
+        .troubles
+        .into_iter()
+        .map(|trouble| (trouble.kind, trouble.message))
+        .collect();
+    let missed = images.iter().filter(|(image, _)| image.is_missed).count();
+    if contents.is_late || missed > 0 {
+        let (kind, mut message) = how.late();
+        if missed > 0 {
+            let _ = write!(
+                message,
+                ": {missed} of {} images were not looked at",
+                images.len()
+            );
+        }
+        troubles.push((kind, message));
+    }
     Looked {
-        name: input.name,
-        images: with_embedded(images),
+        name,
+        images: with_embedded(&contents.images, images),
         host: contents.host,
-        troubles: contents
-            .troubles
-            .into_iter()
-            .map(|trouble| (trouble.kind, trouble.message))
-            .collect(),
+        troubles,
         is_refused: false,
     }
 }
 
 /// Why nothing of a file is read.
 fn refusal(contents: &Contents<'_>) -> Option<Trouble> {
+    if contents.is_late {
+        return None;
+    }
     let message = match contents.form {
         Form::LlvmText | Form::LlvmBitcode if contents.images.is_empty() => {
             format!(
@@ -183,19 +230,14 @@ fn claim(found: &Found<'_>) -> u64 {
     }
 }
 
-/// PTX in a cubin counts as an image of its own where it does not lie beside the cubin anyway.
-fn with_embedded(pairs: Vec<Pair>) -> Vec<Image> {
-    let beside: Vec<(Option<u32>, u32)> = pairs
-        .iter()
-        .filter(|(image, _)| image.report.kind == ImageKind::Ptx && image.report.container.is_some())
-        .map(|(image, _)| (image.report.container, image.report.sm()))
-        .collect();
-    let beside: rustc_hash::FxHashSet<_> = beside.into_iter().collect();
+/// The images in their order, PTX inside machine code behind it.
+fn with_embedded(found: &[Found<'_>], pairs: Vec<Pair>) -> Vec<Image> {
+    let beside = Beside::of(found);
     let mut images = Vec::with_capacity(pairs.len());
     for (image, embedded) in pairs {
-        let place = (image.report.container, image.report.sm());
+        let counts = beside.counts(image.report.container, &image.report.target);
         images.push(image);
-        images.extend(embedded.filter(|_| place.0.is_none() || !beside.contains(&place)));
+        images.extend(embedded.filter(|_| counts));
     }
     images
 }
@@ -227,6 +269,7 @@ impl Image {
             report,
             text: None,
             trouble,
+            is_missed: false,
         }
     }
 
@@ -249,6 +292,10 @@ fn image_inside(found: &Found<'_>, how: How<'_>, texts: &Texts) -> Pair {
     if !found.kind.is_read() {
         return (image, None);
     }
+    if how.deadline.is_over() {
+        image.is_missed = true;
+        return (image, None);
+    }
     let bytes = match unpack(found.packing, found.payload, found.unpacked) {
         Ok(bytes) => bytes,
         Err(Refusal::Malformed(message)) => {
@@ -261,6 +308,13 @@ fn image_inside(found: &Found<'_>, how: How<'_>, texts: &Texts) -> Pair {
         }
     };
     image.report.bytes = bytes.len() as u64;
+    let bytes = match bytes {
+        // Others may hold the same text: nobody changes it from here on.
+        Unpacked::InPlace(bytes) if how.is_mapped && found.kind != ImageKind::Cubin => {
+            Unpacked::Copied(bytes.to_vec())
+        }
+        bytes => bytes,
+    };
     if found.kind == ImageKind::Ptx {
         let text = without_padding(&bytes, found);
         if found.container.is_some() && !is_text(text) {
@@ -310,8 +364,9 @@ fn embedded(found: &Found<'_>, cubin: &ImageReport, bytes: &[u8], how: How<'_>, 
     image.report.compression = None;
     image.report.bytes = bytes.len() as u64;
     image.report.packed = bytes.len() as u64;
-    image.report.section = Some(".nv_debug_ptx_txt".to_owned());
-    ptx(&mut image, bytes.trim_ascii(), how, texts);
+    image.report.section = Some(cubin::DEBUG_PTX.to_owned());
+    // Lines keep their numbers: debug information counts them from the beginning of the section.
+    ptx(&mut image, bytes.trim_ascii_end(), how, texts);
     image
 }
 
@@ -345,10 +400,7 @@ fn llvm(image: &mut Image, bytes: &[u8], how: How<'_>, texts: &Texts) {
     let (key, is_first) = texts.claim(digest, false);
     image.text = Some(key);
     if is_first {
-        texts.put(
-            key,
-            text::of_ir(crate::worker::check(bytes, how.settings), how.settings),
-        );
+        texts.put(key, text::of_ir(bytes, how));
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use ptxcheck_ptx_parser::{Cause, SyntaxError};
 use rayon::prelude::*;
@@ -49,6 +48,18 @@ pub(super) struct How<'a> {
     pub(super) deadline: &'a Deadline,
     /// It is linked with others: what the linker merges counts.
     pub(super) with_weak: bool,
+    /// The bytes of the file are those that others see, and change.
+    pub(super) is_mapped: bool,
+}
+
+impl How<'_> {
+    /// What to say when the time for the input is over.
+    pub(super) fn late(self) -> (ProblemKind, String) {
+        (
+            ProblemKind::Limit,
+            too_long(self.settings.timeout.unwrap_or_default()),
+        )
+    }
 }
 
 /// Analyses a text.
@@ -77,7 +88,7 @@ pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
             is_damaged: true,
             ..Facts::default()
         });
-        read.cut_short(how.settings, how.settings.timeout.unwrap_or_default());
+        read.cut_short(how.settings, how.late().1);
         return read;
     }
     let module = if how.settings.images_only {
@@ -100,7 +111,7 @@ pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
     let context = ModuleContext::with_deadline(&module, how.settings, how.deadline);
     let drafts = drafts(&context);
     if how.deadline.has_cut() {
-        read.cut_short(how.settings, how.settings.timeout.unwrap_or_default());
+        read.cut_short(how.settings, how.late().1);
     }
     let locator = Locator::unplaced(&module);
     let findings = drafts
@@ -157,16 +168,17 @@ impl Read {
     }
 
     /// Says that the time for this input is over.
-    fn cut_short(&mut self, settings: &Settings, limit: Duration) {
+    fn cut_short(&mut self, settings: &Settings, message: String) {
         self.is_partial = true;
-        let message = too_long(limit);
         self.problem(settings, ProblemKind::Limit, message, None);
     }
 }
 
-/// What a worker says of IR.
+/// Has a worker analyse IR.
 #[cfg(feature = "ir")]
-pub(super) fn of_ir(checked: crate::worker::Checked, settings: &Settings) -> Read {
+pub(super) fn of_ir(bytes: &[u8], how: How<'_>) -> Read {
+    let settings = how.settings;
+    let checked = crate::worker::check(bytes, settings, how.deadline);
     if let Some(trouble) = checked.failure {
         return failed(trouble, settings);
     }
@@ -199,7 +211,7 @@ pub(super) fn of_ir(checked: crate::worker::Checked, settings: &Settings) -> Rea
         ..Read::default()
     };
     if checked.is_cut_short {
-        read.cut_short(settings, crate::worker::time_limit(settings));
+        read.cut_short(settings, crate::worker::too_long(bytes.len(), settings));
     }
     read
 }

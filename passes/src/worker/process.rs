@@ -3,13 +3,14 @@
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Checked, analyse, codec, time_limit};
-use crate::deadline::{Deadline, too_long};
-use crate::limits::{MAX_WORKER_BYTES, WORKER_GRACE};
+use super::{Checked, analyse, codec};
+use crate::deadline::{self, Deadline};
+use crate::limits::{MAX_WORKER_BYTES, WORKER_GRACE, WORKER_LAST_WORDS, WORKER_START_SECONDS};
 use crate::rule::ProblemKind;
 use crate::settings::{Settings, WorkerCommand};
 
@@ -18,7 +19,7 @@ const GREETING: &[u8] = b"ptxcheck worker\n";
 
 /// A running worker.
 struct Worker {
-    child: Child,
+    child: Arc<Mutex<Child>>,
     requests: ChildStdin,
     answers: ChildStdout,
     command: WorkerCommand,
@@ -41,17 +42,18 @@ impl Worker {
             return Err(io::Error::other("it has no pipes"));
         };
         let mut worker = Self {
-            child,
+            child: Arc::new(Mutex::new(child)),
             requests,
             answers,
             command: command.clone(),
         };
-        worker.wait()?;
+        worker.wait(Duration::from_secs(WORKER_START_SECONDS))?;
         Ok(worker)
     }
 
     /// Waits until it says that it is ready, once for each input: after an answer it still gives memory back.
-    fn wait(&mut self) -> io::Result<()> {
+    fn wait(&mut self, longest: Duration) -> io::Result<()> {
+        let _alarm = Alarm::set(&self.child, longest)?;
         let mut greeting = [0; GREETING.len()];
         self.answers.read_exact(&mut greeting)?;
         if greeting == GREETING {
@@ -61,19 +63,20 @@ impl Worker {
         }
     }
 
-    fn ask(&mut self, bytes: &[u8]) -> io::Result<Checked> {
-        self.requests.write_all(&(bytes.len() as u64).to_le_bytes())?;
-        self.requests.write_all(bytes)?;
-        self.requests.flush()?;
+    fn ask(&mut self, bytes: &[u8], limit: Duration) -> io::Result<Checked> {
+        let millis = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        self.requests.write_all(&millis.to_le_bytes())?;
+        send(&mut self.requests, bytes)?;
         let answer = receive(&mut self.answers)?.ok_or(io::ErrorKind::UnexpectedEof)?;
         codec::decode(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
     /// What a worker that answers no more died of.
-    fn autopsy(&mut self) -> String {
+    fn autopsy(&self) -> String {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         // It may have closed its pipes without ending.
-        let _ = self.child.kill();
-        match self.child.wait() {
+        let _ = child.kill();
+        match child.wait() {
             Ok(status) => status.to_string(),
             Err(error) => error.to_string(),
         }
@@ -82,27 +85,65 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.autopsy();
     }
 }
 
-/// Has a worker analyse IR. One that dies is a failure of this input.
-pub(super) fn ask(command: &WorkerCommand, bytes: &[u8]) -> Checked {
+/// Ends a worker that does not answer in time, until it is dropped. A worker watches its time itself ([`Watch`]), but not
+/// where the process is stopped as a whole.
+struct Alarm {
+    has_rung: Arc<AtomicBool>,
+    _done: Sender<()>,
+}
+
+impl Alarm {
+    fn set(child: &Arc<Mutex<Child>>, time: Duration) -> io::Result<Self> {
+        let (done, waiting) = channel::<()>();
+        let has_rung = Arc::new(AtomicBool::new(false));
+        let (child, known) = (Arc::clone(child), Arc::clone(&has_rung));
+        std::thread::Builder::new().spawn(move || {
+            if waiting.recv_timeout(time) == Err(RecvTimeoutError::Timeout) {
+                known.store(true, Ordering::Release);
+                // Who waits for it reads the end of its pipe.
+                let _ = child.lock().unwrap_or_else(PoisonError::into_inner).kill();
+            }
+        })?;
+        Ok(Self {
+            has_rung,
+            _done: done,
+        })
+    }
+
+    fn has_rung(&self) -> bool {
+        self.has_rung.load(Ordering::Acquire)
+    }
+}
+
+/// Has a worker analyse IR, within `limit`. One that dies is a failure of this input.
+pub(super) fn ask(command: &WorkerCommand, bytes: &[u8], limit: Duration) -> Checked {
     // One that died after its last answer has answered all that it was asked.
     let idle = IDLE
         .with_borrow_mut(Option::take)
         .filter(|worker| worker.command == *command)
-        .and_then(|mut worker| worker.wait().is_ok().then_some(worker));
-    let mut worker = match idle.map_or_else(|| Worker::start(command), Ok) {
-        Ok(worker) => worker,
+        .and_then(|mut worker| {
+            let longest = limit.min(Duration::from_secs(WORKER_START_SECONDS));
+            worker.wait(longest).is_ok().then_some(worker)
+        });
+    let outcome = idle
+        .map_or_else(|| Worker::start(command), Ok)
+        .and_then(|worker| {
+            let longest = limit.saturating_add(WORKER_GRACE + WORKER_LAST_WORDS);
+            Ok((Alarm::set(&worker.child, longest)?, worker))
+        });
+    let (alarm, mut worker) = match outcome {
+        Ok(both) => both,
         Err(error) => {
             let message = format!("the process that reads LLVM IR could not be started: {error}");
             return Checked::failed(ProblemKind::Internal, message);
         }
     };
     let started = Instant::now();
-    match worker.ask(bytes) {
+    match worker.ask(bytes, limit) {
         Ok(checked) => {
             // A worker whose time was over ends itself.
             let goes_on = !matches!(checked.failure, Some((ProblemKind::Limit, _)));
@@ -111,6 +152,7 @@ pub(super) fn ask(command: &WorkerCommand, bytes: &[u8]) -> Checked {
             }
             checked
         }
+        Err(_) if alarm.has_rung() => Checked::failed(ProblemKind::Limit, deadline::too_long(limit)),
         Err(_) => {
             let death = worker.autopsy();
             let seconds = started.elapsed().as_secs_f64();
@@ -138,10 +180,15 @@ pub fn serve(settings: &Settings) -> io::Result<()> {
         worker: None,
         ..settings.clone()
     };
-    let limit = time_limit(settings);
     loop {
         answers.write_all(GREETING)?;
         answers.flush()?;
+        let mut millis = [0; 8];
+        match requests.read_exact(&mut millis) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            read => read?,
+        }
+        let limit = Duration::from_millis(u64::from_le_bytes(millis));
         let Some(bytes) = receive(&mut requests)? else {
             return Ok(());
         };
@@ -183,7 +230,7 @@ impl Watch {
                     return;
                 }
             } else {
-                let late = codec::encode(&Checked::failed(ProblemKind::Limit, too_long(limit)));
+                let late = codec::encode(&Checked::failed(ProblemKind::Limit, deadline::too_long(limit)));
                 let _ = send(&mut io::stdout(), &late);
             }
             std::process::abort();
@@ -228,16 +275,19 @@ fn receive(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::{GREETING, ask};
+    use std::time::{Duration, Instant};
+
     use crate::rule::ProblemKind;
     use crate::settings::WorkerCommand;
     use crate::worker::{Checked, codec};
 
     const REQUEST: &[u8] = b"module";
+    const LIMIT: Duration = Duration::from_secs(60);
 
     /// A worker that is ready, takes one request, does `then`, and dies.
     fn mortal(then: &str) -> WorkerCommand {
         let greeting = escaped(GREETING);
-        let request = 8 + REQUEST.len();
+        let request = 16 + REQUEST.len();
         let script = format!("printf '{greeting}'; head -c {request} >/dev/null; {then}");
         WorkerCommand {
             program: "sh".into(),
@@ -259,16 +309,28 @@ mod tests {
         let length = escaped(&(answer.len() as u64).to_le_bytes());
         let worker = mortal(&format!("printf '{length}{}'", escaped(&answer)));
         for _ in 0..3 {
-            let checked = ask(&worker, REQUEST);
+            let checked = ask(&worker, REQUEST, LIMIT);
             assert_eq!((checked.target.as_str(), checked.failure), ("sm_90", None));
         }
     }
 
     #[test]
     fn who_dies_before_costs_the_input() {
-        let checked = ask(&mortal("exit 3"), REQUEST);
+        let checked = ask(&mortal("exit 3"), REQUEST, LIMIT);
         assert!(
             matches!(checked.failure, Some((ProblemKind::Internal, said)) if said.contains("exit status: 3"))
         );
+    }
+
+    /// One that is stopped as a whole can't watch its own time.
+    #[test]
+    fn who_is_stopped_is_ended() {
+        let started = Instant::now();
+        let checked = ask(&mortal("kill -STOP $$"), REQUEST, Duration::from_millis(10));
+        assert!(
+            matches!(checked.failure, Some((ProblemKind::Limit, _))),
+            "{checked:?}"
+        );
+        assert!(started.elapsed() < Duration::from_secs(30));
     }
 }

@@ -158,7 +158,8 @@ pub struct CheckArgs {
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     pub jobs: usize,
 
-    /// Longest analysis of one input
+    /// Longest that one input may take, from opening it to its last finding; without it, LLVM IR has 30 s and 1 s more for
+    /// each MiB
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
 }
@@ -217,6 +218,10 @@ pub struct AuditArgs {
     /// Threads; 0 for one a core
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     pub jobs: usize,
+
+    /// Longest that one input may take, from opening it to its last finding
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub timeout: Option<Duration>,
 }
 
 /// Arguments of `extract`.
@@ -233,6 +238,10 @@ pub struct ExtractArgs {
     /// Only images of this kind
     #[arg(long, value_enum)]
     pub kind: Option<ExtractKind>,
+
+    /// Longest that it may take to open the file and to find and unpack its images
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub timeout: Option<Duration>,
 }
 
 /// What `--kind` accepts.

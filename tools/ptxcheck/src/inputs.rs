@@ -5,8 +5,13 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use ptxcheck_passes::rule::ProblemKind;
 use ptxcheck_passes::run::{Bytes, Input};
-use walkdir::WalkDir;
+use ptxcheck_passes::shown;
+use walkdir::{DirEntry, WalkDir};
+
+/// Most folders that are searched in one run.
+const MAX_FOLDERS: usize = 1 << 20;
 
 /// How much of a file without a known extension is looked at, in bytes.
 const SNIFFED_BYTES: u64 = 1024;
@@ -19,7 +24,8 @@ const OTHER_EXTENSIONS: [&str; 22] = [
 
 /// The inputs that `paths` stand for: each file once, in the order given, a folder's files sorted by name.
 ///
-/// What does not exist or can't be read is an input all the same, so that the run reports it.
+/// What does not exist or can't be read is an input all the same, so that the run reports it. Standard input and files
+/// are read in the run, which watches the time.
 #[must_use]
 pub fn collect(paths: &[PathBuf]) -> Vec<Input> {
     let mut inputs = Inputs::default();
@@ -39,37 +45,43 @@ pub fn collect(paths: &[PathBuf]) -> Vec<Input> {
 struct Inputs {
     inputs: Vec<Input>,
     seen: HashSet<PathBuf>,
+    folders: HashSet<Folder>,
 }
 
 impl Inputs {
-    fn add_file(&mut self, path: &Path) {
-        let identity = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        if self.seen.insert(identity) {
-            self.inputs.push(Input {
-                name: path.to_string_lossy().into_owned(),
-                bytes: Bytes::File(path.to_owned()),
-            });
-        }
-    }
-
-    fn add_stdin(&mut self) {
-        if !self.seen.insert(PathBuf::from("-")) {
-            return;
-        }
-        let mut bytes = Vec::new();
-        let bytes = match std::io::stdin().lock().read_to_end(&mut bytes) {
-            Ok(_) => Bytes::Memory(bytes),
-            // Reading it again fails again, and then it is the run that reports it.
-            Err(_) => Bytes::File(PathBuf::from("/dev/stdin")),
-        };
+    fn add(&mut self, path: &Path, bytes: Bytes) {
         self.inputs.push(Input {
-            name: "-".to_owned(),
+            name: shown::path(path.as_os_str()).into_owned(),
             bytes,
         });
     }
 
+    fn add_file(&mut self, path: &Path) {
+        let identity = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if self.seen.insert(identity) {
+            self.add(path, Bytes::File(path.to_owned()));
+        }
+    }
+
+    fn add_stdin(&mut self) {
+        if self.seen.insert(PathBuf::from("-")) {
+            self.add(Path::new("-"), Bytes::Standard);
+        }
+    }
+
+    /// Each folder once, by whatever links it is reached: its files are on the list then.
     fn add_folder(&mut self, folder: &Path) {
-        for entry in WalkDir::new(folder).follow_links(true).sort_by_file_name() {
+        let mut folders = std::mem::take(&mut self.folders);
+        let mut is_full = false;
+        let is_new = |entry: &DirEntry| {
+            if !entry.file_type().is_dir() {
+                return true;
+            }
+            is_full |= folders.len() >= MAX_FOLDERS;
+            !is_full && Folder::of(entry).is_none_or(|folder| folders.insert(folder))
+        };
+        let walk = WalkDir::new(folder).follow_links(true).sort_by_file_name();
+        for entry in walk.into_iter().filter_entry(is_new) {
             match entry {
                 Ok(entry) => {
                     if entry.file_type().is_file() && is_input(entry.path()) {
@@ -87,6 +99,44 @@ impl Inputs {
                 }
             }
         }
+        self.folders = folders;
+        if is_full {
+            let message =
+                format!("there are more than {MAX_FOLDERS} folders in it: the rest was not searched");
+            self.add(folder, Bytes::Refused(ProblemKind::Limit, message));
+        }
+    }
+}
+
+/// Which folder it is, whatever its path.
+#[derive(PartialEq, Eq, Hash)]
+#[cfg(unix)]
+struct Folder {
+    device: u64,
+    inode: u64,
+}
+
+#[cfg(unix)]
+impl Folder {
+    fn of(entry: &DirEntry) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt as _;
+        let about = entry.metadata().ok()?;
+        Some(Self {
+            device: about.dev(),
+            inode: about.ino(),
+        })
+    }
+}
+
+/// Which folder it is, whatever its path.
+#[derive(PartialEq, Eq, Hash)]
+#[cfg(not(unix))]
+struct Folder(PathBuf);
+
+#[cfg(not(unix))]
+impl Folder {
+    fn of(entry: &DirEntry) -> Option<Self> {
+        fs::canonicalize(entry.path()).ok().map(Self)
     }
 }
 

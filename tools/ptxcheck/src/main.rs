@@ -7,6 +7,7 @@ mod exit;
 mod inputs;
 mod levels;
 mod output;
+mod panics;
 mod render;
 mod response;
 mod styles;
@@ -18,16 +19,27 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use args::{Cli, Command};
+use exit::Exit;
 
 fn main() -> ExitCode {
+    panics::report_briefly();
+    // Defects are caught for each input; what is caught here has been told.
+    std::panic::catch_unwind(run).unwrap_or(Exit::Undone).into()
+}
+
+fn run() -> Exit {
     let mut args: Vec<OsString> = std::env::args_os().collect();
     let is_worker = commands::worker::strip(&mut args);
     let args = match response::expand(args) {
         Ok(args) => args,
-        Err(problem) => return output::complain(&render::escape::line(&problem)).into(),
+        Err(problem) => return output::complain(&render::escape::line(&problem)),
     };
     let cli = Cli::parse_from(args);
-    let exit = match &cli.command {
+    if !is_worker {
+        // Where that does not work, files are read.
+        let _ = ptxcheck_passes::image::map_large_files();
+    }
+    match &cli.command {
         None if is_worker => commands::worker::run(&cli.check),
         Some(Command::Check(args)) if is_worker => commands::worker::run(args),
         None => commands::check::run(&cli.check),
@@ -36,6 +48,5 @@ fn main() -> ExitCode {
         Some(Command::Extract(args)) => commands::extract::run(args),
         Some(Command::Rules(args)) => commands::rules::run(args),
         Some(Command::Explain(args)) => commands::explain::run(args),
-    };
-    exit.into()
+    }
 }

@@ -12,6 +12,7 @@ mod samples;
 mod sources;
 
 use ptxcheck_passes::finding::Finding;
+use ptxcheck_passes::inventory::Role;
 use ptxcheck_passes::run::{ImageReport, Outcome};
 
 /// The findings that are shown to people: the suppressed ones are only counted.
@@ -28,6 +29,14 @@ fn packed_image<'a>(outcome: &'a Outcome, finding: &Finding) -> Option<(u32, &'a
     let image = outcome.inputs.get(finding.input)?.images.get(number as usize)?;
     let is_packed = image.container.is_some() || image.section.is_some() || image.member.is_some();
     is_packed.then_some((number, image))
+}
+
+/// What to call that image in a line: its number, and where its text is, if it is a copy that machine code keeps.
+fn image_label(number: u32, image: &ImageReport) -> String {
+    match &image.section {
+        Some(section) if image.role == Role::Embedded => format!("image {number}, {section}"),
+        _ => format!("image {number}"),
+    }
 }
 
 /// The name of the input that a finding is about.

@@ -138,7 +138,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
             None
         };
         let symbol = Symbol {
-            name: self.names.alloc_str(name),
+            name: self.names.alloc_str(&value.shown_name()),
             kind: if is_handle {
                 SymbolKind::TextureReference
             } else {
@@ -164,7 +164,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
     fn function(&mut self, value: Value<'m>, name: &'m str, locations: &mut Locations<'m>) {
         let id = FunctionId::new(self.functions.len());
         let symbol = Symbol {
-            name: self.names.alloc_str(name),
+            name: self.names.alloc_str(&value.shown_name()),
             kind: SymbolKind::Function(id),
             space: Space::Generic,
             linkage: linkage(value),
@@ -249,7 +249,6 @@ impl<'a, 'm> Symbols<'a, 'm> {
         let Some(target) = self.find(target) else { return };
         let known = &self.all[target.index()];
         let (space, size, align) = (known.space, known.size, known.align);
-        let name = value.name();
         let kind = match known.kind {
             SymbolKind::Function(function) => {
                 let id = FunctionId::new(self.functions.len());
@@ -273,7 +272,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
             kind => kind,
         };
         let symbol = Symbol {
-            name: self.names.alloc_str(name),
+            name: self.names.alloc_str(&value.shown_name()),
             kind,
             space,
             linkage: linkage(value),
@@ -284,7 +283,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
             owner: None,
             initializer: Slots::default(),
             host_constant: None,
-            span: locations.tickets.symbol(name),
+            span: locations.tickets.symbol(value.name()),
         };
         self.add(value, symbol);
     }

@@ -82,7 +82,7 @@ fn paths(tree: &Tree<'_>) -> Vec<String> {
     for file in &tree.files {
         let name = tree.text(file.name);
         if is_absolute(name) && paths.len() < SHOWN_PATHS {
-            paths.push(String::from_utf8_lossy(name).into_owned());
+            paths.push(crate::shown::source(name).into_owned());
         }
     }
     paths.sort();

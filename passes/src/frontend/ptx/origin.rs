@@ -70,7 +70,7 @@ impl<'t> PtxOrigin<'t> {
 
     fn file(&self, number: u32) -> Option<&str> {
         let files = self.files.get_or_init(|| {
-            let name = |file: &ast::File| String::from_utf8_lossy(self.tree.text(file.name)).into_owned();
+            let name = |file: &ast::File| crate::shown::source(self.tree.text(file.name)).into_owned();
             self.tree
                 .files
                 .iter()
@@ -111,7 +111,7 @@ impl<'t> PtxOrigin<'t> {
                 frames.last_mut(),
                 self.strings().at_label(self.tree.text(call.function)),
             ) {
-                frame.function = Some(String::from_utf8_lossy(&name).into_owned());
+                frame.function = Some(crate::shown::name(&name).into_owned());
             }
             let caller = self.last_before(current, (call.file, call.line, call.column));
             let Some(caller) = caller else {
@@ -131,7 +131,7 @@ impl<'t> PtxOrigin<'t> {
         debug_info::frames(self.tree.text(comment))
             .into_iter()
             .map(|frame| Frame {
-                file: String::from_utf8_lossy(frame.file).into_owned(),
+                file: crate::shown::source(frame.file).into_owned(),
                 line: frame.line,
                 column: frame.column,
                 function: None,

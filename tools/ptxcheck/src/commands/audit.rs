@@ -25,6 +25,7 @@ pub fn run(args: &AuditArgs) -> Exit {
     let settings = Settings {
         levels: levels(args),
         threads: args.jobs,
+        timeout: args.timeout,
         images_only: true,
         policy,
         worker: super::worker::silent(),

@@ -1,13 +1,15 @@
-//! `ptxcheck extract`: the images of a file, unpacked, as files.
+//! `ptxcheck extract`: the images of a file, unpacked, as files. Each has the number that the other commands give it.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use ptxcheck_passes::image::decompress::{Refusal, unpack};
-use ptxcheck_passes::image::{self, Content, Found};
+use ptxcheck_passes::deadline::Deadline;
+use ptxcheck_passes::image::decompress::{Refusal, Unpacked, allowance, unpack};
+use ptxcheck_passes::image::embedded::Beside;
+use ptxcheck_passes::image::{self, Content, Found, cubin};
 use ptxcheck_passes::inventory::ImageKind;
+use ptxcheck_passes::shown;
 
 use crate::args::{ExtractArgs, ExtractKind};
 use crate::exit::Exit;
@@ -17,77 +19,137 @@ use crate::render::escape;
 /// Writes the images out and lists them.
 #[must_use]
 pub fn run(args: &ExtractArgs) -> Exit {
-    let name = args.file.to_string_lossy();
-    let bytes = match Content::open(&args.file) {
+    let name = shown::path(args.file.as_os_str());
+    let complain =
+        |problem: &str| output::complain(&format!("`{}`: {}", escape::line(&name), escape::line(problem)));
+    let deadline = Deadline::after(args.timeout);
+    let opened = match args.file.as_os_str().to_str() {
+        Some("-") => Content::standard_input(&deadline),
+        _ => Content::open(&args.file, &deadline),
+    };
+    let bytes = match opened {
         Ok(bytes) => bytes,
-        Err(error) => return output::complain(&format!("`{}` can't be read: {error}", escape::line(&name))),
+        Err(unread) => return complain(&unread.to_string()),
     };
     if let Err(error) = fs::create_dir_all(&args.output) {
         let folder = args.output.to_string_lossy();
         return output::complain(&format!("`{}` can't be made: {error}", escape::line(&folder)));
     }
-    let contents = image::scan(&name, &bytes);
+    let contents = image::scan(&name, &bytes, &|| deadline.is_over());
     let mut exit = Exit::Clean;
     for trouble in &contents.troubles {
-        exit = exit.worst(output::complain(&escape::line(&trouble.message)));
+        exit = exit.worst(complain(&trouble.message));
     }
-    let mut written = Written::default();
-    let mut list = String::new();
-    let wanted = (0_usize..)
-        .zip(&contents.images)
-        .filter(|(_, found)| args.kind.is_none_or(|kind| kind.is(found.kind)));
-    let mut is_empty = true;
-    for (number, found) in wanted {
-        is_empty = false;
-        match written.write(number, found, &args.output) {
-            Ok(file) => {
-                let _ = writeln!(list, "{file}");
-            }
-            Err(problem) => {
-                exit = exit.worst(output::complain(&format!(
-                    "image {number}: {}",
-                    escape::line(&problem)
-                )));
-            }
+    let mut extraction = Extraction {
+        kind: args.kind,
+        folder: &args.output,
+        number: 0,
+        left: allowance(bytes.len() as u64),
+        list: String::new(),
+        exit,
+    };
+    let beside = Beside::of(&contents.images);
+    let mut is_late = contents.is_late;
+    for found in &contents.images {
+        is_late |= deadline.is_over();
+        if is_late {
+            break;
         }
+        extraction.image(found, &beside);
     }
-    exit = exit.worst(output::print(&list, anstream::ColorChoice::Never));
-    if is_empty {
-        exit = exit.worst(output::complain("no such image in the file"));
+    let mut exit = extraction.exit;
+    if is_late {
+        exit = exit.worst(complain(
+            "it took longer than `--timeout` says, and the rest of it is not extracted",
+        ));
+    }
+    if let Some(what) = bytes.trouble() {
+        exit = exit.worst(complain(what));
+    }
+    exit = exit.worst(output::print(&extraction.list, anstream::ColorChoice::Never));
+    if extraction.list.is_empty() && exit == Exit::Clean {
+        exit = complain("no such image in the file");
     }
     exit
 }
 
-/// What is written so far: each distinct content once.
-#[derive(Default)]
-struct Written(HashMap<Vec<u8>, String>);
+/// The images that are written, one after the other.
+struct Extraction<'a> {
+    kind: Option<ExtractKind>,
+    folder: &'a Path,
+    /// Of the next image.
+    number: usize,
+    /// Bytes that may still be unpacked.
+    left: u64,
+    /// The files, one a line.
+    list: String,
+    exit: Exit,
+}
 
-impl Written {
-    /// Writes one image, and returns the name of its file.
-    fn write(&mut self, number: usize, found: &Found<'_>, folder: &Path) -> Result<String, String> {
-        let content =
-            unpack(found.packing, found.payload, found.unpacked).map_err(|refusal| match refusal {
-                Refusal::Malformed(message) | Refusal::TooLarge(message) => message,
-            })?;
-        let mut content = content.to_vec();
-        if found.kind == ImageKind::Ptx && found.container.is_some() {
-            content.truncate(
-                content
-                    .iter()
-                    .rposition(|byte| *byte != 0)
-                    .map_or(0, |last| last + 1),
-            );
+impl Extraction<'_> {
+    /// An image, and the PTX inside of it, if that counts as one.
+    fn image(&mut self, found: &Found<'_>, beside: &Beside) {
+        let number = self.number;
+        self.number += 1;
+        let wants = |kind| self.kind.is_none_or(|wanted| wanted.is(kind));
+        // Other images are not looked at, but for the numbers of those behind them.
+        if !wants(found.kind) && found.kind != ImageKind::Cubin {
+            return;
         }
-        if let Some(file) = self.0.get(&content) {
-            return Ok(file.clone());
+        let (is_wanted, wants_ptx) = (wants(found.kind), wants(ImageKind::Ptx));
+        let content = match self.unpacked(found) {
+            Ok(content) => content,
+            Err(problem) if is_wanted => return self.complain(number, &problem),
+            Err(_) => return,
+        };
+        if is_wanted {
+            let content = match found.kind {
+                ImageKind::Ptx if found.container.is_some() => without_padding(&content),
+                _ => &content,
+            };
+            self.write(number, found.kind, &found.target, content);
         }
+        if found.kind != ImageKind::Cubin {
+            return;
+        }
+        let Ok(cubin) = cubin::read(&content) else { return };
+        let target = if found.target.is_empty() {
+            &cubin.target
+        } else {
+            &found.target
+        };
+        if let Some(text) = cubin.ptx.filter(|_| beside.counts(found.container, target)) {
+            let number = self.number;
+            self.number += 1;
+            if wants_ptx {
+                self.write(number, ImageKind::Ptx, target, &text);
+            }
+        }
+    }
+
+    fn unpacked<'f>(&mut self, found: &Found<'f>) -> Result<Unpacked<'f>, String> {
+        let unpacked = unpack(found.packing, found.payload, found.unpacked);
+        let content = unpacked.map_err(|refusal| match refusal {
+            Refusal::Malformed(message) | Refusal::TooLarge(message) => message,
+        })?;
+        if !matches!(content, Unpacked::InPlace(_)) {
+            self.left = self
+                .left
+                .checked_sub(content.len() as u64)
+                .ok_or("the images of this file unpack to more than is allowed for its size")?;
+        }
+        Ok(content)
+    }
+
+    /// Writes one image, and notes its file.
+    fn write(&mut self, number: usize, kind: ImageKind, target: &str, content: &[u8]) {
         // The target comes from the file: a number and a letter, but for clang's bundles.
-        let target: String = found
-            .target
+        let target: String = target
             .chars()
             .filter(|letter| letter.is_ascii_alphanumeric() || *letter == '_')
+            .take(MAX_TARGET_LETTERS)
             .collect();
-        let ending = match found.kind {
+        let ending = match kind {
             ImageKind::Ptx => "ptx",
             ImageKind::Cubin => "cubin",
             ImageKind::LtoIr => "ltoir",
@@ -97,11 +159,30 @@ impl Written {
         let parts = [format!("{number:05}"), target, ending.to_owned()];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let file = parts.join(".");
-        fs::write(folder.join(&file), &content)
-            .map_err(|error| format!("`{file}` could not be written: {error}"))?;
-        self.0.insert(content, file.clone());
-        Ok(file)
+        match fs::write(self.folder.join(&file), content) {
+            Ok(()) => {
+                let _ = writeln!(self.list, "{file}");
+            }
+            Err(error) => self.complain(number, &format!("`{file}` could not be written: {error}")),
+        }
     }
+
+    fn complain(&mut self, number: usize, problem: &str) {
+        let said = output::complain(&format!("image {number}: {}", escape::line(problem)));
+        self.exit = self.exit.worst(said);
+    }
+}
+
+/// Longest target in the name of a file. Systems refuse names of more than 255 bytes.
+const MAX_TARGET_LETTERS: usize = 64;
+
+/// Texts in fat binaries end with NULs.
+fn without_padding(text: &[u8]) -> &[u8] {
+    let end = text
+        .iter()
+        .rposition(|byte| *byte != 0)
+        .map_or(0, |last| last + 1);
+    &text[..end]
 }
 
 impl ExtractKind {

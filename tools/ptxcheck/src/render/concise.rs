@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ptxcheck_passes::run::Outcome;
 
 use super::places::Place;
-use super::{escape, input_name, packed_image, shown};
+use super::{escape, image_label, input_name, packed_image, shown};
 
 /// Everything found, one line a finding, with colours.
 #[must_use]
@@ -23,8 +23,9 @@ pub fn render(outcome: &Outcome) -> String {
             None => input_name(outcome, finding).to_owned(),
         };
         let style = crate::styles::level(finding.level);
-        let image = packed_image(outcome, finding)
-            .map_or_else(String::new, |(number, _)| format!(" (image {number})"));
+        let image = packed_image(outcome, finding).map_or_else(String::new, |(number, image)| {
+            format!(" ({})", escape::line(&image_label(number, image)))
+        });
         let _ = writeln!(
             text,
             "{}: {style}{}{style:#}: {}{image} [{}]",

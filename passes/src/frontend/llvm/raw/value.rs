@@ -1,11 +1,13 @@
 //! What all values have, and constants.
 
+use std::borrow::Cow;
 use std::iter::successors;
 use std::marker::PhantomData;
 
 use inkwell::llvm_sys::core::*;
 
 use super::{Type, Value, ValueKind, text, wrap};
+use crate::shown;
 
 impl<'m> Value<'m> {
     pub(in crate::frontend::llvm) fn kind(self) -> ValueKind {
@@ -24,6 +26,19 @@ impl<'m> Value<'m> {
         unsafe {
             let name = LLVMGetValueName2(self.0, &raw mut length);
             text(name, length)
+        }
+    }
+
+    /// The name as it is shown: no two that are not UTF-8 become one.
+    pub(in crate::frontend::llvm) fn shown_name(self) -> Cow<'m, str> {
+        let mut length = 0;
+        // SAFETY: as above, and the bytes are there.
+        unsafe {
+            let name = LLVMGetValueName2(self.0, &raw mut length);
+            if name.is_null() {
+                return Cow::Borrowed("");
+            }
+            shown::name(std::slice::from_raw_parts(name.cast::<u8>(), length))
         }
     }
 
