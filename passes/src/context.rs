@@ -1,6 +1,5 @@
 //! What a check sees, and where it puts what it found.
 
-use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use ptxcheck_ptx_parser::Span;
@@ -16,7 +15,7 @@ use crate::analysis::provenance::{self, Violation};
 use crate::analysis::reached::{self, Asked};
 use crate::analysis::slots::{self, Effect, SlotId, Slots};
 use crate::deadline::Deadline;
-use crate::finding::{Certainty, Frame, Located, Value};
+use crate::finding::{Certainty, Data, Frame, Located, Value};
 use crate::inventory::{InputReport, Kernel};
 use crate::ir::{
     Body, DebugId, Function, FunctionId, Instruction, InstructionId, Module, Register, SymbolId,
@@ -339,7 +338,7 @@ pub struct Draft<P = Place> {
     pub(crate) notes: Vec<String>,
     pub(crate) help: Vec<String>,
     pub(crate) related: Vec<(P, String)>,
-    pub(crate) data: BTreeMap<&'static str, Value>,
+    pub(crate) data: Data,
     /// It holds even if the time is over by now.
     pub(crate) is_finished: bool,
 }
@@ -509,7 +508,7 @@ impl<'a, P> Report<'a, P> {
             notes: Vec::new(),
             help: Vec::new(),
             related: Vec::new(),
-            data: BTreeMap::new(),
+            data: Data::default(),
             is_finished: false,
         });
         let last = self.drafts.len() - 1;

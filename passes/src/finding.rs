@@ -1,7 +1,6 @@
 //! What the rules found: plain data, ready for any renderer.
 
-use std::collections::BTreeMap;
-
+use crate::limits::MAX_FINDINGS;
 use crate::rule::{Level, Rule};
 
 /// How sure a finding is.
@@ -122,6 +121,76 @@ impl From<&str> for Value {
     }
 }
 
+/// A finding's payload: values by key, in the order of the keys. Most have two or three, of the hundreds of thousands of
+/// findings that a file can have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Data(Vec<(&'static str, Value)>);
+
+impl Data {
+    /// Sets the value of a key.
+    pub fn insert(&mut self, key: &'static str, value: impl Into<Value>) {
+        let value = value.into();
+        match self.0.binary_search_by_key(&key, |(known, _)| *known) {
+            Ok(at) => self.0[at].1 = value,
+            Err(at) => {
+                self.0.reserve_exact(1);
+                self.0.insert(at, (key, value));
+            }
+        }
+    }
+
+    /// The value of a key.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        let at = self.0.binary_search_by_key(&key, |(known, _)| *known).ok()?;
+        Some(&self.0[at].1)
+    }
+
+    /// Keys and values, in the order of the keys.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&'static str, &Value)> {
+        self.0.iter().map(|(key, value)| (*key, value))
+    }
+}
+
+impl FromIterator<(&'static str, Value)> for Data {
+    fn from_iter<I: IntoIterator<Item = (&'static str, Value)>>(values: I) -> Self {
+        let mut data = Self::default();
+        for (key, value) in values {
+            data.insert(key, value);
+        }
+        data
+    }
+}
+
+/// Leaves at most [`MAX_FINDINGS`] of what was found, definite findings before potential ones, and says how many are gone.
+/// What has no certainty is none of them and stays.
+pub(crate) fn limit<T>(found: &mut Vec<T>, certainty: impl Fn(&T) -> Option<Certainty>) -> usize {
+    let count = |wanted| found.iter().filter(|one| certainty(one) == Some(wanted)).count();
+    let (definite, potential) = (count(Certainty::Definite), count(Certainty::Potential));
+    if definite + potential <= MAX_FINDINGS {
+        return 0;
+    }
+    let mut definite_left = definite.min(MAX_FINDINGS);
+    let mut potential_left = MAX_FINDINGS - definite_left;
+    found.retain(|one| {
+        let left = match certainty(one) {
+            None => return true,
+            Some(Certainty::Definite) => &mut definite_left,
+            Some(Certainty::Potential) => &mut potential_left,
+        };
+        let stays = *left > 0;
+        *left = left.saturating_sub(1);
+        stays
+    });
+    found.shrink_to_fit();
+    definite + potential - MAX_FINDINGS
+}
+
+/// What is said of those that are gone.
+pub(crate) fn left_out(count: usize) -> String {
+    format!("it has {count} findings more than the {MAX_FINDINGS} that are told of one input")
+}
+
 /// Why a finding does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suppression {
@@ -166,7 +235,7 @@ pub struct Finding {
     /// Other places that explain it, in the order to read them.
     pub related: Vec<Related>,
     /// The payload of the rule's family.
-    pub data: BTreeMap<&'static str, Value>,
+    pub data: Data,
     /// A stable identity: from the code, the normalised function and instruction, and an ordinal. 16 hex digits.
     pub fingerprint: String,
     /// Set when it is suppressed.
@@ -180,4 +249,33 @@ pub struct LineText {
     pub text: String,
     /// The 1-based column of its first byte.
     pub from: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definite_findings_come_first() {
+        let mut found: Vec<_> = (0..MAX_FINDINGS + 10)
+            .flat_map(|number| [(number, Some(Certainty::Potential)), (number, None)])
+            .collect();
+        found.push((7, Some(Certainty::Definite)));
+        assert_eq!(limit(&mut found, |one| one.1), 11);
+        let count = |wanted| found.iter().filter(|one| one.1 == wanted).count();
+        assert_eq!(count(Some(Certainty::Definite)), 1);
+        assert_eq!(count(Some(Certainty::Potential)), MAX_FINDINGS - 1);
+        assert_eq!(count(None), MAX_FINDINGS + 10);
+        assert_eq!(limit(&mut found, |one| one.1), 0);
+    }
+
+    #[test]
+    fn data_is_in_the_order_of_its_keys() {
+        let mut data: Data = [("b", Value::Number(1)), ("a", Value::Number(2))]
+            .into_iter()
+            .collect();
+        data.insert("b", 3_u64);
+        assert_eq!(data.iter().map(|(key, _)| key).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!((data.get("b"), data.get("c")), (Some(&Value::Number(3)), None));
+    }
 }

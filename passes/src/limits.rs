@@ -4,6 +4,9 @@
 /// Longest piece of an input's line that a finding carries for showing, in bytes.
 pub const SHOWN_LINE_BYTES: usize = 240;
 
+/// Most findings of one input; a count stands for the rest. Each takes about 2 KB, and makes as much of a report.
+pub const MAX_FINDINGS: usize = 1 << 16;
+
 /// Most syntax errors of one input that become findings; a note counts the rest.
 pub const SHOWN_SYNTAX_ERRORS: usize = 20;
 

@@ -46,6 +46,8 @@ pub struct Checked {
     pub findings: Vec<Finding>,
     /// It is no device code, and was not analysed.
     pub is_elsewhere: bool,
+    /// Findings that were more than are told of an input.
+    pub left_out: usize,
     /// The time was over before all of it was analysed.
     pub is_cut_short: bool,
     /// Why nothing, or not all of it, was analysed.

@@ -50,6 +50,7 @@ const NVCC: &[(&str, Case)] = &[
 
 const CLANG: &[(&str, Case)] = &[
     ("an object of clang's", clang_object),
+    ("a debug build of clang's, its images one by one", clang_debug),
     ("a kernel that only the host knows", registered),
     ("bitcode for a link", clang_bitcode),
     (
@@ -657,6 +658,47 @@ fn clang_bitcode(build: &Build) -> Result<(), String> {
         codes(&document).iter().all(|code| *code == "PTX905"),
         true,
     )
+}
+
+/// Two objects of machine code that keeps its PTX for debuggers, as in an application that is built for debugging.
+fn clang_debug(build: &Build) -> Result<(), String> {
+    build.write("a.cu", PLAIN)?;
+    build.write("b.cu", "__global__ void other(int *p) { *p = 1; }\n")?;
+    for name in ["a", "b"] {
+        build.clang(&format!(
+            "--no-cuda-include-ptx=all -g -O0 -c {name}.cu -o {name}.o"
+        ))?;
+    }
+    build.tool(Path::new("ar"), "rcs app.a a.o b.o")?;
+    let document = build.check("app.a")?;
+    let kinds = column(&document, "kind");
+    same("images", kinds.clone(), vec!["cubin", "ptx", "cubin", "ptx"])?;
+    same("findings", codes(&document), vec!["PTX507", "PTX407"])?;
+    let finding = &document["findings"][1];
+    same("image of the finding", finding["image"].as_u64(), Some(1))?;
+    let output = binary::command()
+        .current_dir(build.folder.path())
+        .args(["extract", "app.a", "-o", "images"])
+        .output()
+        .map_err(|error| error.to_string())?;
+    let list = String::from_utf8_lossy(&output.stdout).into_owned();
+    let wanted = (0..)
+        .zip(&kinds)
+        .map(|(number, kind)| format!("{number:05}.sm_90.{kind}"));
+    same(
+        "files",
+        list.lines().map(str::to_owned).collect(),
+        wanted.collect::<Vec<_>>(),
+    )?;
+    // The line is that of the text, as it lies in the machine code.
+    let text = fs::read_to_string(build.path("images/00001.sm_90.ptx")).map_err(|error| error.to_string())?;
+    let line = finding["location"]["line"].as_u64().unwrap_or_default() as usize;
+    let there = text.lines().nth(line.wrapping_sub(1)).unwrap_or_default();
+    if there.contains("bar.warp.sync") {
+        Ok(())
+    } else {
+        Err(format!("line {line} of the text is `{there}`"))
+    }
 }
 
 fn clang_object(build: &Build) -> Result<(), String> {

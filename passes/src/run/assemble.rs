@@ -1,11 +1,13 @@
 //! What was seen of the inputs, and what their texts say, put together: one report an input, findings with places.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::input::{Image, Looked};
 use super::problem::{Spot, finding};
 use super::text::{Read, Texts};
-use crate::finding::{Finding, Location};
+use crate::finding::{Finding, Location, left_out, limit};
 use crate::image::cubin;
 use crate::inventory::{ImageKind, ImageReport, InputReport, Problem, Role, Status};
 use crate::rule::{Check, ProblemKind};
@@ -40,6 +42,13 @@ pub(super) fn assemble(
         input.image(number, image);
     }
     input.without_repetitions();
+    let is_found = |finding: &Finding| !matches!(finding.rule.check, Check::Problem(_));
+    let more = limit(&mut input.findings, |finding| {
+        is_found(finding).then_some(finding.certainty)
+    });
+    if more > 0 {
+        input.problem(ProblemKind::Limit, left_out(more), None);
+    }
     if input.elsewhere == input.report.images.len() {
         // The IR of host code, say: as an object of the host, it holds none.
         input.report.images.clear();
@@ -94,8 +103,8 @@ impl Assembly<'_> {
             self.problem(kind, place, Some(number));
         }
         if let Some(key) = text {
-            match self.texts.get(key) {
-                Some(read) => self.read(&mut report, number, &read),
+            match self.texts.take(key) {
+                Some(read) => self.read(&mut report, number, read),
                 None => {
                     report.is_read = false;
                     let message = "the analysis failed: nothing is known of its text".to_owned();
@@ -107,7 +116,7 @@ impl Assembly<'_> {
     }
 
     /// What the text of an image says.
-    fn read(&mut self, report: &mut ImageReport, number: u32, read: &Read) {
+    fn read(&mut self, report: &mut ImageReport, number: u32, mut read: Arc<Read>) {
         if !read.target.is_empty() {
             report.target.clone_from(&read.target);
         }
@@ -130,7 +139,12 @@ impl Assembly<'_> {
                 image: Some(number),
                 ..problem.clone()
             }));
-        for finding in &read.findings {
+        // Findings are moved to the last place of a text, and copied to the others.
+        let findings = match Arc::get_mut(&mut read) {
+            Some(read) => std::mem::take(&mut read.findings),
+            None => read.findings.clone(),
+        };
+        for finding in findings {
             let mut finding = placed(finding, self.index, number, &self.report.name);
             if report.role == Role::Embedded && finding.location.is_some() {
                 finding.notes.push(format!(
@@ -242,8 +256,7 @@ fn describe(kind: ImageKind, count: usize) -> &'static str {
 }
 
 /// A finding about a text, in one of the places where the text lies.
-fn placed(finding: &Finding, input: usize, image: u32, name: &str) -> Finding {
-    let mut finding = finding.clone();
+fn placed(mut finding: Finding, input: usize, image: u32, name: &str) -> Finding {
     finding.input = input;
     finding.image = finding.image.map(|_| image);
     let own = |location: &mut Option<Location>| {

@@ -1,10 +1,8 @@
 //! Problems of a run as findings: each is one of the 9xx rule for its kind.
 
-use std::collections::BTreeMap;
-
 use ptxcheck_ptx_parser::Span;
 
-use crate::finding::{Certainty, Finding, LineText, Location};
+use crate::finding::{Certainty, Data, Finding, LineText, Location};
 use crate::ir::Origin;
 use crate::rule::{Check, Level, ProblemKind, Rule};
 use crate::settings::Settings;
@@ -79,7 +77,7 @@ pub(super) fn finding(
         line_text: spot.line_text,
         source: None,
         related: Vec::new(),
-        data: BTreeMap::new(),
+        data: Data::default(),
         suppressed: None,
     })
 }

@@ -10,16 +10,16 @@ use rustc_hash::FxHashMap;
 use super::problem::{Placed, finding};
 use crate::context::{Draft, FunctionContext, ModuleContext, Report};
 use crate::deadline::{Deadline, too_long};
-use crate::finding::Finding;
+use crate::finding::{Finding, left_out, limit};
 use crate::frontend::ptx::{self, PtxOrigin};
 #[cfg(feature = "ir")]
 use crate::inventory::Kernel;
 use crate::inventory::{Facts, Problem};
 #[cfg(feature = "ir")]
 use crate::ir::LaunchBounds;
-use crate::limits::{PARALLEL_STATEMENTS, SHOWN_SYNTAX_ERRORS};
+use crate::limits::{MAX_FINDINGS, PARALLEL_STATEMENTS, SHOWN_SYNTAX_ERRORS};
 use crate::locate::Locator;
-use crate::rule::{Check, Family, ProblemKind, Rule};
+use crate::rule::{Check, Family, Level, ProblemKind, Rule};
 use crate::rules;
 use crate::settings::Settings;
 
@@ -109,7 +109,8 @@ pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
     }
     read.facts = Arc::new(facts);
     let context = ModuleContext::with_deadline(&module, how.settings, how.deadline);
-    let drafts = drafts(&context);
+    let (drafts, left_out) = drafts(&context);
+    read.left_out(how.settings, left_out);
     if how.deadline.has_cut() {
         read.cut_short(how.settings, how.late().1);
     }
@@ -167,6 +168,14 @@ impl Read {
         self.is_partial |= !errors.is_empty();
     }
 
+    /// Says that there is more to find, if there is.
+    fn left_out(&mut self, settings: &Settings, count: usize) {
+        if count > 0 {
+            self.is_partial = true;
+            self.problem(settings, ProblemKind::Limit, left_out(count), None);
+        }
+    }
+
     /// Says that the time for this input is over.
     fn cut_short(&mut self, settings: &Settings, message: String) {
         self.is_partial = true;
@@ -210,22 +219,34 @@ pub(super) fn of_ir(bytes: &[u8], how: How<'_>) -> Read {
         findings: checked.findings,
         ..Read::default()
     };
+    read.left_out(settings, checked.left_out);
     if checked.is_cut_short {
         read.cut_short(settings, crate::worker::too_long(bytes.len(), settings));
     }
     read
 }
 
-/// What all rules say of a module, as far as it was found in time.
-pub(crate) fn drafts(context: &ModuleContext<'_>) -> Vec<Draft> {
+/// What all rules say of a module, as far as it was found in time and is wanted, and how much more there is than is told
+/// of an input.
+pub(crate) fn drafts(context: &ModuleContext<'_>) -> (Vec<Draft>, usize) {
     let mut drafts = Vec::new();
+    let mut left_out = 0;
     for rule in rules::ALL.iter().filter(|rule| context.settings.wants(rule)) {
         // Kernels whose lanes were done with in time have their findings, by several rules.
         if !context.deadline.is_over() || rule.family == Family::Warp {
+            let before = drafts.len();
             apply(rule, context, &mut drafts);
+            if drafts.len() > MAX_FINDINGS {
+                let settings = context.settings;
+                let is_wanted =
+                    |draft: &Draft| settings.level(draft.rule, draft.certainty, draft.level) > Level::Allow;
+                let new = drafts.split_off(before);
+                drafts.extend(new.into_iter().filter(is_wanted));
+                left_out += limit(&mut drafts, |draft| Some(draft.certainty));
+            }
         }
     }
-    drafts
+    (drafts, left_out)
 }
 
 /// Runs one rule over a module. What it says while the time runs out may rest on work that was cut short, and is left out.
@@ -274,7 +295,8 @@ fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draf
 pub(super) struct Texts {
     hasher: RandomState,
     read: Mutex<FxHashMap<Key, Arc<Read>>>,
-    claimed: Mutex<FxHashMap<Key, ()>>,
+    /// How many places hold each.
+    claimed: Mutex<FxHashMap<Key, u32>>,
 }
 
 /// Which text, and whether it was analysed with what the linker merges. Digest (keyed, so that nobody can make two
@@ -292,7 +314,9 @@ impl Texts {
     pub(super) fn claim(&self, digest: u128, with_weak: bool) -> (Key, bool) {
         let key = Key(digest, with_weak);
         let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
-        (key, claimed.insert(key, ()).is_none())
+        let places = claimed.entry(key).or_default();
+        *places += 1;
+        (key, *places == 1)
     }
 
     pub(super) fn put(&self, key: Key, read: Read) {
@@ -300,11 +324,17 @@ impl Texts {
         map.insert(key, Arc::new(read));
     }
 
-    /// What was found out about a text, once all inputs have been looked at. `None` if whoever claimed it never said: a
-    /// mistake in this program.
-    pub(super) fn get(&self, key: Key) -> Option<Arc<Read>> {
-        let map = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        map.get(&key).cloned()
+    /// What was found out about a text, once all inputs have been looked at: to be asked once for each place, and gone
+    /// with the last. `None` if whoever claimed it never said: a mistake in this program.
+    pub(super) fn take(&self, key: Key) -> Option<Arc<Read>> {
+        let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut map = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let places = claimed.entry(key).or_default();
+        *places = places.saturating_sub(1);
+        match places {
+            0 => map.remove(&key),
+            _ => map.get(&key).cloned(),
+        }
     }
 }
 

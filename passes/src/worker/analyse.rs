@@ -62,7 +62,7 @@ pub fn checked(module: &Module<'_>, settings: &Settings, deadline: &Deadline) ->
         .map(|(id, ..)| module.function_name(id).to_owned())
         .collect();
     let context = ModuleContext::with_deadline(module, settings, deadline);
-    let drafts = drafts(&context);
+    let (drafts, left_out) = drafts(&context);
     let locator = Locator::unplaced(module);
     Checked {
         target: module.target.name.to_owned(),
@@ -75,6 +75,7 @@ pub fn checked(module: &Module<'_>, settings: &Settings, deadline: &Deadline) ->
             .filter_map(|draft| locator.finding(draft, settings))
             .collect(),
         is_elsewhere: false,
+        left_out,
         is_cut_short: deadline.has_cut(),
         failure: None,
     }

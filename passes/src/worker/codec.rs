@@ -3,7 +3,6 @@
 //! Both ends are the same build of the same program, so there is no version. What does not decode is a worker that
 //! died while it wrote.
 
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use super::Checked;
@@ -24,6 +23,7 @@ pub(super) fn encode(checked: &Checked) -> Vec<u8> {
     out.list(&checked.findings, Writer::finding);
     out.number(u64::from(checked.is_elsewhere));
     out.number(u64::from(checked.is_cut_short));
+    out.number(checked.left_out as u64);
     out.option(checked.failure.as_ref(), |out, (kind, message)| {
         out.text(kind.code());
         out.text(message);
@@ -43,6 +43,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Checked> {
         findings: from.list(Reader::finding)?,
         is_elsewhere: from.number()? != 0,
         is_cut_short: from.number()? != 0,
+        left_out: usize::try_from(from.number()?).ok()?,
         failure: from.option(|from| {
             let code = from.text()?;
             Some((problem(&code)?, from.text()?))
@@ -110,8 +111,8 @@ impl Writer {
             out.option(related.location.as_ref(), Self::location);
             out.option(related.source.as_ref(), Self::source);
         });
-        self.number(finding.data.len() as u64);
-        for (key, value) in &finding.data {
+        self.number(finding.data.iter().len() as u64);
+        for (key, value) in finding.data.iter() {
             self.text(key);
             self.value(value);
         }
@@ -257,7 +258,7 @@ impl Reader<'_> {
             data: self
                 .list(|from| Some((interned(&from.text()?), from.value()?)))?
                 .into_iter()
-                .collect::<BTreeMap<_, _>>(),
+                .collect(),
             fingerprint: self.text()?,
             suppressed: None,
         })
@@ -430,6 +431,7 @@ mod tests {
             }],
             is_elsewhere: true,
             is_cut_short: true,
+            left_out: 3,
             failure: Some((ProblemKind::Limit, "late".to_owned())),
         }
     }

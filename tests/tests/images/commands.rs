@@ -22,10 +22,9 @@ fn images_are_extracted() {
     ]);
     let output = run_in(&folder, &["extract", "x.so", "-o", "out"]);
     assert_eq!(output.status.code(), Some(0));
-    // The same content is written once.
     assert_eq!(
         String::from_utf8(output.stdout).unwrap(),
-        "00000.sm_90.ptx\n00001.sm_80.cubin\n00000.sm_90.ptx\n"
+        "00000.sm_90.ptx\n00001.sm_80.cubin\n00002.sm_90.ptx\n"
     );
     assert_eq!(
         fs::read(folder.path().join("out/00000.sm_90.ptx")).unwrap(),
@@ -37,7 +36,7 @@ fn images_are_extracted() {
     );
     let output = run_in(&folder, &["extract", "x.so", "-o", "ptx", "--kind", "ptx"]);
     assert_eq!(output.status.code(), Some(0));
-    assert_eq!(fs::read_dir(folder.path().join("ptx")).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(folder.path().join("ptx")).unwrap().count(), 2);
     assert_eq!(
         run_in(&folder, &["extract", "none.so", "-o", "out"])
             .status

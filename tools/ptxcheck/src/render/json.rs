@@ -204,7 +204,7 @@ impl<'a> FindingJson<'a> {
             data: finding
                 .data
                 .iter()
-                .map(|(key, value)| (*key, ValueJson::new(value)))
+                .map(|(key, value)| (key, ValueJson::new(value)))
                 .collect(),
             fingerprint: &finding.fingerprint,
             suppressed: finding.suppressed.as_ref().map(|suppression| SuppressionJson {
@@ -410,7 +410,7 @@ mod tests {
         finding.image = None;
         finding.location = None;
         finding.related.clear();
-        finding.data.clear();
+        finding.data = ptxcheck_passes::finding::Data::default();
         document(&samples::outcome(finding));
         document(&Outcome {
             inputs: Vec::new(),

@@ -1,8 +1,6 @@
 //! A finding for the tests of the renderers.
 
-use std::collections::BTreeMap;
-
-use ptxcheck_passes::finding::{Certainty, Finding, Frame, LineText, Location, Related, Source, Value};
+use ptxcheck_passes::finding::{Certainty, Data, Finding, Frame, LineText, Location, Related, Source, Value};
 use ptxcheck_passes::inventory::{ImageKind, Role};
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::rules;
@@ -61,7 +59,7 @@ pub fn finding() -> Finding {
                 inlined_at: Vec::new(),
             }),
         }],
-        data: BTreeMap::from([
+        data: Data::from_iter([
             ("mask", Value::Number(0)),
             ("operation", Value::Text("__syncwarp".to_owned())),
             ("lanes", Value::Numbers(vec![0, 31])),
