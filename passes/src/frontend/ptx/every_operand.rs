@@ -10,8 +10,8 @@ use super::{PtxOrigin, lower};
 use crate::context::ModuleContext;
 use crate::ir::verify;
 use crate::rule::Level;
+use crate::run;
 use crate::settings::{LevelSetting, Selector, Settings};
-use crate::{rules, run};
 
 /// Instructions as they should be: at least one for each row, and one for each form that a row tells apart.
 const FORMS: &[&str] = &[
