@@ -156,6 +156,13 @@ pub const MAX_LANE_CELLS: usize = 16_000_000;
 /// as divergent.
 pub const MAX_SYNC_STEPS: usize = 1_000_000;
 
+/// Most potential findings of one kind about lanes at one instruction, over all kernels and calls that lead there. The last
+/// of them counts the rest.
+pub const MAX_POTENTIAL_CONTEXTS: usize = 256;
+
+/// Kernels whose lanes are looked at before any of their findings are left out.
+pub const ROOTS_AT_ONCE: usize = 512;
+
 /// Most collectives before one, and after it, that it is held against to say where lanes went instead of coming to it.
 /// Beyond, they are said to be missing.
 pub const MAX_NEIGHBOURS: usize = 128;

@@ -6,6 +6,7 @@
 use super::call_graph::CallSite;
 use super::constants::{Arguments, Constant, Constants, ParamPiece};
 use crate::context::{ModuleContext, Place};
+use crate::deadline::Deadline;
 use crate::ir::{Body, Collective, FunctionId, InstructionId, Op, Value};
 use crate::limits::{MAX_CALL_CHAINS, MAX_CALL_DEPTH, MAX_CONTEXT_INSTRUCTIONS};
 
@@ -56,17 +57,18 @@ struct Context {
 }
 
 /// What may still be spent on contexts: chains of calls of one function, instructions of the whole module.
-struct Budget {
+struct Budget<'a> {
     chains: usize,
     instructions: usize,
+    deadline: &'a Deadline,
 }
 
-impl Budget {
+impl Budget<'_> {
     /// Takes what solving `body` once more costs; false if that is too much.
     fn pay(&mut self, body: &Body<'_>) -> bool {
         let left = self.instructions.checked_sub(body.instructions.len());
         self.instructions = left.unwrap_or(0);
-        left.is_some() && self.chains > 0
+        left.is_some() && self.chains > 0 && !self.deadline.is_over_after(body.instructions.len())
     }
 }
 
@@ -77,9 +79,10 @@ pub fn sites(module: &ModuleContext<'_>) -> Vec<Site> {
     let mut budget = Budget {
         chains: 0,
         instructions: MAX_CONTEXT_INSTRUCTIONS,
+        deadline: module.deadline,
     };
     for (function, _, body) in module.module.bodies() {
-        if !body.collectives.is_empty() {
+        if !body.collectives.is_empty() && !module.deadline.is_over_after(body.instructions.len()) {
             budget.chains = MAX_CALL_CHAINS;
             sites_of(module, function, body, &mut budget, &mut sites);
         }
@@ -102,7 +105,7 @@ fn sites_of(
     module: &ModuleContext<'_>,
     function: FunctionId,
     body: &Body<'_>,
-    budget: &mut Budget,
+    budget: &mut Budget<'_>,
     sites: &mut Vec<Site>,
 ) {
     let seeds = || body.collectives.iter().flat_map(|&id| decisive(body, id));
@@ -194,7 +197,7 @@ fn contexts(
     function: FunctionId,
     params: &[ParamPiece],
     depth: usize,
-    budget: &mut Budget,
+    budget: &mut Budget<'_>,
 ) -> Vec<Context> {
     let mut found = Vec::new();
     let calls = module.call_graph().calls_to(function);
@@ -238,7 +241,7 @@ fn contexts(
 
 fn add(
     found: &mut Vec<Context>,
-    budget: &mut Budget,
+    budget: &mut Budget<'_>,
     site: CallSite,
     outer: &[CallSite],
     arguments: Arguments,

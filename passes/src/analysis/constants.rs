@@ -30,6 +30,7 @@ use super::definitions::Definitions;
 use super::evaluate::{absorbed, evaluate, is_interpreted, may_absorb, ones, signed, unpack};
 use super::slots::{Effect, SlotId, Slots};
 use crate::context::Analyses;
+use crate::deadline::Deadline;
 use crate::ir::{BlockId, Body, Instruction, InstructionId, Op, Register, Value};
 use crate::limits::{MAX_SLICE_REGISTERS, MAX_SOLUTION_CELLS};
 
@@ -180,6 +181,7 @@ struct Slice<'a> {
     body: &'a Body<'a>,
     arguments: &'a Arguments,
     cfg: &'a Cfg,
+    deadline: &'a Deadline,
     definitions: &'a Definitions,
     /// Those of the body, once it follows one.
     slots: &'a Slots,
@@ -221,6 +223,7 @@ impl<'a> Slice<'a> {
             body,
             arguments,
             cfg: analyses.cfg(),
+            deadline: analyses.deadline(),
             definitions: analyses.definitions(),
             slots: &NO_SLOTS,
             keys: Vec::new(),
@@ -248,6 +251,9 @@ impl<'a> Slice<'a> {
         }
         let mut next = 0;
         while let Some(&key) = self.keys.get(next) {
+            if self.deadline.is_over_at_step() {
+                break;
+            }
             next += 1;
             for &writer in self.writers(key) {
                 if let Some(slot) = analyses.loaded_slot(writer, self.body.instruction(writer)) {
@@ -538,6 +544,10 @@ impl Analysis for Slice<'_> {
             }
         }
         changed
+    }
+
+    fn deadline(&self) -> &Deadline {
+        self.deadline
     }
 
     fn is_idle(&self, block: BlockId) -> bool {

@@ -10,6 +10,7 @@
 use std::collections::BinaryHeap;
 
 use super::cfg::Cfg;
+use crate::deadline::Deadline;
 use crate::ir::{BlockId, Body, Instruction, InstructionId};
 use crate::limits::MAX_DATAFLOW_ROUNDS;
 
@@ -33,6 +34,11 @@ pub trait Analysis {
         false
     }
 
+    /// When to give up.
+    fn deadline(&self) -> &Deadline {
+        Deadline::NEVER
+    }
+
     /// What is known in addition on one edge, the `number`th successor of `block`. False if the edge is never taken.
     fn edge(&self, _state: &mut Self::State, _block: BlockId, _number: usize) -> bool {
         true
@@ -46,7 +52,7 @@ pub struct Solution<S> {
 }
 
 /// Solves `analysis` over `body`. `None` if it does not settle within [`MAX_DATAFLOW_ROUNDS`] times the size of the
-/// body: the caller then knows nothing.
+/// body, or in time: the caller then knows nothing.
 pub fn solve<A: Analysis>(body: &Body<'_>, cfg: &Cfg, analysis: &A) -> Option<Solution<A::State>> {
     let order = cfg.reverse_postorder();
     let mut entries: Vec<Option<A::State>> = vec![None; body.blocks.len()];
@@ -61,7 +67,11 @@ pub fn solve<A: Analysis>(body: &Body<'_>, cfg: &Cfg, analysis: &A) -> Option<So
     while let Some(std::cmp::Reverse(rank)) = queue.pop() {
         queued[rank] = false;
         let block = order[rank];
-        work = work.checked_sub(body.blocks[block.index()].instructions.range().len() + 1)?;
+        let size = body.blocks[block.index()].instructions.range().len() + 1;
+        work = work.checked_sub(size)?;
+        if analysis.deadline().is_over_after(size) {
+            return None;
+        }
         let Some(entry) = &entries[block.index()] else {
             continue;
         };

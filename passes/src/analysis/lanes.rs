@@ -33,8 +33,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::context::ModuleContext;
 use crate::finding::Certainty;
-use crate::ir::{FunctionId, Special, Value};
-use crate::limits::{MAX_LIBRARY_BLOCKS, MAX_REPEATED_BLOCKS};
+use crate::ir::{FunctionId, InstructionId, Special, Value};
+use crate::limits::{MAX_LIBRARY_BLOCKS, MAX_POTENTIAL_CONTEXTS, MAX_REPEATED_BLOCKS, ROOTS_AT_ONCE};
 use flow::Flow;
 use graph::{Graph, Kind};
 use launch::Launch;
@@ -65,6 +65,8 @@ pub struct Found {
     pub issue: Issue,
     /// The warps that it is in, if not in all that get there.
     pub warps: Vec<u32>,
+    /// How many more like it there are, in other kernels and after other calls, that are left out.
+    pub more: usize,
 }
 
 impl Root {
@@ -117,10 +119,57 @@ pub fn analyse(module: &ModuleContext<'_>, least: Certainty) -> Vec<Root> {
             root
         }
     };
-    if roots.len() < 4 {
-        roots.iter().map(one).collect()
-    } else {
-        roots.par_iter().map(one).collect()
+    let mut room = Shown::default();
+    let mut all = Vec::with_capacity(roots.len());
+    for some in roots.chunks(ROOTS_AT_ONCE) {
+        let mut looked_at: Vec<Root> = if some.len() < 4 {
+            some.iter().map(one).collect()
+        } else {
+            some.par_iter().map(one).collect()
+        };
+        for root in &mut looked_at {
+            room.keep(root, all.len());
+            all.push(std::mem::replace(root, Root::nothing(root.function, root.launch)));
+        }
+    }
+    room.count(&mut all);
+    all
+}
+
+/// Potential findings of one kind at one instruction, over all roots and calls that lead there.
+#[derive(Default)]
+struct Shown {
+    /// How many there are, and the last that is kept: its root, and its place among that one's.
+    of: FxHashMap<(FunctionId, InstructionId, Problem), (usize, [usize; 2])>,
+}
+
+impl Shown {
+    /// Keeps of the findings of the root with this number what there is room for.
+    fn keep(&mut self, root: &mut Root, number: usize) {
+        let mut kept = 0;
+        root.findings.retain(|found| {
+            let issue = &found.issue;
+            let is_kept = issue.certainty == Certainty::Definite || {
+                let key = (issue.spot.function, issue.spot.instruction, issue.problem);
+                let (count, last) = self.of.entry(key).or_default();
+                *count += 1;
+                if *count <= MAX_POTENTIAL_CONTEXTS {
+                    *last = [number, kept];
+                }
+                *count <= MAX_POTENTIAL_CONTEXTS
+            };
+            kept += usize::from(is_kept);
+            is_kept
+        });
+    }
+
+    /// Has the last one that is kept of each kind say how many more there are.
+    fn count(self, roots: &mut [Root]) {
+        for (count, [root, place]) in self.of.into_values() {
+            if let Some(found) = roots[root].findings.get_mut(place) {
+                found.more = count.saturating_sub(MAX_POTENTIAL_CONTEXTS);
+            }
+        }
     }
 }
 
@@ -262,6 +311,7 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
             findings.push(Found {
                 issue,
                 warps: Vec::new(),
+                more: 0,
             });
         }
     }
@@ -406,6 +456,7 @@ fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)], rest: Option<&Ver
                 found.push(Found {
                     issue,
                     warps: warps.clone(),
+                    more: 0,
                 });
             }
         }

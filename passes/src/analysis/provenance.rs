@@ -73,6 +73,9 @@ fn found(
         let finished = |id: FunctionId| summaries[id.index()].get();
         let one = |&id: &FunctionId| {
             let suspects = &suspects[id.index()];
+            if module.deadline.is_over_at_step() {
+                return (id, Summary::default());
+            }
             (id, function::summarize(module, id, &finished, suspects))
         };
         let made: Vec<_> = if in_parallel {

@@ -28,7 +28,8 @@ pub use origin::PtxOrigin;
 use ptxcheck_ptx_parser::ast::{StatementKind, Tree};
 use rayon::prelude::*;
 
-use crate::ir::{DebugId, FunctionId, IsaVersion, Module, Producer, Space, Target, settle};
+use crate::deadline::Deadline;
+use crate::ir::{Body, DebugId, FunctionId, IsaVersion, Module, Producer, Space, Target, settle};
 use crate::limits::PARALLEL_STATEMENTS;
 use body::Lowering;
 use malformed::Malformed;
@@ -53,10 +54,20 @@ pub fn declarations<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module
 /// Lowers a tree; what the tree has no room for (see its errors) is missing in the module, too.
 #[must_use]
 pub fn lower<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
+    lower_until(tree, origin, Deadline::NEVER)
+}
+
+/// The same, until the time is over: the functions that are left then have empty bodies, and nothing is to be concluded
+/// from the module.
+#[must_use]
+pub fn lower_until<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>, deadline: &Deadline) -> Module<'t> {
     let mut symbols = Symbols::of(tree);
     let definitions = std::mem::take(&mut symbols.definitions);
     let lower_one = |opcodes: &mut Opcodes<'t>, (id, place): (FunctionId, usize)| {
         let function = &tree.functions[place];
+        if deadline.is_over_after(function.body.len()) {
+            return (Body::EMPTY, DebugId::NONE, Malformed::default());
+        }
         let is_whole = !symbols.functions[id.index()].is_damaged;
         let (mut body, declared, malformed) =
             Lowering::new(tree, &symbols, opcodes, (function.span.len(), is_whole)).lower(function);

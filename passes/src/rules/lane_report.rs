@@ -61,6 +61,12 @@ pub(super) fn begin<'r>(
             draft.note(format!("this is so in the warps {} of a block", warps.join(", ")));
         }
     }
+    if found.more > 0 {
+        draft.note(format!(
+            "{} more like this, in other kernels or after other calls, are left out",
+            found.more
+        ));
+    }
     draft
 }
 

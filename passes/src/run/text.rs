@@ -83,7 +83,13 @@ pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
     };
     let origin = PtxOrigin::new(&tree);
     read.syntax_errors(&tree.errors, tree.errors_left_out as usize, &origin, how.settings);
+    let module = if how.settings.images_only {
+        ptx::declarations(&tree, &origin)
+    } else {
+        ptx::lower_until(&tree, &origin, how.deadline)
+    };
     if how.deadline.is_over() {
+        // What is missing proves nothing.
         read.facts = Arc::new(Facts {
             is_damaged: true,
             ..Facts::default()
@@ -91,11 +97,6 @@ pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
         read.cut_short(how.settings, how.late().1);
         return read;
     }
-    let module = if how.settings.images_only {
-        ptx::declarations(&tree, &origin)
-    } else {
-        ptx::lower(&tree, &origin)
-    };
     read.syntax_errors(&module.errors, module.errors_left_out, &origin, how.settings);
     module.target.name.clone_into(&mut read.target);
     read.isa = module.isa.map(|version| version.to_string()).unwrap_or_default();

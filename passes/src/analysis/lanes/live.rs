@@ -49,6 +49,9 @@ impl Live {
         while changed {
             changed = false;
             for &node in order.nodes.iter().rev() {
+                if module.deadline.is_over_after(words + 1) {
+                    return live;
+                }
                 let own = node as usize * words;
                 for next in graph.successors(node) {
                     let next = next as usize * words;

@@ -468,6 +468,9 @@ fn endings(flow: &Flow<'_>, visible: &[Visible]) -> (Vec<Lanes>, Vec<Lanes>) {
     while changed {
         changed = false;
         for &node in flow.order.nodes.iter().rev().filter(|&&node| node != graph.exit) {
+            if flow.module.deadline.is_over_at_step() {
+                return (loud, avoid);
+            }
             let index = node as usize;
             let (mut new_loud, mut new_avoid) = (if visible[index].maybe { ALL } else { 0 }, 0);
             for edge in graph.nodes[index].edges.clone() {

@@ -40,7 +40,10 @@ pub fn suspects(module: &ModuleContext<'_>, roots: &[FunctionId], holds: &[bool]
         calls: Calls::default(),
     };
     let mut search = Search::new(&basis, holds);
-    let is_open = |root: &FunctionId| !has_whole_rows(module, *root) || !search.speaks_for(*root);
+    // When the time is over, nobody is looked at any more.
+    let is_open = |root: &FunctionId| {
+        module.deadline.is_over_at_step() || !has_whole_rows(module, *root) || !search.speaks_for(*root)
+    };
     roots.iter().copied().filter(is_open).collect()
 }
 

@@ -115,6 +115,9 @@ impl Slices {
             }
         }
         while let Some((function, key)) = search.queue.pop() {
+            if module.deadline.is_over_at_step() {
+                break;
+            }
             search.follow(function, key);
         }
         let mut of = search.of;

@@ -60,16 +60,17 @@ pub(super) fn summarize<'a>(
     };
     judge.note_tests(&survey);
     judge.note_null_tests(&survey);
-    for &at in &survey.uses {
+    let goes_on = || !module.deadline.is_over_at_step();
+    for &at in survey.uses.iter().take_while(|_| goes_on()) {
         judge.instruction(at);
     }
-    for &at in &survey.indirect {
+    for &at in survey.indirect.iter().take_while(|_| goes_on()) {
         judge.indirect(at);
     }
-    for &at in &survey.escapes {
+    for &at in survey.escapes.iter().take_while(|_| goes_on()) {
         judge.escape(at);
     }
-    for &at in &survey.calls {
+    for &at in survey.calls.iter().take_while(|_| goes_on()) {
         judge.call(at);
     }
     if !function.is_kernel() {

@@ -83,8 +83,12 @@ pub(super) fn suspects(
     outlines.resize_with(count, Outline::default);
     for level in levels {
         let known = outlines.as_slice();
-        let one =
-            |memory: &mut Memory, id: FunctionId| (id, pass::outline(module, id, known, &wanted, memory));
+        let one = |memory: &mut Memory, id: FunctionId| {
+            if module.deadline.is_over_at_step() {
+                return (id, Outline::default());
+            }
+            (id, pass::outline(module, id, known, &wanted, memory))
+        };
         let made: Vec<_> = if in_parallel {
             level
                 .par_iter()

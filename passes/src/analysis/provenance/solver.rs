@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::guards::{Facts, Tested};
 use super::meeting::meeting;
@@ -28,6 +28,9 @@ pub(super) enum Variable {
 }
 
 pub(super) const NO_NODE: u32 = u32::MAX;
+
+/// Readers of a variable that are gone through without a note that they were.
+const FEW_READERS: usize = 8;
 
 /// Times that variables whose definitions disagree are looked for: solving some shows others.
 const MAX_REFINEMENTS: usize = 3;
@@ -207,7 +210,12 @@ impl<'a> Solver<'a> {
         let mut affected = vec![false; self.nodes.len()];
         let mut open = finer;
         let mut touched = Vec::new();
+        // Each variable with many readers once, whoever writes it.
+        let mut is_done = FxHashSet::default();
         while let Some(variable) = open.pop() {
+            if readers.of(variable).len() > FEW_READERS && !is_done.insert(variable) {
+                continue;
+            }
             if self.joined.remove(&variable).is_some() {
                 touched.push(variable);
             }
@@ -263,6 +271,9 @@ impl<'a> Solver<'a> {
     fn iterate(&mut self, mut stale: Vec<bool>) {
         let mut changed = Vec::new();
         for (number, is_stale) in stale.iter_mut().enumerate() {
+            if self.module.deadline.is_over_at_step() {
+                return self.give_up();
+            }
             if std::mem::take(is_stale) && self.improve(number) {
                 changed.push(number as u32);
             }
@@ -271,21 +282,41 @@ impl<'a> Solver<'a> {
             return;
         }
         let readers = self.readers.take().unwrap_or_else(|| self.readers());
-        for number in changed {
+        // The last writer of a variable first: the others have no readers that it has not.
+        let mut is_done = FxHashSet::default();
+        for number in changed.into_iter().rev() {
             // Those behind it have seen it.
             self.each_written(number as usize, |variable| {
-                for &reader in readers.of(variable).iter().filter(|reader| **reader <= number) {
+                let readers = readers.of(variable);
+                if readers.len() > FEW_READERS && !is_done.insert(variable) {
+                    return;
+                }
+                for &reader in readers.iter().take_while(|reader| **reader <= number) {
                     stale[reader as usize] = true;
                 }
             });
         }
         let is_settled = (1..MAX_PROVENANCE_ROUNDS).any(|_| {
             let mut changed = false;
+            // The last node of this round that has changed each variable with many readers.
+            let mut last: FxHashMap<Variable, u32> = FxHashMap::default();
             for number in 0..self.nodes.len() {
+                if self.module.deadline.is_over_at_step() {
+                    return false;
+                }
                 if std::mem::take(&mut stale[number]) && self.improve(number) {
                     changed = true;
                     self.each_written(number, |variable| {
-                        for &reader in readers.of(variable) {
+                        let mut readers = readers.of(variable);
+                        // Those that have not been evaluated since the change before are stale as it is.
+                        if readers.len() > FEW_READERS
+                            && let Some(before) = last.insert(variable, number as u32)
+                        {
+                            let evaluated = readers.partition_point(|reader| *reader <= before)
+                                ..readers.partition_point(|reader| *reader <= number as u32);
+                            readers = &readers[evaluated];
+                        }
+                        for &reader in readers {
                             stale[reader as usize] = true;
                         }
                     });
@@ -295,9 +326,14 @@ impl<'a> Solver<'a> {
         });
         self.readers = Some(readers);
         if !is_settled {
-            self.values.fill(Provenance::Top);
-            self.joined.clear();
+            self.give_up();
         }
+    }
+
+    /// Says that nothing is known.
+    fn give_up(&mut self) {
+        self.values.fill(Provenance::Top);
+        self.joined.clear();
     }
 
     /// Joins what a node computes now into its value; true if that changed it.

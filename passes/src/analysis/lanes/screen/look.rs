@@ -141,7 +141,7 @@ impl<'a, 'm> Look<'a, 'm> {
     pub fn pay(&mut self, steps: usize) -> bool {
         let left = self.steps_left.checked_sub(steps);
         self.steps_left = left.unwrap_or(0);
-        left.is_some()
+        left.is_some() && !self.analyses.deadline().is_over_after(steps)
     }
 
     /// Reads registers as they are before an instruction from now on.
