@@ -32,6 +32,9 @@ impl Random {
     }
 }
 
+/// Seeds with this bit make kernels that may have cycles which are entered at two places.
+pub const CYCLES: u64 = 1 << 40;
+
 /// Variables that statements assign.
 const VARIABLES: usize = 4;
 
@@ -104,6 +107,7 @@ struct Generator {
     masks: Vec<String>,
     has_barriers: bool,
     has_rows: bool,
+    has_cycles: bool,
 }
 
 /// A kernel.
@@ -129,6 +133,7 @@ pub fn kernel(seed: u64) -> Kernel {
     let left = 3 + random.below(9);
     let block = random.chance(5).then(|| *random.pick(&BLOCKS));
     let mut generator = Generator {
+        has_cycles: seed & CYCLES != 0,
         has_barriers: random.chance(3),
         has_rows: block.is_some() || random.chance(30),
         random,
@@ -554,6 +559,9 @@ impl Generator {
 
     fn statement(&mut self, depth: usize) {
         let nested = depth < 3;
+        if self.has_cycles && nested && self.random.chance(4) {
+            return self.cycle(depth);
+        }
         match self.random.below(17) {
             14 if self.has_barriers => self.barrier(),
             15 if nested => self.table(depth),
@@ -598,6 +606,31 @@ impl Generator {
             self.block(depth + 1);
             self.line(&format!("{end}:"));
         }
+    }
+
+    /// A cycle of two arms that may be entered at either.
+    fn cycle(&mut self, depth: usize) {
+        let (fuel, spent) = (self.temporary(), self.predicate());
+        let (first, second, end) = (self.label(), self.label(), self.label());
+        self.line(&format!("mov.b32 {fuel}, 0;"));
+        let enters_second = self.condition();
+        self.line(&format!("@{enters_second} bra {second};"));
+        self.line(&format!("{first}:"));
+        self.block(depth + 1);
+        if self.random.chance(2) {
+            let leave = self.condition();
+            self.line(&format!("@{leave} bra {end};"));
+        }
+        self.line(&format!("{second}:"));
+        self.block(depth + 1);
+        // No kernel runs long: a counter of its own bounds the rounds.
+        self.line(&format!("add.s32 {fuel}, {fuel}, 1;"));
+        self.line(&format!("setp.ge.u32 {spent}, {fuel}, 4;"));
+        self.line(&format!("@{spent} bra {end};"));
+        let again = self.condition();
+        let sign = if self.random.chance(2) { "!" } else { "" };
+        self.line(&format!("@{sign}{again} bra {first};"));
+        self.line(&format!("{end}:"));
     }
 
     /// A jump table.

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use ptxcheck_passes::ir::{Collective, Match, Shuffle, Vote};
+use ptxcheck_passes::ir::{Collective, Instruction, InstructionId, Match, Shuffle, Value, Vote};
 
-use super::machine::{Machine, WARP, Wrong};
+use super::machine::{Machine, WARP, Wrong, body};
 
 /// The lane that a shuffle reads, and whether it lies in range: the algorithm of the PTX ISA.
 fn source(mode: Shuffle, lane: i64, b: u64, c: u64) -> (usize, bool) {
@@ -67,7 +67,7 @@ impl Machine<'_> {
                 Collective::Shuffle(mode) => {
                     let uses = &values[&own];
                     let (from, is_in_range) = source(mode, own as i64, uses[2], uses[3]);
-                    if !values.contains_key(&from) || mask >> from & 1 == 0 {
+                    if (!values.contains_key(&from) || mask >> from & 1 == 0) && self.is_result_read(lane) {
                         let place = self.place(lane);
                         self.wrong(place, Wrong::AbsentSource);
                     }
@@ -77,5 +77,25 @@ impl Machine<'_> {
             };
             self.resume(lane, &results);
         }
+    }
+
+    /// Whether any instruction reads the first result of the one that a lane is at: what nobody reads may be undefined.
+    fn is_result_read(&self, lane: usize) -> bool {
+        let (_, function, at) = self.place(lane);
+        let body = body(self.module, function);
+        let result = body
+            .results(body.instruction(InstructionId::new(at)))
+            .first()
+            .copied();
+        let Some(Value::Register(result)) = result else {
+            return false;
+        };
+        let reads = |value: &Value| value.register() == Some(result);
+        let is_reader = |instruction: &Instruction| {
+            instruction.guard.is_some_and(|guard| guard.register == result)
+                || body.uses(instruction).iter().any(reads)
+        };
+        body.instructions.iter().any(is_reader)
+            || body.arguments.iter().any(|argument| reads(&argument.value))
     }
 }

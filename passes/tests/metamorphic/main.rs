@@ -1,0 +1,149 @@
+//! Changes of PTX that leave its meaning as it is leave the definite findings as they are: other names for registers and
+//! labels, another order of blocks, more blocks and scopes, branches turned around, values read through copies.
+//!
+//! Over the PTX of `corpus/rules` and `corpus/compilers`. `METAMORPHIC_SEEDS` says how often each change is made (2),
+//! `METAMORPHIC_ONLY` which files are looked at, by a part of their names.
+
+mod changes;
+mod module;
+
+use std::path::{Path, PathBuf};
+
+use changes::{CHANGES, Change, Random};
+use module::Module;
+use ptxcheck_passes::finding::Certainty;
+use ptxcheck_passes::run::{Bytes, Input, check_here};
+use ptxcheck_passes::settings::Settings;
+use rayon::prelude::*;
+
+/// How often each change is made, in other places each time.
+const SEEDS: u64 = 2;
+
+/// Largest file that is looked at, in bytes: the compilers' debug builds repeat themselves.
+const MAX_BYTES: u64 = 64 * 1024;
+
+/// Most differences that are shown.
+const SHOWN: usize = 12;
+
+#[test]
+#[allow(clippy::print_stderr)]
+fn changes_without_meaning_leave_the_definite_findings() {
+    let seeds = std::env::var("METAMORPHIC_SEEDS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(SEEDS);
+    let only = std::env::var("METAMORPHIC_ONLY").unwrap_or_default();
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus");
+    let mut files = Vec::new();
+    for folder in ["rules", "compilers"] {
+        list(&corpus.join(folder), &mut files);
+    }
+    files.retain(|file| file.to_string_lossy().contains(&only));
+    files.sort();
+    let tried: Vec<(usize, usize, Vec<String>)> =
+        files.par_iter().map(|file| try_file(file, seeds)).collect();
+    let changed: usize = tried.iter().map(|tried| tried.0).sum();
+    let findings: usize = tried.iter().map(|tried| tried.1).sum();
+    let problems: Vec<&String> = tried.iter().flat_map(|tried| &tried.2).collect();
+    eprintln!(
+        "{} files, {changed} changed modules, {findings} definite findings",
+        files.len()
+    );
+    let shown: Vec<&str> = problems
+        .iter()
+        .take(SHOWN)
+        .map(|problem| problem.as_str())
+        .collect();
+    assert!(
+        problems.is_empty(),
+        "{} differences\n{}",
+        problems.len(),
+        shown.join("\n")
+    );
+    assert!(
+        !only.is_empty() || changed > 1_000 && findings > 100,
+        "nothing to compare"
+    );
+}
+
+fn list(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            list(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "ptx")
+            && entry.metadata().is_ok_and(|metadata| metadata.len() <= MAX_BYTES)
+        {
+            files.push(path);
+        }
+    }
+}
+
+/// Changed modules, definite findings, and what differs.
+fn try_file(file: &Path, seeds: u64) -> (usize, usize, Vec<String>) {
+    let (mut changed, mut problems) = (0, Vec::new());
+    let Some((text, module)) = std::fs::read_to_string(file)
+        .ok()
+        .and_then(|text| Module::new(&text).map(|module| (text, module)))
+    else {
+        return (0, 0, problems);
+    };
+    let wanted = definite(&text);
+    for (name, change) in CHANGES {
+        for seed in 0..seeds {
+            let Some(text) = apply(&module, change, seed) else {
+                continue;
+            };
+            changed += 1;
+            let found = definite(&text);
+            if found != wanted {
+                let without = |a: &[String], b: &[String]| -> Vec<String> {
+                    a.iter().filter(|one| !b.contains(one)).cloned().collect()
+                };
+                if let Ok(folder) = std::env::var("METAMORPHIC_KEEP") {
+                    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+                    let _ = std::fs::write(format!("{folder}/{stem}.{name}.{seed}.ptx"), &text);
+                }
+                problems.push(format!(
+                    "{} {name} {seed}: lost {:#?}, new {:#?} ({} and {})",
+                    file.display(),
+                    without(&wanted, &found),
+                    without(&found, &wanted),
+                    wanted.len(),
+                    found.len(),
+                ));
+            }
+        }
+    }
+    (changed, wanted.len(), problems)
+}
+
+fn apply(module: &Module, change: Change, seed: u64) -> Option<String> {
+    let mut random = Random::new(seed);
+    module.changed(|body| change(body, &mut random))
+}
+
+/// The definite findings of a module: code, function, kernel and what is told of them, without places.
+fn definite(text: &str) -> Vec<String> {
+    let input = Input {
+        name: "module.ptx".to_owned(),
+        bytes: Bytes::Memory(text.as_bytes().to_vec()),
+    };
+    let outcome = check_here(vec![input], &Settings::default());
+    let mut found: Vec<String> = outcome
+        .findings
+        .iter()
+        .filter(|finding| finding.certainty == Certainty::Definite)
+        .map(|finding| {
+            format!(
+                "{} in {} from {}: {:?}",
+                finding.rule.code,
+                finding.function.as_deref().unwrap_or("-"),
+                finding.kernel.as_deref().unwrap_or("-"),
+                finding.data
+            )
+        })
+        .collect();
+    found.sort();
+    found
+}
