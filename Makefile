@@ -62,7 +62,7 @@ test-llvm-19: toolchain llvm-19 ## Installs LLVM 19, then tests LLVM IR with it
 	set -x; $(CARGO) test $(WITH_19) --package ptxcheck-passes --lib -- frontend::llvm worker; \
 	$(CARGO) test $(WITH_19) --package ptxcheck-tests --test llvm
 
-# The profile of the tests is built anyway, asserts, and is a third as fast as `FUZZ_PROFILE=fuzz`.
+# The profile of the tests is built anyway, asserts, and takes a third more time than `FUZZ_PROFILE=fuzz`.
 SECONDS ?= 60
 FUZZ_PROFILE ?= dev
 FUZZ = $(CARGO) run $(FEATURES) --locked --quiet --profile $(FUZZ_PROFILE) --package ptxcheck-fuzz --
