@@ -11,8 +11,8 @@ RULES := $(wildcard passes/src/rules/*.rs)
 
 # Exit code 3 of install.sh: it is not to be had here. What needs it is then left out, and says so, unless
 # PTXCHECK_REQUIRE_COMPILERS is 1.
-install = code=0; tools/toolchain/install.sh $(1) || code=$$?; [ $$code -eq 0 ] || \
-	{ [ $$code -eq 3 ] && [ "$${PTXCHECK_REQUIRE_COMPILERS:-}" != 1 ]; }
+install = code=0; tools/toolchain/install.sh $(1) || code=$$?; \
+	[ $$code -eq 0 ] || { [ $$code -eq 3 ] && [ "$${PTXCHECK_REQUIRE_COMPILERS:-}" != 1 ]; } || exit $$code
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16

@@ -137,6 +137,25 @@ fn a_bomb_is_a_limit() {
     }
 }
 
+/// Each says that it unpacks to all that 64 bits can count.
+#[test]
+fn sizes_that_lie_are_shown() {
+    let huge = Entry {
+        unpacked: Some(u64::MAX),
+        ..Entry::ptx(90, &clean("sm_90", "k", "")).packed(Packing::Lz4)
+    };
+    let folder = folder(&[("a.bin", &container(&[huge.clone(), huge]))]);
+    for command in ["check", "audit"] {
+        let output = run_in(&folder, &[command, "a.bin"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{command}: {said}");
+        assert!(
+            String::from_utf8_lossy(&output.stdout).contains("PTX903"),
+            "{command}: {said}"
+        );
+    }
+}
+
 #[test]
 fn elf_headers_that_lie_hide_nothing() {
     let fat = container(&[Entry::ptx(90, &bad(90, "good"))]);

@@ -94,7 +94,9 @@ fn images(input: &InputReport) -> String {
 }
 
 fn row(number: String, image: &ImageReport, all: &[&ImageReport]) -> [String; 9] {
-    let sum = |of: fn(&ImageReport) -> u64| all.iter().map(|image| of(image)).sum::<u64>();
+    // Sizes are what the file says.
+    let sum =
+        |of: fn(&ImageReport) -> u64| all.iter().fold(0_u64, |sum, image| sum.saturating_add(of(image)));
     let known = |text: &str| {
         if text.is_empty() {
             "-".to_owned()
