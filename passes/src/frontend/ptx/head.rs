@@ -3,6 +3,7 @@
 //! A version or a target that is newer than this program is none of its business; one that is no version or target at all
 //! is malformed, and so is a module without them: the assembler and the driver reject it.
 
+use ptxcheck_ptx_parser::Span;
 use ptxcheck_ptx_parser::ast::{Statement, StatementKind, Tree};
 use ptxcheck_ptx_parser::operand::OperandRef;
 
@@ -40,10 +41,13 @@ pub(super) fn malformed(tree: &Tree<'_>) -> Malformed {
     }
     // What could not be read may be what is missing.
     if let (Some(first), true) = (tree.statements.first(), tree.errors.is_empty()) {
+        let whole = first.span();
+        let word = tree.text(whole).iter().take_while(|byte| !byte.is_ascii_whitespace());
+        let place = Span::new(whole.start, whole.start + word.count() as u32);
         if !has_version {
-            found.add(first.span(), "`.version` at the start of the module");
+            found.add(place, "`.version` at the start of the module");
         } else if !has_target {
-            found.add(first.span(), "`.target` at the start of the module");
+            found.add(place, "`.target` at the start of the module");
         }
     }
     found
@@ -181,8 +185,8 @@ mod tests {
                 vec![".address_size"],
             ),
             (".version 8.5\n.target sm_90\n.address_size x\n", vec!["x"]),
-            (".target sm_90\n", vec![".target sm_90"]),
-            (".version 8.5\n", vec![".version 8.5"]),
+            (".target sm_90\n", vec![".target"]),
+            (".version 8.5\n", vec![".version"]),
         ] {
             assert_eq!(odd(head), wanted, "{head}");
         }
