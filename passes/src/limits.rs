@@ -42,6 +42,9 @@ pub const MAX_CALL_CHAINS: usize = 256;
 /// reaching it means giving up on the body, not looping.
 pub const MAX_DATAFLOW_ROUNDS: usize = 64;
 
+/// Most comments in front of an instruction that are looked at for the one that begins its inline assembly.
+pub const MAX_ASSEMBLY_COMMENTS: usize = 1_024;
+
 /// Most instructions that are passed over on the way up from a guard, for what branches before it decide.
 pub const MAX_WAY_INSTRUCTIONS: usize = 256;
 

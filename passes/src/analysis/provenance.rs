@@ -8,7 +8,7 @@
 //! solver.rs     one body               survey.rs     what in a body uses addresses
 //! function.rs   one body's uses        objects.rs    offsets in objects, escapes
 //! calls.rs      arguments and results  nulls.rs      address 0
-//! chosen.rs     uses for some callers
+//! chosen.rs     uses for some callers  own_slot.rs  shared memory of one thread
 //! meeting.rs    where no reaching is needed               screen.rs    which functions need a look
 //! summary.rs    one function           here          one module: the functions that are called first
 //! ```
@@ -23,6 +23,7 @@ pub mod judge;
 mod meeting;
 mod nulls;
 mod objects;
+mod own_slot;
 pub mod reaching;
 mod screen;
 pub mod solver;

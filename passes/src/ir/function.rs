@@ -167,6 +167,8 @@ pub struct Body<'s> {
     pub undeclared: Vec<Unresolved<'s>>,
     /// Instructions that are warp collectives.
     pub collectives: Vec<InstructionId>,
+    /// Those of them that stand in inline assembly, where the front end takes that apart, in the order of the input.
+    pub(crate) in_assembly: Vec<InstructionId>,
     /// Rare operations that some instruction is; see [`Self::has`].
     pub(crate) rare: Rare,
     pub(crate) values: Vec<Value>,
@@ -184,6 +186,7 @@ impl Body<'_> {
         references: Vec::new(),
         undeclared: Vec::new(),
         collectives: Vec::new(),
+        in_assembly: Vec::new(),
         rare: Rare::NONE,
         values: Vec::new(),
         edges: Vec::new(),
@@ -208,6 +211,7 @@ impl Body<'_> {
         self.references.clear();
         self.undeclared.clear();
         self.collectives.clear();
+        self.in_assembly.clear();
         self.rare = Rare::NONE;
         self.values.clear();
         self.edges.clear();
@@ -224,6 +228,7 @@ impl Body<'_> {
         self.references.shrink_to_fit();
         self.undeclared.shrink_to_fit();
         self.collectives.shrink_to_fit();
+        self.in_assembly.shrink_to_fit();
         self.values.shrink_to_fit();
         self.edges.shrink_to_fit();
         self.arguments.shrink_to_fit();

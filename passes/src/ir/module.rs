@@ -190,6 +190,11 @@ pub trait Origin: Sync {
     /// those to whoever shows them.
     fn stack_name(&self, symbol: SymbolId) -> Option<String>;
 
+    /// Whether the text says that an instruction stands in inline assembly of the program.
+    fn is_in_assembly(&self, _: &Instruction) -> bool {
+        false
+    }
+
     /// The PTX of a span of the device IR; empty where the input is none.
     fn text(&self, span: Span) -> &[u8];
 
@@ -230,6 +235,14 @@ impl<'s> Module<'s> {
     #[must_use]
     pub fn symbol(&self, id: SymbolId) -> &Symbol<'s> {
         &self.symbols[id.index()]
+    }
+
+    /// Whether a collective is known to stand in inline assembly: somebody wrote it by hand.
+    #[must_use]
+    pub fn is_in_assembly(&self, function: FunctionId, at: InstructionId) -> bool {
+        self.function(function).body.as_ref().is_some_and(|body| {
+            body.in_assembly.binary_search(&at).is_ok() || self.origin.is_in_assembly(body.instruction(at))
+        })
     }
 
     /// The function with this index.

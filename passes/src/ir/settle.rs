@@ -10,7 +10,9 @@
 //! otherwise  without its guard, or without effect; of a call that is never made, [`never_holds`] says so
 //! ```
 
-use super::{BlockId, Body, Guard, Instruction, InstructionId, Logic, Op, Register, Slots, UnaryOp, Value};
+use super::{
+    BinaryOp, BlockId, Body, Guard, Instruction, InstructionId, Logic, Op, Register, Slots, UnaryOp, Value,
+};
 use crate::limits::{MAX_SETTLE_ROUNDS, MAX_WAY_BLOCKS, MAX_WAY_INSTRUCTIONS};
 
 /// By block: the one that alone leads to it.
@@ -209,27 +211,19 @@ impl Way<'_> {
         if instruction.guard.is_some() {
             return Step::Unknown;
         }
-        let (results, uses) = self.body.operands(instruction);
-        let value = match (instruction.op, results, uses) {
-            (Op::Copy | Op::Unary(UnaryOp::Not, 1), _, &[from]) => {
-                let from = match instruction.op {
-                    Op::Copy => from,
-                    _ => complement(from),
-                };
-                match from {
-                    Value::Register(register) => (register, false),
-                    Value::Not(register) => (register, true),
-                    Value::Integer(value) => return Step::Known((value & 1 == 1) != self.is_complement),
-                    _ => return Step::Unknown,
-                }
-            }
-            (Op::Compare(_, _, Logic::None), &[Value::Register(one), Value::Register(other)], _) => {
-                let partner = if one == self.tracked { other } else { one };
-                return match self.known(partner) {
-                    Some(value) if one != other => Step::Known(value == self.is_complement),
-                    _ => Step::Unknown,
-                };
-            }
+        if let (Op::Compare(_, _, Logic::None), &[Value::Register(one), Value::Register(other)]) =
+            (instruction.op, self.body.results(instruction))
+        {
+            let partner = if one == self.tracked { other } else { one };
+            return match self.known(partner) {
+                Some(value) if one != other => Step::Known(value == self.is_complement),
+                _ => Step::Unknown,
+            };
+        }
+        let value = match source(instruction.op, self.body.uses(instruction)) {
+            Some(Value::Register(register)) => (register, false),
+            Some(Value::Not(register)) => (register, true),
+            Some(Value::Integer(value)) => return Step::Known((value & 1 == 1) != self.is_complement),
             _ => return Step::Unknown,
         };
         self.tracked = value.0;
@@ -247,12 +241,8 @@ impl Way<'_> {
                 continue;
             };
             self.learned.retain(|(known, _)| *known != register);
-            let source = match (instruction.op, self.body.uses(instruction)) {
-                _ if instruction.guard.is_some() => None,
-                (Op::Copy, &[from]) => Some(from),
-                (Op::Unary(UnaryOp::Not, 1), &[from]) => Some(complement(from)),
-                _ => None,
-            };
+            let uses = self.body.uses(instruction);
+            let source = source(instruction.op, uses).filter(|_| instruction.guard.is_none());
             let learned = match source {
                 Some(Value::Register(source)) => self.learn(source, value),
                 Some(Value::Not(source)) => self.learn(source, !value),
@@ -263,6 +253,18 @@ impl Way<'_> {
             }
         }
         Step::On
+    }
+}
+
+/// The predicate that an instruction moves to its result, as it is or as its complement.
+fn source(op: Op, uses: &[Value]) -> Option<Value> {
+    match (op, uses) {
+        (Op::Copy, &[from]) => Some(from),
+        (Op::Unary(UnaryOp::Not, 1), &[from]) => Some(complement(from)),
+        (Op::Binary(BinaryOp::Xor, 1), &[from, Value::Integer(with)]) => {
+            Some(if with & 1 == 1 { complement(from) } else { from })
+        }
+        _ => None,
     }
 }
 

@@ -23,12 +23,19 @@
 //!
 //! ## Limits
 //!
+//! Definite is what an intrinsic makes of a width: an operand that the code computes from one, or one of the intrinsics' form
+//! outside inline assembly, in a module that nvcc or LLVM wrote. In assembly, and where it is not known who wrote it, the
+//! operand may be meant as it stands, and PTX says what it does (PTX ISA, `shfl.sync`: the segment mask picks the bits of the
+//! lane's number that stay): that is a potential finding, which names the operand. A fat binary keeps neither the compiler's
+//! name nor the marks of inline assembly.
+//!
 //! A width that is not a constant is not known. The low five bits of `c` (the clamp) may be anything: libraries put
 //! the last valid lane there. So may bits 5 to 7, which belong to no field (PTX ISA, `shfl.sync`).
 
-use crate::analysis::collectives::SHUFFLE_CONTROL;
+use crate::analysis::collectives::{SHUFFLE_CONTROL, Site};
 use crate::context::{ModuleContext, Place, Report};
-use crate::ir::Collective;
+use crate::ir::{BinaryOp, Collective, Op, Producer, Shuffle, Value};
+use crate::limits::MAX_PREDICATE_STEPS;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -41,7 +48,7 @@ pub static RULE: Rule = Rule {
     summary: "the width of a shuffle is not a power of two up to 32",
     definite: Level::Error,
     can_be_definite: true,
-    can_be_potential: false,
+    can_be_potential: true,
     check: Check::Module(check),
 };
 
@@ -63,13 +70,22 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             continue;
         }
         let operation = site.kind.cuda_name();
-        let message = match width(control) {
-            Some(width) => format!("`{operation}` has width {width}, which is not a power of two up to 32"),
+        let finding = match width(control).filter(|_| is_of_width(module, site, control)) {
+            Some(width) => {
+                let message =
+                    format!("`{operation}` has width {width}, which is not a power of two up to 32");
+                report.definite(site.place(), message)
+            }
             None => {
-                format!("`{operation}` has a `c` operand of {control:#x}, which no width up to 32 produces")
+                let message = format!(
+                    "the segment operand {control:#x} of `{operation}` is not one that a power of two up to 32 gives as width"
+                );
+                let finding = report.potential(site.place(), message);
+                finding.note(
+                    "PTX defines what any operand does (PTX ISA, `shfl.sync`): one that is written by hand may be meant",
+                )
             }
         };
-        let finding = report.definite(site.place(), message);
         finding
             .help("use a width of 1, 2, 4, 8, 16 or 32")
             .data("operation", operation)
@@ -81,6 +97,53 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             finding.related(Place::call(*call), "the width is passed here");
         }
     }
+}
+
+/// Whether a shuffle's operand is certainly what an intrinsic makes of its width.
+fn is_of_width(module: &ModuleContext<'_>, site: &Site, control: u32) -> bool {
+    if module.module.is_in_assembly(site.function, site.instruction) {
+        return false;
+    }
+    let clamp = if site.kind == Collective::Shuffle(Shuffle::Up) {
+        0
+    } else {
+        31
+    };
+    let is_compiled = matches!(module.module.producer, Producer::Nvvm | Producer::Llvm);
+    control & 0xff == clamp && (is_compiled || is_computed(module, site))
+}
+
+/// Whether the code computes the operand from a width: `(32 - width) << 8`, with 31 below, as unoptimised code does.
+fn is_computed(module: &ModuleContext<'_>, site: &Site) -> bool {
+    let function = module.module.function(site.function);
+    let Some(body) = &function.body else { return false };
+    let definitions = module.function(site.function).definitions();
+    let operand = body.uses(body.instruction(site.instruction)).get(SHUFFLE_CONTROL);
+    let mut value = operand.copied();
+    let mut is_shifted = false;
+    for _ in 0..MAX_PREDICATE_STEPS {
+        let Some(Value::Register(register)) = value else {
+            return false;
+        };
+        let Some(definition) = definitions.only(body, register) else {
+            return false;
+        };
+        let instruction = body.instruction(definition);
+        value = match (instruction.op, body.uses(instruction)) {
+            (Op::Copy, &[from]) => Some(from),
+            (Op::Binary(BinaryOp::Or | BinaryOp::Add, 32), &[from, Value::Integer(31)]) => Some(from),
+            (Op::Binary(BinaryOp::Shl, 32), &[from, Value::Integer(8)]) => {
+                is_shifted = true;
+                Some(from)
+            }
+            (Op::Binary(BinaryOp::Sub, 32), _) => return is_shifted,
+            _ => {
+                let store = module.function(site.function).store_for(definition);
+                store.and_then(|store| body.uses(body.instruction(store)).get(2).copied())
+            }
+        };
+    }
+    false
 }
 
 /// Whether the bits above the clamp are a segment mask: ones from bit 12 down to the segment's size, then zeros.

@@ -6,8 +6,9 @@
 //! ## Why is this bad?
 //!
 //! Local memory is a thread's own. In another thread the same address names that thread's own local memory, and after the
-//! function or the kernel has ended it names nothing. That the address gets out is certain; that somebody follows it is
-//! not, hence a warning.
+//! function or the kernel has ended it names nothing. What a definite finding states is that the address is stored there, on
+//! every execution that reaches the place. That somebody follows it is not certain, hence a warning: a thread that reads back
+//! what it has stored itself does nothing wrong.
 //!
 //! ## Example
 //!
@@ -26,7 +27,8 @@
 //! ## Limits
 //!
 //! A store through a pointer of unknown space is not reported, nor are addresses that leave as part of a structure that is
-//! copied from local memory.
+//! copied from local memory. Into a variable in shared memory that each thread accesses at its own `threadIdx.x` alone, in
+//! blocks of one dimension, it is a potential finding: there no other thread reads it.
 
 use super::address;
 use crate::analysis::provenance::Wrong;
@@ -57,7 +59,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let is = address::sure(violation, "is", "may be");
         let message =
             format!("the address of {object} {is} stored in {to}, where it means nothing to other threads");
-        address::report(module, violation, message, report)
-            .help("store the value itself, or keep the object in shared or global memory");
+        let draft = address::report(module, violation, message, report);
+        if violation.is_definite {
+            draft.note("that it is stored is certain; that another thread follows it is not");
+        }
+        draft.help("store the value itself, or keep the object in shared or global memory");
     }
 }

@@ -21,8 +21,9 @@
 //!
 //! ## Limits
 //!
-//! Calls through pointers are not followed. How deep the recursion goes is not computed: a shallow one is reported
-//! like a deep one, hence a warning. What a constant decides against, as in the last step of a recursive template, is not
+//! What a definite finding states is that no compiler knows the need of stack of this code. Whether the stack suffices is
+//! not judged, hence a warning: how deep the recursion goes is not computed, and a shallow one, for which the stack is
+//! enough, is right and reported like a deep one. Calls through pointers are not followed. What a constant decides against, as in the last step of a recursive template, is not
 //! counted.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -73,6 +74,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     }
 }
 
+/// What a finding leaves open.
+const OPEN: &str =
+    "that no compiler reserves what it needs is certain; that the stack does not suffice is not";
+
 fn recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Report<'_>) {
     let members: BTreeSet<_> = cycle.iter().copied().collect();
     let mut calls: Vec<_> = cycle
@@ -96,6 +101,7 @@ fn recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Repo
     };
     let finding = report.definite(Place::call(**first), message);
     finding
+        .note(OPEN)
         .data("symbol", name)
         .help("use a loop with a stack of known size, or set `cudaLimitStackSize` to a proven bound");
     let back = way_back(**first, &calls);
@@ -162,6 +168,7 @@ fn allocations(function: &FunctionContext<'_>, report: &mut Report<'_>) {
                 Place::instruction(function.id, id),
                 "the size of this stack allocation is not known before it runs",
             )
+            .note(OPEN)
             .help("allocate the largest size that can occur, or use memory that the kernel is given")
             .data("symbol", function.name());
     }

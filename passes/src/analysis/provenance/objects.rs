@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::function::Judge;
 use super::judge::{Effect, Use, Wrong, covers};
+use super::own_slot::is_own_slot;
 use super::value::{Base, Element, Form, Provenance, Trust};
 use crate::context::ModuleContext;
 use crate::ir::{
@@ -267,7 +268,8 @@ impl Judge<'_> {
             let is_definite = value
                 .elements()
                 .iter()
-                .all(|element| is_local(element) && element.trust == Trust::Certain);
+                .all(|element| is_local(element) && element.trust == Trust::Certain)
+                && !is_own_slot(self.module, self.id, self.body, access, uses);
             self.report(
                 at,
                 Wrong::Escape,

@@ -366,6 +366,9 @@ impl<'m> Lowering<'_, '_, 'm> {
                 op => op,
             };
             let id = self.emit_lists(op, results, uses);
+            if matches!(op, Op::Collective(..)) {
+                self.body.in_assembly.push(id);
+            }
             self.body.instructions[id.index()].guard = guard;
         }
     }

@@ -9,7 +9,7 @@ use ptxcheck_ptx_parser::{LineIndex, Position, Span, debug_info};
 
 use crate::finding::Frame;
 use crate::ir::{DebugId, Instruction, Origin, SymbolId};
-use crate::limits::MAX_INLINE_DEPTH;
+use crate::limits::{MAX_ASSEMBLY_COMMENTS, MAX_INLINE_DEPTH};
 
 /// The tree behind a module. A [`DebugId`] is the place of a `.loc` among the tree's statements.
 pub struct PtxOrigin<'t> {
@@ -88,6 +88,19 @@ impl<'t> PtxOrigin<'t> {
             column,
             function: None,
         })
+    }
+
+    /// Whether a place lies between the comments in which nvcc and LLVM put inline assembly.
+    fn lies_in_assembly(&self, offset: u32) -> bool {
+        let comments = &self.tree.comments;
+        let before = comments.partition_point(|comment| comment.start < offset);
+        let near = comments[..before].iter().rev().take(MAX_ASSEMBLY_COMMENTS);
+        near.map(|comment| self.tree.text(*comment).trim_ascii_end())
+            .find_map(|text| {
+                let is_begin = text.ends_with(b"begin inline asm");
+                (is_begin || text.ends_with(b"end inline asm")).then_some(is_begin)
+            })
+            .unwrap_or(false)
     }
 
     fn location(&self, statement: &Statement) -> Option<&Location> {
@@ -185,6 +198,10 @@ impl Origin for PtxOrigin<'_> {
             .take_while(|part| !is_type(part))
             .collect();
         Some(name.join(".")).filter(|name| !name.is_empty())
+    }
+
+    fn is_in_assembly(&self, instruction: &Instruction) -> bool {
+        self.lies_in_assembly(instruction.span.start)
     }
 
     fn text(&self, span: Span) -> &[u8] {
