@@ -7,7 +7,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 RULES := $(wildcard passes/src/rules/*.rs)
 
-.PHONY: help test lint dependencies docs toolchain llvm llvm-19 build fuzz demo bench bless oracle test-llvm-19
+.PHONY: help test lint dependencies docs toolchain llvm llvm-19 build fuzz demo bench scaling bless oracle test-llvm-19
 
 # Exit code 3 of install.sh: it is not to be had here. What needs it is then left out, and says so, unless
 # PTXCHECK_REQUIRE_COMPILERS is 1.
@@ -86,3 +86,6 @@ demo: llvm ## Builds the release and runs it over corpus/demo
 
 bench: ## Runs the benchmarks
 	$(CARGO) bench --workspace $(FEATURES) --locked
+
+scaling: ## Measures how time and memory grow with the size of what is looked at
+	$(CARGO) bench $(FEATURES) --locked --package ptxcheck-passes --bench scaling
