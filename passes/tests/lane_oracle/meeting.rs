@@ -95,7 +95,7 @@ impl Machine<'_> {
             instruction.guard.is_some_and(|guard| guard.register == result)
                 || body.uses(instruction).iter().any(reads)
         };
-        body.instructions.iter().any(is_reader)
-            || body.arguments.iter().any(|argument| reads(&argument.value))
+        let is_passed = |call| body.arguments(call).iter().any(|argument| reads(&argument.value));
+        body.instructions.iter().any(is_reader) || body.calls.iter().any(is_passed)
     }
 }

@@ -193,6 +193,13 @@ fn invert(body: &Body, _: &mut Random) -> Option<String> {
     (number > 0).then(|| text_of(body, items))
 }
 
+/// Instructions that write at most their first operand, and read the others.
+const READERS: [&str; 32] = [
+    "abs", "add", "and", "bar", "bfe", "bfi", "cvt", "cvta", "div", "fma", "lop3", "mad", "match", "max",
+    "min", "mov", "mul", "neg", "not", "or", "popc", "red", "redux", "rem", "selp", "setp", "shfl", "shl",
+    "shr", "st", "sub", "vote",
+];
+
 /// Registers that are read through a copy.
 fn copy(body: &Body, random: &mut Random) -> Option<String> {
     let type_of = |operand: &str| {
@@ -216,8 +223,9 @@ fn copy(body: &Body, random: &mut Random) -> Option<String> {
             continue;
         };
         let mut instruction = instruction.clone();
-        let is_call = instruction.opcode.starts_with("call");
-        for operand in instruction.operands.iter_mut().skip(1).filter(|_| !is_call) {
+        let word = instruction.opcode.split('.').next().unwrap_or("");
+        let reads_the_rest = READERS.contains(&word);
+        for operand in instruction.operands.iter_mut().skip(1).filter(|_| reads_the_rest) {
             let Some(kind) = type_of(operand).filter(|_| random.chance(2)) else {
                 continue;
             };

@@ -25,6 +25,10 @@ const MAX_BYTES: u64 = 64 * 1024;
 /// Most differences that are shown.
 const SHOWN: usize = 12;
 
+/// The rules that ask which compiler has written the text, which they tell by its form: what one leaves of code that it
+/// has dropped is right in the text of another.
+const BY_FORM: [&str; 3] = ["PTX106", "PTX107", "PTX108"];
+
 #[test]
 #[allow(clippy::print_stderr)]
 fn changes_without_meaning_leave_the_definite_findings() {
@@ -133,14 +137,15 @@ fn definite(text: &str) -> Vec<String> {
     let mut found: Vec<String> = outcome
         .findings
         .iter()
-        .filter(|finding| finding.certainty == Certainty::Definite)
+        .filter(|finding| finding.certainty == Certainty::Definite && !BY_FORM.contains(&finding.rule.code))
         .map(|finding| {
+            let data = finding.data.iter().filter(|(name, _)| **name != "register");
+            let data: Vec<_> = data.collect();
             format!(
-                "{} in {} from {}: {:?}",
+                "{} in {} from {}: {data:?}",
                 finding.rule.code,
                 finding.function.as_deref().unwrap_or("-"),
                 finding.kernel.as_deref().unwrap_or("-"),
-                finding.data
             )
         })
         .collect();
