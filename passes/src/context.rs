@@ -22,6 +22,7 @@ use crate::ir::{
 };
 use crate::limits::MANGLED_NAME_BYTES;
 use crate::link::{self, Missing};
+use crate::names;
 use crate::policy::Policy;
 use crate::rule::{Family, Level, Rule};
 use crate::settings::Settings;
@@ -259,6 +260,19 @@ impl<'a> ModuleContext<'a> {
     pub fn lanes(&self) -> &[Root] {
         self.lanes
             .get_or_init(|| lanes::analyse(self, self.settings.least_certainty(Family::Warp)))
+    }
+
+    /// What the analyses that were made have not looked at, since it exceeds a limit.
+    #[must_use]
+    pub fn limit(&self) -> Option<String> {
+        let limited = |root: &&Root| root.is_limited;
+        let mut roots = self.lanes.get()?.iter().filter(limited);
+        let first = names::told(self.module.function_name(roots.next()?.function));
+        let others = roots.count();
+        Some(match others {
+            0 => format!("it is too much work to follow all lanes of `{first}`"),
+            _ => format!("it is too much work to follow all lanes of `{first}` and {others} more kernels"),
+        })
     }
 
     /// The warp collectives, in the contexts that decide their operands.

@@ -166,6 +166,9 @@ pub const MAX_POTENTIAL_CONTEXTS: usize = 256;
 /// Kernels whose lanes are looked at before any of their findings are left out.
 pub const ROOTS_AT_ONCE: usize = 512;
 
+/// Most places where lanes leave the way to a collective that are looked at to name the one where most do.
+pub const MAX_SHOWN_DEPARTURES: usize = 1_024;
+
 /// Most collectives before one, and after it, that it is held against to say where lanes went instead of coming to it.
 /// Beyond, they are said to be missing.
 pub const MAX_NEIGHBOURS: usize = 128;

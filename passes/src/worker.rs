@@ -50,6 +50,8 @@ pub struct Checked {
     pub left_out: usize,
     /// The time was over before all of it was analysed.
     pub is_cut_short: bool,
+    /// What was not looked at, since it exceeds a limit.
+    pub limit: Option<String>,
     /// Why nothing, or not all of it, was analysed.
     pub failure: Option<(ProblemKind, String)>,
 }

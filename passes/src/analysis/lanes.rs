@@ -57,6 +57,8 @@ pub struct Root {
     pub is_unknown: bool,
     /// Some collective has an operand that is not known, so that nothing found does not mean that nothing is wrong.
     pub has_unknown: bool,
+    /// It was too much work to say where all lanes are, or what they hold.
+    pub is_limited: bool,
 }
 
 /// Something that is wrong, over all warps.
@@ -78,6 +80,7 @@ impl Root {
             findings: Vec::new(),
             is_unknown: true,
             has_unknown: true,
+            is_limited: false,
         }
     }
 }
@@ -184,6 +187,10 @@ fn launch_of(module: &ModuleContext<'_>, function: FunctionId, reads_other: bool
 
 fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least: Certainty) -> Root {
     let nothing = |launch| Root::nothing(function, launch);
+    let too_large = |launch| Root {
+        is_limited: true,
+        ..nothing(launch)
+    };
     let kernel = module.module.function(function);
     let assumed = Launch::new(&kernel.launch, None, true);
     let Some(graph) = Graph::new(module, slices, function) else {
@@ -214,7 +221,7 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
     let mut first = None;
     if least == Certainty::Definite && launch.shape.is_none() {
         let Some((verdict, _)) = run(Some(0), least) else {
-            return nothing(launch);
+            return too_large(launch);
         };
         let mut issues = verdict.issues.iter();
         let is_clear = issues.all(|issue| issue.certainty == Certainty::Potential);
@@ -225,6 +232,7 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
                 findings: Vec::new(),
                 is_unknown: false,
                 has_unknown: true,
+                is_limited: verdict.is_limited,
             };
         }
         first = Some(verdict);
@@ -234,7 +242,7 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
     let mut rest: Option<Verdict> = None;
     if !partial {
         let Some((verdict, wants_warp)) = run(None, Certainty::Potential) else {
-            return nothing(launch);
+            return too_large(launch);
         };
         // What holds of all warps at once holds of each: where nothing may be wrong, no warp need be looked at.
         let is = |certainty| verdict.issues.iter().any(|issue| issue.certainty == certainty);
@@ -269,7 +277,7 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
             open.dedup();
             for warp in 0..launch.warps() {
                 let Some((found, _)) = run(Some(warp), Certainty::Potential) else {
-                    return nothing(launch);
+                    return too_large(launch);
                 };
                 // A node that is reached in a warp where nothing is definite stays potential, unless another warp
                 // that always exists settles it.
@@ -293,13 +301,18 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
     } else {
         for warp in 0..launch.warps() {
             let Some((verdict, _)) = run(Some(warp), Certainty::Potential) else {
-                return nothing(launch);
+                return too_large(launch);
             };
             runs.push((Some(warp), verdict));
         }
     }
     let mut verdicts = runs.iter().map(|(_, verdict)| verdict).chain(&rest);
     let has_unknown = verdicts.any(|verdict| verdict.reach.iter().any(|(_, reach)| reach.is_unknown));
+    let is_limited = runs
+        .iter()
+        .map(|(_, verdict)| verdict)
+        .chain(&rest)
+        .any(|verdict| verdict.is_limited);
     let mut findings = merge(&launch, &mut runs, rest.as_ref());
     let mut known: FxHashSet<(u32, Problem)> = findings
         .iter()
@@ -322,6 +335,7 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
         findings,
         is_unknown: false,
         has_unknown,
+        is_limited,
     }
 }
 
@@ -498,3 +512,6 @@ pub fn ranges(set: Lanes) -> String {
 pub const fn is_full(set: Lanes) -> bool {
     set == ALL
 }
+
+#[cfg(test)]
+mod tests;

@@ -115,6 +115,9 @@ pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
     if how.deadline.has_cut() {
         read.cut_short(how.settings, how.late().1);
     }
+    if let Some(message) = context.limit() {
+        read.problem(how.settings, ProblemKind::Limit, message, None);
+    }
     let locator = Locator::unplaced(&module);
     let findings = drafts
         .into_iter()
@@ -221,6 +224,9 @@ pub(super) fn of_ir(bytes: &[u8], how: How<'_>) -> Read {
         ..Read::default()
     };
     read.left_out(settings, checked.left_out);
+    if let Some(message) = checked.limit {
+        read.problem(settings, ProblemKind::Limit, message, None);
+    }
     if checked.is_cut_short {
         read.cut_short(settings, crate::worker::too_long(bytes.len(), settings));
     }

@@ -77,6 +77,7 @@ pub fn checked(module: &Module<'_>, settings: &Settings, deadline: &Deadline) ->
         is_elsewhere: false,
         left_out,
         is_cut_short: deadline.has_cut(),
+        limit: context.limit(),
         failure: None,
     }
 }

@@ -24,6 +24,7 @@ pub(super) fn encode(checked: &Checked) -> Vec<u8> {
     out.number(u64::from(checked.is_elsewhere));
     out.number(u64::from(checked.is_cut_short));
     out.number(checked.left_out as u64);
+    out.option(checked.limit.as_ref(), Writer::owned);
     out.option(checked.failure.as_ref(), |out, (kind, message)| {
         out.text(kind.code());
         out.text(message);
@@ -44,6 +45,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Checked> {
         is_elsewhere: from.number()? != 0,
         is_cut_short: from.number()? != 0,
         left_out: usize::try_from(from.number()?).ok()?,
+        limit: from.option(Reader::text)?,
         failure: from.option(|from| {
             let code = from.text()?;
             Some((problem(&code)?, from.text()?))
@@ -432,6 +434,7 @@ mod tests {
             is_elsewhere: true,
             is_cut_short: true,
             left_out: 3,
+            limit: Some("too large".to_owned()),
             failure: Some((ProblemKind::Limit, "late".to_owned())),
         }
     }

@@ -42,7 +42,22 @@ pub struct Placement<'f, 'a> {
     exits: Vec<(Lanes, Lanes)>,
     /// By node, the first of the straight code that it is in.
     first: Vec<u32>,
-    departures: FxHashMap<u32, Rc<Vec<Departure>>>,
+    departures: FxHashMap<u32, Rc<Departures>>,
+}
+
+/// The edges by which lanes leave the way to a node.
+#[derive(Default)]
+pub struct Departures {
+    /// The edges.
+    pub all: Vec<Departure>,
+    /// The lanes that may take one.
+    pub leaving: Lanes,
+    /// Those of them that may do something visible after.
+    pub loud: Lanes,
+    /// Those of them that may end without doing so.
+    pub not_noisy: Lanes,
+    /// Loud ones leave where the index of the warp decides.
+    pub by_warp: bool,
 }
 
 /// Whether exits that end quietly count.
@@ -171,7 +186,9 @@ impl<'f, 'a> Placement<'f, 'a> {
         }
         let between = self.between(root, node);
         let Some(between) = between else { return 0 };
-        let departures = self.departures_of(&between, node, exits);
+        let Some(departures) = self.departures_of(&between, node, exits) else {
+            return 0;
+        };
         let order = self.flow.order;
         let own = order.loop_of[node as usize];
         let is_header = own != NONE && order.loops[own as usize].header == node;
@@ -238,13 +255,11 @@ impl<'f, 'a> Placement<'f, 'a> {
         group & reached
     }
 
-    /// `None` if the budget is spent, or the time is over.
-    fn step(&mut self) -> Option<()> {
-        self.steps_left = self.steps_left.checked_sub(1)?;
-        if self.deadline.is_over_at_step() {
-            self.steps_left = 0;
-        }
-        Some(())
+    /// Counts steps; `None` if there are no more of them, or no more time.
+    fn steps(&mut self, steps: usize) -> Option<()> {
+        let left = self.steps_left.checked_sub(steps).filter(|&left| left > 0);
+        self.steps_left = left.filter(|_| !self.deadline.is_over_after(steps)).unwrap_or(0);
+        left.map(|_| ())
     }
 
     /// The nodes on ways from `root` to `node`, both included; `None` if the budget is spent.
@@ -260,7 +275,7 @@ impl<'f, 'a> Placement<'f, 'a> {
             if current == root {
                 continue;
             }
-            self.step()?;
+            self.steps(1)?;
             for &edge in graph.incoming(current) {
                 let source = graph.sources[edge as usize];
                 if rank[source as usize] != NONE
@@ -275,7 +290,7 @@ impl<'f, 'a> Placement<'f, 'a> {
     }
 
     /// The edges by which lanes leave a set of nodes that [`Self::between`] has just marked.
-    fn departures_of(&self, between: &[u32], node: u32, exits: Exits) -> Vec<Departure> {
+    fn departures_of(&mut self, between: &[u32], node: u32, exits: Exits) -> Option<Vec<Departure>> {
         let graph = self.flow.graph;
         let mut found = Vec::new();
         let is_header = self.flow.order.loop_of[node as usize] != NONE
@@ -284,7 +299,9 @@ impl<'f, 'a> Placement<'f, 'a> {
             if source == node && !is_header {
                 continue;
             }
-            for edge in graph.nodes[source as usize].edges.clone() {
+            let edges = graph.nodes[source as usize].edges.clone();
+            self.steps(edges.len())?;
+            for edge in edges {
                 let target = graph.targets[edge as usize];
                 let mut lanes = self.flow.edges[edge as usize];
                 if target != graph.exit && self.mark[target as usize] == self.epoch {
@@ -298,7 +315,7 @@ impl<'f, 'a> Placement<'f, 'a> {
                 }
             }
         }
-        found
+        Some(found)
     }
 
     /// Whether the lanes that are at `from` together come to `node` together, those that end quietly aside.
@@ -313,7 +330,9 @@ impl<'f, 'a> Placement<'f, 'a> {
         let Some(between) = self.between(from, node) else {
             return false;
         };
-        let departures = self.departures_of(&between, node, Exits::Loud);
+        let Some(departures) = self.departures_of(&between, node, Exits::Loud) else {
+            return false;
+        };
         let before = self.flow.may[from as usize];
         departures.iter().all(|departure| departure.lanes & before == 0)
     }
@@ -346,7 +365,7 @@ impl<'f, 'a> Placement<'f, 'a> {
         self.mark[node as usize] = epoch;
         while let Some(&current) = way.get(next) {
             next += 1;
-            self.step()?;
+            self.steps(1)?;
             for &edge in graph.incoming(current) {
                 let source = graph.sources[edge as usize];
                 if order.rank[source as usize] != NONE
@@ -363,7 +382,7 @@ impl<'f, 'a> Placement<'f, 'a> {
 
     /// The edges by which lanes leave the way to `node`, in the round of its loops that it is in; `None` if the
     /// budget is spent.
-    pub fn departures(&mut self, node: u32) -> Option<Rc<Vec<Departure>>> {
+    pub fn departures(&mut self, node: u32) -> Option<Rc<Departures>> {
         // Straight code shares them.
         let node = self.first[node as usize];
         if let Some(known) = self.departures.get(&node) {
@@ -374,24 +393,42 @@ impl<'f, 'a> Placement<'f, 'a> {
         Some(found)
     }
 
-    fn find_departures(&mut self, node: u32) -> Option<Vec<Departure>> {
+    fn find_departures(&mut self, node: u32) -> Option<Departures> {
         let way = self.way(node)?;
         let (graph, order, epoch) = (self.flow.graph, self.flow.order, self.epoch);
-        let mut found = Vec::new();
+        let mut found = Departures::default();
         for &source in way.iter().filter(|&&source| source != node) {
-            for edge in graph.nodes[source as usize].edges.clone() {
+            let edges = graph.nodes[source as usize].edges.clone();
+            // A jump through a table has very many.
+            self.steps(edges.len())?;
+            for edge in edges {
                 let target = graph.targets[edge as usize];
                 let lanes = self.flow.edges[edge as usize];
                 let stays = target != graph.exit
                     && self.mark[target as usize] == epoch
                     && !order.ends_round(source, target, node);
                 if !stays && lanes != 0 {
-                    found.push(Departure { source, edge, lanes });
+                    found.all.push(Departure { source, edge, lanes });
                 }
             }
         }
-        found.sort_by_key(|departure| departure.edge);
+        found.all.sort_by_key(|departure| departure.edge);
+        for departure in &found.all {
+            let target = graph.targets[departure.edge as usize];
+            let heard = departure.lanes & !self.quiet(target);
+            found.leaving |= departure.lanes;
+            found.loud |= heard;
+            found.not_noisy |= departure.lanes & !self.noisy(target);
+            let test = self.flow.tests[departure.source as usize];
+            found.by_warp |= heard != 0 && test != ValueId::NONE && self.flow.pool.get(test).warp;
+        }
         Some(found)
+    }
+
+    /// Whether the budget is spent: what else is asked is not known.
+    #[must_use]
+    pub const fn is_spent(&self) -> bool {
+        self.steps_left == 0
     }
 
     /// The lanes that leave the loops around `node` without certainly doing something visible after. Empty where there

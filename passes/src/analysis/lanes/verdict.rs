@@ -119,6 +119,8 @@ pub struct Verdict {
     pub reach: Vec<(u32, Reach)>,
     /// Lanes ask which others are there or agree: what is definite in all warps at once may not be in each.
     pub has_asked: bool,
+    /// It was too much work to say where all lanes are.
+    pub is_limited: bool,
 }
 
 /// Judges a solution. `entry`: the lanes that surely begin together; `converges`: the target lets collectives meet
@@ -179,6 +181,7 @@ pub fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: Certaint
     for &node in &barriers {
         judge.barrier(node);
     }
+    judge.verdict.is_limited = judge.placement.is_spent();
     judge.verdict
 }
 
@@ -300,8 +303,7 @@ impl Judge<'_, '_> {
         if self.verdict.issues.len() > before
             && let Some(departures) = self.placement.departures(call.node)
         {
-            let leaving = departures.iter().fold(0, |all, departure| all | departure.lanes);
-            reach.surely = here & existing & !leaving != 0;
+            reach.surely = here & existing & !departures.leaving != 0;
         }
         self.verdict.reach.push((call.node, reach));
     }

@@ -42,7 +42,10 @@ pub(super) fn malformed(tree: &Tree<'_>) -> Malformed {
     // What could not be read may be what is missing.
     if let (Some(first), true) = (tree.statements.first(), tree.errors.is_empty()) {
         let whole = first.span();
-        let word = tree.text(whole).iter().take_while(|byte| !byte.is_ascii_whitespace());
+        let word = tree
+            .text(whole)
+            .iter()
+            .take_while(|byte| !byte.is_ascii_whitespace());
         let place = Span::new(whole.start, whole.start + word.count() as u32);
         if !has_version {
             found.add(place, "`.version` at the start of the module");

@@ -136,7 +136,7 @@ fn departures_name_the_lanes_that_leave() {
     let code = format!("setp.gt.u32 %p1, %r1, 23;\n@%p1 bra SKIP;\n{SYNC}SKIP:\n{STORE}ret;");
     with(&code, |placement, points| {
         let departures = placement.departures(points[0]).expect("it is small");
-        let lanes: Vec<Lanes> = departures.iter().map(|departure| departure.lanes).collect();
+        let lanes: Vec<Lanes> = departures.all.iter().map(|departure| departure.lanes).collect();
         assert_eq!(lanes, [0xff00_0000]);
     });
 }

@@ -1,16 +1,19 @@
 //! Lanes that a mask names and that do not come, and where they went instead.
 
+use std::rc::Rc;
+
 use super::meet::Call;
 use super::{Issue, Judge, Problem, Spot, certainty};
-use crate::analysis::lanes::placement::{Departure, Exits};
+use crate::analysis::lanes::placement::{Departure, Departures, Exits};
 use crate::analysis::lanes::value::Lanes;
 use crate::ir::{Collective, InstructionId};
+use crate::limits::MAX_SHOWN_DEPARTURES;
 
 /// What is known of where the lanes of a mask are.
 pub(super) struct Absent {
     pub(super) surely: Lanes,
     pub(super) perhaps: Lanes,
-    pub(super) departures: Vec<Departure>,
+    pub(super) departures: Option<Rc<Departures>>,
 }
 
 impl Judge<'_, '_> {
@@ -22,7 +25,7 @@ impl Judge<'_, '_> {
         let mut absent = Absent {
             surely: 0,
             perhaps: 0,
-            departures: Vec::new(),
+            departures: None,
         };
         // A shuffle may read lanes that have ended, which do not count as missing.
         let never_here = named & (!here | other_mask) & !self.elsewhere(call, mask);
@@ -36,16 +39,13 @@ impl Judge<'_, '_> {
             return Some(absent);
         }
         let departures = self.placement.departures(call.node)?;
-        let (mut leaving, mut loud, mut not_noisy) = (0, 0, 0);
-        for departure in departures.iter() {
-            let target = self.flow.graph.targets[departure.edge as usize];
-            leaving |= departure.lanes;
-            loud |= departure.lanes & !self.placement.quiet(target);
-            not_noisy |= departure.lanes & !self.placement.noisy(target);
-            if departure.lanes & open != 0 {
-                absent.departures.push(*departure);
-            }
-        }
+        let Departures {
+            leaving,
+            loud,
+            not_noisy,
+            ..
+        } = *departures;
+        absent.departures = Some(departures);
         // Ended without a sign, whichever way they left: a collective waits for no lane that has ended.
         let gone = open & !loud & (!here | callers) & !other_mask;
         let mut gone = gone & (leaving | !here);
@@ -123,7 +123,8 @@ impl Judge<'_, '_> {
                 problem = Problem::DifferentMasks;
                 other = Some((self.spot(found), found_lanes));
             }
-            let split = self.parting(&absent.departures, set);
+            let departures = absent.departures.as_deref();
+            let split = departures.and_then(|departures| self.parting(&departures.all, set));
             let issue = self.issue(problem, call, set, Some(*mask));
             self.verdict.issues.push(Issue {
                 certainty: certainty(sure),
@@ -139,6 +140,7 @@ impl Judge<'_, '_> {
         let leaving = |departure: &&Departure| departure.lanes & set;
         let most = departures
             .iter()
+            .take(MAX_SHOWN_DEPARTURES)
             .filter(|departure| leaving(departure) != 0)
             .max_by_key(|departure| (leaving(departure).count_ones(), std::cmp::Reverse(departure.edge)))?;
         Some((self.branch(most.source)?, leaving(&most)))
