@@ -139,7 +139,7 @@ fn definite(text: &str) -> Vec<String> {
         .iter()
         .filter(|finding| finding.certainty == Certainty::Definite && !BY_FORM.contains(&finding.rule.code))
         .map(|finding| {
-            let data = finding.data.iter().filter(|(name, _)| **name != "register");
+            let data = finding.data.iter().filter(|(name, _)| *name != "register");
             let data: Vec<_> = data.collect();
             format!(
                 "{} in {} from {}: {data:?}",
