@@ -12,6 +12,7 @@ pub mod lanes;
 pub mod params;
 pub mod predicates;
 pub mod provenance;
+mod ranges;
 pub mod reached;
 pub mod references;
 pub mod slots;

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! decided   a branch, or another instruction under a guard, on a predicate that is fixed (see `constants`); where that is
-//!           asked of little, on one that is constant there; and a call that the way to it decides against
+//!           asked of little, on one that is constant there; on one that the ranges of special registers decide (see
+//!           `ranges`); and a call that the way to it decides against
 //! reached   the entry, and what an edge leads to from there, of decided branches the one that is taken
 //!           kernels, what other modules see and do not have themselves, functions whose address is taken, what these call
 //! ```
@@ -11,6 +12,7 @@
 use rustc_hash::FxHashMap;
 
 use super::constants::{Arguments, Constants};
+use super::ranges;
 use crate::context::{Analyses, ModuleContext};
 use crate::ir::{
     BlockId, Body, FunctionId, Guard, InstructionId, Linkage, Op, SymbolKind, Value, never_holds,
@@ -91,7 +93,11 @@ fn decided(
     };
     let decided = constants.before(guarded.iter().map(|(id, _)| *id), |id, read| {
         let guard = body.instruction(id).guard?;
-        let holds = read(Value::Register(guard.register)).known()? & 1 == 1;
+        let constant = read(Value::Register(guard.register)).known();
+        let holds = match constant {
+            Some(constant) => constant & 1 == 1,
+            None => ranges::outcome(body, analyses.definitions(), guard.register)?,
+        };
         Some((id, holds != guard.negated))
     });
     decided.into_iter().flatten().collect()
