@@ -28,7 +28,7 @@ pub fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// [`line`], cut to a length that a reader can take in.
+/// [`line()`], cut to a length that a reader can take in.
 #[must_use]
 pub fn name(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(SHOWN_CHARACTERS) {
