@@ -43,8 +43,9 @@ fn potential_findings_under_many_kernels_are_counted() {
     for kernel in 0..KERNELS {
         let _ = writeln!(
             text,
-            ".visible .entry k{kernel}(.param .u64 a)\n{{\n.reg .b64 %rd<3>;\n.reg .b32 %r<3>;\n\
-             ld.param.u64 %rd1, [a];\nld.global.u32 %r1, [%rd1];\n{{\n.param .b32 p;\nst.param.b32 [p], %r1;\n\
+            ".visible .entry k{kernel}(.param .u64 a)\n{{\n.reg .b64 %rd<4>;\n.reg .b32 %r<3>;\n\
+             ld.param.u64 %rd1, [a];\nmov.u32 %r2, %tid.x;\nmul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd1, %rd2;\n\
+             ld.global.u32 %r1, [%rd3];\n{{\n.param .b32 p;\nst.param.b32 [p], %r1;\n\
              call.uni f, (p);\n}}\nst.global.u32 [%rd1], %r1;\nret;\n}}"
         );
     }
