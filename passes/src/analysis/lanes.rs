@@ -55,7 +55,8 @@ pub struct Root {
     pub findings: Vec<Found>,
     /// Nothing is known of it: too large, not whole, or the analysis did not settle.
     pub is_unknown: bool,
-    /// Some collective has an operand that is not known, so that nothing found does not mean that nothing is wrong.
+    /// Some collective has an operand that is not known, or is in an irreducible loop or behind one, so that nothing found
+    /// does not mean that nothing is wrong.
     pub has_unknown: bool,
     /// It was too much work to say where all lanes are, or what they hold.
     pub is_limited: bool,
@@ -87,16 +88,20 @@ impl Root {
 
 /// The roots of a module that have collectives or barriers, in the order of the input: all of them, or those that may
 /// have a finding of the certainty asked for.
+///
+/// What the screen leaves out has no definite finding, whether or not it is looked at for the sake of potential ones.
 #[must_use]
 pub fn analyse(module: &ModuleContext<'_>, least: Certainty) -> Vec<Root> {
     let calls = Calls::new(module);
     let mut roots = calls.roots(module);
-    if least == Certainty::Definite {
-        roots = screen::suspects(module, &roots, &calls.holds);
-    }
     if roots.is_empty() {
         return Vec::new();
     }
+    let suspects = screen::suspects(module, &roots, &calls.holds);
+    if least == Certainty::Definite {
+        roots.clone_from(&suspects);
+    }
+    let suspects: FxHashSet<FunctionId> = suspects.into_iter().collect();
     let visited = calls.visited(module, &roots);
     let slices = Slices::new(module, &visited);
     let room = Room {
@@ -131,6 +136,11 @@ pub fn analyse(module: &ModuleContext<'_>, least: Certainty) -> Vec<Root> {
             some.par_iter().map(one).collect()
         };
         for root in &mut looked_at {
+            if !suspects.contains(&root.function) {
+                for found in &mut root.findings {
+                    found.issue.certainty = Certainty::Potential;
+                }
+            }
             room.keep(root, all.len());
             all.push(std::mem::replace(root, Root::nothing(root.function, root.launch)));
         }
@@ -307,7 +317,13 @@ fn root(module: &ModuleContext<'_>, slices: &Slices, function: FunctionId, least
         }
     }
     let mut verdicts = runs.iter().map(|(_, verdict)| verdict).chain(&rest);
-    let has_unknown = verdicts.any(|verdict| verdict.reach.iter().any(|(_, reach)| reach.is_unknown));
+    // In which rounds of an irreducible loop lanes meet is not known.
+    let mut judged = order
+        .nodes
+        .iter()
+        .filter(|&&node| verdict::is_judged(&graph, node));
+    let has_unknown = judged.any(|&node| order.is_tangled(node))
+        || verdicts.any(|verdict| verdict.reach.iter().any(|(_, reach)| reach.is_unknown));
     let is_limited = runs
         .iter()
         .map(|(_, verdict)| verdict)

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::assembly::Assembly;
 use super::callees::Callees;
 use super::debug::Locations;
-use super::edges::{Departures, Phi};
+use super::edges::{Departures, NOWHERE, Phi};
 use super::instructions::is_terminator;
 use super::numbers::Numbers;
 use super::raw::{Block as LlvmBlock, Opcode, Type, User, Value as LlvmValue};
@@ -180,6 +180,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
     fn block(&mut self, number: usize) {
         let label = number as Label;
         self.locations.tickets.block();
+        let blocks = self.body.blocks.len();
         let mut phi = self.scratch.first_phis[number];
         for instruction in self.scratch.blocks[number].instructions() {
             self.place = self.locations.tickets.instruction();
@@ -208,18 +209,23 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
                 break;
             }
         }
-        for at in 0..self.scratch.queued.len() {
-            let (from, to, label) = self.scratch.queued[at];
-            self.begin(label);
-            self.copies(from, to);
-            self.emit(Op::Branch, &[], &[]);
-            self.end_block(&[to]);
-        }
-        self.scratch.queued.clear();
-        if self.body.instructions.len() > self.block_start {
+        if self.body.instructions.len() > self.block_start || self.body.blocks.len() == blocks {
             // A block without a terminator is malformed; it leads nowhere.
             self.end_block(&[]);
         }
+        for at in 0..self.scratch.queued.len() {
+            let (from, to, label) = self.scratch.queued[at];
+            self.begin(label);
+            if to == NOWHERE {
+                self.emit(Op::Trap, &[], &[]);
+                self.end_block(&[]);
+            } else {
+                self.copies(from, to);
+                self.emit(Op::Branch, &[], &[]);
+                self.end_block(&[to]);
+            }
+        }
+        self.scratch.queued.clear();
     }
 
     pub(super) fn new_label(&mut self) -> Label {

@@ -10,6 +10,9 @@ use super::types::Shape;
 use crate::groups::Groups;
 use crate::ir::{Op, Register, Slots, Value};
 
+/// What is no block of the function.
+pub(super) const NOWHERE: Label = Label::MAX;
+
 /// A phi, and where edges leave what it takes.
 #[derive(Clone, Copy)]
 pub(super) struct Phi<'m> {
@@ -93,24 +96,27 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 
     /// The target of an edge. Where the block needs copies that others of `from`'s successors do not, a block of the
-    /// edge's own is queued; with a single successor, the copies are added here.
-    pub(super) fn edge(&mut self, from: Label, to: LlvmBlock<'m>, alone: bool) -> Option<Label> {
-        let to = self.scratch.label_of.get(to.address())?;
-        let firsts = &self.scratch.first_phis[to as usize..];
-        if firsts[0] == firsts[1] {
-            return Some(to);
-        }
-        if alone {
-            self.copies(from, to);
-            return Some(to);
+    /// edge's own is queued; with a single successor, the copies are added here. Damaged bitcode may name what is no block of
+    /// the function: nothing is known of lanes that go there, and they end.
+    pub(super) fn edge(&mut self, from: Label, to: LlvmBlock<'m>, alone: bool) -> Label {
+        let to = self.scratch.label_of.get(to.address()).unwrap_or(NOWHERE);
+        if to != NOWHERE {
+            let firsts = &self.scratch.first_phis[to as usize..];
+            if firsts[0] == firsts[1] {
+                return to;
+            }
+            if alone {
+                self.copies(from, to);
+                return to;
+            }
         }
         let mut nearest = self.scratch.queued.iter().rev().take(8);
         if let Some((.., label)) = nearest.find(|(_, known, _)| *known == to) {
-            return Some(*label);
+            return *label;
         }
         let label = self.new_label();
         self.scratch.queued.push((from, to, label));
-        Some(label)
+        label
     }
 
     /// The copies that the phis of `to` want on the edge from `from`.

@@ -43,7 +43,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             Some(Value::Integer(known)) => {
                 // Only one of the edges is ever taken.
                 let taken = instruction.targets().nth(usize::from(known & 1 == 0));
-                let label = taken.and_then(|to| self.edge(block, to, true));
+                let label = taken.map(|to| self.edge(block, to, true));
                 self.has_unreached = true;
                 self.emit(Op::Branch, &[], &[]);
                 return self.end_block(label.as_slice());
@@ -77,7 +77,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         labels.clear();
         let is_alone = instruction.successors() == 1;
         for to in instruction.targets() {
-            labels.extend(self.edge(block, to, is_alone));
+            labels.push(self.edge(block, to, is_alone));
         }
         labels
     }

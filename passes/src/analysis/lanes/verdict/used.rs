@@ -349,7 +349,7 @@ impl Point<'_, '_> {
                 self.uses(argument.value);
             } else if let Some(inner) = inner {
                 let lanes = self.of(argument.value);
-                self.set(inner, Place::Param(argument.param, argument.offset as u32), lanes);
+                self.set(inner, Place::Param(argument.param, argument.offset), lanes);
             }
         }
     }
