@@ -11,7 +11,7 @@
 //!
 //! Each size is looked at by a process of its own, on one thread. What it takes before it begins (its start, the making of
 //! the text) counts in memory, so that small sizes are left out of that exponent, and not in time. Nothing is rendered.
-#![allow(clippy::print_stdout)]
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod shapes;
 

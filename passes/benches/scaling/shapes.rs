@@ -153,7 +153,7 @@ fn loops_lanes(size: usize) -> String {
 
 fn nested_loops(size: usize) -> String {
     let open = times(size, |text, number| {
-        line!(text, "L{number}:\nadd.s32 %r3, %r3, 1;")
+        line!(text, "L{number}:\nadd.s32 %r3, %r3, 1;");
     });
     let close = times(size, |text, number| {
         line!(
@@ -168,7 +168,7 @@ fn nested_loops(size: usize) -> String {
 /// Functions that each call some others, the last ones with code of their own; and a kernel that calls the first.
 fn calls(size: usize, callees: impl Fn(usize) -> Vec<usize>, leaf: &str) -> String {
     let declared = times(size, |text, number| {
-        line!(text, ".func f{number}(.param .b64 p);")
+        line!(text, ".func f{number}(.param .b64 p);");
     });
     let call = |callee: usize| {
         format!("{{\n.param .b64 a;\nst.param.b64 [a], %rd3;\ncall.uni f{callee}, (a);\n}}\n")

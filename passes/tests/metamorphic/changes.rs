@@ -88,7 +88,7 @@ fn blocks(items: &[Item]) -> Vec<Vec<Item>> {
         let is_label = matches!(item, Item::Label(_));
         let last = blocks.last_mut();
         let has_code = last.is_some_and(|last| last.iter().any(|item| !matches!(item, Item::Label(_))));
-        if is_label && has_code || !is_open && has_code {
+        if has_code && (is_label || !is_open) {
             blocks.push(Vec::new());
         }
         is_open = !matches!(item, Item::Instruction(instruction) if instruction.is_jump());

@@ -63,7 +63,8 @@ impl Kind {
         matches!(self, Self::Ptx(_) | Self::Images(_))
     }
 
-    /// The ending of files with such mutants.
+    /// The ending of files with such mutants, of which one is `bytes`.
+    #[cfg_attr(not(feature = "ir"), allow(unused_variables, clippy::unused_self))]
     pub fn ending(&self, bytes: &[u8]) -> &'static str {
         match self {
             Self::Ptx(_) => "ptx",
