@@ -15,21 +15,43 @@ pub enum Selector {
     Potential,
     /// A family's definite findings.
     Family(Family),
+    /// A family's potential findings.
+    PotentialFamily(Family),
     /// One rule's findings, potential ones included: who names a rule wants to see it.
     Rule(&'static Rule),
+    /// One rule's potential findings.
+    PotentialRule(&'static Rule),
 }
 
+/// What stands before the colon of a selector for potential findings alone.
+const POTENTIAL: &str = "potential";
+
 impl Selector {
-    /// Reads a code, a name, an alias, a family, `all` or `potential`.
+    /// Reads a code, a name, an alias, a family, `all` or `potential`; `potential:` before one of the others stands for
+    /// its potential findings alone.
     ///
     /// # Errors
     ///
     /// [`UnknownSelector`], with the nearest known word if one is near.
     pub fn parse(text: &str) -> Result<Self, UnknownSelector> {
+        if let Some(rest) = text
+            .strip_prefix(POTENTIAL)
+            .and_then(|rest| rest.strip_prefix(':'))
+        {
+            return Ok(match Self::parse(rest)? {
+                Self::Family(family) => Self::PotentialFamily(family),
+                Self::Rule(rule) => Self::PotentialRule(rule),
+                Self::All => Self::Potential,
+                // `potential:potential:…` says it twice.
+                Self::Potential | Self::PotentialFamily(_) | Self::PotentialRule(_) => {
+                    return Err(UnknownSelector::new(rest));
+                }
+            });
+        }
         if text == "all" {
             return Ok(Self::All);
         }
-        if text == "potential" {
+        if text == POTENTIAL {
             return Ok(Self::Potential);
         }
         if let Some(family) = Family::ALL.into_iter().find(|family| family.as_str() == text) {
@@ -45,7 +67,9 @@ impl Selector {
             Self::All => certainty == Certainty::Definite,
             Self::Potential => certainty == Certainty::Potential,
             Self::Family(family) => family == rule.family && certainty == Certainty::Definite,
+            Self::PotentialFamily(family) => family == rule.family && certainty == Certainty::Potential,
             Self::Rule(named) => std::ptr::eq(named, rule),
+            Self::PotentialRule(named) => std::ptr::eq(named, rule) && certainty == Certainty::Potential,
         }
     }
 }
@@ -69,7 +93,7 @@ impl UnknownSelector {
                     .chain(rule.aliases.iter().copied())
             })
             .chain(Family::ALL.into_iter().map(Family::as_str))
-            .chain(["all", "potential"]);
+            .chain(["all", POTENTIAL]);
         let nearest = known
             .map(|candidate| (edit_distance(word, candidate), candidate))
             .filter(|(distance, candidate)| *distance <= candidate.len() / 3)
@@ -115,6 +139,17 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
+/// What a level setting does to the level that findings had before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Puts its own in the place of it.
+    Set,
+    /// Raises it where it is lower.
+    Raise,
+    /// Raises it, and no other setting lowers it again.
+    Forbid,
+}
+
 /// One level setting; later ones win, except over a forbidding one.
 #[derive(Clone, Copy, Debug)]
 pub struct LevelSetting {
@@ -122,8 +157,8 @@ pub struct LevelSetting {
     pub selector: Selector,
     /// The level.
     pub level: Level,
-    /// Later settings do not lower it.
-    pub forbid: bool,
+    /// What it does to the level that they had.
+    pub change: Change,
 }
 
 /// The settings of a run.
@@ -174,8 +209,11 @@ impl Settings {
             .iter()
             .filter(|setting| setting.selector.matches(rule, certainty))
         {
-            level = setting.level.max(floor);
-            if setting.forbid {
+            level = match setting.change {
+                Change::Set => setting.level.max(floor),
+                Change::Raise | Change::Forbid => setting.level.max(level),
+            };
+            if setting.change == Change::Forbid {
                 floor = floor.max(setting.level);
             }
         }
@@ -203,5 +241,86 @@ impl Settings {
         [Certainty::Definite, Certainty::Potential]
             .into_iter()
             .any(|certainty| self.level(rule, certainty, rule.definite) > Level::Allow)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Change, LevelSetting, Selector, Settings};
+    use crate::finding::Certainty::{self, Definite, Potential};
+    use crate::rule::Level::{self, Allow, Error, Warning};
+    use crate::rules;
+
+    /// The level of PTX404's findings, an error unless something else is said.
+    fn level(settings: &[(&str, Level, Change)], certainty: Certainty) -> Level {
+        let settings = Settings {
+            levels: settings
+                .iter()
+                .map(|&(selector, level, change)| LevelSetting {
+                    selector: Selector::parse(selector).unwrap(),
+                    level,
+                    change,
+                })
+                .collect(),
+            ..Settings::default()
+        };
+        let rule = rules::find("PTX404").unwrap();
+        settings.level(rule, certainty, rule.definite)
+    }
+
+    const fn warn(selector: &str) -> (&str, Level, Change) {
+        (selector, Warning, Change::Raise)
+    }
+
+    #[test]
+    fn warning_raises_and_never_lowers() {
+        for selector in ["all", "warp", "PTX404", "shuffle-from-absent-lane"] {
+            assert_eq!(level(&[warn(selector)], Definite), Error, "{selector}");
+        }
+        assert_eq!(level(&[warn("PTX404")], Potential), Warning);
+        assert_eq!(
+            level(&[("all", Allow, Change::Set), warn("warp")], Definite),
+            Warning
+        );
+    }
+
+    #[test]
+    fn potential_selectors_touch_nothing_else() {
+        for selector in ["potential", "potential:all", "potential:warp", "potential:PTX404"] {
+            assert_eq!(level(&[warn(selector)], Potential), Warning, "{selector}");
+            assert_eq!(
+                level(&[(selector, Warning, Change::Set)], Definite),
+                Error,
+                "{selector}"
+            );
+        }
+        for selector in ["all", "warp", "potential:space", "potential:PTX403"] {
+            assert_eq!(level(&[warn(selector)], Potential), Allow, "{selector}");
+        }
+    }
+
+    #[test]
+    fn set_lowers_and_forbid_stands_above_all() {
+        let lower = ("PTX404", Warning, Change::Set);
+        let forbid = ("warp", Error, Change::Forbid);
+        assert_eq!(level(&[lower], Definite), Warning);
+        assert_eq!(level(&[forbid, lower], Definite), Error);
+        assert_eq!(level(&[lower, forbid], Definite), Error);
+        assert_eq!(level(&[forbid, ("all", Allow, Change::Set)], Definite), Error);
+    }
+
+    #[test]
+    fn wrong_words_are_named() {
+        for (text, wanted) in [
+            (
+                "potential:warpp",
+                "`warpp` is no rule's code or name, and no family; did you mean `warp`?",
+            ),
+            ("potential:potential", "`potential` is no rule's"),
+            ("potential:", "`` is no rule's"),
+        ] {
+            let problem = Selector::parse(text).unwrap_err().to_string();
+            assert!(problem.contains(wanted), "{problem}");
+        }
     }
 }

@@ -76,12 +76,14 @@ fn help_and_version() {
 
 #[test]
 fn wrong_usage_is_2_and_says_why() {
-    let cases: [(&[&str], &str); 11] = [
+    let cases: [(&[&str], &str); 13] = [
         (&[], "PATH"),
         (&["check"], "PATH"),
         (&["--no-such-option", "x.ptx"], "--no-such-option"),
         (&["-W", "zero-mas", "x.ptx"], "did you mean `zero-mask`?"),
         (&["-A", "ptx999", "x.ptx"], "no rule's code"),
+        (&["--level", "PTX407", "x.ptx"], "as in `PTX404=warning`"),
+        (&["--level", "PTX407=warn", "x.ptx"], "`warn` is no level"),
         (&["--format", "xml", "x.ptx"], "xml"),
         (&["--output", "json", "x.ptx"], "json=report.json"),
         (&["--timeout=-1", "x.ptx"], "a number of seconds"),

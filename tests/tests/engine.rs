@@ -50,14 +50,17 @@ fn stdout(output: &Output) -> String {
 #[test]
 fn exit_codes_follow_levels() {
     let folder = folder(&[("bad.ptx", FIRES.as_bytes()), ("good.ptx", CLEAN.as_bytes())]);
-    let cases: [(&[&str], i32); 16] = [
+    let cases: [(&[&str], i32); 19] = [
         (&["good.ptx"], 0),
         (&["bad.ptx"], 1),
         (&["good.ptx", "bad.ptx"], 1),
         (&["--fail-on", "never", "bad.ptx"], 0),
         (&["--fail-on", "warning", "bad.ptx"], 1),
-        (&["-W", "PTX407", "bad.ptx"], 0),
-        (&["-W", "warp", "--fail-on", "warning", "bad.ptx"], 1),
+        (&["-W", "PTX407", "bad.ptx"], 1),
+        (&["-W", "all", "bad.ptx"], 1),
+        (&["--level", "PTX407=warning", "bad.ptx"], 0),
+        (&["--level", "warp=warning", "--fail-on", "warning", "bad.ptx"], 1),
+        (&["--level", "potential:PTX407=allow", "bad.ptx"], 1),
         (&["-A", "zero-mask", "bad.ptx"], 0),
         (&["-A", "all", "bad.ptx"], 0),
         (&["-A", "all", "-D", "ptx407", "bad.ptx"], 1),

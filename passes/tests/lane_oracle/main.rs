@@ -34,7 +34,7 @@ use ptxcheck_passes::finding::Certainty;
 use ptxcheck_passes::frontend::ptx::{self, PtxOrigin};
 use ptxcheck_passes::ir::{Body, InstructionId, Op};
 use ptxcheck_passes::rule::Level;
-use ptxcheck_passes::settings::{LevelSetting, Selector, Settings};
+use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use rayon::prelude::*;
 use ways::Ways;
 
@@ -217,7 +217,7 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
         levels: vec![LevelSetting {
             selector: Selector::Potential,
             level: Level::Warning,
-            forbid: false,
+            change: Change::Raise,
         }],
         ..Settings::default()
     };

@@ -39,7 +39,10 @@ Selectors:
                      warp, image, device and run
   all                the definite findings of every rule
   potential          the potential findings of every rule, off by default
-  Of several settings for a finding, the last wins; --forbid can't be lowered.
+  potential:PTX401   the potential findings of a rule, or of a family
+  Of several settings for a finding, the last wins. -W switches findings on, and raises what is
+  lower to a warning; only --level PTX401=warning and -A lower a level, and nothing lowers what
+  -F has set.
 
 Exit codes:
   0  no finding at or above the fail level
@@ -104,7 +107,7 @@ pub struct CheckArgs {
     #[arg(value_name = "PATH", required_unless_present = "allow_empty")]
     pub paths: Vec<PathBuf>,
 
-    /// `-A`, `-W`, `-D`, `-F`.
+    /// `-A`, `-W`, `-D`, `-F`, `--level`.
     #[command(flatten)]
     pub levels: Levels,
 
@@ -195,7 +198,7 @@ pub struct AuditArgs {
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub config: Option<PathBuf>,
 
-    /// `-A`, `-W`, `-D`, `-F`.
+    /// `-A`, `-W`, `-D`, `-F`, `--level`.
     #[command(flatten)]
     pub levels: Levels,
 
@@ -391,6 +394,7 @@ mod tests {
     use super::{Cli, Format, parse_block, parse_output, parse_seconds};
     use clap::{CommandFactory as _, Parser as _};
     use ptxcheck_passes::rule::Level;
+    use ptxcheck_passes::settings::Change;
 
     #[test]
     fn the_definition_is_sound() {
@@ -421,24 +425,26 @@ mod tests {
             "--warn=warp",
             "-Fspace",
             "-Apotential",
+            "--level=warp=warning",
             "x.ptx",
         ])
         .unwrap();
-        let levels: Vec<(Level, bool)> = cli
+        let levels: Vec<(Level, Change)> = cli
             .check
             .levels
             .0
             .iter()
-            .map(|setting| (setting.level, setting.forbid))
+            .map(|setting| (setting.level, setting.change))
             .collect();
         assert_eq!(
             levels,
             [
-                (Level::Allow, false),
-                (Level::Error, false),
-                (Level::Warning, false),
-                (Level::Error, true),
-                (Level::Allow, false)
+                (Level::Allow, Change::Set),
+                (Level::Error, Change::Set),
+                (Level::Warning, Change::Raise),
+                (Level::Error, Change::Forbid),
+                (Level::Allow, Change::Set),
+                (Level::Warning, Change::Set)
             ]
         );
     }

@@ -1,8 +1,8 @@
-//! `-A`, `-W`, `-D` and `-F`: one list in the order given, since later ones win over earlier ones of any kind.
+//! `-A`, `-W`, `-D`, `-F` and `--level`: one list in the order given, since later ones win over earlier ones of any kind.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use ptxcheck_passes::rule::Level;
-use ptxcheck_passes::settings::{LevelSetting, Selector};
+use ptxcheck_passes::settings::{Change, LevelSetting, Selector};
 
 /// The level settings of the command line.
 #[derive(Clone, Debug, Default)]
@@ -13,8 +13,11 @@ struct Flag {
     short: char,
     help: &'static str,
     level: Level,
-    forbid: bool,
+    change: Change,
 }
+
+/// `--level`: the one that can lower a level without switching findings off.
+const LEVEL: &str = "level";
 
 const FLAGS: [Flag; 4] = [
     Flag {
@@ -22,34 +25,34 @@ const FLAGS: [Flag; 4] = [
         short: 'A',
         help: "Do not report these findings",
         level: Level::Allow,
-        forbid: false,
+        change: Change::Set,
     },
     Flag {
         id: "warn",
         short: 'W',
-        help: "Report these findings as warnings",
+        help: "Report these findings, at least as warnings: errors stay errors",
         level: Level::Warning,
-        forbid: false,
+        change: Change::Raise,
     },
     Flag {
         id: "deny",
         short: 'D',
         help: "Report these findings as errors",
         level: Level::Error,
-        forbid: false,
+        change: Change::Set,
     },
     Flag {
         id: "forbid",
         short: 'F',
         help: "Like --deny, and no later option lowers it",
         level: Level::Error,
-        forbid: true,
+        change: Change::Forbid,
     },
 ];
 
 impl Args for Levels {
     fn augment_args(command: Command) -> Command {
-        FLAGS.iter().fold(command, |command, flag| {
+        let command = FLAGS.iter().fold(command, |command, flag| {
             command.arg(
                 Arg::new(flag.id)
                     .short(flag.short)
@@ -60,7 +63,16 @@ impl Args for Levels {
                     .action(ArgAction::Append)
                     .value_parser(Selector::parse),
             )
-        })
+        });
+        command.arg(
+            Arg::new(LEVEL)
+                .long(LEVEL)
+                .value_name("SELECTOR=LEVEL")
+                .help("Report these findings at this level: allow, warning or error")
+                .help_heading("Levels")
+                .action(ArgAction::Append)
+                .value_parser(parse_level),
+        )
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -81,10 +93,15 @@ impl FromArgMatches for Levels {
                 let setting = LevelSetting {
                     selector: *selector,
                     level: flag.level,
-                    forbid: flag.forbid,
+                    change: flag.change,
                 };
                 (place, setting)
             }));
+        }
+        if let (Some(places), Some(given)) =
+            (matches.indices_of(LEVEL), matches.get_many::<LevelSetting>(LEVEL))
+        {
+            settings.extend(places.zip(given.copied()));
         }
         settings.sort_by_key(|(place, _)| *place);
         Ok(Self(settings.into_iter().map(|(_, setting)| setting).collect()))
@@ -94,4 +111,26 @@ impl FromArgMatches for Levels {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
     }
+}
+
+/// `PTX404=warning`.
+fn parse_level(text: &str) -> Result<LevelSetting, String> {
+    let (selector, level) = text
+        .rsplit_once('=')
+        .ok_or("a selector, `=` and a level are wanted, as in `PTX404=warning`")?;
+    let level = match level {
+        "allow" => Level::Allow,
+        "warning" => Level::Warning,
+        "error" => Level::Error,
+        _ => {
+            return Err(format!(
+                "`{level}` is no level; the levels are allow, warning and error"
+            ));
+        }
+    };
+    Ok(LevelSetting {
+        selector: Selector::parse(selector).map_err(|unknown| unknown.to_string())?,
+        level,
+        change: Change::Set,
+    })
 }

@@ -7,7 +7,7 @@ use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::rule::{Family, Level};
 use ptxcheck_passes::rules;
 use ptxcheck_passes::run::{self, Outcome, Status};
-use ptxcheck_passes::settings::{LevelSetting, Selector, Settings};
+use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 
 use crate::args::{AuditArgs, ListFormat};
 use crate::exit::Exit;
@@ -75,7 +75,7 @@ fn levels(args: &AuditArgs) -> Vec<LevelSetting> {
     let warn = |rule| LevelSetting {
         selector: Selector::Rule(rule),
         level: Level::Warning,
-        forbid: false,
+        change: Change::Raise,
     };
     let potential = rules::ALL
         .iter()

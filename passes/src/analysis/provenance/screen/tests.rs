@@ -7,7 +7,7 @@ use super::Suspects;
 use crate::context::ModuleContext;
 use crate::ir::Space;
 use crate::rule::Level;
-use crate::settings::{LevelSetting, Selector, Settings};
+use crate::settings::{Change, LevelSetting, Selector, Settings};
 use crate::testing::with_settings;
 
 /// What is wrong in all functions, each looked at.
@@ -21,7 +21,7 @@ fn potential() -> Settings {
         levels: vec![LevelSetting {
             selector: Selector::Potential,
             level: Level::Warning,
-            forbid: false,
+            change: Change::Raise,
         }],
         ..Settings::default()
     }
