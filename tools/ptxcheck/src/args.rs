@@ -157,6 +157,11 @@ pub struct CheckArgs {
     #[arg(long)]
     pub allow_empty: bool,
 
+    /// What is not analysed makes the exit code 2: machine code, closed formats, inputs that are called like device code
+    /// and hold none
+    #[arg(long)]
+    pub require_analysed: bool,
+
     /// Threads; 0 for one a core
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     pub jobs: usize,

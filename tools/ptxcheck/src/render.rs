@@ -8,7 +8,7 @@ pub mod json;
 pub mod markdown;
 mod places;
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 mod sources;
 
 use ptxcheck_passes::finding::Finding;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use ptxcheck_passes::inventory::ImageKind;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::{InputReport, Outcome, Status};
 
+use crate::coverage::Coverage;
 use crate::render::escape;
 use crate::styles::BOLD;
 
@@ -16,10 +16,6 @@ use crate::styles::BOLD;
 pub struct Counts {
     /// Images (modules).
     pub images: usize,
-    /// Kernels.
-    pub kernels: u64,
-    /// Images whose code is not analysed.
-    pub listed: usize,
     /// Size of the images, in bytes.
     pub bytes: u64,
     /// Findings at level error.
@@ -37,13 +33,6 @@ impl Counts {
         let mut counts = Self::default();
         for image in outcome.inputs.iter().flat_map(|input| &input.images) {
             counts.images += 1;
-            let is_analysed = match image.kind {
-                ImageKind::Ptx => true,
-                ImageKind::LlvmIr => image.kind.is_read(),
-                _ => false,
-            };
-            counts.listed += usize::from(!is_analysed);
-            counts.kernels += u64::from(image.kernels);
             counts.bytes = counts.bytes.saturating_add(image.bytes);
         }
         for finding in &outcome.findings {
@@ -58,9 +47,9 @@ impl Counts {
     }
 }
 
-/// The summary at the end of a run.
+/// The summary at the end of a run. `unanalysed`: what is to be said of what was not analysed.
 #[must_use]
-pub fn render(outcome: &Outcome, elapsed: Duration) -> String {
+pub fn render(outcome: &Outcome, coverage: &Coverage<'_>, unanalysed: &str, elapsed: Duration) -> String {
     let counts = Counts::of(outcome);
     let mut text = String::new();
     let mut by_rule: BTreeMap<(&str, &str), usize> = BTreeMap::new();
@@ -70,6 +59,7 @@ pub fn render(outcome: &Outcome, elapsed: Duration) -> String {
     for ((code, name), count) in by_rule {
         let _ = writeln!(text, "{count:>7}  {code} {name}");
     }
+    text.push_str(unanalysed);
     let _ = write!(
         text,
         "{BOLD}{}, {}{BOLD:#}",
@@ -83,17 +73,16 @@ pub fn render(outcome: &Outcome, elapsed: Duration) -> String {
     if undone > 0 {
         let _ = write!(text, "; {} could not be analysed", plural(undone as u64, "input"));
     }
-    let modules = match counts.listed {
-        0 => plural(counts.images as u64, "module"),
-        listed => format!(
-            "{}, {listed} of them not PTX and not analysed",
-            plural(counts.images as u64, "image")
-        ),
+    let thing = if coverage.unanalysed.is_empty() {
+        "module"
+    } else {
+        "image"
     };
+    let images = plural(counts.images as u64, thing);
     let _ = writeln!(
         text,
-        " ({modules}; {}, {} in {})",
-        plural(counts.kernels, "kernel"),
+        " ({images}; {}, {} in {})",
+        plural(coverage.kernels as u64, "kernel"),
         size(counts.bytes),
         duration(elapsed)
     );

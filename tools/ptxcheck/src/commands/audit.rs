@@ -10,6 +10,7 @@ use ptxcheck_passes::run::{self, Outcome, Status};
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 
 use crate::args::{AuditArgs, ListFormat};
+use crate::coverage::Coverage;
 use crate::exit::Exit;
 use crate::render::{audit, full, json};
 use crate::{config, inputs, output, summary};
@@ -49,7 +50,9 @@ pub fn run(args: &AuditArgs) -> Exit {
         }
     };
     if !args.quiet && args.format == ListFormat::Text {
-        output::say(&summary::render(&outcome, elapsed), args.color.into());
+        // An audit analyses no code, of whatever kind.
+        let summary = summary::render(&outcome, &Coverage::of(&outcome), "", elapsed);
+        output::say(&summary, args.color.into());
     }
     exit.worst(judge(&outcome, args))
 }

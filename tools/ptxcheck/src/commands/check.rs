@@ -8,6 +8,7 @@ use ptxcheck_passes::run::{self, Outcome, Status};
 use ptxcheck_passes::settings::Settings;
 
 use crate::args::{CheckArgs, Format, Output};
+use crate::coverage::Coverage;
 use crate::exit::Exit;
 use crate::render::{concise, escape, full, json};
 use crate::{config, inputs, output, summary};
@@ -26,6 +27,7 @@ pub fn run(args: &CheckArgs) -> Exit {
     };
     let inputs = inputs::collect(&args.paths);
     let outcome = run::check(inputs, &settings);
+    let coverage = Coverage::of(&outcome);
     let elapsed = started.elapsed();
 
     // Files first: a reader that closes the pipe must not keep them from being written.
@@ -41,9 +43,10 @@ pub fn run(args: &CheckArgs) -> Exit {
         output::say(&summary::render_inputs(&outcome), args.color.into());
     }
     if !args.quiet && args.format != Format::Json {
-        output::say(&summary::render(&outcome, elapsed), args.color.into());
+        let summary = summary::render(&outcome, &coverage, &coverage.render(), elapsed);
+        output::say(&summary, args.color.into());
     }
-    exit.worst(judge(&outcome, args))
+    exit.worst(judge(&outcome, &coverage, args))
 }
 
 /// The settings of the configuration file, with the options of the command line over them.
@@ -68,7 +71,7 @@ pub(super) fn settings(args: &CheckArgs) -> Result<Settings, String> {
 }
 
 /// The exit code that the outcome deserves.
-fn judge(outcome: &Outcome, args: &CheckArgs) -> Exit {
+fn judge(outcome: &Outcome, coverage: &Coverage<'_>, args: &CheckArgs) -> Exit {
     if outcome.inputs.iter().any(summary::is_undone) {
         return Exit::Undone;
     }
@@ -79,6 +82,14 @@ fn judge(outcome: &Outcome, args: &CheckArgs) -> Exit {
         } else {
             "no device code in the inputs (--allow-empty makes this a success)"
         });
+    }
+    if args.require_analysed && !coverage.is_complete() {
+        let unanalysed = coverage.render();
+        let sentences: Vec<&str> = unanalysed.lines().collect();
+        return output::complain(&format!(
+            "not everything was analysed (--require-analysed): {}",
+            sentences.join("; ")
+        ));
     }
     let fails = outcome
         .findings

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::input_name;
 
 mod audit;
+use crate::coverage::Coverage;
 use crate::summary::Counts;
 
 /// Raised when a key changes its meaning or goes away.
@@ -28,7 +29,7 @@ pub fn render(outcome: &Outcome, elapsed: Duration) -> serde_json::Result<String
         tool: Tool::THIS,
         inputs: outcome.inputs.iter().map(InputJson::new).collect(),
         findings: findings(outcome),
-        summary: Summary::new(outcome, elapsed),
+        summary: Summary::new(outcome, true, elapsed),
     };
     let mut text = serde_json::to_string_pretty(&document)?;
     text.push('\n');
@@ -54,7 +55,7 @@ struct Document<'a> {
     tool: Tool,
     inputs: Vec<InputJson<'a>>,
     findings: Vec<FindingJson<'a>>,
-    summary: Summary,
+    summary: Summary<'a>,
 }
 
 #[derive(Serialize)]
@@ -320,23 +321,40 @@ struct SuppressionJson<'a> {
 }
 
 #[derive(Serialize)]
-struct Summary {
+struct Summary<'a> {
     inputs: usize,
     images: usize,
-    kernels: u64,
+    kernels: usize,
+    /// Of a check: an audit analyses no code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_analysed: Option<NotAnalysed<'a>>,
     errors: usize,
     warnings: usize,
     suppressed: usize,
     elapsed_ms: u64,
 }
 
-impl Summary {
-    fn new(outcome: &Outcome, elapsed: Duration) -> Self {
+/// What was not analysed.
+#[derive(Serialize)]
+struct NotAnalysed<'a> {
+    images: usize,
+    kernels: usize,
+    empty_inputs: Vec<&'a str>,
+}
+
+impl<'a> Summary<'a> {
+    fn new(outcome: &'a Outcome, is_check: bool, elapsed: Duration) -> Self {
         let counts = Counts::of(outcome);
+        let coverage = Coverage::of(outcome);
         Self {
             inputs: outcome.inputs.len(),
             images: counts.images,
-            kernels: counts.kernels,
+            kernels: coverage.kernels,
+            not_analysed: is_check.then(|| NotAnalysed {
+                images: coverage.unanalysed.values().sum(),
+                kernels: coverage.unanalysed_kernels,
+                empty_inputs: coverage.empty,
+            }),
             errors: counts.errors,
             warnings: counts.warnings,
             suppressed: counts.suppressed,

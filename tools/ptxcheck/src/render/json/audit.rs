@@ -18,7 +18,7 @@ pub(super) struct Document<'a> {
     policy: PolicyJson<'a>,
     inputs: Vec<AuditedJson<'a>>,
     findings: Vec<FindingJson<'a>>,
-    summary: Summary,
+    summary: Summary<'a>,
 }
 
 impl<'a> Document<'a> {
@@ -35,7 +35,7 @@ impl<'a> Document<'a> {
             },
             inputs: outcome.inputs.iter().map(AuditedJson::new).collect(),
             findings: findings(outcome),
-            summary: Summary::new(outcome, elapsed),
+            summary: Summary::new(outcome, false, elapsed),
         }
     }
 }
