@@ -89,7 +89,10 @@ fn asking_for_potential_findings_leaves_definite_ones_as_they_are() {
         levels(&folder, &["--level", "PTX407=warning", "-D", "potential:PTX402"]),
         pairs(&[("PTX402", "error"), ("PTX407", "warning")])
     );
-    assert_eq!(levels(&folder, &["-F", "warp", "--level", "all=allow"]), definite);
+    assert_eq!(
+        levels(&folder, &["-F", "PTX407", "--level", "all=allow"]),
+        definite
+    );
 }
 
 #[test]
