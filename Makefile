@@ -21,7 +21,7 @@ test: lint toolchain build ## Checks format and lints, installs the compilers, r
 	$(MAKE) --no-print-directory test-llvm-19
 	$(CARGO) test --workspace $(FEATURES) --locked --doc
 	$(CARGO) test --workspace $(FEATURES) --locked --no-fail-fast --lib --bins --tests
-	$(MAKE) --no-print-directory fuzz
+	$(MAKE) --no-print-directory fuzz SEED=1
 
 # LLVM IR is an input where LLVM 22 is to be had. Elsewhere everything but that is built and tested.
 FEATURES = $(shell tools/toolchain/has-llvm.sh 22 || echo --no-default-features)
@@ -65,12 +65,14 @@ test-llvm-19: toolchain llvm-19 ## Installs LLVM 19, then tests LLVM IR with it
 # The profile of the tests is built anyway, asserts, and takes a third more time than `FUZZ_PROFILE=fuzz`.
 SECONDS ?= 60
 FUZZ_PROFILE ?= dev
+# Of the clock, unless it is given; the tests take the same mutants each time.
+SEED ?=
 FUZZ = $(CARGO) run $(FEATURES) --locked --quiet --profile $(FUZZ_PROFILE) --package ptxcheck-fuzz --
 
 fuzz: llvm ## Has mutants of PTX, images and LLVM IR checked for SECONDS seconds (60)
-	$(FUZZ) ptx --seconds $$(($(SECONDS) * 2 / 3))
-	$(FUZZ) image --seconds $$(($(SECONDS) / 6))
-	$(if $(FEATURES),,$(FUZZ) ir --seconds $$(($(SECONDS) / 6)))
+	$(FUZZ) ptx $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) * 2 / 3))
+	$(FUZZ) image $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 6))
+	$(if $(FEATURES),,$(FUZZ) ir $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 6)))
 
 bless: ## Writes the golden renderings of the corpus anew
 	BLESS=1 $(CARGO) test $(FEATURES) --locked --package ptxcheck-tests --test corpus

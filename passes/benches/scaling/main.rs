@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use ptxcheck_passes::rule::{Level, ProblemKind};
 use ptxcheck_passes::run::{self, Bytes, Input};
-use ptxcheck_passes::settings::{LevelSetting, Selector, Settings};
+use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use rustix::time::{ClockId, clock_gettime};
 use shapes::{SHAPES, Shape};
 
@@ -186,7 +186,7 @@ fn measure(shape: &Shape, size: usize, level: &str) -> Taken {
         settings.levels.push(LevelSetting {
             selector: Selector::Potential,
             level: Level::Warning,
-            forbid: false,
+            change: Change::Raise,
         });
     }
     let input = Input {

@@ -7,7 +7,7 @@ use ptxcheck_passes::image::decompress::unpack;
 use ptxcheck_passes::policy::{Driver, Policy};
 use ptxcheck_passes::rule::{Family, Level};
 use ptxcheck_passes::rules;
-use ptxcheck_passes::settings::{LevelSetting, Selector, Settings};
+use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 
 use crate::fatbin::{self, Elf, Entry, IS_64_BIT, IS_DEBUG, Packing, SPECIFIC, Symbol};
 use crate::numbers::{BOUNDARIES, Numbers};
@@ -282,7 +282,7 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
             .map(|rule| LevelSetting {
                 selector: Selector::Rule(rule),
                 level: Level::Warning,
-                forbid: false,
+                change: Change::Raise,
             })
             .collect(),
         images_only: true,

@@ -8,7 +8,7 @@ use std::process::Command;
 use ptxcheck_passes::deadline::Deadline;
 use ptxcheck_passes::frontend::llvm;
 use ptxcheck_passes::rule::Level;
-use ptxcheck_passes::settings::{LevelSetting, Selector, Settings};
+use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use ptxcheck_passes::worker;
 
 use crate::numbers::{BOUNDARIES, Numbers};
@@ -249,7 +249,7 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
             vec![LevelSetting {
                 selector: Selector::Potential,
                 level: Level::Warning,
-                forbid: false,
+                change: Change::Raise,
             }]
         },
         ..Settings::default()

@@ -6,7 +6,7 @@ use ptxcheck_passes::finding::{Certainty, Finding};
 use ptxcheck_passes::launches::Launches;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::{self, Bytes, Input, Outcome};
-use ptxcheck_passes::settings::{LevelSetting, Selector, Settings};
+use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use ptxcheck_ptx_parser as parser;
 
 use crate::panics;
@@ -38,7 +38,7 @@ impl Levels {
                 levels: vec![LevelSetting {
                     selector: Selector::Potential,
                     level: Level::Warning,
-                    forbid: false,
+                    change: Change::Raise,
                 }],
                 ..definite.clone()
             },

@@ -8,7 +8,7 @@ use crate::finding::Certainty;
 use crate::frontend::ptx::{PtxOrigin, lower};
 use crate::limits::MAX_POTENTIAL_CONTEXTS;
 use crate::rule::Level;
-use crate::settings::{LevelSetting, Selector, Settings};
+use crate::settings::{Change, LevelSetting, Selector, Settings};
 use crate::testing::{with_ptx, with_settings};
 
 const HEAD: &str = ".version 8.8\n.target sm_90\n.address_size 64\n";
@@ -53,7 +53,7 @@ fn potential_findings_under_many_kernels_are_counted() {
         levels: vec![LevelSetting {
             selector: Selector::Potential,
             level: Level::Warning,
-            forbid: false,
+            change: Change::Raise,
         }],
         ..Settings::default()
     };

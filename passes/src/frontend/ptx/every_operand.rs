@@ -11,7 +11,7 @@ use crate::context::ModuleContext;
 use crate::ir::verify;
 use crate::rule::Level;
 use crate::run;
-use crate::settings::{LevelSetting, Selector, Settings};
+use crate::settings::{Change, LevelSetting, Selector, Settings};
 
 /// Instructions as they should be: at least one for each row, and one for each form that a row tells apart.
 const FORMS: &[&str] = &[
@@ -153,7 +153,7 @@ fn settings() -> Settings {
     let level = |selector| LevelSetting {
         selector,
         level: Level::Warning,
-        forbid: false,
+        change: Change::Raise,
     };
     Settings {
         levels: vec![level(Selector::All), level(Selector::Potential)],
