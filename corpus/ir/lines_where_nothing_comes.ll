@@ -8,9 +8,9 @@ declare void @llvm.nvvm.bar.warp.sync(i32)
 declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
 
 define ptx_kernel void @executed(ptr %out, i1 %any) {
-  %at = addrspacecast ptr addrspacecast (ptr addrspace(3) @tile to ptr) to ptr addrspace(1) ;~ PTX202
+  %at = addrspacecast ptr addrspacecast (ptr addrspace(3) @tile to ptr) to ptr addrspace(1) ; //~ PTX202
   store i32 1, ptr addrspace(1) %at
-  call void @llvm.nvvm.bar.warp.sync(i32 0) ;~ PTX407
+  call void @llvm.nvvm.bar.warp.sync(i32 0) ; //~ PTX407
   ret void
 }
 

@@ -262,7 +262,7 @@ impl<'a> ModuleContext<'a> {
             .get_or_init(|| lanes::analyse(self, self.settings.least_certainty(Family::Warp)))
     }
 
-    /// What the analyses that were made have not looked at, since it exceeds a limit.
+    /// What the analyses that were made have not looked at, since it exceeds a limit, as a sentence.
     #[must_use]
     pub fn limit(&self) -> Option<String> {
         let limited = |root: &&Root| root.is_limited;

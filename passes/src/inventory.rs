@@ -224,6 +224,8 @@ pub struct ImageReport {
     pub is_debug: bool,
     /// It was unpacked, and what it declares was read.
     pub is_read: bool,
+    /// What of its code was too much work to analyse, as a sentence.
+    pub limit: Option<String>,
     /// Two images with the same digest have the same bytes, unpacked. Of machine code it is made where a policy asks
     /// for duplicates.
     pub digest: Option<u128>,

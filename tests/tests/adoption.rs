@@ -133,6 +133,6 @@ fn what_was_not_analysed_is_said_and_can_be_an_error() {
     let (_, document) = report::document(&run_in(&folder, &["--format", "json", "."])).unwrap();
     assert_eq!(
         document["summary"]["not_analysed"],
-        json!({"images": 2, "kernels": 1, "empty_inputs": ["./empty.ptx"]})
+        json!({"images": 2, "kernels": 1, "empty_inputs": ["./empty.ptx"], "limits": []})
     );
 }

@@ -197,7 +197,8 @@ fn measure(shape: &Shape, size: usize, level: &str) -> Taken {
     let outcome = run::check(vec![input], &settings);
     let seconds = processor_time().saturating_sub(start).as_secs_f64();
     let problems = outcome.inputs.iter().flat_map(|input| &input.problems);
-    let mut is_cut = false;
+    let mut images = outcome.inputs.iter().flat_map(|input| &input.images);
+    let mut is_cut = images.any(|image| image.limit.is_some());
     for problem in problems {
         is_cut |= problem.kind == ProblemKind::Limit;
         if problem.kind != ProblemKind::Limit {

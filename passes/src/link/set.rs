@@ -321,6 +321,7 @@ mod tests {
             is_64_bit: true,
             is_debug: false,
             is_read: true,
+            limit: None,
             digest: None,
             facts: Arc::new(Facts {
                 symbols: Some(Symbols {

@@ -128,6 +128,7 @@ impl Assembly<'_> {
         report.kernels = read.facts.kernels.len() as u32;
         report.functions = read.facts.functions;
         report.facts = read.facts.clone();
+        report.limit.clone_from(&read.limit);
         self.is_partial |= read.is_partial;
         if read.is_failed || read.is_elsewhere {
             report.is_read = false;

@@ -262,6 +262,7 @@ impl Image {
             is_64_bit: found.is_64_bit,
             is_debug: found.is_debug,
             is_read: false,
+            limit: None,
             digest: None,
             facts: Arc::default(),
         };

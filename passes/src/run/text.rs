@@ -39,6 +39,8 @@ pub(super) struct Read {
     pub(super) is_failed: bool,
     /// It is no device code.
     pub(super) is_elsewhere: bool,
+    /// What was too much work to analyse, as a sentence.
+    pub(super) limit: Option<String>,
 }
 
 /// How a text is looked at.
@@ -115,9 +117,7 @@ pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
     if how.deadline.has_cut() {
         read.cut_short(how.settings, how.late().1);
     }
-    if let Some(message) = context.limit() {
-        read.problem(how.settings, ProblemKind::Limit, message, None);
-    }
+    read.limit = context.limit();
     let locator = Locator::unplaced(&module);
     let findings = drafts
         .into_iter()
@@ -224,9 +224,7 @@ pub(super) fn of_ir(bytes: &[u8], how: How<'_>) -> Read {
         ..Read::default()
     };
     read.left_out(settings, checked.left_out);
-    if let Some(message) = checked.limit {
-        read.problem(settings, ProblemKind::Limit, message, None);
-    }
+    read.limit = checked.limit;
     if checked.is_cut_short {
         read.cut_short(settings, crate::worker::too_long(bytes.len(), settings));
     }

@@ -29,6 +29,8 @@ pub struct Coverage<'a> {
     pub unanalysed_kernels: usize,
     /// Inputs that are called like device code and hold none.
     pub empty: Vec<&'a str>,
+    /// Inputs of which some code was too much work, and what is to be said of it.
+    pub limits: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Coverage<'a> {
@@ -50,6 +52,9 @@ impl<'a> Coverage<'a> {
             if !is_analysed {
                 *self.unanalysed.entry(image.kind).or_default() += 1;
             }
+            if let Some(limit) = &image.limit {
+                self.limits.push((&input.name, limit));
+            }
             for kernel in &image.facts.kernels {
                 *analysed.entry(&kernel.name).or_default() |= is_analysed;
             }
@@ -64,7 +69,7 @@ impl<'a> Coverage<'a> {
     /// Whether everything that may hold device code was analysed.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.unanalysed.is_empty() && self.empty.is_empty()
+        self.unanalysed.is_empty() && self.empty.is_empty() && self.limits.is_empty()
     }
 
     /// A sentence a line for what was not analysed.
@@ -89,6 +94,13 @@ impl<'a> Coverage<'a> {
                 );
             }
             text.push('\n');
+        }
+        for (name, limit) in self.limits.iter().take(SHOWN_INPUTS) {
+            let _ = writeln!(text, "`{}`: {}", escape::line(name), escape::line(limit));
+        }
+        if self.limits.len() > SHOWN_INPUTS {
+            let more = (self.limits.len() - SHOWN_INPUTS) as u64;
+            let _ = writeln!(text, "so it is in {}", plural(more, "more image"));
         }
         for name in self.empty.iter().take(SHOWN_INPUTS) {
             let _ = writeln!(text, "`{}` holds no device code", escape::line(name));
@@ -187,6 +199,18 @@ mod tests {
             Coverage::of(&outcome).render(),
             "2 of 4 images are machine code, which is not analysed, and 1 of 2 kernels is in no analysed image\n\
              1 of 4 images is LTO-IR, a closed format, which is not analysed\n"
+        );
+    }
+
+    #[test]
+    fn what_was_too_much_work_is_said() {
+        let mut outcome = outcome(&[(ImageKind::Ptx, &["a"])]);
+        outcome.inputs[0].images[0].limit = Some("it is too much work to follow all lanes of `a`".to_owned());
+        let coverage = Coverage::of(&outcome);
+        assert!(!coverage.is_complete());
+        assert_eq!(
+            coverage.render(),
+            "`a.ptx`: it is too much work to follow all lanes of `a`\n"
         );
     }
 

@@ -334,12 +334,20 @@ struct Summary<'a> {
     elapsed_ms: u64,
 }
 
+/// What was too much work.
+#[derive(Serialize)]
+struct LimitJson<'a> {
+    input: &'a str,
+    message: &'a str,
+}
+
 /// What was not analysed.
 #[derive(Serialize)]
 struct NotAnalysed<'a> {
     images: usize,
     kernels: usize,
     empty_inputs: Vec<&'a str>,
+    limits: Vec<LimitJson<'a>>,
 }
 
 impl<'a> Summary<'a> {
@@ -354,6 +362,11 @@ impl<'a> Summary<'a> {
                 images: coverage.unanalysed.values().sum(),
                 kernels: coverage.unanalysed_kernels,
                 empty_inputs: coverage.empty,
+                limits: coverage
+                    .limits
+                    .into_iter()
+                    .map(|(input, message)| LimitJson { input, message })
+                    .collect(),
             }),
             errors: counts.errors,
             warnings: counts.warnings,

@@ -93,6 +93,7 @@ pub fn outcome(finding: Finding) -> Outcome {
                 is_64_bit: true,
                 is_debug: false,
                 is_read: true,
+                limit: None,
                 digest: None,
                 facts: std::sync::Arc::default(),
             }],
