@@ -25,9 +25,9 @@ const MAX_BYTES: u64 = 64 * 1024;
 /// Most differences that are shown.
 const SHOWN: usize = 12;
 
-/// The rules that ask which compiler has written the text, which they tell by its form: what one leaves of code that it
-/// has dropped is right in the text of another.
-const BY_FORM: [&str; 3] = ["PTX106", "PTX107", "PTX108"];
+/// The rules that ask which compiler has written the text, which they tell by its form and its comments: what one leaves of
+/// code that it has dropped is right in the text of another, and so is what stands in inline assembly.
+const BY_FORM: [&str; 4] = ["PTX106", "PTX107", "PTX108", "PTX405"];
 
 #[test]
 #[allow(clippy::print_stderr)]
