@@ -28,10 +28,10 @@ impl Pass<'_> {
             (Op::Select, &[a, b, ref rest @ ..]) => {
                 let (mut cell, other) = (self.value(a), self.value(b));
                 let is_mixed = cell.brings_no_constant() || other.brings_no_constant();
-                // What is not written yet leaves the other.
-                let is_alone = [cell, other]
-                    .iter()
-                    .all(|cell| cell.is_nothing() || cell.kinds.has(Kinds::ALONE));
+                // What is not written yet leaves the other, and so does what the result held before.
+                let is_alone = [(a, cell), (b, other)].iter().all(|(value, cell)| {
+                    results.first() == Some(value) || cell.is_nothing() || cell.kinds.has(Kinds::ALONE)
+                });
                 join(self.module, &mut cell, other);
                 cell.kinds = cell.kinds.without(Kinds::ALONE);
                 if is_alone {
