@@ -157,8 +157,8 @@ pub struct CheckArgs {
     #[arg(long)]
     pub allow_empty: bool,
 
-    /// What is not analysed makes the exit code 2: machine code, closed formats, inputs that are called like device code
-    /// and hold none
+    /// What is not analysed makes the exit code 2: machine code, closed formats, kernels that are too much work, inputs that
+    /// are called like device code and hold none
     #[arg(long)]
     pub require_analysed: bool,
 
