@@ -7,7 +7,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 RULES := $(wildcard passes/src/rules/*.rs)
 
-.PHONY: help test lint dependencies docs toolchain llvm llvm-19 build fuzz demo bench scaling bless oracle test-llvm-19
+.PHONY: help test lint dependencies docs toolchain llvm llvm-19 build fuzz mutants demo bench scaling bless oracle test-llvm-19
 
 # Exit code 3 of install.sh: it is not to be had here. What needs it is then left out, and says so, unless
 # PTXCHECK_REQUIRE_COMPILERS is 1.
@@ -17,11 +17,11 @@ install = code=0; tools/toolchain/install.sh $(1) || code=$$?; \
 help: ## Lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-test: lint toolchain build ## Checks format and lints, installs the compilers, runs all tests and a minute of mutants
+test: lint toolchain build ## Checks format and lints, installs the compilers, runs all tests and checks mutants
 	$(MAKE) --no-print-directory test-llvm-19
 	$(CARGO) test --workspace $(FEATURES) --locked --doc
 	$(CARGO) test --workspace $(FEATURES) --locked --no-fail-fast --lib --bins --tests
-	$(MAKE) --no-print-directory fuzz SEED=1
+	$(MAKE) --no-print-directory mutants
 
 # LLVM IR is an input where LLVM 22 is to be had. Elsewhere everything but that is built and tested.
 FEATURES = $(shell tools/toolchain/has-llvm.sh 22 || echo --no-default-features)
@@ -65,7 +65,7 @@ test-llvm-19: toolchain llvm-19 ## Installs LLVM 19, then tests LLVM IR with it
 # The profile of the tests is built anyway, asserts, and takes a third more time than `FUZZ_PROFILE=fuzz`.
 SECONDS ?= 60
 FUZZ_PROFILE ?= dev
-# Of the clock, unless it is given; the tests take the same mutants each time.
+# Of the clock, unless it is given.
 SEED ?=
 FUZZ = $(CARGO) run $(FEATURES) --locked --quiet --profile $(FUZZ_PROFILE) --package ptxcheck-fuzz --
 
@@ -73,6 +73,11 @@ fuzz: llvm ## Has mutants of PTX, images and LLVM IR checked for SECONDS seconds
 	$(FUZZ) ptx $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) * 2 / 3))
 	$(FUZZ) image $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 6))
 	$(if $(FEATURES),,$(FUZZ) ir $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 6)))
+
+mutants: llvm ## Has the same mutants checked each time: what the tests do of `fuzz`
+	$(FUZZ) ptx --seed 1 --count 120000
+	$(FUZZ) image --seed 1 --count 50000
+	$(if $(FEATURES),,$(FUZZ) ir --seed 1 --count 15000)
 
 bless: ## Writes the golden renderings of the corpus anew
 	BLESS=1 $(CARGO) test $(FEATURES) --locked --package ptxcheck-tests --test corpus

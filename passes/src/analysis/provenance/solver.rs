@@ -135,7 +135,29 @@ impl<'a> Solver<'a> {
             solver.begin_joins(&touched);
             solver.iterate(affected);
         }
+        solver.release_unentered();
         Some(solver)
+    }
+
+    /// Says that nothing is known of what is computed only from itself, round a loop: what it begins with may be anything.
+    fn release_unentered(&mut self) {
+        let values = self.values.iter_mut();
+        let mut unentered = vec![false; values.len()];
+        let mut has_any = false;
+        for (value, is_unentered) in values.zip(&mut unentered) {
+            if *value == Provenance::Bottom {
+                (*value, *is_unentered, has_any) = (Provenance::Top, true, true);
+            }
+        }
+        if !has_any {
+            return;
+        }
+        for number in (0..unentered.len()).filter(|&number| unentered[number]) {
+            self.join_into_variables(number);
+        }
+        // All that may read them is evaluated again.
+        self.reads_ahead.set(true);
+        self.iterate(vec![true; unentered.len()]);
     }
 
     /// Puts the nodes in the order of the input.
@@ -485,11 +507,8 @@ impl<'a> Solver<'a> {
             joined.join(&self.defined(definition, variable));
             is_written = true;
         }
-        match variable {
-            // Memory that nothing has written holds anything.
-            Variable::Slot(_) if !is_written => Provenance::Top,
-            _ => joined,
-        }
+        // What nothing has written yet holds anything.
+        if is_written { joined } else { Provenance::Top }
     }
 
     fn note_order(&self, definition: InstructionId, at: InstructionId) {
