@@ -15,12 +15,12 @@ use crate::analysis::provenance::{self, Violation};
 use crate::analysis::reached::{self, Asked};
 use crate::analysis::slots::{self, Effect, SlotId, Slots};
 use crate::deadline::Deadline;
-use crate::finding::{Certainty, Data, Frame, Located, Value};
+use crate::finding::{Certainty, Data, Frame, Located, Value, limit};
 use crate::inventory::{InputReport, Kernel};
 use crate::ir::{
     Body, DebugId, Function, FunctionId, Instruction, InstructionId, Module, Register, SymbolId,
 };
-use crate::limits::MANGLED_NAME_BYTES;
+use crate::limits::{MANGLED_NAME_BYTES, MAX_FINDINGS};
 use crate::link::{self, Missing};
 use crate::names;
 use crate::policy::Policy;
@@ -54,13 +54,13 @@ pub struct Analyses<'a> {
 #[derive(Default)]
 struct Computed {
     cfg: OnceLock<Cfg>,
-    dominators: OnceLock<Dominators>,
-    post_dominators: OnceLock<Dominators>,
+    dominators: OnceLock<Box<Dominators>>,
+    post_dominators: OnceLock<Box<Dominators>>,
     definitions: OnceLock<Definitions>,
     read: OnceLock<Vec<bool>>,
     reached: Reached,
     reached_closely: Reached,
-    slots: OnceLock<Slots>,
+    slots: OnceLock<Box<Slots>>,
 }
 
 /// What is ever executed of a function, once that is asked.
@@ -111,21 +111,21 @@ impl<'a> Analyses<'a> {
     pub fn dominators(&self) -> &Dominators {
         self.computed()
             .dominators
-            .get_or_init(|| Dominators::new(self.body(), self.cfg()))
+            .get_or_init(|| Box::new(Dominators::new(self.body(), self.cfg())))
     }
 
     /// Which block every path from a block to the end passes.
     pub fn post_dominators(&self) -> &Dominators {
         self.computed()
             .post_dominators
-            .get_or_init(|| Dominators::post(self.body(), self.cfg()))
+            .get_or_init(|| Box::new(Dominators::post(self.body(), self.cfg())))
     }
 
     /// Which values stay in `.local` memory.
     pub fn slots(&self) -> &Slots {
         self.computed()
             .slots
-            .get_or_init(|| Slots::new(self.module, self.body(), self.definitions()))
+            .get_or_init(|| Box::new(Slots::new(self.module, self.body(), self.definitions())))
     }
 
     /// The slot that an instruction loads. Of most, it is told without a look at what else the body does to slots.
@@ -399,6 +399,12 @@ impl<P> Draft<P> {
     }
 }
 
+/// Leaves as many drafts as are told of one input, of those that are told at all; how many of these are gone.
+pub(crate) fn limit_drafts<P>(drafts: &mut Vec<Draft<P>>, settings: &Settings) -> usize {
+    drafts.retain(|draft| settings.level(draft.rule, draft.certainty, draft.level) > Level::Allow);
+    limit(drafts, |draft| Some(draft.certainty))
+}
+
 /// All inputs of a run, for the rules that compare images.
 pub struct ImagesContext<'a> {
     /// The inputs, in the order given.
@@ -494,12 +500,37 @@ impl ImagePlace {
 pub struct Report<'a, P = Place> {
     rule: &'static Rule,
     drafts: &'a mut Vec<Draft<P>>,
+    /// How many drafts may be kept at a time, and who chooses if there are more.
+    room: Option<(usize, &'a Settings)>,
+    left_out: usize,
 }
 
 impl<'a, P> Report<'a, P> {
     /// For the findings of `rule`.
     pub(crate) fn new(rule: &'static Rule, drafts: &'a mut Vec<Draft<P>>) -> Self {
-        Self { rule, drafts }
+        Self {
+            rule,
+            drafts,
+            room: None,
+            left_out: 0,
+        }
+    }
+
+    /// The same; of many more than are told of one input, the first are kept.
+    pub(crate) fn limited(
+        rule: &'static Rule,
+        drafts: &'a mut Vec<Draft<P>>,
+        settings: &'a Settings,
+    ) -> Self {
+        Self {
+            room: Some((2 * MAX_FINDINGS, settings)),
+            ..Self::new(rule, drafts)
+        }
+    }
+
+    /// How many drafts are not kept.
+    pub(crate) const fn left_out(&self) -> usize {
+        self.left_out
     }
 
     /// Reports what is wrong on every execution that reaches `place`.
@@ -513,6 +544,11 @@ impl<'a, P> Report<'a, P> {
     }
 
     fn add(&mut self, certainty: Certainty, place: P, message: String) -> &mut Draft<P> {
+        if let Some((room, settings)) = self.room
+            && self.drafts.len() >= room
+        {
+            self.left_out += limit_drafts(self.drafts, settings);
+        }
         self.drafts.push(Draft {
             rule: self.rule,
             certainty,

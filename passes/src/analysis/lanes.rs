@@ -491,6 +491,8 @@ fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)], rest: Option<&Ver
             }
         }
     }
+    // Most kernels have one, if any.
+    found.shrink_to_fit();
     found
 }
 

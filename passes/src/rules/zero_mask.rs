@@ -31,7 +31,10 @@
 //! A mask that is loaded from memory or comes from a kernel parameter is not known. Chains of calls are followed
 //! eight calls deep, calls through pointers not at all.
 
+use rustc_hash::FxHashSet;
+
 use super::lane_report;
+use crate::analysis::collectives::Site;
 use crate::analysis::lanes::verdict::Problem;
 use crate::context::{ModuleContext, Place, Report};
 use crate::rule::{Check, Family, Level, Rule};
@@ -51,8 +54,14 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for site in module.collectives() {
-        if !site.sync || site.mask() != Some(0) || !site.is_reached(module) {
+    let zero = |site: &&Site| site.sync && site.mask() == Some(0);
+    let zeros = module.collectives().iter().filter(zero);
+    let at: FxHashSet<_> = zeros
+        .clone()
+        .map(|site| (site.function, site.instruction))
+        .collect();
+    for site in zeros {
+        if !site.is_reached(module) {
             continue;
         }
         let operation = site.kind.cuda_name();
@@ -74,12 +83,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     // Where only some lanes pass 0, or it takes the lanes to see it.
     lane_report::each(module, Problem::ZeroMask, |root, found| {
         let spot = &found.issue.spot;
-        let is_reported = module.collectives().iter().any(|site| {
-            site.sync
-                && site.mask() == Some(0)
-                && (site.function, site.instruction) == (spot.function, spot.instruction)
-        });
-        if is_reported {
+        if at.contains(&(spot.function, spot.instruction)) {
             return;
         }
         let message = format!(

@@ -8,9 +8,9 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::problem::{Placed, finding};
-use crate::context::{Draft, FunctionContext, ModuleContext, Report};
+use crate::context::{Draft, FunctionContext, ModuleContext, Report, limit_drafts};
 use crate::deadline::{Deadline, too_long};
-use crate::finding::{Finding, left_out, limit};
+use crate::finding::{Finding, left_out};
 use crate::frontend::ptx::{self, PtxOrigin};
 #[cfg(feature = "ir")]
 use crate::inventory::Kernel;
@@ -19,7 +19,7 @@ use crate::inventory::{Facts, Problem};
 use crate::ir::LaunchBounds;
 use crate::limits::{MAX_FINDINGS, PARALLEL_STATEMENTS, SHOWN_SYNTAX_ERRORS};
 use crate::locate::Locator;
-use crate::rule::{Check, Family, Level, ProblemKind, Rule};
+use crate::rule::{Check, Family, ProblemKind, Rule};
 use crate::rules;
 use crate::settings::Settings;
 
@@ -239,27 +239,25 @@ pub(crate) fn drafts(context: &ModuleContext<'_>) -> (Vec<Draft>, usize) {
     for rule in rules::ALL.iter().filter(|rule| context.settings.wants(rule)) {
         // Kernels whose lanes were done with in time have their findings, by several rules.
         if !context.deadline.is_over() || rule.family == Family::Warp {
-            let before = drafts.len();
-            apply(rule, context, &mut drafts);
+            left_out += apply(rule, context, &mut drafts);
             if drafts.len() > MAX_FINDINGS {
-                let settings = context.settings;
-                let is_wanted =
-                    |draft: &Draft| settings.level(draft.rule, draft.certainty, draft.level) > Level::Allow;
-                let new = drafts.split_off(before);
-                drafts.extend(new.into_iter().filter(is_wanted));
-                left_out += limit(&mut drafts, |draft| Some(draft.certainty));
+                left_out += limit_drafts(&mut drafts, context.settings);
             }
         }
     }
     (drafts, left_out)
 }
 
-/// Runs one rule over a module. What it says while the time runs out may rest on work that was cut short, and is left out.
-fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draft>) {
+/// Runs one rule over a module; how much of what it says is not kept. What it says while the time runs out may rest on work
+/// that was cut short, and is left out.
+fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draft>) -> usize {
+    let mut left_out = 0;
     match rule.check {
         Check::Module(check) | Check::Linked(check, _) => {
             let mut found = Vec::new();
-            check(context, &mut Report::new(rule, &mut found));
+            let mut report = Report::limited(rule, &mut found, context.settings);
+            check(context, &mut report);
+            left_out = report.left_out();
             if context.deadline.is_over() {
                 found.retain(|draft| draft.is_finished);
             }
@@ -293,6 +291,7 @@ fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draf
         }
         Check::Images(_) | Check::Problem(_) => {}
     }
+    left_out
 }
 
 /// The texts of a run: each is analysed where it comes up first, and nowhere else.

@@ -244,8 +244,8 @@ impl<'a> Flow<'a> {
         if !self.has_divergent_loop
             || !self
                 .order
-                .loops_of(source)
-                .any(|of| self.is_divergent_loop[of as usize] && !self.order.is_in(target, of))
+                .left(source, target)
+                .any(|of| self.is_divergent_loop[of as usize])
         {
             return state;
         }
@@ -303,7 +303,7 @@ fn exits(graph: &Graph<'_>, order: &Order) -> Vec<Vec<(u32, u32)>> {
     let mut exits = vec![Vec::new(); order.loops.len()];
     for &node in &order.nodes {
         for next in graph.successors(node) {
-            for of in order.loops_of(node).take_while(|&of| !order.is_in(next, of)) {
+            for of in order.left(node, next) {
                 exits[of as usize].push((node, next));
             }
         }

@@ -90,6 +90,12 @@ impl Order {
         .take_while(|&inner| inner != NONE)
     }
 
+    /// The loops that an edge leaves, innermost first.
+    pub fn left(&self, source: u32, target: u32) -> impl Iterator<Item = u32> + '_ {
+        self.loops_of(source)
+            .take_while(move |&of| !self.is_in(target, of))
+    }
+
     /// Whether an edge goes back in [`Self::nodes`]: to the header of a loop around its source, or into an irreducible
     /// loop around it.
     #[must_use]

@@ -455,7 +455,7 @@ fn loop_exits(flow: &Flow<'_>, loud: &[Lanes], avoid: &[Lanes]) -> Vec<(Lanes, L
     for &node in &order.nodes {
         for edge in graph.nodes[node as usize].edges.clone() {
             let (lanes, target) = (flow.edges[edge as usize], graph.targets[edge as usize]);
-            let left = order.loops_of(node).take_while(|&of| !order.is_in(target, of));
+            let left = order.left(node, target);
             // Whoever leaves a loop leaves those inside it.
             if let Some(outermost) = left.last() {
                 let (quiet, heard) = &mut exits[outermost as usize];

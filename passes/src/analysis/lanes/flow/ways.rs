@@ -202,9 +202,10 @@ impl Flow<'_> {
         }
         for of in order.loops_of(branch) {
             let (rounds, exits) = (&mut walk.rounds[of as usize], &mut walk.exits[of as usize]);
+            let is_inside = order.is_in(target, of);
             if is_back && order.loops[of as usize].header == target {
                 *rounds = walk.walk;
-            } else if !order.is_in(target, of) {
+            } else if !is_inside {
                 *exits = walk.walk;
             }
             let is_left = *rounds == walk.walk && *exits == walk.walk;
@@ -215,6 +216,10 @@ impl Flow<'_> {
                 let exits = &self.exits[of as usize];
                 walk.pending
                     .extend(exits.iter().map(|&(node, next)| (node, next, next)));
+            }
+            // Those around it hold both, and none of them begins there.
+            if is_inside {
+                return;
             }
         }
     }
