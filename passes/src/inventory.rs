@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
+pub use ptxcheck_images::kinds::{Host, ImageKind, Registration, Role, split_target};
+pub use ptxcheck_ir::facts::{Facts, Kernel, Variable, WeakFunction, is_absolute};
 use rustc_hash::FxHashSet;
 
-use crate::finding::Frame;
-use crate::ir::{IsaVersion, LaunchBounds};
+use crate::ir::IsaVersion;
 use crate::limits::{MAX_COMPARED_IMAGES, SHOWN_NAMES};
-use crate::link::{HostNames, Symbols};
 use crate::rule::ProblemKind;
 
 /// What became of an input.
@@ -50,140 +50,14 @@ pub struct Problem {
     pub line: Option<u32>,
 }
 
-/// What an image is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ImageKind {
-    /// PTX text: analysed.
-    Ptx,
-    /// Machine code: what it declares is read, its instructions are not.
-    Cubin,
-    /// LTO-IR, a closed format.
-    LtoIr,
-    /// What `nvcc --concat` writes, a closed format.
-    Bundle,
-    /// LLVM IR, as text or bitcode: analysed where the feature `llvm` is on.
-    LlvmIr,
-    /// None of these.
-    Other,
-}
-
-impl ImageKind {
-    /// The word in documents: `ptx`, `cubin`, `lto-ir`, `bundle`, `llvm-ir`, `other`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ptx => "ptx",
-            Self::Cubin => "cubin",
-            Self::LtoIr => "lto-ir",
-            Self::Bundle => "bundle",
-            Self::LlvmIr => "llvm-ir",
-            Self::Other => "other",
-        }
+/// Whether what an image of this kind declares is known.
+#[must_use]
+pub const fn is_read(kind: ImageKind) -> bool {
+    match kind {
+        ImageKind::Ptx | ImageKind::Cubin => true,
+        ImageKind::LlvmIr => cfg!(feature = "ir"),
+        ImageKind::LtoIr | ImageKind::Bundle | ImageKind::Other => false,
     }
-
-    /// Whether what it declares is known.
-    #[must_use]
-    pub const fn is_read(self) -> bool {
-        match self {
-            Self::Ptx | Self::Cubin => true,
-            Self::LlvmIr => cfg!(feature = "ir"),
-            Self::LtoIr | Self::Bundle | Self::Other => false,
-        }
-    }
-}
-
-/// Who loads an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// The driver.
-    Loadable,
-    /// The device linker: relocatable device code in an object or archive.
-    Relocatable,
-    /// Nobody: relocatable device code that a finished link left in the file.
-    LeftOver,
-    /// Debuggers: PTX inside a cubin.
-    Embedded,
-}
-
-impl Role {
-    /// The word in documents: `loadable`, `relocatable`, `left-over`, `embedded`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Loadable => "loadable",
-            Self::Relocatable => "relocatable",
-            Self::LeftOver => "left-over",
-            Self::Embedded => "embedded",
-        }
-    }
-
-    /// Whether a program can end up running it.
-    #[must_use]
-    pub const fn counts(self) -> bool {
-        matches!(self, Self::Loadable | Self::Relocatable)
-    }
-}
-
-/// What an image declares. Images with the same content share one.
-#[derive(Clone, Debug, Default)]
-pub struct Facts {
-    /// Kernels defined, in the order of the image.
-    pub kernels: Vec<Kernel>,
-    /// Variables defined that have a size.
-    pub variables: Vec<Variable>,
-    /// Weak functions and kernels defined, with a digest of each body.
-    pub weak: Vec<WeakFunction>,
-    /// Functions defined, without the kernels.
-    pub functions: u32,
-    /// What it shows to a linker; `None` where that is not known.
-    pub symbols: Option<Symbols>,
-    /// The compiler or assembler, as the image names it.
-    pub producer: Option<String>,
-    /// Absolute paths of the machine that built it, each once.
-    pub paths: Vec<String>,
-    /// Built for debugging (`-G`).
-    pub is_debug: bool,
-    /// Some of it could not be read: what is missing proves nothing.
-    pub is_damaged: bool,
-}
-
-/// A kernel of an image.
-#[derive(Clone, Debug)]
-pub struct Kernel {
-    /// As the image names it.
-    pub name: String,
-    /// The name without what changes from build to build (see [`crate::names::normalised`]).
-    pub identity: String,
-    /// Offset and size of each parameter in bytes, where they are known.
-    pub params: Option<Vec<(u32, u32)>>,
-    /// Launch bounds. Machine code does not keep [`LaunchBounds::min_ctas`].
-    pub launch: LaunchBounds,
-    /// Where the source declares it, where debug information says so.
-    pub source: Option<Frame>,
-}
-
-/// A variable of an image.
-#[derive(Clone, Debug)]
-pub struct Variable {
-    /// As the image names it.
-    pub name: String,
-    /// The name without what changes from build to build.
-    pub identity: String,
-    /// Bytes.
-    pub size: u64,
-}
-
-/// A weak function: of several definitions, the linker keeps one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WeakFunction {
-    /// Its name.
-    pub name: String,
-    /// Digest of its parameters and results.
-    pub signature: u64,
-    /// Digest of its body, numbers of registers and labels aside.
-    pub body: u64,
-    /// Digest of the calls in it, in order.
-    pub calls: u64,
 }
 
 /// One image of an input.
@@ -257,42 +131,6 @@ impl ImageReport {
     }
 }
 
-/// 90 and `a` of `sm_90a` or `90a`.
-#[must_use]
-pub fn split_target(target: &str) -> (u32, &str) {
-    let digits = target.strip_prefix("sm_").unwrap_or(target);
-    let end = digits
-        .find(|letter: char| !letter.is_ascii_digit())
-        .unwrap_or(digits.len());
-    (digits[..end].parse().unwrap_or(0), &digits[end..])
-}
-
-/// A name that host code gives to the CUDA runtime.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Registration {
-    /// The name of a kernel or variable in device code.
-    pub name: String,
-    /// The member of the archive whose code registers it.
-    pub member: Option<String>,
-    /// It is a variable.
-    pub is_variable: bool,
-    /// Read off the arguments of the registering call, or off a symbol that only a registered kernel has.
-    pub is_certain: bool,
-}
-
-/// The host side of an input.
-#[derive(Clone, Debug, Default)]
-pub struct Host {
-    /// What it registers, sorted.
-    pub registered: Vec<Registration>,
-    /// A linker is done with it: an executable or shared library.
-    pub is_linked: bool,
-    /// It has no symbol table: what it registers is not known.
-    pub is_stripped: bool,
-    /// What its code defines. Of a stripped file, what other files can refer to.
-    pub names: HostNames,
-}
-
 /// What the run says of one input.
 #[derive(Debug)]
 pub struct InputReport {
@@ -361,7 +199,7 @@ impl InputReport {
 
     /// The images that a program can end up running, with their indices.
     pub fn counting(&self) -> impl Iterator<Item = (u32, &ImageReport)> {
-        let counts = |(_, image): &(u32, &ImageReport)| image.kind.is_read() && image.role.counts();
+        let counts = |(_, image): &(u32, &ImageReport)| is_read(image.kind) && image.role.counts();
         (0_u32..).zip(&self.images).filter(counts)
     }
 }
@@ -392,12 +230,6 @@ impl ImageReport {
     }
 }
 
-/// Whether a path is one from the root, of Linux or Windows.
-#[must_use]
-pub fn is_absolute(path: &[u8]) -> bool {
-    path.starts_with(b"/") || path.get(1..3).is_some_and(|head| head == b":\\" || head == b":/")
-}
-
 /// `a, b and 3 more`.
 #[must_use]
 pub fn listed(mut names: Vec<String>, total: usize) -> String {
@@ -405,18 +237,5 @@ pub fn listed(mut names: Vec<String>, total: usize) -> String {
     match total - names.len() {
         0 => names.join(", "),
         more => format!("{} and {more} more", names.join(", ")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::split_target;
-
-    #[test]
-    fn targets_have_a_number_and_a_suffix() {
-        assert_eq!(split_target("sm_90a"), (90, "a"));
-        assert_eq!(split_target("120f"), (120, "f"));
-        assert_eq!(split_target("sm_75"), (75, ""));
-        assert_eq!(split_target(""), (0, ""));
     }
 }

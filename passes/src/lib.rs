@@ -3,30 +3,31 @@
 //! [`run::check`] takes inputs and [`settings::Settings`] and returns findings. `ARCHITECTURE.md` shows the way of
 //! one input through the library.
 
-pub mod analysis;
+pub use ptxcheck_analysis as analysis;
+pub use ptxcheck_analysis::launches;
+pub use ptxcheck_common::{deadline, externs, names, shown};
+pub use ptxcheck_images as image;
+pub use ptxcheck_ir as ir;
+
+/// Front ends: one per language, all ending in the device IR.
+pub mod frontend {
+    #[cfg(feature = "ir")]
+    pub use ptxcheck_frontend_llvm as llvm;
+    pub use ptxcheck_frontend_ptx as ptx;
+}
+
 pub mod context;
-pub mod deadline;
-pub mod externs;
 pub mod finding;
 mod fingerprint;
-pub mod frontend;
-mod groups;
-pub mod image;
 pub mod inventory;
-pub mod ir;
-pub mod launches;
 pub mod limits;
 pub mod link;
 mod locate;
-pub mod names;
 pub mod policy;
 pub mod rule;
 pub mod rules;
 pub mod run;
 pub mod settings;
-pub mod shown;
-#[cfg(test)]
-mod testing;
 pub mod toolkit;
 #[cfg(feature = "ir")]
 pub mod worker;

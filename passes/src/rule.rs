@@ -1,5 +1,7 @@
 //! What a rule is: metadata, documentation, a check.
 
+pub use ptxcheck_images::kinds::ProblemKind;
+
 use crate::context::{FunctionContext, ImagePlace, ImagesContext, ModuleContext, Report};
 
 /// How severe a finding is.
@@ -67,35 +69,6 @@ impl Family {
             Self::Image => "image",
             Self::Device => "device",
             Self::Run => "run",
-        }
-    }
-}
-
-/// What could not be done for an input; the 9xx rules turn it into findings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ProblemKind {
-    /// PTX901: the input could not be read, or is nothing this release reads.
-    Unreadable,
-    /// PTX902: the text is malformed.
-    Syntax,
-    /// PTX903: a limit was exceeded.
-    Limit,
-    /// PTX904: the analysis failed.
-    Internal,
-    /// PTX905: an image is in a format that nobody outside can read.
-    Unsupported,
-}
-
-impl ProblemKind {
-    /// The code of the rule that reports problems of this kind.
-    #[must_use]
-    pub const fn code(self) -> &'static str {
-        match self {
-            Self::Unreadable => "PTX901",
-            Self::Syntax => "PTX902",
-            Self::Limit => "PTX903",
-            Self::Internal => "PTX904",
-            Self::Unsupported => "PTX905",
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What the user decides: levels, and facts about the program that the code does not show.
 
+use ptxcheck_analysis::module::Asked;
+
 use crate::finding::Certainty;
 use crate::launches::Launches;
 use crate::policy::Policy;
@@ -232,6 +234,27 @@ impl Settings {
             Certainty::Potential
         } else {
             Certainty::Definite
+        }
+    }
+
+    /// What of the analyses' results can be reported.
+    #[must_use]
+    pub fn asked(&self) -> Asked {
+        let wants_spaces = rules::ALL
+            .iter()
+            .any(|rule| rule.family == Family::Space && self.wants(rule));
+        let nulls = rules::find("PTX106").and_then(|rule| {
+            [Certainty::Potential, Certainty::Definite]
+                .into_iter()
+                .find(|&certainty| self.level(rule, certainty, rule.definite) > Level::Allow)
+        });
+        Asked {
+            lanes: self.least_certainty(Family::Warp),
+            spaces: wants_spaces.then(|| self.least_certainty(Family::Space)),
+            nulls,
+            // Unless a setting asks for it, what is done twice to a global address is not reported.
+            global_twice: !self.levels.is_empty(),
+            launches: self.launches.clone(),
         }
     }
 

@@ -5,8 +5,8 @@ use crate::analysis::references::{self, Uses};
 use crate::context::Place;
 use crate::externs;
 use crate::ir::{Linkage, Module, Producer, SymbolKind};
-use crate::limits::SHOWN_USES;
 use crate::locate::Locator;
+use ptxcheck_ir::limits::SHOWN_USES;
 
 /// The symbols of a module; `None` where some of it could not be read: the definition may be what was lost.
 #[must_use]

@@ -11,7 +11,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::names::HostKind;
+use super::HostKind;
 use super::{Open, What};
 use crate::externs;
 use crate::finding::Located;

@@ -43,9 +43,9 @@ use super::link_report;
 use crate::analysis::references;
 use crate::context::{ImagePlace, ImagesContext, ModuleContext, Report};
 use crate::ir::SymbolKind;
-use crate::limits;
 use crate::link::What;
 use crate::rule::{Check, Family, Level, Rule};
+use ptxcheck_ir::limits::SHOWN_USES;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -80,7 +80,7 @@ fn module(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             link_report::symbol(symbol.name)
         );
         let draft = report.definite(first, message).data("symbol", symbol.name);
-        for place in places.by_ref().take(limits::SHOWN_USES - 1) {
+        for place in places.by_ref().take(SHOWN_USES - 1) {
             draft.related(place, "also used here");
         }
         let rest = places.count();

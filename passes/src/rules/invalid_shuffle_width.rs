@@ -35,8 +35,8 @@
 use crate::analysis::collectives::{SHUFFLE_CONTROL, Site};
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{BinaryOp, Collective, Op, Producer, Shuffle, Value};
-use crate::limits::MAX_PREDICATE_STEPS;
 use crate::rule::{Check, Family, Level, Rule};
+use ptxcheck_analysis::limits::MAX_PREDICATE_STEPS;
 
 /// The rule.
 pub static RULE: Rule = Rule {

@@ -1,5 +1,7 @@
 //! What the findings about symbols that device code leaves open have in common.
 
+use ptxcheck_ir::limits::SHOWN_USES;
+
 use crate::context::{Draft, ImagePlace, ImagesContext, Report};
 use crate::link::{HostDefinition, HostKind, Missing, Site};
 use crate::names;
@@ -43,10 +45,10 @@ pub(super) fn report<'r>(
         report.potential(place, message)
     };
     draft.data("symbol", missing.name);
-    for site in missing.sites.iter().skip(1).take(crate::limits::SHOWN_USES - 1) {
+    for site in missing.sites.iter().skip(1).take(SHOWN_USES - 1) {
         draft.related(ImagePlace::site(site), also(context, missing, site));
     }
-    let rest = missing.sites.len().saturating_sub(crate::limits::SHOWN_USES) + missing.more as usize;
+    let rest = missing.sites.len().saturating_sub(SHOWN_USES) + missing.more as usize;
     if rest > 0 {
         draft.note(format!("{rest} more functions and variables refer to it"));
     }

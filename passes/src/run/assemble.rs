@@ -9,7 +9,7 @@ use super::problem::{Spot, finding};
 use super::text::{Read, Texts};
 use crate::finding::{Finding, Location, left_out, limit};
 use crate::image::cubin;
-use crate::inventory::{ImageKind, ImageReport, InputReport, Problem, Role, Status};
+use crate::inventory::{ImageKind, ImageReport, InputReport, Problem, Role, Status, is_read};
 use crate::rule::{Check, ProblemKind};
 use crate::settings::Settings;
 
@@ -216,7 +216,7 @@ impl Assembly<'_> {
             ImageKind::Other,
         ]
         .into_iter()
-        .filter(|kind| !kind.is_read())
+        .filter(|kind| !is_read(*kind))
         .map(|kind| (count(kind), kind))
         .filter(|(count, _)| *count > 0)
         .map(|(count, kind)| format!("{count} {}", describe(kind, count)))
@@ -225,7 +225,7 @@ impl Assembly<'_> {
             return;
         }
         let message = format!("it holds {}: present, not analysed", said.join(", "));
-        if self.report.images.iter().any(|image| image.kind.is_read()) {
+        if self.report.images.iter().any(|image| is_read(image.kind)) {
             self.say(ProblemKind::Unsupported, message, None);
         } else {
             self.problem(ProblemKind::Unsupported, message, None);

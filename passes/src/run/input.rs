@@ -12,10 +12,10 @@ use crate::deadline::Deadline;
 use crate::image::decompress::{self, Refusal, Unpacked, unpack};
 use crate::image::embedded::Beside;
 use crate::image::{self, Content, Contents, Form, Found, Packing, Unread, cubin};
-use crate::inventory::{Facts, Host, ImageKind, ImageReport, Role};
-use crate::limits::{LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES};
+use crate::inventory::{Facts, Host, ImageKind, ImageReport, Role, is_read};
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
+use ptxcheck_images::limits::{LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES};
 
 /// A problem without a place: its kind, and a sentence.
 pub(super) type Trouble = (ProblemKind, String);
@@ -118,7 +118,10 @@ fn content(bytes: Bytes, name: &str, how: How<'_>) -> Result<Content, Trouble> {
 }
 
 fn look_at(bytes: &[u8], name: String, how: How<'_>, texts: &Texts) -> Looked {
-    let contents = image::scan(&name, bytes, &|| how.deadline.is_over());
+    let mut contents = image::scan(&name, bytes, &|| how.deadline.is_over());
+    if matches!(contents.form, Form::LlvmText | Form::LlvmBitcode) {
+        contents.images.retain(|image| is_read(image.kind));
+    }
     if let Some(trouble) = refusal(&contents) {
         return Looked::refused(name, trouble);
     }
@@ -290,7 +293,7 @@ fn image_at(found: &Found<'_>, how: How<'_>, texts: &Texts) -> Pair {
 
 fn image_inside(found: &Found<'_>, how: How<'_>, texts: &Texts) -> Pair {
     let mut image = Image::new(found, None);
-    if !found.kind.is_read() {
+    if !is_read(found.kind) {
         return (image, None);
     }
     if how.deadline.is_over() {

@@ -17,11 +17,13 @@ use crate::inventory::Kernel;
 use crate::inventory::{Facts, Problem};
 #[cfg(feature = "ir")]
 use crate::ir::LaunchBounds;
-use crate::limits::{MAX_FINDINGS, PARALLEL_STATEMENTS, SHOWN_SYNTAX_ERRORS};
+use crate::limits::{MAX_FINDINGS, SHOWN_SYNTAX_ERRORS};
+use crate::link;
 use crate::locate::Locator;
 use crate::rule::{Check, Family, ProblemKind, Rule};
 use crate::rules;
 use crate::settings::Settings;
+use ptxcheck_common::limits::PARALLEL_STATEMENTS;
 
 /// What an analysis of a text says.
 #[derive(Default)]
@@ -105,11 +107,10 @@ pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
     read.is_64_bit = tree.address_size() != Some(32);
     let mut facts = ptx::facts(&tree, &module, how.with_weak);
     if how.settings.images_only {
-        // What bodies refer to has not been read.
-        facts.symbols = None;
         read.facts = Arc::new(facts);
         return read;
     }
+    facts.symbols = link::symbols(&module);
     read.facts = Arc::new(facts);
     let context = ModuleContext::with_deadline(&module, how.settings, how.deadline);
     let (drafts, left_out) = drafts(&context);

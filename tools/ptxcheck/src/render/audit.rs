@@ -113,7 +113,7 @@ fn row(number: String, image: &ImageReport, all: &[&ImageReport]) -> [String; 9]
         image.compression.unwrap_or("-").to_owned(),
         size(sum(|image| image.packed)),
         size(sum(|image| image.bytes)),
-        if image.kind.is_read() {
+        if ptxcheck_passes::inventory::is_read(image.kind) {
             sum(|image| image.kernels.into()).to_string()
         } else {
             "?".to_owned()
@@ -143,7 +143,7 @@ fn kernels(input: &InputReport) -> String {
         input
             .images
             .iter()
-            .filter(|image| image.kind.is_read() && image.role.counts())
+            .filter(|image| ptxcheck_passes::inventory::is_read(image.kind) && image.role.counts())
     };
     let mut columns: Vec<(u32, String)> = images().map(|image| (image.sm(), column(image))).collect();
     columns.sort();

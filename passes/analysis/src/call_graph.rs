@@ -1,0 +1,174 @@
+//! Who calls whom, and who calls itself.
+
+use ptxcheck_ir::{FunctionId, InstructionId, Module};
+
+/// A direct call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CallSite {
+    /// The function that calls.
+    pub caller: FunctionId,
+    /// The instruction that does.
+    pub instruction: InstructionId,
+    /// The function that is called.
+    pub callee: FunctionId,
+}
+
+/// The direct calls of a module. Calls through pointers are not in it.
+#[derive(Debug)]
+pub struct CallGraph {
+    /// By caller, in the order of the input.
+    sites: Vec<CallSite>,
+    starts: Vec<u32>,
+    /// The same, by callee.
+    incoming: Vec<CallSite>,
+    incoming_starts: Vec<u32>,
+}
+
+impl CallGraph {
+    /// Of `module`; a call of an alias is one of what it names.
+    #[must_use]
+    pub fn new(module: &Module<'_>) -> Self {
+        let count = module.functions.len();
+        let mut sites = Vec::new();
+        let mut starts = vec![0_u32; count + 1];
+        for (caller, _, body) in module.bodies() {
+            for reference in body.references.iter().filter(|reference| reference.is_call) {
+                let Some(callee) = module.called(reference.symbol) else {
+                    continue;
+                };
+                sites.push(CallSite {
+                    caller,
+                    instruction: reference.instruction,
+                    callee,
+                });
+            }
+            starts[caller.index() + 1] = sites.len() as u32;
+        }
+        for function in 0..count {
+            starts[function + 1] = starts[function + 1].max(starts[function]);
+        }
+        let mut incoming = sites.clone();
+        incoming.sort_by_key(|site| (site.callee, site.caller, site.instruction));
+        let incoming_starts = (0..=count)
+            .map(|f| incoming.partition_point(|site| site.callee.index() < f) as u32)
+            .collect();
+        Self {
+            sites,
+            starts,
+            incoming,
+            incoming_starts,
+        }
+    }
+
+    /// The calls that a function makes, in the order of the input.
+    #[must_use]
+    pub fn calls_of(&self, caller: FunctionId) -> &[CallSite] {
+        let index = caller.index();
+        &self.sites[self.starts[index] as usize..self.starts[index + 1] as usize]
+    }
+
+    /// The calls of a function, in the order of the input.
+    #[must_use]
+    pub fn calls_to(&self, callee: FunctionId) -> &[CallSite] {
+        let index = callee.index();
+        &self.incoming[self.incoming_starts[index] as usize..self.incoming_starts[index + 1] as usize]
+    }
+
+    /// The sets of functions that call each other in a cycle (Tarjan), each sorted, in the order of their first
+    /// function; a function alone is one if it calls itself. Of the calls, those that `counts` says so of.
+    #[must_use]
+    pub fn cycles(&self, counts: impl Fn(&CallSite) -> bool) -> Vec<Vec<FunctionId>> {
+        let mut search = Tarjan::new(self.starts.len() - 1);
+        for function in 0..self.starts.len() - 1 {
+            search.visit(FunctionId::new(function), self, &counts);
+        }
+        let mut cycles = search.components;
+        cycles.retain(|members| {
+            members.len() > 1
+                || self
+                    .calls_of(members[0])
+                    .iter()
+                    .any(|site| site.callee == members[0] && counts(site))
+        });
+        for members in &mut cycles {
+            members.sort_unstable();
+        }
+        cycles.sort_unstable();
+        cycles
+    }
+}
+
+/// Tarjan's strongly connected components, with a stack of its own: call chains are hostile input.
+struct Tarjan {
+    index: Vec<u32>,
+    low: Vec<u32>,
+    on_stack: Vec<bool>,
+    stack: Vec<FunctionId>,
+    next: u32,
+    components: Vec<Vec<FunctionId>>,
+}
+
+const UNSEEN: u32 = u32::MAX;
+
+impl Tarjan {
+    fn new(count: usize) -> Self {
+        Self {
+            index: vec![UNSEEN; count],
+            low: vec![0; count],
+            on_stack: vec![false; count],
+            stack: Vec::new(),
+            next: 0,
+            components: Vec::new(),
+        }
+    }
+
+    fn enter(&mut self, function: FunctionId) {
+        self.index[function.index()] = self.next;
+        self.low[function.index()] = self.next;
+        self.next += 1;
+        self.stack.push(function);
+        self.on_stack[function.index()] = true;
+    }
+
+    fn visit(&mut self, root: FunctionId, graph: &CallGraph, counts: &impl Fn(&CallSite) -> bool) {
+        if self.index[root.index()] != UNSEEN {
+            return;
+        }
+        self.enter(root);
+        let mut path = vec![(root, 0_usize)];
+        while let Some((function, made)) = path.last_mut() {
+            let function = *function;
+            if let Some(site) = graph.calls_of(function).get(*made) {
+                *made += 1;
+                if !counts(site) {
+                    continue;
+                }
+                let callee = site.callee.index();
+                if self.index[callee] == UNSEEN {
+                    self.enter(site.callee);
+                    path.push((site.callee, 0));
+                } else if self.on_stack[callee] {
+                    self.low[function.index()] = self.low[function.index()].min(self.index[callee]);
+                }
+                continue;
+            }
+            path.pop();
+            let low = self.low[function.index()];
+            if let Some((caller, _)) = path.last() {
+                self.low[caller.index()] = self.low[caller.index()].min(low);
+            }
+            if low == self.index[function.index()] {
+                let start = self
+                    .stack
+                    .iter()
+                    .rposition(|&member| member == function)
+                    .unwrap_or(0);
+                let members = self.stack.split_off(start);
+                for member in &members {
+                    self.on_stack[member.index()] = false;
+                }
+                self.components.push(members);
+            }
+        }
+    }
+}

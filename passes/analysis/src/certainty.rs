@@ -1,0 +1,21 @@
+//! How sure one can be of what an analysis finds.
+
+/// How sure a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Certainty {
+    /// Undefined behaviour or failure on every execution that reaches the place, under the stated assumptions.
+    Definite,
+    /// On some execution, as far as the analysis can tell.
+    Potential,
+}
+
+impl Certainty {
+    /// The word in documents: `definite`, `potential`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Definite => "definite",
+            Self::Potential => "potential",
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Warp collectives with the constants among their operands, in the calling contexts that decide them.
+//!
+//! `-G` builds make a function of every intrinsic, so masks arrive as arguments. Where an operand of a collective
+//! hangs off a parameter, each chain of direct calls that decides it is a site of its own.
+
+use super::call_graph::CallSite;
+use super::constants::{Arguments, Constant, Constants, ParamPiece};
+use crate::limits::{MAX_CALL_CHAINS, MAX_CALL_DEPTH, MAX_CONTEXT_INSTRUCTIONS};
+use crate::module::{ModuleAnalyses, Place};
+use ptxcheck_common::deadline::Deadline;
+use ptxcheck_ir::{Body, Collective, FunctionId, InstructionId, Op, Value};
+
+/// A collective, in a context.
+#[derive(Debug)]
+pub struct Site {
+    /// The function that holds it.
+    pub function: FunctionId,
+    /// The instruction.
+    pub instruction: InstructionId,
+    /// What it is.
+    pub kind: Collective,
+    /// Whether it is the `.sync` form.
+    pub sync: bool,
+    /// The calls that lead to it, innermost first; empty where the function itself decides the operands.
+    pub callers: Vec<CallSite>,
+    /// Its uses, as [`Collective`] orders them: the member mask first. Only masks and the `c` operands of shuffles are
+    /// followed through registers. In a context, what the function itself decides
+    /// is [`Constant::Unknown`]: another site tells it.
+    pub operands: Vec<Constant>,
+}
+
+impl Site {
+    /// The member mask, if it is known.
+    #[must_use]
+    pub fn mask(&self) -> Option<u64> {
+        self.operands.first().and_then(|mask| mask.known())
+    }
+
+    /// Whether it may be executed, in this context.
+    #[must_use]
+    pub fn is_reached(&self, module: &ModuleAnalyses<'_>) -> bool {
+        module.function(self.function).is_reached(self.instruction)
+            && self.callers.iter().all(|call| module.may_call(call))
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        Place::Instruction(self.function, self.instruction, self.callers.clone())
+    }
+}
+
+/// A chain of calls, innermost first, and what it passes.
+struct Context {
+    callers: Vec<CallSite>,
+    arguments: Arguments,
+}
+
+/// What may still be spent on contexts: chains of calls of one function, instructions of the whole module.
+struct Budget<'a> {
+    chains: usize,
+    instructions: usize,
+    deadline: &'a Deadline,
+}
+
+impl Budget<'_> {
+    /// Takes what solving `body` once more costs; false if that is too much.
+    fn pay(&mut self, body: &Body<'_>) -> bool {
+        let left = self.instructions.checked_sub(body.instructions.len());
+        self.instructions = left.unwrap_or(0);
+        left.is_some() && self.chains > 0 && !self.deadline.is_over_after(body.instructions.len())
+    }
+}
+
+/// All sites of a module, by function and instruction.
+#[must_use]
+pub fn sites(module: &ModuleAnalyses<'_>) -> Vec<Site> {
+    let mut sites = Vec::new();
+    let mut budget = Budget {
+        chains: 0,
+        instructions: MAX_CONTEXT_INSTRUCTIONS,
+        deadline: module.deadline,
+    };
+    for (function, _, body) in module.module.bodies() {
+        if !body.collectives.is_empty() && !module.deadline.is_over_after(body.instructions.len()) {
+            budget.chains = MAX_CALL_CHAINS;
+            sites_of(module, function, body, &mut budget, &mut sites);
+        }
+    }
+    sites
+}
+
+fn solve<'a>(
+    module: &'a ModuleAnalyses<'_>,
+    function: FunctionId,
+    body: &'a Body<'a>,
+    seeds: impl Iterator<Item = Value>,
+    arguments: &'a Arguments,
+) -> Constants<'a> {
+    let analyses = module.function(function);
+    Constants::new(body, analyses, seeds, arguments)
+}
+
+fn sites_of(
+    module: &ModuleAnalyses<'_>,
+    function: FunctionId,
+    body: &Body<'_>,
+    budget: &mut Budget<'_>,
+    sites: &mut Vec<Site>,
+) {
+    let seeds = || body.collectives.iter().flat_map(|&id| decisive(body, id));
+    let alone = Arguments::default();
+    let constants = solve(module, function, body, seeds(), &alone);
+    let first = sites.len();
+    sites.extend(
+        operands(body, &constants)
+            .into_iter()
+            .map(|(instruction, operands)| site(function, body, instruction, Vec::new(), operands)),
+    );
+    let count = sites.len() - first;
+    if constants.params.is_empty() {
+        return;
+    }
+    for context in contexts(module, function, &constants.params, 0, budget) {
+        if !budget.pay(body) {
+            break;
+        }
+        let constants = solve(module, function, body, seeds(), &context.arguments);
+        for (number, (instruction, mut operands)) in operands(body, &constants).into_iter().enumerate() {
+            let known = &sites[first + number % count].operands;
+            for (operand, alone) in operands.iter_mut().zip(known) {
+                if alone.known().is_some() {
+                    *operand = Constant::Unknown;
+                }
+            }
+            if operands.iter().any(|operand| operand.known().is_some()) {
+                sites.push(site(
+                    function,
+                    body,
+                    instruction,
+                    context.callers.clone(),
+                    operands,
+                ));
+            }
+        }
+    }
+}
+
+fn operands(body: &Body<'_>, constants: &Constants<'_>) -> Vec<(InstructionId, Vec<Constant>)> {
+    constants.before(body.collectives.iter().copied(), |id, value_of| {
+        (
+            id,
+            body.uses(body.instruction(id))
+                .iter()
+                .map(|&value| value_of(value))
+                .collect(),
+        )
+    })
+}
+
+/// The operands that are followed: the mask and a shuffle's `c`. The values exchanged could be anything.
+fn decisive<'a>(body: &'a Body<'_>, id: InstructionId) -> impl Iterator<Item = Value> + 'a {
+    let uses = body.uses(body.instruction(id));
+    [uses.first(), uses.get(SHUFFLE_CONTROL)]
+        .into_iter()
+        .flatten()
+        .copied()
+}
+
+/// Place of the `c` operand among the uses of a shuffle.
+pub const SHUFFLE_CONTROL: usize = 3;
+
+fn site(
+    function: FunctionId,
+    body: &Body<'_>,
+    instruction: InstructionId,
+    callers: Vec<CallSite>,
+    operands: Vec<Constant>,
+) -> Site {
+    let Op::Collective(kind, sync) = body.instruction(instruction).op else {
+        unreachable!("`Body::collectives` lists collectives");
+    };
+    Site {
+        function,
+        instruction,
+        kind,
+        sync,
+        callers,
+        operands,
+    }
+}
+
+/// The chains of calls of `function` that pass a constant in one of `params`. A caller that hands on a parameter of
+/// its own is followed to its callers, at most [`MAX_CALL_DEPTH`] calls deep and as far as the budget reaches.
+fn contexts(
+    module: &ModuleAnalyses<'_>,
+    function: FunctionId,
+    params: &[ParamPiece],
+    depth: usize,
+    budget: &mut Budget<'_>,
+) -> Vec<Context> {
+    let mut found = Vec::new();
+    let calls = module.call_graph().calls_to(function);
+    for of_one_caller in calls.chunk_by(|a, b| a.caller == b.caller) {
+        let caller = of_one_caller[0].caller;
+        let Some(body) = module.module.function(caller).body.as_ref() else {
+            continue;
+        };
+        if !budget.pay(body) {
+            break;
+        }
+        let seeds = || {
+            of_one_caller
+                .iter()
+                .flat_map(|site| passed(body, *site, params).map(|(_, value)| value))
+        };
+        let alone = Arguments::default();
+        let constants = solve(module, caller, body, seeds(), &alone);
+        let decided = arguments(body, of_one_caller, params, &constants);
+        for (site, arguments) in of_one_caller.iter().zip(&decided) {
+            add(&mut found, budget, *site, &[], arguments.clone());
+        }
+        if depth == MAX_CALL_DEPTH || constants.params.is_empty() {
+            continue;
+        }
+        for outer in contexts(module, caller, &constants.params, depth + 1, budget) {
+            if !budget.pay(body) {
+                break;
+            }
+            let constants = solve(module, caller, body, seeds(), &outer.arguments);
+            let all = arguments(body, of_one_caller, params, &constants);
+            for ((site, mut arguments), decided) in of_one_caller.iter().zip(all).zip(&decided) {
+                // What the caller decides alone is in the context without its callers.
+                arguments.retain(|piece, _| !decided.contains_key(piece));
+                add(&mut found, budget, *site, &outer.callers, arguments);
+            }
+        }
+    }
+    found
+}
+
+fn add(
+    found: &mut Vec<Context>,
+    budget: &mut Budget<'_>,
+    site: CallSite,
+    outer: &[CallSite],
+    arguments: Arguments,
+) {
+    if !arguments.is_empty() && budget.chains > 0 {
+        budget.chains -= 1;
+        found.push(Context {
+            callers: std::iter::once(site).chain(outer.iter().copied()).collect(),
+            arguments,
+        });
+    }
+}
+
+/// The values that a call passes in `params`.
+fn passed<'a>(
+    body: &'a Body<'_>,
+    site: CallSite,
+    params: &'a [ParamPiece],
+) -> impl Iterator<Item = (ParamPiece, Value)> + 'a {
+    let arguments = match body.instruction(site.instruction).op {
+        Op::Call(call) => body.arguments(body.call(call)),
+        _ => &[],
+    };
+    arguments.iter().filter_map(|argument| {
+        let piece = (u16::try_from(argument.param).ok()?, argument.offset);
+        params.contains(&piece).then_some((piece, argument.value))
+    })
+}
+
+/// What each of the calls of one caller passes in `params`, as far as it is constant.
+fn arguments(
+    body: &Body<'_>,
+    calls: &[CallSite],
+    params: &[ParamPiece],
+    constants: &Constants<'_>,
+) -> Vec<Arguments> {
+    let mut sites = calls.iter();
+    constants.before(calls.iter().map(|site| site.instruction), |_, value_of| {
+        sites
+            .next()
+            .into_iter()
+            .flat_map(|site| passed(body, *site, params))
+            .map(|(piece, value)| (piece, value_of(value)))
+            .filter(|(_, value)| value.known().is_some())
+            .collect()
+    })
+}

@@ -1,0 +1,667 @@
+//! Which registers hold a constant, flow-sensitively, for the few registers that a question depends on.
+//!
+//! ```text
+//! lattice  ⊥ (not written yet) < Known(v) for each v < ⊤ (Unknown), per register of the slice
+//! join     ⊥ ⊔ x = x      Known(v) ⊔ Known(v) = Known(v)      else ⊤
+//! apply    r := op(uses)  when every use is Known (see `evaluate`), a parameter where the caller's argument is given,
+//!          else ⊤; under a guard, the join with what the register held before
+//! ```
+//!
+//! What is written once, hangs off such alone and is written before it is read holds one value wherever it is read:
+//! that is *fixed*. The rest, and what hangs off it, *flows*.
+//!
+//! ```text
+//! fixed(r)   one definition, unguarded, of fixed inputs
+//! fixed(s)   one store, unguarded, of something fixed, which dominates the loads; nothing else can write the slot
+//! ```
+//!
+//! The slice holds the registers asked about and, backwards, those that interpreted operations compute them from.
+//! Nothing is known of the registers of a body with syntax errors: a write may be what was lost. Values spilled to `.local` memory are followed through their slots (see `slots`). Masks and their like hang off a handful of registers, so a function with ten thousand costs no more than one with
+//! ten.
+
+mod outlook;
+
+use rustc_hash::FxHashMap;
+
+use self::outlook::Outlook;
+use super::cfg::Cfg;
+use super::dataflow::{Analysis, Cursor, Solution, solve};
+use super::definitions::Definitions;
+use super::evaluate::{absorbed, evaluate, is_interpreted, may_absorb, ones, signed, unpack};
+use super::slots::{Effect, SlotId, Slots};
+use crate::limits::{MAX_SLICE_REGISTERS, MAX_SOLUTION_CELLS};
+use crate::module::Analyses;
+use ptxcheck_common::deadline::Deadline;
+use ptxcheck_ir::{BlockId, Body, Instruction, InstructionId, Op, Register, Value};
+
+/// An element of the lattice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Constant {
+    /// Nothing has been written on the paths so far.
+    Unwritten,
+    /// This bit pattern, zero above the register's width.
+    Known(u64),
+    /// More than one value, or one that is not interpreted.
+    Unknown,
+}
+
+impl Constant {
+    /// The value, if it is known.
+    #[must_use]
+    pub const fn known(self) -> Option<u64> {
+        match self {
+            Self::Known(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unwritten, value) | (value, Self::Unwritten) => value,
+            (Self::Known(a), Self::Known(b)) if a == b => self,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// A piece of a parameter: its number and a byte offset in it.
+pub type ParamPiece = (u16, u32);
+
+/// What a caller passes, by piece; pieces that are missing are unknown.
+pub type Arguments = FxHashMap<ParamPiece, Constant>;
+
+/// The constants of one body that some values depend on.
+pub struct Constants<'a> {
+    body: &'a Body<'a>,
+    slice: Slice<'a>,
+    cfg: &'a Cfg,
+    held: Held,
+    /// The parameters that the slice reads.
+    pub params: Vec<ParamPiece>,
+}
+
+impl<'a> Constants<'a> {
+    /// Solves for `seeds` and what they are computed from, given what a caller passes.
+    #[must_use]
+    pub fn new(
+        body: &'a Body<'a>,
+        analyses: &'a Analyses<'_>,
+        seeds: impl Iterator<Item = Value>,
+        arguments: &'a Arguments,
+    ) -> Self {
+        let slice = Slice::of(body, analyses, arguments, seeds, false);
+        let mut constants = Self::of(body, analyses, slice);
+        let slice = &constants.slice;
+        let cells = slice.flowing.saturating_mul(body.blocks.len());
+        if slice.flowing > 0
+            && cells <= MAX_SOLUTION_CELLS
+            && let Some(solution) = solve(body, constants.cfg, slice)
+        {
+            constants.held = Held::ByPlace(solution);
+        }
+        constants
+    }
+
+    /// The same of what is fixed alone: what flows is unknown. Costs next to nothing for seeds that hang off something else
+    /// than constants.
+    #[must_use]
+    pub fn fixed(
+        body: &'a Body<'a>,
+        analyses: &'a Analyses<'_>,
+        seeds: impl Iterator<Item = Value>,
+        arguments: &'a Arguments,
+    ) -> Self {
+        Self::of(body, analyses, Slice::of(body, analyses, arguments, seeds, true))
+    }
+
+    fn of(body: &'a Body<'a>, analyses: &'a Analyses<'_>, mut slice: Slice<'a>) -> Self {
+        let params = slice.params();
+        slice.fix(analyses);
+        Self {
+            body,
+            slice,
+            cfg: analyses.cfg(),
+            held: Held::Everywhere,
+            params,
+        }
+    }
+
+    fn is_reached(&self, instruction: InstructionId) -> bool {
+        self.cfg.rank(self.body.block_of(instruction)).is_some()
+    }
+
+    /// The constants before each of `instructions`, which should be in the order of the input.
+    pub fn before<T>(
+        &self,
+        instructions: impl Iterator<Item = InstructionId>,
+        mut visit: impl FnMut(InstructionId, &dyn Fn(Value) -> Constant) -> T,
+    ) -> Vec<T> {
+        let nothing = Vec::new();
+        let mut cursor = match &self.held {
+            Held::Everywhere => None,
+            Held::ByPlace(solution) => Some(Cursor::new(self.body, &self.slice, solution)),
+        };
+        instructions
+            .map(|instruction| {
+                let is_reached = self.is_reached(instruction);
+                let state = match &mut cursor {
+                    Some(cursor) if is_reached => cursor.before(instruction).unwrap_or(&nothing),
+                    _ => &nothing,
+                };
+                visit(instruction, &|value| match value {
+                    // Where nothing comes, nothing is known.
+                    Value::Register(_) | Value::Not(_) if !is_reached => Constant::Unknown,
+                    _ => self.slice.value(state, value),
+                })
+            })
+            .collect()
+    }
+}
+
+/// What the slice holds.
+enum Held {
+    /// What is fixed, and nothing else.
+    Everywhere,
+    /// What flows, by block.
+    ByPlace(Solution<Vec<Constant>>),
+}
+
+/// What holds a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Register(Register),
+    Slot(SlotId),
+}
+
+const NO_PLACE: u32 = u32::MAX;
+
+static NO_SLOTS: Slots = Slots::EMPTY;
+
+struct Slice<'a> {
+    body: &'a Body<'a>,
+    arguments: &'a Arguments,
+    cfg: &'a Cfg,
+    deadline: &'a Deadline,
+    definitions: &'a Definitions,
+    /// Those of the body, once it follows one.
+    slots: &'a Slots,
+    /// What the slice follows: first what flows, which the states hold.
+    keys: Vec<Key>,
+    flowing: usize,
+    /// What [`Self::busy`] says.
+    busy: Vec<bool>,
+    /// Of the keys from [`Self::flowing`] on.
+    fixed: Vec<Constant>,
+    /// By register its place among the keys, [`NO_PLACE`] for those that are not followed: looked up for every result of
+    /// the body.
+    register_places: Vec<u32>,
+    slot_places: FxHashMap<SlotId, u32>,
+    /// The loads of slots that it follows.
+    loads: Vec<(InstructionId, SlotId)>,
+    /// By register, whether it is worth being followed; empty while nothing was asked.
+    outlooks: Vec<Outlook>,
+    /// Only what is fixed is.
+    is_fixed: bool,
+}
+
+/// The piece of a parameter that an instruction loads.
+fn loaded_param(body: &Body<'_>, instruction: &Instruction) -> Option<ParamPiece> {
+    let (number, offset) = body.loaded_param(instruction)?;
+    Some((number, u32::try_from(offset).ok()?))
+}
+
+impl<'a> Slice<'a> {
+    /// What `seeds` hang off, without what leads to nothing that is known.
+    fn of(
+        body: &'a Body<'a>,
+        analyses: &'a Analyses<'_>,
+        arguments: &'a Arguments,
+        seeds: impl Iterator<Item = Value>,
+        is_fixed: bool,
+    ) -> Self {
+        let mut slice = Self {
+            body,
+            arguments,
+            cfg: analyses.cfg(),
+            deadline: analyses.deadline(),
+            definitions: analyses.definitions(),
+            slots: &NO_SLOTS,
+            keys: Vec::new(),
+            flowing: 0,
+            busy: Vec::new(),
+            fixed: Vec::new(),
+            register_places: Vec::new(),
+            slot_places: FxHashMap::default(),
+            loads: Vec::new(),
+            outlooks: Vec::new(),
+            is_fixed,
+        };
+        slice.follow(analyses, seeds);
+        slice
+    }
+
+    /// Adds `seeds`, and what they hang off.
+    fn follow(&mut self, analyses: &'a Analyses<'_>, seeds: impl Iterator<Item = Value>) {
+        for seed in seeds.filter(|_| !analyses.is_damaged()) {
+            if let Some(register) = seed.register()
+                && self.may_be_known(analyses, register)
+            {
+                self.add(Key::Register(register));
+            }
+        }
+        let mut next = 0;
+        while let Some(&key) = self.keys.get(next) {
+            if self.deadline.is_over_at_step() {
+                break;
+            }
+            next += 1;
+            for &writer in self.writers(key) {
+                if let Some(slot) = analyses.loaded_slot(writer, self.body.instruction(writer)) {
+                    self.slots = analyses.slots();
+                    self.loads.push((writer, slot));
+                }
+                if self.may_write_known(analyses, key, writer) {
+                    for input in self.inputs(writer) {
+                        self.add(input);
+                    }
+                } else if let Some(guard) = self.body.instruction(writer).guard {
+                    // It may keep what was there.
+                    self.add(Key::Register(guard.register));
+                }
+            }
+        }
+    }
+
+    /// What writes what `key` holds.
+    fn writers(&self, key: Key) -> &'a [InstructionId] {
+        match key {
+            Key::Register(register) => self.definitions.of(register),
+            Key::Slot(slot) => self.slots.stores(slot),
+        }
+    }
+
+    /// What an instruction's outcome hangs off.
+    fn inputs(&self, id: InstructionId) -> impl Iterator<Item = Key> + use<'a> {
+        let instruction = self.body.instruction(id);
+        let uses = self.body.uses(instruction);
+        let (slot, read) = match self.slots.effect(id, instruction) {
+            Effect::Load(slot) => (Some(Key::Slot(slot)), &[][..]),
+            Effect::Store(_) => (None, uses.get(2..3).unwrap_or_default()),
+            _ if is_interpreted(instruction.op) => (None, uses),
+            _ => (None, &[][..]),
+        };
+        let guard = instruction.guard.map(|guard| Key::Register(guard.register));
+        let read = read.iter().filter_map(|&value| key(value));
+        guard.into_iter().chain(slot).chain(read)
+    }
+
+    /// By key, whether it flows.
+    fn flows(&self, analyses: &Analyses<'_>) -> Vec<bool> {
+        let mut flows: Vec<bool> = self.keys.iter().map(|&key| !self.may_be_fixed(key)).collect();
+        for &(load, slot) in &self.loads {
+            if let (&[store], Some(place)) = (self.writers(Key::Slot(slot)), self.place(Key::Slot(slot)))
+                && !flows[place]
+            {
+                flows[place] = !analyses.is_before(store, load);
+            }
+        }
+        // What hangs off what flows.
+        let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); self.keys.len()];
+        for (place, &key) in self.keys.iter().enumerate() {
+            let inputs = self.writers(key).iter().flat_map(|&id| self.inputs(id));
+            for input in inputs.filter_map(|input| self.place(input)) {
+                dependents[input].push(place);
+            }
+        }
+        let mut open: Vec<usize> = (0..flows.len()).filter(|&place| flows[place]).collect();
+        while let Some(place) = open.pop() {
+            for &dependent in &dependents[place] {
+                if !std::mem::replace(&mut flows[dependent], true) {
+                    open.push(dependent);
+                }
+            }
+        }
+        flows
+    }
+
+    /// By block, whether something in it writes what flows; empty if all may.
+    fn busy(&self) -> Vec<bool> {
+        let flowing = &self.keys[..self.flowing];
+        let is_spoiled = |key: &Key| match *key {
+            Key::Slot(slot) => self.slots.is_spoiled(slot),
+            Key::Register(_) => false,
+        };
+        if flowing.iter().any(is_spoiled) {
+            return Vec::new();
+        }
+        let mut busy = vec![false; self.body.blocks.len()];
+        for &id in flowing.iter().flat_map(|&key| self.writers(key)) {
+            busy[self.body.block_of(id).index()] = true;
+        }
+        busy
+    }
+
+    /// Tells what flows from what is fixed, and says what the latter holds.
+    fn fix(&mut self, analyses: &Analyses<'_>) {
+        let flows = self.flows(analyses);
+        self.reorder(&flows);
+        self.busy = self.busy();
+        // What dominates comes first in this order: what is written later has not been where it is read.
+        let rank = |&id: &InstructionId| Some((self.cfg.rank(self.body.block_of(id))?, id));
+        let fixed = &self.keys[self.flowing..];
+        let mut steps: Vec<_> = fixed
+            .iter()
+            .flat_map(|&key| self.writers(key))
+            .filter_map(rank)
+            .collect();
+        steps.sort_unstable();
+        steps.dedup();
+        self.fixed = vec![Constant::Unwritten; fixed.len()];
+        for (_, id) in steps {
+            let instruction = self.body.instruction(id);
+            for number in 0..usize::from(instruction.results) {
+                if let Value::Register(register) = self.body.results(instruction)[number]
+                    && let Some(place) = self.fixed_place(Key::Register(register))
+                {
+                    self.fixed[place] = self.written(&[], id, instruction, number, register);
+                }
+            }
+            if let Effect::Store(slot) = self.slots.effect(id, instruction)
+                && let Some(place) = self.fixed_place(Key::Slot(slot))
+            {
+                self.fixed[place] = self.stored(&[], slot, instruction);
+            }
+        }
+    }
+
+    /// Whether it is written once, unguarded, and by nothing else.
+    fn may_be_fixed(&self, key: Key) -> bool {
+        let is_guarded = |id: InstructionId| self.body.instruction(id).guard.is_some();
+        match (key, self.writers(key)) {
+            (Key::Register(_), []) => true,
+            (Key::Register(_), &[one]) => !is_guarded(one),
+            (Key::Slot(slot), _) => self.slots.only_store(self.body, slot).is_some(),
+            _ => false,
+        }
+    }
+
+    /// Puts what flows first.
+    fn reorder(&mut self, flows: &[bool]) {
+        let (mut keys, mut fixed) = (Vec::new(), Vec::new());
+        for (&key, &flows) in self.keys.iter().zip(flows) {
+            if flows { &mut keys } else { &mut fixed }.push(key);
+        }
+        self.flowing = keys.len();
+        keys.append(&mut fixed);
+        for (place, &key) in (0..).zip(&keys) {
+            self.set_place(key, place);
+        }
+        self.keys = keys;
+    }
+
+    /// What lies past the limit is left out, and so unknown.
+    fn add(&mut self, key: Key) {
+        if self.keys.len() < MAX_SLICE_REGISTERS && self.place(key).is_none() {
+            self.set_place(key, self.keys.len() as u32);
+            self.keys.push(key);
+        }
+    }
+
+    fn set_place(&mut self, key: Key, place: u32) {
+        match key {
+            Key::Register(register) => {
+                if self.register_places.is_empty() {
+                    self.register_places = vec![NO_PLACE; self.body.registers.len()];
+                }
+                self.register_places[register.index()] = place;
+            }
+            Key::Slot(slot) => {
+                self.slot_places.insert(slot, place);
+            }
+        }
+    }
+
+    /// Its number among the keys.
+    fn place(&self, key: Key) -> Option<usize> {
+        let place = match key {
+            Key::Register(register) => *self.register_places.get(register.index())?,
+            Key::Slot(slot) => self.slot_places.get(&slot).copied().unwrap_or(NO_PLACE),
+        };
+        (place != NO_PLACE).then_some(place as usize)
+    }
+
+    /// Where the states hold what it holds, if that flows.
+    fn flowing_place(&self, key: Key) -> Option<usize> {
+        self.place(key).filter(|&place| place < self.flowing)
+    }
+
+    /// Where [`Self::fixed`] says what it holds.
+    fn fixed_place(&self, key: Key) -> Option<usize> {
+        self.place(key)?.checked_sub(self.flowing)
+    }
+
+    fn params(&self) -> Vec<ParamPiece> {
+        let registers = self.keys.iter().filter(|key| matches!(key, Key::Register(_)));
+        let mut params: Vec<_> = registers
+            .flat_map(|&key| self.writers(key))
+            .filter_map(|definition| loaded_param(self.body, self.body.instruction(*definition)))
+            .collect();
+        params.sort_unstable();
+        params.dedup();
+        params
+    }
+
+    fn held(&self, state: &[Constant], key: Key) -> Constant {
+        let known = self.place(key).and_then(|place| {
+            let fixed = || self.fixed.get(place.checked_sub(self.flowing)?);
+            fixed().or_else(|| state.get(place))
+        });
+        known.copied().unwrap_or(Constant::Unknown)
+    }
+
+    fn register(&self, state: &[Constant], register: Register) -> Constant {
+        self.held(state, Key::Register(register))
+    }
+
+    fn value(&self, state: &[Constant], value: Value) -> Constant {
+        match value {
+            Value::Integer(value) => Constant::Known(value as u64),
+            Value::Register(register) => self.register(state, register),
+            Value::Not(register) => match self.register(state, register) {
+                Constant::Known(value) => Constant::Known(value & 1 ^ 1),
+                other => other,
+            },
+            _ => Constant::Unknown,
+        }
+    }
+
+    /// The result with this number.
+    fn outcome(
+        &self,
+        state: &[Constant],
+        id: InstructionId,
+        instruction: &Instruction,
+        number: usize,
+    ) -> Constant {
+        if let Some(piece) = loaded_param(self.body, instruction) {
+            let passed = self.arguments.get(&piece).copied().unwrap_or(Constant::Unknown);
+            return extended(instruction, passed);
+        }
+        if let Effect::Load(slot) = self.slots.effect(id, instruction) {
+            return match self.held(state, Key::Slot(slot)) {
+                // Memory that nothing has written holds anything.
+                Constant::Unwritten => Constant::Unknown,
+                held => extended(instruction, held),
+            };
+        }
+        if !is_interpreted(instruction.op) {
+            return Constant::Unknown;
+        }
+        let mut values = [0; MAX_INTERPRETED_USES];
+        let uses = self.body.uses(instruction);
+        if uses.len() > values.len() {
+            return Constant::Unknown;
+        }
+        for (value, &operand) in values.iter_mut().zip(uses) {
+            match self.value(state, operand) {
+                Constant::Known(known) => *value = known,
+                // A register that nothing has written holds anything.
+                _ if number == 0 && may_absorb(instruction.op) => {
+                    let known = |place: usize| self.value(state, *uses.get(place)?).known();
+                    return absorbed(instruction.op, known).map_or(Constant::Unknown, Constant::Known);
+                }
+                _ => return Constant::Unknown,
+            }
+        }
+        let outcome = match (instruction.op, number) {
+            (Op::Unpack(bits), number) => unpack(bits, number, values[0]),
+            // The second result of a comparison is the complement, combined with the third operand alike.
+            (Op::Compare(..), 1) => None,
+            (op, 0) => evaluate(op, &values[..uses.len()]),
+            _ => None,
+        };
+        outcome.map_or(Constant::Unknown, Constant::Known)
+    }
+}
+
+/// Most operands of an interpreted operation: a vector of 8 that is packed.
+const MAX_INTERPRETED_USES: usize = 8;
+
+impl Analysis for Slice<'_> {
+    type State = Vec<Constant>;
+
+    fn entry(&self) -> Self::State {
+        vec![Constant::Unwritten; self.flowing]
+    }
+
+    fn join(&self, into: &mut Self::State, from: &Self::State) -> bool {
+        let mut changed = false;
+        for (into, from) in into.iter_mut().zip(from) {
+            if into != from {
+                let joined = into.join(*from);
+                changed |= joined != *into;
+                *into = joined;
+            }
+        }
+        changed
+    }
+
+    fn deadline(&self) -> &Deadline {
+        self.deadline
+    }
+
+    fn is_idle(&self, block: BlockId) -> bool {
+        self.busy.get(block.index()) == Some(&false)
+    }
+
+    fn apply(&self, state: &mut Self::State, id: InstructionId, instruction: &Instruction) {
+        let executed = instruction.guard.map(|guard| {
+            self.register(state, guard.register)
+                .known()
+                .map(|value| (value & 1 == 1) != guard.negated)
+        });
+        for (number, result) in self.body.results(instruction).iter().enumerate() {
+            if let Value::Register(register) = *result
+                && let Some(place) = self.flowing_place(Key::Register(register))
+            {
+                let outcome = self.written(state, id, instruction, number, register);
+                write(&mut state[place], outcome, executed);
+            }
+        }
+        self.apply_to_slots(state, id, instruction, executed);
+    }
+}
+
+/// A write under a guard: none, or one that is known, or one that is not.
+fn write(held: &mut Constant, outcome: Constant, executed: Option<Option<bool>>) {
+    *held = match executed {
+        None | Some(Some(true)) => outcome,
+        Some(Some(false)) => *held,
+        // Not written before, it holds anything where the guard is false.
+        Some(None) if *held == Constant::Unwritten => Constant::Unknown,
+        Some(None) => held.join(outcome),
+    };
+}
+
+/// A loaded value, extended to 64 bits as the load says.
+fn extended(instruction: &Instruction, value: Constant) -> Constant {
+    let Op::Access(access) = instruction.op else {
+        return value;
+    };
+    match value {
+        Constant::Known(bits) if access.signed => Constant::Known(signed(bits, access.bits) as u64),
+        Constant::Known(bits) => Constant::Known(bits & ones(access.bits)),
+        other => other,
+    }
+}
+
+impl Slice<'_> {
+    /// What a result becomes, at the width of its register.
+    fn written(
+        &self,
+        state: &[Constant],
+        id: InstructionId,
+        instruction: &Instruction,
+        number: usize,
+        register: Register,
+    ) -> Constant {
+        let width = match self.body.registers[register.index()].bits {
+            0 => 64,
+            bits => bits,
+        };
+        match self.outcome(state, id, instruction, number) {
+            Constant::Known(value) => Constant::Known(value & ones(width)),
+            other => other,
+        }
+    }
+
+    /// What a slot becomes by its store.
+    fn stored(&self, state: &[Constant], slot: SlotId, store: &Instruction) -> Constant {
+        let bits = ones((self.slots.slots[slot as usize].bytes * 8) as u8);
+        let value = self.body.uses(store).get(2);
+        match value.map(|&value| self.value(state, value)) {
+            Some(Constant::Known(value)) => Constant::Known(value & bits),
+            _ => Constant::Unknown,
+        }
+    }
+
+    fn apply_to_slots(
+        &self,
+        state: &mut [Constant],
+        id: InstructionId,
+        instruction: &Instruction,
+        executed: Option<Option<bool>>,
+    ) {
+        match self.slots.effect(id, instruction) {
+            effect @ (Effect::Store(slot) | Effect::Spoil(slot)) => {
+                for other in self.slots.overlapping(slot) {
+                    if let Some(place) = self.flowing_place(Key::Slot(other)) {
+                        write(&mut state[place], Constant::Unknown, executed);
+                    }
+                }
+                if let Some(place) = self.flowing_place(Key::Slot(slot)) {
+                    let value = match effect {
+                        Effect::Store(_) => self.stored(state, slot, instruction),
+                        _ => Constant::Unknown,
+                    };
+                    write(&mut state[place], value, executed);
+                }
+            }
+            Effect::SpoilEscaped => {
+                for (key, held) in self.keys.iter().zip(state) {
+                    if let Key::Slot(slot) = *key
+                        && self.slots.escapes(slot)
+                    {
+                        *held = Constant::Unknown;
+                    }
+                }
+            }
+            Effect::Load(_) | Effect::None => {}
+        }
+    }
+}
+
+/// What holds a value, if it is a register.
+fn key(value: Value) -> Option<Key> {
+    value.register().map(Key::Register)
+}

@@ -1,0 +1,136 @@
+//! Which instructions write a register, and which registers are read.
+
+use ptxcheck_common::groups::Groups;
+use ptxcheck_ir::{Body, Callee, InstructionId, Register, Value};
+
+/// The instructions that write each register, in the order of the input.
+#[derive(Debug)]
+pub struct Definitions {
+    /// By register.
+    written: Vec<Written>,
+    /// What writes those that several write.
+    several: Groups<InstructionId>,
+}
+
+/// What writes a register: most are written once.
+#[derive(Clone, Copy, Debug)]
+enum Written {
+    Never,
+    Once(InstructionId),
+    /// Those with this number in [`Definitions::several`].
+    Often(u32),
+}
+
+impl Definitions {
+    /// Of `body`; time and memory are linear in it.
+    #[must_use]
+    pub fn new(body: &Body<'_>) -> Self {
+        let mut written = vec![Written::Never; body.registers.len()];
+        let mut several = Vec::new();
+        let mut count = 0;
+        for (id, instruction) in (0..).map(InstructionId::new).zip(&body.instructions) {
+            for register in body.defined(instruction) {
+                let known = &mut written[register.index()];
+                match *known {
+                    Written::Never => *known = Written::Once(id),
+                    Written::Once(first) => {
+                        several.extend([(count, first), (count, id)]);
+                        *known = Written::Often(count as u32);
+                        count += 1;
+                    }
+                    Written::Often(number) => several.push((number as usize, id)),
+                }
+            }
+        }
+        Self {
+            written,
+            several: Groups::new(count, several.iter().copied()),
+        }
+    }
+
+    /// The instructions that write `register`.
+    #[must_use]
+    pub fn of(&self, register: Register) -> &[InstructionId] {
+        match &self.written[register.index()] {
+            Written::Never => &[],
+            Written::Once(id) => std::slice::from_ref(id),
+            Written::Often(number) => self.several.of(*number as usize),
+        }
+    }
+
+    /// The only instruction of `body` that writes `register`, if it does so whenever it is reached.
+    #[must_use]
+    pub fn only(&self, body: &Body<'_>, register: Register) -> Option<InstructionId> {
+        match *self.of(register) {
+            [one] if body.instruction(one).guard.is_none() => Some(one),
+            _ => None,
+        }
+    }
+}
+
+/// By register: whether an instruction reads it, or a guard.
+#[must_use]
+pub fn read(body: &Body<'_>) -> Vec<bool> {
+    let mut found = vec![false; body.registers.len()];
+    let mut mark = |register: Register| found[register.index()] = true;
+    for instruction in &body.instructions {
+        let uses = body.uses(instruction).iter().copied();
+        uses.filter_map(Value::register).for_each(&mut mark);
+        if let Some(guard) = instruction.guard {
+            mark(guard.register);
+        }
+    }
+    for call in &body.calls {
+        let arguments = body.arguments(call).iter().map(|argument| argument.value);
+        arguments.filter_map(Value::register).for_each(&mut mark);
+        if let Callee::Indirect(callee) = call.callee {
+            callee.register().into_iter().for_each(&mut mark);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::with_ptx;
+    use ptxcheck_ir::Register;
+
+    #[test]
+    fn guards_and_arguments_are_read() {
+        let text = ".version 8.0\n.target sm_90\n.address_size 64\n.func f(.param .b32 x) { ret; }\n\
+            .visible .entry k() {\n.reg .b32 %r<3>;\n.reg .pred %p<3>;\nsetp.eq.u32 %p1|%p2, %r1, 0;\n\
+            @%p1 mov.u32 %r0, 1;\n{ .param .b32 a;\nst.param.b32 [a], %r2;\ncall f, (a); }\nret;\n}\n";
+        with_ptx(text, |module| {
+            let body = module.module.functions[1].body.as_ref().unwrap();
+            let read = super::read(body);
+            let written = |number: usize| {
+                let instruction = &body.instructions[number];
+                body.defined(instruction).map(|register| read[register.index()])
+            };
+            assert_eq!(written(0).collect::<Vec<_>>(), [true, false]);
+            assert_eq!(written(1).collect::<Vec<_>>(), [false]);
+            let argument = body.arguments(&body.calls[0])[0].value;
+            assert_eq!(
+                argument.register().map(|register| read[register.index()]),
+                Some(true)
+            );
+        });
+    }
+
+    #[test]
+    fn writes_are_in_the_order_of_the_input() {
+        let text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n\
+            .reg .b32 %r<4>;\nmov.u32 %r1, 1;\nmov.u32 %r2, 2;\nmov.u32 %r1, %r3;\nmov.u32 %r2, 4;\n\
+            mov.u32 %r1, 5;\nmov.u32 %r0, 6;\nret;\n}\n";
+        with_ptx(text, |module| {
+            let body = module.module.functions[0].body.as_ref().unwrap();
+            let definitions = super::Definitions::new(body);
+            let mut all: Vec<Vec<usize>> = (0..body.registers.len())
+                .map(|number| definitions.of(Register::new(number)))
+                .map(|ids| ids.iter().map(|id| id.index()).collect())
+                .collect();
+            all.sort();
+            assert_eq!(all, [vec![], vec![0, 2, 4], vec![1, 3], vec![5]]);
+        });
+    }
+}

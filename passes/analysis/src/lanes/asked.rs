@@ -1,0 +1,161 @@
+//! What code may know of the lanes around it: it has asked which are there (`activemask`) or which agree (a ballot, a match).
+//!
+//! A group of Cooperative Groups that is a part of a warp has two ways to shuffle: one with the full mask, for whole warps,
+//! and one for the lanes that there are. Which of them is taken depends on the size of the group, which may have come
+//! through memory that is not followed. A part of a warp never takes the first; nothing is definite about it.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::flow::Flow;
+use super::graph::Kind;
+use super::value::Lanes;
+use crate::limits::MAX_ASKED_STEPS;
+use ptxcheck_ir::{Body, Callee, Collective, FunctionId, InstructionId, Op, Vote};
+
+/// Where lanes of one solution ask.
+pub struct Asked<'f, 'a> {
+    flow: &'f Flow<'a>,
+    /// By node, the lanes that can be among the answer, if they ask there.
+    answers: Vec<Option<Lanes>>,
+    /// By node, the nearest dominator where they ask, if there is one.
+    above: Vec<Option<u32>>,
+    steps_left: usize,
+}
+
+impl<'f, 'a> Asked<'f, 'a> {
+    /// Of a solution. `answers`: the lanes that a ballot or a match may answer with, by node.
+    #[must_use]
+    pub fn new(flow: &'f Flow<'a>, answers: &FxHashMap<u32, Lanes>) -> Self {
+        let nodes = flow.graph.nodes.len();
+        let mut asked = Self {
+            flow,
+            answers: vec![None; nodes],
+            above: vec![None; nodes],
+            steps_left: MAX_ASKED_STEPS,
+        };
+        let mut callees = FxHashMap::default();
+        // Dominators come first.
+        for &node in &flow.order.nodes {
+            let index = node as usize;
+            if node != 0 {
+                let dominator = flow.order.dominator(node);
+                asked.above[index] = match asked.answers[dominator as usize] {
+                    Some(_) => Some(dominator),
+                    None => asked.above[dominator as usize],
+                };
+            }
+            let is_heard = |_: &Lanes| is_heard(flow, node, flow.graph.instruction(node));
+            let answer = answers.get(&node).copied().filter(is_heard);
+            asked.answers[index] = answer.or_else(|| asks(flow, node, &mut callees).then(|| flow.may[index]));
+        }
+        asked
+    }
+
+    /// Whether lanes that come to `node` with a mask that names `named` have asked on their way, where some of those cannot
+    /// be among the answer, and need not come here since: the answer may be what keeps them away.
+    pub fn may_know(&mut self, node: u32, named: Lanes) -> bool {
+        let mut current = node;
+        while let Some(above) = self.above[current as usize] {
+            // Who asks who is there hears of nobody else; ballots and matches hear of lanes elsewhere too.
+            let is_short = self.answers[above as usize].is_some_and(|answer| named & !answer != 0);
+            if is_short && self.may_avoid(above, node) || self.step().is_none() {
+                return true;
+            }
+            current = above;
+        }
+        false
+    }
+
+    /// `None` if the budget is spent.
+    fn step(&mut self) -> Option<()> {
+        self.steps_left = self.steps_left.checked_sub(1)?;
+        Some(())
+    }
+
+    /// Whether some lanes that are at `from` may end without coming to `node`.
+    fn may_avoid(&mut self, from: u32, node: u32) -> bool {
+        let flow = self.flow;
+        let graph = flow.graph;
+        let mut is_seen = FxHashSet::default();
+        let mut work = vec![from];
+        while let Some(at) = work.pop() {
+            if self.step().is_none() {
+                return true;
+            }
+            for edge in graph.nodes[at as usize].edges.clone() {
+                let target = graph.targets[edge as usize];
+                if flow.edges[edge as usize] == 0 || target == node {
+                    continue;
+                }
+                if target == graph.exit {
+                    return true;
+                }
+                if is_seen.insert(target) {
+                    work.push(target);
+                }
+            }
+        }
+        false
+    }
+}
+
+/// Whether lanes ask at a node who is there, or in code that is not followed from it.
+fn asks(flow: &Flow<'_>, node: u32, callees: &mut FxHashMap<FunctionId, bool>) -> bool {
+    let body = flow.graph.context(node).body;
+    let spot = &flow.graph.nodes[node as usize];
+    if spot.kind == Kind::Quiet {
+        let callee = body.callee(body.instruction(flow.graph.instruction(node)));
+        return match callee {
+            Some(Callee::Direct(symbol)) => {
+                let callee = flow.module.module.called(symbol);
+                callee.is_some_and(|callee| {
+                    *callees
+                        .entry(callee)
+                        .or_insert_with(|| function_asks(flow, callee))
+                })
+            }
+            _ => false,
+        };
+    }
+    let mut instructions = spot
+        .instructions
+        .clone()
+        .map(|number| InstructionId::new(number as usize));
+    instructions.any(|id| is_question(body, id) && is_heard(flow, node, id))
+}
+
+/// Whether anything reads what an instruction answers.
+fn is_heard(flow: &Flow<'_>, node: u32, id: InstructionId) -> bool {
+    let context = flow.graph.context(node);
+    let analyses = flow.module.function(context.function);
+    let mut answers = context.body.defined(context.body.instruction(id));
+    answers.any(|register| analyses.is_read(register))
+}
+
+/// Whether a function asks who is there, or one that it calls does.
+fn function_asks(flow: &Flow<'_>, function: FunctionId) -> bool {
+    let mut is_listed = FxHashSet::from_iter([function]);
+    let mut work = vec![function];
+    while let Some(function) = work.pop() {
+        if let Some(body) = &flow.module.module.function(function).body
+            && (0..body.instructions.len()).any(|number| is_question(body, InstructionId::new(number)))
+        {
+            return true;
+        }
+        let callees = flow.module.call_graph().calls_of(function).iter();
+        work.extend(
+            callees
+                .map(|site| site.callee)
+                .filter(|callee| is_listed.insert(*callee)),
+        );
+    }
+    false
+}
+
+/// `activemask`, and the ballot without a mask that stood for it before.
+fn is_question(body: &Body<'_>, id: InstructionId) -> bool {
+    matches!(
+        body.instruction(id).op,
+        Op::ActiveMask | Op::Collective(Collective::Vote(Vote::Ballot), false)
+    )
+}

@@ -1,0 +1,315 @@
+//! Which lanes go where, and what they hold there.
+//!
+//! ```text
+//! may(entry)    the lanes that exist
+//! may(e)        for an edge e that a guard g picks: the lanes of may(source) in which g may hold
+//! may(n)        ⋃ may(e) over the edges into n
+//! state(n)      ⨆ of the states along those edges, lane by lane
+//! ```
+//!
+//! Rounds in reverse postorder over the nodes whose input has changed, until there are none. A branch whose
+//! lanes may disagree makes the joins it reaches along two ways *divergent* (lanes come along both), and loops that it
+//! leaves while lanes stay behind: what such a loop computes is no longer one value outside of it.
+
+mod cells;
+mod state;
+mod steps;
+mod ways;
+
+use rustc_hash::FxHashMap;
+
+use self::state::State;
+use self::ways::Walk;
+use super::graph::Graph;
+use super::launch::Launch;
+use super::live::Live;
+use super::order::{NONE, Order};
+use super::slice::Place;
+use super::value::{ALL, Lanes, Pool, ValueId, lanes};
+use crate::limits::{MAX_LANE_CELLS, MAX_LANE_ROUNDS, MAX_LANE_VECTORS, MAX_SYNC_STEPS};
+use crate::module::ModuleAnalyses;
+use ptxcheck_ir::{InstructionId, Register, Value};
+
+/// Rounds after which values that still change are given up.
+const WIDEN_AFTER: usize = MAX_LANE_ROUNDS - 4;
+
+/// The solution for one graph and launch.
+pub struct Flow<'a> {
+    /// The module.
+    pub module: &'a ModuleAnalyses<'a>,
+    /// The graph.
+    pub graph: &'a Graph<'a>,
+    /// Its orders.
+    pub order: &'a Order,
+    live: &'a Live,
+    /// The launch.
+    pub launch: Launch,
+    /// The vectors.
+    pub pool: Pool,
+    /// The lanes that may take each edge.
+    pub edges: Vec<Lanes>,
+    /// The lanes that may be at each node.
+    pub may: Vec<Lanes>,
+    /// What each test looks at: the guard, or the index of a table.
+    pub tests: Vec<ValueId>,
+    /// A branch would be decided if the warp were known.
+    pub wants_warp: bool,
+    /// The node of each `activemask`, by the number of its base.
+    pub active: FxHashMap<u32, u32>,
+    singles: Vec<ValueId>,
+    out: Vec<Option<State>>,
+    input: Vec<Option<State>>,
+    is_followed: Vec<bool>,
+    walk: Walk,
+    is_divergent_join: Vec<bool>,
+    is_divergent_loop: Vec<bool>,
+    has_divergent_loop: bool,
+    /// Loops that have become divergent in this round.
+    left: Vec<u32>,
+    /// The edges out of each loop.
+    exits: Vec<Vec<(u32, u32)>>,
+    single_loop: Vec<u32>,
+    always: Vec<bool>,
+    /// The nodes to look at again.
+    is_dirty: Vec<bool>,
+    /// The nodes that have read each cell that is in no state.
+    readers: Vec<Vec<u32>>,
+    /// The cells in no state that were read before they were written.
+    is_read_early: Vec<bool>,
+    steps_left: usize,
+}
+
+impl<'a> Flow<'a> {
+    /// Solves. `None` if it is too large or does not settle.
+    #[must_use]
+    pub fn new(
+        module: &'a ModuleAnalyses<'a>,
+        graph: &'a Graph<'a>,
+        order: &'a Order,
+        live: &'a Live,
+        launch: Launch,
+        always: Vec<bool>,
+    ) -> Option<Self> {
+        let nodes = graph.nodes.len();
+        if nodes.saturating_mul(graph.multiples as usize) > MAX_LANE_CELLS {
+            return None;
+        }
+        let mut flow = Self {
+            module,
+            graph,
+            order,
+            live,
+            launch,
+            pool: Pool::default(),
+            edges: vec![0; graph.targets.len()],
+            may: vec![0; nodes],
+            tests: vec![ValueId::NONE; nodes],
+            wants_warp: false,
+            active: FxHashMap::default(),
+            singles: vec![ValueId::NONE; graph.singles as usize],
+            out: vec![None; nodes],
+            input: vec![None; nodes],
+            is_followed: vec![false; nodes],
+            walk: Walk::default(),
+            is_divergent_join: vec![false; nodes],
+            is_divergent_loop: vec![false; order.loops.len()],
+            has_divergent_loop: false,
+            left: Vec::new(),
+            exits: exits(graph, order),
+            single_loop: vec![NONE; graph.singles as usize],
+            always,
+            is_dirty: vec![true; nodes],
+            readers: vec![Vec::new(); graph.singles as usize],
+            is_read_early: vec![false; graph.singles as usize],
+            steps_left: MAX_SYNC_STEPS.saturating_add(nodes.saturating_mul(8)),
+        };
+        for round in 0..MAX_LANE_ROUNDS {
+            for &node in &order.nodes {
+                if std::mem::replace(&mut flow.is_dirty[node as usize], false) {
+                    flow.node(node, round);
+                }
+                if flow.pool.size() > MAX_LANE_VECTORS || module.deadline.is_over_at_step() {
+                    return None;
+                }
+            }
+            flow.look_again_behind_loops();
+            if order.nodes.iter().all(|&node| !flow.is_dirty[node as usize]) {
+                return Some(flow);
+            }
+        }
+        None
+    }
+
+    fn node(&mut self, node: u32, round: usize) {
+        let index = node as usize;
+        let (here, entry) = if node == 0 {
+            (self.launch.lanes(), Some(State::default()))
+        } else {
+            (0, None)
+        };
+        let Some((here, mut state)) = self.entry(node, here, entry, round) else {
+            return;
+        };
+        self.may[index] = here;
+        self.input[index] = Some(state.clone());
+        self.instructions(node, here, &mut state, round);
+        self.branch(node, here, &state);
+        let is_new = self.out[index].as_ref().is_none_or(|old| {
+            !old.is(&state) && self.live.exit(node).any(|cell| old.get(cell) != state.get(cell))
+        });
+        if is_new {
+            let has_changed = self.input[index].as_ref().is_none_or(|input| !input.is(&state));
+            self.out[index] = Some(if has_changed {
+                state.of(self.live.exit(node))
+            } else {
+                state
+            });
+            let graph = self.graph;
+            for next in graph.successors(node) {
+                self.is_dirty[next as usize] = true;
+            }
+        }
+    }
+
+    /// What comes along the edges into a node.
+    fn entry(
+        &mut self,
+        node: u32,
+        here: Lanes,
+        entry: Option<State>,
+        round: usize,
+    ) -> Option<(Lanes, State)> {
+        let graph = self.graph;
+        let (mut here, mut state, mut owner) = (here, entry, ALL);
+        // What comes from before a loop is what its rounds are held against, in whatever order the edges are listed: a
+        // value that grows from round to round would never settle the other way about.
+        let is_back = |edge: &&u32| self.order.is_back(graph.sources[**edge as usize], node);
+        let incoming = graph.incoming(node).iter();
+        let (forward, back) = (
+            incoming.clone().filter(|edge| !is_back(edge)),
+            incoming.filter(is_back),
+        );
+        for &edge in forward.chain(back) {
+            let along = self.edges[edge as usize];
+            let source = graph.sources[edge as usize];
+            if along == 0 {
+                continue;
+            }
+            let Some(from) = self.out[source as usize].clone() else {
+                continue;
+            };
+            let from = self.leave(source, node, from);
+            match &mut state {
+                None => {
+                    state = Some(from);
+                    owner = along;
+                }
+                Some(known) => {
+                    if !known.is(&from) {
+                        self.join(node, known, owner, &from, along, round);
+                    }
+                    owner |= along;
+                }
+            }
+            here |= along;
+        }
+        Some((here, state?)).filter(|_| here != 0)
+    }
+
+    fn join(&mut self, node: u32, into: &mut State, had: Lanes, from: &State, along: Lanes, round: usize) {
+        let together = !self.is_divergent_join[node as usize] && !self.order.is_tangled(node);
+        let live = self.live;
+        for cell in live.entry(node) {
+            let (a, b) = (into.get(cell), from.get(cell));
+            // What is halved round after round may be the same on both ways in every other one.
+            let is_wide = round >= WIDEN_AFTER;
+            if a == b && !is_wide || b == ValueId::NONE {
+                continue;
+            }
+            let key = (u64::from(node) << 32 | JOIN, cell as u64);
+            let mut joined = self.pool.join((a, had), (b, along), together, key);
+            if is_wide
+                && self.input[node as usize]
+                    .as_ref()
+                    .is_some_and(|old| old.get(cell) != joined)
+            {
+                joined = ValueId::UNKNOWN;
+            }
+            into.set(cell, joined);
+        }
+    }
+
+    /// The state along an edge: what a loop that lanes leave one by one has computed is not one value outside.
+    fn leave(&mut self, source: u32, target: u32, state: State) -> State {
+        if !self.has_divergent_loop
+            || !self
+                .order
+                .left(source, target)
+                .any(|of| self.is_divergent_loop[of as usize])
+        {
+            return state;
+        }
+        let mut state = state;
+        let live = self.live;
+        for cell in live.entry(target) {
+            let value = state.get(cell);
+            if value != ValueId::NONE {
+                state.set(cell, self.blurred(value));
+            }
+        }
+        state
+    }
+
+    /// The lanes in which a predicate is known to be true before an instruction of a node, and to be false. What the node
+    /// itself has written before counts as unknown, if it is written elsewhere, too.
+    #[must_use]
+    pub fn truth(&self, node: u32, before: InstructionId, predicate: Register) -> (Lanes, Lanes) {
+        let context = self.graph.context(node);
+        let id = match context.slice.register(predicate) {
+            None => return (0, 0),
+            Some(Place::Single(cell)) => self.singles[(context.singles + cell) as usize],
+            Some(Place::Multiple(cell)) => {
+                let first = self.graph.nodes[node as usize].instructions.start as usize;
+                let mut written = context.body.instructions[first..before.index()].iter();
+                if written.any(|write| context.body.defined(write).any(|register| register == predicate)) {
+                    return (0, 0);
+                }
+                let state = self.input[node as usize].as_ref();
+                state.map_or(ValueId::NONE, |state| {
+                    state.get((context.multiples + cell) as usize)
+                })
+            }
+        };
+        if id == ValueId::NONE {
+            return (0, 0);
+        }
+        let vector = self.pool.get(id);
+        let holds = lanes(vector.exact).filter(|&lane| vector.bits[lane] & 1 == 1);
+        let holds = holds.fold(0, |all: Lanes, lane| all | 1 << lane);
+        (holds, vector.exact & !holds)
+    }
+
+    /// The value of an operand of the instruction that a node is.
+    pub fn operand(&mut self, node: u32, value: Value) -> ValueId {
+        match self.input[node as usize].clone() {
+            Some(state) => self.value(node, &state, value),
+            None => ValueId::UNKNOWN,
+        }
+    }
+}
+
+/// By loop, the edges that leave it.
+fn exits(graph: &Graph<'_>, order: &Order) -> Vec<Vec<(u32, u32)>> {
+    let mut exits = vec![Vec::new(); order.loops.len()];
+    for &node in &order.nodes {
+        for next in graph.successors(node) {
+            for of in order.left(node, next) {
+                exits[of as usize].push((node, next));
+            }
+        }
+    }
+    exits
+}
+
+/// Marks the keys of the unknown values that joins make.
+const JOIN: u64 = 1 << 31;

@@ -1,0 +1,176 @@
+//! What cells hold: read and written at a node.
+
+use super::super::order::NONE;
+use super::super::slice::Place;
+use super::super::transfer::{self, Site};
+use super::super::value::{Base, ValueId, WARP, lanes};
+use super::{Flow, State};
+use ptxcheck_ir::evaluate::ones;
+use ptxcheck_ir::{Op, Register, Value};
+
+// Mark the keys of the unknown values that operands are ([`Site::key`]).
+const SPECIAL: u64 = 1 << 30;
+const SYMBOL: u64 = 1 << 63;
+const NEGATED: u64 = 1 << 61;
+
+impl Flow<'_> {
+    pub(super) fn set_single(&mut self, cell: u32, value: ValueId, node: u32) {
+        if self.is_read_early[cell as usize] {
+            return;
+        }
+        let place = &mut self.singles[cell as usize];
+        self.single_loop[cell as usize] = self.order.loop_of[node as usize];
+        if *place != value {
+            *place = value;
+            for reader in std::mem::take(&mut self.readers[cell as usize]) {
+                self.is_dirty[reader as usize] = true;
+            }
+        }
+    }
+
+    /// The value of an operand before the node's steps that come after it; `state` is the state there.
+    pub(super) fn value(&mut self, node: u32, state: &State, value: Value) -> ValueId {
+        match value {
+            Value::Integer(value) => self.pool.splat(value as u64),
+            Value::Register(register) => self.register(node, state, register),
+            Value::Not(register) => {
+                let id = self.register(node, state, register);
+                self.negated(id)
+            }
+            Value::Special(special) => {
+                let site = u64::from(node) << 32 | SPECIAL;
+                self.launch.special(&mut self.pool, special, site)
+            }
+            Value::Symbol(symbol, offset) => {
+                let key = (SYMBOL | symbol.index() as u64, offset as u64);
+                self.pool.unknown_uniform(key, 0)
+            }
+            Value::Param(..) | Value::ReturnSlot(..) => self.pool.unknown_uniform((SYMBOL, u64::MAX), 0),
+            Value::Unknown => ValueId::UNKNOWN,
+        }
+    }
+
+    pub(super) fn negated(&mut self, id: ValueId) -> ValueId {
+        if id == ValueId::NONE {
+            return ValueId::UNKNOWN;
+        }
+        let mut vector = self.pool.get(id).clone();
+        for lane in 0..WARP {
+            vector.bits[lane] = if vector.exact >> lane & 1 == 1 {
+                vector.bits[lane] & 1 ^ 1
+            } else {
+                0
+            };
+        }
+        vector.low = 0;
+        if let Base::Uniform(number) = vector.base {
+            vector.base = Base::Uniform(self.pool.number((NEGATED, u64::from(number))));
+        }
+        self.pool.add(vector)
+    }
+
+    pub(super) fn register(&mut self, node: u32, state: &State, register: Register) -> ValueId {
+        let context = self.graph.context(node);
+        match context.slice.register(register) {
+            Some(place) => self.read(node, state, place),
+            None => ValueId::UNKNOWN,
+        }
+    }
+
+    pub(super) fn read(&mut self, node: u32, state: &State, place: Place) -> ValueId {
+        let context = self.graph.context(node);
+        self.read_in(node, state, place, context.singles, context.multiples)
+    }
+
+    pub(super) fn read_in(
+        &mut self,
+        node: u32,
+        state: &State,
+        place: Place,
+        singles: u32,
+        multiples: u32,
+    ) -> ValueId {
+        let value = match place {
+            Place::Single(cell) => {
+                let cell = (singles + cell) as usize;
+                if self.singles[cell] == ValueId::NONE {
+                    // Some way leads here that does not pass its definition: nobody knows what it holds.
+                    self.singles[cell] = ValueId::UNKNOWN;
+                    self.is_read_early[cell] = true;
+                }
+                let value = self.singles[cell];
+                if self.readers[cell].last() != Some(&node) {
+                    self.readers[cell].push(node);
+                }
+                let defined_in = self.single_loop[cell];
+                if self.has_divergent_loop && defined_in != NONE && self.is_left(defined_in, node) {
+                    self.blurred(value)
+                } else {
+                    value
+                }
+            }
+            Place::Multiple(cell) => state.get((multiples + cell) as usize),
+        };
+        // A register that nothing has written holds anything.
+        if value == ValueId::NONE {
+            ValueId::UNKNOWN
+        } else {
+            value
+        }
+    }
+
+    /// Whether a divergent loop lies between a definition in loop `from` and a node.
+    fn is_left(&self, from: u32, node: u32) -> bool {
+        let mut current = from;
+        while current != NONE && !self.order.is_in(node, current) {
+            if self.is_divergent_loop[current as usize] {
+                return true;
+            }
+            current = self.order.loops[current as usize].parent;
+        }
+        false
+    }
+
+    pub(super) fn write(
+        &mut self,
+        node: u32,
+        state: &mut State,
+        place: Place,
+        value: ValueId,
+        kept: Option<(ValueId, Site)>,
+    ) {
+        let context = self.graph.context(node);
+        match place {
+            Place::Single(cell) => self.set_single(context.singles + cell, value, node),
+            Place::Multiple(cell) => {
+                let cell = (context.multiples + cell) as usize;
+                let value = match kept {
+                    None => value,
+                    // Under a guard, the lanes where it does not hold keep what they have.
+                    Some((guard, site)) => {
+                        let old = match state.get(cell) {
+                            ValueId::NONE => ValueId::UNKNOWN,
+                            old => old,
+                        };
+                        transfer::apply(&mut self.pool, Op::Select, &[value, old, guard], site)
+                    }
+                };
+                state.set(cell, value);
+            }
+        }
+    }
+
+    pub(super) fn blurred(&mut self, id: ValueId) -> ValueId {
+        if id == ValueId::NONE || !matches!(self.pool.get(id).base, Base::Uniform(_)) {
+            return id;
+        }
+        let vector = self.pool.get(id);
+        let low = ones(vector.low);
+        let mut blurred = vector.clone();
+        blurred.base = Base::Varying;
+        for lane in lanes(!blurred.exact) {
+            blurred.bits[lane] &= low;
+        }
+        self.pool.add(blurred)
+    }
+}

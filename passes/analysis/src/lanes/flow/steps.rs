@@ -1,0 +1,473 @@
+//! What the instructions of a node write into cells.
+
+use super::super::graph::Kind;
+use super::super::slice::Place;
+use super::super::transfer::{self, MAX_USES, Site};
+use super::super::value::{ALL, Base, Lanes, ValueId, Vector, WARP, lanes};
+use super::{Flow, State, WIDEN_AFTER};
+use crate::slots::{Effect, Slot};
+use ptxcheck_ir::evaluate::{is_interpreted, ones};
+use ptxcheck_ir::{
+    AccessKind, BinaryOp, Body, Collective, Instruction, InstructionId, Logic, Match, Op, Register, Shuffle,
+    Space, Value, Vote,
+};
+
+// Mark the keys of the unknown values that instructions make ([`Site::key`]).
+const PARAM: u64 = 1 << 62;
+const GUARDED: u64 = 0x1000;
+const CUT: u64 = 0x2000;
+const SLOT: u64 = 0x4000;
+
+impl Flow<'_> {
+    pub(super) fn instructions(&mut self, node: u32, here: Lanes, state: &mut State, round: usize) {
+        let graph = self.graph;
+        let spot = &graph.nodes[node as usize];
+        let context = graph.context(node);
+        if let Kind::Enter(callee) = spot.kind {
+            self.pass_arguments(node, callee, state);
+        }
+        let steps = &context.slice.steps;
+        let first = steps.partition_point(|step| (step.index() as u32) < spot.instructions.start);
+        for &step in &steps[first..] {
+            if step.index() as u32 >= spot.instructions.end {
+                break;
+            }
+            self.step(node, here, state, step, round);
+        }
+    }
+
+    fn pass_arguments(&mut self, node: u32, callee: u32, state: &State) {
+        let graph = self.graph;
+        let context = graph.context(node);
+        let instruction = context.body.instruction(graph.instruction(node));
+        let Op::Call(call) = instruction.op else { return };
+        let inner = &graph.contexts[callee as usize];
+        for (number, offset, place) in inner.slice.params() {
+            let passed = context
+                .body
+                .arguments(context.body.call(call))
+                .iter()
+                .find(|argument| {
+                    argument.param == u32::from(number) && i32::try_from(argument.offset) == Ok(offset)
+                })
+                .map(|argument| argument.value);
+            let value = match passed {
+                Some(value) => self.value(node, state, value),
+                None => ValueId::UNKNOWN,
+            };
+            if let Place::Single(cell) = place {
+                self.set_single(inner.singles + cell, value, node);
+            }
+        }
+    }
+
+    pub(super) fn step(
+        &mut self,
+        node: u32,
+        here: Lanes,
+        state: &mut State,
+        step: InstructionId,
+        round: usize,
+    ) {
+        let context = self.graph.context(node);
+        let (body, slice) = (context.body, context.slice);
+        let instruction = body.instruction(step);
+        let identity = u64::from(self.graph.nodes[node as usize].context) << 32 | step.index() as u64;
+        let site = |part: u64| Site {
+            here,
+            key: (identity, part << 48),
+        };
+        let guard = instruction.guard.map(|guard| {
+            let value = self.guard(node, state, guard.register, guard.negated);
+            (value, site(GUARDED))
+        });
+        for (number, result) in body.results(instruction).iter().enumerate() {
+            let Value::Register(register) = *result else {
+                continue;
+            };
+            let Some(place) = slice.register(register) else {
+                continue;
+            };
+            let mut value = self.outcome(node, state, step, instruction, number, site(number as u64));
+            let bits = body.registers[register.index()].bits;
+            if (1..64).contains(&bits) {
+                value = self.cut(value, bits, site(CUT + number as u64));
+            }
+            if round >= WIDEN_AFTER
+                && let Place::Single(cell) = place
+            {
+                let old = self.singles[(context.singles + cell) as usize];
+                if old != ValueId::NONE && old != value {
+                    value = ValueId::UNKNOWN;
+                }
+            }
+            self.write(node, state, place, value, guard);
+        }
+        if let Some((offset, value)) = body.returned(instruction)
+            && let Some(place) = slice.result(offset)
+        {
+            let value = self.value(node, state, value);
+            self.write(node, state, place, value, guard);
+        }
+        self.slots(node, state, step, instruction, guard, site(SLOT));
+    }
+
+    pub(super) fn guard(&mut self, node: u32, state: &State, register: Register, negated: bool) -> ValueId {
+        let value = if negated {
+            Value::Not(register)
+        } else {
+            Value::Register(register)
+        };
+        self.value(node, state, value)
+    }
+
+    /// Cuts exact values to the width of their register.
+    pub(super) fn cut(&mut self, value: ValueId, bits: u8, site: Site) -> ValueId {
+        if value == ValueId::NONE {
+            return ValueId::UNKNOWN;
+        }
+        let width = ones(bits);
+        let vector = self.pool.get(value);
+        if lanes(vector.exact).all(|lane| vector.bits[lane] <= width)
+            && (vector.exact == ALL || vector.low <= bits)
+        {
+            return value;
+        }
+        let cut = Op::Convert {
+            from: bits,
+            signed: false,
+            to: bits,
+        };
+        transfer::apply(&mut self.pool, cut, &[value], site)
+    }
+
+    fn slots(
+        &mut self,
+        node: u32,
+        state: &mut State,
+        step: InstructionId,
+        instruction: &Instruction,
+        guard: Option<(ValueId, Site)>,
+        site: Site,
+    ) {
+        let context = self.graph.context(node);
+        let (body, slice) = (context.body, context.slice);
+        let slots = self.module.function(context.function).slots();
+        match slots.effect(step, instruction) {
+            Effect::Store(slot) => {
+                let stored = body.uses(instruction).get(2).copied().unwrap_or(Value::Unknown);
+                let value = self.value(node, state, stored);
+                if let Some(place) = slice.slot(slot) {
+                    let bits = (slots.slots[slot as usize].bytes * 8).min(64) as u8;
+                    let value = if bits < 64 {
+                        self.cut(value, bits, site)
+                    } else {
+                        value
+                    };
+                    self.write(node, state, place, value, guard);
+                }
+                for other in slots.overlapping(slot) {
+                    let Some(place) = slice.slot(other) else { continue };
+                    let value = self.piece(
+                        &slots.slots[slot as usize],
+                        &slots.slots[other as usize],
+                        value,
+                        site,
+                    );
+                    self.write(node, state, place, value, guard);
+                }
+            }
+            Effect::Spoil(slot) => {
+                for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
+                    if let Some(place) = slice.slot(slot) {
+                        self.write(node, state, place, ValueId::UNKNOWN, None);
+                    }
+                }
+            }
+            Effect::SpoilEscaped => {
+                for (slot, place) in slice.slots() {
+                    if slots.escapes(slot) {
+                        self.write(node, state, place, ValueId::UNKNOWN, None);
+                    }
+                }
+            }
+            Effect::Load(_) | Effect::None => {}
+        }
+    }
+
+    /// What a slot inside another holds after a store to that one: memory is little-endian.
+    fn piece(&mut self, stored: &Slot, inner: &Slot, value: ValueId, site: Site) -> ValueId {
+        let from = inner.offset - stored.offset;
+        if from < 0 || from + i64::from(inner.bytes) > i64::from(stored.bytes) || stored.bytes > 8 {
+            return ValueId::UNKNOWN;
+        }
+        let by = self.pool.splat(from as u64 * 8);
+        let part = |number| Site {
+            key: (site.key.0, site.key.1 | number << 32),
+            ..site
+        };
+        let shift = Op::Binary(BinaryOp::ShrUnsigned, 64);
+        let whole = self.cut(value, (stored.bytes * 8) as u8, part(2));
+        let shifted = transfer::apply(&mut self.pool, shift, &[whole, by], part(3));
+        self.cut(shifted, (inner.bytes * 8) as u8, part(4 + from as u64))
+    }
+
+    fn outcome(
+        &mut self,
+        node: u32,
+        state: &State,
+        step: InstructionId,
+        instruction: &Instruction,
+        number: usize,
+        site: Site,
+    ) -> ValueId {
+        let context = self.graph.context(node);
+        let uses = context.body.uses(instruction);
+        match instruction.op {
+            op if is_interpreted(op) => self.computed(node, state, op, uses, number, site),
+            Op::Access(access) if access.kind == AccessKind::Load => {
+                let slots = self.module.function(context.function).slots();
+                if let Effect::Load(slot) = slots.effect(step, instruction) {
+                    return match context.slice.slot(slot) {
+                        Some(place) => self.extended(node, state, place, context.body, instruction, site),
+                        None => ValueId::UNKNOWN,
+                    };
+                }
+                if let Some((number, offset)) = context.body.loaded_param(instruction) {
+                    if context.caller.is_some() {
+                        return match context.slice.param(number, offset) {
+                            Some(place) => self.read(node, state, place),
+                            None => ValueId::UNKNOWN,
+                        };
+                    }
+                    let is_kernel = self.module.module.function(context.function).is_kernel();
+                    let key = (PARAM | u64::from(number), offset as u64);
+                    return if is_kernel {
+                        self.pool.unknown_uniform(key, 0)
+                    } else {
+                        ValueId::UNKNOWN
+                    };
+                }
+                if access.volatile || access.count != 1 || access.space == Space::Local {
+                    return ValueId::UNKNOWN;
+                }
+                let address = uses.first().copied().unwrap_or(Value::Unknown);
+                let address = self.value(node, state, address);
+                let is_one = self.pool.get(address).is_splat(site.here)
+                    && uses
+                        .get(1)
+                        .is_some_and(|offset| matches!(offset, Value::Integer(_)));
+                if is_one {
+                    self.pool.unknown_uniform(site.key, 0)
+                } else {
+                    ValueId::UNKNOWN
+                }
+            }
+            Op::Collective(kind, true) => self.collective(node, state, kind, uses, number, site),
+            Op::ActiveMask => {
+                let name = self.pool.number(site.key);
+                self.active.insert(name, node);
+                // It names no lane that does not come here.
+                let mut mask = Vector::UNKNOWN.among(site.here);
+                mask.base = Base::Active(name);
+                self.pool.add(mask)
+            }
+            Op::CallResult(call) => self.result_of(node, state, call, uses),
+            _ => ValueId::UNKNOWN,
+        }
+    }
+
+    /// What a load of a slot makes of it: narrow loads leave zeros, or the sign, above.
+    fn extended(
+        &mut self,
+        node: u32,
+        state: &State,
+        place: Place,
+        body: &Body<'_>,
+        instruction: &Instruction,
+        site: Site,
+    ) -> ValueId {
+        let value = self.read(node, state, place);
+        let Op::Access(access) = instruction.op else {
+            return ValueId::UNKNOWN;
+        };
+        let target = body
+            .defined(instruction)
+            .next()
+            .map_or(0, |register| body.registers[register.index()].bits);
+        if target == access.bits || value == ValueId::UNKNOWN {
+            return value;
+        }
+        // Whether the load extends by sign or by zeros is not known here: what is above is known only if both agree.
+        let top = access.bits.saturating_sub(1);
+        let vector = self.pool.get(value);
+        let is_small = lanes(vector.exact).all(|lane| vector.bits[lane] >> top == 0)
+            && (vector.exact == ALL || vector.limit >> top == 0);
+        if is_small && access.bits < 64 {
+            return value;
+        }
+        let low = Vector {
+            exact: 0,
+            low: access.bits.min(if vector.exact == ALL { 64 } else { vector.low }),
+            base: Base::Varying,
+            warp: vector.warp,
+            limit: u64::MAX,
+            is_set: false,
+            bits: std::array::from_fn(|lane| vector.low_bits(lane).1),
+        };
+        let _ = site;
+        let mut low = low;
+        for lane in 0..WARP {
+            low.bits[lane] &= ones(low.low);
+        }
+        self.pool.add(low)
+    }
+
+    fn computed(
+        &mut self,
+        node: u32,
+        state: &State,
+        op: Op,
+        uses: &[Value],
+        number: usize,
+        site: Site,
+    ) -> ValueId {
+        let mut values = [ValueId::UNKNOWN; MAX_USES];
+        if uses.len() > MAX_USES {
+            return ValueId::UNKNOWN;
+        }
+        for (value, &operand) in values.iter_mut().zip(uses) {
+            *value = self.value(node, state, operand);
+        }
+        let values = &values[..uses.len()];
+        match op {
+            Op::Unpack(bits) => {
+                let start = self.pool.splat(number as u64 * u64::from(bits));
+                let length = self.pool.splat(u64::from(bits));
+                let extract = Op::ExtractBits(64, false);
+                transfer::apply(&mut self.pool, extract, &[values[0], start, length], site)
+            }
+            // The second result of a comparison is the complement, combined with the third operand alike.
+            Op::Compare(_, _, logic) if number == 1 => {
+                if logic != Logic::None {
+                    return ValueId::UNKNOWN;
+                }
+                let outcome = transfer::apply(&mut self.pool, op, values, site);
+                self.negated(outcome)
+            }
+            op if number == 0 => transfer::apply(&mut self.pool, op, values, site),
+            _ => ValueId::UNKNOWN,
+        }
+    }
+
+    fn collective(
+        &mut self,
+        node: u32,
+        state: &State,
+        kind: Collective,
+        uses: &[Value],
+        number: usize,
+        site: Site,
+    ) -> ValueId {
+        let mask = uses.first().copied().unwrap_or(Value::Unknown);
+        let mask = self.value(node, state, mask);
+        let mask = self.pool.get(mask);
+        // Ballots and matches answer with lanes that the mask names.
+        let is_set = number == 0 && names_lanes(kind);
+        let answer = is_set.then(|| mask.names_at_most(site.here));
+        if !mask.is_splat(site.here) {
+            return self.answered(Vector::UNKNOWN, answer);
+        }
+        let named = mask
+            .at(site.here.trailing_zeros().min(31) as usize)
+            .map(|mask| mask as Lanes);
+        let is_one = match kind {
+            Collective::Vote(vote) => {
+                if let (Vote::Ballot, Some(named), Some(&predicate)) = (vote, named, uses.get(1))
+                    && self.always[node as usize]
+                {
+                    let predicate = self.value(node, state, predicate);
+                    let predicate = self.pool.get(predicate);
+                    if named & !(predicate.exact & site.here) == 0 {
+                        let ballot =
+                            lanes(named).fold(0, |ballot, lane| ballot | (predicate.bits[lane] & 1) << lane);
+                        return self.pool.splat(ballot);
+                    }
+                }
+                true
+            }
+            Collective::Reduce | Collective::Match(Match::All, _) => true,
+            Collective::Elect => number == 0,
+            Collective::Shuffle(Shuffle::Index) => {
+                let of = |place: usize| uses.get(place).copied().unwrap_or(Value::Unknown);
+                let (source, control) = (self.value(node, state, of(2)), self.value(node, state, of(3)));
+                let whole = self.pool.get(control);
+                self.pool.get(source).is_splat(site.here)
+                    && lanes(site.here).all(|lane| whole.at(lane) == Some(31))
+            }
+            _ => false,
+        };
+        // Several groups may meet here, each with a result of its own, unless all lanes are in one.
+        let is_one = is_one && named.is_some_and(|named| site.here & !named == 0);
+        let result = if is_one {
+            Vector::uniform(self.pool.number(site.key), 0, [0; WARP])
+        } else {
+            Vector::UNKNOWN
+        };
+        self.answered(result, answer)
+    }
+
+    /// The lanes that a ballot or a match may answer with.
+    pub fn answer(&mut self, node: u32) -> Option<Lanes> {
+        let body = self.graph.context(node).body;
+        let instruction = body.instruction(self.graph.instruction(node));
+        let (kind, uses) = match instruction.op {
+            Op::Collective(kind, true) => (kind, body.uses(instruction)),
+            _ => return None,
+        };
+        let here = self.may[node as usize];
+        let mask = self.operand(node, *uses.first()?);
+        let names = self.pool.get(mask).names_at_most(here);
+        match (kind, uses.get(1)) {
+            (Collective::Vote(Vote::Ballot), Some(&predicate)) if self.always[node as usize] => {
+                let predicate = self.operand(node, predicate);
+                let predicate = self.pool.get(predicate);
+                let is_against = |lane: &usize| predicate.at(*lane).is_some_and(|value| value & 1 == 0);
+                let against = lanes(here).filter(is_against);
+                Some(against.fold(names, |names, lane| names & !(1 << lane)))
+            }
+            _ => names_lanes(kind).then_some(names),
+        }
+    }
+
+    /// A result of a collective, which is a set of lanes that are among `answer` if there is one.
+    fn answered(&mut self, result: Vector, answer: Option<Lanes>) -> ValueId {
+        self.pool.add(match answer {
+            Some(all) => result.among(all),
+            None => result,
+        })
+    }
+
+    fn result_of(&mut self, node: u32, state: &State, call: InstructionId, uses: &[Value]) -> ValueId {
+        let [Value::Integer(offset), ..] = uses else {
+            return ValueId::UNKNOWN;
+        };
+        let Ok(offset) = i32::try_from(*offset) else {
+            return ValueId::UNKNOWN;
+        };
+        let here = self.graph.nodes[node as usize].context;
+        match self
+            .graph
+            .callee_of(here, call)
+            .and_then(|callee| Some((callee, callee.slice.result(offset)?)))
+        {
+            Some((callee, place)) => self.read_in(node, state, place, callee.singles, callee.multiples),
+            None => ValueId::UNKNOWN,
+        }
+    }
+}
+
+/// Whether the first result of a collective is a set of lanes that its mask names.
+const fn names_lanes(kind: Collective) -> bool {
+    matches!(kind, Collective::Vote(Vote::Ballot) | Collective::Match(..))
+}

@@ -1,0 +1,455 @@
+//! The code that a kernel runs, calls put in place of what they call.
+//!
+//! Each chain of direct calls is a *context* with cells of its own. Blocks are cut at collectives, barriers and calls,
+//! so that each of these is a node, and a guard on one is a branch around it. All ends of threads lead to one node,
+//! [`Graph::exit`]. Recursion, calls through pointers, calls of functions without a body and whatever exceeds the
+//! budget become nodes of which nothing is known.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use super::slice::{Slice, Slices};
+use crate::call_graph::CallSite;
+use crate::limits::{MAX_INLINE_CONTEXTS, MAX_INLINE_NODES, MAX_VIRTUAL_INLINE_DEPTH};
+use crate::module::ModuleAnalyses;
+use ptxcheck_common::externs;
+use ptxcheck_common::groups::Groups;
+use ptxcheck_ir::{BlockId, Body, Callee, FunctionId, Guard, Instruction, InstructionId, Op, Rare, Value};
+
+/// A chain of calls.
+pub struct Context<'a> {
+    /// The function at its end.
+    pub function: FunctionId,
+    /// Its body.
+    pub body: &'a Body<'a>,
+    /// Its cells.
+    pub slice: &'a Slice,
+    /// The context and the instruction that call it.
+    pub caller: Option<(u32, InstructionId)>,
+    /// The number of its first cell that is in no state, and of its first that is.
+    pub singles: u32,
+    /// See `singles`.
+    pub multiples: u32,
+    depth: usize,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Instructions without any of the following.
+    Plain,
+    /// A collective.
+    Collective,
+    /// A barrier.
+    Barrier,
+    /// A call that is followed: its successor is the callee.
+    Enter(u32),
+    /// A call that is not followed, of a function that has no collective.
+    Quiet,
+    /// A call of which nothing is known.
+    Unknown,
+}
+
+/// What decides between the successors of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Test {
+    /// There is one successor, or none.
+    None,
+    /// To the first where the guard holds, else to the second.
+    Guard(Guard),
+    /// To the one that the value says; with a guard, to the last where it does not hold.
+    Table(Value, Option<Guard>),
+}
+
+/// A piece of a block in a context.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The context.
+    pub context: u32,
+    /// Its instructions.
+    pub instructions: Range<u32>,
+    /// What it is.
+    pub kind: Kind,
+    /// What decides where lanes go from it.
+    pub test: Test,
+    /// Its edges, by number: those of [`Graph::targets`].
+    pub edges: Range<u32>,
+}
+
+/// The graph of a kernel.
+pub struct Graph<'a> {
+    /// The contexts; the kernel first.
+    pub contexts: Vec<Context<'a>>,
+    /// The nodes; the entry first.
+    pub nodes: Vec<Node>,
+    /// Where edges lead.
+    pub targets: Vec<u32>,
+    /// Where they come from.
+    pub sources: Vec<u32>,
+    /// The edges that lead to each node.
+    incoming: Groups<u32>,
+    /// The context that each call enters, by its own.
+    entered: FxHashMap<(u32, InstructionId), u32>,
+    /// Cells in no state, over all contexts.
+    pub singles: u32,
+    /// Cells in states, over all contexts.
+    pub multiples: u32,
+    /// The node where threads end.
+    pub exit: u32,
+    /// By node: it does nothing but end threads.
+    ends: Vec<bool>,
+}
+
+impl<'a> Graph<'a> {
+    /// Of `root`; `None` if its code is not whole, or too large.
+    #[must_use]
+    pub fn new(module: &'a ModuleAnalyses<'a>, slices: &'a Slices, root: FunctionId) -> Option<Self> {
+        let mut builder = Builder {
+            module,
+            slices,
+            contexts: Vec::new(),
+            nodes: Vec::new(),
+            edges: Vec::new(),
+            queue: Vec::new(),
+            singles: 0,
+            multiples: 0,
+            reserved: 0,
+        };
+        let nodes = builder.cost(root)?;
+        if nodes > MAX_INLINE_NODES {
+            return None;
+        }
+        builder.enter(root, None, 0, EXIT)?;
+        while let Some((context, first, after)) = builder.queue.pop() {
+            builder.expand(context, first, after)?;
+        }
+        let exit = builder.nodes.len() as u32;
+        builder.nodes.push(Node {
+            context: 0,
+            instructions: 0..0,
+            kind: Kind::Plain,
+            test: Test::None,
+            edges: 0..0,
+        });
+        let mut nodes = builder.nodes;
+        let edges = builder.edges.iter().map(|&(from, to)| (from as usize, to));
+        let leading = Groups::new(nodes.len(), edges);
+        let count = builder.edges.len();
+        let (mut targets, mut sources) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for (number, node) in nodes.iter_mut().enumerate() {
+            let start = targets.len() as u32;
+            for &target in leading.of(number) {
+                targets.push(if target == EXIT { exit } else { target });
+                sources.push(number as u32);
+            }
+            node.edges = start..targets.len() as u32;
+        }
+        let edges = targets.iter().map(|&target| target as usize).zip(0..);
+        let incoming = Groups::new(nodes.len(), edges);
+        let is_end = |node: &Node| {
+            let edges = node.edges.start as usize..node.edges.end as usize;
+            node.kind == Kind::Plain
+                && node.instructions.len() <= 1
+                && targets[edges].iter().all(|&target| target == exit)
+        };
+        let ends = nodes.iter().map(is_end).collect();
+        let callers = builder.contexts.iter().zip(0..);
+        let entered = callers
+            .filter_map(|(callee, number)| Some((callee.caller?, number)))
+            .collect();
+        Some(Self {
+            contexts: builder.contexts,
+            entered,
+            nodes,
+            targets,
+            sources,
+            incoming,
+            singles: builder.singles,
+            multiples: builder.multiples,
+            exit,
+            ends,
+        })
+    }
+
+    /// The nodes after a node.
+    pub fn successors(&self, node: u32) -> impl DoubleEndedIterator<Item = u32> + '_ {
+        let edges = &self.nodes[node as usize].edges;
+        self.targets[edges.start as usize..edges.end as usize]
+            .iter()
+            .copied()
+    }
+
+    /// The nodes before a node, one for each edge.
+    pub fn predecessors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        let edges = self.incoming(node).iter();
+        edges.map(|&edge| self.sources[edge as usize])
+    }
+
+    /// Whether a node does nothing but end threads.
+    #[must_use]
+    pub fn is_end(&self, node: u32) -> bool {
+        self.ends[node as usize]
+    }
+
+    /// The edges that lead to a node.
+    #[must_use]
+    pub fn incoming(&self, node: u32) -> &[u32] {
+        self.incoming.of(node as usize)
+    }
+
+    /// The context of a node.
+    #[must_use]
+    pub fn context(&self, node: u32) -> &Context<'a> {
+        &self.contexts[self.nodes[node as usize].context as usize]
+    }
+
+    /// The context that a call in another one enters.
+    #[must_use]
+    pub fn callee_of(&self, context: u32, call: InstructionId) -> Option<&Context<'a>> {
+        let entered = self.callee_number(context, call)?;
+        self.contexts.get(entered as usize)
+    }
+
+    /// The number of the context that a call in another one enters.
+    #[must_use]
+    pub fn callee_number(&self, context: u32, call: InstructionId) -> Option<u32> {
+        self.entered.get(&(context, call)).copied()
+    }
+
+    /// The calls that lead to a context, innermost first.
+    #[must_use]
+    pub fn callers(&self, context: u32) -> Vec<CallSite> {
+        let mut sites = Vec::new();
+        let mut current = &self.contexts[context as usize];
+        while let Some((caller, instruction)) = current.caller {
+            let outer = &self.contexts[caller as usize];
+            sites.push(CallSite {
+                caller: outer.function,
+                instruction,
+                callee: current.function,
+            });
+            current = outer;
+        }
+        sites
+    }
+
+    /// The instruction that a collective, barrier or call node is.
+    #[must_use]
+    pub fn instruction(&self, node: u32) -> InstructionId {
+        InstructionId::new(self.nodes[node as usize].instructions.start as usize)
+    }
+}
+
+const EXIT: u32 = u32::MAX;
+
+struct Builder<'a> {
+    module: &'a ModuleAnalyses<'a>,
+    slices: &'a Slices,
+    contexts: Vec<Context<'a>>,
+    nodes: Vec<Node>,
+    /// From which node to which: those of one node in the order of [`Node::edges`].
+    edges: Vec<(u32, u32)>,
+    queue: Vec<(u32, u32, u32)>,
+    singles: u32,
+    multiples: u32,
+    reserved: usize,
+}
+
+/// Whether a block is cut at an instruction.
+fn is_cut(op: Op) -> bool {
+    matches!(op, Op::Collective(..) | Op::Barrier(_) | Op::Call(_))
+}
+
+impl<'a> Builder<'a> {
+    fn body(&self, function: FunctionId) -> Option<&'a Body<'a>> {
+        self.module.module.function(function).body.as_ref()
+    }
+
+    /// The nodes of one copy of a function.
+    fn cost(&self, function: FunctionId) -> Option<usize> {
+        let body = self.body(function)?;
+        let cuts = body.collectives.len() + body.calls.len();
+        let is_barrier = |instruction: &&Instruction| matches!(instruction.op, Op::Barrier(_));
+        let barriers = if body.has(Rare::BARRIER) {
+            body.instructions.iter().filter(is_barrier).count()
+        } else {
+            0
+        };
+        Some(body.blocks.len() + 2 * (cuts + barriers))
+    }
+
+    /// Adds a context and reserves its nodes; returns its first one. Its calls continue at `after`.
+    fn enter(
+        &mut self,
+        function: FunctionId,
+        caller: Option<(u32, InstructionId)>,
+        depth: usize,
+        after: u32,
+    ) -> Option<u32> {
+        let body = self.body(function)?;
+        let slice = self.slices.of(function)?;
+        let context = self.contexts.len() as u32;
+        self.contexts.push(Context {
+            function,
+            body,
+            slice,
+            caller,
+            singles: self.singles,
+            multiples: self.multiples,
+            depth,
+        });
+        self.singles += slice.singles;
+        self.multiples += slice.multiples;
+        let count = self.cost(function)?;
+        let first = self.nodes.len() as u32;
+        self.reserved += count;
+        let empty = Node {
+            context,
+            instructions: 0..0,
+            kind: Kind::Plain,
+            test: Test::None,
+            edges: 0..0,
+        };
+        self.nodes.extend(std::iter::repeat_n(empty, count));
+        self.queue.push((context, first, after));
+        Some(first)
+    }
+
+    /// Whether `function` is in the chain of calls that leads to a context.
+    fn is_recursive(&self, context: u32, function: FunctionId) -> bool {
+        let mut current = &self.contexts[context as usize];
+        loop {
+            if current.function == function {
+                return true;
+            }
+            match current.caller {
+                Some((caller, _)) => current = &self.contexts[caller as usize],
+                None => return false,
+            }
+        }
+    }
+
+    fn expand(&mut self, context: u32, first: u32, after: u32) -> Option<()> {
+        let body = self.contexts[context as usize].body;
+        let mut firsts = Vec::with_capacity(body.blocks.len());
+        let mut next = first;
+        for block in &body.blocks {
+            firsts.push(next);
+            let cuts = body.instructions[block.instructions.range()]
+                .iter()
+                .filter(|instruction| is_cut(instruction.op))
+                .count() as u32;
+            next += 1 + 2 * cuts;
+        }
+        for number in 0..body.blocks.len() {
+            self.block(context, BlockId::new(number), &firsts, after)?;
+        }
+        Some(())
+    }
+
+    fn block(&mut self, context: u32, block: BlockId, firsts: &[u32], after: u32) -> Option<()> {
+        let body = self.contexts[context as usize].body;
+        let range = body.blocks[block.index()].instructions;
+        let mut node = firsts[block.index()];
+        let mut start = range.start;
+        for place in range.start..range.end {
+            let instruction = &body.instructions[place as usize];
+            if !is_cut(instruction.op) {
+                continue;
+            }
+            self.nodes[node as usize].instructions = start..place;
+            let (cut, rest) = (node + 1, node + 2);
+            match instruction.guard {
+                Some(guard) => {
+                    self.nodes[node as usize].test = Test::Guard(guard);
+                    self.edges.extend([(node, cut), (node, rest)]);
+                }
+                None => self.edges.push((node, cut)),
+            }
+            let (kind, target) = self.cut(context, InstructionId::new(place as usize), rest);
+            self.nodes[cut as usize].instructions = place..place + 1;
+            self.nodes[cut as usize].kind = kind;
+            self.edges.push((cut, target));
+            node = rest;
+            start = place + 1;
+        }
+        self.nodes[node as usize].instructions = start..range.end;
+        let successors = body.successors(block);
+        let (test, end) = match body.terminator(block) {
+            None => (Test::None, successors.is_empty().then_some(EXIT)),
+            Some(last) => match (last.op, last.guard) {
+                (Op::Branch, None) if successors.len() == 1 => (Test::None, None),
+                (Op::Branch, Some(guard)) if successors.len() == 2 => (Test::Guard(guard), None),
+                (Op::BranchTable, guard) if !successors.is_empty() => {
+                    let index = body.uses(last).first().copied().unwrap_or(Value::Unknown);
+                    (Test::Table(index, guard), None)
+                }
+                (Op::Return | Op::Exit | Op::Trap, guard) => {
+                    let end = if last.op == Op::Return { after } else { EXIT };
+                    (guard.map_or(Test::None, Test::Guard), Some(end))
+                }
+                // A label is missing: the code is not whole.
+                _ => return None,
+            },
+        };
+        self.nodes[node as usize].test = test;
+        let mut nexts = successors.iter().map(|next| firsts[next.index()]);
+        let Some(end) = end else {
+            self.edges.extend(nexts.map(|next| (node, next)));
+            return Some(());
+        };
+        self.edges.push((node, end));
+        if test != Test::None {
+            // Lanes that do not end go on.
+            self.edges.push((node, nexts.next().unwrap_or(EXIT)));
+        }
+        Some(())
+    }
+
+    fn cut(&mut self, context: u32, id: InstructionId, rest: u32) -> (Kind, u32) {
+        let body = self.contexts[context as usize].body;
+        let instruction = body.instruction(id);
+        match instruction.op {
+            Op::Collective(..) => return (Kind::Collective, rest),
+            Op::Barrier(_) => return (Kind::Barrier, rest),
+            _ => {}
+        }
+        let Some(Callee::Direct(symbol)) = body.callee(instruction) else {
+            return (Kind::Unknown, rest);
+        };
+        let module = self.module.module;
+        let Some(callee) = module.called(symbol) else {
+            return (Kind::Unknown, rest);
+        };
+        let function = module.function(callee);
+        let name = module.function_name(callee);
+        if function.noreturn || name == externs::ASSERT_FAIL {
+            return (Kind::Quiet, EXIT);
+        }
+        if function.body.is_none() {
+            let kind = if externs::is_provided(name) {
+                Kind::Quiet
+            } else {
+                Kind::Unknown
+            };
+            return (kind, rest);
+        }
+        let depth = self.contexts[context as usize].depth + 1;
+        let fits = depth <= MAX_VIRTUAL_INLINE_DEPTH
+            && self.contexts.len() < MAX_INLINE_CONTEXTS
+            && self
+                .cost(callee)
+                .is_some_and(|cost| self.reserved + cost <= MAX_INLINE_NODES);
+        if fits
+            && !self.is_recursive(context, callee)
+            && self.slices.of(callee).is_some()
+            && let number = self.contexts.len() as u32
+            && let Some(first) = self.enter(callee, Some((context, id)), depth, rest)
+        {
+            return (Kind::Enter(number), first);
+        }
+        let is_silent = self.slices.of(callee).is_none();
+        (if is_silent { Kind::Quiet } else { Kind::Unknown }, rest)
+    }
+}

@@ -1,0 +1,284 @@
+//! Which threads a warp consists of.
+//!
+//! The threads of a CTA are numbered by x, then y, then z; warp w holds numbers 32w to 32w + 31 (PTX ISA, Special
+//! Registers: `%laneid`, `%tid`). A known shape gives each lane its coordinates, and the last warp may lack lanes.
+//! Without one, CTAs are taken to be one-dimensional with a multiple of 32 threads: `%tid.x` is 32w + l. A kernel that
+//! reads `%tid.y` or `%tid.z` speaks against that, and nothing is known of its `%tid.x` beyond the warp's own lanes.
+
+use super::value::{ALL, Lanes, Pool, ValueId, Vector, WARP};
+use crate::launches::{MAX_BLOCK_THREADS as MAX_THREADS, Shape};
+use ptxcheck_ir::{LaunchBounds, Special};
+
+/// Most warps of a CTA.
+pub const MAX_WARPS: u32 = MAX_THREADS / WARP as u32;
+
+/// What is known of a kernel's launches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The exact shape of a CTA.
+    pub shape: Option<Shape>,
+    /// What the settings say in vain: `.reqntid` differs, or `.maxntid` allows fewer threads.
+    pub overruled: Option<Shape>,
+    /// Where the shape comes from, for notes.
+    pub source: Source,
+    /// Most threads of a CTA.
+    pub most: Option<u32>,
+    /// `%tid.x` says nothing of the lane: the CTA seems to have more dimensions, of unknown size.
+    pub is_folded: bool,
+    /// The warp that is looked at; `None` for whichever.
+    pub warp: Option<u32>,
+}
+
+/// Who decided the shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Nobody.
+    Assumed,
+    /// `.reqntid`
+    Required,
+    /// `.maxntid`, for CTAs smaller than a warp.
+    Bound,
+    /// The settings.
+    Settings,
+}
+
+impl Launch {
+    /// Of a kernel. `.reqntid` wins over the settings, which win over assumptions. Blocks of more threads than
+    /// `.maxntid` allows can't be launched (PTX ISA, `.maxntid`), so a setting that says so counts for nothing.
+    #[must_use]
+    pub fn new(bounds: &LaunchBounds, setting: Option<Shape>, reads_other_dimensions: bool) -> Self {
+        let threads = |shape: Shape| shape.iter().try_fold(1_u32, |all, &side| all.checked_mul(side));
+        let usable = |shape: &Shape| threads(*shape).is_some_and(|all| (1..=MAX_THREADS).contains(&all));
+        let required = bounds.required_threads.filter(usable);
+        let most = bounds.max_threads.and_then(threads).filter(|most| *most > 0);
+        let stated = setting.filter(usable);
+        let fits = |shape: &Shape| match required {
+            Some(required) => *shape == required,
+            None => most.is_none_or(|most| threads(*shape).is_some_and(|all| all <= most)),
+        };
+        let setting = stated.filter(fits);
+        let small = most.filter(|most| *most < WARP as u32 && !reads_other_dimensions);
+        let (shape, source) = match (required, setting, small) {
+            (Some(shape), ..) => (Some(shape), Source::Required),
+            (None, Some(shape), _) => (Some(shape), Source::Settings),
+            (None, None, Some(most)) => (Some([most, 1, 1]), Source::Bound),
+            _ => (None, Source::Assumed),
+        };
+        Self {
+            shape,
+            overruled: stated.filter(|_| setting.is_none()),
+            source,
+            most: shape.and_then(threads).or(most),
+            is_folded: shape.is_none() && reads_other_dimensions,
+            warp: None,
+        }
+    }
+
+    /// Threads of a CTA, if known.
+    #[must_use]
+    pub fn threads(&self) -> Option<u32> {
+        self.shape.map(|[x, y, z]| x * y * z)
+    }
+
+    /// How many warps can differ.
+    #[must_use]
+    pub fn warps(&self) -> u32 {
+        self.threads().or(self.most).map_or(MAX_WARPS, |threads| {
+            threads.div_ceil(WARP as u32).clamp(1, MAX_WARPS)
+        })
+    }
+
+    /// The lanes that exist in a warp.
+    #[must_use]
+    pub fn existing(&self, warp: u32) -> Lanes {
+        let Some(threads) = self.threads() else { return ALL };
+        let left = threads.saturating_sub(warp * WARP as u32);
+        if left >= WARP as u32 { ALL } else { (1 << left) - 1 }
+    }
+
+    /// Whether a warp with this index exists in every launch.
+    #[must_use]
+    pub fn surely_exists(&self, warp: u32) -> bool {
+        warp == 0
+            || self
+                .threads()
+                .is_some_and(|threads| warp * (WARP as u32) < threads)
+    }
+
+    /// The lanes that exist in the warps that are looked at.
+    #[must_use]
+    pub fn lanes(&self) -> Lanes {
+        match self.warp {
+            Some(warp) => self.existing(warp),
+            // Only the last warp lacks lanes: whoever looks at all warps at once looks at that one apart.
+            None => self.existing(0),
+        }
+    }
+
+    /// What a special register holds. Registers that change over time make a new value at each `site`.
+    pub fn special(&self, pool: &mut Pool, special: Special, site: u64) -> ValueId {
+        let lane_of = |value: fn(u64) -> u64| Vector::exact(std::array::from_fn(|lane| value(lane as u64)));
+        match special {
+            Special::Tid(dimension) => self.tid(pool, usize::from(dimension)),
+            Special::Ntid(dimension) => match (self.shape, dimension) {
+                (Some(shape), 0..=2) => pool.splat(u64::from(shape[usize::from(dimension)])),
+                (None, 0) if !self.is_folded => {
+                    let mut threads = Vector::uniform(pool.number((NTID, 0)), 5, [0; WARP]);
+                    threads.limit = u64::from(MAX_THREADS);
+                    pool.add(threads)
+                }
+                _ => self.uniform(pool, NTID + u64::from(dimension), 0),
+            },
+            Special::Ctaid(dimension) => self.uniform(pool, CTAID + u64::from(dimension), 0),
+            Special::Nctaid(dimension) => self.uniform(pool, NCTAID + u64::from(dimension), 0),
+            Special::LaneId => pool.add(lane_of(|lane| lane)),
+            Special::LaneMaskEq => pool.add(lane_of(|lane| 1 << lane)),
+            Special::LaneMaskLt => pool.add(lane_of(|lane| (1 << lane) - 1)),
+            Special::LaneMaskLe => pool.add(lane_of(|lane| (2 << lane) - 1)),
+            Special::LaneMaskGe => pool.add(lane_of(|lane| u64::from(u32::MAX << lane))),
+            Special::LaneMaskGt => pool.add(lane_of(|lane| u64::from(u32::MAX << lane << 1))),
+            Special::WarpId => {
+                let mut index = Vector::uniform(pool.number((OTHER, site)), 0, [0; WARP]);
+                index.warp = true;
+                pool.add(index)
+            }
+            Special::Uniform | Special::NwarpId => self.uniform(pool, OTHER, site),
+            Special::Other => ValueId::UNKNOWN,
+        }
+    }
+
+    fn uniform(&self, pool: &mut Pool, what: u64, site: u64) -> ValueId {
+        pool.unknown_uniform((what, site), 0)
+    }
+
+    fn tid(&self, pool: &mut Pool, dimension: usize) -> ValueId {
+        let size = WARP as u64;
+        let Some(shape) = self.shape else {
+            if dimension != 0 {
+                return self.uniform(pool, TID + dimension as u64, 0);
+            }
+            if self.is_folded {
+                return ValueId::UNKNOWN;
+            }
+            if let Some(warp) = self.warp {
+                let first = u64::from(warp) * size;
+                return pool.add(Vector::exact(std::array::from_fn(|lane| first + lane as u64)));
+            }
+            let mut tid = Vector::uniform(pool.number((TID, 0)), 5, std::array::from_fn(|lane| lane as u64));
+            tid.warp = true;
+            tid.limit = u64::from(self.most.unwrap_or(MAX_THREADS).clamp(1, MAX_THREADS)) - 1;
+            return pool.add(tid);
+        };
+        let [x, y, _] = shape.map(u64::from);
+        let coordinate = |warp: u32, lane: usize| {
+            let number = u64::from(warp) * size + lane as u64;
+            match dimension {
+                0 => number % x,
+                1 => number / x % y,
+                _ => number / x / y,
+            }
+        };
+        if let Some(warp) = self.warp {
+            return pool.add(Vector::exact(std::array::from_fn(|lane| coordinate(warp, lane))));
+        }
+        // All warps at once: the same offsets in each, or nothing.
+        let offset = |warp: u32, lane: usize| coordinate(warp, lane).wrapping_sub(coordinate(warp, 0));
+        let warps = 0..self.warps();
+        let alike = (0..WARP).all(|lane| warps.clone().all(|warp| offset(warp, lane) == offset(0, lane)));
+        let mut tid = Vector::UNKNOWN;
+        tid.warp = true;
+        tid.limit = u64::from(MAX_THREADS) - 1;
+        if alike {
+            if warps.clone().all(|warp| coordinate(warp, 0) == 0) {
+                return pool.add(Vector::exact(std::array::from_fn(|lane| coordinate(0, lane))));
+            }
+            let low = warps
+                .map(|warp| coordinate(warp, 0).trailing_zeros().min(5))
+                .min()
+                .unwrap_or(0);
+            tid.base = super::value::Base::Uniform(pool.number((TID, dimension as u64)));
+            tid.low = low as u8;
+            tid.bits = std::array::from_fn(|lane| offset(0, lane));
+        }
+        pool.add(tid)
+    }
+}
+
+// What names the unknown values of special registers; sites of instructions are below.
+const TID: u64 = u64::MAX - 4;
+const NTID: u64 = u64::MAX - 8;
+const CTAID: u64 = u64::MAX - 12;
+const NCTAID: u64 = u64::MAX - 16;
+const OTHER: u64 = u64::MAX - 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch(shape: Option<[u32; 3]>, warp: Option<u32>) -> Launch {
+        let bounds = LaunchBounds {
+            required_threads: shape,
+            ..LaunchBounds::default()
+        };
+        Launch {
+            warp,
+            ..Launch::new(&bounds, None, false)
+        }
+    }
+
+    #[test]
+    fn blocks_of_two_dimensions_fold_into_warps() {
+        let mut pool = Pool::default();
+        let folded = launch(Some([8, 8, 1]), Some(1));
+        let (x, y) = (folded.tid(&mut pool, 0), folded.tid(&mut pool, 1));
+        assert_eq!((pool.get(x).at(9), pool.get(y).at(9)), (Some(1), Some(5)));
+        // x is the same in both warps, y is 4w + l / 8.
+        let any = launch(Some([8, 8, 1]), None);
+        let (x, y) = (any.tid(&mut pool, 0), any.tid(&mut pool, 1));
+        assert_eq!(pool.get(x).at(9), Some(1));
+        assert_eq!((pool.get(y).at(9), pool.get(y).low_bits(9)), (None, (2, 1)));
+    }
+
+    #[test]
+    fn the_module_wins_over_the_settings() {
+        let of = |required, most, setting| {
+            let bounds = LaunchBounds {
+                required_threads: required,
+                max_threads: most,
+                ..LaunchBounds::default()
+            };
+            let launch = Launch::new(&bounds, Some(setting), false);
+            (launch.shape, launch.source, launch.overruled)
+        };
+        let (small, large) = ([32, 4, 1], [256, 1, 1]);
+        assert_eq!(of(None, None, large), (Some(large), Source::Settings, None));
+        assert_eq!(
+            of(Some(small), None, large),
+            (Some(small), Source::Required, Some(large))
+        );
+        assert_eq!(
+            of(Some(small), None, small),
+            (Some(small), Source::Required, None)
+        );
+        // `.maxntid` bounds the threads, not the sides.
+        assert_eq!(
+            of(None, Some([256, 1, 1]), small),
+            (Some(small), Source::Settings, None)
+        );
+        assert_eq!(
+            of(None, Some([128, 1, 1]), large),
+            (None, Source::Assumed, Some(large))
+        );
+        assert_eq!(
+            of(None, Some([16, 1, 1]), large),
+            (Some([16, 1, 1]), Source::Bound, Some(large))
+        );
+    }
+
+    #[test]
+    fn the_last_warp_lacks_lanes() {
+        assert_eq!(launch(Some([48, 1, 1]), None).existing(1), 0xffff);
+        assert_eq!(launch(Some([16, 1, 1]), None).existing(0), 0xffff);
+        assert_eq!(launch(None, None).existing(7), ALL);
+    }
+}

@@ -1,0 +1,193 @@
+//! Which cells of the states are read again later.
+//!
+//! ```text
+//! entry(n) = read(n) ∪ (exit(n) ∖ written(n))        exit(n) = ⋃ entry(s) over the successors s
+//! ```
+//!
+//! A kernel has thousands of cells that change, most of them alive in a few nodes: states are joined and compared over
+//! those alone.
+
+use super::graph::{Context, Graph, Test};
+use super::order::Order;
+use super::slice::Place;
+use crate::module::ModuleAnalyses;
+use crate::slots::Effect;
+use ptxcheck_ir::{InstructionId, Op, Register, Value};
+
+/// The cells that are alive, by node.
+pub struct Live {
+    words: usize,
+    entry: Vec<u64>,
+    exit: Vec<u64>,
+}
+
+impl Live {
+    /// Of a graph.
+    #[must_use]
+    pub fn new(module: &ModuleAnalyses<'_>, graph: &Graph<'_>, order: &Order) -> Self {
+        let words = (graph.multiples as usize).div_ceil(64);
+        let nodes = graph.nodes.len();
+        let mut live = Self {
+            words,
+            entry: vec![0; nodes * words],
+            exit: vec![0; nodes * words],
+        };
+        // Read before it is written, in `entry` for a start.
+        let mut written = vec![0; nodes * words];
+        for node in 0..nodes {
+            let range = node * words..(node + 1) * words;
+            let mut scan = Scan {
+                module,
+                graph,
+                node: node as u32,
+                read: &mut live.entry[range.clone()],
+                written: &mut written[range],
+            };
+            scan.node();
+        }
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &node in order.nodes.iter().rev() {
+                if module.deadline.is_over_after(words + 1) {
+                    return live;
+                }
+                let own = node as usize * words;
+                for next in graph.successors(node) {
+                    let next = next as usize * words;
+                    for word in 0..words {
+                        live.exit[own + word] |= live.entry[next + word];
+                    }
+                }
+                for word in 0..words {
+                    let entry = &mut live.entry[own + word];
+                    let all = *entry | live.exit[own + word] & !written[own + word];
+                    changed |= all != *entry;
+                    *entry = all;
+                }
+            }
+        }
+        live
+    }
+
+    /// The cells that are alive when control comes to a node.
+    pub fn entry(&self, node: u32) -> impl Iterator<Item = usize> + use<'_> {
+        cells(&self.entry[node as usize * self.words..][..self.words])
+    }
+
+    /// The cells that are alive when control leaves it.
+    pub fn exit(&self, node: u32) -> impl Iterator<Item = usize> + use<'_> {
+        cells(&self.exit[node as usize * self.words..][..self.words])
+    }
+}
+
+fn cells(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
+    words.iter().enumerate().flat_map(|(number, &word)| {
+        let mut rest = word;
+        std::iter::from_fn(move || {
+            let bit = rest.trailing_zeros() as usize;
+            rest &= rest.wrapping_sub(1);
+            (bit < 64).then_some(number * 64 + bit)
+        })
+    })
+}
+
+/// One node: what it reads before it writes it, and what it writes whatever happens.
+struct Scan<'a, 'g> {
+    module: &'a ModuleAnalyses<'a>,
+    graph: &'a Graph<'g>,
+    node: u32,
+    read: &'a mut [u64],
+    written: &'a mut [u64],
+}
+
+impl<'g> Scan<'_, 'g> {
+    fn node(&mut self) {
+        let graph = self.graph;
+        let context = graph.context(self.node);
+        for number in graph.nodes[self.node as usize].instructions.clone() {
+            self.instruction(context, InstructionId::new(number as usize));
+        }
+        let (value, guard) = match graph.nodes[self.node as usize].test {
+            Test::None => (None, None),
+            Test::Guard(guard) => (None, Some(guard)),
+            Test::Table(index, guard) => (Some(index), guard),
+        };
+        let guard = guard.map(|guard| guard.register);
+        for register in value.and_then(Value::register).into_iter().chain(guard) {
+            self.register(context, register);
+        }
+    }
+
+    fn instruction(&mut self, context: &Context<'g>, id: InstructionId) {
+        let graph = self.graph;
+        let (body, slice) = (context.body, context.slice);
+        let instruction = body.instruction(id);
+        let slots = self.module.function(context.function).slots();
+        let uses = body.uses(instruction);
+        let is_guarded = instruction.guard.is_some();
+        if let Some(guard) = instruction.guard {
+            self.register(context, guard.register);
+        }
+        for value in uses {
+            self.value(context, *value);
+        }
+        if let Op::Call(call) = instruction.op {
+            for argument in body.arguments(body.call(call)) {
+                self.value(context, argument.value);
+            }
+        }
+        if let (Op::CallResult(call), Some(&Value::Integer(offset))) = (instruction.op, uses.first())
+            && let Some(callee) = graph.callee_of(graph.nodes[self.node as usize].context, call)
+            && let Ok(offset) = i32::try_from(offset)
+        {
+            self.reads(callee, callee.slice.result(offset));
+        }
+        match slots.effect(id, instruction) {
+            Effect::Load(slot) => self.reads(context, slice.slot(slot)),
+            Effect::Store(slot) | Effect::Spoil(slot) => {
+                for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
+                    self.writes(context, slice.slot(slot), is_guarded);
+                }
+            }
+            // What it leaves alone stays.
+            Effect::SpoilEscaped | Effect::None => {}
+        }
+        for register in body.defined(instruction) {
+            self.writes(context, slice.register(register), is_guarded);
+        }
+        if let Some((offset, _)) = body.returned(instruction) {
+            self.writes(context, slice.result(offset), is_guarded);
+        }
+    }
+
+    fn value(&mut self, context: &Context<'g>, value: Value) {
+        if let Some(register) = value.register() {
+            self.register(context, register);
+        }
+    }
+
+    fn register(&mut self, context: &Context<'g>, register: Register) {
+        self.reads(context, context.slice.register(register));
+    }
+
+    fn reads(&mut self, context: &Context<'g>, place: Option<Place>) {
+        if let Some(Place::Multiple(cell)) = place {
+            let cell = (context.multiples + cell) as usize;
+            let (word, bit) = (cell / 64, 1 << (cell % 64));
+            if self.written[word] & bit == 0 {
+                self.read[word] |= bit;
+            }
+        }
+    }
+
+    /// Under a guard, what is not written stays, and counts as read.
+    fn writes(&mut self, context: &Context<'g>, place: Option<Place>, is_guarded: bool) {
+        if is_guarded {
+            self.reads(context, place);
+        } else if let Some(Place::Multiple(cell)) = place {
+            let cell = (context.multiples + cell) as usize;
+            self.written[cell / 64] |= 1 << (cell % 64);
+        }
+    }
+}

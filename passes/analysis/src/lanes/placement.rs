@@ -1,0 +1,530 @@
+//! Who is where: which lanes are surely at a point when some lane of their warp is, and which have left on the way.
+//!
+//! ```text
+//! loud(n)      lanes that may do something visible from n on: a store, an atomic, a call, a collective, a barrier
+//! avoid(n)     lanes that may get from n to their end without doing so
+//! exits(B)     edges that leave B, the nodes between a dominator d and n: who takes one is not at n
+//! must(n)      lanes of must(d) that no such edge may take; if there are none, those of one group that takes each of
+//!              these edges together or not at all
+//! must(h)      of a loop header: the greatest set for which the same holds from one round of the loop to the next
+//! ```
+//!
+//! An exit by which a lane is *quiet* until its end does not count: a lane that has ended satisfies a collective. So
+//! must(n) reads "here, or ended without a further sign".
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use super::flow::Flow;
+use super::order::NONE;
+use super::value::{ALL, Lanes, ValueId};
+use super::visible::{self, Visible};
+use crate::limits::{MAX_PLACEMENT_STEPS, MAX_SIBLING_STEPS};
+use ptxcheck_common::deadline::Deadline;
+
+/// The placement of lanes in one solution.
+pub struct Placement<'f, 'a> {
+    flow: &'f Flow<'a>,
+    loud: Vec<Lanes>,
+    avoid: Vec<Lanes>,
+    /// By node, with quiet exits counted or not.
+    memo: [FxHashMap<u32, Lanes>; 2],
+    /// What the entry holds surely.
+    entry: Lanes,
+    steps_left: usize,
+    /// Of looking for siblings.
+    sibling_steps_left: usize,
+    deadline: &'f Deadline,
+    mark: Vec<u32>,
+    epoch: u32,
+    /// By loop: the lanes that leave it or one around it quietly, and loudly.
+    exits: Vec<(Lanes, Lanes)>,
+    /// By node, the first of the straight code that it is in.
+    first: Vec<u32>,
+    departures: FxHashMap<u32, Rc<Departures>>,
+}
+
+/// The edges by which lanes leave the way to a node.
+#[derive(Default)]
+pub struct Departures {
+    /// The edges.
+    pub all: Vec<Departure>,
+    /// The lanes that may take one.
+    pub leaving: Lanes,
+    /// Those of them that may do something visible after.
+    pub loud: Lanes,
+    /// Those of them that may end without doing so.
+    pub not_noisy: Lanes,
+    /// Loud ones leave where the index of the warp decides.
+    pub by_warp: bool,
+}
+
+/// Whether exits that end quietly count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exits {
+    /// All of them: `must` is "surely here".
+    All,
+    /// Not the quiet ones: `must` is "surely here or ended".
+    Loud,
+}
+
+/// An edge by which lanes leave the way to a node.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// The node it starts at.
+    pub source: u32,
+    /// The edge.
+    pub edge: u32,
+    /// The lanes that may take it.
+    pub lanes: Lanes,
+}
+
+impl<'f, 'a> Placement<'f, 'a> {
+    /// For a solution; `entry` are the lanes that surely begin together, `signs` the collectives that surely count as
+    /// something visible.
+    #[must_use]
+    pub fn new(flow: &'f Flow<'a>, entry: Lanes, signs: &rustc_hash::FxHashSet<u32>) -> Self {
+        let graph = flow.graph;
+        let visible: Vec<Visible> = (0..graph.nodes.len() as u32)
+            .map(|node| {
+                let mut found = visible::of(flow, node);
+                if flow.graph.nodes[node as usize].kind == super::graph::Kind::Collective {
+                    found.surely = signs.contains(&node);
+                }
+                found
+            })
+            .collect();
+        let (loud, avoid) = endings(flow, &visible);
+        Self {
+            flow,
+            exits: loop_exits(flow, &loud, &avoid),
+            first: straight_code(flow),
+            loud,
+            avoid,
+            memo: [FxHashMap::default(), FxHashMap::default()],
+            entry,
+            steps_left: MAX_PLACEMENT_STEPS,
+            sibling_steps_left: MAX_SIBLING_STEPS,
+            deadline: flow.module.deadline,
+            mark: vec![0; graph.nodes.len()],
+            epoch: 0,
+            departures: FxHashMap::default(),
+        }
+    }
+
+    /// The lanes that certainly do nothing visible from a node on.
+    #[must_use]
+    pub fn quiet(&self, node: u32) -> Lanes {
+        !self.loud[node as usize]
+    }
+
+    /// The lanes that certainly do something visible from a node on, or never end.
+    #[must_use]
+    pub fn noisy(&self, node: u32) -> Lanes {
+        !self.avoid[node as usize]
+    }
+
+    /// The lanes that are surely at a node when some lane of their warp is.
+    pub fn must(&mut self, node: u32, exits: Exits) -> Lanes {
+        if self.flow.order.is_tangled(node) {
+            return 0;
+        }
+        let memo = exits as usize;
+        // Dominators first, so that chains as long as the code do not nest.
+        let mut chain = vec![node];
+        while let Some(&last) = chain.last() {
+            match self.root(last) {
+                Some(next) if !self.memo[memo].contains_key(&last) => chain.push(next),
+                _ => break,
+            }
+        }
+        while let Some(node) = chain.pop() {
+            if !self.memo[memo].contains_key(&node) {
+                let found = self.find(node, exits, 0);
+                self.memo[memo].insert(node, found);
+            }
+        }
+        self.memo[memo][&node]
+    }
+
+    /// The nearest dominator that is in no loop without the node.
+    fn root(&self, node: u32) -> Option<u32> {
+        let order = self.flow.order;
+        if node == 0 {
+            return None;
+        }
+        let own = order.loop_of[node as usize];
+        let is_header = own != NONE && order.loops[own as usize].header == node;
+        let mut dominator = order.dominator(node);
+        loop {
+            let of = order.loop_of[dominator as usize];
+            let fits = of == NONE || order.is_in(node, of) && !(is_header && of == own);
+            if fits || dominator == 0 {
+                return Some(dominator);
+            }
+            dominator = order.dominator(dominator);
+        }
+    }
+
+    fn find(&mut self, node: u32, exits: Exits, depth: usize) -> Lanes {
+        let Some(root) = self.root(node) else {
+            return self.entry;
+        };
+        let memo = exits as usize;
+        let before = match self.memo[memo].get(&root) {
+            Some(&known) => known,
+            None if depth > MAX_DEPTH => 0,
+            None => {
+                let found = self.find(root, exits, depth + 1);
+                self.memo[memo].insert(root, found);
+                found
+            }
+        };
+        if before == 0 {
+            return 0;
+        }
+        let between = self.between(root, node);
+        let Some(between) = between else { return 0 };
+        let Some(departures) = self.departures_of(&between, node, exits) else {
+            return 0;
+        };
+        let order = self.flow.order;
+        let own = order.loop_of[node as usize];
+        let is_header = own != NONE && order.loops[own as usize].header == node;
+        if !is_header || departures.is_empty() {
+            return self.together(before, node, &departures, exits, depth);
+        }
+        let mut guess = before;
+        loop {
+            self.memo[memo].insert(node, guess);
+            let found = guess & self.together(before, node, &departures, exits, depth);
+            if found == guess {
+                return found;
+            }
+            guess = found;
+            // What has been found inside the loop rests on the guess before.
+            self.memo[memo].retain(|&inside, _| !order.is_in(inside, own) || inside == node);
+        }
+    }
+
+    fn together(
+        &mut self,
+        before: Lanes,
+        node: u32,
+        departures: &[Departure],
+        exits: Exits,
+        depth: usize,
+    ) -> Lanes {
+        let leaving = departures.iter().fold(0, |all, departure| all | departure.lanes);
+        let staying = before & !leaving;
+        if staying != 0 || before & leaving == 0 {
+            return staying;
+        }
+        // All may leave: one group does so together, or nothing is sure.
+        let group = before;
+        let outsiders = self.flow.may[node as usize] & !group;
+        if outsiders != 0 {
+            return 0;
+        }
+        let mut reached = self.flow.may[node as usize];
+        for departure in departures {
+            if departure.lanes & reached == 0 {
+                continue;
+            }
+            let test = self.flow.tests[departure.source as usize];
+            let is_one = test != ValueId::NONE && self.flow.pool.get(test).is_splat(reached);
+            if !is_one || departure.lanes & reached != reached {
+                return 0;
+            }
+            let memo = exits as usize;
+            let at_test = match self.memo[memo].get(&departure.source) {
+                Some(&known) => known,
+                None if depth > MAX_DEPTH => 0,
+                None => {
+                    let found = self.find(departure.source, exits, depth + 1);
+                    self.memo[memo].insert(departure.source, found);
+                    found
+                }
+            };
+            reached &= at_test;
+            if reached != self.flow.may[node as usize] {
+                return 0;
+            }
+        }
+        group & reached
+    }
+
+    /// Counts steps; `None` if there are no more of them, or no more time.
+    fn steps(&mut self, steps: usize) -> Option<()> {
+        let left = self.steps_left.checked_sub(steps).filter(|&left| left > 0);
+        self.steps_left = left.filter(|_| !self.deadline.is_over_after(steps)).unwrap_or(0);
+        left.map(|_| ())
+    }
+
+    /// The nodes on ways from `root` to `node`, both included; `None` if the budget is spent.
+    fn between(&mut self, root: u32, node: u32) -> Option<Vec<u32>> {
+        let (graph, rank) = (self.flow.graph, &self.flow.order.rank);
+        self.epoch += 1;
+        let epoch = self.epoch;
+        let mut found = vec![node];
+        let mut next = 0;
+        self.mark[node as usize] = epoch;
+        while let Some(&current) = found.get(next) {
+            next += 1;
+            if current == root {
+                continue;
+            }
+            self.steps(1)?;
+            for &edge in graph.incoming(current) {
+                let source = graph.sources[edge as usize];
+                if rank[source as usize] != NONE
+                    && self.flow.edges[edge as usize] != 0
+                    && std::mem::replace(&mut self.mark[source as usize], epoch) != epoch
+                {
+                    found.push(source);
+                }
+            }
+        }
+        Some(found)
+    }
+
+    /// The edges by which lanes leave a set of nodes that [`Self::between`] has just marked.
+    fn departures_of(&mut self, between: &[u32], node: u32, exits: Exits) -> Option<Vec<Departure>> {
+        let graph = self.flow.graph;
+        let mut found = Vec::new();
+        let is_header = self.flow.order.loop_of[node as usize] != NONE
+            && self.flow.order.loops[self.flow.order.loop_of[node as usize] as usize].header == node;
+        for &source in between {
+            if source == node && !is_header {
+                continue;
+            }
+            let edges = graph.nodes[source as usize].edges.clone();
+            self.steps(edges.len())?;
+            for edge in edges {
+                let target = graph.targets[edge as usize];
+                let mut lanes = self.flow.edges[edge as usize];
+                if target != graph.exit && self.mark[target as usize] == self.epoch {
+                    continue;
+                }
+                if exits == Exits::Loud {
+                    lanes &= !self.quiet(target);
+                }
+                if lanes != 0 {
+                    found.push(Departure { source, edge, lanes });
+                }
+            }
+        }
+        Some(found)
+    }
+
+    /// Whether the lanes that are at `from` together come to `node` together, those that end quietly aside.
+    pub fn stay_together(&mut self, from: u32, node: u32) -> bool {
+        let order = self.flow.order;
+        if order.is_tangled(node)
+            || !order.dominates(from, node)
+            || order.loop_of[from as usize] != order.loop_of[node as usize]
+        {
+            return false;
+        }
+        let Some(between) = self.between(from, node) else {
+            return false;
+        };
+        let Some(departures) = self.departures_of(&between, node, Exits::Loud) else {
+            return false;
+        };
+        let before = self.flow.may[from as usize];
+        departures.iter().all(|departure| departure.lanes & before == 0)
+    }
+
+    /// Whether a way may lead from one of two nodes to the other within one round of the loops around that.
+    pub fn is_on_way(&mut self, one: u32, other: u32) -> bool {
+        if self.first[one as usize] == self.first[other as usize] {
+            return true;
+        }
+        // What is spent on this is not missing elsewhere.
+        let left = std::mem::replace(&mut self.steps_left, self.sibling_steps_left);
+        let leads = self.leads_to(one, other) || self.leads_to(other, one);
+        self.sibling_steps_left = std::mem::replace(&mut self.steps_left, left);
+        leads
+    }
+
+    /// Whether a way leads from one node to another within one round of the loops around the latter.
+    pub fn leads_to(&mut self, from: u32, to: u32) -> bool {
+        self.way(to)
+            .is_none_or(|_| self.mark[from as usize] == self.epoch)
+    }
+
+    /// The nodes on ways to `node`, in the round of its loops that it is in; marks them.
+    fn way(&mut self, node: u32) -> Option<Vec<u32>> {
+        let (graph, order) = (self.flow.graph, self.flow.order);
+        self.epoch += 1;
+        let epoch = self.epoch;
+        let mut way = vec![node];
+        let mut next = 0;
+        self.mark[node as usize] = epoch;
+        while let Some(&current) = way.get(next) {
+            next += 1;
+            self.steps(1)?;
+            for &edge in graph.incoming(current) {
+                let source = graph.sources[edge as usize];
+                if order.rank[source as usize] != NONE
+                    && !order.ends_round(source, current, node)
+                    && self.flow.edges[edge as usize] != 0
+                    && std::mem::replace(&mut self.mark[source as usize], epoch) != epoch
+                {
+                    way.push(source);
+                }
+            }
+        }
+        Some(way)
+    }
+
+    /// The edges by which lanes leave the way to `node`, in the round of its loops that it is in; `None` if the
+    /// budget is spent.
+    pub fn departures(&mut self, node: u32) -> Option<Rc<Departures>> {
+        // Straight code shares them.
+        let node = self.first[node as usize];
+        if let Some(known) = self.departures.get(&node) {
+            return Some(Rc::clone(known));
+        }
+        let found = Rc::new(self.find_departures(node)?);
+        self.departures.insert(node, Rc::clone(&found));
+        Some(found)
+    }
+
+    fn find_departures(&mut self, node: u32) -> Option<Departures> {
+        let way = self.way(node)?;
+        let (graph, order, epoch) = (self.flow.graph, self.flow.order, self.epoch);
+        let mut found = Departures::default();
+        for &source in way.iter().filter(|&&source| source != node) {
+            let edges = graph.nodes[source as usize].edges.clone();
+            // A jump through a table has very many.
+            self.steps(edges.len())?;
+            for edge in edges {
+                let target = graph.targets[edge as usize];
+                let lanes = self.flow.edges[edge as usize];
+                let stays = target != graph.exit
+                    && self.mark[target as usize] == epoch
+                    && !order.ends_round(source, target, node);
+                if !stays && lanes != 0 {
+                    found.all.push(Departure { source, edge, lanes });
+                }
+            }
+        }
+        found.all.sort_by_key(|departure| departure.edge);
+        for departure in &found.all {
+            let target = graph.targets[departure.edge as usize];
+            let heard = departure.lanes & !self.quiet(target);
+            found.leaving |= departure.lanes;
+            found.loud |= heard;
+            found.not_noisy |= departure.lanes & !self.noisy(target);
+            let test = self.flow.tests[departure.source as usize];
+            found.by_warp |= heard != 0 && test != ValueId::NONE && self.flow.pool.get(test).warp;
+        }
+        Some(found)
+    }
+
+    /// Whether the budget is spent: what else is asked is not known.
+    #[must_use]
+    pub const fn is_spent(&self) -> bool {
+        self.steps_left == 0
+    }
+
+    /// The lanes that leave the loops around `node` without certainly doing something visible after. Empty where there
+    /// is no loop.
+    pub fn quiet_loop_exits(&self, node: u32) -> Lanes {
+        self.exits(node).0
+    }
+
+    /// The lanes that leave the loops around `node` and may do something visible after.
+    pub fn loud_loop_exits(&self, node: u32) -> Lanes {
+        self.exits(node).1
+    }
+
+    fn exits(&self, node: u32) -> (Lanes, Lanes) {
+        let innermost = self.flow.order.loop_of[node as usize];
+        self.exits.get(innermost as usize).copied().unwrap_or_default()
+    }
+}
+
+/// By loop, the lanes that leave it, or a loop around it, quietly and loudly.
+fn loop_exits(flow: &Flow<'_>, loud: &[Lanes], avoid: &[Lanes]) -> Vec<(Lanes, Lanes)> {
+    let (graph, order) = (flow.graph, flow.order);
+    let mut exits = vec![(0, 0); order.loops.len()];
+    for &node in &order.nodes {
+        for edge in graph.nodes[node as usize].edges.clone() {
+            let (lanes, target) = (flow.edges[edge as usize], graph.targets[edge as usize]);
+            let left = order.left(node, target);
+            // Whoever leaves a loop leaves those inside it.
+            if let Some(outermost) = left.last() {
+                let (quiet, heard) = &mut exits[outermost as usize];
+                *quiet |= lanes & avoid[target as usize];
+                *heard |= lanes & loud[target as usize];
+            }
+        }
+    }
+    // Outer loops come after those inside them.
+    for of in (0..exits.len()).rev() {
+        if let Some(&(quiet, heard)) = exits.get(order.loops[of].parent as usize) {
+            exits[of].0 |= quiet;
+            exits[of].1 |= heard;
+        }
+    }
+    exits
+}
+
+/// By node, the first of the straight code that it is in.
+fn straight_code(flow: &Flow<'_>) -> Vec<u32> {
+    let (graph, order) = (flow.graph, flow.order);
+    let mut first: Vec<u32> = (0..graph.nodes.len() as u32).collect();
+    for &node in &order.nodes {
+        let &[edge] = graph.incoming(node) else {
+            continue;
+        };
+        let source = graph.sources[edge as usize];
+        let own = order.loop_of[node as usize];
+        let is_header = own != NONE && order.loops[own as usize].header == node;
+        if graph.nodes[source as usize].edges.len() == 1 && !is_header && !order.is_back(source, node) {
+            first[node as usize] = first[source as usize];
+        }
+    }
+    first
+}
+
+/// Deepest nesting of questions about other nodes while one is answered.
+const MAX_DEPTH: usize = 64;
+
+/// By node: the lanes that may do something visible from it on, and those that may not.
+fn endings(flow: &Flow<'_>, visible: &[Visible]) -> (Vec<Lanes>, Vec<Lanes>) {
+    let graph = flow.graph;
+    let mut loud = vec![0; graph.nodes.len()];
+    let mut avoid = vec![0; graph.nodes.len()];
+    avoid[graph.exit as usize] = ALL;
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &node in flow.order.nodes.iter().rev().filter(|&&node| node != graph.exit) {
+            if flow.module.deadline.is_over_at_step() {
+                return (loud, avoid);
+            }
+            let index = node as usize;
+            let (mut new_loud, mut new_avoid) = (if visible[index].maybe { ALL } else { 0 }, 0);
+            for edge in graph.nodes[index].edges.clone() {
+                let (along, target) = (flow.edges[edge as usize], graph.targets[edge as usize] as usize);
+                new_loud |= along & loud[target];
+                if !visible[index].surely {
+                    new_avoid |= along & avoid[target];
+                }
+            }
+            if (new_loud, new_avoid) != (loud[index], avoid[index]) {
+                (loud[index], avoid[index]) = (new_loud, new_avoid);
+                changed = true;
+            }
+        }
+    }
+    (loud, avoid)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+//! Who is where, for small kernels. Their collectives are the points that are asked for, in the order of the text.
+
+use rustc_hash::FxHashSet;
+
+use super::super::flow::Flow;
+use super::super::graph::{Graph, Kind};
+use super::super::launch::Launch;
+use super::super::live::Live;
+use super::super::order::Order;
+use super::super::slice::Slices;
+use super::super::value::{ALL, Lanes};
+use super::super::{Calls, always};
+use super::{Exits, Placement};
+use crate::testing::with_ptx;
+use ptxcheck_ir::LaunchBounds;
+
+/// Begins with the lane in `%r1`, the parameter `n` in `%r2` and something that differs by lane in `%r3`.
+const PROLOGUE: &str = ".version 8.0\n.target sm_90\n.address_size 64\n\
+    .visible .entry k(.param .u64 out, .param .u32 n)\n{\n.reg .pred %p<9>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n\
+    ld.param.u64 %rd1, [out];\nmov.u32 %r1, %laneid;\nld.param.u32 %r2, [n];\nmad.wide.u32 %rd2, %r1, 4, %rd1;\n\
+    ld.global.u32 %r3, [%rd2];\n";
+
+/// Calls `ask` with the placement in a kernel with this code and the nodes of its collectives.
+fn with(code: &str, ask: impl FnOnce(&mut Placement<'_, '_>, &[u32])) {
+    let text = format!("{PROLOGUE}{code}\n}}\n");
+    with_ptx(&text, |context| {
+        let calls = Calls::new(context);
+        let roots = calls.roots(context);
+        let slices = Slices::new(context, &calls.visited(context, &roots));
+        let graph = Graph::new(context, &slices, roots[0]).expect("it is small");
+        let order = Order::new(&graph);
+        let live = Live::new(context, &graph, &order);
+        let launch = Launch::new(&LaunchBounds::default(), None, false);
+        let mut always = Some(always(&graph, &order));
+        let flow = Flow::new(
+            context,
+            &graph,
+            &order,
+            &live,
+            launch,
+            always.take().unwrap_or_default(),
+        );
+        let flow = flow.expect("it settles");
+        let mut points: Vec<u32> = (0..graph.nodes.len() as u32)
+            .filter(|&node| matches!(graph.nodes[node as usize].kind, Kind::Collective))
+            .collect();
+        points.sort_by_key(|&node| graph.instruction(node));
+        let mut placement = Placement::new(&flow, ALL, &FxHashSet::default());
+        ask(&mut placement, &points);
+    });
+}
+
+/// What `must` says of the first collective, with and without quiet exits.
+fn must(code: &str) -> (Lanes, Lanes) {
+    let mut found = (0, 0);
+    with(code, |placement, points| {
+        found = (
+            placement.must(points[0], Exits::All),
+            placement.must(points[0], Exits::Loud),
+        );
+    });
+    found
+}
+
+const SYNC: &str = "bar.warp.sync -1;\n";
+const STORE: &str = "st.global.u32 [%rd1], %r1;\n";
+
+#[test]
+fn all_lanes_are_in_straight_code() {
+    assert_eq!(must(&format!("{SYNC}ret;")), (ALL, ALL));
+}
+
+#[test]
+fn a_known_condition_splits_the_warp() {
+    let arm = format!("setp.gt.u32 %p1, %r1, 15;\n@%p1 bra SKIP;\n{SYNC}SKIP:\n{STORE}ret;");
+    assert_eq!(must(&arm), (0xffff, 0xffff));
+    // Where the arms are one again, so are the lanes.
+    let behind = format!("setp.gt.u32 %p1, %r1, 15;\n@%p1 bra SKIP;\n{STORE}SKIP:\n{SYNC}ret;");
+    assert_eq!(must(&behind), (ALL, ALL));
+}
+
+#[test]
+fn a_condition_that_is_one_keeps_the_warp_together() {
+    let arm = format!("setp.gt.u32 %p1, %r2, 15;\n@%p1 bra SKIP;\n{SYNC}SKIP:\n{STORE}ret;");
+    assert_eq!(must(&arm), (ALL, ALL));
+}
+
+#[test]
+fn nobody_is_sure_behind_an_unknown_condition() {
+    let arm = format!("setp.gt.u32 %p1, %r3, 15;\n@%p1 bra SKIP;\n{SYNC}SKIP:\n{STORE}ret;");
+    assert_eq!(must(&arm), (0, 0));
+}
+
+#[test]
+fn who_ends_quietly_is_no_longer_waited_for() {
+    let quiet = format!("setp.ge.s32 %p1, %r3, %r2;\n@%p1 bra DONE;\n{SYNC}{STORE}DONE:\nret;");
+    assert_eq!(must(&quiet), (0, ALL));
+    let loud = format!("setp.ge.s32 %p1, %r3, %r2;\n@%p1 bra DONE;\n{SYNC}ret;\nDONE:\n{STORE}ret;");
+    assert_eq!(must(&loud), (0, 0));
+}
+
+#[test]
+fn loops_are_left_by_all_or_one_by_one() {
+    let of = |start: &str| {
+        format!(
+            "mov.b32 %r4, {start};\nLOOP:\nsetp.ge.s32 %p1, %r4, %r2;\n@%p1 bra DONE;\n{SYNC}\
+             add.s32 %r4, %r4, 1;\nbra.uni LOOP;\nDONE:\n{STORE}ret;"
+        )
+    };
+    assert_eq!(must(&of("0")), (ALL, ALL));
+    assert_eq!(must(&of("%r1")), (0, 0));
+}
+
+#[test]
+fn endings_are_quiet_noisy_or_neither() {
+    let code = format!(
+        "setp.gt.u32 %p1, %r3, 15;\n{SYNC}@%p1 bra A;\nsetp.gt.u32 %p2, %r1, 15;\n{SYNC}@%p2 bra B;\nret;\n\
+         A:\nbar.warp.sync -1;\nret;\nB:\n{STORE}ret;"
+    );
+    with(&code, |placement, points| {
+        let graph = placement.flow.graph;
+        let after = |node: u32| graph.successors(node).next().expect("it goes on");
+        // Behind the second, lanes 0 to 15 end, and the others store.
+        let second = after(points[1]);
+        assert_eq!(placement.quiet(second), 0xffff);
+        assert_eq!(placement.noisy(second), 0xffff_0000);
+        // Behind the first, all may come to a collective: no sign for sure, as long as nobody says so.
+        let first = after(points[0]);
+        assert_eq!(placement.quiet(first), 0);
+        assert_eq!(placement.quiet(after(points[2])), ALL);
+    });
+}
+
+#[test]
+fn departures_name_the_lanes_that_leave() {
+    let code = format!("setp.gt.u32 %p1, %r1, 23;\n@%p1 bra SKIP;\n{SYNC}SKIP:\n{STORE}ret;");
+    with(&code, |placement, points| {
+        let departures = placement.departures(points[0]).expect("it is small");
+        let lanes: Vec<Lanes> = departures.all.iter().map(|departure| departure.lanes).collect();
+        assert_eq!(lanes, [0xff00_0000]);
+    });
+}
+
+#[test]
+fn ways_lead_on_and_within_a_round() {
+    let code = format!(
+        "{SYNC}setp.gt.u32 %p1, %r3, 15;\n@%p1 bra B;\n{SYNC}bra.uni C;\nB:\n{SYNC}C:\n\
+         add.s32 %r2, %r2, 1;\n{SYNC}setp.lt.s32 %p2, %r2, 9;\n@%p2 bra C;\nret;"
+    );
+    with(&code, |placement, points| {
+        let &[first, left, right, round] = points else {
+            panic!("{points:?}")
+        };
+        assert!(placement.leads_to(first, left) && placement.leads_to(right, round));
+        assert!(!placement.leads_to(left, right) && !placement.leads_to(round, first));
+        // No lane leaves between, but the arms part them.
+        assert!(!placement.stay_together(first, left) && !placement.stay_together(left, right));
+    });
+    let straight =
+        format!("{SYNC}setp.gt.u32 %p1, %r3, 15;\n@%p1 bra B;\nadd.s32 %r2, %r2, 1;\nB:\n{SYNC}ret;");
+    with(&straight, |placement, points| {
+        assert!(placement.stay_together(points[0], points[1]));
+    });
+}

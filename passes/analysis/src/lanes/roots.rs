@@ -1,0 +1,241 @@
+//! Where the analysis of lanes begins, and which functions it follows from there.
+
+use crate::limits::{MAX_HELPER_INSTRUCTIONS, MAX_INLINE_NODES};
+use crate::module::ModuleAnalyses;
+use ptxcheck_common::externs;
+use ptxcheck_ir::{Callee, FunctionId, Rare};
+
+/// Which functions reach what, through direct calls.
+pub struct Calls {
+    /// Has a collective or a barrier itself.
+    pub holds: Vec<bool>,
+    /// A collective or a barrier.
+    meets: Vec<bool>,
+    /// One, or code of which nothing is known.
+    matters: Vec<bool>,
+}
+
+impl Calls {
+    /// Of a module.
+    #[must_use]
+    pub fn new(module: &ModuleAnalyses<'_>) -> Self {
+        let count = module.module.functions.len();
+        let (mut meets, mut matters) = (vec![false; count], vec![false; count]);
+        for (id, _, body) in module.module.bodies() {
+            meets[id.index()] = !body.collectives.is_empty() || body.has(Rare::BARRIER);
+            matters[id.index()] = meets[id.index()]
+                || body.calls.iter().any(|call| match call.callee {
+                    Callee::Indirect(_) => true,
+                    Callee::Direct(symbol) => module.module.called(symbol).is_none_or(|callee| {
+                        module.module.function(callee).body.is_none()
+                            && !externs::is_provided(module.module.function_name(callee))
+                    }),
+                });
+        }
+        let holds = meets.clone();
+        let graph = module.call_graph();
+        for reached in [&mut meets, &mut matters] {
+            let mut work: Vec<usize> = (0..count).filter(|&function| reached[function]).collect();
+            while let Some(function) = work.pop() {
+                for site in graph.calls_to(FunctionId::new(function)) {
+                    if !std::mem::replace(&mut reached[site.caller.index()], true) {
+                        work.push(site.caller.index());
+                    }
+                }
+            }
+        }
+        Self {
+            holds,
+            meets,
+            matters,
+        }
+    }
+
+    /// Kernels, and functions that no kernel reaches and nobody calls.
+    #[must_use]
+    pub fn roots(&self, module: &ModuleAnalyses<'_>) -> Vec<FunctionId> {
+        let graph = module.call_graph();
+        module
+            .module
+            .bodies()
+            .filter(|(id, function, _)| {
+                self.meets[id.index()]
+                    && (function.is_kernel() || graph.calls_to(*id).is_empty())
+                    && !function.is_damaged
+            })
+            .map(|(id, ..)| id)
+            .collect()
+    }
+
+    /// The functions whose code is followed: what matters, and small helpers for their results.
+    #[must_use]
+    pub fn visited(&self, module: &ModuleAnalyses<'_>, roots: &[FunctionId]) -> Vec<bool> {
+        let mut visited = vec![false; module.module.functions.len()];
+        let mut work: Vec<FunctionId> = roots.to_vec();
+        for root in roots {
+            visited[root.index()] = true;
+        }
+        while let Some(function) = work.pop() {
+            for site in module.call_graph().calls_of(function) {
+                let callee = site.callee.index();
+                let Some(body) = module.module.functions[callee].body.as_ref() else {
+                    continue;
+                };
+                let is_wanted = self.matters[callee] || body.instructions.len() <= MAX_HELPER_INSTRUCTIONS;
+                if is_wanted && !std::mem::replace(&mut visited[callee], true) {
+                    work.push(site.callee);
+                }
+            }
+        }
+        visited
+    }
+}
+
+/// How many blocks of functions that no kernel reaches are looked at, with all that they call.
+#[derive(Clone, Copy)]
+pub struct Room {
+    /// Of those that bring something that has not been looked at.
+    pub new: usize,
+    /// Of the others: they call what others have called.
+    pub known: usize,
+}
+
+impl Calls {
+    /// By function, whether there is room for a look at it as a root: for all kernels, and for others as they come, first
+    /// those through which some function with collectives or barriers is looked at for the first time.
+    #[must_use]
+    pub fn affordable(
+        &self,
+        module: &ModuleAnalyses<'_>,
+        roots: &[FunctionId],
+        visited: &[bool],
+        room: Room,
+    ) -> Vec<bool> {
+        let functions = &module.module.functions;
+        let mut affordable = vec![false; functions.len()];
+        let mut costs = Costs {
+            module,
+            visited,
+            known: vec![None; functions.len()],
+        };
+        let mut is_known = vec![false; functions.len()];
+        let mut take = |root: FunctionId, left: &mut usize| {
+            let rest = left.checked_sub(costs.of(root));
+            affordable[root.index()] = rest.is_some();
+            *left = rest.unwrap_or(*left);
+            rest.is_some()
+        };
+        let Room { mut new, mut known } = room;
+        let mut others = Vec::new();
+        for &root in roots {
+            if module.module.function(root).is_kernel() {
+                continue;
+            }
+            let mut brings_something = false;
+            let mut work = vec![root];
+            while let Some(function) = work.pop() {
+                if !std::mem::replace(&mut is_known[function.index()], true) {
+                    brings_something |= self.holds[function.index()];
+                    work.extend(callees(module, visited, function));
+                }
+            }
+            if !brings_something || !take(root, &mut new) {
+                others.push(root);
+            }
+        }
+        for root in others {
+            take(root, &mut known);
+        }
+        for root in roots {
+            affordable[root.index()] |= module.module.function(*root).is_kernel();
+        }
+        affordable
+    }
+}
+
+/// The functions that a function calls and is looked at with.
+fn callees<'a>(
+    module: &'a ModuleAnalyses<'_>,
+    visited: &'a [bool],
+    function: FunctionId,
+) -> impl Iterator<Item = FunctionId> + 'a {
+    let calls = module.call_graph().calls_of(function).iter();
+    calls
+        .map(|call| call.callee)
+        .filter(|callee| visited[callee.index()])
+}
+
+/// Blocks of functions, with all that they call wherever they call it.
+struct Costs<'a> {
+    module: &'a ModuleAnalyses<'a>,
+    visited: &'a [bool],
+    /// Once they are known. One that calls itself takes nothing for that.
+    known: Vec<Option<usize>>,
+}
+
+impl Costs<'_> {
+    fn of(&mut self, root: FunctionId) -> usize {
+        let (module, visited) = (self.module, self.visited);
+        let mut work = vec![(root, false)];
+        while let Some((function, are_callees_known)) = work.pop() {
+            if are_callees_known {
+                let body = module.module.function(function).body.as_ref();
+                let own = body.map_or(0, |body| body.blocks.len());
+                let called =
+                    callees(module, visited, function).filter_map(|callee| self.known[callee.index()]);
+                let cost = called.fold(own, usize::saturating_add);
+                self.known[function.index()] = Some(cost.min(MAX_INLINE_NODES));
+            } else if self.known[function.index()].is_none() {
+                self.known[function.index()] = Some(0);
+                work.push((function, true));
+                work.extend(callees(module, visited, function).map(|callee| (callee, false)));
+            }
+        }
+        self.known[root.index()].unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Calls, Room};
+    use crate::testing::with_ptx;
+
+    /// The roots that there is room for.
+    fn looked_at(text: &str, new: usize, known: usize) -> Vec<String> {
+        with_ptx(text, |module| {
+            let calls = Calls::new(module);
+            let roots = calls.roots(module);
+            let visited = calls.visited(module, &roots);
+            let room = calls.affordable(module, &roots, &visited, Room { new, known });
+            let found = roots.iter().filter(|root| room[root.index()]);
+            found
+                .map(|root| module.module.function_name(*root).to_owned())
+                .collect()
+        })
+    }
+
+    #[test]
+    fn what_brings_something_new_is_looked_at_first() {
+        // Two functions are the same but for what they pass on.
+        let text = ".version 8.0\n.target sm_90\n.address_size 64\n\
+            .visible .func a() { bar.sync 0; ret; }\n\
+            .visible .func b() { call.uni a, (); ret; }\n\
+            .visible .func c() { call.uni a, (); ret; }\n\
+            .visible .func d() { bar.sync 0; ret; }\n";
+        assert_eq!(looked_at(text, 3, 0), ["b", "d"]);
+        assert_eq!(looked_at(text, 3, 2), ["b", "c", "d"]);
+    }
+
+    #[test]
+    fn kernels_are_always_looked_at() {
+        // All others call the first.
+        let text = ".version 8.0\n.target sm_90\n.address_size 64\n\
+            .visible .func a() { ret; }\n\
+            .visible .func b() { bar.sync 0; call.uni a, (); ret; }\n\
+            .visible .func c() { bar.sync 0; call.uni a, (); ret; }\n\
+            .visible .entry k() { bar.sync 0; call.uni a, (); ret; }\n";
+        assert_eq!(looked_at(text, 4, 0), ["b", "c", "k"]);
+        assert_eq!(looked_at(text, 3, 0), ["b", "k"]);
+        assert_eq!(looked_at(text, 1, 0), ["k"]);
+    }
+}

@@ -1,0 +1,186 @@
+//! What comparisons make of kinds.
+
+use super::super::super::value::WARP;
+use super::{EXACT, Form, Kind, ROW_BITS, min};
+use crate::launches::MAX_BLOCK_THREADS as MAX_THREADS;
+use ptxcheck_ir::evaluate::evaluate;
+use ptxcheck_ir::{Condition, Logic, Op, Value};
+
+/// A comparison: what it is in lanes that its operands decide.
+pub(super) fn compared(
+    condition: Condition,
+    width: u8,
+    (a, left): (Kind, Value),
+    (b, right): (Kind, Value),
+) -> Kind {
+    let outcome = |lane| Kind {
+        lane,
+        ..Kind::of(EXACT, 1, Form::Any)
+    };
+    let (left, right) = (a.literal(left), b.literal(right));
+    if a.form == Form::Thread && is_between_warps(condition, right) {
+        return outcome(false);
+    }
+    for (one, other, is_left) in [(a, b, true), (b, a, false)] {
+        if !is_below(condition, is_left) || other.zeros == 0 {
+            continue;
+        }
+        // 32m + lane < 32n: the lane does not count.
+        if matches!(one.form, Form::Thread | Form::Row) && other.zeros >= ROW_BITS {
+            // Either way, where n may be 0 and more than m.
+            let is_open = other.low <= other.zeros && !other.may_be_exact();
+            let reach = if one.low <= ROW_BITS { ROW_BITS } else { one.bits };
+            return if is_open && other.bits >= reach.saturating_add(2) {
+                Kind::UNKNOWN.cut(1)
+            } else {
+                outcome(false)
+            };
+        }
+        // What is known of the one is less than the least that the other may be.
+        // Of the one, as much must be open as what is known of the other reaches.
+        let reach = match other.form {
+            Form::Exactly(0) => None,
+            Form::Exactly(_) => Some(other.bits),
+            _ if other.low <= other.zeros => Some(0),
+            _ => Some(other.low).filter(|_| !other.may_be_exact()),
+        };
+        let is_open = reach.is_some_and(|reach| reach == 0 || one.bits >= reach.saturating_add(2));
+        if one.low <= other.zeros && is_open && other.zeros < other.bits {
+            return Kind::UNKNOWN.cut(1);
+        }
+    }
+    // Where the sign is not known, nothing is.
+    let has_sign = |kind: Kind| kind.may_be_exact() || kind.bits < width || kind.is_set;
+    if order_of(condition, false).is_order
+        && order_of(condition, false).is_signed
+        && !(has_sign(a) && has_sign(b))
+    {
+        return Kind::UNKNOWN.cut(1);
+    }
+    let lane = a.lane || b.lane;
+    let known = match (a.low > 0, b.low > 0) {
+        _ if is_bounded(condition, width, a, b) || is_bounded(condition, width, b, a) => true,
+        (true, true) => {
+            // Low bits alone decide whether two are equal; what is more needs one that is not aligned.
+            let order = !matches!(condition, Condition::Equal | Condition::NotEqual);
+            let (one, other) = if a.form == Form::Aligned { (b, a) } else { (a, b) };
+            if other.form != Form::Aligned || other.may_be_exact() {
+                true
+            } else if order {
+                decides(order_of(condition, a.form == Form::Aligned), width, one, other)
+            } else {
+                one.clear() < other.low
+            }
+        }
+        (true, false) => decides(order_of(condition, false), width, a, b) || is_edge(condition, left),
+        (false, true) => decides(order_of(condition, true), width, b, a) || is_edge(condition, right),
+        (false, false) => false,
+    };
+    // What is not exact may differ from another number, and never be the same.
+    let never = !(a.may_be_exact() && b.may_be_exact());
+    if known {
+        let form = match (condition, a.form, b.form) {
+            (Condition::Equal, ..) if never => Form::Exactly(0),
+            (Condition::NotEqual, ..) if never => Form::Exactly(1),
+            (_, Form::Exactly(x), Form::Exactly(y)) => {
+                let op = Op::Compare(condition, width, Logic::None);
+                evaluate(op, &[x as u64, y as u64]).map_or(Form::Any, |known| Form::Exactly(known as i64))
+            }
+            _ => Form::Any,
+        };
+        Kind {
+            form,
+            ..outcome(lane)
+        }
+    } else {
+        Kind::UNKNOWN.cut(1)
+    }
+}
+
+/// Whether a comparison asks if the operand on one side is below the other one, or not.
+const fn is_below(condition: Condition, is_left: bool) -> bool {
+    use Condition as C;
+    if is_left {
+        matches!(
+            condition,
+            C::LessSigned | C::LessUnsigned | C::GreaterEqualSigned | C::GreaterEqualUnsigned
+        )
+    } else {
+        matches!(
+            condition,
+            C::GreaterSigned | C::GreaterUnsigned | C::LessEqualSigned | C::LessEqualUnsigned
+        )
+    }
+}
+
+/// Whether what bounds one operand may decide against what is known of the other: any number that is made of a set of
+/// lanes, but whether there are any; of equality, a bound that is below the other.
+fn is_bounded(condition: Condition, width: u8, one: Kind, other: Kind) -> bool {
+    let bound = min(one.bits, width);
+    let is_equality = !order_of(condition, false).is_order;
+    one.is_set && !(is_equality && other.is_zero()) && (other.low > 0 || other.is_set || other.bits < width)
+        || is_equality && other.low > 0 && bound > 0 && other.known() >= bound
+}
+
+/// The ends of the range of unsigned numbers decide against any of them.
+fn is_edge(condition: Condition, value: Value) -> bool {
+    use Condition as C;
+    let is_unsigned = matches!(
+        condition,
+        C::LessUnsigned | C::LessEqualUnsigned | C::GreaterUnsigned | C::GreaterEqualUnsigned
+    );
+    is_unsigned && matches!(value, Value::Integer(0 | -1))
+}
+
+/// How a comparison orders its operands, with the one of which something is known on the left.
+#[derive(Clone, Copy)]
+struct Ordering {
+    is_order: bool,
+    is_signed: bool,
+    /// `known <= other`, or its negation.
+    admits_equal: bool,
+}
+
+const fn order_of(condition: Condition, swapped: bool) -> Ordering {
+    use Condition as C;
+    let is_signed = matches!(
+        condition,
+        C::LessSigned | C::LessEqualSigned | C::GreaterSigned | C::GreaterEqualSigned
+    );
+    // a <= b and a > b; swapped: b >= a and b < a.
+    let admits_equal = is_below(condition, swapped);
+    Ordering {
+        is_order: !matches!(condition, C::Equal | C::NotEqual),
+        is_signed,
+        admits_equal,
+    }
+}
+
+/// Whether what is known of one operand can decide against another of which at most a bound is, and low zeros.
+fn decides(ordering: Ordering, width: u8, known: Kind, other: Kind) -> bool {
+    if !ordering.is_order {
+        return false;
+    }
+    let bound = min(other.bits, width);
+    if ordering.is_signed && bound >= width {
+        return false;
+    }
+    // 0 <= x, and c >= x for a c beyond the bound.
+    let reaches_zero = known.lane || known.is_zero();
+    ordering.admits_equal && reaches_zero || known.known() >= bound
+}
+
+/// Whether a comparison of tid.x with a literal comes out the same in all lanes of each warp.
+fn is_between_warps(condition: Condition, right: Value) -> bool {
+    let Value::Integer(bound) = right else {
+        return false;
+    };
+    let first = if is_below(condition, true) {
+        bound
+    } else if is_below(condition, false) {
+        bound.wrapping_add(1)
+    } else {
+        return false;
+    };
+    (0..=i64::from(MAX_THREADS)).contains(&first) && first % WARP as i64 == 0
+}

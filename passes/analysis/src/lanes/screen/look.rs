@@ -1,0 +1,618 @@
+//! A look at one function: the blocks that all lanes may come to, whatever is known.
+//!
+//! ```text
+//! all lanes may come to    the entry; the blocks after one of these, if its branch is open; else its immediate
+//!                          post-dominator, where every lane comes through in the end
+//! a branch is open         if nothing is known of its condition in any lane: lanes may go either way. If it is known to
+//!                          hold or unknown, all may go on where it holds
+//! a value is known         at most as far as the definitions have in common that reach it by open branches, and from
+//!                          above a post-dominator that all come through, if there are none on the way; if none
+//!                          reaches it so, as far as any of its definitions is
+//! ```
+//!
+//! So the more branches are open, the less is known, and the other way round. What is found on the way holds at any
+//! time, and the search ends with the first answer that will do.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashSet;
+
+mod held;
+mod results;
+
+use self::held::Held;
+use super::Basis;
+use super::exact::Threads;
+use super::kind::Form;
+use crate::lanes::value::WARP;
+use crate::lanes::visible;
+use crate::limits::LOOK_STEPS_PER_INSTRUCTION;
+use crate::module::Analyses;
+use crate::predicates::{Predicates, Test};
+use ptxcheck_ir::{
+    BlockId, Body, Condition, FunctionId, Guard, Instruction, InstructionId, Op, Rare, Register, Value,
+};
+
+/// Most copies between an `activemask` and its comparison.
+const MAX_COPIES: usize = 4;
+
+/// What has been seen of a function.
+pub struct Look<'a, 'm> {
+    pub function: FunctionId,
+    basis: &'a Basis<'a, 'm>,
+    body: &'a Body<'m>,
+    analyses: &'a Analyses<'m>,
+    /// Nobody calls it: what it is passed is not known.
+    is_root: bool,
+    /// The warp that is looked at, of a CTA of one dimension; any, if there is none.
+    warp: Option<u32>,
+    /// The instruction before which registers are read.
+    here: InstructionId,
+    held: Held,
+    /// Steps that may still be taken.
+    pub steps_left: usize,
+    /// All lanes come to the entry, and what they come through from there has not been looked up.
+    begins: bool,
+    /// By block: all lanes may come to it, and where they may go on.
+    is_reached: Vec<bool>,
+    ways: Vec<Ways>,
+    /// By block: the one further up that all lanes come through to it, whatever way they take.
+    through: Vec<Option<BlockId>>,
+    /// Blocks that are reached and have not been looked at; those whose branches have not been.
+    work: VecDeque<BlockId>,
+    left: VecDeque<BlockId>,
+    /// Blocks that are reached, with branches of which something may be known; and those that stay so.
+    closed: Vec<BlockId>,
+    settled: Vec<BlockId>,
+    /// By block: the last walk that has come by, and how many walks there have been.
+    marks: Vec<u32>,
+    mark: u32,
+}
+
+/// Where all lanes may go from the end of a block.
+#[derive(Clone, Copy)]
+enum Ways {
+    None,
+    One(BlockId),
+    All,
+}
+
+impl<'a, 'm> Look<'a, 'm> {
+    /// At a function, nothing of which is reached yet.
+    pub fn new(basis: &'a Basis<'a, 'm>, function: FunctionId, body: &'a Body<'m>) -> Self {
+        Self {
+            function,
+            basis,
+            body,
+            analyses: basis.module.function(function),
+            is_root: basis.module.call_graph().calls_to(function).is_empty(),
+            warp: None,
+            here: InstructionId::new(0),
+            held: Held::new(body.registers.len(), body.blocks.len()),
+            steps_left: LOOK_STEPS_PER_INSTRUCTION * (body.instructions.len() + body.blocks.len()),
+            begins: false,
+            is_reached: vec![false; body.blocks.len()],
+            ways: vec![Ways::None; body.blocks.len()],
+            through: vec![None; body.blocks.len()],
+            work: VecDeque::new(),
+            left: VecDeque::new(),
+            marks: vec![0; body.blocks.len()],
+            mark: 0,
+            closed: Vec::new(),
+            settled: Vec::new(),
+        }
+    }
+
+    /// The same, for the sake of so many definitions that are being looked up elsewhere.
+    pub fn in_depth(mut self, depth: usize) -> Self {
+        self.held.depth = depth;
+        self
+    }
+
+    /// The same in one warp.
+    pub fn in_warp(self, warp: u32) -> Self {
+        let warp = Some(warp);
+        Self { warp, ..self }
+    }
+
+    /// The blocks that lanes of the warp may come to at most: the numbers of its threads keep it from the others.
+    pub fn at_most(&self) -> Vec<BlockId> {
+        let body = self.body;
+        let mut is_seen = vec![false; body.blocks.len()];
+        let mut found = vec![BlockId::new(0)];
+        is_seen[0] = true;
+        let mut next = 0;
+        while let Some(&block) = found.get(next) {
+            next += 1;
+            let known = body
+                .terminator(block)
+                .and_then(|last| self.known_way(block, last.guard?));
+            for &after in body.successors(block) {
+                let is_left_out = known.is_some_and(|known| known != after);
+                if !is_left_out && !std::mem::replace(&mut is_seen[after.index()], true) {
+                    found.push(after);
+                }
+            }
+        }
+        found
+    }
+
+    /// Counts steps; false if there are no more of them.
+    pub fn pay(&mut self, steps: usize) -> bool {
+        let left = self.steps_left.checked_sub(steps);
+        self.steps_left = left.unwrap_or(0);
+        left.is_some() && !self.analyses.deadline().is_over_after(steps)
+    }
+
+    /// Reads registers as they are before an instruction from now on.
+    pub fn before(&mut self, id: InstructionId) -> &mut Self {
+        self.here = id;
+        self
+    }
+
+    /// A block that all lanes may come to and that has not been asked for yet.
+    pub fn next_block(&mut self) -> Option<BlockId> {
+        loop {
+            if let Some(block) = self.work.pop_front() {
+                return Some(block);
+            }
+            if let Some(block) = self.left.pop_front() {
+                self.leave(block);
+            } else if !self.look_again() {
+                return None;
+            }
+        }
+    }
+
+    /// All lanes may come to the end of a block.
+    pub fn go_on(&mut self, block: BlockId) {
+        self.left.push_back(block);
+    }
+
+    /// All lanes come to the entry.
+    pub fn begin(&mut self) {
+        self.begins = true;
+        self.enter(BlockId::new(0));
+    }
+
+    /// And so to what they all come through from there, whatever branches decide. False if that leads nowhere new.
+    fn go_through(&mut self) -> bool {
+        let post = self.analyses.post_dominators();
+        let mut block = BlockId::new(0);
+        while let Some(next) = post.immediate(block)
+            && !self.may_end_in(block)
+            && self.all_come_through(block, next)
+        {
+            self.come_through(block, next);
+            block = next;
+        }
+        !self.work.is_empty()
+    }
+
+    /// Looks at branches anew: more is open by now, so less is known. False if that leads nowhere new.
+    fn look_again(&mut self) -> bool {
+        if !self.pay(1) {
+            return false;
+        }
+        if std::mem::take(&mut self.begins) && self.go_through() {
+            return true;
+        }
+        self.held.begin();
+        let closed = std::mem::take(&mut self.closed);
+        for &block in &closed {
+            self.leave(block);
+        }
+        !self.work.is_empty() || self.closed.len() < closed.len() || self.skip()
+    }
+
+    fn leave(&mut self, block: BlockId) {
+        // In one warp, each of its threads is looked at.
+        let cost = self.warp.map_or(1, |_| WARP);
+        if !self.pay(cost) {
+            return;
+        }
+        let body = self.body;
+        self.held.is_final = true;
+        if self.branch_is_open(block) {
+            self.ways[block.index()] = Ways::All;
+            body.successors(block).iter().for_each(|&next| self.enter(next));
+            return;
+        }
+        let closed = if self.held.is_final {
+            &mut self.settled
+        } else {
+            &mut self.closed
+        };
+        closed.push(block);
+        if let Some(next) = self.only_way(block) {
+            self.ways[block.index()] = Ways::One(next);
+            self.enter(next);
+        }
+    }
+
+    /// Where lanes go from the end of a block for which it is known.
+    fn only_way(&mut self, block: BlockId) -> Option<BlockId> {
+        let guard = self.body.terminator(block)?.guard?;
+        let [None, Some(test)] = self.decisive(block) else {
+            return None;
+        };
+        match self.kind(test).form {
+            Form::Exactly(known) => self.way(block, guard, known & 1 == 1),
+            _ => self.known_way(block, guard),
+        }
+    }
+
+    /// Where all lanes of the warp go, because of the numbers of its threads.
+    fn known_way(&self, block: BlockId, guard: Guard) -> Option<BlockId> {
+        let known = self.same_in_warp(Value::Register(guard.register))?;
+        self.way(block, guard, known & 1 == 1)
+    }
+
+    /// Where lanes go from a branch under a guard that they all know.
+    fn way(&self, block: BlockId, guard: Guard, known: bool) -> Option<BlockId> {
+        let is_branch = self.body.terminator(block)?.op == Op::Branch;
+        let number = usize::from(known == guard.negated);
+        self.body
+            .successors(block)
+            .get(number)
+            .copied()
+            .filter(|_| is_branch)
+    }
+
+    /// A value that the numbers of the threads of the warp make the same.
+    fn same_in_warp(&self, value: Value) -> Option<u64> {
+        let threads = Threads {
+            body: self.body,
+            definitions: self.analyses.definitions(),
+            warp: self.warp?,
+        };
+        threads.same(value)
+    }
+
+    /// All lanes may come to a block.
+    pub fn enter(&mut self, block: BlockId) {
+        if !std::mem::replace(&mut self.is_reached[block.index()], true) {
+            self.work.push_back(block);
+        }
+    }
+
+    /// All lanes may come to a block through another that it post-dominates.
+    fn come_through(&mut self, from: BlockId, block: BlockId) {
+        if !self.is_reached(block) {
+            self.through[block.index()] = Some(from);
+            self.enter(block);
+        }
+    }
+
+    /// Whether all lanes may come to a block, as far as has been found.
+    pub fn is_reached(&self, block: BlockId) -> bool {
+        self.is_reached[block.index()]
+    }
+
+    /// The blocks that lanes come to with all others of their warp, or not at all.
+    ///
+    /// ```text
+    /// whole(b)    all lanes may come to b; or b is an immediate post-dominator, where all come through, of its own
+    ///             immediate dominator, which is whole; or all that leads to b is whole, and what is known of the
+    ///             branches there is the same in all lanes; or only those come to b who have seen that all are there
+    /// ```
+    pub fn wholes(&mut self) -> Vec<bool> {
+        let (cfg, dominators) = (self.analyses.cfg(), self.analyses.dominators());
+        let mut is_whole = vec![true; self.is_reached.len()];
+        let mut is_sure = self.is_reached.clone();
+        let asks = self.body.has(Rare::ACTIVE_MASK);
+        for &block in cfg.reverse_postorder() {
+            let next = if asks { self.where_all_are(block) } else { None };
+            if let Some(next) = next.or_else(|| self.where_all_were(block, &is_sure)) {
+                is_sure[next.index()] = true;
+            }
+        }
+        let mut splits: Vec<Option<bool>> = vec![None; is_whole.len()];
+        let mut comes_through: Vec<Option<bool>> = vec![None; is_whole.len()];
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            if !self.pay(cfg.reverse_postorder().len()) {
+                return is_sure;
+            }
+            for &block in cfg.reverse_postorder() {
+                let index = block.index();
+                if !is_whole[index] || is_sure[index] {
+                    continue;
+                }
+                let mut stays = cfg.predecessors(block).iter().all(|&before| {
+                    cfg.rank(before).is_none()
+                        || is_whole[before.index()]
+                            && !*splits[before.index()].get_or_insert_with(|| self.splits_lanes(before))
+                });
+                if !stays
+                    && let Some(above) = dominators.immediate(block)
+                    && is_whole[above.index()]
+                {
+                    stays = *comes_through[index].get_or_insert_with(|| self.comes_from(above, block));
+                }
+                changed |= !stays;
+                is_whole[index] = stays;
+            }
+        }
+        is_whole
+    }
+
+    /// Where lanes go from a block that have seen, in an `activemask`, that all are there, if nobody else goes there.
+    fn where_all_are(&mut self, block: BlockId) -> Option<BlockId> {
+        let (id, last) = self.body.block(block).next_back()?;
+        let guard = last.guard.filter(|_| last.op == Op::Branch)?;
+        [true, false].into_iter().find_map(|holds| {
+            let asked = self.asked_who_is_there(id, guard.register, holds)?;
+            let above = self.body.block_of(asked);
+            let next = self.way_of_these(block, guard, holds)?;
+            let dominates = self.analyses.dominators().dominates(above, block);
+            (above == block || dominates && self.stays_together(above, block)).then_some(next)
+        })
+    }
+
+    /// The `activemask` that was full where a predicate is this, if what else has to be true there is so for all lanes or for
+    /// none, as far as is known. `at`: where the predicate is read.
+    fn asked_who_is_there(
+        &mut self,
+        at: InstructionId,
+        predicate: Register,
+        holds: bool,
+    ) -> Option<InstructionId> {
+        let (body, definitions) = (self.body, self.analyses.definitions());
+        let predicates = Predicates {
+            body,
+            definitions,
+            is_answer: |_| false,
+        };
+        let (mut asked, mut others) = (None, Vec::new());
+        predicates.each_test(predicate, holds, |test| match self.sees_all(test) {
+            Some(found) if asked.is_none() => asked = Some(found),
+            _ => others.push((test.reader.unwrap_or(at), test.register)),
+        });
+        let asked = asked?;
+        let mut others = others.into_iter();
+        (!others.any(|(reader, register)| self.before(reader).register(register).lane)).then_some(asked)
+    }
+
+    /// The `activemask` that a test finds full.
+    fn sees_all(&self, test: Test) -> Option<InstructionId> {
+        let (body, definitions) = (self.body, self.analyses.definitions());
+        let defined = |value: Value| definitions.only(body, value.register()?);
+        let comparison = body.instruction(test.definition?);
+        let mask = match (comparison.op, body.uses(comparison)) {
+            (
+                Op::Compare(condition @ (Condition::Equal | Condition::NotEqual), 32, _),
+                &[mask, Value::Integer(all), ..] | &[Value::Integer(all), mask, ..],
+            ) if all as u32 == u32::MAX && test.holds == (condition == Condition::Equal) => mask,
+            _ => return None,
+        };
+        let mut asked = defined(mask)?;
+        for _ in 0..MAX_COPIES {
+            if let (Op::Copy, &[copied]) = (body.instruction(asked).op, body.uses(body.instruction(asked))) {
+                asked = defined(copied)?;
+            }
+        }
+        (body.instruction(asked).op == Op::ActiveMask).then_some(asked)
+    }
+
+    /// Where lanes go from a block by a predicate that holds, if at all, for lanes that have been where all are (`is_sure`),
+    /// and for all of those or for none as far as is known, if nobody else goes there.
+    fn where_all_were(&mut self, block: BlockId, is_sure: &[bool]) -> Option<BlockId> {
+        let (body, definitions) = (self.body, self.analyses.definitions());
+        let guard = body.terminator(block)?.guard?;
+        let copied = |id: InstructionId| {
+            let instruction = body.instruction(id);
+            match (instruction.op, instruction.guard, body.uses(instruction)) {
+                (Op::Copy, None, &[from]) => Some(from),
+                _ => None,
+            }
+        };
+        let mut register = guard.register;
+        for _ in 0..MAX_COPIES {
+            let &[one] = definitions.of(register) else { break };
+            let Value::Register(from) = copied(one)? else {
+                return None;
+            };
+            register = from;
+        }
+        let mut holding = None;
+        for &id in definitions.of(register) {
+            match copied(id)? {
+                Value::Integer(known) if known & 1 == 0 => {}
+                value if is_sure[body.block_of(id).index()] && holding.is_none() => {
+                    holding = Some((id, value));
+                }
+                _ => return None,
+            }
+        }
+        let (id, value) = holding?;
+        let (above, next) = (body.block_of(id), self.way_of_these(block, guard, true)?);
+        if self.before(id).kind(value).lane || above != block && !self.comes_from(above, block) {
+            return None;
+        }
+        // On the way, nobody loses it.
+        let is_kept = |other: &InstructionId| {
+            let other = body.block_of(*other);
+            other != above && (above == block || self.marks[other.index()] != self.mark)
+        };
+        let mut others = definitions.of(register).iter().filter(|other| **other != id);
+        others.all(is_kept).then_some(next)
+    }
+
+    /// Where those lanes go from a branch for which its guard is this, if nobody else does.
+    fn way_of_these(&self, block: BlockId, guard: Guard, holds: bool) -> Option<BlockId> {
+        let next = self.way(block, guard, holds)?;
+        (self.analyses.cfg().predecessors(next) == [block]).then_some(next)
+    }
+
+    /// Whether lanes that are together in one block, and come from there to another that it dominates, do so together as far
+    /// as is known.
+    fn stays_together(&mut self, above: BlockId, block: BlockId) -> bool {
+        self.comes_from(above, block)
+            || self
+                .between(above, block)
+                .is_some_and(|between| !between.into_iter().any(|block| self.splits_lanes(block)))
+    }
+
+    /// The blocks on ways to one from another that dominates it, with that; `None` if there are too many.
+    fn between(&mut self, above: BlockId, block: BlockId) -> Option<FxHashSet<BlockId>> {
+        let cfg = self.analyses.cfg();
+        let mut between = FxHashSet::default();
+        let mut work = vec![block];
+        while let Some(block) = work.pop() {
+            for &before in cfg.predecessors(block) {
+                if between.insert(before) && before != above {
+                    work.push(before);
+                }
+                if !self.pay(1) {
+                    return None;
+                }
+            }
+        }
+        Some(between)
+    }
+
+    /// Whether all lanes that are together in one block come from its end to another one, together as far as is known.
+    fn comes_from(&mut self, above: BlockId, block: BlockId) -> bool {
+        self.analyses.post_dominators().dominates(block, above)
+            && !self.may_end_in(above)
+            && self.all_come_through(above, block)
+    }
+
+    /// Whether some lanes may leave a block another way than others do.
+    fn splits_lanes(&mut self, block: BlockId) -> bool {
+        self.may_end_in(block) || self.parts_lanes(block)
+    }
+
+    /// Whether lanes may be known to go different ways at the end of a block.
+    fn parts_lanes(&mut self, block: BlockId) -> bool {
+        let decisive = self.decisive(block);
+        decisive.into_iter().flatten().any(|value| self.kind(value).lane)
+    }
+
+    /// Goes on behind branches of which something may be known. False if that leads nowhere new.
+    fn skip(&mut self) -> bool {
+        let post = self.analyses.post_dominators();
+        if !self.pay(self.settled.len() + self.closed.len()) {
+            return false;
+        }
+        let closed: Vec<BlockId> = self.settled.iter().chain(&self.closed).copied().collect();
+        for block in closed {
+            if let Some(next) = post.immediate(block)
+                && !self.is_reached[next.index()]
+                && self.all_come_through(block, next)
+            {
+                self.come_through(block, next);
+            }
+        }
+        !self.work.is_empty()
+    }
+
+    /// Whether nothing is known of where lanes go at the end of a block.
+    fn branch_is_open(&mut self, block: BlockId) -> bool {
+        self.decisive(block)
+            .into_iter()
+            .flatten()
+            .all(|value| self.kind(value).low == 0)
+    }
+
+    /// What decides where lanes go at the end of a block: reads are from before that.
+    fn decisive(&mut self, block: BlockId) -> [Option<Value>; 2] {
+        let Some((id, last)) = self.body.block(block).next_back() else {
+            return [None; 2];
+        };
+        if !last.op.is_terminator() {
+            return [None; 2];
+        }
+        self.before(id);
+        let index = match last.op {
+            Op::BranchTable => self.body.uses(last).first().copied(),
+            _ => None,
+        };
+        [index, last.guard.map(|guard| Value::Register(guard.register))]
+    }
+
+    /// Whether all lanes that go from the end of `from` come to its post-dominator `to`: there is no loop without an end
+    /// on the way, and branches around what ends lanes are open. Who ends the grid on the way, and does nothing visible
+    /// before, is missed by nobody.
+    fn all_come_through(&mut self, from: BlockId, to: BlockId) -> bool {
+        if self.is_left_by_end(from) && !self.branch_is_open(from) {
+            return false;
+        }
+        let (cfg, post, body) = (self.analyses.cfg(), self.analyses.post_dominators(), self.body);
+        self.mark += 1;
+        // What some lanes do not leave.
+        let mut is_dead = FxHashSet::default();
+        let mut work = vec![from];
+        while let Some(block) = work.pop() {
+            for &next in body.successors(block) {
+                if next == to || std::mem::replace(&mut self.marks[next.index()], self.mark) == self.mark {
+                    continue;
+                }
+                if !self.pay(1) || !post.dominates(next, next) {
+                    return false;
+                }
+                if self.may_end_in(next) || self.is_left_by_end(next) && !self.branch_is_open(next) {
+                    is_dead.insert(next);
+                }
+                work.push(next);
+            }
+        }
+        // And what leads there alone.
+        work.extend(&is_dead);
+        while let Some(block) = work.pop() {
+            for &before in cfg.predecessors(block) {
+                if !self.pay(body.successors(before).len()) {
+                    return false;
+                }
+                let goes_on = body.successors(before).iter().any(|next| !is_dead.contains(next));
+                if !goes_on && is_dead.insert(before) {
+                    work.push(before);
+                }
+            }
+        }
+        if is_dead.iter().all(|&block| self.ends_grid_quietly(block)) {
+            return !is_dead.contains(&from);
+        }
+        let is_avoidable = |before: &BlockId| is_dead.contains(before) || self.branch_is_open(*before);
+        let mut leading = is_dead.iter().flat_map(|&block| cfg.predecessors(block));
+        !is_dead.contains(&from) && leading.all(is_avoidable)
+    }
+
+    /// Whether lanes for which a guard holds end at the end of a block, which its successors do not show.
+    fn is_left_by_end(&self, block: BlockId) -> bool {
+        self.body
+            .terminator(block)
+            .is_some_and(|last| last.guard.is_some() && matches!(last.op, Op::Return | Op::Exit | Op::Trap))
+    }
+
+    /// Whether a block has a call from which lanes may not come back.
+    fn may_end_in(&self, block: BlockId) -> bool {
+        self.calls_in(block)
+            .any(|call| self.basis.may_end_lanes(self.body, call))
+    }
+
+    /// The calls in a block.
+    fn calls_in(&self, block: BlockId) -> impl Iterator<Item = &'a Instruction> + use<'a, 'm> {
+        let (body, range) = (self.body, self.body.blocks[block.index()].instructions);
+        let first = body
+            .calls
+            .partition_point(|call| (call.instruction.index() as u32) < range.start);
+        body.calls[first..]
+            .iter()
+            .take_while(move |call| (call.instruction.index() as u32) < range.end)
+            .map(|call| body.instruction(call.instruction))
+    }
+
+    /// Whether lanes end in a block, or in what it leads to, by a failed assertion if at all, and surely do nothing
+    /// visible in it.
+    fn ends_grid_quietly(&self, block: BlockId) -> bool {
+        let (basis, body) = (self.basis, self.body);
+        !self.is_left_by_end(block)
+            && self.calls_in(block).all(|call| basis.is_quiet_call(body, call))
+            && body.block(block).all(|(id, instruction)| {
+                !matches!(instruction.op, Op::Collective(..) | Op::Barrier(_))
+                    && !visible::of_instruction(basis.module, self.function, body, id).surely
+            })
+    }
+}

@@ -1,0 +1,114 @@
+//! What lanes may miss: collectives of each kind, and barriers.
+
+use rustc_hash::FxHashSet;
+
+use crate::lanes::verdict::is_full_barrier;
+use ptxcheck_ir::{Collective, Instruction, InstructionId, Match, Op, Shuffle, Vote};
+
+/// A set of kinds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Meetings(u32);
+
+impl Meetings {
+    pub const NONE: Self = Self(0);
+    pub const ALL: Self = Self(u32::MAX);
+    pub const BARRIER: Self = Self(1);
+
+    /// What an instruction is, were it one that waits for all lanes.
+    pub const fn of(op: Op) -> Self {
+        let number = match op {
+            Op::Barrier(_) => return Self::BARRIER,
+            Op::Collective(kind, _) => match kind {
+                Collective::Sync => 1,
+                Collective::Reduce => 2,
+                Collective::Elect => 3,
+                Collective::Shuffle(Shuffle::Up) => 4,
+                Collective::Shuffle(Shuffle::Down) => 5,
+                Collective::Shuffle(Shuffle::Butterfly) => 6,
+                Collective::Shuffle(Shuffle::Index) => 7,
+                Collective::Vote(Vote::All) => 8,
+                Collective::Vote(Vote::Any) => 9,
+                Collective::Vote(Vote::Uniform) => 10,
+                Collective::Vote(Vote::Ballot) => 11,
+                Collective::Match(Match::Any, 64) => 12,
+                Collective::Match(Match::Any, _) => 13,
+                Collective::Match(Match::All, 64) => 14,
+                Collective::Match(Match::All, _) => 15,
+            },
+            _ => return Self::NONE,
+        };
+        Self(1 << number)
+    }
+
+    /// What lanes may miss at an instruction.
+    pub fn at(instruction: &Instruction) -> Self {
+        match instruction.op {
+            Op::Collective(_, true) => Self::of(instruction.op),
+            Op::Barrier(_) if is_full_barrier(instruction) => Self::BARRIER,
+            _ => Self::NONE,
+        }
+    }
+
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    pub const fn has_any(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub const fn has_all(self, other: Self) -> bool {
+        other.without(self).is_empty()
+    }
+
+    /// Sets of one kind each.
+    pub fn each(self) -> impl Iterator<Item = Self> {
+        (0..u32::BITS)
+            .map(|number| Self(1 << number))
+            .filter(move |kind| self.has_any(*kind))
+    }
+}
+
+/// What no witness has been found for.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Kinds of which one is wanted, wherever it is.
+    pub meetings: Meetings,
+    /// Those that are wanted themselves.
+    pub places: FxHashSet<InstructionId>,
+}
+
+impl Wanted {
+    /// One of each kind.
+    pub fn all(meetings: Meetings) -> Self {
+        Self {
+            meetings,
+            places: FxHashSet::default(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.meetings.is_empty() && self.places.is_empty()
+    }
+
+    pub fn found(&mut self, meetings: Meetings) {
+        self.meetings = self.meetings.without(meetings);
+    }
+
+    pub fn found_at(&mut self, place: InstructionId, meetings: Meetings) {
+        self.found(meetings);
+        self.places.remove(&place);
+    }
+}

@@ -1,0 +1,364 @@
+//! Which registers, slots, parameters and results the lane analysis has to know.
+//!
+//! Backwards, across calls, from what decides where lanes go (guards of branches, of calls and of collectives) and
+//! from the operands of collectives that verdicts look at. A function's *cells* are what is left; all else costs
+//! nothing. Cells with one unguarded definition hold one value wherever they are read; only the others are part of
+//! the states that flow along edges.
+
+use rustc_hash::FxHashMap;
+
+use crate::limits::MAX_SLICE_REGISTERS;
+use crate::module::ModuleAnalyses;
+use crate::slots::{Effect, SlotId, Slots};
+use ptxcheck_ir::evaluate::is_interpreted;
+use ptxcheck_ir::{
+    AccessKind, Body, Callee, Collective, FunctionId, InstructionId, Op, Register, Value, Vote,
+};
+
+/// Where a cell is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In no state: it has one definition. A number among those of the function.
+    Single(u32),
+    /// In the states. A number among those of the function.
+    Multiple(u32),
+}
+
+/// What a function's cells hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Register(Register),
+    Slot(SlotId),
+    /// Piece of a parameter: its number and byte offset.
+    Param(u16, i32),
+    /// Piece of the return value at a byte offset.
+    Result(i32),
+}
+
+/// The cells of one function.
+#[derive(Default)]
+pub struct Slice {
+    places: FxHashMap<Key, Place>,
+    registers: Vec<Option<Place>>,
+    keys: Vec<Key>,
+    /// How many cells are in no state.
+    pub singles: u32,
+    /// How many are.
+    pub multiples: u32,
+    /// The instructions that write cells, in the order of the input.
+    pub steps: Vec<InstructionId>,
+}
+
+impl Slice {
+    /// The cell of a register.
+    #[must_use]
+    pub fn register(&self, register: Register) -> Option<Place> {
+        self.registers.get(register.index()).copied().flatten()
+    }
+
+    /// The cell of a slot.
+    #[must_use]
+    pub fn slot(&self, slot: SlotId) -> Option<Place> {
+        self.places.get(&Key::Slot(slot)).copied()
+    }
+
+    /// The cell of a piece of a parameter.
+    #[must_use]
+    pub fn param(&self, number: u16, offset: i32) -> Option<Place> {
+        self.places.get(&Key::Param(number, offset)).copied()
+    }
+
+    /// The cell of a piece of the return value.
+    #[must_use]
+    pub fn result(&self, offset: i32) -> Option<Place> {
+        self.places.get(&Key::Result(offset)).copied()
+    }
+
+    /// The slots that have cells.
+    pub fn slots(&self) -> impl Iterator<Item = (SlotId, Place)> + '_ {
+        self.keys.iter().filter_map(|key| match key {
+            Key::Slot(slot) => Some((*slot, self.places[key])),
+            _ => None,
+        })
+    }
+
+    /// The pieces of parameters that have cells.
+    pub fn params(&self) -> impl Iterator<Item = (u16, i32, Place)> + '_ {
+        self.keys.iter().filter_map(|key| match key {
+            Key::Param(number, offset) => Some((*number, *offset, self.places[key])),
+            _ => None,
+        })
+    }
+}
+
+/// The slices of the functions that a module's analysis visits, and which calls it follows.
+pub struct Slices {
+    of: Vec<Option<Slice>>,
+}
+
+impl Slices {
+    /// Of all functions that `visited` names; only calls among these are followed.
+    #[must_use]
+    pub fn new(module: &ModuleAnalyses<'_>, visited: &[bool]) -> Self {
+        let mut search = Search {
+            module,
+            visited,
+            of: visited.iter().map(|&is| is.then(Slice::default)).collect(),
+            queue: Vec::new(),
+            left: MAX_SLICE_REGISTERS * 64,
+        };
+        for (id, _, body) in module.module.bodies() {
+            if visited[id.index()] {
+                search.of[id.index()] = Some(Slice {
+                    registers: vec![None; body.registers.len()],
+                    ..Slice::default()
+                });
+                search.seed(id, body);
+            }
+        }
+        while let Some((function, key)) = search.queue.pop() {
+            if module.deadline.is_over_at_step() {
+                break;
+            }
+            search.follow(function, key);
+        }
+        let mut of = search.of;
+        for (id, _, body) in module.module.bodies() {
+            if let Some(slice) = &mut of[id.index()] {
+                finish(module, id, body, slice);
+            }
+        }
+        Self { of }
+    }
+
+    /// The slice of a function.
+    #[must_use]
+    pub fn of(&self, function: FunctionId) -> Option<&Slice> {
+        self.of.get(function.index())?.as_ref()
+    }
+}
+
+struct Search<'a, 'm> {
+    module: &'a ModuleAnalyses<'m>,
+    visited: &'a [bool],
+    of: Vec<Option<Slice>>,
+    queue: Vec<(FunctionId, Key)>,
+    left: usize,
+}
+
+impl Search<'_, '_> {
+    fn add(&mut self, function: FunctionId, key: Key) {
+        let Some(slice) = &mut self.of[function.index()] else {
+            return;
+        };
+        if self.left == 0 {
+            return;
+        }
+        if let std::collections::hash_map::Entry::Vacant(entry) = slice.places.entry(key) {
+            entry.insert(Place::Multiple(0));
+            slice.keys.push(key);
+            self.queue.push((function, key));
+            self.left -= 1;
+        }
+    }
+
+    fn value(&mut self, function: FunctionId, value: Value) {
+        if let Value::Register(register) | Value::Not(register) = value {
+            self.add(function, Key::Register(register));
+        }
+    }
+
+    fn seed(&mut self, function: FunctionId, body: &Body<'_>) {
+        for instruction in &body.instructions {
+            let uses = body.uses(instruction);
+            let decides = match instruction.op {
+                Op::Branch | Op::Return | Op::Exit | Op::Trap | Op::Call(_) => true,
+                Op::BranchTable => {
+                    uses.iter().for_each(|&value| self.value(function, value));
+                    true
+                }
+                Op::Barrier(_) => {
+                    uses.iter().take(2).for_each(|&value| self.value(function, value));
+                    true
+                }
+                Op::Collective(kind, _) => {
+                    let looked_at: &[usize] = match kind {
+                        Collective::Shuffle(_) => &[0, 2, 3],
+                        Collective::Vote(Vote::Ballot) => &[0, 1],
+                        _ => &[0],
+                    };
+                    for value in looked_at.iter().filter_map(|&place| uses.get(place)) {
+                        self.value(function, *value);
+                    }
+                    true
+                }
+                _ => false,
+            };
+            if let (true, Some(guard)) = (decides, instruction.guard) {
+                self.add(function, Key::Register(guard.register));
+            }
+        }
+    }
+
+    fn follow(&mut self, function: FunctionId, key: Key) {
+        let module = self.module;
+        let Some(body) = module.module.function(function).body.as_ref() else {
+            return;
+        };
+        let analyses = module.function(function);
+        match key {
+            Key::Register(register) => {
+                for &definition in analyses.definitions().of(register) {
+                    self.definition(function, body, analyses.slots(), definition);
+                }
+            }
+            Key::Slot(slot) => {
+                let slots = analyses.slots();
+                for wide in std::iter::once(slot).chain(slots.overlapping(slot)) {
+                    for &store in slots.stores(wide) {
+                        let instruction = body.instruction(store);
+                        if let Some(guard) = instruction.guard {
+                            self.add(function, Key::Register(guard.register));
+                        }
+                        if let Some(&value) = body.uses(instruction).get(2) {
+                            self.value(function, value);
+                        }
+                    }
+                }
+            }
+            Key::Param(number, offset) => {
+                for site in module.call_graph().calls_to(function) {
+                    let Some(caller) = module.module.function(site.caller).body.as_ref() else {
+                        continue;
+                    };
+                    if !self.visited[site.caller.index()] {
+                        continue;
+                    }
+                    let Op::Call(call) = caller.instruction(site.instruction).op else {
+                        continue;
+                    };
+                    for argument in caller.arguments(caller.call(call)) {
+                        if argument.param == u32::from(number) && i32::try_from(argument.offset) == Ok(offset)
+                        {
+                            self.value(site.caller, argument.value);
+                        }
+                    }
+                }
+            }
+            Key::Result(offset) => {
+                for instruction in &body.instructions {
+                    if let Some((at, value)) = body.returned(instruction)
+                        && at == offset
+                    {
+                        if let Some(guard) = instruction.guard {
+                            self.add(function, Key::Register(guard.register));
+                        }
+                        self.value(function, value);
+                    }
+                }
+            }
+        }
+    }
+
+    fn definition(
+        &mut self,
+        function: FunctionId,
+        body: &Body<'_>,
+        slots: &Slots,
+        definition: InstructionId,
+    ) {
+        let instruction = body.instruction(definition);
+        if let Some(guard) = instruction.guard {
+            self.add(function, Key::Register(guard.register));
+        }
+        let uses = body.uses(instruction);
+        match instruction.op {
+            op if is_interpreted(op) => uses.iter().for_each(|&value| self.value(function, value)),
+            Op::Access(access) if access.kind == AccessKind::Load => {
+                if let Effect::Load(slot) = slots.effect(definition, instruction) {
+                    self.add(function, Key::Slot(slot));
+                } else if let Some((number, offset)) = body.loaded_param(instruction) {
+                    if !self.module.module.function(function).is_kernel() {
+                        self.add(function, Key::Param(number, offset));
+                    }
+                } else if !access.volatile && access.count == 1 {
+                    uses.iter().take(1).for_each(|&value| self.value(function, value));
+                }
+            }
+            Op::CallResult(call) => {
+                if let Some(callee) = self.callee(body, call)
+                    && let [Value::Integer(offset), ..] = uses
+                    && let Ok(offset) = i32::try_from(*offset)
+                {
+                    self.add(callee, Key::Result(offset));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn callee(&self, body: &Body<'_>, call: InstructionId) -> Option<FunctionId> {
+        let Some(Callee::Direct(symbol)) = body.callee(body.instruction(call)) else {
+            return None;
+        };
+        self.module.module.called(symbol)
+    }
+}
+
+/// Decides where cells are kept, and lists the instructions that write them.
+fn finish(module: &ModuleAnalyses<'_>, function: FunctionId, body: &Body<'_>, slice: &mut Slice) {
+    let analyses = module.function(function);
+    let (definitions, slots) = (analyses.definitions(), analyses.slots());
+    let mut returns: FxHashMap<i32, (u32, bool)> = FxHashMap::default();
+    let spoils_escaped = slice
+        .keys
+        .iter()
+        .any(|key| matches!(key, Key::Slot(slot) if slots.escapes(*slot)));
+    for (number, instruction) in body.instructions.iter().enumerate() {
+        let id = InstructionId::new(number);
+        let mut writes = body
+            .defined(instruction)
+            .any(|register| slice.places.contains_key(&Key::Register(register)));
+        if let Some((offset, _)) = body.returned(instruction)
+            && slice.places.contains_key(&Key::Result(offset))
+        {
+            let entry = returns.entry(offset).or_default();
+            entry.0 += 1;
+            entry.1 |= instruction.guard.is_some();
+            writes = true;
+        }
+        match slots.effect(id, instruction) {
+            Effect::Store(slot) | Effect::Spoil(slot) => writes |= touches(slice, slots, slot),
+            Effect::SpoilEscaped => writes |= spoils_escaped,
+            Effect::Load(_) | Effect::None => {}
+        }
+        if writes {
+            slice.steps.push(id);
+        }
+    }
+    for &key in &slice.keys {
+        let is_single = match key {
+            Key::Register(register) => definitions.only(body, register).is_some(),
+            Key::Slot(slot) => slots.only_store(body, slot).is_some(),
+            Key::Param(..) => true,
+            Key::Result(offset) => returns.get(&offset) == Some(&(1, false)),
+        };
+        let place = if is_single {
+            slice.singles += 1;
+            Place::Single(slice.singles - 1)
+        } else {
+            slice.multiples += 1;
+            Place::Multiple(slice.multiples - 1)
+        };
+        slice.places.insert(key, place);
+        if let Key::Register(register) = key {
+            slice.registers[register.index()] = Some(place);
+        }
+    }
+}
+
+fn touches(slice: &Slice, slots: &Slots, slot: SlotId) -> bool {
+    std::iter::once(slot)
+        .chain(slots.overlapping(slot))
+        .any(|slot| slice.places.contains_key(&Key::Slot(slot)))
+}

@@ -1,0 +1,73 @@
+//! Kernels with very many collectives, and modules with very many kernels.
+
+use std::fmt::Write as _;
+
+use crate::certainty::Certainty;
+use crate::limits::MAX_POTENTIAL_CONTEXTS;
+use crate::module::{Asked, ModuleAnalyses};
+use crate::testing::{with_asked, with_ptx};
+use ptxcheck_common::deadline::Deadline;
+use ptxcheck_frontend_ptx::{PtxOrigin, lower};
+
+const HEAD: &str = ".version 8.8\n.target sm_90\n.address_size 64\n";
+
+/// A kernel of so many collectives that name no caller.
+fn wrong(count: usize) -> String {
+    let code = "bar.warp.sync 0;\n".repeat(count);
+    format!("{HEAD}.visible .entry k()\n{{\n{code}ret;\n}}\n")
+}
+
+#[test]
+fn each_of_many_wrong_collectives_has_a_finding() {
+    const COUNT: usize = 4_000;
+    with_ptx(&wrong(COUNT), |module| {
+        let [root] = module.lanes() else {
+            panic!("there is one kernel");
+        };
+        assert_eq!(root.findings.len(), COUNT);
+        let is_definite = |found: &super::Found| found.issue.certainty == Certainty::Definite;
+        assert!(root.findings.iter().all(is_definite) && !root.is_limited);
+        assert_eq!(module.limit(), None);
+    });
+}
+
+#[test]
+fn potential_findings_under_many_kernels_are_counted() {
+    const KERNELS: usize = MAX_POTENTIAL_CONTEXTS + 50;
+    let mut text = format!(
+        "{HEAD}.func f(.param .b32 p)\n{{\n.reg .pred %p<2>;\n.reg .b32 %r<3>;\nld.param.b32 %r1, [p];\n\
+         setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\nbar.warp.sync -1;\nL:\nret;\n}}\n"
+    );
+    for kernel in 0..KERNELS {
+        let _ = writeln!(
+            text,
+            ".visible .entry k{kernel}(.param .u64 a)\n{{\n.reg .b64 %rd<4>;\n.reg .b32 %r<3>;\n\
+             ld.param.u64 %rd1, [a];\nmov.u32 %r2, %tid.x;\nmul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd1, %rd2;\n\
+             ld.global.u32 %r1, [%rd3];\n{{\n.param .b32 p;\nst.param.b32 [p], %r1;\n\
+             call.uni f, (p);\n}}\nst.global.u32 [%rd1], %r1;\nret;\n}}"
+        );
+    }
+    with_asked(&text, Asked::all(), |module| {
+        let found: Vec<_> = module.lanes().iter().flat_map(|root| &root.findings).collect();
+        assert_eq!(found.len(), MAX_POTENTIAL_CONTEXTS);
+        let left_out: usize = found.iter().map(|found| found.more).sum();
+        assert_eq!(left_out, KERNELS - MAX_POTENTIAL_CONTEXTS);
+    });
+}
+
+#[test]
+fn when_the_time_is_over_nothing_is_said() {
+    let text = wrong(3);
+    let tree = ptxcheck_ptx_parser::parse(text.as_bytes()).unwrap_or_else(|_| panic!("{text}"));
+    let origin = PtxOrigin::new(&tree);
+    let module = lower(&tree, &origin);
+    let deadline = Deadline::after(Some(std::time::Duration::ZERO));
+    let context = ModuleAnalyses::with_deadline(&module, Asked::default(), &deadline);
+    assert!(
+        context
+            .lanes()
+            .iter()
+            .all(|root| root.is_unknown && root.findings.is_empty())
+    );
+    assert!(deadline.has_cut());
+}

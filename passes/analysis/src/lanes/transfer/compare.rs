@@ -1,0 +1,253 @@
+//! What comparisons make of lane vectors.
+
+use super::super::value::ValueId;
+use super::super::value::{Base, Lanes, Pool, Vector, lanes};
+use super::constant;
+use ptxcheck_ir::evaluate::{evaluate, ones};
+use ptxcheck_ir::{Condition, Logic, Op};
+
+/// What is known of a comparison in one lane.
+fn decide(condition: Condition, bits: u8, a: &Vector, b: &Vector, lane: usize) -> Option<bool> {
+    use Condition as C;
+    let width = ones(bits);
+    let ((low_a, x), (low_b, y)) = (a.low_bits(lane), b.low_bits(lane));
+    let shared = low_a.min(low_b).min(bits);
+    let range = |vector: &Vector| match vector.at(lane) {
+        Some(value) => (value & width, value & width),
+        None => {
+            let (low, known) = vector.low_bits(lane);
+            let (known, limit) = (known & width, vector.limit.min(width));
+            // No more than the limit, and with these low bits.
+            let most = limit
+                .checked_sub(known)
+                .map_or(limit, |above| known + (above & !ones(low)));
+            (known, most)
+        }
+    };
+    let ((low_a, high_a), (low_b, high_b)) = (range(a), range(b));
+    if matches!(condition, C::Equal | C::NotEqual) {
+        let differ = (x ^ y) & ones(shared) != 0 || high_a < low_b || high_b < low_a;
+        return differ.then_some(condition == C::NotEqual);
+    }
+    let signed = matches!(
+        condition,
+        C::LessSigned | C::LessEqualSigned | C::GreaterSigned | C::GreaterEqualSigned
+    );
+    // Signed numbers compare like unsigned ones where neither can be negative.
+    let positive = ones(bits.saturating_sub(1));
+    if signed && (high_a > positive || high_b > positive) {
+        let exact_negative = |vector: &Vector| vector.at(lane).is_some_and(|value| value & width > positive);
+        return match (
+            exact_negative(a) && high_b <= positive,
+            exact_negative(b) && high_a <= positive,
+        ) {
+            (true, _) => Some(matches!(condition, C::LessSigned | C::LessEqualSigned)),
+            (_, true) => Some(matches!(condition, C::GreaterSigned | C::GreaterEqualSigned)),
+            _ => None,
+        };
+    }
+    let (less, not_less) = (high_a < low_b, low_a >= high_b);
+    let (greater, not_greater) = (low_a > high_b, high_a <= low_b);
+    let known = |yes: bool, no: bool| if yes { Some(true) } else { no.then_some(false) };
+    match condition {
+        C::LessSigned | C::LessUnsigned => known(less, not_less),
+        C::GreaterSigned | C::GreaterUnsigned => known(greater, not_greater),
+        C::LessEqualSigned | C::LessEqualUnsigned => known(not_greater, greater),
+        _ => known(not_less, less),
+    }
+}
+
+/// The threshold k for which the comparison with `bound` splits numbers into those below k and the others; `None`
+/// for equality and where there is none.
+fn threshold(condition: Condition, swapped: bool, bound: u64, bits: u8) -> Option<u64> {
+    use Condition as C;
+    let is_strict = matches!(
+        condition,
+        C::LessSigned | C::LessUnsigned | C::GreaterEqualSigned | C::GreaterEqualUnsigned
+    );
+    match condition {
+        C::Equal | C::NotEqual => None,
+        // `k < x` is `x > k`: the next number is the threshold.
+        _ if is_strict != swapped => Some(bound & ones(bits)),
+        _ => (bound & ones(bits)).checked_add(1),
+    }
+}
+
+/// Whether the blocks of 2^k numbers decide, in which the operands lie: for each, the block is the same in all lanes, and
+/// if both lie in one, the lanes agree. So `32w + lane < 32n`, with unknown w and n, is one outcome.
+fn is_within_blocks(condition: Condition, bits: u8, a: &Vector, b: &Vector, undecided: Lanes) -> bool {
+    let block = |vector: &Vector| match vector.base {
+        _ if undecided & !vector.exact == 0 => Some(bits.saturating_sub(1)),
+        Base::Uniform(_) if undecided & vector.exact == 0 => Some(vector.low.min(bits.saturating_sub(1))),
+        _ => None,
+    };
+    let (Some(one), Some(other)) = (block(a), block(b)) else {
+        return false;
+    };
+    let low = ones(one.min(other));
+    let is_one_block = |vector: &Vector| {
+        let mut above = lanes(undecided).map(|lane| vector.bits[lane] & ones(bits) & !low);
+        let first = above.next();
+        above.all(|other| Some(other) == first)
+    };
+    let mut outcomes = lanes(undecided).map(|lane| {
+        evaluate(
+            Op::Compare(condition, bits, Logic::None),
+            &[a.bits[lane] & low, b.bits[lane] & low],
+        )
+    });
+    let first = outcomes.next();
+    is_one_block(a) && is_one_block(b) && outcomes.all(|other| Some(other) == first)
+}
+
+/// Whether the lanes in `undecided` all have the same, unknown outcome.
+fn is_one_outcome(condition: Condition, bits: u8, a: &Vector, b: &Vector, undecided: Lanes) -> bool {
+    if a.is_splat(undecided) && b.is_splat(undecided) || is_within_blocks(condition, bits, a, b, undecided) {
+        return true;
+    }
+    let (vector, bound, swapped) = match (constant(a, undecided), constant(b, undecided)) {
+        (None, Some(bound)) => (a, bound, false),
+        (Some(bound), None) => (b, bound, true),
+        _ => return false,
+    };
+    let Some(vector) = vector
+        .normal(0, undecided)
+        .filter(|vector| undecided & vector.exact == 0)
+    else {
+        return false;
+    };
+    // The unknown part holds the sign, or the order of offsets is not that of numbers.
+    if vector.low >= bits {
+        return false;
+    }
+    let low = ones(vector.low);
+    match threshold(condition, swapped, bound, bits) {
+        Some(threshold) => {
+            let below = lanes(undecided)
+                .filter(|&lane| vector.bits[lane] < threshold & low)
+                .count();
+            below == 0 || below == undecided.count_ones() as usize
+        }
+        None => {
+            let mut offsets = lanes(undecided).map(|lane| vector.bits[lane]);
+            let first = offsets.next();
+            offsets.all(|other| Some(other) == first)
+        }
+    }
+}
+
+/// True: it has made `result` in the lanes in `left`.
+#[allow(clippy::too_many_arguments)]
+pub(super) fn compare(
+    pool: &Pool,
+    condition: Condition,
+    bits: u8,
+    logic: Logic,
+    uses: &[ValueId],
+    left: Lanes,
+    number: u32,
+    result: &mut Vector,
+) -> bool {
+    let (a, b) = (pool.get(uses[0]), pool.get(uses[1]));
+    let with = uses.get(2).map(|&id| pool.get(id));
+    let outcome = |lane| match a.at(lane).zip(b.at(lane)) {
+        Some((x, y)) => evaluate(Op::Compare(condition, bits, Logic::None), &[x, y]).map(|value| value == 1),
+        None => decide(condition, bits, a, b, lane),
+    };
+    let operand = |lane| with.and_then(|with| truth(with, lane));
+    let needs = combine(logic, left, outcome, operand, result);
+    let is_uniform = needs.are_shared(logic)
+        && (needs.first == 0 || is_one_outcome(condition, bits, a, b, needs.undecided))
+        && (needs.second == 0 || with.is_some_and(|with| with.is_splat(needs.undecided)));
+    if is_uniform {
+        result.base = Base::Uniform(number);
+    }
+    true
+}
+
+/// The same for two predicates.
+pub(super) fn connect(
+    logic: Logic,
+    (a, b): (&Vector, &Vector),
+    left: Lanes,
+    number: u32,
+    result: &mut Vector,
+) -> bool {
+    let needs = combine(logic, left, |lane| truth(a, lane), |lane| truth(b, lane), result);
+    let (is_first, is_second) = (a.is_splat(needs.undecided), b.is_splat(needs.undecided));
+    let is_uniform = match logic {
+        Logic::Xor => is_first && is_second,
+        _ => needs.are_shared(logic) && (needs.first == 0 || is_first) && (needs.second == 0 || is_second),
+    };
+    if is_uniform {
+        result.base = Base::Uniform(number);
+    }
+    true
+}
+
+/// What a predicate is known to be in a lane.
+fn truth(predicate: &Vector, lane: usize) -> Option<bool> {
+    predicate.at(lane).map(|value| value & 1 == 1)
+}
+
+/// The lanes in which two conditions together decide nothing, and those among them that need the one or the other.
+struct Needs {
+    undecided: Lanes,
+    first: Lanes,
+    second: Lanes,
+}
+
+impl Needs {
+    /// Whether all undecided lanes need the same.
+    const fn are_shared(&self, logic: Logic) -> bool {
+        let (first, second) = (self.first == self.undecided, self.second == self.undecided);
+        match logic {
+            // A known part that differs by lane would make the outcomes differ.
+            Logic::Xor => first && second,
+            _ => (first || self.first == 0) && (second || self.second == 0),
+        }
+    }
+}
+
+/// Two conditions, lane by lane: one alone may decide.
+fn combine(
+    logic: Logic,
+    left: Lanes,
+    first: impl Fn(usize) -> Option<bool>,
+    second: impl Fn(usize) -> Option<bool>,
+    result: &mut Vector,
+) -> Needs {
+    let mut needs = Needs {
+        undecided: 0,
+        first: 0,
+        second: 0,
+    };
+    for lane in lanes(left) {
+        let (first, second) = (first(lane), second(lane));
+        let known = match logic {
+            Logic::None => first,
+            Logic::And if first == Some(false) || second == Some(false) => Some(false),
+            Logic::Or if first == Some(true) || second == Some(true) => Some(true),
+            _ => first.zip(second).map(|(x, y)| match logic {
+                Logic::And => x & y,
+                Logic::Or => x | y,
+                _ => x ^ y,
+            }),
+        };
+        match known {
+            Some(value) => {
+                result.exact |= 1 << lane;
+                result.bits[lane] = u64::from(value);
+            }
+            None => {
+                needs.undecided |= 1 << lane;
+                needs.first |= u32::from(first.is_none()) << lane;
+                needs.second |= u32::from(logic != Logic::None && second.is_none()) << lane;
+                result.bits[lane] = 0;
+            }
+        }
+    }
+    result.low = 0;
+    result.limit = 1;
+    needs
+}

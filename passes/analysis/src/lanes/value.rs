@@ -1,0 +1,387 @@
+//! What a register holds in each of the 32 lanes of a warp.
+//!
+//! ```text
+//! a lane is exact      its value is bits[l]
+//! else, by the base
+//!   Uniform(u)         its value is U + bits[l]; U is one value for all such lanes, unknown, a multiple of 2^low
+//!   Active(i)          the result of the `activemask` with this number; nothing else is known
+//!   Varying            its value is bits[l] modulo 2^low; nothing else is known
+//!
+//! order   exact < Uniform < Varying per lane, low falling; ⊤ is Varying with low = 0
+//! join    of what comes along two edges, lane by lane: see [`Pool::join`]
+//! ```
+//!
+//! `Uniform` compares lanes of one warp that are at a point together. What is known of a single lane (exact values,
+//! low bits, limits) never depends on it: the definite findings rest on the former alone.
+//!
+//! Vectors are interned: equal vectors have equal ids, and a state of a thousand registers is a thousand words.
+
+use rustc_hash::FxHashMap;
+
+use ptxcheck_ir::evaluate::ones;
+
+/// A set of lanes, one bit each.
+pub type Lanes = u32;
+
+/// All lanes of a warp.
+pub const ALL: Lanes = u32::MAX;
+
+/// Lanes of a warp.
+pub const WARP: usize = 32;
+
+/// The lanes in a set.
+pub fn lanes(mut set: Lanes) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = set.trailing_zeros();
+        set &= set.wrapping_sub(1);
+        (lane < u32::BITS).then_some(lane as usize)
+    })
+}
+
+/// What is known of the lanes that are not exact, beyond their low bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Base {
+    /// They share one unknown value; equal numbers mean the same one.
+    Uniform(u32),
+    /// The result of an `activemask`.
+    Active(u32),
+    /// Nothing.
+    Varying,
+}
+
+/// A value in each lane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vector {
+    /// The lanes whose value is known.
+    pub exact: Lanes,
+    /// How many low bits of the other lanes are known, or of how many bits their unknown part is a multiple.
+    pub low: u8,
+    /// What else is known of them.
+    pub base: Base,
+    /// They would be exact if the index of the warp were known.
+    pub warp: bool,
+    /// The other lanes hold no more than this, as unsigned numbers.
+    pub limit: u64,
+    /// And no other bits: they are sets of lanes that are among it.
+    pub is_set: bool,
+    /// See the module.
+    pub bits: [u64; WARP],
+}
+
+/// Four of the lanes tell most vectors apart.
+impl std::hash::Hash for Vector {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (self.exact, self.low, self.base, self.limit, self.is_set).hash(state);
+        [0, 1, 16, 31].map(|lane: usize| self.bits[lane]).hash(state);
+    }
+}
+
+impl Vector {
+    /// Nothing known.
+    pub const UNKNOWN: Self = Self {
+        exact: 0,
+        low: 0,
+        base: Base::Varying,
+        warp: false,
+        limit: u64::MAX,
+        is_set: false,
+        bits: [0; WARP],
+    };
+
+    /// Known in all lanes.
+    #[must_use]
+    pub fn exact(bits: [u64; WARP]) -> Self {
+        Self {
+            exact: ALL,
+            bits,
+            ..Self::UNKNOWN
+        }
+    }
+
+    /// One unknown value for all lanes, a multiple of 2^`low`, plus what `bits` says.
+    #[must_use]
+    pub fn uniform(number: u32, low: u8, bits: [u64; WARP]) -> Self {
+        Self {
+            base: Base::Uniform(number),
+            low,
+            bits,
+            ..Self::UNKNOWN
+        }
+    }
+
+    /// The same for sets of lanes that are among `all`.
+    #[must_use]
+    pub fn among(self, all: Lanes) -> Self {
+        Self {
+            limit: u64::from(all),
+            is_set: true,
+            ..self
+        }
+    }
+
+    /// The lanes that a set may have, in the lanes of `here`.
+    #[must_use]
+    pub fn names_at_most(&self, here: Lanes) -> Lanes {
+        let rest = match here & !self.exact {
+            0 => 0,
+            _ if self.is_set => self.limit as Lanes,
+            _ => ALL,
+        };
+        lanes(here & self.exact).fold(rest, |all, lane| all | self.bits[lane] as Lanes)
+    }
+
+    /// The value in a lane, if it is known.
+    #[must_use]
+    pub fn at(&self, lane: usize) -> Option<u64> {
+        (self.exact >> lane & 1 == 1).then(|| self.bits[lane])
+    }
+
+    /// The number of known low bits in a lane, and those bits.
+    #[must_use]
+    pub fn low_bits(&self, lane: usize) -> (u8, u64) {
+        if self.exact >> lane & 1 == 1 {
+            (64, self.bits[lane])
+        } else {
+            (self.low, self.bits[lane] & ones(self.low))
+        }
+    }
+
+    /// Brings offsets below 2^low by moving what lies above into the unknown part, which then is `number`. False if
+    /// that part is not the same in all inexact lanes of `among`.
+    fn is_normal(&self, among: Lanes) -> bool {
+        lanes(among & !self.exact).all(|lane| self.bits[lane] <= ones(self.low))
+    }
+
+    /// The same value with offsets in 0..2^low, if it has that form; `number` names the unknown part if it changes.
+    #[must_use]
+    pub fn normal(&self, number: u32, among: Lanes) -> Option<Self> {
+        if !matches!(self.base, Base::Uniform(_)) {
+            return None;
+        }
+        if self.is_normal(among) {
+            return Some(self.clone());
+        }
+        let mut above = lanes(among & !self.exact).map(|lane| self.bits[lane] & !ones(self.low));
+        let first = above.next()?;
+        if above.any(|other| other != first) {
+            return None;
+        }
+        let mut normal = self.clone();
+        for lane in lanes(!self.exact) {
+            normal.bits[lane] &= ones(self.low);
+        }
+        normal.base = Base::Uniform(number);
+        Some(normal)
+    }
+
+    /// Whether all lanes of `among` hold the same value: all exact and equal, or the same unknown plus equal offsets.
+    #[must_use]
+    pub fn is_splat(&self, among: Lanes) -> bool {
+        let exact = among & self.exact;
+        if exact != among && (exact != 0 || !matches!(self.base, Base::Uniform(_))) {
+            return false;
+        }
+        let mut all = lanes(among).map(|lane| self.bits[lane]);
+        let first = all.next();
+        all.all(|other| Some(other) == first)
+    }
+}
+
+/// An interned vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ValueId(pub u32);
+
+impl ValueId {
+    /// Nothing known.
+    pub const UNKNOWN: Self = Self(0);
+    /// Not reached yet: the least element.
+    pub const NONE: Self = Self(u32::MAX);
+}
+
+/// The vectors of one analysis.
+pub struct Pool {
+    vectors: Vec<Vector>,
+    ids: FxHashMap<Vector, ValueId>,
+    splats: FxHashMap<u64, ValueId>,
+    numbers: FxHashMap<(u64, u64), u32>,
+    /// What operations have made of the same uses in the same lanes.
+    pub(super) applied: FxHashMap<Applied, ValueId>,
+}
+
+/// An operation on three uses or fewer, the lanes that execute it, and what names its unknown value.
+pub(super) type Applied = (ptxcheck_ir::Op, [ValueId; 3], Lanes, (u64, u64));
+
+impl Default for Pool {
+    fn default() -> Self {
+        let mut pool = Self {
+            vectors: Vec::new(),
+            ids: FxHashMap::default(),
+            splats: FxHashMap::default(),
+            numbers: FxHashMap::default(),
+            applied: FxHashMap::default(),
+        };
+        pool.add(Vector::UNKNOWN);
+        pool
+    }
+}
+
+impl Pool {
+    /// Vectors so far.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.vectors.len()
+    }
+
+    /// The vector with this id.
+    #[must_use]
+    pub fn get(&self, id: ValueId) -> &Vector {
+        &self.vectors[id.0 as usize]
+    }
+
+    /// Interns a vector.
+    pub fn add(&mut self, mut vector: Vector) -> ValueId {
+        if vector.exact == ALL {
+            vector = Vector::exact(vector.bits);
+        }
+        if let Some(&known) = self.ids.get(&vector) {
+            return known;
+        }
+        let id = ValueId(self.vectors.len() as u32);
+        self.vectors.push(vector.clone());
+        self.ids.insert(vector, id);
+        id
+    }
+
+    /// The same value in all lanes.
+    pub fn splat(&mut self, value: u64) -> ValueId {
+        if let Some(&known) = self.splats.get(&value) {
+            return known;
+        }
+        let id = self.add(Vector::exact([value; WARP]));
+        self.splats.insert(value, id);
+        id
+    }
+
+    /// The number of the unknown value that `key` makes: one number for each pair.
+    pub fn number(&mut self, key: (u64, u64)) -> u32 {
+        let next = self.numbers.len() as u32;
+        *self.numbers.entry(key).or_insert(next)
+    }
+
+    /// An unknown value that is the same in all lanes.
+    pub fn unknown_uniform(&mut self, key: (u64, u64), low: u8) -> ValueId {
+        let number = self.number(key);
+        self.add(Vector::uniform(number, low, [0; WARP]))
+    }
+
+    /// The join of `a`, which comes with the lanes `from_a`, and `b` with `from_b`. `together`: the lanes of a warp
+    /// come all along one edge or all along the other; `key` names the unknown value that then results.
+    pub fn join(
+        &mut self,
+        (a, from_a): (ValueId, Lanes),
+        (b, from_b): (ValueId, Lanes),
+        together: bool,
+        key: (u64, u64),
+    ) -> ValueId {
+        if a == b || b == ValueId::NONE || from_b == 0 {
+            return a;
+        }
+        if a == ValueId::NONE || from_a == 0 {
+            return b;
+        }
+        let number = self.number(key);
+        let (a, b) = (self.get(a), self.get(b));
+        let mut joined = Vector::UNKNOWN;
+        let mut low = 64;
+        let (mut same, mut shifted) = (None, None);
+        let (mut is_same, mut is_shifted) = (true, together);
+        for lane in lanes(from_a | from_b) {
+            let (in_a, in_b) = (from_a >> lane & 1 == 1, from_b >> lane & 1 == 1);
+            match (a.at(lane).filter(|_| in_a), b.at(lane).filter(|_| in_b)) {
+                (Some(x), None) if !in_b => joined.set(lane, x),
+                (None, Some(y)) if !in_a => joined.set(lane, y),
+                (Some(x), Some(y)) if x == y => joined.set(lane, x),
+                _ => {
+                    let (low_a, bits_a) = if in_a { a.low_bits(lane) } else { b.low_bits(lane) };
+                    let (low_b, bits_b) = if in_b { b.low_bits(lane) } else { a.low_bits(lane) };
+                    let shared = (bits_a ^ bits_b).trailing_zeros().min(64) as u8;
+                    low = low.min(low_a).min(low_b).min(shared);
+                    let of = |vector: &Vector| match vector.base {
+                        Base::Varying => None,
+                        base if vector.exact >> lane & 1 == 0 => Some((base, vector.bits[lane])),
+                        _ => None,
+                    };
+                    let (whence_a, whence_b) =
+                        (if in_a { of(a) } else { of(b) }, if in_b { of(b) } else { of(a) });
+                    is_same &= whence_a.is_some()
+                        && whence_a == whence_b
+                        && same.is_none_or(|base| Some(base) == whence_a.map(|w| w.0));
+                    same = whence_a.map(|whence| whence.0);
+                    let flat = |vector: &Vector| {
+                        vector.exact >> lane & 1 == 1 || matches!(vector.base, Base::Uniform(_))
+                    };
+                    let apart = a.bits[lane].wrapping_sub(b.bits[lane]);
+                    is_shifted &= flat(a) && flat(b) && shifted.is_none_or(|by| by == apart);
+                    shifted = Some(apart);
+                    joined.bits[lane] = if in_a { a.bits[lane] } else { b.bits[lane] };
+                }
+            }
+        }
+        joined.low = low;
+        joined.warp = false;
+        let inexact = (from_a | from_b) & !joined.exact;
+        if inexact == 0 {
+            // Lanes that never come here hold anything, the values that are there included.
+            let some = lanes(joined.exact).next().map_or(0, |lane| joined.bits[lane]);
+            for lane in lanes(!joined.exact) {
+                joined.bits[lane] = some;
+            }
+            joined.exact = ALL;
+            return self.add(joined);
+        }
+        joined.limit = if a.is_set && b.is_set {
+            joined.is_set = true;
+            u64::from(a.names_at_most(from_a) | b.names_at_most(from_b))
+        } else if a.limit == b.limit {
+            let exact = |vector: &Vector, from| {
+                lanes(from & vector.exact)
+                    .map(|lane| vector.bits[lane])
+                    .max()
+                    .unwrap_or(0)
+            };
+            let most = exact(a, from_a).max(exact(b, from_b));
+            if most <= a.limit { a.limit } else { u64::MAX }
+        } else {
+            u64::MAX
+        };
+        match same {
+            Some(base) if is_same => joined.base = base,
+            _ if is_shifted => {
+                let shared = shifted.unwrap_or(0).trailing_zeros().min(64) as u8;
+                joined.low = a.unknown_low(from_a).min(b.unknown_low(from_b)).min(shared);
+                joined.base = Base::Uniform(number);
+            }
+            _ => {
+                for lane in lanes(inexact) {
+                    joined.bits[lane] &= ones(low);
+                }
+            }
+        }
+        for lane in lanes(!(from_a | from_b)) {
+            joined.bits[lane] = 0;
+        }
+        self.add(joined)
+    }
+}
+
+impl Vector {
+    fn set(&mut self, lane: usize, value: u64) {
+        self.exact |= 1 << lane;
+        self.bits[lane] = value;
+    }
+
+    /// The alignment of the unknown part, 64 if there is none in `among`.
+    fn unknown_low(&self, among: Lanes) -> u8 {
+        if among & !self.exact == 0 { 64 } else { self.low }
+    }
+}

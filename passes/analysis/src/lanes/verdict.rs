@@ -1,0 +1,382 @@
+//! What is wrong with the collectives and barriers of one solution.
+//!
+//! For lanes L that pass the mask m at a collective c, and a lane j that m names:
+//!
+//! ```text
+//! j comes along            j ∈ must(c) with the same mask, or j has ended quietly
+//! j is missing, surely     j executes no collective of the same kind with mask m anywhere, nor code of which nothing
+//!                          is known; wherever it leaves the way to c it certainly does something visible after;
+//!                          and, if c is in a loop, j does not end while the others go on
+//! j is missing, perhaps    else
+//! ```
+//!
+//! "Surely" rests on what is known of single lanes; what is said of lanes that stay together only decides between
+//! "comes along" and "perhaps".
+
+//!
+//! `meet.rs` says which collectives lanes may meet at, `absent.rs` which lanes do not come, `sources.rs` which are read,
+//! `used.rs` whether what was read is used, `barrier.rs` judges barriers.
+
+mod absent;
+mod barrier;
+mod meet;
+mod sources;
+mod used;
+
+use rustc_hash::FxHashMap;
+
+use self::absent::Absent;
+pub use self::barrier::is_full_barrier;
+use self::meet::{Call, Passers, call, others, passers, waiting};
+use super::asked::Asked;
+use super::flow::Flow;
+use super::graph::{Graph, Kind};
+use super::placement::{Exits, Placement};
+use super::value::{Base, Lanes, lanes};
+use crate::call_graph::CallSite;
+use crate::certainty::Certainty;
+use crate::limits::MAX_USE_STEPS;
+use ptxcheck_ir::{Collective, FunctionId, InstructionId, Op};
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Problem {
+    /// PTX401, PTX402: lanes that the mask names do not come.
+    Missing,
+    /// PTX403: lanes call that the mask does not name.
+    NotNamed,
+    /// PTX404: lanes are read that do not take part.
+    AbsentSource,
+    /// PTX406: lanes that should meet pass different masks.
+    DifferentMasks,
+    /// PTX407: lanes pass the mask 0.
+    ZeroMask,
+    /// PTX409: lanes execute another instruction, which does not match before sm_70.
+    Unconverged,
+    /// PTX410: the mask is an old `activemask`.
+    Stale,
+    /// PTX411: lanes skip a barrier of the CTA.
+    SkippedBarrier,
+    /// PTX413: the mask names lanes that do not exist.
+    BeyondBlock,
+}
+
+/// An instruction with the calls that lead to it, innermost first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Spot {
+    /// The function.
+    pub function: FunctionId,
+    /// The instruction.
+    pub instruction: InstructionId,
+    /// The calls.
+    pub callers: Vec<CallSite>,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug)]
+pub struct Issue {
+    /// What.
+    pub problem: Problem,
+    /// How sure that is.
+    pub certainty: Certainty,
+    /// Where.
+    pub spot: Spot,
+    /// The lanes that it is wrong with.
+    pub lanes: Lanes,
+    /// The mask, where it is known.
+    pub mask: Option<Lanes>,
+    /// The collective; `None` for a barrier.
+    pub kind: Option<Collective>,
+    /// The lanes that may be there.
+    pub here: Lanes,
+    /// Where the lanes in question went another way.
+    pub split: Option<(Spot, Lanes)>,
+    /// The other instruction that the matter is about.
+    pub other: Option<(Spot, Lanes)>,
+    /// The node, within its graph.
+    pub node: u32,
+}
+
+/// What was found at one collective or barrier.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reach {
+    /// Some lane may get there.
+    pub maybe: bool,
+    /// Some lane certainly does.
+    pub surely: bool,
+    /// Some operand that matters is not known.
+    pub is_unknown: bool,
+    /// The mask would be if the warp were.
+    pub by_warp: bool,
+}
+
+/// What was found in one solution.
+#[derive(Default)]
+pub struct Verdict {
+    /// What is wrong.
+    pub issues: Vec<Issue>,
+    /// Each collective and barrier node.
+    pub reach: Vec<(u32, Reach)>,
+    /// Lanes ask which others are there or agree: what is definite in all warps at once may not be in each.
+    pub has_asked: bool,
+    /// It was too much work to say where all lanes are.
+    pub is_limited: bool,
+}
+
+/// Judges a solution. `entry`: the lanes that surely begin together; `converges`: the target lets collectives meet
+/// across instructions (sm_70 and newer); `least`: what is less certain may be left out.
+#[must_use]
+pub fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: Certainty) -> Verdict {
+    let graph = flow.graph;
+    let mut calls = Vec::new();
+    let mut barriers = Vec::new();
+    let mut unknown = 0;
+    for &node in &flow.order.nodes {
+        match graph.nodes[node as usize].kind {
+            _ if flow.may[node as usize] == 0 => {}
+            Kind::Collective => calls.push(node),
+            Kind::Barrier => barriers.push(node),
+            Kind::Unknown => unknown |= flow.may[node as usize],
+            _ => {}
+        }
+    }
+    let calls: Vec<Call> = calls.into_iter().filter_map(|node| call(flow, node)).collect();
+    let passers = passers(flow, &calls);
+    // To meet others is a sign only where it cannot be those that wait later on.
+    let is_sign = |call: &&Call| {
+        let here = flow.may[call.node as usize];
+        here & !call.mask.exact == 0
+            && lanes(here).all(|lane| {
+                call.mask_of(lane)
+                    .is_some_and(|mask| others(flow, &passers, call, mask) == 0)
+            })
+    };
+    let signs = calls.iter().filter(is_sign).map(|call| call.node).collect();
+    let placement = Placement::new(flow, entry, &signs);
+    let existing = flow.launch.lanes();
+    let has_asked = !flow.active.is_empty() || calls.iter().any(|call| call.answer.is_some());
+    let parts_at_barrier = barriers
+        .iter()
+        .any(|&node| existing & !flow.may[node as usize] != 0);
+    let mut judge = Judge {
+        flow,
+        placement,
+        asked: None,
+        waiting: waiting(flow, &barriers),
+        calls: &calls,
+        unknown,
+        parts_at_barrier,
+        passers,
+        converges,
+        least,
+        use_steps: MAX_USE_STEPS,
+        verdict: Verdict {
+            has_asked,
+            ..Verdict::default()
+        },
+    };
+    for (number, call) in calls.iter().enumerate() {
+        judge.collective(number, call);
+    }
+    for &node in &barriers {
+        judge.barrier(node);
+    }
+    judge.verdict.is_limited = judge.placement.is_spent();
+    judge.verdict
+}
+
+/// Whether a node is a collective or a barrier that something can be wrong with.
+#[must_use]
+pub fn is_judged(graph: &Graph<'_>, node: u32) -> bool {
+    let instruction = || {
+        let body = graph.context(node).body;
+        body.instruction(graph.instruction(node))
+    };
+    match graph.nodes[node as usize].kind {
+        Kind::Collective => matches!(instruction().op, Op::Collective(_, true)),
+        Kind::Barrier => is_full_barrier(instruction()),
+        _ => false,
+    }
+}
+
+struct Judge<'f, 'a> {
+    flow: &'f Flow<'a>,
+    placement: Placement<'f, 'a>,
+    calls: &'f [Call],
+    /// Where lanes ask about others, once that matters.
+    asked: Option<Asked<'f, 'a>>,
+    /// The lanes that may come to barriers.
+    waiting: Passers,
+    /// Lanes that may run code of which nothing is known.
+    unknown: Lanes,
+    /// Some barrier is not for all lanes: those that come to it may wait until others have done what they do.
+    parts_at_barrier: bool,
+    /// The lanes that may pass a mask, or one that is not known, to a kind of collective.
+    passers: FxHashMap<(Collective, Option<Lanes>), Passers>,
+    converges: bool,
+    /// What is less certain may be left out.
+    least: Certainty,
+    /// What may still be looked at for uses of what shuffles read.
+    use_steps: usize,
+    verdict: Verdict,
+}
+
+impl Judge<'_, '_> {
+    /// Whether nothing that is asked for can be wrong where these lanes are missing at most.
+    fn need_not_look(&self, missing: Lanes) -> bool {
+        self.least == Certainty::Definite && missing & !self.unknown == 0
+    }
+
+    fn spot(&self, node: u32) -> Spot {
+        spot(self.flow.graph, node)
+    }
+
+    /// Judges the collective with this number.
+    fn collective(&mut self, number: usize, call: &Call) {
+        let here = self.flow.may[call.node as usize];
+        let existing = self.flow.launch.lanes();
+        let known = here & call.mask.exact;
+        let mut reach = Reach {
+            maybe: true,
+            surely: false,
+            is_unknown: known != here,
+            by_warp: known != here && call.mask.warp,
+        };
+        let before = self.verdict.issues.len();
+        if let Base::Active(number) = call.mask.base
+            && known == 0
+        {
+            self.stale(call, number);
+        }
+        let must = self.placement.must(call.node, Exits::All) & here;
+        let mut groups: Vec<(Lanes, Lanes)> = Vec::new();
+        for lane in lanes(known) {
+            let mask = call.mask_of(lane).unwrap_or(0);
+            match groups.iter_mut().find(|group| group.0 == mask) {
+                Some(group) => group.1 |= 1 << lane,
+                None => groups.push((mask, 1 << lane)),
+            }
+        }
+        self.not_named(call, &groups, here, must);
+        let mut missing: Vec<(Lanes, Lanes, Absent)> = Vec::new();
+        // The lanes that pass a mask with lanes that do not exist.
+        let beyond_callers = groups
+            .iter()
+            .filter(|(mask, _)| mask & !existing != 0)
+            .fold(0, |all, (_, callers)| all | callers);
+        let is_beyond = beyond_callers & must != 0 || beyond_callers == here;
+        for &(mask, callers) in groups.iter().filter(|(mask, _)| *mask != 0) {
+            let beyond = mask & !existing;
+            if beyond != 0 && self.flow.launch.shape.is_some() {
+                let issue = self.issue(Problem::BeyondBlock, call, beyond, Some(mask));
+                self.verdict.issues.push(Issue {
+                    certainty: certainty(is_beyond),
+                    ..issue
+                });
+            }
+            match self.absent(call, mask, callers) {
+                Some(absent) => missing.push((mask, callers, absent)),
+                None => reach.is_unknown = true,
+            }
+        }
+        self.missing(number, &missing, here, must, known);
+        if let Collective::Shuffle(mode) = call.kind
+            && self.sources(call, mode, here, must, &missing)
+        {
+            reach.is_unknown = true;
+        }
+        let is_definite = |issue: &Issue| issue.certainty == Certainty::Definite;
+        if self.verdict.issues[before..].iter().any(is_definite) {
+            let masks = lanes(known).filter_map(|lane| call.mask_of(lane));
+            let named = masks.fold(0, |all, mask| all | mask);
+            let (flow, calls) = (self.flow, self.calls);
+            let asked = self.asked.get_or_insert_with(|| {
+                let answers = calls.iter().filter_map(|call| Some((call.node, call.answer?)));
+                Asked::new(flow, &answers.collect())
+            });
+            if asked.may_know(call.node, named) {
+                for issue in &mut self.verdict.issues[before..] {
+                    issue.certainty = Certainty::Potential;
+                }
+            }
+        }
+        if self.verdict.issues.len() > before
+            && let Some(departures) = self.placement.departures(call.node)
+        {
+            reach.surely = here & existing & !departures.leaving != 0;
+        }
+        self.verdict.reach.push((call.node, reach));
+    }
+
+    fn issue(&self, problem: Problem, call: &Call, lanes: Lanes, mask: Option<Lanes>) -> Issue {
+        Issue {
+            problem,
+            certainty: Certainty::Potential,
+            spot: self.spot(call.node),
+            lanes,
+            mask,
+            kind: Some(call.kind),
+            here: self.flow.may[call.node as usize],
+            split: None,
+            other: None,
+            node: call.node,
+        }
+    }
+
+    fn not_named(&mut self, call: &Call, groups: &[(Lanes, Lanes)], here: Lanes, must: Lanes) {
+        let (mut outside, mut zero) = (0, 0);
+        for &(mask, callers) in groups {
+            if mask == 0 {
+                zero |= callers;
+            } else {
+                outside |= callers & !mask;
+            }
+        }
+        for (problem, set) in [(Problem::NotNamed, outside), (Problem::ZeroMask, zero)] {
+            if set == 0 {
+                continue;
+            }
+            let sure = set & must;
+            let is_definite = sure != 0 || set == here;
+            let shown = if sure != 0 { sure } else { set };
+            let mut masks = groups
+                .iter()
+                .filter(|(_, callers)| callers & shown != 0)
+                .map(|group| group.0);
+            let mask = masks.next().filter(|_| masks.next().is_none());
+            let issue = self.issue(problem, call, shown, mask);
+            self.verdict.issues.push(Issue {
+                certainty: certainty(is_definite),
+                ..issue
+            });
+        }
+    }
+
+    fn stale(&mut self, call: &Call, number: u32) {
+        let Some(&from) = self.flow.active.get(&number) else {
+            return;
+        };
+        if !self.placement.stay_together(from, call.node) {
+            let issue = self.issue(Problem::Stale, call, self.flow.may[call.node as usize], None);
+            self.verdict.issues.push(issue);
+        }
+    }
+}
+
+const fn certainty(is_definite: bool) -> Certainty {
+    if is_definite {
+        Certainty::Definite
+    } else {
+        Certainty::Potential
+    }
+}
+
+/// The place of the instruction that a node is.
+#[must_use]
+pub fn spot(graph: &Graph<'_>, node: u32) -> Spot {
+    Spot {
+        function: graph.context(node).function,
+        instruction: graph.instruction(node),
+        callers: graph.callers(graph.nodes[node as usize].context),
+    }
+}

@@ -1,0 +1,174 @@
+//! Lanes that a mask names and that do not come, and where they went instead.
+
+use std::rc::Rc;
+
+use super::meet::Call;
+use super::{Issue, Judge, Problem, Spot, certainty};
+use crate::lanes::placement::{Departure, Departures, Exits};
+use crate::lanes::value::Lanes;
+use crate::limits::MAX_SHOWN_DEPARTURES;
+use ptxcheck_ir::{Collective, InstructionId};
+
+/// What is known of where the lanes of a mask are.
+pub(super) struct Absent {
+    pub(super) surely: Lanes,
+    pub(super) perhaps: Lanes,
+    pub(super) departures: Option<Rc<Departures>>,
+}
+
+impl Judge<'_, '_> {
+    /// Which lanes that `mask` names do not come to `call`, where `callers` pass it; `None` if the budget is spent.
+    pub(super) fn absent(&mut self, call: &Call, mask: Lanes, callers: Lanes) -> Option<Absent> {
+        let here = self.flow.may[call.node as usize];
+        let named = mask & self.flow.launch.lanes();
+        let other_mask = here & call.mask.exact & !callers;
+        let mut absent = Absent {
+            surely: 0,
+            perhaps: 0,
+            departures: None,
+        };
+        // A shuffle may read lanes that have ended, which do not count as missing.
+        let never_here = named & (!here | other_mask) & !self.elsewhere(call, mask);
+        let surely = if self.parts_at_barrier { 0 } else { never_here };
+        if !matches!(call.kind, Collective::Shuffle(_)) && self.need_not_look(surely) {
+            return Some(absent);
+        }
+        let along = self.placement.must(call.node, Exits::Loud) & here & callers;
+        let open = named & !along;
+        if open == 0 {
+            return Some(absent);
+        }
+        let departures = self.placement.departures(call.node)?;
+        let Departures {
+            leaving,
+            loud,
+            not_noisy,
+            ..
+        } = *departures;
+        absent.departures = Some(departures);
+        // Ended without a sign, whichever way they left: a collective waits for no lane that has ended.
+        let gone = open & !loud & (!here | callers) & !other_mask;
+        let mut gone = gone & (leaving | !here);
+        let headers: Vec<u32> = self
+            .flow
+            .order
+            .loops_of(call.node)
+            .map(|of| self.flow.order.loops[of as usize].header)
+            .collect();
+        if !headers.is_empty() {
+            // Who leaves a loop around the collective later on, and is heard of then, is missing in the next round.
+            let rounds = headers.iter().fold(u32::MAX, |all, &header| {
+                all & self.placement.must(header, Exits::Loud)
+            });
+            gone &= rounds | !self.placement.loud_loop_exits(call.node);
+        }
+        let open = open & !gone;
+        let mut surely = never_here & open & !not_noisy & !self.unknown;
+        if !headers.is_empty() {
+            let left = self.placement.quiet_loop_exits(call.node);
+            if surely & left != 0 {
+                let together = headers.into_iter().fold(u32::MAX, |all, header| {
+                    all & self.placement.must(header, Exits::All)
+                });
+                if here & !together != 0 {
+                    surely &= !left;
+                } else {
+                    surely &= !left | together;
+                }
+            }
+        }
+        if self.parts_at_barrier {
+            surely = 0;
+        }
+        absent.surely = surely;
+        absent.perhaps = open & !surely;
+        Some(absent)
+    }
+
+    pub(super) fn missing(
+        &mut self,
+        number: usize,
+        missing: &[(Lanes, Lanes, Absent)],
+        here: Lanes,
+        must: Lanes,
+        known: Lanes,
+    ) {
+        let call = &self.calls[number];
+        let covered = missing
+            .iter()
+            .filter(|(_, _, absent)| absent.surely != 0)
+            .fold(0, |all, (_, callers, _)| all | callers);
+        let is_definite = covered & must != 0 || covered == here && known == here;
+        for (mask, callers, absent) in missing {
+            let sure = is_definite && absent.surely != 0 && (callers & must != 0 || covered == here);
+            let set = if sure {
+                absent.surely
+            } else {
+                absent.surely | absent.perhaps
+            };
+            if set == 0 {
+                continue;
+            }
+            let different = set & here & call.mask.exact & !callers;
+            let (mut problem, mut other) = (Problem::Missing, None);
+            if different == set {
+                problem = Problem::DifferentMasks;
+            } else if sure
+                && !self.converges
+                && let Some((found, found_lanes)) = self.best_match(number, *mask, set)
+            {
+                problem = Problem::Unconverged;
+                other = Some((self.spot(found), found_lanes));
+            } else if sure && let Some((found, found_lanes)) = self.sibling(number, *mask, set) {
+                problem = Problem::DifferentMasks;
+                other = Some((self.spot(found), found_lanes));
+            }
+            let departures = absent.departures.as_deref();
+            let split = departures.and_then(|departures| self.parting(&departures.all, set));
+            let issue = self.issue(problem, call, set, Some(*mask));
+            self.verdict.issues.push(Issue {
+                certainty: certainty(sure),
+                split,
+                other,
+                ..issue
+            });
+        }
+    }
+
+    /// Where most of `set` went another way, and which of them.
+    pub(super) fn parting(&self, departures: &[Departure], set: Lanes) -> Option<(Spot, Lanes)> {
+        let leaving = |departure: &&Departure| departure.lanes & set;
+        let most = departures
+            .iter()
+            .take(MAX_SHOWN_DEPARTURES)
+            .filter(|departure| leaving(departure) != 0)
+            .max_by_key(|departure| (leaving(departure).count_ones(), std::cmp::Reverse(departure.edge)))?;
+        Some((self.branch(most.source)?, leaving(&most)))
+    }
+
+    /// The branch that a node ends with.
+    fn branch(&self, node: u32) -> Option<Spot> {
+        let spot = &self.flow.graph.nodes[node as usize];
+        let context = self.flow.graph.context(node);
+        // A guard on a collective, a barrier or a call stands on that instruction itself.
+        let last = if spot.instructions.is_empty() || !self.ends_with_test(node) {
+            spot.instructions.end
+        } else {
+            spot.instructions.end - 1
+        };
+        ((last as usize) < context.body.instructions.len()).then(|| Spot {
+            function: context.function,
+            instruction: InstructionId::new(last as usize),
+            callers: self.flow.graph.callers(spot.context),
+        })
+    }
+
+    fn ends_with_test(&self, node: u32) -> bool {
+        let spot = &self.flow.graph.nodes[node as usize];
+        let body = self.flow.graph.context(node).body;
+        spot.instructions
+            .end
+            .checked_sub(1)
+            .is_some_and(|last| body.instructions[last as usize].op.is_terminator())
+    }
+}

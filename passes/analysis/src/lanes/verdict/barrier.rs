@@ -1,0 +1,66 @@
+//! Barriers of the CTA that lanes skip.
+
+use super::{Issue, Judge, Problem, Reach, certainty, is_judged};
+use crate::lanes::placement::Exits;
+use ptxcheck_ir::{Instruction, Op};
+
+/// Whether an instruction is a barrier that waits for all threads of the CTA.
+#[must_use]
+pub fn is_full_barrier(instruction: &Instruction) -> bool {
+    matches!(instruction.op, Op::Barrier(barrier) if barrier.waits && !barrier.counted && !barrier.cluster)
+}
+
+impl Judge<'_, '_> {
+    pub(super) fn barrier(&mut self, node: u32) {
+        let graph = self.flow.graph;
+        if !is_judged(graph, node) {
+            return;
+        }
+        let here = self.flow.may[node as usize];
+        let existing = self.flow.launch.lanes();
+        let elsewhere = self.waiting.twice | self.waiting.once & !here;
+        let never_here = existing & !here & !elsewhere;
+        if self.need_not_look(never_here) {
+            let reach = Reach {
+                maybe: true,
+                ..Reach::default()
+            };
+            return self.verdict.reach.push((node, reach));
+        }
+        let Some(departures) = self.placement.departures(node) else {
+            return;
+        };
+        let along = self.placement.must(node, Exits::Loud);
+        let mut surely = never_here & !departures.not_noisy & !self.unknown & !along;
+        if self.flow.order.loops_of(node).next().is_some() {
+            surely &= !self.placement.quiet_loop_exits(node);
+        }
+        let perhaps = existing & !along & departures.loud;
+        // Warps in which nobody skips it speak against what holds in others.
+        self.verdict.reach.push((
+            node,
+            Reach {
+                maybe: true,
+                surely: here & !departures.leaving != 0,
+                ..Reach::default()
+            },
+        ));
+        if surely == 0 && perhaps == 0 && !departures.by_warp {
+            return;
+        }
+        let set = if surely != 0 { surely } else { perhaps };
+        let split = self.parting(&departures.all, set);
+        self.verdict.issues.push(Issue {
+            problem: Problem::SkippedBarrier,
+            certainty: certainty(surely != 0),
+            spot: self.spot(node),
+            lanes: set,
+            mask: None,
+            kind: None,
+            here,
+            split,
+            other: None,
+            node,
+        });
+    }
+}

@@ -1,0 +1,161 @@
+//! Collectives with their operands, and which of them lanes may meet at.
+
+use rustc_hash::FxHashMap;
+
+use super::Judge;
+use crate::lanes::flow::Flow;
+use crate::lanes::value::{Lanes, Vector, lanes};
+use crate::limits::MAX_NEIGHBOURS;
+use ptxcheck_ir::{Collective, Op};
+
+/// A collective with its operands.
+pub(super) struct Call {
+    pub(super) node: u32,
+    pub(super) kind: Collective,
+    pub(super) mask: Vector,
+    pub(super) source: Option<Vector>,
+    pub(super) control: Option<Vector>,
+    /// The lanes that it answers with at most, if it does.
+    pub(super) answer: Option<Lanes>,
+}
+
+impl Call {
+    pub(super) fn mask_of(&self, lane: usize) -> Option<Lanes> {
+        self.mask.at(lane).map(|mask| mask as Lanes)
+    }
+}
+
+pub(super) fn call(flow: &mut Flow<'_>, node: u32) -> Option<Call> {
+    let body = flow.graph.context(node).body;
+    let instruction = body.instruction(flow.graph.instruction(node));
+    let Op::Collective(kind, true) = instruction.op else {
+        return None;
+    };
+    let uses = body.uses(instruction);
+    let mut vector = |place: usize| {
+        let value = uses.get(place).copied()?;
+        let id = flow.operand(node, value);
+        Some(flow.pool.get(id).clone())
+    };
+    let is_shuffle = matches!(kind, Collective::Shuffle(_));
+    Some(Call {
+        node,
+        kind,
+        mask: vector(0)?,
+        source: vector(2).filter(|_| is_shuffle),
+        control: vector(3).filter(|_| is_shuffle),
+        answer: flow.answer(node),
+    })
+}
+
+/// Lanes that do something at one instruction at least, and at two.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Passers {
+    pub(super) once: Lanes,
+    pub(super) twice: Lanes,
+}
+
+pub(super) fn passers(flow: &Flow<'_>, calls: &[Call]) -> FxHashMap<(Collective, Option<Lanes>), Passers> {
+    let mut all: FxHashMap<(Collective, Option<Lanes>), Passers> = FxHashMap::default();
+    for call in calls {
+        let mut left = flow.may[call.node as usize];
+        while let Some(lane) = lanes(left).next() {
+            let mask = call.mask_of(lane);
+            let alike = lanes(left)
+                .filter(|&other| call.mask_of(other) == mask)
+                .fold(0, |set: Lanes, other| set | 1 << other);
+            let known = all.entry((call.kind, mask)).or_default();
+            known.twice |= known.once & alike;
+            known.once |= alike;
+            left &= !alike;
+        }
+    }
+    all
+}
+
+/// The lanes that may come to one barrier, and to two.
+pub(super) fn waiting(flow: &Flow<'_>, barriers: &[u32]) -> Passers {
+    let mut all = Passers::default();
+    for &node in barriers {
+        let here = flow.may[node as usize];
+        all.twice |= all.once & here;
+        all.once |= here;
+    }
+    all
+}
+
+/// The lanes that may execute another collective that meets `call` with `mask`.
+pub(super) fn others(
+    flow: &Flow<'_>,
+    passers: &FxHashMap<(Collective, Option<Lanes>), Passers>,
+    call: &Call,
+    mask: Lanes,
+) -> Lanes {
+    let here = flow.may[call.node as usize];
+    let own = lanes(here)
+        .filter(|&lane| call.mask_of(lane).is_none_or(|own| own == mask))
+        .fold(0, |set: Lanes, lane| set | 1 << lane);
+    let same = passers.get(&(call.kind, Some(mask))).copied().unwrap_or_default();
+    let any = passers.get(&(call.kind, None)).copied().unwrap_or_default();
+    let twice = same.twice | any.twice | same.once & any.once;
+    twice | (same.once | any.once) & !own
+}
+
+impl Judge<'_, '_> {
+    /// The lanes that may execute another collective that meets `call` with `mask`.
+    pub(super) fn elsewhere(&self, call: &Call, mask: Lanes) -> Lanes {
+        if !self.converges {
+            return 0;
+        }
+        others(self.flow, &self.passers, call, mask)
+    }
+
+    /// The collectives around the one with this number, in the order of the graph, without itself.
+    fn neighbours(&self, number: usize) -> impl Iterator<Item = &Call> {
+        let start = number.saturating_sub(MAX_NEIGHBOURS);
+        let end = number.saturating_add(MAX_NEIGHBOURS).min(self.calls.len());
+        let (own, all) = (&self.calls[number], &self.calls[start..end]);
+        all.iter()
+            .filter(|other| other.node != own.node && other.kind == own.kind)
+    }
+
+    /// The other collectives that may meet this one with `mask`, and the lanes that may execute them so.
+    fn matching(&self, number: usize, mask: Lanes) -> impl Iterator<Item = (&Call, Lanes)> {
+        self.neighbours(number)
+            .map(move |other| {
+                let here = self.flow.may[other.node as usize];
+                let differs = lanes(here & other.mask.exact)
+                    .filter(|&lane| other.mask_of(lane) != Some(mask))
+                    .fold(0, |set: Lanes, lane| set | 1 << lane);
+                (other, here & !differs)
+            })
+            .filter(|(_, lanes)| *lanes != 0)
+    }
+
+    /// The instruction that most of `set` execute instead, where that would match.
+    pub(super) fn best_match(&self, number: usize, mask: Lanes, set: Lanes) -> Option<(u32, Lanes)> {
+        self.matching(number, mask)
+            .map(|(other, lanes)| (other.node, lanes & set))
+            .filter(|(_, lanes)| *lanes != 0)
+            .max_by_key(|(node, lanes)| (lanes.count_ones(), std::cmp::Reverse(*node)))
+    }
+
+    /// A collective of the same kind on the other side of a branch, where all of `set` pass another mask.
+    pub(super) fn sibling(&mut self, number: usize, mask: Lanes, set: Lanes) -> Option<(u32, Lanes)> {
+        let own = self.calls[number].node;
+        let is_other = |lane: usize, other: &Call| {
+            let other = other.mask_of(lane);
+            other.is_some_and(|other| other != mask && other != 0)
+        };
+        let candidates: Vec<u32> = self
+            .neighbours(number)
+            .filter(|other| set & !(self.flow.may[other.node as usize] & other.mask.exact) == 0)
+            .filter(|other| lanes(set).all(|lane| is_other(lane, other)))
+            .map(|other| other.node)
+            .collect();
+        let found = candidates
+            .into_iter()
+            .find(|&other| !self.placement.is_on_way(own, other))?;
+        Some((found, set))
+    }
+}

@@ -1,0 +1,532 @@
+//! Whether what a shuffle has read is certainly used.
+//!
+//! A value that was read from a lane that does not take part is undefined; the behaviour is not, as long as nobody uses
+//! the value (PTX ISA, `shfl.sync`). A use is: an address, a mask, a source lane, a branch, what is stored to memory that
+//! others see, what a function outside the module is passed.
+//!
+//! ```text
+//! on(n)       lanes that may be at n, having passed the shuffle and used nothing since
+//! held(n, x)  of these, the lanes in which x certainly holds something that was computed from what they read
+//! used(n)     of these, the lanes that use some x at n in which they hold it
+//! on(s)     ∪= edge ∩ on(n) ∖ used(n)          held(s, x) ∩= held(n, x), for the lanes that come along
+//! ```
+//!
+//! Lanes for which `on` reaches the end, or which hold nothing any more, need not use it. Shuffles that hand the value on
+//! to others count as losing it.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+
+use super::super::flow::Flow;
+use super::super::graph::{Kind, Test};
+use super::super::order::NONE;
+use super::super::value::Lanes;
+use super::super::visible;
+use crate::slots::{Effect, SlotId};
+use ptxcheck_ir::evaluate::{evaluate, is_interpreted};
+use ptxcheck_ir::{
+    AccessKind, BinaryOp, Body, Callee, Collective, Guard, Instruction, InstructionId, Logic, Op, Register,
+    Space, Value,
+};
+
+/// Where a value is kept, in one context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    Register(Register),
+    Slot(SlotId),
+    /// Piece of a parameter: its number and byte offset.
+    Param(u32, u32),
+    /// Piece of the return value at a byte offset.
+    Result(i32),
+}
+
+/// What lanes hold at one point: see the module.
+#[derive(Clone, Default)]
+struct Held {
+    on: Lanes,
+    cells: FxHashMap<(u32, Place), Lanes>,
+}
+
+impl Held {
+    /// Takes what comes along an edge with some lanes; true if that changes anything.
+    fn merge(&mut self, lanes: Lanes, from: &Self) -> bool {
+        let (both, new) = (lanes & self.on, lanes & !self.on);
+        let mut changed = new != 0;
+        self.cells.retain(|cell, held| {
+            let theirs = from.cells.get(cell).copied().unwrap_or(0);
+            let kept = *held & (!both | theirs);
+            changed |= kept != *held;
+            *held = kept;
+            kept != 0
+        });
+        if new != 0 {
+            for (&cell, &theirs) in from.cells.iter().filter(|(_, theirs)| **theirs & new != 0) {
+                *self.cells.entry(cell).or_default() |= theirs & new;
+            }
+        }
+        self.on |= lanes;
+        changed
+    }
+
+    /// What is held in no lane that is still on the way is forgotten.
+    fn restrict(&mut self) {
+        let on = self.on;
+        self.cells.retain(|_, held| {
+            *held &= on;
+            *held != 0
+        });
+    }
+}
+
+/// Of the lanes in `readers` that pass the shuffle that a node is, those that certainly use what they read, each time or
+/// a later time that they pass it. `None` if `steps`, which it takes instructions and cells from, are used up.
+pub(super) fn certainly(flow: &Flow<'_>, shuffle: u32, readers: Lanes, steps: &mut usize) -> Option<Lanes> {
+    let mut walk = Walk {
+        flow,
+        shuffle,
+        readers,
+        lost: 0,
+        held: FxHashMap::default(),
+        pending: BTreeSet::new(),
+        steps,
+    };
+    walk.held.insert(
+        shuffle,
+        Held {
+            on: readers,
+            cells: FxHashMap::default(),
+        },
+    );
+    walk.pending.insert(flow.order.rank[shuffle as usize]);
+    while walk.lost & readers != readers
+        && let Some(rank) = walk.pending.pop_first()
+    {
+        walk.node(flow.order.nodes[rank as usize])?;
+    }
+    Some(readers & !walk.lost)
+}
+
+struct Walk<'w, 'a> {
+    flow: &'w Flow<'a>,
+    shuffle: u32,
+    readers: Lanes,
+    /// The lanes that need not use it.
+    lost: Lanes,
+    held: FxHashMap<u32, Held>,
+    /// Nodes to look at, by rank.
+    pending: BTreeSet<u32>,
+    steps: &'w mut usize,
+}
+
+impl Walk<'_, '_> {
+    fn node(&mut self, node: u32) -> Option<()> {
+        let flow = self.flow;
+        let graph = flow.graph;
+        let mut point = Point {
+            flow,
+            node,
+            context: graph.nodes[node as usize].context,
+            readers: self.readers,
+            shuffle: self.shuffle,
+            held: self.held.get(&node)?.clone(),
+        };
+        let spot = &graph.nodes[node as usize];
+        *self.steps = self
+            .steps
+            .checked_sub(1 + spot.instructions.len() + point.held.cells.len())?;
+        for number in spot.instructions.clone() {
+            point.instruction(InstructionId::new(number as usize));
+        }
+        match spot.test {
+            Test::None => {}
+            Test::Guard(guard) => point.uses(Value::Register(guard.register)),
+            Test::Table(index, guard) => {
+                point.uses(index);
+                if let Some(guard) = guard {
+                    point.uses(Value::Register(guard.register));
+                }
+            }
+        }
+        let mut held = point.held;
+        held.restrict();
+        let holders = held.cells.values().fold(0, |all, lanes| all | lanes);
+        self.lost |= held.on & !holders;
+        held.on = holders & !self.lost;
+        for edge in spot.edges.clone() {
+            let lanes = flow.edges[edge as usize] & held.on;
+            let target = graph.targets[edge as usize];
+            if lanes == 0 {
+                continue;
+            }
+            let rank = flow.order.rank[target as usize];
+            if target == graph.exit || rank == NONE {
+                self.lost |= lanes;
+                continue;
+            }
+            *self.steps = self.steps.checked_sub(1 + held.cells.len())?;
+            if self.held.entry(target).or_default().merge(lanes, &held) {
+                self.pending.insert(rank);
+            }
+        }
+        Some(())
+    }
+}
+
+/// A place between two instructions of a node.
+struct Point<'w, 'a> {
+    flow: &'w Flow<'a>,
+    node: u32,
+    context: u32,
+    readers: Lanes,
+    shuffle: u32,
+    held: Held,
+}
+
+impl Point<'_, '_> {
+    /// The lanes in which an operand holds it.
+    fn of(&self, value: Value) -> Lanes {
+        match value {
+            Value::Register(register) | Value::Not(register) => self.at(Place::Register(register)),
+            _ => 0,
+        }
+    }
+
+    fn at(&self, place: Place) -> Lanes {
+        self.held.cells.get(&(self.context, place)).copied().unwrap_or(0) & self.held.on
+    }
+
+    /// An operand is used, whenever control comes here.
+    fn uses(&mut self, value: Value) {
+        self.held.on &= !self.of(value);
+    }
+
+    fn set(&mut self, context: u32, place: Place, lanes: Lanes) {
+        if lanes == 0 {
+            self.held.cells.remove(&(context, place));
+        } else {
+            self.held.cells.insert((context, place), lanes);
+        }
+    }
+
+    /// The lanes in which a predicate is surely true, and surely false.
+    fn truth(&self, id: InstructionId, value: Value) -> (Lanes, Lanes) {
+        let (register, negated) = match value {
+            Value::Register(register) => (register, false),
+            Value::Not(register) => (register, true),
+            Value::Integer(value) if value & 1 == 0 => return (0, Lanes::MAX),
+            Value::Integer(_) => return (Lanes::MAX, 0),
+            _ => return (0, 0),
+        };
+        let known = match self.in_range() {
+            // Who reads another lane is in range.
+            Some(inside) if inside == register => (self.readers, 0),
+            _ => self.flow.truth(self.node, id, register),
+        };
+        if negated { (known.1, known.0) } else { known }
+    }
+
+    /// The register that only the shuffle writes: whether its source was in range.
+    fn in_range(&self) -> Option<Register> {
+        let graph = self.flow.graph;
+        let context = graph.context(self.shuffle);
+        let shuffle = graph.instruction(self.shuffle);
+        let results = context.body.results(context.body.instruction(shuffle));
+        let inside = results.get(1)?.register()?;
+        let definitions = self.flow.module.function(context.function).definitions();
+        let is_here = graph.nodes[self.shuffle as usize].context == self.context;
+        (is_here && definitions.of(inside) == [shuffle]).then_some(inside)
+    }
+
+    /// Writes a place under the guard of an instruction, if it has one.
+    fn write(&mut self, place: Place, lanes: Lanes, guard: Option<(Lanes, Lanes)>) {
+        let lanes = match guard {
+            None => lanes,
+            Some((holds, fails)) => {
+                let old = self.at(place);
+                lanes & holds | old & fails | lanes & old
+            }
+        };
+        self.set(self.context, place, lanes);
+    }
+
+    fn instruction(&mut self, id: InstructionId) {
+        let graph = self.flow.graph;
+        let context = graph.context(self.node);
+        let body = context.body;
+        let instruction = body.instruction(id);
+        if instruction.op.is_terminator() {
+            return;
+        }
+        // What is a node of its own has its guard in the branch before it.
+        let own = graph.nodes[self.node as usize].kind == Kind::Plain;
+        let guard = instruction.guard.filter(|_| own);
+        let truth = guard.map(|guard| self.truth(id, guarded(guard)));
+        let runs = truth.map_or(Lanes::MAX, |(holds, _)| holds);
+        match instruction.op {
+            Op::Access(_) => self.access(id, body, instruction, runs),
+            Op::Collective(kind, _) => self.collective(kind, body.uses(instruction)),
+            Op::Call(_) => self.call(body, instruction),
+            _ => {}
+        }
+        if let (Some(guard), Op::Access(access)) = (guard, instruction.op)
+            && !matches!(access.space, Space::Local | Space::Param)
+            && matches!(
+                access.kind,
+                AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction
+            )
+        {
+            self.uses(guarded(guard));
+        }
+        self.slots(id, body, instruction, truth);
+        for (number, result) in body.results(instruction).iter().enumerate() {
+            let Value::Register(register) = *result else {
+                continue;
+            };
+            let lanes = self.result(id, body, instruction, number);
+            self.write(Place::Register(register), lanes, truth);
+        }
+        if let Some((offset, value)) = body.returned(instruction) {
+            self.write(Place::Result(offset), self.of(value), truth);
+        }
+    }
+
+    fn access(&mut self, id: InstructionId, body: &Body<'_>, instruction: &Instruction, runs: Lanes) {
+        let Op::Access(access) = instruction.op else {
+            return;
+        };
+        let uses = body.uses(instruction);
+        let mut used = match access.kind {
+            // A prefetch does nothing to the address.
+            AccessKind::Other => 0,
+            _ => uses.first().map_or(0, |&address| self.of(address)),
+        };
+        let is_seen = match (access.kind, access.space) {
+            (AccessKind::Store | AccessKind::ReadModifyWrite, Space::Generic) => {
+                let context = self.flow.graph.context(self.node);
+                let is_store = access.kind == AccessKind::Store;
+                is_store && visible::is_seen(self.flow.module, context.function, body, id)
+            }
+            (AccessKind::Load | AccessKind::Other, _) | (_, Space::Local | Space::Param) => false,
+            _ => true,
+        };
+        if is_seen {
+            let data = uses.iter().skip(2);
+            used |= data.fold(0, |all, &value| all | self.of(value));
+        }
+        self.held.on &= !(used & runs);
+    }
+
+    fn collective(&mut self, kind: Collective, uses: &[Value]) {
+        let decisive: &[usize] = match kind {
+            Collective::Shuffle(_) => &[0, 2, 3],
+            _ => &[0],
+        };
+        for &value in decisive.iter().filter_map(|&place| uses.get(place)) {
+            self.uses(value);
+        }
+    }
+
+    fn call(&mut self, body: &Body<'_>, instruction: &Instruction) {
+        let Op::Call(call) = instruction.op else { return };
+        let module = self.flow.module.module;
+        let call = body.call(call);
+        let leaves = match call.callee {
+            Callee::Indirect(address) => {
+                self.uses(address);
+                false
+            }
+            Callee::Direct(symbol) => module
+                .called(symbol)
+                .is_none_or(|callee| module.function(callee).body.is_none()),
+        };
+        let inner = match self.flow.graph.nodes[self.node as usize].kind {
+            Kind::Enter(inner) => Some(inner),
+            _ => None,
+        };
+        for argument in body.arguments(call) {
+            if leaves {
+                self.uses(argument.value);
+            } else if let Some(inner) = inner {
+                let lanes = self.of(argument.value);
+                self.set(inner, Place::Param(argument.param, argument.offset), lanes);
+            }
+        }
+    }
+
+    fn slots(
+        &mut self,
+        id: InstructionId,
+        body: &Body<'_>,
+        instruction: &Instruction,
+        truth: Option<(Lanes, Lanes)>,
+    ) {
+        let function = self.flow.graph.context(self.node).function;
+        let slots = self.flow.module.function(function).slots();
+        match slots.effect(id, instruction) {
+            Effect::Store(slot) => {
+                let stored = body.uses(instruction).get(2).copied().unwrap_or(Value::Unknown);
+                self.write(Place::Slot(slot), self.of(stored), truth);
+                for other in slots.overlapping(slot) {
+                    self.set(self.context, Place::Slot(other), 0);
+                }
+            }
+            Effect::Spoil(slot) => {
+                for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
+                    self.set(self.context, Place::Slot(slot), 0);
+                }
+            }
+            Effect::SpoilEscaped => {
+                let own = self.context;
+                self.held.cells.retain(|(context, place), _| match place {
+                    Place::Slot(slot) => *context != own || !slots.escapes(*slot),
+                    _ => true,
+                });
+            }
+            Effect::Load(_) | Effect::None => {}
+        }
+    }
+
+    /// The lanes in which a result is computed from it.
+    fn result(&self, id: InstructionId, body: &Body<'_>, instruction: &Instruction, number: usize) -> Lanes {
+        let graph = self.flow.graph;
+        let uses = body.uses(instruction);
+        match instruction.op {
+            Op::Collective(..) if self.node == self.shuffle && number == 0 => self.held.on,
+            Op::Access(access) if access.kind == AccessKind::Load => {
+                let function = graph.context(self.node).function;
+                let slots = self.flow.module.function(function).slots();
+                if let Effect::Load(slot) = slots.effect(id, instruction) {
+                    return self.at(Place::Slot(slot));
+                }
+                body.loaded_param(instruction).map_or(0, |(number, offset)| {
+                    self.at(Place::Param(u32::from(number), offset as u32))
+                })
+            }
+            Op::CallResult(call) => {
+                let called = graph.callee_number(self.context, call);
+                match (called, uses) {
+                    (Some(callee), [Value::Integer(offset), ..]) => {
+                        let place = i32::try_from(*offset).map(Place::Result);
+                        let held = place.ok().and_then(|place| self.held.cells.get(&(callee, place)));
+                        held.copied().unwrap_or(0)
+                    }
+                    _ => 0,
+                }
+            }
+            Op::Select => self.selected(id, uses),
+            Op::ToGeneric(..) | Op::FromGeneric(..) => uses.first().map_or(0, |&address| self.of(address)),
+            op if is_interpreted(op) || matches!(op, Op::Opaque | Op::CompareOther) => {
+                self.computed(op, uses)
+            }
+            _ => 0,
+        }
+    }
+
+    /// A select takes one operand; which one is known in some lanes.
+    fn selected(&self, id: InstructionId, uses: &[Value]) -> Lanes {
+        let &[a, b, condition] = uses else { return 0 };
+        let (holds, fails) = self.truth(id, condition);
+        let (a, b) = (self.of(a), self.of(b));
+        (a & holds | b & fails | a & b) & !self.of(condition)
+    }
+
+    fn computed(&self, op: Op, uses: &[Value]) -> Lanes {
+        let (mut once, mut twice) = (0, 0);
+        for &value in uses {
+            let lanes = self.of(value);
+            twice |= once & lanes;
+            once |= lanes;
+        }
+        if once == 0 {
+            return 0;
+        }
+        let single = uses.iter().enumerate().fold(0, |all, (place, &value)| {
+            let lanes = self.of(value) & !twice;
+            if lanes != 0 && carries(op, uses, place) {
+                all | lanes
+            } else {
+                all
+            }
+        });
+        // Sums of two such values are no less undefined; differences may be 0.
+        let is_sum =
+            matches!(op, Op::Binary(BinaryOp::Add, _) | Op::Opaque) && matches!(uses, [a, b] if a != b);
+        single | if is_sum { twice } else { 0 }
+    }
+}
+
+fn guarded(guard: Guard) -> Value {
+    if guard.negated {
+        Value::Not(guard.register)
+    } else {
+        Value::Register(guard.register)
+    }
+}
+
+/// Whether the result of an operation hangs off one of its operands, whatever the others hold that are not constant.
+fn carries(op: Op, uses: &[Value], place: usize) -> bool {
+    let is_constant = |value: &Value| matches!(value, Value::Integer(_));
+    let others = || uses.iter().enumerate().filter(|(at, _)| *at != place);
+    if matches!(op, Op::Opaque | Op::CompareOther) {
+        // Of three operands, the first may be scaled or picked by the others.
+        return uses.len() <= 2 || place == 2;
+    }
+    if others().all(|(_, value)| is_constant(value)) {
+        return varies(op, uses, place);
+    }
+    match op {
+        Op::Copy | Op::Convert { .. } | Op::Pack(_) => true,
+        Op::Binary(op, _) => matches!(
+            op,
+            BinaryOp::Add
+                | BinaryOp::Sub
+                | BinaryOp::Xor
+                | BinaryOp::MinSigned
+                | BinaryOp::MinUnsigned
+                | BinaryOp::MaxSigned
+                | BinaryOp::MaxUnsigned
+        ),
+        Op::MulAdd(..) => place == 2,
+        Op::Compare(_, _, Logic::None) => true,
+        _ => false,
+    }
+}
+
+/// Whether an operation gives different results for different values of one operand, where all others are constant.
+fn varies(op: Op, uses: &[Value], place: usize) -> bool {
+    const TRIED: [u64; 6] = [
+        0,
+        1,
+        0x5555_5555_5555_5555,
+        0x7fff_ffff,
+        u64::MAX,
+        0xaaaa_aaaa_aaaa_aaaa,
+    ];
+    if matches!(op, Op::Copy | Op::Pack(_) | Op::Unpack(_)) {
+        return true;
+    }
+    let outcome = |tried: u64| {
+        let values: Vec<u64> = uses
+            .iter()
+            .enumerate()
+            .map(|(at, value)| match value {
+                _ if at == place => tried,
+                Value::Integer(value) => *value as u64,
+                _ => 0,
+            })
+            .collect();
+        evaluate(op, &values)
+    };
+    let constants = uses.iter().filter_map(|value| match value {
+        Value::Integer(value) => Some(*value as u64),
+        _ => None,
+    });
+    // A comparison changes beside what it compares with.
+    let beside = constants.flat_map(|value| [value, value.wrapping_add(1)]);
+    let first = outcome(TRIED[0]);
+    TRIED
+        .into_iter()
+        .chain(beside)
+        .any(|tried| outcome(tried) != first)
+}

@@ -1,0 +1,145 @@
+//! What others see of the instructions of a node.
+//!
+//! *Surely*: stores to memory that is not the thread's own, atomics, collectives, barriers. *Maybe*: those under a
+//! guard, calls that are not followed, prefetches and copies, and what is not interpreted and has no result. The end
+//! of the grid (`trap`, a failed assertion) is no sign: nobody waits any more.
+
+use super::flow::Flow;
+use super::graph::Kind;
+use crate::definitions::Definitions;
+use crate::module::ModuleAnalyses;
+use crate::slots::{Effect, Slots};
+use ptxcheck_ir::{
+    AccessKind, BinaryOp, Body, FunctionId, Instruction, InstructionId, Op, Space, SymbolId, Value,
+};
+
+/// What is visible of a node to others.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Visible {
+    /// Something is, whenever a lane passes the node.
+    pub surely: bool,
+    /// Something may be.
+    pub maybe: bool,
+}
+
+/// What is visible of a node.
+#[must_use]
+pub fn of(flow: &Flow<'_>, node: u32) -> Visible {
+    let graph = flow.graph;
+    let spot = &graph.nodes[node as usize];
+    match spot.kind {
+        Kind::Collective | Kind::Barrier => {
+            return Visible {
+                surely: true,
+                maybe: true,
+            };
+        }
+        Kind::Quiet if graph.successors(node).all(|target| target == graph.exit) => {
+            return Visible::default();
+        }
+        Kind::Quiet | Kind::Unknown => {
+            return Visible {
+                surely: false,
+                maybe: true,
+            };
+        }
+        Kind::Enter(_) => return Visible::default(),
+        Kind::Plain => {}
+    }
+    let context = graph.context(node);
+    let mut found = Visible::default();
+    for number in spot.instructions.clone() {
+        let id = InstructionId::new(number as usize);
+        let one = of_instruction(flow.module, context.function, context.body, id);
+        found.surely |= one.surely;
+        found.maybe |= one.maybe;
+    }
+    found
+}
+
+/// What is visible of an instruction that is no collective, no barrier and no call.
+#[must_use]
+pub fn of_instruction(
+    module: &ModuleAnalyses<'_>,
+    function: FunctionId,
+    body: &Body<'_>,
+    id: InstructionId,
+) -> Visible {
+    let instruction = body.instruction(id);
+    let (surely, maybe) = match instruction.op {
+        Op::Access(access) => match (access.kind, access.space) {
+            (_, Space::Local | Space::Param) => (false, false),
+            (AccessKind::Load, _) => (false, access.volatile),
+            (AccessKind::Store, Space::Generic) => {
+                match module.function(function).slots().effect(id, instruction) {
+                    Effect::Store(_) | Effect::Spoil(_) => (false, false),
+                    _ => (is_seen(module, function, body, id), true),
+                }
+            }
+            (
+                AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite,
+                _,
+            ) => (true, true),
+            (AccessKind::Other, _) => (false, true),
+        },
+        Op::Opaque => (false, body.results(instruction).is_empty()),
+        _ => (false, false),
+    };
+    Visible {
+        surely: surely && instruction.guard.is_none(),
+        maybe,
+    }
+}
+
+/// Whether a generic store certainly writes memory that is not the thread's own.
+#[must_use]
+pub fn is_seen(
+    module: &ModuleAnalyses<'_>,
+    function: FunctionId,
+    body: &Body<'_>,
+    id: InstructionId,
+) -> bool {
+    let store = body.instruction(id);
+    let analyses = module.function(function);
+    let slots = analyses.slots();
+    let is_local = |symbol| module.module.symbol(symbol).space == Space::Local;
+    let is_slot = matches!(slots.effect(id, store), Effect::Store(_) | Effect::Spoil(_));
+    !is_slot && !may_be_own(body, analyses.definitions(), slots, store, &is_local)
+}
+
+/// Longest chain of definitions that an address is followed through.
+const MAX_CHAIN: usize = 64;
+
+/// Whether the address of a generic store may point into the thread's own memory.
+fn may_be_own(
+    body: &Body<'_>,
+    definitions: &Definitions,
+    slots: &Slots,
+    store: &Instruction,
+    is_local: &dyn Fn(SymbolId) -> bool,
+) -> bool {
+    let mut current = body.uses(store).first().copied().unwrap_or(Value::Unknown);
+    for _ in 0..MAX_CHAIN {
+        let register = match current {
+            Value::Register(register) => register,
+            Value::Symbol(symbol, _) => return is_local(symbol),
+            _ => return true,
+        };
+        let &[definition] = definitions.of(register) else {
+            return slots.has_escaped();
+        };
+        let instruction = body.instruction(definition);
+        let uses = body.uses(instruction);
+        current = match (instruction.op, uses) {
+            (Op::ToGeneric(Space::Local, _), _) => return true,
+            (Op::ToGeneric(..), _) => return false,
+            (Op::Copy | Op::Convert { .. } | Op::Binary(BinaryOp::Add | BinaryOp::Sub, _), &[from, ..]) => {
+                from
+            }
+            (Op::MulAdd(..), &[_, _, from]) => from,
+            (Op::Access(access), _) if access.space == Space::Param => return false,
+            _ => return slots.has_escaped(),
+        };
+    }
+    true
+}

@@ -1,0 +1,79 @@
+//! The blocks that the user says kernels are launched with.
+
+use ptxcheck_common::names;
+
+/// Threads of a block in x, y and z.
+pub type Shape = [u32; 3];
+
+/// Most threads of a block (CUDA C++ Programming Guide, Compute Capabilities).
+pub const MAX_BLOCK_THREADS: u32 = 1_024;
+
+/// What the user says. A kernel's own `.reqntid` wins over all of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Launches {
+    /// For this run: it wins over what follows.
+    pub run: Option<Shape>,
+    /// For kernels that are called so ([`names::is_called`]). The last that fits counts.
+    pub kernels: Vec<(String, Shape)>,
+    /// For all others.
+    pub others: Option<Shape>,
+}
+
+impl Launches {
+    /// The block of the kernel with this name in its module, if it is stated.
+    #[must_use]
+    pub fn block(&self, kernel: &str) -> Option<Shape> {
+        let named = || {
+            let mut last_first = self.kernels.iter().rev();
+            last_first.find(|(pattern, _)| names::is_called(kernel, pattern))
+        };
+        self.run
+            .or_else(|| named().map(|(_, shape)| *shape))
+            .or(self.others)
+    }
+}
+
+/// The block with these sides, of which y and z may be missing; `None` if it has none, or more than
+/// [`MAX_BLOCK_THREADS`] threads.
+#[must_use]
+pub fn shape(sides: &[u32]) -> Option<Shape> {
+    let (&x, rest) = sides.split_first()?;
+    let shape = match *rest {
+        [] => [x, 1, 1],
+        [y] => [x, y, 1],
+        [y, z] => [x, y, z],
+        _ => return None,
+    };
+    let threads = shape.iter().try_fold(1_u32, |all, &side| all.checked_mul(side))?;
+    (1..=MAX_BLOCK_THREADS).contains(&threads).then_some(shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Launches, shape};
+
+    #[test]
+    fn the_run_wins_over_names_and_the_last_name_over_the_others() {
+        let mut launches = Launches {
+            run: None,
+            kernels: vec![("_Z3foo*".to_owned(), [32, 4, 1]), ("foo".to_owned(), [8, 8, 1])],
+            others: Some([256, 1, 1]),
+        };
+        assert_eq!(launches.block("_Z3fooPi"), Some([8, 8, 1]));
+        assert_eq!(launches.block("_Z3fooIfEvPT_"), Some([32, 4, 1]));
+        assert_eq!(launches.block("_Z3barv"), Some([256, 1, 1]));
+        launches.run = Some([64, 1, 1]);
+        assert_eq!(launches.block("_Z3fooPi"), Some([64, 1, 1]));
+        assert_eq!(Launches::default().block("_Z3fooPi"), None);
+    }
+
+    #[test]
+    fn blocks_have_up_to_three_sides_and_1024_threads() {
+        assert_eq!(shape(&[32, 4]), Some([32, 4, 1]));
+        assert_eq!(shape(&[1024]), Some([1024, 1, 1]));
+        let wrong: [&[u32]; 6] = [&[], &[0], &[64, 32], &[1, 1, 1, 1], &[8, 0, 8], &[u32::MAX, 2]];
+        for sides in wrong {
+            assert_eq!(shape(sides), None, "{sides:?}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Analyses: computed once per function, on first demand, and shared by all rules.
+
+pub mod call_graph;
+pub mod certainty;
+pub mod collectives;
+pub mod constants;
+pub mod dataflow;
+pub mod definitions;
+pub mod dominators;
+pub mod lanes;
+pub mod launches;
+pub mod limits;
+pub mod module;
+pub mod predicates;
+pub mod provenance;
+mod ranges;
+pub mod reached;
+pub mod references;
+pub mod slots;
+#[cfg(test)]
+mod testing;
+
+pub use certainty::Certainty;
+pub use module::{Analyses, ModuleAnalyses, Place};
+pub use ptxcheck_ir::{cfg, evaluate, params};

@@ -1,0 +1,51 @@
+//! Which registers hold the same value, for what a test of one says of the others.
+//!
+//! ```text
+//! same(r) = same(a)   if r := a is its only definition, unguarded
+//!         = same(a)   if r := slot is its only definition, slot := a the only store to that slot, it dominates the
+//!                     load, and nothing else can write the slot
+//!         = r         else
+//! ```
+//!
+//! The definition dominates what is read from it, so the copies are of the same moment: a way from a later definition
+//! to the reader that avoids the copy would make one from the entry, too.
+
+use crate::limits::MAX_PREDICATE_STEPS;
+use crate::module::Analyses;
+use ptxcheck_ir::{Body, InstructionId, Op, Register, Value};
+
+/// The register that stands for all that hold the same value, as far as [`MAX_PREDICATE_STEPS`] copies lead.
+#[must_use]
+pub fn representative(body: &Body<'_>, analyses: &Analyses<'_>, register: Register) -> Register {
+    let mut current = register;
+    for _ in 0..MAX_PREDICATE_STEPS {
+        let &[definition] = analyses.definitions().of(current) else {
+            break;
+        };
+        let Some(Value::Register(from)) = copied(body, analyses, definition) else {
+            break;
+        };
+        if analyses.definitions().of(from).len() != 1 {
+            break;
+        }
+        current = from;
+    }
+    current
+}
+
+/// What an instruction copies, itself or by way of a variable on the stack.
+#[must_use]
+pub fn copied(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId) -> Option<Value> {
+    let instruction = body.instruction(id);
+    if instruction.guard.is_some() {
+        return None;
+    }
+    match (instruction.op, body.uses(instruction)) {
+        (Op::Copy, &[from]) => Some(from),
+        (Op::Access(_), _) => {
+            let store = body.instruction(analyses.store_for(id)?);
+            body.uses(store).get(2).copied()
+        }
+        _ => None,
+    }
+}

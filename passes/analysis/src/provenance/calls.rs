@@ -1,0 +1,144 @@
+//! What goes over a function's border: demands held against arguments, and what the function returns.
+
+use super::function::Judge;
+use super::guards::{self, Answers};
+use super::judge::Wrong;
+use super::summary::{Demand, Held, Violation, formals, verdict};
+use super::survey::{Survey, direct_callee};
+use super::value::{Base, Form};
+use crate::call_graph::CallSite;
+use crate::limits::MAX_CALL_DEPTH;
+use ptxcheck_ir::{FunctionId, InstructionId, Op, Value};
+
+impl Judge<'_> {
+    /// Holds a call against what the function called demands.
+    pub(super) fn call(&mut self, at: InstructionId) {
+        let Some((summary, arguments)) = self.solver.callee(at) else {
+            return;
+        };
+        let Some(callee) = self.callee_of(at) else {
+            return;
+        };
+        let site = CallSite {
+            caller: self.id,
+            instruction: at,
+            callee,
+        };
+        let is_moved = self.solver.passes_composed(arguments, at);
+        for demand in &summary.demands {
+            let passed = arguments.iter().find(|argument| argument.passes(demand.piece));
+            let Some(argument) = passed.filter(|_| !self.is_ruled_out(demand, arguments)) else {
+                continue;
+            };
+            let (value, tested) = self.solver.at(argument.value, at);
+            let held = Held {
+                value: &value,
+                excluded: demand.excluded,
+                is_doubtful: is_moved
+                    || self.is_doubtful(&value, tested)
+                    || summary.tested.contains(&demand.piece) && demand.excluded == 0,
+            };
+            let callers: Vec<CallSite> = demand.callers.iter().copied().chain([site]).collect();
+            if let Some((wrong, element, is_definite, or)) = verdict(demand.used, &held) {
+                let is_definite = is_definite && demand.is_sole && !self.may_be_own_cta(wrong, &element);
+                // Nothing is written wrongly there: the register is undefined here.
+                let (function, instruction, callers) = if wrong == Wrong::Undefined {
+                    (self.id, at, Vec::new())
+                } else {
+                    (demand.function, demand.instruction, callers.clone())
+                };
+                self.summary.violations.push(Violation {
+                    function,
+                    instruction,
+                    wrong,
+                    used: demand.used,
+                    element,
+                    of: self.id,
+                    is_definite,
+                    or,
+                    is_uncalled: false,
+                    callers,
+                });
+            }
+            if !summary.null_tested.contains(&demand.piece) {
+                self.null_passed(demand, argument.value, &value, &callers);
+            }
+            if callers.len() >= MAX_CALL_DEPTH {
+                continue;
+            }
+            let is_null_tested = summary.null_tested.contains(&demand.piece);
+            let reach = demand.reach.filter(|_| !is_null_tested);
+            let passed_on: Vec<_> = formals(&value).collect();
+            if passed_on.is_empty() {
+                continue;
+            }
+            let mut choices = self.choices(at);
+            choices.extend(self.left_to_callers(demand, arguments));
+            for passed in passed_on {
+                self.demand(Demand {
+                    piece: passed.piece,
+                    used: demand.used,
+                    excluded: passed.excluded | demand.excluded,
+                    is_sole: passed.is_sole && demand.is_sole,
+                    reach: reach.zip(passed.offset).and_then(|(a, b)| a.checked_add(b)),
+                    choices: choices.clone(),
+                    function: demand.function,
+                    instruction: demand.instruction,
+                    callers: callers.clone(),
+                });
+            }
+        }
+    }
+
+    pub(super) fn callee_of(&self, at: InstructionId) -> Option<FunctionId> {
+        direct_callee(self.module, self.body, at)
+    }
+
+    /// What the function returns, joined over its stores to the return value.
+    pub(super) fn returns(&mut self, survey: &Survey) {
+        for &at in &survey.returns {
+            let instruction = self.body.instruction(at);
+            let (Op::Access(access), &[Value::ReturnSlot(_, start), ref rest @ ..]) =
+                (instruction.op, self.body.uses(instruction))
+            else {
+                continue;
+            };
+            for (number, &value) in rest.iter().skip(1).enumerate() {
+                let stride = i64::from(access.bits / 8);
+                let Ok(offset) = u32::try_from(i64::from(start) + stride * number as i64) else {
+                    continue;
+                };
+                let (value, _) = self.solver.at(value, at);
+                match self
+                    .summary
+                    .results
+                    .iter_mut()
+                    .find(|(known, _)| *known == offset)
+                {
+                    Some((_, joined)) => {
+                        joined.join(&value);
+                    }
+                    None => self.summary.results.push((offset, value)),
+                }
+            }
+        }
+    }
+
+    /// Whether what the function returns is the answer to a test of what it is passed.
+    pub(super) fn answer(&mut self, store: InstructionId, answers: &Answers<'_>) {
+        let &[Value::ReturnSlot(_, 0), _, value] = self.body.uses(self.body.instruction(store)) else {
+            return;
+        };
+        let analyses = self.module.function(self.id);
+        let Some((tested, space)) = guards::answer(self.body, analyses, answers, value) else {
+            return;
+        };
+        let (value, _) = self.solver.at(Value::Register(tested), store);
+        if let &[element] = value.elements()
+            && let (Form::Formal, Base::Param(number, piece), Some(0)) =
+                (element.form, element.base, element.offset)
+        {
+            self.summary.answer = Some(((number, piece), space));
+        }
+    }
+}

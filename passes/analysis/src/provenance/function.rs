@@ -1,0 +1,297 @@
+//! One function's summary: finds its uses of addresses, has them solved, and judges them.
+
+use rustc_hash::FxHashSet;
+
+use super::guards::{Facts, Tested};
+use super::judge::{Effect, Use, Wrong, is_elsewhere};
+use super::nulls;
+use super::objects::Accessed;
+use super::screen::Suspects;
+use super::solver::{Solver, Summaries, callee};
+use super::summary::{Demand, Held, Passed, Summary, Violation, formals, verdict};
+use super::survey::{Survey, seeds, survey};
+use super::value::{Base, Element, Form, Provenance};
+use crate::limits::MAX_DEMANDS;
+use crate::module::ModuleAnalyses;
+use ptxcheck_ir::{Access, AccessKind, Body, FunctionId, InstructionId, Op, Space, Value};
+
+/// The summary of a function with a body, given those of the functions that it calls, as far as it has
+/// to be looked at.
+#[must_use]
+pub(super) fn summarize<'a>(
+    module: &'a ModuleAnalyses<'a>,
+    id: FunctionId,
+    summaries: &'a Summaries<'a>,
+    suspects: &Suspects,
+) -> Summary {
+    let function = module.module.function(id);
+    let Some(body) = function.body.as_ref() else {
+        return Summary::default();
+    };
+    // What is missing from a damaged body may have written any register.
+    if function.is_damaged {
+        return Summary::default();
+    }
+    let analyses = module.function(id);
+    let mut survey = survey(module, body, summaries, suspects);
+    survey.forget_never_reached(analyses);
+    let answers = |call: InstructionId| answered(module, body, summaries, call);
+    let facts = if survey.tests.is_empty() && !survey.calls.iter().any(|&call| answers(call).is_some()) {
+        Facts::default()
+    } else {
+        let has_guard = |id: &InstructionId| body.instruction(*id).guard.is_some();
+        let guarded = survey.uses.iter().copied().filter(has_guard);
+        Facts::new(body, analyses, &answers, guarded)
+    };
+    let seeds = seeds(body, &survey);
+    let Some(solver) = Solver::new(module, id, summaries, facts, seeds.into_iter()) else {
+        return Summary::default();
+    };
+    let mut judge = Judge {
+        module,
+        id,
+        body,
+        solver,
+        summary: Summary::default(),
+        tested: FxHashSet::default(),
+        is_anything_tested: false,
+        is_null_tested: false,
+        accessed: None,
+    };
+    judge.note_tests(&survey);
+    judge.note_null_tests(&survey);
+    let goes_on = || !module.deadline.is_over_at_step();
+    for &at in survey.uses.iter().take_while(|_| goes_on()) {
+        judge.instruction(at);
+    }
+    for &at in survey.indirect.iter().take_while(|_| goes_on()) {
+        judge.indirect(at);
+    }
+    for &at in survey.escapes.iter().take_while(|_| goes_on()) {
+        judge.escape(at);
+    }
+    for &at in survey.calls.iter().take_while(|_| goes_on()) {
+        judge.call(at);
+    }
+    if !function.is_kernel() {
+        judge.returns(&survey);
+        if let ([only], true) = (survey.returns.as_slice(), judge.is_anything_tested) {
+            judge.answer(*only, &answers);
+        }
+    }
+    judge.summary
+}
+
+/// What a call asks of an address, if it calls a function that answers.
+fn answered<'a>(
+    module: &ModuleAnalyses<'_>,
+    body: &'a Body<'_>,
+    summaries: &Summaries<'a>,
+    call: InstructionId,
+) -> Option<(Value, Space)> {
+    let (summary, arguments) = callee(module, body, summaries, call)?;
+    let (piece, space) = summary.answer?;
+    let asked = arguments.iter().find(|argument| argument.passes(piece))?;
+    Some((asked.value, space))
+}
+
+/// The use of an address that an instruction makes.
+pub(super) fn use_of(op: Op) -> Option<Use> {
+    Some(match op {
+        Op::Access(Access {
+            space: Space::Tensor, ..
+        }) => return None,
+        Op::Access(access) => Use::Access(access.space, Effect::of(access.kind)),
+        Op::ToGeneric(space, _) => Use::ToGeneric(space),
+        Op::FromGeneric(space, _) => Use::FromGeneric(space),
+        Op::IsSpace(space) => Use::Test(space),
+        Op::MapShared(space) => Use::Map(space),
+        _ => return None,
+    })
+}
+
+/// A symbol that stands in the operand of a generic access: ptxas sees its space and accesses that; of constant memory
+/// and parameters it rejects it.
+fn converted(value: &Provenance) -> Provenance {
+    value.map(|element| match element.space {
+        Space::Global | Space::Shared | Space::Local => Element {
+            form: Form::Generic,
+            ..*element
+        },
+        _ => *element,
+    })
+}
+
+/// The judging of one body.
+pub(super) struct Judge<'a> {
+    pub(super) module: &'a ModuleAnalyses<'a>,
+    pub(super) id: FunctionId,
+    pub(super) body: &'a Body<'a>,
+    pub(super) solver: Solver<'a>,
+    pub(super) summary: Summary,
+    /// Bases whose space is tested somewhere.
+    pub(super) tested: FxHashSet<Base>,
+    pub(super) is_anything_tested: bool,
+    /// What may be address 0 is compared with 0 somewhere.
+    pub(super) is_null_tested: bool,
+    /// Where objects are accessed, once that is asked.
+    pub(super) accessed: Option<Accessed>,
+}
+
+impl<'a> Judge<'a> {
+    fn note_tests(&mut self, survey: &Survey) {
+        let mut tested: Vec<Provenance> = Vec::new();
+        for &at in &survey.tests {
+            if let Some(&value) = self.body.uses(self.body.instruction(at)).first() {
+                tested.push(self.solver.at(value, at).0);
+            }
+        }
+        for &at in &survey.calls {
+            let Some((summary, arguments)) = self.solver.callee(at) else {
+                continue;
+            };
+            for piece in &summary.tested {
+                let passed = arguments.iter().find(|argument| argument.passes(*piece));
+                tested.extend(passed.map(|argument| self.solver.at(argument.value, at).0));
+            }
+        }
+        // Of an address that is not generic, a test tells nothing.
+        let elements = tested.iter().flat_map(Provenance::elements);
+        for element in elements.filter(|element| element.form != Form::Raw) {
+            self.is_anything_tested = true;
+            self.tested.insert(element.base);
+            if let (Form::Formal, Base::Param(number, piece)) = (element.form, element.base) {
+                self.summary.tested.push((number, piece));
+            }
+        }
+        self.summary.tested.sort_unstable();
+        self.summary.tested.dedup();
+    }
+
+    /// Whether some element's space is tested in a way that the facts do not cover here.
+    pub(super) fn is_doubtful(&self, value: &Provenance, tested: Tested) -> bool {
+        self.is_anything_tested
+            && tested == Tested::No
+            && value
+                .elements()
+                .iter()
+                .any(|element| element.base == Base::Unknown || self.tested.contains(&element.base))
+    }
+
+    pub(super) fn report(
+        &mut self,
+        at: InstructionId,
+        wrong: Wrong,
+        used: Use,
+        element: Element,
+        is_definite: bool,
+        or: Option<Element>,
+    ) {
+        self.summary.violations.push(Violation {
+            function: self.id,
+            instruction: at,
+            wrong,
+            used,
+            element,
+            of: self.id,
+            is_definite,
+            or,
+            is_uncalled: false,
+            callers: Vec::new(),
+        });
+    }
+
+    fn instruction(&mut self, at: InstructionId) {
+        let instruction = self.body.instruction(at);
+        let uses = self.body.uses(instruction);
+        let (Some(used), Some(&operand)) = (use_of(instruction.op), uses.first()) else {
+            return;
+        };
+        let (value, tested) = self.solver.at(operand, at);
+        if let Op::Access(access) = instruction.op {
+            self.bounds(at, &access, uses, &value);
+            self.null_access(at, &access, uses, &value);
+        }
+        let value = match (used, operand) {
+            (Use::Access(Space::Generic, _), Value::Symbol(..)) => converted(&value),
+            _ => value,
+        };
+        let held = Held {
+            value: &value,
+            excluded: 0,
+            is_doubtful: !matches!(used, Use::Test(_)) && self.is_doubtful(&value, tested),
+        };
+        if let Some((wrong, element, is_definite, or)) = verdict(used, &held) {
+            let (wrong, element) = match tested {
+                Tested::Holds(test) if is_elsewhere(wrong, used, &element) => (
+                    Wrong::AgainstTest,
+                    Element {
+                        origin: Some(test),
+                        ..element
+                    },
+                ),
+                _ => (wrong, element),
+            };
+            let is_sure = is_definite
+                && !self.may_be_own_cta(wrong, &element)
+                && !self.may_be_plain(instruction.op, &element);
+            self.report(at, wrong, used, element, is_sure, or);
+        }
+        let past = nulls::past(instruction.op, uses);
+        for Passed {
+            piece,
+            excluded,
+            is_sole,
+            offset,
+        } in formals(&value).collect::<Vec<_>>()
+        {
+            self.demand(Demand {
+                piece,
+                used,
+                excluded,
+                is_sole,
+                reach: offset.zip(past).and_then(|(a, b)| a.checked_add(b)),
+                choices: self.choices(at),
+                function: self.id,
+                instruction: at,
+                callers: Vec::new(),
+            });
+        }
+    }
+
+    /// Whether the code generator may make a plain access of an atomic, as it sees the local variable.
+    fn may_be_plain(&self, op: Op, element: &Element) -> bool {
+        let is_own = |symbol| self.module.module.symbol(symbol).owner == Some(self.id);
+        matches!(op, Op::Access(access) if access.kind == AccessKind::ReadModifyWrite)
+            && element.space == Space::Local
+            && matches!(element.base, Base::Symbol(symbol) if is_own(symbol))
+    }
+
+    /// Whether an address in the cluster's shared memory may be in the CTA's own after all: the rank given to `mapa` is
+    /// read from a special register, or given elsewhere.
+    pub(super) fn may_be_own_cta(&self, wrong: Wrong, element: &Element) -> bool {
+        if wrong != Wrong::ClusterAsCta {
+            return false;
+        }
+        let Some(origin) = element.origin else {
+            return true;
+        };
+        let instruction = self.body.instruction(origin);
+        match (instruction.op, self.body.uses(instruction)) {
+            (Op::MapShared(_), [_, rank]) => self.solver.is_uniform_special(*rank),
+            _ => true,
+        }
+    }
+
+    pub(super) fn demand(&mut self, demand: Demand) {
+        let known = self.summary.demands.iter().any(|known| {
+            (known.piece, known.used, known.excluded) == (demand.piece, demand.used, demand.excluded)
+                && known.is_sole >= demand.is_sole
+                && (known.choices.is_empty() || known.choices == demand.choices)
+                && (known.reach.is_some() || demand.reach.is_none())
+        });
+        if !known && self.summary.demands.len() < MAX_DEMANDS {
+            self.summary.demands.push(demand);
+        }
+    }
+}

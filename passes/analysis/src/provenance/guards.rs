@@ -1,0 +1,317 @@
+//! What `isspacep` says about a register, and where that holds.
+//!
+//! ```text
+//! fact    = (register, space, holds?) on the blocks that one edge dominates: the block it leads to has no other
+//!           predecessor, and dominates them
+//! true    only elements in the space remain; ⊤ and what the caller passes become a generic address in the space
+//! false   elements in the space are removed
+//! ```
+//!
+//! Which tests a branch hangs off, [`Predicates`] says; calls of functions that answer the question (`__isShared` in a debug
+//! build) are among them. What is known of a register is known of all that hold the same value (see `aliases`).
+
+use std::cell::RefCell;
+
+use super::aliases::representative;
+use super::value::{Base, Element, Form, Provenance, bit};
+use crate::limits::MAX_SPACE_FACTS;
+use crate::module::Analyses;
+use crate::predicates::{Predicates, Test};
+use ptxcheck_ir::{BlockId, Body, Guard, InstructionId, Op, Register, Space, Value};
+
+/// What is known of a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// The register that was tested: the one that stands for all with its value.
+    register: Register,
+    space: Space,
+    holds: bool,
+    /// The `isspacep`, or the call that answers.
+    test: InstructionId,
+}
+
+/// Whether a test says something about a value at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tested {
+    /// None does.
+    No,
+    /// One that fails there.
+    Fails,
+    /// This `isspacep`, which holds there.
+    Holds(InstructionId),
+}
+
+/// The address that a call tests, and the space, if the function called answers such a question with 1 or 0.
+pub type Answers<'a> = dyn Fn(InstructionId) -> Option<(Value, Space)> + 'a;
+
+/// The facts of a body.
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// With the block that must dominate the use. By register, those of one in the order in which they were found.
+    by_block: Vec<(BlockId, Fact)>,
+    /// With the instruction that is guarded. In the same order.
+    by_instruction: Vec<(InstructionId, Fact)>,
+    /// A bit for each register that there are facts about, by its number's last bits.
+    registers: u64,
+    /// By register: the one that stands for it, once asked for.
+    representatives: RefCell<Vec<Option<Register>>>,
+}
+
+impl Facts {
+    /// Of a body that has `isspacep` instructions, whose guarded instructions in question are `guarded`.
+    #[must_use]
+    pub fn new(
+        body: &Body<'_>,
+        analyses: &Analyses<'_>,
+        answers: &Answers<'_>,
+        guarded: impl Iterator<Item = InstructionId>,
+    ) -> Self {
+        let mut facts = Self::default();
+        let question = Question {
+            body,
+            analyses,
+            answers,
+        };
+        for (block, found) in question.on_edges() {
+            if facts.by_block.len() >= MAX_SPACE_FACTS {
+                break;
+            }
+            facts.by_block.extend(found.into_iter().map(|fact| (block, fact)));
+        }
+        for id in guarded {
+            if let Some(guard) = body.instruction(id).guard
+                && facts.by_instruction.len() < MAX_SPACE_FACTS
+            {
+                let found = question.implied(guard, true);
+                facts
+                    .by_instruction
+                    .extend(found.into_iter().map(|fact| (id, fact)));
+            }
+        }
+        let of_blocks = facts.by_block.iter().map(|(_, fact)| fact.register);
+        let of_guards = facts.by_instruction.iter().map(|(_, fact)| fact.register);
+        facts.registers = of_blocks.chain(of_guards).fold(0, |all, one| all | mark(one));
+        facts.by_block.sort_by_key(|(_, fact)| fact.register);
+        facts.by_instruction.sort_by_key(|(_, fact)| fact.register);
+        facts
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_block.is_empty() && self.by_instruction.is_empty()
+    }
+
+    /// What `value`, held by `register`, can be at `at`; and which test says so.
+    #[must_use]
+    pub fn refine(
+        &self,
+        register: Register,
+        value: Provenance,
+        at: InstructionId,
+        body: &Body<'_>,
+        analyses: &Analyses<'_>,
+    ) -> (Provenance, Tested) {
+        let register = self.representative(register, body, analyses);
+        if self.registers & mark(register) == 0 {
+            return (value, Tested::No);
+        }
+        let (by_block, by_instruction) = (
+            about(&self.by_block, register),
+            about(&self.by_instruction, register),
+        );
+        if by_block.is_empty() && by_instruction.is_empty() {
+            return (value, Tested::No);
+        }
+        let block = body.block_of(at);
+        let dominators = analyses.dominators();
+        let of_block = by_block
+            .iter()
+            .filter(|(place, _)| dominators.dominates(*place, block))
+            .map(|(_, fact)| fact);
+        let of_guard = by_instruction
+            .iter()
+            .filter(|(place, _)| *place == at)
+            .map(|(_, fact)| fact);
+        let (mut value, mut tested) = (value, Tested::No);
+        for fact in of_block.chain(of_guard) {
+            value = restricted(&value, fact);
+            tested = match tested {
+                Tested::Holds(_) => tested,
+                _ if fact.holds => Tested::Holds(fact.test),
+                _ => Tested::Fails,
+            };
+        }
+        (value, tested)
+    }
+
+    fn representative(&self, register: Register, body: &Body<'_>, analyses: &Analyses<'_>) -> Register {
+        let mut known = self.representatives.borrow_mut();
+        if known.is_empty() {
+            known.resize(body.registers.len(), None);
+        }
+        *known[register.index()].get_or_insert_with(|| representative(body, analyses, register))
+    }
+}
+
+/// By block: a test may hold there. All that the edges dominate is among it: of a block that they do, no predecessor is
+/// left out, except along back edges.
+#[must_use]
+pub fn holding(body: &Body<'_>, analyses: &Analyses<'_>, answers: &Answers<'_>) -> Vec<bool> {
+    let question = Question {
+        body,
+        analyses,
+        answers,
+    };
+    let cfg = analyses.cfg();
+    let mut found = vec![false; body.blocks.len()];
+    question.on_edges().for_each(|(block, facts)| {
+        found[block.index()] |= facts.iter().any(|fact| fact.holds);
+    });
+    for &block in cfg.reverse_postorder() {
+        let rank = cfg.rank(block);
+        let mut before = cfg
+            .predecessors(block)
+            .iter()
+            .filter(|before| cfg.rank(**before).is_some() && cfg.rank(**before) < rank)
+            .peekable();
+        if before.peek().is_some() && before.all(|before| found[before.index()]) {
+            found[block.index()] = true;
+        }
+    }
+    found
+}
+
+fn mark(register: Register) -> u64 {
+    1 << (register.index() % 64)
+}
+
+/// The facts about a register.
+fn about<Place>(facts: &[(Place, Fact)], register: Register) -> &[(Place, Fact)] {
+    let start = facts.partition_point(|(_, fact)| fact.register < register);
+    let own = &facts[start..];
+    let end = own.partition_point(|(_, fact)| fact.register == register);
+    &own[..end]
+}
+
+fn restricted(value: &Provenance, fact: &Fact) -> Provenance {
+    let tested = Element::address(Form::Generic, fact.space, Base::Test(fact.test), fact.test);
+    if *value == Provenance::Top {
+        return if fact.holds {
+            Provenance::One(tested)
+        } else {
+            Provenance::Top
+        };
+    }
+    // A raw address has no space to test: see PTX209. A number may be anything.
+    let in_space = |element: &Element| bit(element.space) & !bit(fact.space) == 0;
+    Provenance::of(
+        value
+            .elements()
+            .iter()
+            .filter_map(|element| match (element.form, fact.holds) {
+                (Form::Generic, holds) => (in_space(element) == holds).then_some(*element),
+                (Form::Composed, true) => Some(tested),
+                (Form::Formal, true) => (bit(fact.space) & !element.excluded != 0).then_some(tested),
+                (Form::Formal, false) => Some(Element {
+                    excluded: element.excluded | bit(fact.space),
+                    ..*element
+                }),
+                _ => Some(*element),
+            }),
+    )
+}
+
+/// Where the predicates of a body come from.
+struct Question<'a> {
+    body: &'a Body<'a>,
+    analyses: &'a Analyses<'a>,
+    answers: &'a Answers<'a>,
+}
+
+impl<'a> Question<'a> {
+    /// What follows in the blocks that a branch alone leads to, from the edge that does.
+    fn on_edges(&self) -> impl Iterator<Item = (BlockId, Vec<Fact>)> + use<'_, 'a> {
+        let cfg = self.analyses.cfg();
+        let branches = cfg.reverse_postorder().iter().filter_map(|&block| {
+            let last = self.body.terminator(block)?;
+            let guard = last.guard.filter(|_| last.op == Op::Branch)?;
+            Some((guard, self.body.successors(block)))
+        });
+        branches.flat_map(move |(guard, successors)| {
+            let edges = [true, false].into_iter().zip(successors);
+            edges
+                .filter(|(_, successor)| cfg.predecessors(**successor).len() == 1)
+                .map(move |(taken, &successor)| (successor, self.implied(guard, taken)))
+        })
+    }
+
+    fn predicates(&self) -> Predicates<'a, impl Fn(InstructionId) -> bool> {
+        let answers = self.answers;
+        Predicates {
+            body: self.body,
+            definitions: self.analyses.definitions(),
+            is_answer: move |call| answers(call).is_some(),
+        }
+    }
+
+    /// What follows from a guard being passed (`taken`) or not.
+    fn implied(&self, guard: Guard, taken: bool) -> Vec<Fact> {
+        let mut found = Vec::new();
+        let predicates = self.predicates();
+        predicates.each_test(guard.register, taken != guard.negated, |test| {
+            if let Some((definition, (Value::Register(tested), space))) = self.asked(test)
+                && predicates.definitions.of(tested).len() == 1
+            {
+                found.push(Fact {
+                    register: representative(self.body, self.analyses, tested),
+                    space,
+                    holds: test.holds,
+                    test: definition,
+                });
+            }
+        });
+        found
+    }
+
+    /// The address that a test is about, and the space; and what tests.
+    fn asked(&self, test: Test) -> Option<(InstructionId, (Value, Space))> {
+        let definition = test.definition?;
+        let instruction = self.body.instruction(definition);
+        let asked = match (instruction.op, self.body.uses(instruction)) {
+            (Op::IsSpace(space), &[tested]) => (tested, space),
+            (Op::CallResult(call), _) => (self.answers)(call)?,
+            _ => return None,
+        };
+        Some((definition, asked))
+    }
+}
+
+/// The test that an integer is the answer of: the address, the space. Only 1 for yes and 0 for no.
+#[must_use]
+pub fn answer(
+    body: &Body<'_>,
+    analyses: &Analyses<'_>,
+    answers: &Answers<'_>,
+    value: Value,
+) -> Option<(Register, Space)> {
+    let Value::Register(register) = value else {
+        return None;
+    };
+    let question = Question {
+        body,
+        analyses,
+        answers,
+    };
+    if !question.predicates().is_truth(register) {
+        return None;
+    }
+    let guard = Guard {
+        register,
+        negated: false,
+    };
+    match question.implied(guard, true).as_slice() {
+        &[fact] if fact.holds => Some((fact.register, fact.space)),
+        _ => None,
+    }
+}

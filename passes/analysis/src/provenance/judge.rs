@@ -1,0 +1,196 @@
+//! Which use of which address is wrong, and how.
+//!
+//! Global memory's window begins at 0 and covers the whole range: there a raw address and a generic one are the same
+//! number. `.shared` means `.shared::cta`, whose window lies in that of `.shared::cluster` (PTX ISA, State Spaces,
+//! and Generic Addressing).
+
+use super::value::{Base, Element, Form, Trust};
+use ptxcheck_ir::{AccessKind, Space};
+
+/// What an access does to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Effect {
+    /// Reads, or nothing that matters here.
+    Reads,
+    /// Stores.
+    Writes,
+    /// Atomics and reductions: on global and shared memory only (PTX ISA, atom).
+    Updates,
+}
+
+impl Effect {
+    pub(super) const fn of(kind: AccessKind) -> Self {
+        match kind {
+            AccessKind::Store => Self::Writes,
+            AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite => Self::Updates,
+            AccessKind::Load | AccessKind::Other => Self::Reads,
+        }
+    }
+}
+
+/// A use of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Use {
+    /// A memory access in this space.
+    Access(Space, Effect),
+    /// `cvta.X`.
+    ToGeneric(Space),
+    /// `cvta.to.X`.
+    FromGeneric(Space),
+    /// `isspacep.X`.
+    Test(Space),
+    /// `mapa`, of a generic address or of one in the window of shared memory.
+    Map(Space),
+    /// A call to the function at the address.
+    Call,
+}
+
+impl Use {
+    /// The space that the use wants its address in.
+    #[must_use]
+    pub const fn space(self) -> Space {
+        match self {
+            Self::Access(space, _)
+            | Self::ToGeneric(space)
+            | Self::FromGeneric(space)
+            | Self::Test(space)
+            | Self::Map(space) => space,
+            Self::Call => Space::Generic,
+        }
+    }
+}
+
+/// What is wrong with a use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Wrong {
+    /// PTX201: the address points into another space.
+    Access,
+    /// PTX202: the pointer is cast to a space it does not point into.
+    Cast,
+    /// PTX203: the address was never converted to generic.
+    RawAsGeneric,
+    /// PTX204: a generic address where one inside the window is due.
+    GenericAsRaw,
+    /// PTX205: converted twice.
+    Twice,
+    /// PTX206: the address of a local object is stored where other threads see it.
+    Escape,
+    /// PTX207: constant memory is written.
+    ConstantStore,
+    /// PTX208: an address in another CTA's shared memory is used as one of the own CTA.
+    ClusterAsCta,
+    /// PTX209: the space of an address that is not generic is tested.
+    TestOfRaw,
+    /// PTX209: the test that guards it says that it points elsewhere.
+    AgainstTest,
+    /// PTX210: nothing writes the register that the address comes from.
+    Undefined,
+    /// PTX211: past the end, or before the start.
+    OutOfBounds,
+    /// PTX211: not a multiple of the access's size.
+    Misaligned,
+    /// PTX106: address 0, or a little more.
+    Null,
+    /// PTX106: an index that nothing is the base of.
+    Baseless,
+}
+
+/// Whether an address in `space` may stand where one in `wanted` is due.
+#[must_use]
+pub fn covers(wanted: Space, space: Space) -> bool {
+    wanted == space || wanted == Space::SharedCluster && space == Space::Shared
+}
+
+/// Whether a conversion between `wanted` and generic is right for `space`. The window of `.shared` lies in that of
+/// `.shared::cluster`, and `cvta` counts from the start of both: libcu++ converts what `mapa` made in no other way
+/// (`cuda::ptx`, distributed shared memory).
+fn converts(wanted: Space, space: Space) -> bool {
+    covers(wanted, space) || wanted == Space::Shared && space == Space::SharedCluster
+}
+
+/// What is wrong with this use of `element`, if anything is.
+#[must_use]
+pub fn judge(with: Use, element: &Element) -> Option<Wrong> {
+    let space = element.space;
+    let wrong = match element.form {
+        Form::Formal | Form::Number | Form::Composed => return None,
+        Form::Undefined => return matches!(with, Use::Access(..)).then_some(Wrong::Undefined),
+        Form::Raw => raw(with, space)?,
+        Form::Generic => generic(with, space)?,
+    };
+    let is_against_test = is_elsewhere(wrong, with, element) && matches!(element.base, Base::Test(_));
+    Some(if is_against_test {
+        Wrong::AgainstTest
+    } else {
+        wrong
+    })
+}
+
+/// Whether what is wrong is that the address points into another space, not how it is written.
+#[must_use]
+pub fn is_elsewhere(wrong: Wrong, with: Use, element: &Element) -> bool {
+    match wrong {
+        Wrong::Access | Wrong::Cast => true,
+        Wrong::GenericAsRaw => !covers(with.space(), element.space),
+        _ => false,
+    }
+}
+
+fn raw(with: Use, space: Space) -> Option<Wrong> {
+    let is_read_only = matches!(space, Space::Const | Space::Param);
+    match with {
+        Use::Access(Space::Generic, _) => (space != Space::Global).then_some(Wrong::RawAsGeneric),
+        Use::Access(wanted, effect) if covers(wanted, space) => {
+            (effect != Effect::Reads && is_read_only).then_some(Wrong::ConstantStore)
+        }
+        Use::Access(Space::Shared, _) if space == Space::SharedCluster => Some(Wrong::ClusterAsCta),
+        Use::Access(..) => Some(Wrong::Access),
+        Use::ToGeneric(wanted) => (!converts(wanted, space)).then_some(Wrong::Cast),
+        Use::FromGeneric(wanted) if converts(wanted, space) => Some(Wrong::Twice),
+        Use::FromGeneric(_) if space == Space::Global => Some(Wrong::Cast),
+        Use::FromGeneric(_) => Some(Wrong::RawAsGeneric),
+        Use::Test(_) => Some(Wrong::TestOfRaw),
+        Use::Map(Space::Generic) if space != Space::Global => Some(Wrong::RawAsGeneric),
+        Use::Map(Space::Generic) => Some(Wrong::Access),
+        Use::Map(_) => (!covers(Space::SharedCluster, space)).then_some(Wrong::Access),
+        Use::Call => None,
+    }
+}
+
+fn generic(with: Use, space: Space) -> Option<Wrong> {
+    let is_read_only = matches!(space, Space::Const | Space::Param);
+    match with {
+        Use::Access(Space::Generic | Space::Global, effect) if effect != Effect::Reads && is_read_only => {
+            Some(Wrong::ConstantStore)
+        }
+        Use::Access(Space::Generic, Effect::Updates) if space == Space::Local => Some(Wrong::Access),
+        Use::Access(Space::Generic, _) | Use::Test(_) => None,
+        Use::Access(Space::Global, _) => (space != Space::Global).then_some(Wrong::Access),
+        Use::Access(..) => Some(Wrong::GenericAsRaw),
+        Use::ToGeneric(_) => Some(Wrong::Twice),
+        Use::FromGeneric(wanted) if converts(wanted, space) => None,
+        Use::FromGeneric(_) => Some(Wrong::Cast),
+        Use::Map(Space::Generic) => (!covers(Space::SharedCluster, space)).then_some(Wrong::Access),
+        Use::Map(_) => Some(Wrong::GenericAsRaw),
+        Use::Call => None,
+    }
+}
+
+/// Whether a wrong use of `element` is wrong on every execution.
+///
+/// What a kernel's parameter points to only the host knows; but no host can pass a pointer to shared or local memory. What
+/// a test has found in the shared memory of the cluster may be in that of the CTA.
+#[must_use]
+pub fn is_certain(with: Use, wrong: Wrong, element: &Element) -> bool {
+    match element.trust {
+        Trust::Certain => wrong != Wrong::ClusterAsCta || !matches!(element.base, Base::Test(_)),
+        Trust::Assumed => {
+            matches!(wrong, Wrong::Cast | Wrong::AgainstTest)
+                && matches!(
+                    with,
+                    Use::FromGeneric(Space::Shared | Space::SharedCluster | Space::Local)
+                )
+        }
+        Trust::Weak => false,
+    }
+}

@@ -1,0 +1,170 @@
+//! Registers all of whose definitions reach all of what reads them, without solving which reach what.
+//!
+//! ```text
+//! meets(r) = there is one block b such that each definition of r is the only one in its block, unguarded, reached, and
+//!            b all that follows the block; and what reads r stands in b, before a definition of r there
+//! ```
+//!
+//! That is how a phi becomes copies: one on each edge, and one at the head of the block where they come together.
+
+use rustc_hash::FxHashMap;
+
+use super::reaching::Definition;
+use ptxcheck_ir::cfg::Cfg;
+use ptxcheck_ir::{BlockId, Body, InstructionId, Register};
+
+/// Where a register may be read so that all its definitions reach: in this block, up to this instruction.
+#[derive(Clone, Copy)]
+struct Head {
+    block: BlockId,
+    end: InstructionId,
+}
+
+/// Those of `asked` whose definitions meet in front of all that reads them.
+pub(super) fn meeting<'d>(
+    body: &Body<'_>,
+    cfg: &Cfg,
+    asked: impl Iterator<Item = (Register, &'d [Definition])>,
+) -> Vec<Register> {
+    let mut heads: FxHashMap<Register, Head> = FxHashMap::default();
+    let mut is_asked = vec![false; body.registers.len()];
+    for (register, definitions) in asked {
+        if let Some(head) = head(body, cfg, definitions) {
+            is_asked[register.index()] = true;
+            heads.insert(register, head);
+        }
+    }
+    if heads.is_empty() {
+        return Vec::new();
+    }
+    let mut read = |register: Register, block: BlockId, at: InstructionId| {
+        if is_asked[register.index()]
+            && heads
+                .get(&register)
+                .is_some_and(|head| head.block != block || at > head.end)
+        {
+            is_asked[register.index()] = false;
+            heads.remove(&register);
+        }
+    };
+    for number in 0..body.blocks.len() {
+        let block = BlockId::new(number);
+        for (at, instruction) in body.block(block) {
+            if let Some(guard) = instruction.guard {
+                read(guard.register, block, at);
+            }
+            for register in body.uses(instruction).iter().filter_map(|value| value.register()) {
+                read(register, block, at);
+            }
+        }
+    }
+    for call in &body.calls {
+        let arguments = body.arguments(call).iter();
+        for register in arguments.filter_map(|argument| argument.value.register()) {
+            read(register, body.block_of(call.instruction), call.instruction);
+        }
+    }
+    heads.into_keys().collect()
+}
+
+/// The block where definitions meet, up to the first that stands in it.
+fn head(body: &Body<'_>, cfg: &Cfg, definitions: &[Definition]) -> Option<Head> {
+    let mut met = None;
+    let mut last = None;
+    for definition in definitions {
+        let block = body.block_of(definition.at);
+        let &[next] = body.successors(block) else {
+            return None;
+        };
+        let is_first = last != Some(block) && met.is_none_or(|known| known == next);
+        if definition.is_partial || !is_first || cfg.rank(block).is_none() {
+            return None;
+        }
+        (met, last) = (Some(next), Some(block));
+    }
+    let block = met?;
+    let own = definitions
+        .iter()
+        .map(|definition| definition.at)
+        .find(|&at| body.block_of(at) == block);
+    let end = body.blocks[block.index()].instructions.end as usize;
+    Some(Head {
+        block,
+        end: own.unwrap_or(InstructionId::new(end)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::meeting;
+    use crate::provenance::reaching::Definition;
+    use crate::testing::with_ptx;
+    use ptxcheck_ir::{FunctionId, Register};
+
+    /// Whether what `%r0` is written with in these blocks of a kernel meets in front of all that reads it.
+    fn meets(code: &str) -> bool {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<3>;\n\
+             .reg .b32 %r<9>;\nmov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 0;\n{code}\n}}\n"
+        );
+        with_ptx(&text, |context| {
+            let function = context.function(FunctionId::new(0));
+            let body = context.module.functions[0].body.as_ref();
+            let body = body.unwrap_or_else(|| panic!("{text}"));
+            let named = |register: &Register| {
+                let name = body.registers[register.index()].name;
+                &text[name.start as usize..name.end as usize] == "%r0"
+            };
+            let register = (0..body.registers.len()).map(Register::new).find(named);
+            let register = register.unwrap_or_else(|| panic!("{text}"));
+            let definitions: Vec<Definition> = function
+                .definitions()
+                .of(register)
+                .iter()
+                .map(|&at| Definition {
+                    at,
+                    is_partial: body.instruction(at).guard.is_some(),
+                })
+                .collect();
+            let asked = [(register, definitions.as_slice())];
+            meeting(body, function.cfg(), asked.into_iter()) == [register]
+        })
+    }
+
+    #[test]
+    fn copies_on_edges_meet() {
+        assert!(meets(
+            "@%p1 bra $B;\nmov.u32 %r0, 1;\nbra $C;\n$B:\nmov.u32 %r0, 2;\n$C:\nmov.u32 %r2, %r0;\nret;"
+        ));
+    }
+
+    #[test]
+    fn a_loop_reads_before_it_writes() {
+        assert!(meets(
+            "mov.u32 %r0, 1;\n$L:\nadd.u32 %r2, %r0, 1;\nmov.u32 %r0, %r2;\nbra $L;"
+        ));
+        assert!(!meets(
+            "mov.u32 %r0, 1;\n$L:\nmov.u32 %r0, %r1;\nadd.u32 %r2, %r0, 1;\nbra $L;"
+        ));
+    }
+
+    #[test]
+    fn what_one_way_writes_does_not_meet() {
+        // Read where one of the two is all there is.
+        assert!(!meets(
+            "@%p1 bra $B;\nmov.u32 %r0, 1;\nbra $C;\n$B:\nmov.u32 %r0, 2;\nmov.u32 %r2, %r0;\n$C:\nret;"
+        ));
+        // Written again where it has been read.
+        assert!(!meets(
+            "mov.u32 %r0, 1;\nmov.u32 %r0, 2;\nbra $C;\n$C:\nmov.u32 %r2, %r0;\nret;"
+        ));
+        // Written under a guard.
+        assert!(!meets(
+            "mov.u32 %r0, 1;\n@%p1 mov.u32 %r0, 2;\nbra $C;\n$C:\nmov.u32 %r2, %r0;\nret;"
+        ));
+        // The way from one leads elsewhere, too.
+        assert!(!meets(
+            "mov.u32 %r0, 1;\n@%p1 bra $C;\nmov.u32 %r0, 2;\n$C:\nmov.u32 %r2, %r0;\nret;"
+        ));
+    }
+}

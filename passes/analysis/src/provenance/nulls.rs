@@ -1,0 +1,319 @@
+//! Address 0: what a compiler puts where device code names an entity that only the host has (PTX106).
+//!
+//! ```text
+//! null       an integer n from 0 up, with the offset of the access under `NULL_PAGE`
+//! definite   every element of the address is null, the register and those that it is moved, counted or chosen from hold
+//!            nothing else anywhere in the body, and the code compares no such address with 0
+//! potential  some element is, or the register is null on this path alone (a search that found nothing, its result
+//!            used without a test: the compiler gives each outcome a path of its own); or the access is a deliberate
+//!            crash, a volatile store or one with a `trap` behind it, which is how GCC ends a path on which it has seen
+//!            that a pointer is null; or the address is an index that was shifted or multiplied to the size of an
+//!            element and never added to a base
+//! ```
+
+use super::function::Judge;
+use super::judge::{Effect, Use, Wrong};
+use super::solver::Variable;
+use super::summary::{Demand, Violation, formals};
+use super::survey::Survey;
+use super::value::{Base, Element, Form, Provenance, Trust};
+use crate::call_graph::CallSite;
+use crate::definitions::Definitions;
+use crate::limits::{MAX_PREDICATE_STEPS, NULL_PAGE};
+use ptxcheck_ir::{
+    Access, AccessKind, BinaryOp, BlockId, Body, Callee, InstructionId, Op, Register, Space, UnaryOp, Value,
+};
+
+const fn is_wide_product(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned)
+}
+
+/// The registers, predicates among them, that something other than a move depends on, by their number. In a debug build
+/// nvcc compares `this` with 0 at the head of each member function and branches to one place either way: nothing depends
+/// on that.
+fn deciding(body: &Body<'_>, definitions: &Definitions) -> Vec<bool> {
+    let mut found = vec![false; body.registers.len()];
+    let mut moved: Vec<Register> = Vec::new();
+    let is_moved = |op| matches!(op, Op::Unary(UnaryOp::Not, 1) | Op::Copy);
+    for (number, block) in body.blocks.iter().enumerate() {
+        let id = BlockId::new(number);
+        let is_idle = match body.successors(id) {
+            &[a, b] => landing(body, a) == landing(body, b),
+            _ => false,
+        };
+        for at in block.instructions.range() {
+            let instruction = body.instruction(InstructionId::new(at));
+            if let Some(guard) = instruction.guard
+                && (!is_idle || !matches!(instruction.op, Op::Branch))
+            {
+                found[guard.register.index()] = true;
+            }
+            if is_moved(instruction.op) {
+                moved.extend(body.defined(instruction));
+                continue;
+            }
+            for register in body.uses(instruction).iter().filter_map(|value| value.register()) {
+                found[register.index()] = true;
+            }
+        }
+    }
+    for argument in body.calls.iter().flat_map(|call| body.arguments(call)) {
+        if let Some(register) = argument.value.register() {
+            found[register.index()] = true;
+        }
+    }
+    // What is moved to where something depends on it; each register is followed once.
+    let mut open: Vec<Register> = moved.into_iter().filter(|to| found[to.index()]).collect();
+    open.sort_unstable();
+    open.dedup();
+    while let Some(register) = open.pop() {
+        for &definition in definitions.of(register) {
+            let instruction = body.instruction(definition);
+            if is_moved(instruction.op) {
+                for from in body.uses(instruction).iter().filter_map(|value| value.register()) {
+                    if !std::mem::replace(&mut found[from.index()], true) {
+                        open.push(from);
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Where control comes to from a block by way of blocks that only branch on.
+fn landing(body: &Body<'_>, block: BlockId) -> BlockId {
+    let mut block = block;
+    for _ in 0..MAX_PREDICATE_STEPS {
+        let mut instructions = body.block(block);
+        let is_bare = match (instructions.next(), instructions.next()) {
+            (Some((_, only)), None) => only.op == Op::Branch && only.guard.is_none(),
+            (None, None) => true,
+            _ => false,
+        };
+        match body.successors(block) {
+            &[next] if is_bare => block = next,
+            _ => break,
+        }
+    }
+    block
+}
+
+/// Bytes past its base that an instruction accesses, if it faults at address 0. A prefetch does not, and a copy of no
+/// bytes reads nothing.
+pub(super) fn past(op: Op, uses: &[Value]) -> Option<i64> {
+    match (op, uses) {
+        (Op::Access(access), &[_, Value::Integer(by), ..]) if faults(&access) => Some(by),
+        _ => None,
+    }
+}
+
+fn faults(access: &Access) -> bool {
+    matches!(access.space, Space::Generic | Space::Global) && access.kind != AccessKind::Other
+}
+
+/// Whether an access is a deliberate crash: a volatile store, or one with nothing but a `trap` behind it.
+fn is_crash(body: &Body<'_>, at: InstructionId, access: &Access) -> bool {
+    let is_volatile_store = access.volatile && access.kind == AccessKind::Store;
+    let next = || body.instructions.get(at.index() + 1);
+    is_volatile_store || next().is_some_and(|next| next.op == Op::Trap && next.guard.is_none())
+}
+
+/// Whether an element is null, `by` bytes further; its trust aside.
+fn is_null(element: &Element, by: i64) -> bool {
+    let at = element.offset.and_then(|offset| offset.checked_add(by));
+    element.form == Form::Number && at.is_some_and(|at| (0..NULL_PAGE).contains(&at))
+}
+
+/// The first element that is null `by` bytes further, and whether the value is nothing else.
+fn find(value: &Provenance, by: i64) -> Option<(Element, bool)> {
+    let elements = value.elements();
+    let first = elements.iter().find(|element| is_null(element, by))?;
+    let is_all = elements
+        .iter()
+        .all(|element| is_null(element, by) && element.trust == Trust::Certain);
+    Some((*first, is_all))
+}
+
+impl Judge<'_> {
+    /// Notes what is compared with 0: code that does knows what it is about.
+    pub(super) fn note_null_tests(&mut self, survey: &Survey) {
+        let deciding = if survey.null_tests.is_empty() {
+            Vec::new()
+        } else {
+            deciding(self.body, self.module.function(self.id).definitions())
+        };
+        for &at in &survey.null_tests {
+            let mut results = self.body.defined(self.body.instruction(at));
+            if !results.any(|result| deciding[result.index()]) {
+                continue;
+            }
+            for &operand in self.body.uses(self.body.instruction(at)).iter().take(2) {
+                if !matches!(operand, Value::Integer(_)) {
+                    let (value, _) = self.solver.at(operand, at);
+                    self.note_null_test(&value);
+                }
+            }
+        }
+        for &at in &survey.calls {
+            let Some((summary, arguments)) = self.solver.callee(at) else {
+                continue;
+            };
+            for piece in &summary.null_tested {
+                let passed = arguments.iter().find(|argument| argument.passes(*piece));
+                if let Some(argument) = passed {
+                    let (value, _) = self.solver.at(argument.value, at);
+                    self.note_null_test(&value);
+                }
+            }
+        }
+        self.summary.null_tested.sort_unstable();
+        self.summary.null_tested.dedup();
+    }
+
+    fn note_null_test(&mut self, value: &Provenance) {
+        for element in value.elements() {
+            match (element.form, element.base) {
+                (Form::Number, _) => self.is_null_tested = true,
+                (Form::Formal, Base::Param(number, piece)) => {
+                    self.summary.null_tested.push((number, piece));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// An access in this body.
+    pub(super) fn null_access(
+        &mut self,
+        at: InstructionId,
+        access: &Access,
+        uses: &[Value],
+        value: &Provenance,
+    ) {
+        if self.is_null_tested || !faults(access) {
+            return;
+        }
+        let (Some(&base), Some(&Value::Integer(by))) = (uses.first(), uses.get(1)) else {
+            return;
+        };
+        let used = Use::Access(access.space, Effect::of(access.kind));
+        if let Some((element, is_all)) = find(value, by) {
+            let offset = element.offset.and_then(|offset| offset.checked_add(by));
+            let element = Element { offset, ..element };
+            let is_definite = is_all && !is_crash(self.body, at, access) && self.is_always_null(base);
+            self.report(at, Wrong::Null, used, element, is_definite, None);
+        } else if self.is_baseless(base, value) {
+            self.report(at, Wrong::Baseless, used, Element::number(None), false, None);
+        }
+    }
+
+    /// Whether all definitions of an address bring null, those too that do not reach this use, and those of what it was
+    /// moved or chosen from or is so many bytes from.
+    fn is_always_null(&self, value: Value) -> bool {
+        let mut open = vec![value];
+        for _ in 0..MAX_PREDICATE_STEPS {
+            let Some(value) = open.pop() else { return true };
+            let Value::Register(register) = value else {
+                continue;
+            };
+            let variable = Variable::Register(register);
+            for &definition in self.module.function(self.id).definitions().of(register) {
+                if find(&self.solver.defined(definition, variable), 0).is_none_or(|(_, is_all)| !is_all) {
+                    return false;
+                }
+                let instruction = self.body.instruction(definition);
+                if let Op::Copy | Op::Binary(BinaryOp::Add | BinaryOp::Sub, _) | Op::Select = instruction.op {
+                    open.extend(self.body.uses(instruction).iter().take(2));
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether an address is an index alone, scaled to the size of an element.
+    fn is_baseless(&self, base: Value, value: &Provenance) -> bool {
+        let (Value::Register(register), true) = (base, value.is_number()) else {
+            return false;
+        };
+        let &[definition] = self.module.function(self.id).definitions().of(register) else {
+            return false;
+        };
+        let instruction = self.body.instruction(definition);
+        match (instruction.op, self.body.uses(instruction)) {
+            (Op::Binary(BinaryOp::Shl, 64), &[_, Value::Integer(by)]) => (1..=4).contains(&by),
+            (Op::Binary(op, 64), &[_, Value::Integer(_)]) => is_wide_product(op),
+            (Op::CallResult(call), &[Value::Integer(offset)]) => self.is_null_moved(call, offset),
+            _ => false,
+        }
+    }
+
+    /// Whether a call returns what it is passed, moved, and is passed address 0: a reference to an element of an object
+    /// there.
+    fn is_null_moved(&self, call: InstructionId, offset: i64) -> bool {
+        let (Some((summary, arguments)), Ok(offset)) = (self.solver.callee(call), u32::try_from(offset))
+        else {
+            return false;
+        };
+        let passed = |piece: (u16, u32)| {
+            let argument = arguments.iter().find(|argument| argument.passes(piece))?;
+            Some(self.solver.at(argument.value, call).0)
+        };
+        let mut returned = summary.result(offset).into_iter().flat_map(formals);
+        returned.any(|one| one.is_sole && passed(one.piece).is_some_and(|value| find(&value, 0).is_some()))
+    }
+
+    /// A call to what a register says.
+    pub(super) fn indirect(&mut self, at: InstructionId) {
+        let Some(Callee::Indirect(callee)) = self.body.callee(self.body.instruction(at)) else {
+            return;
+        };
+        let (value, _) = self.solver.at(callee, at);
+        if let Some((element, is_all)) = find(&value, 0).filter(|_| !self.is_null_tested) {
+            let is_definite = is_all && self.is_always_null(callee);
+            self.report(at, Wrong::Null, Use::Call, element, is_definite, None);
+        }
+        for passed in formals(&value).collect::<Vec<_>>() {
+            self.demand(Demand {
+                piece: passed.piece,
+                used: Use::Call,
+                excluded: passed.excluded,
+                is_sole: passed.is_sole,
+                reach: passed.offset,
+                choices: self.choices(at),
+                function: self.id,
+                instruction: at,
+                callers: Vec::new(),
+            });
+        }
+    }
+
+    /// What a call passes to a function that accesses it.
+    pub(super) fn null_passed(
+        &mut self,
+        demand: &Demand,
+        argument: Value,
+        value: &Provenance,
+        callers: &[CallSite],
+    ) {
+        let Some(by) = demand.reach.filter(|_| !self.is_null_tested) else {
+            return;
+        };
+        let Some((element, is_all)) = find(value, by) else {
+            return;
+        };
+        let offset = element.offset.and_then(|offset| offset.checked_add(by));
+        self.summary.violations.push(Violation {
+            function: demand.function,
+            instruction: demand.instruction,
+            wrong: Wrong::Null,
+            used: demand.used,
+            element: Element { offset, ..element },
+            of: self.id,
+            is_definite: is_all && demand.is_sole && self.is_always_null(argument),
+            or: None,
+            is_uncalled: false,
+            callers: callers.to_vec(),
+        });
+    }
+}

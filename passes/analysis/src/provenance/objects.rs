@@ -1,0 +1,284 @@
+//! What is wrong with an address whose object is known: offsets outside it (PTX211), and local objects whose address
+//! other threads get to see (PTX206).
+//!
+//! A compiler that unrolls a loop over an array, or takes apart an access at one of several indices, writes accesses at
+//! offsets that the array does not have, behind tests that the program never passes. So an access outside its object is
+//! definite where nothing but the way to the object's other accesses leads to it: for each of those that may be inside,
+//! the one is on every path through the other.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::function::Judge;
+use super::judge::{Effect, Use, Wrong, covers};
+use super::own_slot::is_own_slot;
+use super::value::{Base, Element, Form, Provenance, Trust};
+use crate::limits::{MAX_OBJECT_STEPS, MAX_PREDICATE_STEPS};
+use crate::module::ModuleAnalyses;
+use ptxcheck_ir::{
+    Access, AccessKind, BinaryOp, BlockId, Function, InstructionId, Linkage, Op, Space, SymbolId, Value,
+};
+
+/// What an address can point into.
+#[derive(Clone, Copy)]
+pub(super) enum Object<'a> {
+    /// A variable.
+    Symbol(SymbolId),
+    /// The parameter with this number of this kernel.
+    Param(&'a Function<'a>, u16),
+}
+
+/// The size of a variable in bytes, if that is certain.
+pub(super) fn size(module: &ModuleAnalyses<'_>, symbol: SymbolId) -> Option<u64> {
+    let symbol = module.module.symbol(symbol);
+    // Another module's definition may be larger.
+    let is_final = matches!(symbol.linkage, Linkage::Local | Linkage::External) && !symbol.is_undefined();
+    symbol.size.filter(|_| is_final)
+}
+
+/// What is wrong with an access that starts so many bytes from the start of an object.
+pub(super) fn outside(
+    module: &ModuleAnalyses<'_>,
+    object: Object<'_>,
+    start: i64,
+    access: &Access,
+) -> Option<Wrong> {
+    let (size, align) = match object {
+        Object::Symbol(symbol) => (size(module, symbol)?, module.module.symbol(symbol).align),
+        Object::Param(function, number) => {
+            let parameter = function.params.get(usize::from(number))?;
+            (Some(parameter.size).filter(|&size| size > 0)?, parameter.align)
+        }
+    };
+    let end = start.checked_add(i64::from(access.bytes()))?;
+    if start < 0 || end > i64::try_from(size).ok()? {
+        return Some(Wrong::OutOfBounds);
+    }
+    // A power of two.
+    let past = access.unit().saturating_sub(1);
+    let is_known_to_be_aligned = align & past == 0;
+    (is_known_to_be_aligned && start & i64::from(past) != 0).then_some(Wrong::Misaligned)
+}
+
+fn forget_offsets(found: &mut [(Base, Option<i64>)]) {
+    for (_, offset) in found {
+        *offset = None;
+    }
+}
+
+/// Where objects are accessed that have a name.
+pub(super) struct Accessed {
+    by_object: FxHashMap<Base, Vec<BlockId>>,
+    /// What may still be looked at.
+    steps_left: usize,
+}
+
+impl Judge<'_> {
+    /// PTX211: constant offsets outside the object, or misaligned in it.
+    pub(super) fn bounds(&mut self, at: InstructionId, access: &Access, uses: &[Value], value: &Provenance) {
+        let Some(&Value::Integer(by)) = uses.get(1) else {
+            return;
+        };
+        if access.bytes() == 0 || access.kind == AccessKind::Other {
+            return;
+        }
+        let mut first = None;
+        for element in value.elements() {
+            let start = element.offset.and_then(|offset| offset.checked_add(by));
+            match start.and_then(|start| self.outside(element, start, access)) {
+                Some(wrong) if element.trust == Trust::Certain => {
+                    first.get_or_insert((
+                        wrong,
+                        Element {
+                            offset: start,
+                            ..*element
+                        },
+                    ));
+                }
+                _ => return,
+            }
+        }
+        if let Some((wrong, element)) = first {
+            let is_definite = self.is_reached_with(at, element.base);
+            self.report(
+                at,
+                wrong,
+                Use::Access(access.space, Effect::Reads),
+                element,
+                is_definite,
+                None,
+            );
+        }
+    }
+
+    /// Whether an access comes with every other one of its object that may be inside it.
+    fn is_reached_with(&mut self, at: InstructionId, base: Base) -> bool {
+        let (block, analyses) = (self.body.block_of(at), self.module.function(self.id));
+        if self.accessed.is_none() {
+            self.accessed = Some(self.accessed());
+        }
+        let Some(accessed) = &mut self.accessed else {
+            return false;
+        };
+        let base = match base {
+            Base::Param(number, _) => Base::Param(number, 0),
+            base => base,
+        };
+        let Some(blocks) = accessed.by_object.get(&base) else {
+            return true;
+        };
+        if self.body.instruction(at).guard.is_some() {
+            return false;
+        }
+        let Some(left) = accessed.steps_left.checked_sub(blocks.len()) else {
+            return false;
+        };
+        accessed.steps_left = left;
+        let (dominators, post) = (analyses.dominators(), analyses.post_dominators());
+        let comes_with = |&other: &BlockId| {
+            other == block || dominators.dominates(block, other) || post.dominates(block, other)
+        };
+        blocks.iter().all(comes_with)
+    }
+
+    /// Where each object is accessed, at an offset that is inside it or not known.
+    fn accessed(&self) -> Accessed {
+        let mut is_known = FxHashSet::default();
+        let mut by_object: FxHashMap<Base, Vec<BlockId>> = FxHashMap::default();
+        let mut found = Vec::new();
+        for (number, block) in self.body.blocks.iter().enumerate() {
+            let block_id = BlockId::new(number);
+            for instruction in &self.body.instructions[block.instructions.range()] {
+                let (Op::Access(access), [address, by, ..]) = (instruction.op, self.body.uses(instruction))
+                else {
+                    continue;
+                };
+                found.clear();
+                self.named(*address, &mut MAX_PREDICATE_STEPS.clone(), &mut found);
+                for &(base, offset) in &found {
+                    let start = match by {
+                        Value::Integer(by) => offset.and_then(|offset| offset.checked_add(*by)),
+                        _ => None,
+                    };
+                    let is_outside = start.is_some_and(|start| {
+                        let object = match base {
+                            Base::Param(number, _) => {
+                                Object::Param(self.module.module.function(self.id), number)
+                            }
+                            Base::Symbol(symbol) => Object::Symbol(symbol),
+                            _ => return false,
+                        };
+                        outside(self.module, object, start, &access).is_some()
+                    });
+                    if !is_outside && is_known.insert((base, block_id)) {
+                        by_object.entry(base).or_default().push(block_id);
+                    }
+                }
+            }
+        }
+        Accessed {
+            by_object,
+            steps_left: MAX_OBJECT_STEPS,
+        }
+    }
+
+    /// The objects that an address is computed from, by their names, and how far into it, as far as that is plain: of a
+    /// sum or a difference that more of them take part in, it may be any.
+    fn named(&self, value: Value, left: &mut usize, found: &mut Vec<(Base, Option<i64>)>) {
+        let register = match value {
+            Value::Symbol(symbol, offset) => return found.push((Base::Symbol(symbol), Some(offset.into()))),
+            Value::Param(number, offset) => return found.push((Base::Param(number, 0), Some(offset.into()))),
+            Value::Register(register) => register,
+            _ => return,
+        };
+        let first = found.len();
+        let definitions = self.module.function(self.id).definitions().of(register);
+        for &definition in definitions {
+            self.moved(definition, left, found);
+        }
+        if definitions.len() > 1 {
+            forget_offsets(&mut found[first..]);
+        }
+    }
+
+    /// The same of what an instruction writes.
+    fn moved(&self, definition: InstructionId, left: &mut usize, found: &mut Vec<(Base, Option<i64>)>) {
+        let Some(fewer) = left.checked_sub(1) else {
+            return;
+        };
+        *left = fewer;
+        let instruction = self.body.instruction(definition);
+        let first = found.len();
+        match (instruction.op, self.body.uses(instruction)) {
+            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[from]) => self.named(from, left, found),
+            (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(by)]) => {
+                self.named(from, left, found);
+                for (_, offset) in &mut found[first..] {
+                    *offset = offset.and_then(|offset| offset.checked_add(by));
+                }
+            }
+            (Op::Binary(BinaryOp::Add | BinaryOp::Sub, _), &[one, other]) => {
+                self.named(one, left, found);
+                self.named(other, left, found);
+                forget_offsets(&mut found[first..]);
+            }
+            _ => {}
+        }
+    }
+
+    fn outside(&self, element: &Element, start: i64, access: &Access) -> Option<Wrong> {
+        let object = match (element.form, element.base) {
+            (Form::Raw | Form::Generic, Base::Symbol(symbol)) => Object::Symbol(symbol),
+            (Form::Raw, Base::Param(number, _)) if element.space == Space::Param => {
+                Object::Param(self.module.module.function(self.id), number)
+            }
+            _ => return None,
+        };
+        outside(self.module, object, start, access)
+    }
+
+    /// PTX206: the address of a local object stored to memory that other threads see.
+    pub(super) fn escape(&mut self, at: InstructionId) {
+        let instruction = self.body.instruction(at);
+        let uses = self.body.uses(instruction);
+        let (Op::Access(access), Some(&to)) = (instruction.op, uses.first()) else {
+            return;
+        };
+        let is_seen = match access.space {
+            Space::Global | Space::Shared | Space::SharedCluster => true,
+            Space::Generic => {
+                let (target, _) = self.solver.at(to, at);
+                let elements = target.elements();
+                !elements.is_empty()
+                    && elements.iter().all(|element| {
+                        element.is_address()
+                            && (element.space == Space::Global || covers(Space::SharedCluster, element.space))
+                    })
+            }
+            _ => false,
+        };
+        if !is_seen {
+            return;
+        }
+        for &stored in uses.iter().skip(2) {
+            let (value, _) = self.solver.at(stored, at);
+            let is_local = |element: &Element| element.is_address() && element.space == Space::Local;
+            let Some(element) = value.elements().iter().find(|element| is_local(element)) else {
+                continue;
+            };
+            let is_definite = value
+                .elements()
+                .iter()
+                .all(|element| is_local(element) && element.trust == Trust::Certain)
+                && !is_own_slot(self.module, self.id, self.body, access, uses);
+            self.report(
+                at,
+                Wrong::Escape,
+                Use::Access(access.space, Effect::Writes),
+                *element,
+                is_definite,
+                None,
+            );
+            return;
+        }
+    }
+}

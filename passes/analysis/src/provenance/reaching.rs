@@ -1,0 +1,154 @@
+//! Which definitions reach a use, for registers and slots that are written more than once.
+//!
+//! ```text
+//! out(b) = the definitions in b that no later unguarded one in b replaces
+//!          ∪ in(b) if b has no unguarded definition
+//! in(b)  = ∪ out(p) for the edges p → b
+//! ```
+//!
+//! Solved for one variable at a time, over the blocks its definitions reach, and only where it makes a difference (see
+//! `solver`). Until then, and for a variable with more definitions than a word has bits, all of them reach everything.
+
+use rustc_hash::FxHashMap;
+
+use ptxcheck_ir::cfg::Cfg;
+use ptxcheck_ir::{BlockId, Body, InstructionId};
+
+/// Most definitions of a variable for which it can be told which of them reach what.
+pub const MAX_SOLVED: usize = u64::BITS as usize;
+
+/// A definition: where, and whether the definitions before it survive (it is guarded, or writes a part).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// The instruction.
+    pub at: InstructionId,
+    /// What was held before may still be held after.
+    pub is_partial: bool,
+}
+
+/// The definitions of one variable and how far they reach.
+#[derive(Debug)]
+pub struct Reaching {
+    /// In the order of the input.
+    definitions: Vec<Definition>,
+    /// By block: those that reach its entry, as bits; `None` if not solved.
+    entries: Option<FxHashMap<BlockId, u64>>,
+    /// All of them do reach everything that matters.
+    is_settled: bool,
+}
+
+impl Reaching {
+    /// Of these definitions, all of which reach everything.
+    #[must_use]
+    pub fn everywhere(mut definitions: Vec<Definition>) -> Self {
+        definitions.sort_unstable_by_key(|definition| definition.at);
+        Self {
+            definitions,
+            entries: None,
+            is_settled: false,
+        }
+    }
+
+    /// Solves; `steps` is what may still be spent, in blocks visited. False if that is not possible.
+    pub fn solve(&mut self, body: &Body<'_>, cfg: &Cfg, steps: &mut usize) -> bool {
+        if self.definitions.len() <= MAX_SOLVED {
+            self.entries = solve(body, cfg, &self.definitions, steps);
+        }
+        self.entries.is_some()
+    }
+
+    /// The definitions, in the order of the input.
+    #[must_use]
+    pub fn definitions(&self) -> &[Definition] {
+        &self.definitions
+    }
+
+    /// Whether it is known which of them reach what.
+    #[must_use]
+    pub const fn is_solved(&self) -> bool {
+        self.entries.is_some()
+    }
+
+    /// Whether solving could tell something.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.entries.is_none() && !self.is_settled
+    }
+
+    /// Says that all definitions reach all that reads the variable.
+    pub const fn settle(&mut self) {
+        self.is_settled = true;
+    }
+
+    /// The definitions that reach `at`, which lies in `block`.
+    pub fn before(
+        &self,
+        at: InstructionId,
+        block: BlockId,
+        body: &Body<'_>,
+    ) -> impl Iterator<Item = InstructionId> {
+        let bits = match &self.entries {
+            Some(entries) => {
+                let start = InstructionId::new(body.blocks[block.index()].instructions.start as usize);
+                let first = self.definitions.partition_point(|known| known.at < start);
+                let last = self.definitions.partition_point(|known| known.at < at);
+                let entry = entries.get(&block).copied().unwrap_or(0);
+                Ok(through(&self.definitions, first..last, entry))
+            }
+            None => Err(()),
+        };
+        self.definitions
+            .iter()
+            .enumerate()
+            .filter(move |(number, _)| bits.is_err() || bits.is_ok_and(|bits| bits >> number & 1 == 1))
+            .map(|(_, definition)| definition.at)
+    }
+}
+
+/// What reaches the place after the definitions `passed`, of what reached the place before them.
+fn through(definitions: &[Definition], passed: std::ops::Range<usize>, mut bits: u64) -> u64 {
+    for number in passed {
+        if !definitions[number].is_partial {
+            bits = 0;
+        }
+        bits |= 1 << number;
+    }
+    bits
+}
+
+fn solve(
+    body: &Body<'_>,
+    cfg: &Cfg,
+    definitions: &[Definition],
+    steps: &mut usize,
+) -> Option<FxHashMap<BlockId, u64>> {
+    // By block with a definition: the range of its definitions.
+    let mut own: FxHashMap<BlockId, std::ops::Range<usize>> = FxHashMap::default();
+    for (number, definition) in definitions.iter().enumerate() {
+        let block = body.block_of(definition.at);
+        own.entry(block).or_insert(number..number).end = number + 1;
+    }
+    let mut entries: FxHashMap<BlockId, u64> = FxHashMap::default();
+    let mut work: Vec<BlockId> = own
+        .keys()
+        .copied()
+        .filter(|block| cfg.rank(*block).is_some())
+        .collect();
+    work.sort_unstable();
+    while let Some(block) = work.pop() {
+        *steps = steps.checked_sub(1)?;
+        let entry = entries.get(&block).copied().unwrap_or(0);
+        let out = match own.get(&block) {
+            Some(range) => through(definitions, range.clone(), entry),
+            None => entry,
+        };
+        for &successor in body.successors(block) {
+            let known = entries.entry(successor).or_insert(0);
+            if *known | out != *known {
+                *known |= out;
+                work.push(successor);
+            }
+        }
+    }
+    Some(entries)
+}

@@ -1,0 +1,505 @@
+//! What a register may hold anywhere in a body, as bits.
+//!
+//! ```text
+//! kinds    a set of: an address of each form and space, a constant, an index, the content of an unwritten register,
+//!          the outcome of a space test, anything else; whether some address is one of a named object
+//! formals  the parameters among what it may be
+//! place    ∅ < one constant offset from one object, or one constant < several of them
+//! join     = union
+//! ```
+//!
+//! Whatever [`super::super::solver`] may find for a register at some place is in its cell.
+
+use crate::limits::NULL_PAGE;
+use ptxcheck_ir::{Access, Space, SymbolId};
+
+/// A set of kinds of values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Kinds(u32);
+
+/// Bits for the spaces, by their numbers.
+const SPACES: u32 = Space::ALL.len() as u32;
+
+impl Kinds {
+    pub(super) const NONE: Self = Self(0);
+    /// Raw addresses of all spaces.
+    pub(super) const RAW: Self = Self((1 << SPACES) - 1);
+    /// Generic addresses of all spaces.
+    pub(super) const GENERIC: Self = Self(((1 << SPACES) - 1) << SPACES);
+    pub(super) const ADDRESS: Self = Self::RAW.with(Self::GENERIC);
+    /// A constant that may be address 0.
+    pub(super) const CONSTANT: Self = Self(1 << 16);
+    /// An index scaled to the size of an element.
+    pub(super) const INDEX: Self = Self(1 << 17);
+    /// The content of a register that nothing writes.
+    pub(super) const UNDEFINED: Self = Self(1 << 18);
+    /// The outcome of a space test.
+    pub(super) const TRUTH: Self = Self(1 << 19);
+    /// Anything else.
+    pub(super) const OTHER: Self = Self(1 << 20);
+    const ANY: Self = Self((1 << 21) - 1);
+    pub(super) const NUMBER: Self = Self::CONSTANT.with(Self::INDEX).with(Self::OTHER);
+    /// Not a kind: some address is based on a symbol or on a kernel's parameter itself.
+    pub(super) const NAMED: Self = Self(1 << 21);
+    /// Not a kind: certainly brought by one definition at least that brings no constant.
+    pub(super) const MIXED: Self = Self(1 << 22);
+    /// Not a kind: a test may say which space it points into. It says so of copies, and of nothing that is computed.
+    pub(super) const TESTED: Self = Self(1 << 25);
+    /// Not kinds: something writes the register; something has read it in this pass.
+    pub(super) const WRITTEN: Self = Self(1 << 23);
+    pub(super) const READ: Self = Self(1 << 24);
+    /// Not a kind: something has asked in this pass whether it may be the outcome of a test.
+    pub(super) const ASKED: Self = Self(1 << 26);
+    /// Not a kind: somewhere it may be nothing but what some use is wrong for.
+    pub(super) const ALONE: Self = Self(1 << 27);
+    /// What only says something of this pass over the body.
+    pub(super) const OF_PASS: Self = Self::MIXED.with(Self::READ).with(Self::ASKED);
+
+    /// Raw addresses in a space.
+    pub(super) const fn raw(space: Space) -> Self {
+        match space {
+            Space::Generic | Space::Tensor => Self::OTHER,
+            _ => Self(1 << space as u32),
+        }
+    }
+
+    /// Generic addresses in a space.
+    pub(super) const fn generic(space: Space) -> Self {
+        match space {
+            Space::Generic | Space::Tensor => Self::OTHER,
+            _ => Self(1 << (space as u32 + SPACES)),
+        }
+    }
+
+    /// Addresses in a space, however they are written.
+    pub(super) const fn address(space: Space) -> Self {
+        Self::raw(space).with(Self::generic(space))
+    }
+
+    /// Each kind of address: whether it is generic, and its space.
+    pub(super) fn addresses() -> impl Iterator<Item = (Self, bool, Space)> {
+        let known = |space: &Space| !matches!(space, Space::Generic | Space::Tensor);
+        Space::ALL.into_iter().filter(known).flat_map(|space| {
+            [
+                (Self::raw(space), false, space),
+                (Self::generic(space), true, space),
+            ]
+        })
+    }
+
+    pub(super) const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(super) const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    pub(super) const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    pub(super) const fn has(self, any: Self) -> bool {
+        self.0 & any.0 != 0
+    }
+
+    /// `other` if this holds.
+    pub(super) const fn when(self, holds: bool) -> Self {
+        if holds { self } else { Self::NONE }
+    }
+}
+
+/// Where addresses may point, as far as it is constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Location {
+    /// Nowhere that is constant.
+    Nowhere,
+    /// At this constant.
+    Number(i32),
+    /// So many bytes from a symbol.
+    Symbol(SymbolId, i32),
+    /// So many bytes from the kernel's parameter with this number.
+    Param(u16, i32),
+    /// So many bytes from what is passed in one of the cell's formals.
+    Passed(i32),
+    /// In one of several objects, or at one of two places in one, or else somewhere in what is passed.
+    Inside(Window),
+    /// At several of these: of constants that differ, nothing is known.
+    Several,
+    /// Too far off to keep.
+    Far,
+}
+
+/// A [`Location`] in two words, the first of which says what the second is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    of: u32,
+    at: i32,
+}
+
+const NOWHERE: u32 = 0;
+const NUMBER: u32 = 1;
+const PASSED: u32 = 2;
+const SEVERAL: u32 = 3;
+const FAR: u32 = 4;
+/// The first two bits: the others hold a parameter's number, a symbol's, a window's start and alignment.
+const TAG: u32 = 0b11 << 30;
+const PARAM: u32 = 0b01 << 30;
+const SYMBOL: u32 = 0b10 << 30;
+const INSIDE: u32 = 0b11 << 30;
+
+impl Place {
+    pub(super) const NOWHERE: Self = Self { of: NOWHERE, at: 0 };
+    const SEVERAL: Self = Self { of: SEVERAL, at: 0 };
+    pub(super) const FAR: Self = Self { of: FAR, at: 0 };
+    pub(super) const PASSED: Self = Self { of: PASSED, at: 0 };
+
+    pub(super) fn number(value: i64) -> Self {
+        i32::try_from(value).map_or(Self::FAR, |at| Self { of: NUMBER, at })
+    }
+
+    pub(super) fn symbol(symbol: SymbolId, at: i32) -> Self {
+        match u32::try_from(symbol.index()) {
+            Ok(number) if number & TAG == 0 => Self {
+                of: SYMBOL | number,
+                at,
+            },
+            _ => Self::FAR,
+        }
+    }
+
+    pub(super) const fn param(number: u16, at: i32) -> Self {
+        Self {
+            of: PARAM | number as u32,
+            at,
+        }
+    }
+
+    const fn inside(window: Window) -> Self {
+        Self {
+            of: INSIDE | window.shift << 24 | window.before,
+            at: window.after,
+        }
+    }
+
+    pub(super) const fn get(self) -> Location {
+        let number = self.of & !TAG;
+        match (self.of & TAG, self.of) {
+            (PARAM, _) => Location::Param(number as u16, self.at),
+            (SYMBOL, _) => Location::Symbol(SymbolId::new(number as usize), self.at),
+            (INSIDE, _) => Location::Inside(Window {
+                before: number & Window::FREE_BEFORE,
+                after: self.at,
+                shift: number >> 24,
+            }),
+            (_, NOWHERE) => Location::Nowhere,
+            (_, NUMBER) => Location::Number(self.at),
+            (_, PASSED) => Location::Passed(self.at),
+            (_, SEVERAL) => Location::Several,
+            _ => Location::Far,
+        }
+    }
+
+    /// So many bytes further.
+    pub(super) fn moved(self, by: i32) -> Self {
+        match self.get() {
+            Location::Nowhere | Location::Several | Location::Far => self,
+            Location::Inside(window) => window.moved(by).map_or(Self::SEVERAL, Self::inside),
+            _ => self
+                .at
+                .checked_add(by)
+                .map_or(Self::FAR, |at| Self { at, ..self }),
+        }
+    }
+
+    /// Whether it is a constant that is no null address.
+    fn is_mapped(self) -> bool {
+        self.of == NUMBER && !(0..NULL_PAGE).contains(&i64::from(self.at))
+    }
+
+    fn join(self, other: Self, window: impl Fn(SymbolId) -> Window) -> Self {
+        if self == other || other == Self::NOWHERE {
+            return self;
+        }
+        let of = |symbol, at| window(symbol).moved(at);
+        let within = |window: Option<Window>| window.map_or(Self::SEVERAL, Self::inside);
+        match (self.get(), other.get()) {
+            (Location::Nowhere, _) => other,
+            (Location::Far, _) | (_, Location::Far) => Self::FAR,
+            (Location::Symbol(a, from), Location::Symbol(b, to)) => {
+                within(of(a, from).zip(of(b, to)).map(|(a, b)| a.common(b)))
+            }
+            // What the caller passes has no bounds here.
+            (Location::Symbol(known, at), Location::Passed(_))
+            | (Location::Passed(_), Location::Symbol(known, at)) => within(of(known, at)),
+            (Location::Inside(known), Location::Passed(_))
+            | (Location::Passed(_), Location::Inside(known)) => Self::inside(known),
+            (Location::Inside(own), Location::Symbol(b, at)) => match of(b, at) {
+                Some(other) if own.common(other) == own => self,
+                // Smaller and smaller ones would be a loop.
+                _ => Self::SEVERAL,
+            },
+            _ => Self::SEVERAL,
+        }
+    }
+
+    /// What of it is known where nothing is of what the caller passes.
+    pub(super) const fn without_passed(self) -> Self {
+        match self.of {
+            PASSED => Self::NOWHERE,
+            _ => self,
+        }
+    }
+}
+
+/// What can be accessed through an address, whichever of several objects it points into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Window {
+    /// Bytes in front of it, of 24 bits; [`Window::FREE_BEFORE`] where that is not limited.
+    before: u32,
+    /// Bytes from it on; [`i32::MAX`] where that is not limited.
+    after: i32,
+    /// It is a multiple of this power of two, at most that of 31.
+    shift: u32,
+}
+
+impl Window {
+    const FREE_BEFORE: u32 = 0xff_ffff;
+    const FREE_AFTER: i32 = i32::MAX;
+
+    /// From the start of an object of this size.
+    pub(super) fn of(size: Option<u64>) -> Self {
+        let bounded = |size| {
+            i32::try_from(size)
+                .unwrap_or(Self::FREE_AFTER)
+                .min(Self::FREE_AFTER - 1)
+        };
+        Self {
+            before: size.map_or(Self::FREE_BEFORE, |_| 0),
+            after: size.map_or(Self::FREE_AFTER, bounded),
+            shift: 31,
+        }
+    }
+
+    /// So many bytes further; none in front of the object, where accesses with an offset may be inside again.
+    fn moved(self, by: i32) -> Option<Self> {
+        let before = match self.before {
+            Self::FREE_BEFORE => self.before,
+            before => before.checked_add_signed(by)?.min(Self::FREE_BEFORE - 1),
+        };
+        let after = match self.after {
+            Self::FREE_AFTER => self.after,
+            after => after.saturating_sub(by).min(Self::FREE_AFTER - 1),
+        };
+        Some(Self {
+            before,
+            after,
+            shift: self.shift.min(by.trailing_zeros()),
+        })
+    }
+
+    fn common(self, other: Self) -> Self {
+        Self {
+            before: self.before.min(other.before),
+            after: self.after.min(other.after),
+            shift: self.shift.min(other.shift),
+        }
+    }
+
+    /// Whether it holds this access, in one piece.
+    pub(super) fn holds(self, by: i64, access: &Access) -> bool {
+        let bytes = i64::from(access.bytes());
+        self.shift.min(by.trailing_zeros()) >= access.unit().trailing_zeros()
+            && (self.before == Self::FREE_BEFORE
+                || by
+                    .checked_neg()
+                    .is_some_and(|back| back <= i64::from(self.before)))
+            && (self.after == Self::FREE_AFTER
+                || by
+                    .checked_add(bytes)
+                    .is_some_and(|end| end <= i64::from(self.after)))
+    }
+}
+
+/// What a register may hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cell {
+    pub(super) kinds: Kinds,
+    /// Pieces of the function's parameters, as bits; the last stands for those that have none of their own.
+    pub(super) formals: u32,
+    pub(super) place: Place,
+}
+
+impl Cell {
+    pub(super) const OTHER: Self = Self::of(Kinds::OTHER);
+
+    pub(super) const fn of(kinds: Kinds) -> Self {
+        Self {
+            kinds,
+            formals: 0,
+            place: Place::NOWHERE,
+        }
+    }
+
+    pub(super) fn constant(value: i64) -> Self {
+        Self {
+            kinds: Kinds::CONSTANT,
+            formals: 0,
+            place: Place::number(value),
+        }
+    }
+
+    /// Adds what another may be. `window` is what can be accessed from the start of a symbol.
+    pub(super) fn join(&mut self, other: Self, window: impl Fn(SymbolId) -> Window) {
+        *self = Self {
+            kinds: self.kinds.with(other.kinds),
+            formals: self.formals | other.formals,
+            place: self.place.join(other.place, window),
+        };
+    }
+
+    /// Whether it is all that another may be, by the looks of it.
+    pub(super) fn covers(self, other: Self) -> bool {
+        other.kinds.without(self.kinds) == Kinds::NONE
+            && other.formals & !self.formals == 0
+            && (other.place == self.place || other.place == Place::NOWHERE)
+    }
+
+    /// Whether who read `before`, and now would read this, has to be asked again. Of an integer it makes no difference
+    /// which it is, or whether it is constant: what was held against bounds is held so all the same, and what may be null
+    /// was taken for null, unless it was a constant that is not.
+    pub(super) fn matters_more(self, before: Self) -> bool {
+        let idle = if before.is_address() {
+            // What is subtracted from another address leaves nothing of it.
+            Kinds::NONE
+        } else {
+            Kinds::OTHER.with(Kinds::INDEX)
+        };
+        let more = self.kinds.without(before.kinds).without(idle);
+        more != Kinds::NONE
+            || self.formals != before.formals
+            || self.place != before.place && (!self.is_number() || before.place.is_mapped())
+    }
+
+    /// Without what is said of the register that holds it.
+    pub(super) const fn unmixed(self) -> Self {
+        Self {
+            kinds: self.kinds.without(Kinds::MIXED),
+            ..self
+        }
+    }
+
+    /// With the note that this is all it may be, if some use can be wrong for it.
+    pub(super) const fn alone(self) -> Self {
+        let is_address = self.kinds.has(Kinds::ADDRESS.with(Kinds::UNDEFINED));
+        Self {
+            kinds: self.kinds.with(Kinds::ALONE.when(is_address)),
+            ..self
+        }
+    }
+
+    /// Without what is said of the value itself, whatever is made of it.
+    pub(super) const fn computed(self) -> Self {
+        Self {
+            kinds: self.kinds.without(Kinds::TESTED),
+            ..self
+        }
+    }
+
+    /// Whether nothing is known to be brought yet.
+    pub(super) const fn is_nothing(self) -> bool {
+        !self.kinds.has(Kinds::ANY) && self.formals == 0
+    }
+
+    /// Whether it is certainly something, and no constant.
+    pub(super) const fn brings_no_constant(self) -> bool {
+        !self.is_nothing() && !self.kinds.has(Kinds::CONSTANT)
+    }
+
+    /// Whether it is certainly an address.
+    const fn is_address(self) -> bool {
+        let others = Kinds::NUMBER.with(Kinds::UNDEFINED);
+        self.formals == 0 && self.kinds.has(Kinds::ADDRESS) && !self.kinds.has(others)
+    }
+
+    /// Whether it can be nothing but an integer.
+    const fn is_number(self) -> bool {
+        self.formals == 0 && !self.kinds.has(Kinds::ADDRESS.with(Kinds::UNDEFINED))
+    }
+
+    /// Several constants of a number are an unknown number: `solver` does not tell them apart.
+    fn settled(self) -> Place {
+        if self.place == Place::SEVERAL && self.is_number() {
+            Place::NOWHERE
+        } else {
+            self.place
+        }
+    }
+
+    /// Neither a number nor where it points.
+    pub(super) fn vague(self) -> Self {
+        Self {
+            kinds: self
+                .kinds
+                .without(Kinds::CONSTANT)
+                .with(Kinds::OTHER.when(self.kinds.has(Kinds::CONSTANT))),
+            place: Place::NOWHERE,
+            ..self
+        }
+    }
+
+    /// Whether a sum with `other` may be anything.
+    fn leaves_open(self, other: Self) -> bool {
+        // What a kernel is passed may be an integer after all.
+        let open = Kinds::NUMBER.with(Kinds::generic(Space::Global));
+        self.kinds.has(Kinds::OTHER) && other.kinds.has(open) || !self.is_number() && !other.is_number()
+    }
+
+    /// The sum of both.
+    pub(super) fn plus(self, other: Self) -> Self {
+        let both = self.kinds.and(other.kinds);
+        let kinds = self.kinds.with(other.kinds).without(Kinds::NUMBER);
+        let place = match (self.settled(), other.settled()) {
+            (Place::NOWHERE, _) | (_, Place::NOWHERE) => Place::NOWHERE,
+            (Place { of: NUMBER, at }, place) | (place, Place { of: NUMBER, at }) => place.moved(at),
+            // Of two addresses, one is a number where the sum is an address at all.
+            (Place::FAR, _) | (_, Place::FAR) => Place::FAR,
+            _ => Place::SEVERAL,
+        };
+        let is_other = self.leaves_open(other) || other.leaves_open(self);
+        Self {
+            kinds: kinds
+                .with(both.and(Kinds::CONSTANT))
+                .with(Kinds::OTHER.when(is_other)),
+            formals: self.formals | other.formals,
+            place,
+        }
+    }
+
+    /// The difference of both.
+    pub(super) fn minus(self, other: Self) -> Self {
+        if let Place { of: NUMBER, at: by } = other.settled()
+            && other.is_number()
+        {
+            return match by.checked_neg() {
+                Some(by) => self.plus(Self::constant(i64::from(by))),
+                None => Self {
+                    place: Place::FAR,
+                    ..self
+                },
+            };
+        }
+        // What is left of an address, a certain address taken away, is none.
+        let kept = if other.is_address() { Self::OTHER } else { self };
+        let place = if other.settled() == Place::NOWHERE || kept.place == Place::NOWHERE {
+            Place::NOWHERE
+        } else {
+            Place::SEVERAL
+        };
+        Self {
+            kinds: kept.kinds.with(Kinds::OTHER),
+            formals: kept.formals,
+            place,
+        }
+    }
+}

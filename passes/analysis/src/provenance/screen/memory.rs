@@ -1,0 +1,204 @@
+//! Accesses: what is stored by name, parameters and results, bounds, local objects that escape.
+
+use super::cell::{Cell, Kinds, Location, Place};
+use super::pass::{Pass, join};
+use crate::limits::NULL_PAGE;
+use crate::provenance::function::use_of;
+use crate::provenance::nulls;
+use crate::provenance::objects::{self, Object};
+use ptxcheck_ir::{Access, AccessKind, Op, Space, SymbolId, Value};
+
+/// Addresses of what other threads see.
+const SEEN: Kinds = Kinds::address(Space::Global)
+    .with(Kinds::address(Space::Shared))
+    .with(Kinds::address(Space::SharedCluster));
+
+impl Pass<'_> {
+    pub(super) fn access(&mut self, access: &Access, results: &[Value], uses: &[Value]) {
+        let Some(&base) = uses.first() else {
+            return self.write_all(results, Cell::OTHER);
+        };
+        if let Value::ReturnSlot(_, start) = base {
+            return self.note_results(access, start, uses);
+        }
+        let mut cell = self.value(base);
+        let by = match uses.get(1) {
+            Some(&Value::Integer(by)) => Some(by),
+            _ => None,
+        };
+        if let Some(used) = use_of(Op::Access(*access)) {
+            self.bounds(access, by, cell);
+            if nulls::past(Op::Access(*access), uses).is_some() {
+                let may_be = match cell.place.get() {
+                    Location::Number(at) => {
+                        let to = by.and_then(|by| by.checked_add(i64::from(at)));
+                        to.is_some_and(|to| (0..NULL_PAGE).contains(&to))
+                    }
+                    _ => true,
+                };
+                if may_be {
+                    self.note_null(base, cell);
+                }
+            }
+            // A symbol in the operand of a generic access is one in its space.
+            if access.space == Space::Generic && matches!(base, Value::Symbol(..)) {
+                let raw = [Space::Global, Space::Shared, Space::Local];
+                let generic = raw.into_iter().find(|&space| cell.kinds.has(Kinds::raw(space)));
+                cell.kinds = generic.map_or(cell.kinds, Kinds::generic).with(Kinds::ALONE);
+            }
+            self.judge(used, cell);
+        }
+        let address = match (cell.place.get(), by.map(i32::try_from)) {
+            (Location::Symbol(symbol, at), Some(Ok(by))) => at.checked_add(by).map(|at| (symbol, at)),
+            _ => None,
+        };
+        let is_word = access.count == 1 && matches!(access.bits, 32 | 64);
+        match access.kind {
+            AccessKind::Load => {
+                let loaded = match (base, address) {
+                    (Value::Param(number, offset), _) if access.space == Space::Param && by == Some(0) => {
+                        return self.load_param(access, results, (number, offset));
+                    }
+                    (_, Some(address)) if is_word => self.load(address),
+                    _ => Cell::OTHER,
+                };
+                self.write_all(results, loaded);
+            }
+            kind => {
+                if kind == AccessKind::Store
+                    && is_word
+                    && let (Some(address), Some(&data)) = (address, uses.get(2))
+                {
+                    let data = self.value(data);
+                    self.store(address, data);
+                }
+                self.escape(access, cell, uses);
+                self.write_all(results, Cell::OTHER);
+            }
+        }
+    }
+
+    /// What is stored at an address by its name.
+    pub(super) fn load(&mut self, address: (SymbolId, i32)) -> Cell {
+        let Some(stored) = self.memory.stored.get_mut(&address) else {
+            // A store that comes later in the text has to know that it was read.
+            if self.module.module.symbol(address.0).space == Space::Local {
+                self.memory.stored.insert(address, Cell::of(Kinds::READ));
+            }
+            return Cell::OTHER;
+        };
+        stored.kinds = stored.kinds.with(Kinds::READ);
+        // Memory that nothing has written holds anything.
+        Cell {
+            kinds: stored.kinds.without(Kinds::READ).with(Kinds::OTHER),
+            ..*stored
+        }
+    }
+
+    pub(super) fn store(&mut self, address: (SymbolId, i32), data: Cell) {
+        let stored = self.memory.stored.entry(address).or_default();
+        let before = *stored;
+        join(self.module, stored, data.unmixed());
+        self.is_stale |= before.kinds.has(Kinds::READ) && stored.matters_more(before);
+    }
+
+    /// A load of the parameters themselves.
+    fn load_param(&mut self, access: &Access, results: &[Value], (number, offset): (u16, i32)) {
+        let declared = self
+            .function
+            .params
+            .get(usize::from(number))
+            .and_then(|parameter| parameter.points_to);
+        let stride = u32::from(access.bits / 8);
+        for (nth, register) in (0_u32..).zip(results) {
+            let &Value::Register(register) = register else {
+                continue;
+            };
+            let cell = match (access.bits, u32::try_from(offset), declared) {
+                (64, Ok(_), declared) if self.function.is_kernel() => Cell::of(match declared {
+                    Some(space @ (Space::Shared | Space::Const | Space::Local)) => Kinds::raw(space),
+                    _ => Kinds::generic(Space::Global),
+                }),
+                (32, Ok(_), Some(space @ (Space::Shared | Space::Const | Space::Local)))
+                    if self.function.is_kernel() =>
+                {
+                    Cell::of(Kinds::raw(space))
+                }
+                (32 | 64, Ok(offset), _) if !self.function.is_kernel() => {
+                    let formals = self.piece((number, offset.saturating_add(nth * stride)));
+                    Cell {
+                        kinds: Kinds::NONE,
+                        formals,
+                        place: Place::PASSED,
+                    }
+                }
+                _ => Cell::OTHER,
+            };
+            self.write(register, cell.alone());
+        }
+    }
+
+    /// A store of what the function returns.
+    pub(super) fn note_results(&mut self, access: &Access, start: i32, uses: &[Value]) {
+        let stride = i64::from(access.bits / 8);
+        for (number, &value) in uses.iter().skip(2).enumerate() {
+            let cell = self.value(value).unmixed().computed();
+            let Ok(offset) = u32::try_from(i64::from(start) + stride * number as i64) else {
+                continue;
+            };
+            let known = self
+                .outline
+                .results
+                .iter_mut()
+                .find(|(known, _)| *known == offset);
+            match known {
+                Some((_, known)) => {
+                    join(self.module, known, cell);
+                }
+                None => self.outline.results.push((offset, cell)),
+            }
+        }
+    }
+
+    /// Constant offsets in objects whose size is known.
+    pub(super) fn bounds(&mut self, access: &Access, by: Option<i64>, cell: Cell) {
+        let Some(by) =
+            by.filter(|_| access.bytes() != 0 && access.kind != AccessKind::Other && self.wanted.spaces)
+        else {
+            return;
+        };
+        let (object, at) = match cell.place.get() {
+            Location::Symbol(symbol, at) => (Object::Symbol(symbol), at),
+            Location::Param(number, at) => (Object::Param(self.function, number), at),
+            Location::Several | Location::Far => return self.suspect(cell.kinds.has(Kinds::NAMED)),
+            Location::Inside(window) => {
+                return self.suspect(cell.kinds.has(Kinds::NAMED) && !window.holds(by, access));
+            }
+            Location::Nowhere | Location::Number(_) | Location::Passed(_) => return,
+        };
+        let start = i64::from(at).checked_add(by);
+        let is_outside = start.is_none_or(|start| {
+            cell.kinds.has(Kinds::NAMED) && objects::outside(self.module, object, start, access).is_some()
+        });
+        self.suspect(is_outside);
+    }
+
+    /// The address of a local object, stored where other threads see it.
+    pub(super) fn escape(&mut self, access: &Access, to: Cell, uses: &[Value]) {
+        if !matches!(access.bits, 32 | 64) || !self.wanted.spaces {
+            return;
+        }
+        let is_seen = match access.space {
+            Space::Global | Space::Shared | Space::SharedCluster => true,
+            Space::Generic => to.kinds.has(SEEN),
+            _ => false,
+        };
+        if !is_seen {
+            return;
+        }
+        for &data in uses.iter().skip(2) {
+            let data = self.value(data);
+            self.suspect(self.wanted.is_wrong(data, Kinds::address(Space::Local)));
+        }
+    }
+}

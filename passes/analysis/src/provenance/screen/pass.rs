@@ -1,0 +1,429 @@
+//! One pass over a body after the other, until nothing grows: registers, tests, null addresses.
+
+use rustc_hash::FxHashMap;
+
+use super::Outline;
+use super::cell::{Cell, Kinds, Place, Window};
+use super::wanted::Wanted;
+use crate::limits::MAX_PROVENANCE_ROUNDS;
+use crate::module::ModuleAnalyses;
+use crate::provenance::aliases::representative;
+use crate::provenance::function::use_of;
+use crate::provenance::guards;
+use crate::provenance::judge::Use;
+use crate::provenance::objects;
+use ptxcheck_ir::{
+    Body, Call, Callee, Function, FunctionId, Instruction, InstructionId, Op, Rare, Register, Space,
+    SymbolId, SymbolKind, Value, registers,
+};
+
+/// Moves that are followed for what else is brought into a register.
+const MAX_MOVES: usize = 2;
+
+/// Pieces that have a bit of their own in [`Cell::formals`].
+pub(super) const MAX_PIECES: usize = 31;
+
+/// What a pass over a body writes to, kept for the next body.
+#[derive(Default)]
+pub(super) struct Memory {
+    cells: Vec<Cell>,
+    /// By symbol and offset: what is stored there by its name.
+    pub(super) stored: FxHashMap<(SymbolId, i32), Cell>,
+    /// Registers with constants that are used as addresses.
+    nulls: Vec<(Register, InstructionId)>,
+    /// Moves and sums of constants: from which register into which.
+    moves: Vec<(Register, Register)>,
+}
+
+/// Adds to a cell what another may be.
+pub(super) fn join(module: &ModuleAnalyses<'_>, cell: &mut Cell, other: Cell) {
+    cell.join(other, |symbol| Window::of(objects::size(module, symbol)));
+}
+
+/// A pass over a body.
+pub(super) struct Pass<'a> {
+    pub(super) module: &'a ModuleAnalyses<'a>,
+    id: FunctionId,
+    pub(super) function: &'a Function<'a>,
+    pub(super) body: &'a Body<'a>,
+    /// The instruction at hand.
+    at: InstructionId,
+    pub(super) known: &'a [Outline],
+    pub(super) wanted: &'a Wanted,
+    pub(super) memory: &'a mut Memory,
+    pub(super) outline: Outline,
+    /// Spaces that are tested for, as generic addresses: what holds anything may be one where the test holds.
+    pub(super) tested: Kinds,
+    /// By block: a test may hold there. Empty where nothing is tested.
+    holding: Vec<bool>,
+    /// A test may hold at the instruction at hand.
+    is_held: bool,
+    /// Something has grown that was read before.
+    pub(super) is_stale: bool,
+}
+
+/// Passes over a function until nothing grows; `known` are those of the functions that it calls.
+pub(super) fn outline(
+    module: &ModuleAnalyses<'_>,
+    id: FunctionId,
+    known: &[Outline],
+    wanted: &Wanted,
+    memory: &mut Memory,
+) -> Outline {
+    let function = module.module.function(id);
+    // What is missing from a damaged body may have written any register.
+    let Some(body) = function.body.as_ref().filter(|_| !function.is_damaged) else {
+        return Outline::default();
+    };
+    memory.cells.clear();
+    memory.cells.resize(body.registers.len(), Cell::default());
+    memory.stored.clear();
+    memory.nulls.clear();
+    memory.moves.clear();
+    let mut pass = Pass {
+        module,
+        id,
+        function,
+        body,
+        at: InstructionId::new(0),
+        known,
+        wanted,
+        memory,
+        outline: Outline::default(),
+        tested: Kinds::NONE,
+        holding: Vec::new(),
+        is_held: false,
+        is_stale: false,
+    };
+    pass.note_tests();
+    let is_settled = (0..MAX_PROVENANCE_ROUNDS).any(|_| {
+        pass.is_stale = false;
+        for (number, block) in body.blocks.iter().enumerate() {
+            let is_held = pass.holding.get(number) == Some(&true);
+            for at in block.instructions.range() {
+                let instruction = &body.instructions[at];
+                pass.at = InstructionId::new(at);
+                pass.is_held = is_held || instruction.guard.is_some();
+                pass.instruction(instruction);
+            }
+        }
+        let is_stale = pass.is_stale | pass.note_unwritten();
+        if is_stale {
+            pass.begin_again();
+        }
+        !is_stale
+    });
+    pass.judge_nulls();
+    let mut outline = pass.outline;
+    outline.is_known = true;
+    outline.is_open = !is_settled;
+    outline.suspects.instructions.sort_unstable();
+    outline.suspects.instructions.dedup();
+    let is_asked = outline
+        .results
+        .iter()
+        .any(|(_, cell)| cell.kinds.has(Kinds::TRUTH));
+    outline.tested = pass.tested.when(is_asked);
+    outline
+}
+
+impl<'a> Pass<'a> {
+    /// Takes back what only one pass says.
+    fn begin_again(&mut self) {
+        self.memory.nulls.clear();
+        self.memory.moves.clear();
+        let cells = self.memory.cells.iter_mut();
+        for cell in cells.chain(self.memory.stored.values_mut()) {
+            cell.kinds = cell.kinds.without(Kinds::OF_PASS);
+        }
+    }
+
+    /// Notes which registers nothing writes; true if there are any for the first time.
+    fn note_unwritten(&mut self) -> bool {
+        let mut has_found = false;
+        for (cell, register) in self.memory.cells.iter_mut().zip(&self.body.registers) {
+            if !cell.kinds.has(Kinds::WRITTEN) {
+                // Such a register has a name: the front ends write those that they make.
+                let is_told = register.bits >= 32 && !register.name.is_empty();
+                let kinds = Kinds::UNDEFINED
+                    .with(Kinds::ALONE)
+                    .when(is_told)
+                    .with(Kinds::OTHER);
+                cell.kinds = cell.kinds.with(kinds).with(Kinds::WRITTEN);
+                has_found |= is_told;
+            }
+        }
+        has_found
+    }
+
+    fn register(&mut self, register: Register) -> Cell {
+        let cell = &mut self.memory.cells[register.index()];
+        cell.kinds = cell.kinds.with(Kinds::READ);
+        let flags = Kinds::READ.with(Kinds::ASKED).with(Kinds::WRITTEN);
+        // What holds anything is an address where a test finds it to be one.
+        let found = self.tested.with(Kinds::ALONE);
+        let found = found.when(self.is_held && cell.kinds.has(Kinds::TESTED));
+        Cell {
+            kinds: cell.kinds.without(flags).with(found),
+            ..*cell
+        }
+    }
+
+    /// Whether an operand may be the outcome of a test.
+    pub(super) fn truth_of(&mut self, value: Value) -> Kinds {
+        value.register().map_or(Kinds::NONE, |register| {
+            let cell = &mut self.memory.cells[register.index()];
+            cell.kinds = cell.kinds.with(Kinds::ASKED);
+            cell.kinds.and(Kinds::TRUTH)
+        })
+    }
+
+    /// What an operand may be.
+    #[inline]
+    pub(super) fn value(&mut self, value: Value) -> Cell {
+        match value {
+            Value::Register(register) => self.register(register),
+            Value::Integer(number) => Cell::constant(number),
+            _ => self.other(value),
+        }
+    }
+
+    /// What an operand may be that is neither a register's content nor a number.
+    fn other(&mut self, value: Value) -> Cell {
+        match value {
+            Value::Not(_) => Cell::of(self.truth_of(value).with(Kinds::OTHER)),
+            Value::Symbol(symbol, offset) => {
+                let known = self.module.module.symbol(symbol);
+                if known.kind != SymbolKind::Variable || known.space == Space::Generic {
+                    return Cell::OTHER;
+                }
+                Cell {
+                    kinds: Kinds::raw(known.space).with(Kinds::NAMED).with(Kinds::ALONE),
+                    formals: 0,
+                    place: Place::symbol(symbol, offset),
+                }
+            }
+            Value::Param(number, offset) if self.function.is_kernel() => Cell {
+                kinds: Kinds::raw(Space::Param).with(Kinds::NAMED).with(Kinds::ALONE),
+                formals: 0,
+                place: Place::param(number, offset),
+            },
+            _ => Cell::OTHER,
+        }
+    }
+
+    pub(super) fn write(&mut self, register: Register, cell: Cell) {
+        let is_mixed = cell.kinds.has(Kinds::MIXED) || cell.brings_no_constant();
+        let flags = Kinds::WRITTEN.with(Kinds::MIXED.when(is_mixed));
+        let cell = cell.unmixed();
+        let known = &mut self.memory.cells[register.index()];
+        if known.kinds == Kinds::NONE {
+            // The first to write it, and nothing has read it: most of them.
+            *known = Cell {
+                kinds: cell.kinds.with(flags),
+                ..cell
+            };
+            return;
+        }
+        if !known.covers(cell) {
+            let before = *known;
+            join(self.module, known, cell);
+            let more = known.kinds.without(before.kinds);
+            self.is_stale |= before.kinds.has(Kinds::ASKED) && more.has(Kinds::TRUTH)
+                || before.kinds.has(Kinds::READ) && known.matters_more(before);
+        }
+        known.kinds = known.kinds.with(flags);
+    }
+
+    /// Writes one value to all results.
+    #[inline]
+    pub(super) fn write_all(&mut self, results: &[Value], cell: Cell) {
+        for register in registers(results) {
+            self.write(register, cell);
+        }
+    }
+
+    /// The bit of a piece of the parameters.
+    pub(super) fn piece(&mut self, piece: (u16, u32)) -> u32 {
+        let pieces = &mut self.outline.pieces;
+        let known = pieces.iter().position(|(known, _)| *known == piece);
+        let number = known.unwrap_or_else(|| {
+            if pieces.len() < MAX_PIECES {
+                pieces.push((piece, Kinds::NONE));
+                pieces.len() - 1
+            } else {
+                MAX_PIECES
+            }
+        });
+        1 << number
+    }
+
+    /// What is passed in these pieces must not be of these kinds.
+    pub(super) fn demand(&mut self, formals: u32, wrong: Kinds) {
+        if formals == 0 || wrong == Kinds::NONE {
+            return;
+        }
+        let mut left = formals & !(1 << MAX_PIECES);
+        while left != 0 {
+            let (_, wants) = &mut self.outline.pieces[left.trailing_zeros() as usize];
+            *wants = wants.with(wrong);
+            left &= left - 1;
+        }
+        if formals >> MAX_PIECES & 1 == 1 {
+            self.outline.rest = self.outline.rest.with(wrong);
+        }
+    }
+
+    /// Notes the tests of the body, as a pass that came by them later would have to begin again, and where they may hold.
+    fn note_tests(&mut self) {
+        let body = self.body;
+        let has_tests = body.has(Rare::IS_SPACE);
+        if has_tests {
+            for instruction in &body.instructions {
+                if let (Op::IsSpace(space), Some(&operand)) = (instruction.op, body.uses(instruction).first())
+                {
+                    self.note_test(operand, Kinds::generic(space));
+                }
+            }
+        }
+        if has_tests || body.calls.iter().any(|call| self.may_answer(call)) {
+            let analyses = self.module.function(self.id);
+            let answers = |call: InstructionId| {
+                let Op::Call(call) = body.instruction(call).op else {
+                    return None;
+                };
+                let is_asked = |value: &Value| match value {
+                    Value::Register(register) => analyses.definitions().of(*register).len() == 1,
+                    _ => false,
+                };
+                let call = body.call(call);
+                let mut values = body.arguments(call).iter().map(|argument| argument.value);
+                let asked = values.find(is_asked)?;
+                self.may_answer(call).then_some((asked, Space::Generic))
+            };
+            self.holding = guards::holding(body, analyses, &answers);
+        }
+    }
+
+    /// Whether a call may return the outcome of a test.
+    fn may_answer(&self, call: &Call) -> bool {
+        match call.callee {
+            Callee::Direct(symbol) => self
+                .outline_of(symbol)
+                .is_some_and(|outline| outline.tested != Kinds::NONE),
+            Callee::Indirect(_) => false,
+        }
+    }
+
+    /// Notes a test of a value for these spaces: it tells something of all registers that hold the same.
+    pub(super) fn note_test(&mut self, value: Value, spaces: Kinds) {
+        self.is_stale |= self.tested.with(spaces) != self.tested;
+        self.tested = self.tested.with(spaces);
+        if let Value::Register(register) = value {
+            let root = representative(self.body, self.module.function(self.id), register);
+            let cell = &mut self.memory.cells[root.index()];
+            self.is_stale |= !cell.kinds.has(Kinds::TESTED);
+            cell.kinds = cell.kinds.with(Kinds::TESTED);
+        }
+    }
+
+    /// Notes that the instruction at hand has to be looked at, if that holds.
+    pub(super) fn suspect(&mut self, holds: bool) {
+        let known = &mut self.outline.suspects.instructions;
+        if holds && known.last() != Some(&self.at) {
+            known.push(self.at);
+        }
+    }
+
+    /// The same, for a null address.
+    fn suspect_null(&mut self, holds: bool) {
+        self.suspect(holds);
+        self.outline.suspects.has_nulls |= holds;
+    }
+
+    fn instruction(&mut self, instruction: &Instruction) {
+        let body = self.body;
+        let (results, uses) = body.operands(instruction);
+        match instruction.op {
+            Op::Access(access) => self.access(&access, results, uses),
+            Op::Call(call) => {
+                let call = body.call(call);
+                match call.callee {
+                    Callee::Indirect(value) => {
+                        let cell = self.value(value);
+                        self.note_null(value, cell);
+                    }
+                    Callee::Direct(symbol) => self.call(symbol, body.arguments(call)),
+                }
+                self.write_all(results, Cell::OTHER);
+            }
+            Op::CallResult(call) => self.returned(call, results, uses),
+            op @ (Op::ToGeneric(..) | Op::FromGeneric(..) | Op::IsSpace(_) | Op::MapShared(_)) => {
+                if let (Some(used), Some(&operand)) = (use_of(op), uses.first()) {
+                    let cell = self.value(operand);
+                    self.judge(used, cell);
+                }
+                self.compute(op, results, uses);
+            }
+            op => self.compute(op, results, uses),
+        }
+    }
+
+    /// Notes a use that null addresses are wrong for.
+    pub(super) fn note_null(&mut self, base: Value, cell: Cell) {
+        if self.wanted.nulls.is_none() {
+            return;
+        }
+        self.demand(cell.formals, Kinds::CONSTANT);
+        match base {
+            // What else is moved into it, or anything at all, may come later in the text.
+            Value::Register(register)
+                if cell.is_nothing() || self.wanted.is_null(cell.kinds.without(Kinds::MIXED)) =>
+            {
+                self.memory.nulls.push((register, self.at));
+            }
+            _ => self.suspect_null(self.wanted.is_null(cell.kinds)),
+        }
+    }
+
+    /// Notes what a constant, as `cell` may be, is moved or counted from.
+    #[inline]
+    pub(super) fn note_moved(&mut self, cell: Cell, from: &[Value], results: &[Value]) {
+        if self.wanted.nulls.is_none() || !cell.kinds.has(Kinds::CONSTANT) {
+            return;
+        }
+        for from in registers(from) {
+            self.memory.moves.extend(registers(results).map(|to| (from, to)));
+        }
+    }
+
+    /// Judges the uses noted, when all that their registers may be is known.
+    fn judge_nulls(&mut self) {
+        if self.memory.nulls.is_empty() {
+            return;
+        }
+        // What else is moved into a register may come later in the text than the moves from it.
+        for _ in 0..MAX_MOVES {
+            let Memory { cells, moves, .. } = &mut *self.memory;
+            moves.retain(|(from, to)| {
+                let is_mixed = cells[from.index()].kinds.has(Kinds::MIXED);
+                let known = &mut cells[to.index()].kinds;
+                *known = known.with(Kinds::MIXED.when(is_mixed));
+                !is_mixed
+            });
+        }
+        let nulls = std::mem::take(&mut self.memory.nulls);
+        for &(register, at) in &nulls {
+            let kinds = self.memory.cells[register.index()].kinds;
+            self.at = at;
+            self.suspect_null(self.wanted.is_null(kinds));
+        }
+        self.memory.nulls = nulls;
+    }
+
+    pub(super) fn judge(&mut self, used: Use, cell: Cell) {
+        let wrong = self.wanted.wrong(used);
+        self.suspect(self.wanted.is_wrong(cell, wrong));
+        self.demand(cell.formals, wrong);
+    }
+}

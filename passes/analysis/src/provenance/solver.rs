@@ -1,0 +1,568 @@
+//! The values of one body's address registers, for those that some use of an address depends on.
+//!
+//! Sparse: a node is an instruction that computes a value from others; its inputs are the nodes of the definitions
+//! that reach it (see `reaching`). Instructions that bring a value from nowhere (parameters, symbols, loads) need no
+//! node. Nodes are evaluated in the order of the input until nothing changes; without a loop, once. At first all
+//! definitions of a register reach all of its uses; where that mixes addresses, it is found out which do.
+
+use std::cell::Cell;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::guards::{Facts, Tested};
+use super::meeting::meeting;
+use super::reaching::Reaching;
+use super::summary::Summary;
+use super::transfer;
+use super::value::{Element, Form, Provenance, Trust};
+use crate::limits::{MAX_PROVENANCE_ROUNDS, MAX_REACHING_STEPS};
+use crate::module::{Analyses, ModuleAnalyses};
+use crate::slots::{Effect, SlotId};
+use ptxcheck_ir::{Argument, Body, Call, Callee, Function, FunctionId, InstructionId, Op, Register, Value};
+
+/// What holds a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Variable {
+    Register(Register),
+    Slot(SlotId),
+}
+
+pub(super) const NO_NODE: u32 = u32::MAX;
+
+/// Readers of a variable that are gone through without a note that they were.
+const FEW_READERS: usize = 8;
+
+/// Times that variables whose definitions disagree are looked for: solving some shows others.
+const MAX_REFINEMENTS: usize = 3;
+
+/// Instructions that write slots without storing one value: by slot, and those through unknown addresses.
+pub(super) type Spoils = (FxHashMap<SlotId, Vec<InstructionId>>, Vec<InstructionId>);
+
+/// Finished summaries of other functions.
+pub type Summaries<'a> = dyn Fn(FunctionId) -> Option<&'a Summary> + Sync + 'a;
+
+/// The values of one body.
+pub struct Solver<'a> {
+    pub(super) module: &'a ModuleAnalyses<'a>,
+    pub(super) function: &'a Function<'a>,
+    pub(super) body: &'a Body<'a>,
+    pub(super) analyses: &'a Analyses<'a>,
+    pub(super) summaries: &'a Summaries<'a>,
+    pub(super) facts: Facts,
+    pub(super) nodes: Vec<InstructionId>,
+    pub(super) node_of: Vec<u32>,
+    pub(super) values: Vec<Provenance>,
+    pub(super) reaching: FxHashMap<Variable, Reaching>,
+    /// Slot writers that no store names: atomics and vectors, by slot, and writes through unknown addresses.
+    pub(super) spoils: Option<Spoils>,
+    pub(super) steps: usize,
+    /// Registers that nothing writes, once asked for: whether an opcode that is not interpreted names them.
+    pub(super) named_in_opaque: Option<Vec<bool>>,
+    pub(super) is_complete: bool,
+    /// For variables all of whose definitions reach all uses: what they bring so far.
+    pub(super) joined: FxHashMap<Variable, Provenance>,
+    /// Some node reads one that comes after it: there is a loop.
+    pub(super) reads_ahead: Cell<bool>,
+    /// Which nodes read what, once there is a loop.
+    readers: Option<Readers>,
+}
+
+/// The nodes that read each variable.
+struct Readers {
+    /// Of each register, the first of its entries in `nodes`; then one past the last of all.
+    first: Vec<u32>,
+    nodes: Vec<u32>,
+    of_slot: FxHashMap<SlotId, Vec<u32>>,
+}
+
+impl Readers {
+    fn of(&self, variable: Variable) -> &[u32] {
+        match variable {
+            Variable::Register(register) => {
+                let (start, end) = (self.first[register.index()], self.first[register.index() + 1]);
+                &self.nodes[start as usize..end as usize]
+            }
+            Variable::Slot(slot) => self.of_slot.get(&slot).map_or(&[], Vec::as_slice),
+        }
+    }
+}
+
+impl<'a> Solver<'a> {
+    /// Solves for `seeds`: values and the instructions that use them.
+    #[must_use]
+    pub fn new(
+        module: &'a ModuleAnalyses<'a>,
+        id: FunctionId,
+        summaries: &'a Summaries<'a>,
+        facts: Facts,
+        seeds: impl Iterator<Item = Value>,
+    ) -> Option<Self> {
+        let function = module.module.function(id);
+        let body = function.body.as_ref()?;
+        let mut solver = Self {
+            module,
+            function,
+            body,
+            analyses: module.function(id),
+            summaries,
+            facts,
+            nodes: Vec::new(),
+            node_of: vec![NO_NODE; body.instructions.len()],
+            values: Vec::new(),
+            reaching: FxHashMap::default(),
+            spoils: None,
+            steps: MAX_REACHING_STEPS,
+            named_in_opaque: None,
+            is_complete: true,
+            joined: FxHashMap::default(),
+            reads_ahead: Cell::new(false),
+            readers: None,
+        };
+        solver.discover(seeds);
+        solver.number_nodes();
+        solver.values = vec![Provenance::Bottom; solver.nodes.len()];
+        let all = vec![true; solver.nodes.len()];
+        let mut touched: Vec<Variable> = solver.reaching.keys().copied().collect();
+        solver.begin_joins(&touched);
+        solver.iterate(all);
+        for _ in 0..MAX_REFINEMENTS {
+            let finer = solver.refine(touched);
+            if finer.is_empty() {
+                break;
+            }
+            let affected;
+            (affected, touched) = solver.forget(finer);
+            solver.begin_joins(&touched);
+            solver.iterate(affected);
+        }
+        solver.release_unentered();
+        Some(solver)
+    }
+
+    /// Says that nothing is known of what is computed only from itself, round a loop: what it begins with may be anything.
+    fn release_unentered(&mut self) {
+        let values = self.values.iter_mut();
+        let mut unentered = vec![false; values.len()];
+        let mut has_any = false;
+        for (value, is_unentered) in values.zip(&mut unentered) {
+            if *value == Provenance::Bottom {
+                (*value, *is_unentered, has_any) = (Provenance::Top, true, true);
+            }
+        }
+        if !has_any {
+            return;
+        }
+        for number in (0..unentered.len()).filter(|&number| unentered[number]) {
+            self.join_into_variables(number);
+        }
+        // All that may read them is evaluated again.
+        self.reads_ahead.set(true);
+        self.iterate(vec![true; unentered.len()]);
+    }
+
+    /// Puts the nodes in the order of the input.
+    fn number_nodes(&mut self) {
+        self.nodes.clear();
+        for (number, node) in self.node_of.iter_mut().enumerate() {
+            if *node != NO_NODE {
+                *node = self.nodes.len() as u32;
+                self.nodes.push(InstructionId::new(number));
+            }
+        }
+    }
+
+    /// What `value` can be at `at`; and which test of its space says so there.
+    #[must_use]
+    pub fn at(&self, value: Value, at: InstructionId) -> (Provenance, Tested) {
+        let Value::Register(register) = value else {
+            return (self.constant(value, at), Tested::No);
+        };
+        let held = self.held(Variable::Register(register), at);
+        if self.facts.is_empty() {
+            return (held, Tested::No);
+        }
+        self.facts.refine(register, held, at, self.body, self.analyses)
+    }
+
+    /// Whether `value` is read from a special register that is the same for the whole grid or cluster.
+    #[must_use]
+    pub fn is_uniform_special(&self, value: Value) -> bool {
+        let mut value = value;
+        for _ in 0..8 {
+            match value {
+                Value::Special(special) => return special == ptxcheck_ir::Special::Uniform,
+                Value::Register(register) => match self.analyses.definitions().of(register) {
+                    &[definition] if self.body.instruction(definition).op == Op::Copy => {
+                        match self.body.uses(self.body.instruction(definition)) {
+                            &[from] => value = from,
+                            _ => return false,
+                        }
+                    }
+                    _ => return false,
+                },
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// Solves which definitions reach what, for the variables among `touched` whose definitions disagree; those for which
+    /// it is now known.
+    fn refine(&mut self, touched: Vec<Variable>) -> Vec<Variable> {
+        let is_candidate = |variable: &Variable| {
+            let reaching = self.reaching.get(variable);
+            reaching.is_some_and(|reaching| reaching.is_open() && self.is_mixed(*variable, reaching))
+        };
+        let mut open = touched;
+        open.retain(is_candidate);
+        open.sort_unstable();
+        self.settle_meeting(&open);
+        let (body, cfg, steps) = (self.body, self.analyses.cfg(), &mut self.steps);
+        let reaching = &mut self.reaching;
+        open.retain(|variable| {
+            let known = reaching.get_mut(variable);
+            known.is_some_and(|known| known.is_open() && known.solve(body, cfg, steps))
+        });
+        open
+    }
+
+    /// Takes back what depends on these variables, and says which nodes do, and which variables they write.
+    fn forget(&mut self, finer: Vec<Variable>) -> (Vec<bool>, Vec<Variable>) {
+        let readers = self.readers.take().unwrap_or_else(|| self.readers());
+        let mut affected = vec![false; self.nodes.len()];
+        let mut open = finer;
+        let mut touched = Vec::new();
+        // Each variable with many readers once, whoever writes it.
+        let mut is_done = FxHashSet::default();
+        while let Some(variable) = open.pop() {
+            if readers.of(variable).len() > FEW_READERS && !is_done.insert(variable) {
+                continue;
+            }
+            if self.joined.remove(&variable).is_some() {
+                touched.push(variable);
+            }
+            for &reader in readers.of(variable) {
+                if !std::mem::replace(&mut affected[reader as usize], true) {
+                    self.values[reader as usize] = Provenance::Bottom;
+                    self.each_written(reader as usize, |written| open.push(written));
+                }
+            }
+        }
+        self.readers = Some(readers);
+        (affected, touched)
+    }
+
+    /// Marks the registers among these that would not become finer, since their definitions meet.
+    fn settle_meeting(&mut self, open: &[Variable]) {
+        let asked = open.iter().filter_map(|variable| match variable {
+            Variable::Register(register) => Some((*register, self.reaching.get(variable)?.definitions())),
+            Variable::Slot(_) => None,
+        });
+        for register in meeting(self.body, self.analyses.cfg(), asked) {
+            if let Some(reaching) = self.reaching.get_mut(&Variable::Register(register)) {
+                reaching.settle();
+            }
+        }
+    }
+
+    /// Whether it matters which of the definitions reaches a use: they bring different addresses.
+    fn is_mixed(&self, variable: Variable, reaching: &Reaching) -> bool {
+        let (mut joined, mut brings_anything) = (Provenance::Bottom, false);
+        for definition in reaching.definitions() {
+            let value = self.defined(definition.at, variable);
+            if value == Provenance::Top {
+                brings_anything = true;
+                continue;
+            }
+            let is_loose = value.elements().iter().any(|element| element.offset.is_none());
+            let is_more = joined.join(&value);
+            let has_lost = joined.elements().iter().any(|element| element.offset.is_none());
+            if is_more && (joined.elements().len() > 1 || has_lost && !is_loose && !joined.is_number()) {
+                return true;
+            }
+        }
+        brings_anything
+            && joined
+                .elements()
+                .iter()
+                .any(|element| element.form != Form::Number)
+    }
+
+    /// Evaluates these nodes, which include all that read them, in order, then those that read what has changed since,
+    /// until nothing does.
+    fn iterate(&mut self, mut stale: Vec<bool>) {
+        let mut changed = Vec::new();
+        for (number, is_stale) in stale.iter_mut().enumerate() {
+            if self.module.deadline.is_over_at_step() {
+                return self.give_up();
+            }
+            if std::mem::take(is_stale) && self.improve(number) {
+                changed.push(number as u32);
+            }
+        }
+        if changed.is_empty() || !self.reads_ahead.get() {
+            return;
+        }
+        let readers = self.readers.take().unwrap_or_else(|| self.readers());
+        // The last writer of a variable first: the others have no readers that it has not.
+        let mut is_done = FxHashSet::default();
+        for number in changed.into_iter().rev() {
+            // Those behind it have seen it.
+            self.each_written(number as usize, |variable| {
+                let readers = readers.of(variable);
+                if readers.len() > FEW_READERS && !is_done.insert(variable) {
+                    return;
+                }
+                for &reader in readers.iter().take_while(|reader| **reader <= number) {
+                    stale[reader as usize] = true;
+                }
+            });
+        }
+        let is_settled = (1..MAX_PROVENANCE_ROUNDS).any(|_| {
+            let mut changed = false;
+            // The last node of this round that has changed each variable with many readers.
+            let mut last: FxHashMap<Variable, u32> = FxHashMap::default();
+            for number in 0..self.nodes.len() {
+                if self.module.deadline.is_over_at_step() {
+                    return false;
+                }
+                if std::mem::take(&mut stale[number]) && self.improve(number) {
+                    changed = true;
+                    self.each_written(number, |variable| {
+                        let mut readers = readers.of(variable);
+                        // Those that have not been evaluated since the change before are stale as it is.
+                        if readers.len() > FEW_READERS
+                            && let Some(before) = last.insert(variable, number as u32)
+                        {
+                            let evaluated = readers.partition_point(|reader| *reader <= before)
+                                ..readers.partition_point(|reader| *reader <= number as u32);
+                            readers = &readers[evaluated];
+                        }
+                        for &reader in readers {
+                            stale[reader as usize] = true;
+                        }
+                    });
+                }
+            }
+            !changed
+        });
+        self.readers = Some(readers);
+        if !is_settled {
+            self.give_up();
+        }
+    }
+
+    /// Says that nothing is known.
+    fn give_up(&mut self) {
+        self.values.fill(Provenance::Top);
+        self.joined.clear();
+    }
+
+    /// Joins what a node computes now into its value; true if that changed it.
+    fn improve(&mut self, number: usize) -> bool {
+        let outcome = self.evaluate(self.nodes[number]);
+        let has_changed = self.values[number].join(&outcome);
+        if has_changed {
+            self.join_into_variables(number);
+        }
+        has_changed
+    }
+
+    fn readers(&self) -> Readers {
+        let mut pairs = Vec::new();
+        let mut of_slot: FxHashMap<SlotId, Vec<u32>> = FxHashMap::default();
+        let mut first = vec![0_u32; self.body.registers.len() + 1];
+        let mut read = Vec::new();
+        for (number, &id) in self.nodes.iter().enumerate() {
+            self.inputs(id, &mut read);
+            for variable in read.drain(..) {
+                match variable {
+                    Variable::Register(register) => {
+                        pairs.push((register, number as u32));
+                        first[register.index()] += 1;
+                    }
+                    Variable::Slot(slot) => of_slot.entry(slot).or_default().push(number as u32),
+                }
+            }
+        }
+        let mut end = 0;
+        for entry in &mut first {
+            end += *entry;
+            *entry = end;
+        }
+        // From the last on, so that each register's entries end up in order, and `first` at the first of them.
+        let mut nodes = vec![0; pairs.len()];
+        for (register, number) in pairs.into_iter().rev() {
+            let place = &mut first[register.index()];
+            *place -= 1;
+            nodes[*place as usize] = number;
+        }
+        Readers {
+            first,
+            nodes,
+            of_slot,
+        }
+    }
+
+    /// The variables that a node writes.
+    fn each_written(&self, number: usize, mut with: impl FnMut(Variable)) {
+        let id = self.nodes[number];
+        let instruction = self.body.instruction(id);
+        for register in self.body.defined(instruction) {
+            with(Variable::Register(register));
+        }
+        if let Effect::Store(slot) = self.effect(id, instruction) {
+            with(Variable::Slot(slot));
+        }
+    }
+
+    /// Joins what the definitions of these variables bring so far, unless it is known which of them reaches what.
+    fn begin_joins(&mut self, variables: &[Variable]) {
+        for &variable in variables {
+            let Some(reaching) = self.reaching.get(&variable).filter(|known| !known.is_solved()) else {
+                continue;
+            };
+            let mut value = Provenance::Bottom;
+            for definition in reaching.definitions() {
+                value.join(&self.defined(definition.at, variable));
+            }
+            self.joined.insert(variable, value);
+        }
+    }
+
+    /// Hands a node's new value on to the variables that it writes.
+    fn join_into_variables(&mut self, number: usize) {
+        let id = self.nodes[number];
+        let instruction = self.body.instruction(id);
+        let body = self.body;
+        let written = match self.effect(id, instruction) {
+            Effect::Store(slot) => Some(Variable::Slot(slot)),
+            _ => None,
+        };
+        let registers = body.defined(instruction).map(Variable::Register);
+        for variable in registers.chain(written) {
+            if let Some(joined) = self.joined.get_mut(&variable) {
+                joined.join(&self.values[number]);
+            }
+        }
+    }
+
+    fn evaluate(&self, id: InstructionId) -> Provenance {
+        let instruction = self.body.instruction(id);
+        let uses = self.body.uses(instruction);
+        match instruction.op {
+            Op::CallResult(call) => self.returned(call, uses, id),
+            Op::Access(_) => match self.effect(id, instruction) {
+                Effect::Load(slot) => self.held(Variable::Slot(slot), id),
+                Effect::Store(_) => uses
+                    .get(2)
+                    .map_or(Provenance::Top, |&stored| self.at(stored, id).0),
+                _ => match self.stored_before(id, instruction) {
+                    Some((store, stored)) => self.at(stored, store).0.map(|element| Element {
+                        trust: Trust::Weak,
+                        ..*element
+                    }),
+                    None => Provenance::Top,
+                },
+            },
+            op => {
+                let relevant = transfer::operands(op, uses).unwrap_or_default();
+                let mut inputs: [Provenance; 3] = Default::default();
+                for (input, &operand) in inputs.iter_mut().zip(relevant) {
+                    *input = self.at(operand, id).0;
+                }
+                transfer::result(op, &inputs[..relevant.len()], id)
+            }
+        }
+    }
+
+    /// What a variable holds before `at`.
+    pub(super) fn held(&self, variable: Variable, at: InstructionId) -> Provenance {
+        if !self.is_complete {
+            return Provenance::Top;
+        }
+        if let Variable::Register(register) = variable {
+            match self.analyses.definitions().of(register) {
+                [] => return self.undefined(register),
+                [definition] => {
+                    self.note_order(*definition, at);
+                    return self.defined(*definition, variable);
+                }
+                _ => {}
+            }
+        }
+        let Some(reaching) = self.reaching.get(&variable) else {
+            return Provenance::Top;
+        };
+        if !reaching.is_solved() {
+            if let Some(last) = reaching.definitions().last() {
+                self.note_order(last.at, at);
+            }
+            return self.joined.get(&variable).cloned().unwrap_or(Provenance::Top);
+        }
+        let block = self.body.block_of(at);
+        let (mut joined, mut is_written) = (Provenance::Bottom, false);
+        for definition in reaching.before(at, block, self.body) {
+            self.note_order(definition, at);
+            joined.join(&self.defined(definition, variable));
+            is_written = true;
+        }
+        // What nothing has written yet holds anything.
+        if is_written { joined } else { Provenance::Top }
+    }
+
+    fn note_order(&self, definition: InstructionId, at: InstructionId) {
+        if definition >= at {
+            self.reads_ahead.set(true);
+        }
+    }
+
+    /// What an instruction writes to a variable.
+    pub(super) fn defined(&self, id: InstructionId, variable: Variable) -> Provenance {
+        let instruction = self.body.instruction(id);
+        if let Variable::Slot(slot) = variable {
+            return match self.effect(id, instruction) {
+                Effect::Store(own) if own == slot => match self.node_of[id.index()] {
+                    NO_NODE => Provenance::Top,
+                    node => self.values[node as usize].clone(),
+                },
+                _ => Provenance::Top,
+            };
+        }
+        match self.node_of[id.index()] {
+            NO_NODE => self.leaf(id, instruction, variable),
+            node => self.values[node as usize].clone(),
+        }
+    }
+
+    /// The arguments of a call, and what is known of the function.
+    pub(super) fn callee(&self, call: InstructionId) -> Option<(&'a Summary, &'a [Argument])> {
+        callee(self.module, self.body, self.summaries, call)
+    }
+}
+
+/// The arguments of a call, and what is known of the function that it calls.
+#[must_use]
+pub fn callee<'a>(
+    module: &ModuleAnalyses<'_>,
+    body: &'a Body<'_>,
+    summaries: &Summaries<'a>,
+    call: InstructionId,
+) -> Option<(&'a Summary, &'a [Argument])> {
+    let Op::Call(call) = body.instruction(call).op else {
+        return None;
+    };
+    let call: &Call = body.call(call);
+    let Callee::Direct(symbol) = call.callee else {
+        return None;
+    };
+    let callee = module.module.called(symbol)?;
+    Some((summaries(callee)?, body.arguments(call)))
+}
+
+pub(super) fn variable(value: Value) -> Option<Variable> {
+    match value {
+        Value::Register(register) => Some(Variable::Register(register)),
+        _ => None,
+    }
+}

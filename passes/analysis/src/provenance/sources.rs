@@ -1,0 +1,185 @@
+//! Values that come from nowhere in the body: parameters, symbols, constants, what calls return, and registers that
+//! nothing writes.
+
+use super::solver::{Solver, Variable};
+use super::summary::formals;
+use super::transfer;
+use super::value::{Base, Element, Form, Provenance, Trust};
+use ptxcheck_ir::{
+    Access, AccessKind, Argument, Instruction, InstructionId, Op, Register, Space, SymbolKind, Value,
+};
+
+impl Solver<'_> {
+    /// What an instruction brings from nowhere.
+    pub(super) fn leaf(
+        &self,
+        id: InstructionId,
+        instruction: &Instruction,
+        variable: Variable,
+    ) -> Provenance {
+        let uses = self.body.uses(instruction);
+        match (instruction.op, uses) {
+            (Op::Copy, &[value]) => self.constant(value, id),
+            (
+                Op::Access(Access {
+                    kind: AccessKind::Load,
+                    space: Space::Param,
+                    bits,
+                    ..
+                }),
+                &[Value::Param(number, offset), Value::Integer(0), ..],
+            ) => {
+                let results = self.body.results(instruction);
+                let place = results.iter().position(|&result| match (result, variable) {
+                    (Value::Register(result), Variable::Register(wanted)) => result == wanted,
+                    _ => false,
+                });
+                let place = place.unwrap_or(0) as u32;
+                let Ok(offset) = u32::try_from(offset) else {
+                    return Provenance::Top;
+                };
+                self.parameter(
+                    number,
+                    offset.saturating_add(place * u32::from(bits / 8)),
+                    bits,
+                    id,
+                )
+            }
+            (Op::ToGeneric(..) | Op::FromGeneric(..), &[value]) => {
+                transfer::result(instruction.op, &[self.constant(value, id)], id)
+            }
+            _ => Provenance::Top,
+        }
+    }
+
+    pub(super) fn parameter(&self, number: u16, offset: u32, bits: u8, at: InstructionId) -> Provenance {
+        let base = Base::Param(number, offset);
+        let start = |form, space| Element {
+            offset: Some(0),
+            ..Element::address(form, space, base, at)
+        };
+        if bits != 64 && bits != 32 {
+            return Provenance::NUMBER;
+        }
+        let declared = self
+            .function
+            .params
+            .get(usize::from(number))
+            .and_then(|parameter| parameter.points_to);
+        let element = match (self.function.is_kernel(), declared) {
+            (true, Some(Space::Global)) if bits == 64 => start(Form::Generic, Space::Global),
+            (true, Some(space @ (Space::Shared | Space::Const | Space::Local))) => start(Form::Raw, space),
+            (true, _) if bits == 64 => Element {
+                trust: Trust::Assumed,
+                ..start(Form::Generic, Space::Global)
+            },
+            (true, _) => return Provenance::Top,
+            (false, _) => start(Form::Formal, Space::Generic),
+        };
+        Provenance::One(element)
+    }
+
+    /// What an operand is that is no register.
+    pub(super) fn constant(&self, value: Value, at: InstructionId) -> Provenance {
+        match value {
+            Value::Integer(number) => Provenance::One(Element::number(Some(number))),
+            Value::Special(_) => Provenance::NUMBER,
+            Value::Symbol(symbol, offset) => {
+                let known = self.module.module.symbol(symbol);
+                if known.kind != SymbolKind::Variable || known.space == Space::Generic {
+                    return Provenance::Top;
+                }
+                Provenance::One(Element {
+                    offset: Some(i64::from(offset)),
+                    ..Element::address(Form::Raw, known.space, Base::Symbol(symbol), at)
+                })
+            }
+            // The address of a function's parameter is one on the stack.
+            Value::Param(number, offset) if self.function.is_kernel() => Provenance::One(Element {
+                offset: Some(i64::from(offset)),
+                ..Element::address(Form::Raw, Space::Param, Base::Param(number, 0), at)
+            }),
+            _ => Provenance::Top,
+        }
+    }
+
+    pub(super) fn returned(&self, call: InstructionId, uses: &[Value], at: InstructionId) -> Provenance {
+        let (Some((summary, arguments)), Some(&Value::Integer(offset))) = (self.callee(call), uses.first())
+        else {
+            return Provenance::Top;
+        };
+        let Some(returned) = u32::try_from(offset)
+            .ok()
+            .and_then(|offset| summary.result(offset))
+        else {
+            return Provenance::Top;
+        };
+        let mut joined = Provenance::Bottom;
+        for element in returned.elements() {
+            let (Form::Formal, Base::Param(number, piece)) = (element.form, element.base) else {
+                let base = match element.base {
+                    Base::Symbol(_) => element.base,
+                    _ => Base::Unknown,
+                };
+                joined.join(&Provenance::One(Element {
+                    base,
+                    origin: Some(call),
+                    ..*element
+                }));
+                continue;
+            };
+            let passed = arguments
+                .iter()
+                .find(|argument| argument.param == u32::from(number) && argument.offset == piece);
+            let value = passed.map_or(Provenance::Top, |argument| self.at(argument.value, at).0);
+            joined.join(&value.map(|passed| {
+                Element {
+                    offset: passed
+                        .offset
+                        .zip(element.offset)
+                        .and_then(|(a, b)| a.checked_add(b)),
+                    ..*passed
+                }
+            }));
+        }
+        match returned {
+            Provenance::Top => Provenance::Top,
+            // What it returns of one may have been moved by another.
+            _ if formals(returned).next().is_some() && self.passes_composed(arguments, call) => {
+                Provenance::Top
+            }
+            _ => joined,
+        }
+    }
+
+    /// Whether a call passes something that is computed from several addresses: what is passed beside it may become an
+    /// address anywhere.
+    pub(super) fn passes_composed(&self, arguments: &[Argument], call: InstructionId) -> bool {
+        let mut passed = arguments.iter().map(|argument| self.at(argument.value, call).0);
+        passed.any(|value| {
+            value
+                .elements()
+                .iter()
+                .any(|element| element.form == Form::Composed)
+        })
+    }
+
+    /// A register without a definition: exact only where nothing can have escaped the front end.
+    pub(super) fn undefined(&self, register: Register) -> Provenance {
+        let info = &self.body.registers[register.index()];
+        let is_named = self
+            .named_in_opaque
+            .as_ref()
+            .is_none_or(|named| named[register.index()]);
+        // The components of a vector are written under names of their own; a made-up register has none.
+        if is_named || info.bits < 32 || info.name.is_empty() || self.function.is_damaged {
+            return Provenance::Top;
+        }
+        Provenance::One(Element {
+            form: Form::Undefined,
+            base: Base::Register(register),
+            origin: None,
+            ..Element::number(None)
+        })
+    }
+}

@@ -1,0 +1,171 @@
+//! What one function does with addresses: what is wrong in it, what it demands of its callers, what it returns.
+//!
+//! ```text
+//! violation   a use of a value all (definite) or some (potential) of whose elements are wrong for it
+//! demand      a use of what the caller passes; at a call it is judged with the argument's elements, and where the
+//!             argument is what that caller's caller passes, it becomes a demand of the caller
+//! result      the value returned, with what the caller passes as one of its elements
+//! ```
+//!
+//! Each function is looked at once, after those it calls. Functions that call each other in a cycle do not see each
+//! other's summaries.
+
+use super::chosen::Choice;
+use super::judge::{Use, Wrong, is_certain, judge};
+use super::value::{Base, Element, Form, Provenance, Trust, bit};
+use crate::call_graph::CallSite;
+use ptxcheck_ir::{FunctionId, InstructionId, Space};
+
+/// An address used for what it is not.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// The function that uses it.
+    pub function: FunctionId,
+    /// The use.
+    pub instruction: InstructionId,
+    /// What is wrong.
+    pub wrong: Wrong,
+    /// The use, as far as it is one of an address.
+    pub used: Use,
+    /// The address: the first element that is wrong.
+    pub element: Element,
+    /// The function that the element's base and origin belong to: the outermost caller, if there are callers.
+    pub of: FunctionId,
+    /// Wrong on every execution that gets there, by way of the callers if there are any.
+    pub is_definite: bool,
+    /// It would be definite if anything called the function that the base belongs to.
+    pub is_uncalled: bool,
+    /// Another space it may point into just as well, which is not wrong: told with potential findings.
+    pub or: Option<Element>,
+    /// The calls that pass the address, innermost first.
+    pub callers: Vec<CallSite>,
+}
+
+impl Violation {
+    /// Whether it is wrong on every execution that gets there, if any does.
+    #[must_use]
+    pub const fn is_certain(&self) -> bool {
+        self.is_definite || self.is_uncalled
+    }
+}
+
+/// A use of what the caller passes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// The parameter, and the byte offset in it.
+    pub piece: (u16, u32),
+    /// The use.
+    pub used: Use,
+    /// Spaces that tests have ruled out there.
+    pub excluded: u8,
+    /// Nothing else can get to the use.
+    pub is_sole: bool,
+    /// Bytes past what is passed that are accessed, where constant and the access faults at address 0.
+    pub reach: Option<i64>,
+    /// What parameters have to be where it is reached.
+    pub choices: Vec<Choice>,
+    /// Where it is used.
+    pub function: FunctionId,
+    /// Where it is used.
+    pub instruction: InstructionId,
+    /// The calls from the function that has the summary to there, innermost first.
+    pub callers: Vec<CallSite>,
+}
+
+/// The summary of one function.
+#[derive(Debug, Default)]
+pub struct Summary {
+    /// What is wrong in it.
+    pub violations: Vec<Violation>,
+    /// What it demands of its callers; one for each parameter, use, set of spaces ruled out and choice.
+    pub demands: Vec<Demand>,
+    /// Parameters whose space it, or a function that it calls, tests.
+    pub tested: Vec<(u16, u32)>,
+    /// Parameters that it, or a function that it calls, compares with 0.
+    pub null_tested: Vec<(u16, u32)>,
+    /// It returns 1 if the pointer passed in this parameter lies in this space, else 0.
+    pub answer: Option<((u16, u32), Space)>,
+    /// What it returns, by byte offset.
+    pub results: Vec<(u32, Provenance)>,
+}
+
+impl Summary {
+    /// Whether its calls can be wrong.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        !self.demands.is_empty()
+    }
+
+    /// Whether its calls tell something of what is passed.
+    #[must_use]
+    pub fn tests(&self) -> bool {
+        !self.tested.is_empty() || !self.null_tested.is_empty()
+    }
+
+    /// What it returns at this offset.
+    #[must_use]
+    pub fn result(&self, offset: u32) -> Option<&Provenance> {
+        self.results
+            .iter()
+            .find(|(known, _)| *known == offset)
+            .map(|(_, value)| value)
+    }
+}
+
+/// A value at a use, ready to be judged.
+pub struct Held<'a> {
+    /// The value.
+    pub value: &'a Provenance,
+    /// Spaces ruled out for every element.
+    pub excluded: u8,
+    /// The value's base has been tested somewhere, and the outcome at this place is not understood.
+    pub is_doubtful: bool,
+}
+
+/// The first element that is wrong, how, and whether that is certain.
+#[must_use]
+pub fn verdict(used: Use, held: &Held<'_>) -> Option<(Wrong, Element, bool, Option<Element>)> {
+    let possible = || {
+        held.value.elements().iter().filter(|element| {
+            !(element.is_address()
+                && bit(element.space) & held.excluded == bit(element.space)
+                && bit(element.space) != 0)
+        })
+    };
+    let (wrong, element) = possible().find_map(|element| Some((judge(used, element)?, *element)))?;
+    let right = possible().find(|element| judge(used, element).is_none());
+    let is_definite = !held.is_doubtful
+        && right.is_none()
+        && possible()
+            .all(|element| judge(used, element).is_some_and(|wrong| is_certain(used, wrong, element)));
+    Some((wrong, element, is_definite, right.copied()))
+}
+
+/// What the caller passes, as one of a value's elements.
+#[derive(Clone, Copy, Debug)]
+pub struct Passed {
+    /// The parameter, and the byte offset in it.
+    pub piece: (u16, u32),
+    /// What is ruled out for it.
+    pub excluded: u8,
+    /// The value is nothing else.
+    pub is_sole: bool,
+    /// Bytes past it, where constant.
+    pub offset: Option<i64>,
+}
+
+/// The parameters among a value's elements.
+pub fn formals(value: &Provenance) -> impl Iterator<Item = Passed> + '_ {
+    let elements = value.elements();
+    elements
+        .iter()
+        .filter_map(move |element| match (element.form, element.base) {
+            (Form::Formal, Base::Param(number, piece)) => Some(Passed {
+                piece: (number, piece),
+                excluded: element.excluded,
+                is_sole: elements.len() == 1 && element.trust == Trust::Certain,
+                offset: element.offset,
+            }),
+            _ => None,
+        })
+}

@@ -1,0 +1,131 @@
+//! One pass over a body: what in it uses addresses, and has to be looked at.
+
+use super::screen::Suspects;
+use super::solver::Summaries;
+use crate::module::{Analyses, ModuleAnalyses};
+use ptxcheck_ir::{AccessKind, Body, Callee, FunctionId, InstructionId, Op, Value};
+
+/// What a pass over a body finds that needs to be looked at.
+#[derive(Default)]
+pub(super) struct Survey {
+    /// Uses of addresses.
+    pub(super) uses: Vec<InstructionId>,
+    /// Calls of functions that demand something.
+    pub(super) calls: Vec<InstructionId>,
+    /// Stores of return values.
+    pub(super) returns: Vec<InstructionId>,
+    pub(super) tests: Vec<InstructionId>,
+    /// Stores whose data may be the address of a local object.
+    pub(super) escapes: Vec<InstructionId>,
+    /// Calls to what a register says that may hold 0.
+    pub(super) indirect: Vec<InstructionId>,
+    /// Comparisons with 0 of what may be an address, where something may be null.
+    pub(super) null_tests: Vec<InstructionId>,
+}
+
+impl Survey {
+    /// Leaves out what is never executed. Tests there are kept: they say that what is tested may be otherwise.
+    pub(super) fn forget_never_reached(&mut self, analyses: &Analyses<'_>) {
+        for list in [
+            &mut self.uses,
+            &mut self.calls,
+            &mut self.returns,
+            &mut self.escapes,
+            &mut self.indirect,
+        ] {
+            list.retain(|&at| analyses.may_be_reached(at));
+        }
+    }
+}
+
+/// Looks through a body.
+pub(super) fn survey(
+    module: &ModuleAnalyses<'_>,
+    body: &Body<'_>,
+    summaries: &Summaries<'_>,
+    suspects: &Suspects,
+) -> Survey {
+    let mut survey = Survey::default();
+    for (number, instruction) in body.instructions.iter().enumerate() {
+        let at = InstructionId::new(number);
+        let uses = body.uses(instruction);
+        match instruction.op {
+            Op::Compare(_, 64, _) if suspects.has_nulls() && uses.contains(&Value::Integer(0)) => {
+                survey.null_tests.push(at);
+            }
+            Op::Access(access) => {
+                if let Some(Value::ReturnSlot(..)) = uses.first() {
+                    survey.returns.push(at);
+                    continue;
+                }
+                if !suspects.has(at) {
+                    continue;
+                }
+                survey.uses.push(at);
+                if access.kind != AccessKind::Load && uses.len() > 2 && matches!(access.bits, 32 | 64) {
+                    survey.escapes.push(at);
+                }
+            }
+            Op::ToGeneric(..) | Op::FromGeneric(..) | Op::MapShared(_) if suspects.has(at) => {
+                survey.uses.push(at);
+            }
+            Op::IsSpace(_) => {
+                survey.tests.push(at);
+                survey.uses.push(at);
+            }
+            Op::Call(call) => {
+                if let Callee::Indirect(_) = body.call(call).callee {
+                    if suspects.has(at) {
+                        survey.indirect.push(at);
+                    }
+                } else if let Some(summary) = direct_callee(module, body, at).and_then(summaries)
+                    && (summary.tests() || summary.asks() && suspects.has(at))
+                {
+                    survey.calls.push(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    survey
+}
+
+/// The function that a call names.
+pub(super) fn direct_callee(
+    module: &ModuleAnalyses<'_>,
+    body: &Body<'_>,
+    call: InstructionId,
+) -> Option<FunctionId> {
+    let Callee::Direct(symbol) = body.callee(body.instruction(call))? else {
+        return None;
+    };
+    module.module.called(symbol)
+}
+
+/// The values that have to be known.
+pub(super) fn seeds(body: &Body<'_>, survey: &Survey) -> Vec<Value> {
+    let mut seeds = Vec::with_capacity(survey.uses.len());
+    let first = |at: InstructionId| body.uses(body.instruction(at)).first().copied();
+    seeds.extend(survey.uses.iter().filter_map(|&at| first(at)));
+    for &at in survey.escapes.iter().chain(&survey.returns) {
+        seeds.extend(body.uses(body.instruction(at)).iter().skip(2).copied());
+    }
+    for &at in &survey.indirect {
+        if let Some(Callee::Indirect(value)) = body.callee(body.instruction(at)) {
+            seeds.push(value);
+        }
+    }
+    for &at in &survey.null_tests {
+        seeds.extend(body.uses(body.instruction(at)).iter().take(2).copied());
+    }
+    for &at in &survey.calls {
+        if let Op::Call(call) = body.instruction(at).op {
+            seeds.extend(
+                body.arguments(body.call(call))
+                    .iter()
+                    .map(|argument| argument.value),
+            );
+        }
+    }
+    seeds
+}

@@ -1,0 +1,465 @@
+//! What each operation makes of the addresses it is given.
+//!
+//! ```text
+//! a + n, a - n, a & -2^k, a | n, a ^ n    a's elements; the offset is kept for constants added or subtracted
+//! a × n, a << n, tid, 32 → 64 bits        a number, where a is no address that is known
+//! a - b                                   a number in one window: whatever it is added to stays in its own; else composed,
+//!                                         as are a ^ b, a × n, a >> n for known addresses, and what is made of such a one
+//! a + composed                            ⊤: (s - g) + p may point wherever s does
+//! a + ⊤                                   a, but: a parameter of unknown kind may itself be the integer, so ⊤; else the ⊤
+//!                                         may be composed, so trusted no more
+//! cvta.X, cvta.to.X                       an address in X, whatever it was given (what was wrong is judged there)
+//! 64 → 32 bits                            raw addresses of small windows survive, generic ones do not
+//! ```
+//!
+//! Sources: PTX ISA, cvta, isspacep, mapa, and Operands: Addresses.
+
+use super::value::{Base, Element, Form, Provenance, Trust};
+use ptxcheck_ir::{BinaryOp, InstructionId, Op, Space, UnaryOp, Value};
+
+/// Of what an instruction uses, the operands that its result is computed from, as far as that matters: of `selp` the two to
+/// choose from, of `mapa` the address. None where nothing is made of them.
+#[must_use]
+pub fn operands(op: Op, uses: &[Value]) -> Option<&[Value]> {
+    match op {
+        Op::Copy | Op::Convert { .. } | Op::Unary(..) => uses.get(..1),
+        Op::ToGeneric(..) | Op::FromGeneric(..) | Op::MapShared(_) => uses.get(..1),
+        Op::Select | Op::Binary(..) => uses.get(..2),
+        Op::MulAdd(..) => uses.get(..3),
+        _ => None,
+    }
+}
+
+/// The result of `op`, which stands at `at`, on its [`operands`].
+#[must_use]
+pub fn result(op: Op, inputs: &[Provenance], at: InstructionId) -> Provenance {
+    match (op, inputs) {
+        (Op::Copy, [a]) => a.clone(),
+        (Op::Select, [a, b]) => {
+            let mut joined = a.clone();
+            joined.join(b);
+            joined
+        }
+        (Op::Binary(BinaryOp::Add, _), [a, b]) => add(a, b),
+        (Op::Binary(BinaryOp::Sub, bits), [a, b]) => subtract(a, b, bits),
+        (Op::Binary(BinaryOp::And, bits), [a, b]) => mask(a, b, bits),
+        (Op::Binary(BinaryOp::Or | BinaryOp::Xor, _), [a, b]) => change_bits(a, b),
+        (Op::Binary(op, _), [a, b]) => arithmetic(op, a, b),
+        (Op::MulAdd(op, _), [a, b, c]) => add(&arithmetic(op, a, b), c),
+        (Op::Unary(op, _), [a]) => unary(op, a),
+        (Op::Convert { from, to, .. }, [a]) => convert(a, from, to),
+        (Op::ToGeneric(space, _), [a]) => cast(a, Form::Raw, Form::Generic, space, at),
+        (Op::FromGeneric(space, _), [a]) => cast(a, Form::Generic, Form::Raw, space, at),
+        (Op::MapShared(space), [a]) => {
+            let form = if space == Space::Generic {
+                Form::Generic
+            } else {
+                Form::Raw
+            };
+            map_shared(a, form, at)
+        }
+        _ => Provenance::Top,
+    }
+}
+
+/// Whether it is, or may be, computed from several addresses.
+fn is_composed(value: &Provenance) -> bool {
+    value
+        .elements()
+        .iter()
+        .any(|element| element.form == Form::Composed)
+}
+
+/// Whether it may be an address that is known for one, or is computed from such.
+fn has_address(value: &Provenance) -> bool {
+    value.elements().iter().any(|element| {
+        element.form == Form::Composed || element.is_address() && element.trust != Trust::Assumed
+    })
+}
+
+fn is_bottom(value: &Provenance) -> bool {
+    *value == Provenance::Bottom
+}
+
+/// Whether all that two values may be lies in one window, so that their difference leads from nowhere in a window to
+/// anywhere outside. What is known to be in the window of the cluster may be in that of any of its CTAs.
+fn share_window(a: &Provenance, b: &Provenance) -> bool {
+    let window = |element: &Element| match (element.form, element.space) {
+        _ if element.trust == Trust::Weak => None,
+        (_, Space::SharedCluster) => None,
+        // The window of global memory begins where that of generic addresses does.
+        (_, Space::Global) => Some((Form::Generic, Space::Global)),
+        (form @ (Form::Raw | Form::Generic), space) => Some((form, space)),
+        _ => None,
+    };
+    let mut windows = a.elements().iter().chain(b.elements()).map(window);
+    let first = windows.next().flatten();
+    first.is_some() && windows.all(|window| window == first)
+}
+
+/// Without offsets: `or` and `xor` change bits, not amounts.
+fn vague(value: &Provenance) -> Provenance {
+    value.map(|element| Element {
+        offset: None,
+        ..*element
+    })
+}
+
+fn moved(value: &Provenance, by: Option<i64>) -> Provenance {
+    value.map(|element| Element {
+        offset: element
+            .offset
+            .zip(by)
+            .and_then(|(offset, by)| offset.checked_add(by)),
+        ..*element
+    })
+}
+
+fn add(a: &Provenance, b: &Provenance) -> Provenance {
+    match (a, b) {
+        (Provenance::Bottom, _) | (_, Provenance::Bottom) => Provenance::Bottom,
+        _ if b.is_number() => moved(a, b.constant()),
+        _ if a.is_number() => moved(b, a.constant()),
+        _ => match (is_all_addresses(a), is_all_addresses(b)) {
+            (true, false) => with_unknown(a, b),
+            (false, true) => with_unknown(b, a),
+            (false, false) if is_composed(a) || is_composed(b) => Provenance::COMPOSED,
+            _ => Provenance::Top,
+        },
+    }
+}
+
+fn is_all_addresses(value: &Provenance) -> bool {
+    let elements = value.elements();
+    !elements.is_empty() && elements.iter().all(Element::is_address)
+}
+
+/// An address plus something that may be an address or a number.
+fn with_unknown(address: &Provenance, other: &Provenance) -> Provenance {
+    let has_known_address = has_address(other) || other.elements().iter().any(Element::is_address);
+    let is_assumed = address
+        .elements()
+        .iter()
+        .any(|element| element.trust != Trust::Certain);
+    if has_known_address || is_assumed {
+        return Provenance::Top;
+    }
+    address.map(|element| Element {
+        offset: None,
+        trust: Trust::Weak,
+        ..*element
+    })
+}
+
+fn subtract(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
+    match (is_all_addresses(a), is_all_addresses(b)) {
+        _ if is_bottom(a) || is_bottom(b) => Provenance::Bottom,
+        _ if b.is_number() => moved(a, b.constant().and_then(i64::checked_neg)),
+        (true, true) if share_window(a, b) => Provenance::NUMBER,
+        (true, true) => Provenance::COMPOSED,
+        (true, false) if is_composed(b) => Provenance::Top,
+        // A difference of pointers may be meant, which is no address.
+        (true, false) if bits > 32 => with_unknown(a, b),
+        // Of what is passed nobody knows whether it is an address.
+        _ if has_address(a) || has_address(b) || bits > 32 && is_passed(a) && is_passed(b) => {
+            Provenance::COMPOSED
+        }
+        _ => Provenance::Top,
+    }
+}
+
+fn is_passed(value: &Provenance) -> bool {
+    value
+        .elements()
+        .iter()
+        .any(|element| element.form == Form::Formal)
+}
+
+/// `or` and `xor`.
+fn change_bits(a: &Provenance, b: &Provenance) -> Provenance {
+    let is_one = a.is_number() || b.is_number() || is_bottom(a) || is_bottom(b);
+    if !is_one && has_address(a) && has_address(b) {
+        return if is_composed(a) != is_composed(b) {
+            Provenance::Top
+        } else {
+            Provenance::COMPOSED
+        };
+    }
+    add(&vague(a), &vague(b))
+}
+
+fn unary(op: UnaryOp, a: &Provenance) -> Provenance {
+    match op {
+        _ if is_bottom(a) || a.is_number() => moved(a, None),
+        UnaryOp::Neg | UnaryOp::Not | UnaryOp::Abs if has_address(a) => Provenance::COMPOSED,
+        UnaryOp::Neg | UnaryOp::Not => Provenance::Top,
+        _ => Provenance::NUMBER,
+    }
+}
+
+/// Aligning an address down keeps it; any other mask makes a number or something unknown.
+fn mask(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
+    if is_composed(a) || is_composed(b) {
+        return Provenance::COMPOSED;
+    }
+    let (value, mask) = match (a.constant(), b.constant()) {
+        (_, Some(mask)) => (a, mask),
+        (Some(mask), _) => (b, mask),
+        _ if a.is_number() && b.is_number() => return Provenance::NUMBER,
+        _ => return Provenance::Top,
+    };
+    let top = bits.saturating_sub(1).min(63);
+    if mask >> top & 1 == 1 {
+        return vague(value);
+    }
+    if (0..1 << 31).contains(&mask) && bits > 32 {
+        return Provenance::NUMBER;
+    }
+    if value.is_number() {
+        Provenance::NUMBER
+    } else {
+        Provenance::Top
+    }
+}
+
+/// Products, quotients, shifts, and the like. A difference of elements is one of addresses shifted, and comes back as one
+/// when it is multiplied by their size.
+fn arithmetic(op: BinaryOp, a: &Provenance, b: &Provenance) -> Provenance {
+    use BinaryOp as B;
+    if is_bottom(a) || is_bottom(b) {
+        return Provenance::Bottom;
+    }
+    if is_composed(a) || is_composed(b) {
+        return Provenance::COMPOSED;
+    }
+    let of_address = has_address(a) || has_address(b);
+    match op {
+        B::RemSigned | B::RemUnsigned => Provenance::NUMBER,
+        B::MinSigned | B::MinUnsigned | B::MaxSigned | B::MaxUnsigned => Provenance::Top,
+        _ if of_address => Provenance::COMPOSED,
+        B::MulLow | B::MulWideSigned | B::MulWideUnsigned | B::DivSigned | B::DivUnsigned => {
+            Provenance::NUMBER
+        }
+        // Shifted by 0, it would be what it was; by half a word, a piece of an address being put together.
+        B::Shl if b.constant().is_some_and(|by| (1..32).contains(&by)) => Provenance::NUMBER,
+        _ => Provenance::Top,
+    }
+}
+
+fn convert(a: &Provenance, from: u8, to: u8) -> Provenance {
+    if is_bottom(a) {
+        return Provenance::Bottom;
+    }
+    if from < 32 || to < 32 {
+        return if is_composed(a) {
+            Provenance::COMPOSED
+        } else {
+            Provenance::NUMBER
+        };
+    }
+    if from == to {
+        return a.clone();
+    }
+    let is_widened = to > from;
+    if *a == Provenance::Top {
+        // 32 bits hold no generic address, and what is added to one is a number.
+        return if is_widened {
+            Provenance::NUMBER
+        } else {
+            Provenance::Top
+        };
+    }
+    let survives = |element: &Element| match element.form {
+        Form::Number | Form::Composed | Form::Undefined => true,
+        Form::Raw => element.space != Space::Global,
+        Form::Generic | Form::Formal => false,
+    };
+    if a.elements().iter().all(survives) {
+        return a.clone();
+    }
+    if is_widened {
+        Provenance::NUMBER
+    } else {
+        Provenance::Top
+    }
+}
+
+/// `cvta` and `cvta.to`: what comes out is in the space that the instruction names.
+fn cast(a: &Provenance, from: Form, to: Form, space: Space, at: InstructionId) -> Provenance {
+    let fresh = Element::address(to, space, Base::Unknown, at);
+    let one = |element: &Element| match element.form {
+        Form::Undefined => *element,
+        // The windows of global and generic memory begin at the same place.
+        Form::Number if space == Space::Global && element.offset.is_some() => *element,
+        // Converted already: of global memory the number is right all the same.
+        form if form == to && (element.space == space || form == Form::Generic && space == Space::Global) => {
+            *element
+        }
+        form if (form == from || space == Space::Global) && element.space == space => Element {
+            form: to,
+            trust: Trust::Certain,
+            origin: Some(at),
+            ..*element
+        },
+        // One window lies in the other: it is still where it was.
+        form if form == from && (space, element.space) == (Space::Shared, Space::SharedCluster) => Element {
+            form: to,
+            trust: Trust::Certain,
+            ..*element
+        },
+        Form::Formal => Element {
+            base: element.base,
+            ..fresh
+        },
+        _ => fresh,
+    };
+    match a {
+        Provenance::Top => Provenance::One(fresh),
+        other => other.map(one),
+    }
+}
+
+fn map_shared(a: &Provenance, form: Form, at: InstructionId) -> Provenance {
+    let fresh = Element::address(form, Space::SharedCluster, Base::Unknown, at);
+    let one = |element: &Element| match element.form {
+        Form::Undefined => *element,
+        Form::Raw | Form::Generic => Element {
+            base: element.base,
+            offset: element.offset,
+            ..fresh
+        },
+        Form::Formal | Form::Number | Form::Composed => fresh,
+    };
+    match a {
+        Provenance::Top => Provenance::One(fresh),
+        other => other.map(one),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ptxcheck_ir::SymbolId;
+
+    const AT: InstructionId = InstructionId::new(7);
+
+    fn tile(form: Form, offset: i64) -> Provenance {
+        Provenance::One(Element {
+            offset: Some(offset),
+            ..Element::address(
+                form,
+                Space::Shared,
+                Base::Symbol(SymbolId::new(0)),
+                InstructionId::new(1),
+            )
+        })
+    }
+
+    fn constant(value: i64) -> Provenance {
+        Provenance::One(Element::number(Some(value)))
+    }
+
+    fn binary(op: BinaryOp, bits: u8, a: &Provenance, b: &Provenance) -> Provenance {
+        result(Op::Binary(op, bits), &[a.clone(), b.clone()], AT)
+    }
+
+    #[test]
+    fn constants_add_up() {
+        let tile = |offset| tile(Form::Raw, offset);
+        assert_eq!(binary(BinaryOp::Add, 32, &tile(4), &constant(8)), tile(12));
+        assert_eq!(binary(BinaryOp::Sub, 32, &tile(4), &constant(8)), tile(-4));
+        assert_eq!(binary(BinaryOp::Sub, 32, &tile(4), &tile(0)), Provenance::NUMBER);
+        assert_eq!(binary(BinaryOp::Add, 32, &tile(4), &tile(0)), Provenance::Top);
+    }
+
+    /// A pointer to the global variable with this number.
+    fn table(number: usize) -> Provenance {
+        Provenance::One(Element {
+            offset: Some(0),
+            ..Element::address(
+                Form::Generic,
+                Space::Global,
+                Base::Symbol(SymbolId::new(number)),
+                InstructionId::new(2),
+            )
+        })
+    }
+
+    #[test]
+    fn differences_are_numbers_in_one_window() {
+        let within = binary(BinaryOp::Sub, 64, &table(1), &table(2));
+        assert_eq!(within, Provenance::NUMBER);
+        assert_eq!(
+            binary(BinaryOp::Add, 64, &table(1), &within),
+            moved(&table(1), None)
+        );
+        let tile = tile(Form::Generic, 4);
+        for other in [table(1), super::tests::tile(Form::Raw, 4)] {
+            let across = binary(BinaryOp::Sub, 64, &tile, &other);
+            assert_eq!(across, Provenance::COMPOSED);
+            assert_eq!(binary(BinaryOp::Add, 64, &other, &across), Provenance::Top);
+            assert_eq!(
+                binary(BinaryOp::Add, 64, &across, &constant(8)),
+                Provenance::COMPOSED
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_composed_stays_so() {
+        let across = binary(BinaryOp::Sub, 64, &tile(Form::Generic, 4), &table(1));
+        let elements = binary(BinaryOp::ShrSigned, 64, &across, &constant(2));
+        let bytes = binary(BinaryOp::Shl, 64, &elements, &constant(2));
+        assert_eq!(bytes, Provenance::COMPOSED);
+        let masked = binary(BinaryOp::And, 64, &across, &Provenance::NUMBER);
+        assert_eq!(masked, Provenance::COMPOSED);
+        let or_none = result(Op::Select, &[constant(0), across.clone()], AT);
+        assert_eq!(binary(BinaryOp::Add, 64, &table(1), &or_none), Provenance::Top);
+        let product = [Provenance::NUMBER, across, table(1)];
+        assert_eq!(
+            result(Op::MulAdd(BinaryOp::MulLow, 64), &product, AT),
+            Provenance::Top
+        );
+        let narrow = Op::Convert {
+            from: 64,
+            signed: true,
+            to: 16,
+        };
+        assert_eq!(result(narrow, &[bytes], AT), Provenance::COMPOSED);
+        let bits = binary(BinaryOp::Xor, 64, &tile(Form::Generic, 4), &table(1));
+        assert_eq!(binary(BinaryOp::Xor, 64, &table(1), &bits), Provenance::Top);
+    }
+
+    #[test]
+    fn masks_align_or_cut() {
+        let aligned = binary(BinaryOp::And, 64, &tile(Form::Generic, 4), &constant(-16));
+        assert_eq!(aligned, vague(&tile(Form::Generic, 4)));
+        let cut = binary(BinaryOp::And, 64, &tile(Form::Generic, 4), &constant(15));
+        assert_eq!(cut, Provenance::NUMBER);
+    }
+
+    #[test]
+    fn small_windows_fit_in_32_bits() {
+        let narrow = Op::Convert {
+            from: 64,
+            signed: false,
+            to: 32,
+        };
+        assert_eq!(result(narrow, &[tile(Form::Raw, 4)], AT), tile(Form::Raw, 4));
+        assert_eq!(result(narrow, &[tile(Form::Generic, 4)], AT), Provenance::Top);
+    }
+
+    #[test]
+    fn a_cast_says_where_it_points_now() {
+        let global = result(Op::FromGeneric(Space::Global, 64), &[tile(Form::Generic, 4)], AT);
+        let [element] = global.elements() else {
+            panic!("{global:?}")
+        };
+        assert_eq!(
+            (element.form, element.space, element.base),
+            (Form::Raw, Space::Global, Base::Unknown)
+        );
+        let back = result(Op::FromGeneric(Space::Shared, 64), &[tile(Form::Generic, 4)], AT);
+        assert_eq!(back.elements()[0].base, tile(Form::Raw, 0).elements()[0].base);
+    }
+}

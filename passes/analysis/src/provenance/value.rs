@@ -1,0 +1,319 @@
+//! What a register may hold, as far as it is an address.
+//!
+//! ```text
+//! value    = ⊥ | { element … } | ⊤                         ⊥ ⊑ sets by inclusion ⊑ ⊤
+//! element  = form × space × base × (offset | ?) × trust     one per (form, space, base): offsets that differ join to ?
+//! form     = Raw        a number inside the space's own window
+//!          | Generic    a generic address
+//!          | Formal     whatever the caller passes in this parameter
+//!          | Number     an integer that is no address
+//!          | Composed   computed from several addresses: an integer, such as their difference, or an address anywhere
+//!          | Undefined  the content of a register that nothing writes
+//! join     = union; more than `MAX_ELEMENTS` lose their bases, and if that does not help, become ⊤
+//! ```
+//!
+//! Chains are short: an element can only lose its offset, its base and its trust.
+
+use ptxcheck_ir::{InstructionId, Register, Space, SymbolId};
+
+/// Most elements of a value; a `select` of more than so many objects is rare.
+const MAX_ELEMENTS: usize = 8;
+
+/// How an address is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Form {
+    /// A number inside the window of its space.
+    Raw,
+    /// A generic address.
+    Generic,
+    /// What the caller passes.
+    Formal,
+    /// An integer that is no address; its offset is its value, where that is known.
+    Number,
+    /// What is computed from several addresses that are not known to lie in one window, such as their difference: added to
+    /// an address, it may lead anywhere.
+    Composed,
+    /// The content of a register that nothing writes.
+    Undefined,
+}
+
+/// What an address is based on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Base {
+    /// Not known.
+    Unknown,
+    /// A variable.
+    Symbol(SymbolId),
+    /// The function's parameter with this number: the address of the parameter itself where the space is
+    /// [`Space::Param`], else the value passed at this byte offset in it.
+    Param(u16, u32),
+    /// A register that nothing writes.
+    Register(Register),
+    /// The `isspacep` that says which space it is.
+    Test(InstructionId),
+}
+
+/// How far an element is to be believed, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Trust {
+    /// The code says so.
+    Certain,
+    /// A kernel parameter of pointer width: taken for a pointer to global memory, which only the host knows.
+    Assumed,
+    /// An operand that may be an address itself was added to it.
+    Weak,
+}
+
+/// One thing that a register may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// How it is written.
+    pub form: Form,
+    /// Where it points; [`Space::Generic`] if it is no known address.
+    pub space: Space,
+    /// What it is based on.
+    pub base: Base,
+    /// Bytes past the base, where constant.
+    pub offset: Option<i64>,
+    /// How far to believe it.
+    pub trust: Trust,
+    /// Spaces that a test has ruled out, for what the caller passes: bits by [`bit`].
+    pub excluded: u8,
+    /// Where it became what it is: took the address, converted it, read the parameter.
+    pub origin: Option<InstructionId>,
+}
+
+/// The bit of a space in [`Element::excluded`].
+#[must_use]
+pub const fn bit(space: Space) -> u8 {
+    match space {
+        Space::Global => 1,
+        // Shared memory of the CTA is a part of that of the cluster, so only the smaller space is ruled out.
+        Space::Shared => 2,
+        Space::SharedCluster => 2 | 4,
+        Space::Local => 8,
+        Space::Const => 16,
+        Space::Param => 32,
+        Space::Generic | Space::Tensor => 0,
+    }
+}
+
+impl Element {
+    /// An address.
+    #[must_use]
+    pub const fn address(form: Form, space: Space, base: Base, origin: InstructionId) -> Self {
+        Self {
+            form,
+            space,
+            base,
+            offset: None,
+            trust: Trust::Certain,
+            excluded: 0,
+            origin: Some(origin),
+        }
+    }
+
+    /// An integer.
+    #[must_use]
+    pub const fn number(value: Option<i64>) -> Self {
+        Self {
+            form: Form::Number,
+            space: Space::Generic,
+            base: Base::Unknown,
+            offset: value,
+            trust: Trust::Certain,
+            excluded: 0,
+            origin: None,
+        }
+    }
+
+    /// Whether it is an address that the function itself knows.
+    #[must_use]
+    pub const fn is_address(&self) -> bool {
+        matches!(self.form, Form::Raw | Form::Generic)
+    }
+
+    const fn key(&self) -> (Form, Space, Base) {
+        (self.form, self.space, self.base)
+    }
+
+    /// The least upper bound of two elements with the same key.
+    fn merge(&mut self, other: &Self) {
+        if self.offset != other.offset {
+            self.offset = None;
+        }
+        self.trust = self.trust.max(other.trust);
+        self.excluded &= other.excluded;
+        self.origin = match (self.origin, other.origin) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
+}
+
+/// What a register may hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Provenance {
+    /// Nothing yet.
+    #[default]
+    Bottom,
+    /// This.
+    One(Element),
+    /// One of these; sorted by key, at least two.
+    Many(Box<[Element]>),
+    /// Anything.
+    Top,
+}
+
+impl Provenance {
+    /// A number of unknown value.
+    pub const NUMBER: Self = Self::One(Element::number(None));
+    /// What is computed from several addresses.
+    pub const COMPOSED: Self = Self::One(Element {
+        form: Form::Composed,
+        ..Element::number(None)
+    });
+
+    /// The elements; none for ⊥ and ⊤.
+    #[must_use]
+    pub fn elements(&self) -> &[Element] {
+        match self {
+            Self::Bottom | Self::Top => &[],
+            Self::One(element) => std::slice::from_ref(element),
+            Self::Many(elements) => elements,
+        }
+    }
+
+    /// A value of these elements, ⊥ without any.
+    #[must_use]
+    pub fn of(elements: impl IntoIterator<Item = Element>) -> Self {
+        let mut set: Vec<Element> = Vec::new();
+        for element in elements {
+            insert(&mut set, element);
+        }
+        Self::from_set(set)
+    }
+
+    fn from_set(mut set: Vec<Element>) -> Self {
+        if set.len() > MAX_ELEMENTS {
+            let mut merged = Vec::with_capacity(MAX_ELEMENTS);
+            for element in set {
+                // A parameter's value is what its number says; without the number it is anything.
+                if element.form == Form::Formal {
+                    return Self::Top;
+                }
+                insert(
+                    &mut merged,
+                    Element {
+                        base: Base::Unknown,
+                        offset: None,
+                        ..element
+                    },
+                );
+            }
+            set = merged;
+        }
+        match set.len() {
+            0 => Self::Bottom,
+            1 => Self::One(set[0]),
+            2..=MAX_ELEMENTS => Self::Many(set.into_boxed_slice()),
+            _ => Self::Top,
+        }
+    }
+
+    /// Makes this the least upper bound of both; true if that changed it.
+    pub fn join(&mut self, other: &Self) -> bool {
+        let joined = match (&*self, other) {
+            (Self::Top, _) | (_, Self::Bottom) => return false,
+            (_, Self::Top) => Self::Top,
+            (Self::Bottom, _) => other.clone(),
+            (Self::One(a), Self::One(b)) if a == b => return false,
+            (Self::One(a), Self::One(b)) if a.key() == b.key() => {
+                let mut merged = *a;
+                merged.merge(b);
+                Self::One(merged)
+            }
+            _ => Self::of(self.elements().iter().chain(other.elements()).copied()),
+        };
+        let changed = joined != *self;
+        *self = joined;
+        changed
+    }
+
+    /// Each element changed by `change`.
+    #[must_use]
+    pub fn map(&self, mut change: impl FnMut(&Element) -> Element) -> Self {
+        match self {
+            Self::One(element) => Self::One(change(element)),
+            Self::Many(elements) => Self::of(elements.iter().map(change)),
+            other => other.clone(),
+        }
+    }
+
+    /// Whether it is an integer that is no address.
+    #[must_use]
+    pub fn is_number(&self) -> bool {
+        matches!(self, Self::One(element) if element.form == Form::Number)
+    }
+
+    /// The number it is, if it is one.
+    #[must_use]
+    pub fn constant(&self) -> Option<i64> {
+        match self {
+            Self::One(element) if element.form == Form::Number => element.offset,
+            _ => None,
+        }
+    }
+}
+
+fn insert(set: &mut Vec<Element>, element: Element) {
+    match set.binary_search_by_key(&element.key(), Element::key) {
+        Ok(place) => set[place].merge(&element),
+        Err(place) => set.insert(place, element),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn symbol(number: usize, offset: Option<i64>) -> Provenance {
+        let origin = InstructionId::new(number);
+        Provenance::One(Element {
+            offset,
+            ..Element::address(
+                Form::Raw,
+                Space::Shared,
+                Base::Symbol(SymbolId::new(number)),
+                origin,
+            )
+        })
+    }
+
+    #[test]
+    fn offsets_that_differ_are_lost() {
+        let mut value = symbol(1, Some(0));
+        assert!(!value.join(&symbol(1, Some(0))));
+        assert!(value.join(&symbol(1, Some(4))));
+        assert_eq!(value, symbol(1, None));
+        assert!(!value.join(&symbol(1, Some(8))));
+    }
+
+    #[test]
+    fn many_objects_of_one_space_lose_their_names_only() {
+        let mut value = Provenance::Bottom;
+        for number in 0..20 {
+            value.join(&symbol(number, Some(0)));
+        }
+        assert!((1..=MAX_ELEMENTS).contains(&value.elements().len()));
+        assert_eq!(value.elements()[0].base, Base::Unknown);
+        assert!(
+            value
+                .elements()
+                .iter()
+                .all(|element| element.space == Space::Shared)
+        );
+        value.join(&Provenance::Top);
+        assert_eq!(value, Provenance::Top);
+    }
+}

@@ -1,0 +1,138 @@
+//! Which blocks and functions are ever reached: unoptimised code keeps what a constant decides against, and inline functions
+//! that nothing calls; inline assembly keeps its guards, whatever the compiler knows of them.
+//!
+//! ```text
+//! decided   a branch, or another instruction under a guard, on a predicate that is fixed (see `constants`); where that is
+//!           asked of little, on one that is constant there; on one that the ranges of special registers decide (see
+//!           `ranges`); and a call that the way to it decides against
+//! reached   the entry, and what an edge leads to from there, of decided branches the one that is taken
+//!           kernels, what other modules see and do not have themselves, functions whose address is taken, what these call
+//! ```
+
+use rustc_hash::FxHashMap;
+
+use super::constants::{Arguments, Constants};
+use super::ranges;
+use crate::module::{Analyses, ModuleAnalyses};
+use ptxcheck_ir::{
+    BlockId, Body, FunctionId, Guard, InstructionId, Linkage, Op, SymbolKind, Value, never_holds,
+};
+
+/// Which constants are asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// What is fixed alone: next to nothing to pay.
+    Fixed,
+    /// All that are found, place by place.
+    All,
+}
+
+/// By block, whether anything may come there: by edges that no constant decides against.
+#[must_use]
+pub fn blocks(body: &Body<'_>, analyses: &Analyses<'_>, asked: Asked) -> Vec<bool> {
+    let last = |number| Some(body.block(BlockId::new(number)).next_back()?.0);
+    let branches = (0..body.blocks.len()).filter_map(last);
+    let decided: FxHashMap<BlockId, bool> =
+        decided(body, analyses, branches.filter(|&id| is_branch(body, id)), asked)
+            .into_iter()
+            .map(|(id, is_taken)| (body.block_of(id), is_taken))
+            .collect();
+    let mut is_reached = vec![false; body.blocks.len()];
+    let mut open: Vec<BlockId> = (!body.blocks.is_empty())
+        .then(|| BlockId::new(0))
+        .into_iter()
+        .collect();
+    while let Some(block) = open.pop() {
+        if std::mem::replace(&mut is_reached[block.index()], true) {
+            continue;
+        }
+        let successors = body.successors(block);
+        match (decided.get(&block), successors) {
+            (Some(&takes_first), &[first, second]) => open.push(if takes_first { first } else { second }),
+            _ => open.extend(successors),
+        }
+    }
+    is_reached
+}
+
+/// The instructions that their guards keep from ever being executed, in the order of the input.
+#[must_use]
+pub fn held_back(body: &Body<'_>, analyses: &Analyses<'_>, asked: Asked) -> Vec<InstructionId> {
+    let all = (0..body.instructions.len()).map(InstructionId::new);
+    let guarded = all.filter(|&id| body.instruction(id).guard.is_some() && !is_branch(body, id));
+    let mut held: Vec<InstructionId> = decided(body, analyses, guarded, asked)
+        .into_iter()
+        .filter(|(_, is_executed)| !is_executed)
+        .map(|(id, _)| id)
+        .collect();
+    let calls = body.calls.iter().map(|call| call.instruction);
+    held.extend(calls.filter(|&id| never_holds(body, body.block_of(id), id)));
+    held.sort_unstable();
+    held
+}
+
+fn is_branch(body: &Body<'_>, id: InstructionId) -> bool {
+    body.instruction(id).op == Op::Branch
+}
+
+/// Of the instructions with a guard among these, in the order of the input: whether they do what they do, where a constant
+/// decides that.
+fn decided(
+    body: &Body<'_>,
+    analyses: &Analyses<'_>,
+    instructions: impl Iterator<Item = InstructionId>,
+    asked: Asked,
+) -> Vec<(InstructionId, bool)> {
+    let guarded = instructions.filter_map(|id| Some((id, body.instruction(id).guard?)));
+    let guarded: Vec<(InstructionId, Guard)> = guarded.collect();
+    let none = Arguments::default();
+    let seeds = guarded.iter().map(|(_, guard)| Value::Register(guard.register));
+    let constants = match asked {
+        Asked::Fixed => Constants::fixed(body, analyses, seeds, &none),
+        Asked::All => Constants::new(body, analyses, seeds, &none),
+    };
+    let decided = constants.before(guarded.iter().map(|(id, _)| *id), |id, read| {
+        let guard = body.instruction(id).guard?;
+        let constant = read(Value::Register(guard.register)).known();
+        let holds = match constant {
+            Some(constant) => constant & 1 == 1,
+            None => ranges::outcome(body, analyses.definitions(), guard.register)?,
+        };
+        Some((id, holds != guard.negated))
+    });
+    decided.into_iter().flatten().collect()
+}
+
+/// By function, whether a kernel or another module may come there. Of a weak function, who calls it has a copy: inline
+/// functions and instances of templates are weak. All are reached in a module that has nothing to begin with.
+#[must_use]
+pub fn functions(context: &ModuleAnalyses<'_>) -> Vec<bool> {
+    let module = context.module;
+    let kernels = (0..module.functions.len())
+        .map(FunctionId::new)
+        .filter(|&id| module.function(id).is_kernel());
+    let visible = module.symbols.iter().filter_map(|symbol| match symbol.kind {
+        SymbolKind::Function(id) if symbol.linkage == Linkage::External => Some(id),
+        _ => None,
+    });
+    let mut open: Vec<FunctionId> = kernels.chain(visible).collect();
+    if open.is_empty() {
+        return vec![true; module.functions.len()];
+    }
+    let references = module.bodies().flat_map(|(.., body)| &body.references);
+    let taken = references
+        .filter(|reference| !reference.is_call)
+        .map(|reference| reference.symbol);
+    let named = module.initializers.iter().copied();
+    open.extend(taken.chain(named).filter_map(|symbol| module.called(symbol)));
+    let mut is_reached = vec![false; module.functions.len()];
+    while let Some(id) = open.pop() {
+        if !std::mem::replace(&mut is_reached[id.index()], true) {
+            open.extend(module.function(id).alias_of);
+            let calls = context.call_graph().calls_of(id).iter();
+            let made = calls.filter(|site| context.function(site.caller).may_be_reached(site.instruction));
+            open.extend(made.map(|site| site.callee));
+        }
+    }
+    is_reached
+}

@@ -1,0 +1,142 @@
+//! LLVM's C interface behind handles that are safe to use. This file and those in `raw/` are the only ones of the front
+//! end with `unsafe` code: `module.rs`, `types.rs`, `value.rs`, `instruction.rs`, `global.rs` and `metadata.rs` have what
+//! can be asked of each handle.
+//!
+//! Invariants that every block rests on:
+//!
+//! * A [`Value`], [`Type`], [`Block`] or [`Node`] with lifetime `'m` is made only from a module that is borrowed for
+//!   `'m` (see [`Module::new`]) or from another such handle. Nothing here changes or frees a part of a module, so the
+//!   pointer in a handle is valid for `'m`.
+//! * LLVM checks the kind of what it is given with assertions at most. A function whose callee wants a certain kind
+//!   looks at the kind first, and returns `None` for another.
+#![allow(unsafe_code)]
+
+mod global;
+mod instruction;
+mod metadata;
+mod module;
+mod types;
+mod value;
+
+pub(super) use instruction::is_pointer_to_address;
+pub(super) use metadata::NodeKind;
+
+use std::ffi::{CStr, c_char};
+use std::iter::successors;
+use std::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
+
+use inkwell::llvm_sys::prelude::*;
+use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
+use inkwell::llvm_sys::target::*;
+pub(super) use inkwell::llvm_sys::{
+    LLVMIntPredicate as Predicate, LLVMLinkage as Linkage, LLVMOpcode as Opcode, LLVMTypeKind as TypeKind,
+    LLVMValueKind as ValueKind,
+};
+
+use ptxcheck_ir::SymbolId;
+
+/// A value: an instruction, argument, constant, global or function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Value<'m>(LLVMValueRef, PhantomData<&'m ()>);
+
+/// A value that is an instruction or a constant expression, with what is asked of it again and again: a look at LLVM's
+/// memory for each question costs more than what is done with the answer.
+///
+/// `opcode`, `operands` and `is_instruction` are as LLVM says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct User<'m> {
+    value: Value<'m>,
+    opcode: Opcode,
+    operands: u32,
+    is_instruction: bool,
+}
+
+/// A type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Type<'m>(LLVMTypeRef, PhantomData<&'m ()>);
+
+/// A basic block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Block<'m>(LLVMBasicBlockRef, PhantomData<&'m ()>);
+
+/// A metadata node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Node<'m>(LLVMMetadataRef, PhantomData<&'m ()>);
+
+/// A module, and how it lays out types.
+#[derive(Clone, Copy)]
+pub(super) struct Module<'m> {
+    module: LLVMModuleRef,
+    layout: LLVMTargetDataRef,
+    context: LLVMContextRef,
+    /// Bits of a pointer into each of the first address spaces.
+    pointer_bits: [u8; 8],
+    lifetime: PhantomData<&'m ()>,
+}
+
+/// What is asked of a module after the lowering, by threads that take turns with it.
+pub(super) struct Later<'m>(Mutex<Handles<'m>>);
+
+/// A module, the functions that have a body, and the debug locations and memory on the stack that the lowering came by.
+pub(super) struct Handles<'m> {
+    pub(super) module: Module<'m>,
+    pub(super) functions: Vec<Value<'m>>,
+    pub(super) locations: Vec<Node<'m>>,
+    pub(super) stack: Vec<(SymbolId, Value<'m>)>,
+}
+
+// SAFETY: LLVM does not care which thread uses a context, as long as they take turns: whoever reads through this lock does,
+// there is one for each module, and the lowering, which is all else that reads a module, is over when it is made.
+unsafe impl Send for Later<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Later<'_> {}
+
+impl<'m> Later<'m> {
+    pub(super) fn new(handles: Handles<'m>) -> Self {
+        Self(Mutex::new(handles))
+    }
+
+    pub(super) fn read<R: Send>(&self, work: impl FnOnce(&Handles<'m>) -> R) -> R {
+        work(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The bytes at `text`, as far as they are UTF-8.
+///
+/// # Safety
+///
+/// `text` is null, or points to `length` bytes that stay for `'m`.
+unsafe fn text<'m>(text: *const c_char, length: usize) -> &'m str {
+    if text.is_null() {
+        return "";
+    }
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) };
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+    }
+}
+
+/// Switches off the rewriting of old debug information, which aborts on malformed bitcode. Once a process.
+pub(super) fn set_options() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let arguments: [&CStr; 2] = [c"ptxcheck", c"-disable-auto-upgrade-debug-info"];
+        let pointers = arguments.map(CStr::as_ptr);
+        // SAFETY: two C strings that outlive the call; LLVM copies what it keeps, and the lock keeps threads apart.
+        unsafe { LLVMParseCommandLineOptions(2, pointers.as_ptr(), std::ptr::null()) }
+    });
+}
+
+fn wrap<'m>(value: LLVMValueRef) -> Option<Value<'m>> {
+    (!value.is_null()).then_some(Value(value, PhantomData))
+}
+
+fn chain<'m>(
+    first: LLVMValueRef,
+    next: impl Fn(LLVMValueRef) -> LLVMValueRef,
+) -> impl Iterator<Item = Value<'m>> {
+    successors(wrap(first), move |value| wrap(next(value.0)))
+}

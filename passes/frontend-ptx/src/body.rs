@@ -1,0 +1,480 @@
+//! Lowers one function's statements to blocks of device IR.
+
+use rustc_hash::FxHashMap;
+
+use ptxcheck_ptx_parser::Span;
+use ptxcheck_ptx_parser::ast::{self, Indices, StateSpace, Statement, StatementKind, Tree};
+
+use ptxcheck_ptx_parser::operand::{OperandRef, Operands};
+
+use super::calls::Slot;
+use super::malformed::Malformed;
+use super::opcode::{Decoded, Opcodes, Shape};
+use super::scope::{Binding, Registers, Scopes};
+use super::symbols::{Symbols, register_bits};
+use crate::limits::MAX_COPIED_TARGETS;
+use ptxcheck_ir::limits::MAX_UNDECLARED;
+use ptxcheck_ir::{
+    Access, AccessKind, Block, BlockId, Body, DebugId, Guard, InstructionId, Op, Slots, Space, Unresolved,
+    Value, fitting,
+};
+
+/// A label, in the scope that declares it.
+struct Label {
+    /// The block it begins, once that has been reached.
+    block: Option<BlockId>,
+    /// The statement after it: `.branchtargets` may stand there.
+    next: usize,
+}
+
+/// An edge to a place that may lie ahead.
+#[derive(Clone, Copy)]
+pub(super) enum Edge {
+    Label(u32),
+    Next,
+    /// The block that stands for all jumps through this table but the first.
+    Hub(u32),
+}
+
+/// A table of labels that some jump goes through.
+struct Table {
+    /// The labels.
+    targets: Vec<u32>,
+    directive: Span,
+    hub: Option<u32>,
+}
+
+/// The lowering of one body.
+pub(super) struct Lowering<'a, 's> {
+    pub(super) tree: &'s Tree<'s>,
+    pub(super) symbols: &'a Symbols<'s>,
+    pub(super) body: Body<'s>,
+    pub(super) scopes: Scopes<'s>,
+    pub(super) registers: Registers,
+    pub(super) slots: Vec<Slot>,
+    /// How many more pieces of arguments may be noted: a piece is stored before it is passed, so the text bounds them.
+    pub(super) argument_pieces: usize,
+    pub(super) slot_registers: FxHashMap<(u32, u32), ptxcheck_ir::Register>,
+    pub(super) malformed: Malformed,
+    /// The parser could read all of the function.
+    pub(super) is_whole: bool,
+    opcodes: &'a mut Opcodes<'s>,
+    labels: Vec<Label>,
+    label_of: FxHashMap<(u32, &'s [u8]), u32>,
+    /// Scope numbers from the outermost in, and each scope's parent.
+    open_scopes: Vec<u32>,
+    next_scope: u32,
+    edges: Vec<Edge>,
+    /// By the label of each.
+    tables: FxHashMap<u32, Table>,
+    /// The labels of tables with a block of their own.
+    hubs: Vec<u32>,
+    debug: DebugId,
+    block_start: usize,
+    block_span: Option<Span>,
+}
+
+/// A body, its first debug location, and what is malformed in it.
+pub(super) type Lowered<'s> = (Body<'s>, DebugId, Malformed);
+
+impl<'a, 's> Lowering<'a, 's> {
+    /// For a function of so many bytes, of which the parser could read all or not.
+    pub(super) fn new(
+        tree: &'s Tree<'s>,
+        symbols: &'a Symbols<'s>,
+        opcodes: &'a mut Opcodes<'s>,
+        (bytes, is_whole): (u32, bool),
+    ) -> Self {
+        Self {
+            tree,
+            symbols,
+            body: Body::default(),
+            scopes: Scopes::default(),
+            registers: Registers::new(bytes),
+            slots: Vec::new(),
+            argument_pieces: bytes as usize / 4 + 16,
+            slot_registers: FxHashMap::default(),
+            malformed: Malformed::default(),
+            is_whole,
+            opcodes,
+            labels: Vec::new(),
+            label_of: FxHashMap::default(),
+            open_scopes: vec![0],
+            next_scope: 1,
+            edges: Vec::new(),
+            tables: FxHashMap::default(),
+            hubs: Vec::new(),
+            debug: DebugId::NONE,
+            block_start: 0,
+            block_span: None,
+        }
+    }
+
+    pub(super) fn lower(mut self, function: &ast::Function) -> Lowered<'s> {
+        self.collect_labels(function.body);
+        self.body.instructions.reserve(function.body.len());
+        self.body.values.reserve(function.body.len() * 3);
+        self.scopes.open();
+        self.bind_parameters(function);
+        let mut declared = DebugId::NONE;
+        let range = function.body.range();
+        for (place, statement) in range.clone().zip(&self.tree.statements[range]) {
+            self.statement(place, statement);
+            if declared == DebugId::NONE {
+                declared = self.debug;
+            }
+        }
+        self.finish_last_block(function.span.end);
+        let count = self.body.blocks.len();
+        self.add_hubs();
+        self.resolve_edges(count);
+        self.body.registers = self.registers.all;
+        (self.body, declared, self.malformed)
+    }
+
+    /// Labels may be used before they stand: one pass finds them, with the scope each belongs to.
+    fn collect_labels(&mut self, body: Indices) {
+        let mut open = vec![0_u32];
+        let mut next_scope = 1;
+        for place in body.range() {
+            let statement = &self.tree.statements[place];
+            match statement.kind() {
+                StatementKind::BlockOpen => {
+                    open.push(next_scope);
+                    next_scope += 1;
+                }
+                StatementKind::BlockClose if open.len() > 1 => {
+                    open.pop();
+                }
+                StatementKind::Label => {
+                    let scope = open.last().copied().unwrap_or(0);
+                    let name = self.tree.name(statement);
+                    self.label_of.insert((scope, name), self.labels.len() as u32);
+                    self.labels.push(Label {
+                        block: None,
+                        next: place + 1,
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn bind_parameters(&mut self, function: &ast::Function) {
+        let tree = self.tree;
+        for (number, variable) in tree.variables[function.results.range()].iter().enumerate() {
+            let binding = match variable.space {
+                StateSpace::Reg => {
+                    Binding::Register(self.registers.make(register_bits(variable), variable.name))
+                }
+                _ => Binding::ReturnSlot(number.min(usize::from(u16::MAX)) as u16),
+            };
+            self.scopes.bind(tree.text(variable.name), binding);
+        }
+        for (number, variable) in tree.variables[function.params.range()].iter().enumerate() {
+            let number = number.min(usize::from(u16::MAX)) as u16;
+            let binding = if variable.space == StateSpace::Reg {
+                // The calling convention of PTX 1.x: the parameter is a register, loaded on entry.
+                let bits = register_bits(variable);
+                let register = self.registers.make(bits, variable.name);
+                let access = Access::one(AccessKind::Load, Space::Param, bits);
+                self.emit(
+                    Op::Access(access),
+                    None,
+                    variable.span,
+                    &[Value::Register(register)],
+                    &[Value::Param(number, 0), Value::Integer(0)],
+                );
+                Binding::Register(register)
+            } else {
+                Binding::Param(number)
+            };
+            self.scopes.bind(tree.text(variable.name), binding);
+        }
+    }
+
+    fn statement(&mut self, place: usize, statement: &Statement) {
+        match statement.kind() {
+            StatementKind::Instruction => self.instruction(statement),
+            StatementKind::Label => self.label(statement),
+            StatementKind::Declaration => self.declaration(statement),
+            StatementKind::BlockOpen => {
+                self.scopes.open();
+                self.open_scopes.push(self.next_scope);
+                self.next_scope += 1;
+            }
+            StatementKind::BlockClose if self.open_scopes.len() > 1 => {
+                self.scopes.close();
+                self.open_scopes.pop();
+            }
+            StatementKind::Location => self.debug = DebugId::new(place),
+            _ => {}
+        }
+    }
+
+    fn declaration(&mut self, statement: &Statement) {
+        let tree = self.tree;
+        let first = statement.index();
+        for (number, variable) in tree.declared(statement).iter().enumerate() {
+            let name = tree.text(variable.name);
+            let binding = match variable.space {
+                StateSpace::Reg if variable.range != ast::NONE => self
+                    .registers
+                    .declare_range(variable.range, register_bits(variable)),
+                StateSpace::Reg => {
+                    Binding::Register(self.registers.make(register_bits(variable), variable.name))
+                }
+                StateSpace::Param => self.declare_slot(),
+                _ => match self.symbols.of_variable(first + number) {
+                    Some(symbol) => Binding::Symbol(symbol),
+                    None => continue,
+                },
+            };
+            self.scopes.bind(name, binding);
+        }
+    }
+
+    fn label(&mut self, statement: &Statement) {
+        if self.body.instructions.len() > self.block_start {
+            self.end_block(&[Edge::Next]);
+        }
+        self.block_span.get_or_insert(statement.span());
+        let scope = self.open_scopes.last().copied().unwrap_or(0);
+        if let Some(&label) = self.label_of.get(&(scope, self.tree.name(statement))) {
+            self.labels[label as usize].block = Some(BlockId::new(self.body.blocks.len()));
+        }
+    }
+
+    fn find_label(&self, name: &[u8]) -> Option<u32> {
+        // The lifetime of the key is that of the source; a shorter borrow finds the same entry.
+        self.open_scopes
+            .iter()
+            .rev()
+            .find_map(|&scope| self.label_of.get(&(scope, name)).copied())
+    }
+
+    /// Adds an instruction and, if it ends a block, nothing more: the caller says where control goes.
+    pub(super) fn emit(
+        &mut self,
+        op: Op,
+        guard: Option<Guard>,
+        span: Span,
+        results: &[Value],
+        uses: &[Value],
+    ) -> InstructionId {
+        let start = self.body.values.len();
+        self.body.values.extend_from_slice(results);
+        self.body.values.extend_from_slice(uses);
+        self.push(op, guard, span, start, results.len())
+    }
+
+    /// Adds an instruction whose values have been pushed since `start`.
+    pub(super) fn push(
+        &mut self,
+        op: Op,
+        guard: Option<Guard>,
+        span: Span,
+        start: usize,
+        results: usize,
+    ) -> InstructionId {
+        let op = fitting(op, &self.body.values[start..], results, &self.registers.all);
+        self.body.add(op, guard, (start, results), (self.debug, span))
+    }
+
+    fn instruction(&mut self, statement: &Statement) {
+        let syntax = self.tree.instruction(statement);
+        let (Decoded { op, shape }, least) = self.opcodes.decode(syntax.opcode);
+        let span = statement.span();
+        let guard = syntax.guard.map(|guard| self.guard(statement, &guard));
+        if statement.operand_count() < usize::from(least) {
+            return self.too_few_operands((shape, least), guard, span, syntax.operands);
+        }
+        match shape {
+            Shape::Plain(results) => self.plain(op, guard, span, syntax.operands, usize::from(results)),
+            Shape::Guess => {
+                let results = usize::from(super::operands::begins_with_result(&syntax.operands));
+                self.plain(op, guard, span, syntax.operands, results);
+            }
+            Shape::MaskLast => self.collective(op, guard, span, syntax.operands, true),
+            Shape::MaskAbsent => self.collective(op, guard, span, syntax.operands, false),
+            Shape::Memory { results, others } => {
+                self.memory(op, guard, span, syntax.operands, usize::from(results), others);
+            }
+            Shape::Call => self.call(guard, span, syntax.operands),
+            Shape::Branch => self.branch(op, guard, span, syntax.operands),
+            Shape::BranchTable => self.branch_table(op, guard, span, syntax.operands),
+        }
+        if matches!(op, Op::Return | Op::Exit | Op::Trap) {
+            let next: &[Edge] = if guard.is_some() { &[Edge::Next] } else { &[] };
+            self.end_block(next);
+        }
+    }
+
+    fn branch(&mut self, op: Op, guard: Option<Guard>, span: Span, mut operands: Operands<'s>) {
+        let target = operands.next();
+        let label = target.as_ref().and_then(|label| self.find_label(label.text()));
+        let Some(label) = label else {
+            self.unresolved(target.map_or(span, OperandRef::span), "a label of this function");
+            return self.nowhere(span);
+        };
+        self.emit(op, guard, span, &[], &[]);
+        self.end_branch(guard, std::iter::once(Edge::Label(label)));
+    }
+
+    /// A jump through a table. Of many through a large one, all but the first lead to a block that jumps to any of its
+    /// labels: edges are as many as the text is long.
+    fn branch_table(&mut self, op: Op, guard: Option<Guard>, span: Span, mut operands: Operands<'s>) {
+        let index = operands
+            .next()
+            .map_or(Value::Unknown, |operand| self.value(&operand));
+        let is_number = fitting(op, &[index], 0, &self.registers.all) == op;
+        let index = if is_number { index } else { Value::Unknown };
+        let list = operands.next();
+        let label = list.as_ref().and_then(|label| self.find_label(label.text()));
+        if let Some(label) = label
+            && let Some(table) = self.tables.get_mut(&label)
+            && table.targets.len() > MAX_COPIED_TARGETS
+        {
+            let hub = *table.hub.get_or_insert_with(|| {
+                self.hubs.push(label);
+                self.hubs.len() as u32 - 1
+            });
+            self.emit(Op::Branch, guard, span, &[], &[index]);
+            return self.end_branch(guard, std::iter::once(Edge::Hub(hub)));
+        }
+        let Some(targets) = label.and_then(|label| self.targets(label)) else {
+            let place = list.map_or(span, OperandRef::span);
+            self.unresolved(place, "the label of a list of branch targets");
+            return self.nowhere(span);
+        };
+        if targets.is_empty() {
+            return self.nowhere(span);
+        }
+        self.emit(op, guard, span, &[], &[index]);
+        self.end_branch(guard, targets.into_iter().map(Edge::Label));
+    }
+
+    /// The labels of the table that a label names; `None` if it names no table. Those that do not exist are errors.
+    fn targets(&mut self, label: u32) -> Option<Vec<u32>> {
+        let tree = self.tree;
+        let directive = tree
+            .statements
+            .get(self.labels[label as usize].next)
+            .filter(|next| tree.name(next) == b".branchtargets")?;
+        let mut targets = Vec::new();
+        for target in tree.operands(directive) {
+            match self.find_label(target.text()) {
+                Some(label) => targets.push(label),
+                None => self.unresolved(target.span(), "a label of this function"),
+            }
+        }
+        self.tables.insert(
+            label,
+            Table {
+                targets: targets.clone(),
+                directive: directive.span(),
+                hub: None,
+            },
+        );
+        Some(targets)
+    }
+
+    /// The blocks of tables that several jumps go through, after all others.
+    fn add_hubs(&mut self) {
+        self.debug = DebugId::NONE;
+        for label in std::mem::take(&mut self.hubs) {
+            if let Some(table) = self.tables.remove(&label) {
+                self.emit(Op::BranchTable, None, table.directive, &[], &[Value::Unknown]);
+                self.end_branch(None, table.targets.into_iter().map(Edge::Label));
+            }
+        }
+    }
+
+    pub(super) fn end_branch(&mut self, guard: Option<Guard>, targets: impl Iterator<Item = Edge>) {
+        let mut edges: Vec<Edge> = targets.collect();
+        if guard.is_some() {
+            edges.push(Edge::Next);
+        }
+        self.end_block(&edges);
+    }
+
+    fn end_block(&mut self, edges: &[Edge]) {
+        let end = self.body.instructions.len();
+        let span = self
+            .block_span
+            .take()
+            .or_else(|| {
+                self.body
+                    .instructions
+                    .get(self.block_start)
+                    .map(|first| first.span)
+            })
+            .unwrap_or_default();
+        let first_edge = self.edges.len();
+        self.edges.extend_from_slice(edges);
+        self.body.blocks.push(Block {
+            instructions: Slots::new(self.block_start, end),
+            successors: Slots::new(first_edge, self.edges.len()),
+            span,
+        });
+        self.block_start = end;
+    }
+
+    /// What follows the last terminator is a block only if it has a label or an instruction; the entry always is. Where lanes
+    /// go on behind a guarded terminator and nothing stands there, they return, as the assembler has it.
+    fn finish_last_block(&mut self, end: u32) {
+        let open = self.body.instructions.len() > self.block_start || self.block_span.is_some();
+        if open || self.body.blocks.is_empty() {
+            return self.end_block(&[]);
+        }
+        if self
+            .body
+            .instructions
+            .last()
+            .is_some_and(|last| last.guard.is_some())
+        {
+            self.emit(Op::Return, None, Span::new(end.saturating_sub(1), end), &[], &[]);
+            self.end_block(&[]);
+        }
+    }
+
+    /// Edges from pending to those of the body; `count`: blocks of the text, which those of tables follow.
+    fn resolve_edges(&mut self, count: usize) {
+        for number in 0..self.body.blocks.len() {
+            let pending = self.body.blocks[number].successors;
+            let start = self.body.edges.len();
+            for edge in &self.edges[pending.range()] {
+                let target = match *edge {
+                    Edge::Label(label) => self.labels[label as usize].block,
+                    Edge::Next => Some(BlockId::new(number + 1)),
+                    Edge::Hub(_) => None,
+                };
+                let hub = match *edge {
+                    Edge::Hub(hub) => Some(BlockId::new(count + hub as usize)),
+                    _ => None,
+                };
+                let target = target.filter(|target| target.index() < count).or(hub);
+                self.body.edges.extend(target);
+            }
+            self.body.blocks[number].successors = Slots::new(start, self.body.edges.len());
+        }
+    }
+
+    /// Notes a name that nothing declares.
+    pub(super) fn undeclared(&mut self, name: Span) {
+        let text = std::str::from_utf8(self.tree.text(name)).unwrap_or_default();
+        let instruction = InstructionId::new(self.body.instructions.len());
+        let room = self.body.undeclared.len() < MAX_UNDECLARED;
+        if room && !text.is_empty() && !self.body.undeclared.iter().any(|known| known.name == text) {
+            self.body.undeclared.push(Unresolved {
+                name: text,
+                instruction,
+            });
+        }
+    }
+
+    /// Whether a name is a label in scope: labels are no values, but they are declared.
+    pub(super) fn is_label(&self, name: &[u8]) -> bool {
+        self.find_label(name).is_some()
+    }
+}

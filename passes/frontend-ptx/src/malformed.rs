@@ -1,0 +1,126 @@
+//! What the parser reads and no form of an instruction allows: too few operands, a guard that is no predicate, a branch to
+//! no label. The instruction becomes one of which nothing is known, and the function counts as damaged.
+//!
+//! Everything else that does not fit an opcode is for the assembler to say; see [`ptxcheck_ir::fitting`] for what the lowering
+//! makes of it.
+
+use ptxcheck_ptx_parser::ast::Statement;
+use ptxcheck_ptx_parser::limits::MAX_ERRORS;
+use ptxcheck_ptx_parser::operand::{OperandRef, Operands};
+use ptxcheck_ptx_parser::{Cause, Guard as Named, Span, SyntaxError};
+
+use super::body::Lowering;
+use super::opcode::Shape;
+use super::operands::begins_with_result;
+use super::scope::Binding;
+use ptxcheck_ir::{Guard, Op, Value};
+
+/// By the fewest operands that an instruction takes.
+const LEAST: [&str; 6] = [
+    "no operand",
+    "at least one operand",
+    "at least two operands",
+    "at least three operands",
+    "at least four operands",
+    "at least five operands",
+];
+
+/// What is malformed in one body, or in one module.
+#[derive(Default)]
+pub(super) struct Malformed {
+    /// The first of them, in the order of the input.
+    pub(super) errors: Vec<SyntaxError>,
+    /// How many more there are.
+    pub(super) left_out: usize,
+}
+
+impl Malformed {
+    pub(super) fn is_empty(&self) -> bool {
+        self.errors.is_empty() && self.left_out == 0
+    }
+
+    pub(super) fn add(&mut self, span: Span, expected: &'static str) {
+        if self.errors.len() < MAX_ERRORS {
+            self.errors.push(SyntaxError {
+                cause: Cause::Malformed,
+                span,
+                expected,
+            });
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// Adds what stands behind all that is here.
+    pub(super) fn append(&mut self, other: Self) {
+        let room = MAX_ERRORS - self.errors.len().min(MAX_ERRORS);
+        let taken = other.errors.len().min(room);
+        self.left_out += other.left_out + other.errors.len() - taken;
+        self.errors.extend(other.errors.into_iter().take(taken));
+    }
+}
+
+impl<'s> Lowering<'_, 's> {
+    /// An instruction with fewer operands than any form of its opcode has.
+    #[cold]
+    pub(super) fn too_few_operands(
+        &mut self,
+        (shape, least): (Shape, u8),
+        guard: Option<Guard>,
+        span: Span,
+        operands: Operands<'s>,
+    ) {
+        let expected = LEAST[usize::from(least).min(LEAST.len() - 1)];
+        self.malformed.add(span, expected);
+        match shape {
+            Shape::Branch | Shape::BranchTable => self.nowhere(span),
+            Shape::Call => self.call(guard, span, operands),
+            _ => {
+                let results = usize::from(begins_with_result(&operands));
+                self.plain(Op::Opaque, guard, span, operands, results);
+            }
+        }
+    }
+
+    /// The guard of an instruction: a predicate of which nothing is known, where the text names none.
+    pub(super) fn guard(&mut self, statement: &Statement, named: &Named<'s>) -> Guard {
+        let span = statement.span();
+        let register = match self.scopes.resolve(named.name, span, &mut self.registers) {
+            Some(Binding::Register(register)) if self.registers.all[register.index()].bits == 1 => register,
+            _ => {
+                let place = self
+                    .tree
+                    .operand(statement.index())
+                    .map_or(span, OperandRef::span);
+                self.unresolved(place, "a predicate register as guard");
+                self.registers.make(1, Span::default())
+            }
+        };
+        Guard {
+            register,
+            negated: named.negated,
+        }
+    }
+
+    /// A branch whose target the text does not tell. Nobody knows who takes it, who goes on and who is never seen again.
+    #[cold]
+    pub(super) fn nowhere(&mut self, span: Span) {
+        let register = self.registers.make(1, Span::default());
+        self.emit(Op::Opaque, None, span, &[Value::Register(register)], &[]);
+        let guard = Some(Guard {
+            register,
+            negated: false,
+        });
+        self.emit(Op::Trap, guard, span, &[], &[]);
+        self.end_branch(guard, std::iter::empty());
+    }
+
+    /// Something that is named here and that its function does not declare. In a function that the parser could not read
+    /// all of, the declaration may be what is missing.
+    #[cold]
+    pub(super) fn unresolved(&mut self, span: Span, expected: &'static str) {
+        if self.is_whole {
+            self.malformed.add(span, expected);
+        }
+    }
+}

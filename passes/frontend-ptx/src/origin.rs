@@ -1,0 +1,261 @@
+//! Places in PTX text, and the places in the program's source that its debug information names.
+
+use std::sync::OnceLock;
+
+use rustc_hash::FxHashMap;
+
+use ptxcheck_ptx_parser::ast::{self, Location, Statement, StatementKind, Tree};
+use ptxcheck_ptx_parser::{LineIndex, Position, Span, debug_info};
+
+use crate::limits::MAX_ASSEMBLY_COMMENTS;
+use ptxcheck_ir::limits::MAX_INLINE_DEPTH;
+use ptxcheck_ir::places::Frame;
+use ptxcheck_ir::{DebugId, Instruction, Origin, SymbolId};
+
+/// The tree behind a module. A [`DebugId`] is the place of a `.loc` among the tree's statements.
+pub struct PtxOrigin<'t> {
+    tree: &'t Tree<'t>,
+    lines: OnceLock<LineIndex>,
+    files: OnceLock<FxHashMap<u32, String>>,
+    strings: OnceLock<debug_info::Strings<'t>>,
+    /// The `.loc`s by what they name, in the order of the input.
+    places: OnceLock<FxHashMap<Triple, Vec<u32>>>,
+}
+
+/// File, line and column.
+type Triple = (u32, u32, u32);
+
+impl<'t> PtxOrigin<'t> {
+    /// For the modules lowered from `tree`.
+    #[must_use]
+    pub fn new(tree: &'t Tree<'t>) -> Self {
+        Self {
+            tree,
+            lines: OnceLock::new(),
+            files: OnceLock::new(),
+            strings: OnceLock::new(),
+            places: OnceLock::new(),
+        }
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn source(&self) -> &'t [u8] {
+        self.tree.source
+    }
+
+    fn lines(&self) -> &LineIndex {
+        self.lines.get_or_init(|| LineIndex::new(self.tree.source))
+    }
+
+    /// The last `.loc` before one that names this place.
+    fn last_before(&self, location: usize, place: Triple) -> Option<usize> {
+        let places = self.places.get_or_init(|| {
+            let mut places: FxHashMap<Triple, Vec<u32>> = FxHashMap::default();
+            for (number, known) in self.tree.locations.iter().enumerate() {
+                places
+                    .entry((known.file, known.line, known.column))
+                    .or_default()
+                    .push(number as u32);
+            }
+            places
+        });
+        let numbers = places.get(&place)?;
+        let before = numbers.partition_point(|&number| (number as usize) < location);
+        numbers.get(before.checked_sub(1)?).map(|&number| number as usize)
+    }
+
+    fn strings(&self) -> &debug_info::Strings<'t> {
+        self.strings.get_or_init(|| debug_info::Strings::new(self.tree))
+    }
+
+    fn file(&self, number: u32) -> Option<&str> {
+        let files = self.files.get_or_init(|| {
+            let name =
+                |file: &ast::File| ptxcheck_common::shown::source(self.tree.text(file.name)).into_owned();
+            self.tree
+                .files
+                .iter()
+                .map(|file| (file.number, name(file)))
+                .collect()
+        });
+        files.get(&number).map(String::as_str)
+    }
+
+    fn frame(&self, file: u32, line: u32, column: u32) -> Option<Frame> {
+        let file = self.file(file)?.to_owned();
+        (line > 0).then_some(Frame {
+            file,
+            line,
+            column,
+            function: None,
+        })
+    }
+
+    /// Whether a place lies between the comments in which nvcc and LLVM put inline assembly.
+    fn lies_in_assembly(&self, offset: u32) -> bool {
+        let comments = &self.tree.comments;
+        let before = comments.partition_point(|comment| comment.start < offset);
+        let near = comments[..before].iter().rev().take(MAX_ASSEMBLY_COMMENTS);
+        near.map(|comment| self.tree.text(*comment).trim_ascii_end())
+            .find_map(|text| {
+                let is_begin = text.ends_with(b"begin inline asm");
+                (is_begin || text.ends_with(b"end inline asm")).then_some(is_begin)
+            })
+            .unwrap_or(false)
+    }
+
+    fn location(&self, statement: &Statement) -> Option<&Location> {
+        (statement.kind() == StatementKind::Location).then(|| self.tree.locations.get(statement.index()))?
+    }
+
+    /// nvcc's chain: `.loc` names the place in the function that was inlined and the place of its call, and that
+    /// place stands in an earlier `.loc`, with its own call if it was inlined itself.
+    fn chain(&self, number: usize) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        let mut current = number;
+        for _ in 0..MAX_INLINE_DEPTH {
+            let Some(location) = self.tree.locations.get(current) else {
+                break;
+            };
+            frames.extend(self.frame(location.file, location.line, location.column));
+            let Some(call) = self.tree.inlined.get(location.inlined as usize) else {
+                return frames;
+            };
+            if let (Some(frame), Some(name)) = (
+                frames.last_mut(),
+                self.strings().at_label(self.tree.text(call.function)),
+            ) {
+                frame.function = Some(ptxcheck_common::shown::name(&name).into_owned());
+            }
+            let caller = self.last_before(current, (call.file, call.line, call.column));
+            let Some(caller) = caller else {
+                frames.extend(self.frame(call.file, call.line, call.column));
+                return frames;
+            };
+            current = caller;
+        }
+        frames
+    }
+
+    /// clang's chain: a comment behind the `.loc`, with the names of the files.
+    fn commented_chain(&self, statement: &Statement) -> Vec<Frame> {
+        let Some(comment) = self.tree.comment_after(statement.span().end) else {
+            return Vec::new();
+        };
+        debug_info::frames(self.tree.text(comment))
+            .into_iter()
+            .map(|frame| Frame {
+                file: ptxcheck_common::shown::source(frame.file).into_owned(),
+                line: frame.line,
+                column: frame.column,
+                function: None,
+            })
+            .filter(|frame: &Frame| frame.line > 0)
+            .collect()
+    }
+}
+
+/// An instruction from its opcode on: `ld.u32 %r1, [%r2]` of `@!%p ld.u32 %r1, [%r2]`, also where it is `@ ! %p`.
+fn without_guard(text: &str) -> &str {
+    let Some(guard) = text.strip_prefix('@') else {
+        return text;
+    };
+    let guard = guard.trim_start().trim_start_matches('!').trim_start();
+    guard
+        .trim_start_matches(|letter: char| !letter.is_whitespace())
+        .trim_start()
+}
+
+/// Types and vectors end what is told of an opcode.
+fn is_type(part: &str) -> bool {
+    let digits = part.trim_start_matches(['b', 'u', 's', 'f', 'v']);
+    part.len() > digits.len() && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+impl Origin for PtxOrigin<'_> {
+    fn place(&self, span: Span) -> Option<Span> {
+        Some(span)
+    }
+
+    fn position(&self, offset: u32) -> Option<Position> {
+        Some(self.lines().position(offset))
+    }
+
+    fn line(&self, line: u32) -> &[u8] {
+        self.lines().line(self.tree.source, line)
+    }
+
+    /// Nothing: all symbols have their names.
+    fn stack_name(&self, _: SymbolId) -> Option<String> {
+        None
+    }
+
+    fn name(&self, instruction: &Instruction) -> Option<String> {
+        let text = String::from_utf8_lossy(self.tree.text(instruction.span));
+        let opcode = without_guard(text.trim_start()).split_whitespace().next()?;
+        let name: Vec<&str> = opcode
+            .trim_end_matches(';')
+            .split('.')
+            .take_while(|part| !is_type(part))
+            .collect();
+        Some(name.join(".")).filter(|name| !name.is_empty())
+    }
+
+    fn is_in_assembly(&self, instruction: &Instruction) -> bool {
+        self.lies_in_assembly(instruction.span.start)
+    }
+
+    fn text(&self, span: Span) -> &[u8] {
+        self.tree.text(span)
+    }
+
+    fn frames(&self, debug: DebugId) -> Vec<Frame> {
+        let Some(statement) = self.tree.statements.get(debug.index()) else {
+            return Vec::new();
+        };
+        let Some(location) = self.location(statement) else {
+            return Vec::new();
+        };
+        let mut frames = self.chain(statement.index());
+        if location.inlined == ast::NONE {
+            let commented = self.commented_chain(statement);
+            // The comment's first frame is the `.loc`'s own, whose full path the `.file` gives.
+            if commented.len() > 1 {
+                frames.truncate(1);
+                let skip = frames.len();
+                frames.extend(commented.into_iter().skip(skip));
+            }
+        }
+        frames
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_type, without_guard};
+
+    #[test]
+    fn guards_are_no_opcodes() {
+        for text in [
+            "@%p ld.u32 %r",
+            "@!%p ld.u32 %r",
+            "@ ! %p ld.u32 %r",
+            "@ %p\n\tld.u32 %r",
+            "ld.u32 %r",
+        ] {
+            assert_eq!(without_guard(text), "ld.u32 %r", "{text}");
+        }
+        assert_eq!(without_guard("@"), "");
+    }
+
+    #[test]
+    fn types_are_told_from_other_parts_of_an_opcode() {
+        for part in ["u32", "b128", "f16", "v4", "s64"] {
+            assert!(is_type(part), "{part}");
+        }
+        for part in ["shared", "to", "b", "sync", "bfly", "volatile"] {
+            assert!(!is_type(part), "{part}");
+        }
+    }
+}

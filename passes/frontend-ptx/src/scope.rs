@@ -1,0 +1,234 @@
+//! Names in a function: parameters, registers and local variables in nested scopes.
+
+use rustc_hash::FxHashMap;
+
+use ptxcheck_ptx_parser::Span;
+
+use ptxcheck_ir::{Register, RegisterInfo, SymbolId};
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Binding {
+    /// A register.
+    Register(Register),
+    /// `%r<n>`: the prefix of so many registers; index in [`Registers::ranges`].
+    Range(u32),
+    /// A variable in memory, or a function.
+    Symbol(SymbolId),
+    /// A `.param` variable that carries an argument or a result of a call; index in the slots of the lowering.
+    Slot(u32),
+    /// A parameter of the function.
+    Param(u16),
+    /// A return value of the function.
+    ReturnSlot(u16),
+}
+
+struct Entry<'s> {
+    name: &'s [u8],
+    binding: Binding,
+    /// The entry of an outer scope with the same name.
+    shadowed: Option<u32>,
+}
+
+/// The names in force, innermost scope last.
+#[derive(Default)]
+pub(super) struct Scopes<'s> {
+    entries: Vec<Entry<'s>>,
+    starts: Vec<u32>,
+    innermost: FxHashMap<&'s [u8], u32>,
+    /// Entries that are single registers whose name ends in a digit: they may shadow a register of a range.
+    numbered_singles: u32,
+}
+
+fn is_numbered_single(name: &[u8], binding: Binding) -> bool {
+    matches!(binding, Binding::Register(_)) && name.last().is_some_and(u8::is_ascii_digit)
+}
+
+impl<'s> Scopes<'s> {
+    /// Enters a scope.
+    pub(super) fn open(&mut self) {
+        self.starts.push(self.entries.len() as u32);
+    }
+
+    /// Leaves the innermost scope.
+    pub(super) fn close(&mut self) {
+        let start = self.starts.pop().unwrap_or(0) as usize;
+        for entry in self.entries.drain(start..).rev() {
+            self.numbered_singles -= u32::from(is_numbered_single(entry.name, entry.binding));
+            match entry.shadowed {
+                Some(outer) => self.innermost.insert(entry.name, outer),
+                None => self.innermost.remove(entry.name),
+            };
+        }
+    }
+
+    /// Binds a name in the innermost scope.
+    pub(super) fn bind(&mut self, name: &'s [u8], binding: Binding) {
+        let shadowed = self.innermost.insert(name, self.entries.len() as u32);
+        self.numbered_singles += u32::from(is_numbered_single(name, binding));
+        self.entries.push(Entry {
+            name,
+            binding,
+            shadowed,
+        });
+    }
+
+    /// What a name stands for, registers of ranges aside.
+    pub(super) fn get(&self, name: &[u8]) -> Option<Binding> {
+        self.innermost
+            .get(name)
+            .map(|&entry| self.entries[entry as usize].binding)
+    }
+
+    /// What a name stands for.
+    pub(super) fn resolve(&self, name: &'s [u8], span: Span, registers: &mut Registers) -> Option<Binding> {
+        if self.numbered_singles == 0
+            && let Some(register) = self.of_range(name, span, registers)
+        {
+            return Some(Binding::Register(register));
+        }
+        self.get(name)
+            .or_else(|| self.of_range(name, span, registers).map(Binding::Register))
+    }
+
+    /// The register of a range: every split of `%r12` into a prefix and a number is tried, the longest number first.
+    fn of_range(&self, name: &[u8], span: Span, registers: &mut Registers) -> Option<Register> {
+        let digits = name
+            .iter()
+            .rev()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count()
+            .min(10);
+        (name.len() - digits..name.len()).find_map(|split| {
+            let (prefix, number) = name.split_at(split);
+            if number.len() > 1 && number[0] == b'0' {
+                return None;
+            }
+            let Some(Binding::Range(range)) = self.get(prefix) else {
+                return None;
+            };
+            let number = number.iter().try_fold(0_u32, |sum, digit| {
+                sum.checked_mul(10)?.checked_add(u32::from(digit - b'0'))
+            })?;
+            registers.of_range(range, number, span)
+        })
+    }
+}
+
+/// A declared `%r<n>`.
+struct Range {
+    count: u32,
+    bits: u8,
+    /// Registers by number, as far as a table that the body's size bounds reaches.
+    dense: Vec<Option<Register>>,
+}
+
+/// The registers of a body. A register exists once it is named in the code: a declaration costs nothing, so a
+/// hostile count in one allocates nothing.
+pub(super) struct Registers {
+    pub(super) all: Vec<RegisterInfo>,
+    ranges: Vec<Range>,
+    /// Registers whose number the tables do not reach.
+    sparse: FxHashMap<(u32, u32), Register>,
+    /// Longest table.
+    dense_limit: usize,
+}
+
+impl Registers {
+    /// For a body of so many bytes of text.
+    pub(super) fn new(body_bytes: u32) -> Self {
+        Self {
+            all: Vec::new(),
+            ranges: Vec::new(),
+            sparse: FxHashMap::default(),
+            dense_limit: body_bytes as usize / 4 + 16,
+        }
+    }
+
+    /// A register of so many bits, first named at `name`.
+    pub(super) fn make(&mut self, bits: u8, name: Span) -> Register {
+        self.all.push(RegisterInfo { bits, name });
+        Register::new(self.all.len() - 1)
+    }
+
+    /// Declares a range.
+    pub(super) fn declare_range(&mut self, count: u32, bits: u8) -> Binding {
+        self.ranges.push(Range {
+            count,
+            bits,
+            dense: Vec::new(),
+        });
+        Binding::Range(self.ranges.len() as u32 - 1)
+    }
+
+    fn of_range(&mut self, range: u32, number: u32, name: Span) -> Option<Register> {
+        let Range { count, bits, dense } = &mut self.ranges[range as usize];
+        if number >= *count {
+            return None;
+        }
+        let place = number as usize;
+        if let Some(Some(register)) = dense.get(place) {
+            return Some(*register);
+        }
+        let next = Register::new(self.all.len());
+        if place < self.dense_limit {
+            if dense.len() <= place {
+                dense.resize((place + 1).next_power_of_two().min(self.dense_limit), None);
+            }
+            dense[place] = Some(next);
+        } else if let Some(known) = self.sparse.get(&(range, number)) {
+            return Some(*known);
+        } else {
+            self.sparse.insert((range, number), next);
+        }
+        self.all.push(RegisterInfo { bits: *bits, name });
+        Some(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve<'s>(scopes: &Scopes<'s>, registers: &mut Registers, name: &'s str) -> Option<Binding> {
+        scopes.resolve(name.as_bytes(), Span::default(), registers)
+    }
+
+    #[test]
+    fn ranges_bound_their_numbers() {
+        let (mut scopes, mut registers) = (Scopes::default(), Registers::new(100));
+        scopes.open();
+        let range = registers.declare_range(u32::MAX, 32);
+        scopes.bind(b"%r", range);
+        let two = registers.declare_range(2, 1);
+        scopes.bind(b"%p", two);
+        let first = resolve(&scopes, &mut registers, "%r7");
+        assert!(first.is_some());
+        assert_eq!(first, resolve(&scopes, &mut registers, "%r7"));
+        let far = resolve(&scopes, &mut registers, "%r4294967294");
+        assert_eq!(far, resolve(&scopes, &mut registers, "%r4294967294"));
+        assert_ne!(first, far);
+        assert_eq!(resolve(&scopes, &mut registers, "%r4294967295"), None);
+        assert_eq!(resolve(&scopes, &mut registers, "%p2"), None);
+        assert_eq!(resolve(&scopes, &mut registers, "%r07"), None);
+        assert_eq!(registers.all.len(), 2);
+    }
+
+    #[test]
+    fn inner_scopes_shadow() {
+        let (mut scopes, mut registers) = (Scopes::default(), Registers::new(100));
+        scopes.open();
+        let range = registers.declare_range(10, 32);
+        scopes.bind(b"r", range);
+        let outer = resolve(&scopes, &mut registers, "r0");
+        scopes.open();
+        let own = registers.make(32, Span::default());
+        scopes.bind(b"r0", Binding::Register(own));
+        assert_eq!(
+            resolve(&scopes, &mut registers, "r0"),
+            Some(Binding::Register(own))
+        );
+        scopes.close();
+        assert_eq!(resolve(&scopes, &mut registers, "r0"), outer);
+    }
+}

@@ -1,0 +1,51 @@
+//! Static archives: the objects in them.
+
+use object::read::archive::ArchiveFile;
+
+use super::{elf, windows};
+use ptxcheck_common::shown;
+
+/// A member that is an ELF or COFF file.
+pub(super) struct Member<'a> {
+    pub(super) name: String,
+    /// Offset in the archive, in bytes.
+    pub(super) offset: u64,
+    pub(super) bytes: &'a [u8],
+}
+
+/// Those members, and what is wrong with the others.
+///
+/// # Errors
+///
+/// A sentence, if it is no archive or holds nothing itself.
+pub(super) fn members(bytes: &[u8]) -> Result<(Vec<Member<'_>>, Option<String>), String> {
+    let broken = |error: object::Error| format!("the archive is broken: {error}");
+    let archive = ArchiveFile::parse(bytes).map_err(broken)?;
+    if archive.is_thin() {
+        return Err("a thin archive holds nothing itself: name the objects that it lists".to_owned());
+    }
+    let mut members = Vec::new();
+    let mut trouble = None;
+    for member in archive.members() {
+        // The rest cannot be found once one header is broken.
+        let member = match member {
+            Ok(member) => member,
+            Err(error) => {
+                trouble = Some(broken(error));
+                break;
+            }
+        };
+        match member.data(bytes) {
+            Ok(content) if content.starts_with(elf::MAGIC) || windows::is_windows(content) => {
+                members.push(Member {
+                    name: shown::name(member.name()).into_owned(),
+                    offset: member.file_range().0,
+                    bytes: content,
+                });
+            }
+            Ok(_) => {}
+            Err(error) => trouble = Some(broken(error)),
+        }
+    }
+    Ok((members, trouble))
+}

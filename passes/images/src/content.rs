@@ -1,0 +1,382 @@
+//! The bytes of an input: a file mapped into memory where it is large, else read; a pipe or a device read up to a limit.
+//!
+//! Files change while they are looked at: a linker truncates its output and writes it anew. What was read of such a file
+//! is of no one state of it, so [`Content::trouble`] is asked when the work is done, and if it has an answer nothing of
+//! the work counts. `guard.rs` keeps a file that is cut short while it is mapped from ending the process.
+#![allow(unsafe_code)]
+
+mod guard;
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::SystemTime;
+
+use memmap2::Mmap;
+
+pub use guard::switch_on as map_large_files;
+
+use crate::limits::{MAX_FILE_BYTES, MAX_READ_BYTES, MIN_MAPPED_BYTES, READ_STEP_BYTES};
+use ptxcheck_common::deadline::Deadline;
+
+/// What an input holds.
+#[derive(Debug)]
+pub enum Content {
+    /// A file, mapped.
+    Mapped(Mapped),
+    /// Read.
+    Read(Vec<u8>),
+}
+
+/// Why an input was not read.
+#[derive(Debug)]
+pub enum Unread {
+    /// What the system says.
+    System(io::Error),
+    /// It has, or goes on for, more than this many bytes.
+    TooLarge(u64),
+    /// The deadline came first.
+    Late,
+    /// Somebody wrote to it meanwhile: one sentence.
+    Changed(&'static str),
+}
+
+impl From<io::Error> for Unread {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
+}
+
+impl std::fmt::Display for Unread {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::System(error) => write!(formatter, "cannot read it: {error}"),
+            Self::TooLarge(limit) => write!(formatter, "it has more than {limit} bytes"),
+            Self::Late => formatter.write_str("reading it took too long"),
+            Self::Changed(what) => formatter.write_str(what),
+        }
+    }
+}
+
+const CUT: &str = "it was cut short while it was read";
+const CHANGED: &str = "it was changed while it was read";
+
+/// A mapped file.
+#[derive(Debug)]
+pub struct Mapped {
+    // Dropped before the mapping: a guard never outlives what it guards.
+    guard: guard::Guard,
+    bytes: Mmap,
+    file: File,
+    state: State,
+}
+
+/// What tells two states of a file apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct State {
+    length: u64,
+    modified: Option<SystemTime>,
+}
+
+impl State {
+    fn of(about: &Metadata) -> Self {
+        Self {
+            length: about.len(),
+            modified: about.modified().ok(),
+        }
+    }
+
+    /// What became of the file since.
+    fn trouble(self, file: &File) -> Option<&'static str> {
+        let now = Self::of(&file.metadata().ok()?);
+        match () {
+            () if now == self => None,
+            () if now.length < self.length => Some(CUT),
+            () => Some(CHANGED),
+        }
+    }
+}
+
+impl Content {
+    /// The content of what is at `path`. Waits for what is no file (a pipe that nobody writes to) until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// [`Unread`].
+    pub fn open(path: &Path, deadline: &Deadline) -> Result<Self, Unread> {
+        let about = std::fs::metadata(path)?;
+        if !about.is_file() {
+            let path = path.to_owned();
+            return wait(move |go_on| read(&mut File::open(path)?, 0, go_on), deadline).map(Self::Read);
+        }
+        let mut file = without_waiting().open(path)?;
+        let about = file.metadata()?;
+        if !about.is_file() {
+            return Err(Unread::Changed(CHANGED));
+        }
+        let state = State::of(&about);
+        if state.length > MAX_FILE_BYTES {
+            return Err(Unread::TooLarge(MAX_FILE_BYTES));
+        }
+        if state.length >= MIN_MAPPED_BYTES
+            && let Some(mapped) = Mapped::new(&file, state)
+        {
+            return Ok(Self::Mapped(mapped));
+        }
+        let bytes = read(&mut file, state.length, &|| !deadline.is_over())?;
+        if (bytes.len() as u64) < state.length {
+            return Err(Unread::Changed(CUT));
+        }
+        match state.trouble(&file) {
+            Some(what) => Err(Unread::Changed(what)),
+            None => Ok(Self::Read(bytes)),
+        }
+    }
+
+    /// What standard input has, to its end or until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// [`Unread`].
+    pub fn standard_input(deadline: &Deadline) -> Result<Self, Unread> {
+        wait(|go_on| read(&mut io::stdin().lock(), 0, go_on), deadline).map(Self::Read)
+    }
+
+    /// Whether others can change it while it is looked at.
+    #[must_use]
+    pub const fn is_mapped(&self) -> bool {
+        matches!(self, Self::Mapped(_))
+    }
+
+    /// What happened to the file since it was opened, as one sentence: what was made of its bytes is worth nothing then.
+    #[must_use]
+    pub fn trouble(&self) -> Option<&'static str> {
+        match self {
+            Self::Mapped(mapped) if mapped.guard.is_cut() => Some(CUT),
+            Self::Mapped(mapped) => mapped.state.trouble(&mapped.file),
+            Self::Read(_) => None,
+        }
+    }
+
+    /// The same, in memory that nobody else writes to.
+    ///
+    /// # Errors
+    ///
+    /// [`Unread::Changed`], if the file is no longer what it was.
+    pub fn detached(self) -> Result<Self, Unread> {
+        if !self.is_mapped() {
+            return Ok(self);
+        }
+        let bytes = self.to_vec();
+        match self.trouble() {
+            Some(what) => Err(Unread::Changed(what)),
+            None => Ok(Self::Read(bytes)),
+        }
+    }
+}
+
+impl Mapped {
+    /// `None` where the file cannot be mapped, or not without danger.
+    fn new(file: &File, state: State) -> Option<Self> {
+        if !guard::is_on() {
+            return None;
+        }
+        // SAFETY: the mapping is private, is only read, and owns what it maps, so it stays valid as long as it is
+        // borrowed. What the language cannot promise is that nobody else writes to the file meanwhile: everything
+        // that reads it takes the bytes as hostile and bounds every access by the length of the mapping, and where the
+        // file ends earlier than that, the guard puts zeros.
+        let bytes = unsafe { Mmap::map(file) }.ok()?;
+        Some(Self {
+            guard: guard::Guard::new(&bytes)?,
+            bytes,
+            file: file.try_clone().ok()?,
+            state,
+        })
+    }
+}
+
+/// A file that turns into a pipe between two looks at it must not hold up who opens it.
+fn without_waiting() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    options
+}
+
+/// Reads to the end, as long as `go_on` says so. `expected` bytes are likely.
+fn read(from: &mut impl Read, expected: u64, go_on: &dyn Fn() -> bool) -> Result<Vec<u8>, Unread> {
+    let likely = usize::try_from(expected).unwrap_or(usize::MAX);
+    // One more than there is shows the end.
+    let mut bytes = Vec::with_capacity(likely.min(MIN_MAPPED_BYTES as usize) + 1);
+    loop {
+        let got = from.by_ref().take(READ_STEP_BYTES).read_to_end(&mut bytes)? as u64;
+        if bytes.len() as u64 > MAX_READ_BYTES {
+            return Err(Unread::TooLarge(MAX_READ_BYTES));
+        }
+        if got < READ_STEP_BYTES {
+            return Ok(bytes);
+        }
+        if !go_on() {
+            return Err(Unread::Late);
+        }
+    }
+}
+
+/// Does `work`, which may never end, on a thread of its own if there is a deadline. Past it the thread is left behind,
+/// and ends with the next answer of the system.
+fn wait<Work>(work: Work, deadline: &Deadline) -> Result<Vec<u8>, Unread>
+where
+    Work: FnOnce(&dyn Fn() -> bool) -> Result<Vec<u8>, Unread> + Send + 'static,
+{
+    let Some(left) = deadline.left() else {
+        return work(&|| true);
+    };
+    let is_over = Arc::new(AtomicBool::new(false));
+    let known = Arc::clone(&is_over);
+    let (done, waiting) = channel();
+    std::thread::Builder::new().spawn(move || {
+        // Who does not wait any more takes nothing.
+        let _ = done.send(work(&|| !known.load(Ordering::Relaxed)));
+    })?;
+    let answer = waiting.recv_timeout(left);
+    is_over.store(true, Ordering::Relaxed);
+    answer.unwrap_or_else(|error| match error {
+        RecvTimeoutError::Timeout => Err(Unread::Late),
+        RecvTimeoutError::Disconnected => Err(io::Error::other("the thread that reads it failed").into()),
+    })
+}
+
+impl From<Vec<u8>> for Content {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Read(bytes)
+    }
+}
+
+impl Deref for Content {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(mapped) => &mapped.bytes,
+            Self::Read(bytes) => bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    /// A file that is gone when the test is over.
+    struct Temporary(PathBuf);
+
+    impl Temporary {
+        fn new(name: &str, bytes: &[u8]) -> Self {
+            let path = std::env::temp_dir().join(format!("ptxcheck-content-{name}-{}", std::process::id()));
+            std::fs::write(&path, bytes).unwrap();
+            Self(path)
+        }
+
+        fn resize(&self, length: u64) {
+            let file = OpenOptions::new().write(true).open(&self.0).unwrap();
+            file.set_len(length).unwrap();
+        }
+    }
+
+    impl Drop for Temporary {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_file(&self.0);
+        }
+    }
+
+    fn pattern(size: usize) -> Vec<u8> {
+        (0..size).map(|at| (at % 251) as u8 + 1).collect()
+    }
+
+    #[cfg(any(target_os = "linux", windows))]
+    #[test]
+    fn large_files_are_mapped_and_small_ones_read() {
+        assert!(map_large_files().is_ok());
+        for (size, is_mapped) in [(0, false), (1_000, false), (MIN_MAPPED_BYTES as usize, true)] {
+            let file = Temporary::new("size", &pattern(size));
+            let content = Content::open(&file.0, Deadline::NEVER).unwrap();
+            assert_eq!(content.is_mapped(), is_mapped);
+            assert!(*content == pattern(size));
+            assert_eq!(content.trouble(), None);
+            assert!(*content.detached().unwrap() == pattern(size));
+        }
+        let missing = std::env::temp_dir().join("ptxcheck-no-such-file");
+        assert!(matches!(
+            Content::open(&missing, Deadline::NEVER),
+            Err(Unread::System(_))
+        ));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_mapped_file_that_is_cut_short_is_zeros_and_says_so() {
+        assert!(map_large_files().is_ok());
+        let size = 2 * MIN_MAPPED_BYTES as usize;
+        let (cut, whole) = (
+            Temporary::new("cut", &pattern(size)),
+            Temporary::new("whole", &pattern(size)),
+        );
+        let open = |file: &Temporary| Content::open(&file.0, Deadline::NEVER).unwrap();
+        let (first, second, other) = (open(&cut), open(&cut), open(&whole));
+        assert!(first.is_mapped() && second.is_mapped());
+        cut.resize(5_000);
+        assert_eq!(first[..5_000], pattern(5_000));
+        assert_eq!((first[size / 2], first[size - 1]), (0, 0));
+        // Many threads at once.
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                let second = &second;
+                scope.spawn(move || assert_eq!(second[size / 2 + thread * 8_192], 0));
+            }
+        });
+        for content in [&first, &second] {
+            assert_eq!(content.trouble(), Some(CUT));
+        }
+        assert!(matches!(first.detached(), Err(Unread::Changed(CUT))));
+        assert!(*other == pattern(size));
+        assert_eq!(other.trouble(), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_mapped_file_that_grows_or_is_cut_within_a_page_is_told() {
+        assert!(map_large_files().is_ok());
+        let size = MIN_MAPPED_BYTES + 100;
+        for (length, what) in [(size + 1, CHANGED), (size - 1, CUT), (0, CUT)] {
+            let file = Temporary::new("grows", &pattern(size as usize));
+            let content = Content::open(&file.0, Deadline::NEVER).unwrap();
+            file.resize(length);
+            assert_eq!(content.trouble(), Some(what), "{length}");
+        }
+    }
+
+    #[test]
+    fn what_never_ends_is_read_until_the_deadline() {
+        let soon = || Deadline::after(Some(Duration::from_millis(50)));
+        let (reader, _writer) = io::pipe().unwrap();
+        let late = wait(
+            move |go_on| {
+                let mut reader = reader;
+                read(&mut reader, 0, go_on)
+            },
+            &soon(),
+        );
+        assert!(matches!(late, Err(Unread::Late)), "{late:?}");
+        let endless = wait(|go_on| read(&mut io::repeat(7), 0, go_on), &soon());
+        assert!(matches!(endless, Err(Unread::Late | Unread::TooLarge(_))));
+        let short = wait(|go_on| read(&mut &b"abc"[..], 0, go_on), &soon());
+        assert_eq!(short.unwrap(), b"abc");
+    }
+}

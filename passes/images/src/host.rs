@@ -1,0 +1,226 @@
+//! What host code registers with the CUDA runtime, without disassembly.
+//!
+//! * Objects: `__cudaRegisterFunction(handle, stub, name, name, …)` and `__cudaRegisterVar` are called in a row; between
+//!   two calls stand the relocations of the arguments, one of which leads to the name in read-only data.
+//! * Whatever has a symbol table: the stub of a kernel is called `__device_stub_<name>` (nvcc: the mangled name without
+//!   its first underscore; clang: the kernel's own mangled name with the prefix before its last part). nvcc names the stubs
+//!   of `extern "C"` kernels as if they were C++, so a stub stands for either.
+//! * Relocatable device code: the sections `.nvHRKE`, `.nvHRDE`… list patterns of names for the linker. They name more
+//!   than there is, so they prove nothing.
+
+use std::collections::BTreeSet;
+
+use memchr::memmem;
+use object::read::SymbolIndex;
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, RelocationTarget, SectionKind, SymbolKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::bytes::{Budget, text};
+use super::elf::{self, Elf};
+use crate::host_names::{HostKind, HostNames};
+use crate::kinds::{Host, Registration};
+use crate::limits::MAX_SYMBOL_BYTES;
+use ptxcheck_common::names::{c_name, normalised};
+
+const STUB: &str = "__device_stub__";
+
+/// What stands for an extended lambda in the name of a stub: `__device__`, with a trailing return type, `__host__
+/// __device__`.
+const LAMBDAS: &[&str] = &["Unvdl", "Unvdtl", "Unvhdl"];
+
+/// Adds what an ELF file registers.
+pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
+    host.is_linked |= !elf::is_object(elf);
+    host.names.begin(member);
+    let mut found = BTreeSet::new();
+    let mut stubs: BTreeSet<String> = BTreeSet::new();
+    let mut has_symbols = false;
+    let mut calls: FxHashMap<usize, bool> = FxHashMap::default();
+    let mut budget = Budget::of(elf.data());
+    for symbol in elf.symbols() {
+        has_symbols = true;
+        // What is not looked at is not reported as registered, either.
+        if !budget.take(symbol.name_bytes().map_or(0, <[u8]>::len)) {
+            break;
+        }
+        let Ok(name) = symbol.name_bytes() else { continue };
+        note(&symbol, name, &mut host.names);
+        if symbol.is_undefined() {
+            match name {
+                b"__cudaRegisterFunction" => {
+                    calls.insert(symbol.index().0, false);
+                }
+                b"__cudaRegisterVar" | b"__cudaRegisterManagedVar" => {
+                    calls.insert(symbol.index().0, true);
+                }
+                _ => {}
+            }
+        } else if name.len() <= MAX_SYMBOL_BYTES && memmem::find(name, STUB.as_bytes()).is_some() {
+            stubs.extend(std::str::from_utf8(name).ok().and_then(kernel_of_stub));
+        }
+    }
+    host.is_stripped |= host.is_linked && !has_symbols;
+    if !has_symbols {
+        for symbol in elf.dynamic_symbols() {
+            let Ok(name) = symbol.name_bytes() else { continue };
+            if !budget.take(name.len()) {
+                break;
+            }
+            note(&symbol, name, &mut host.names);
+        }
+    }
+    if !calls.is_empty() {
+        arguments(elf, &calls, &mut found);
+    }
+    // The call names a static kernel of relocatable code with its prefix, the stub without; and one of C by its name.
+    let called: FxHashSet<_> = found.iter().map(|(name, ..)| normalised(name)).collect();
+    stubs.retain(|stub| {
+        let is_called = |name: &str| called.contains(name);
+        !is_called(&normalised(stub)) && !c_name(stub).is_some_and(is_called)
+    });
+    found.extend(stubs.into_iter().map(|name| (name, false, true)));
+    for section in elf.sections() {
+        let Some(kind) = section.name().ok().and_then(|name| name.strip_prefix(".nvHR")) else {
+            continue;
+        };
+        let names = section.data().unwrap_or_default().split(|byte| *byte == 0);
+        let names = names.filter(|name| !name.is_empty() && name.len() <= MAX_SYMBOL_BYTES);
+        found.extend(names.map(|name| (text(name), !kind.starts_with('K'), false)));
+    }
+    host.registered.extend(
+        found
+            .into_iter()
+            .map(|(name, is_variable, is_certain)| Registration {
+                name,
+                member: member.map(str::to_owned),
+                is_variable,
+                is_certain,
+            }),
+    );
+}
+
+/// Notes what host code defines.
+fn note<'a>(symbol: &impl object::ObjectSymbol<'a>, name: &[u8], names: &mut HostNames) {
+    let kind = match symbol.kind() {
+        SymbolKind::Data | SymbolKind::Tls => HostKind::Variable,
+        SymbolKind::Text => HostKind::Function,
+        _ => return,
+    };
+    if (symbol.is_definition() || symbol.is_common()) && !name.is_empty() && name.len() <= MAX_SYMBOL_BYTES {
+        names.add(name, kind, symbol.is_local());
+    }
+}
+
+/// The kernel that a stub launches: `_Z2k1Pi` for nvcc's `_Z23__device_stub__Z2k1PiPi` and clang's
+/// `_Z17__device_stub__k1Pi`. `None` for what only mentions a stub, such as its local variables, and for stubs of kernels
+/// with an extended lambda in their type: nvcc names those stubs after the placeholder that host code has for the lambda
+/// (`Unvdl0_PFvPiE…` in `_Z5applyIZ3runPiEUnvdl0_PFvS_E…`), and the kernel after the lambda (`_Z5applyIZ3runPiEUliE_EvS0_T_`).
+fn kernel_of_stub(symbol: &str) -> Option<String> {
+    let at = symbol.find(STUB)?;
+    if LAMBDAS.iter().any(|placeholder| symbol.contains(placeholder)) {
+        return None;
+    }
+    let digits = symbol[..at].len()
+        - symbol[..at]
+            .trim_end_matches(|letter: char| letter.is_ascii_digit())
+            .len();
+    let (head, count) = symbol[..at].split_at(at - digits);
+    let length: usize = count.parse().ok()?;
+    let identifier = symbol.get(at..at.checked_add(length)?)?;
+    let after = &symbol[at + length..];
+    // A length that ends inside the prefix names no stub.
+    let name = identifier.strip_prefix(STUB)?;
+    match head {
+        "_Z" | "_ZL" if name.starts_with('Z') => Some(format!("_{name}")),
+        // A local of the stub.
+        _ if head.starts_with("_ZZ") || head.starts_with("_ZGVZ") => None,
+        _ if head.starts_with("_Z") && !name.is_empty() => Some(format!("{head}{}{name}{after}", name.len())),
+        _ => None,
+    }
+}
+
+/// The names in the arguments of the registering calls.
+fn arguments(elf: &Elf<'_>, calls: &FxHashMap<usize, bool>, found: &mut BTreeSet<(String, bool, bool)>) {
+    for section in elf
+        .sections()
+        .filter(|section| section.kind() == SectionKind::Text)
+    {
+        let mut name: Option<String> = None;
+        for (_, relocation) in section.relocations() {
+            let RelocationTarget::Symbol(index) = relocation.target() else {
+                continue;
+            };
+            if let Some(is_variable) = calls.get(&index.0) {
+                found.extend(name.take().map(|name| (name, *is_variable, true)));
+                continue;
+            }
+            // Relative to the end of the instruction, which is where a 32-bit operand ends.
+            let past = match relocation.kind() {
+                object::RelocationKind::Relative | object::RelocationKind::PltRelative => {
+                    i64::from(relocation.size()) / 8
+                }
+                _ => 0,
+            };
+            let Some(offset) = relocation.addend().checked_add(past) else {
+                continue;
+            };
+            name = constant_text(elf, index, offset).or(name);
+        }
+    }
+}
+
+/// The text in read-only data at `offset` from a symbol, if it can be a name.
+fn constant_text(elf: &Elf<'_>, symbol: SymbolIndex, offset: i64) -> Option<String> {
+    let symbol = elf.symbol_by_index(symbol).ok()?;
+    let section = elf.section_by_index(symbol.section_index()?).ok()?;
+    if !matches!(
+        section.kind(),
+        SectionKind::ReadOnlyData | SectionKind::ReadOnlyString
+    ) {
+        return None;
+    }
+    let at = usize::try_from(symbol.address().checked_add_signed(offset)?).ok()?;
+    let rest = section.data().ok()?.get(at..)?;
+    let name = &rest[..memchr::memchr(0, &rest[..rest.len().min(MAX_SYMBOL_BYTES)])?];
+    let is_name = name.first().is_some_and(|first| !first.is_ascii_digit())
+        && name
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_$.".contains(byte));
+    is_name.then(|| text(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kernel_of_stub;
+
+    #[test]
+    fn stubs_name_their_kernels() {
+        let cases = [
+            ("_Z24__device_stub__Z2k1Pi1PcPiR1Pc", Some("_Z2k1Pi1Pc")),
+            ("_ZL21__device_stub__Z2ksPiPi", Some("_Z2ksPi")),
+            ("_ZL29__device_stub__Z2ktIfEvT_PS0_fPf", Some("_Z2ktIfEvT_PS0_")),
+            ("_Z17__device_stub__k1Pi", Some("_Z2k1Pi")),
+            ("_Z17__device_stub__ktIfEvT_PS0_", Some("_Z2ktIfEvT_PS0_")),
+            ("_ZN2ns16__device_stub__kEPi", Some("_ZN2ns1kEPi")),
+            ("_ZGVZ21__device_stub__Z2kwPiPiE5__tmp", None),
+            ("_ZZ21__device_stub__Z2kwPiPiE3__f", None),
+            ("_Z25__wrapper__device_stub_ktIfEvRT_RPS0_", None),
+            (
+                "_ZL62__device_stub__Z5applyIZ5plainPiEUnvdl0_PFvS0_E5plain1_EvS0_T_PiR1T",
+                None,
+            ),
+            ("__device_stub__", None),
+            ("_Z99__device_stub__x", None),
+            ("_Z5__device_stub__k", None),
+            ("_Z0__device_stub__k", None),
+            ("_Z15__device_stub__k", None),
+            ("_ZL14__device_stub__Z1kPi", None),
+            ("_Z16__device_stub__ék", None),
+            ("_Z18446744073709551615__device_stub__k", None),
+            ("é1__device_stub__k", None),
+        ];
+        for (symbol, kernel) in cases {
+            assert_eq!(kernel_of_stub(symbol).as_deref(), kernel, "{symbol}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What a file holds, in words that no file format knows.
+
+use crate::host_names::HostNames;
+
+/// What an image is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ImageKind {
+    /// PTX text: analysed.
+    Ptx,
+    /// Machine code: what it declares is read, its instructions are not.
+    Cubin,
+    /// LTO-IR, a closed format.
+    LtoIr,
+    /// What `nvcc --concat` writes, a closed format.
+    Bundle,
+    /// LLVM IR, as text or bitcode: analysed where the feature `llvm` is on.
+    LlvmIr,
+    /// None of these.
+    Other,
+}
+
+impl ImageKind {
+    /// The word in documents: `ptx`, `cubin`, `lto-ir`, `bundle`, `llvm-ir`, `other`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ptx => "ptx",
+            Self::Cubin => "cubin",
+            Self::LtoIr => "lto-ir",
+            Self::Bundle => "bundle",
+            Self::LlvmIr => "llvm-ir",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// Who loads an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The driver.
+    Loadable,
+    /// The device linker: relocatable device code in an object or archive.
+    Relocatable,
+    /// Nobody: relocatable device code that a finished link left in the file.
+    LeftOver,
+    /// Debuggers: PTX inside a cubin.
+    Embedded,
+}
+
+impl Role {
+    /// The word in documents: `loadable`, `relocatable`, `left-over`, `embedded`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Loadable => "loadable",
+            Self::Relocatable => "relocatable",
+            Self::LeftOver => "left-over",
+            Self::Embedded => "embedded",
+        }
+    }
+
+    /// Whether a program can end up running it.
+    #[must_use]
+    pub const fn counts(self) -> bool {
+        matches!(self, Self::Loadable | Self::Relocatable)
+    }
+}
+
+/// 90 and `a` of `sm_90a` or `90a`.
+#[must_use]
+pub fn split_target(target: &str) -> (u32, &str) {
+    let digits = target.strip_prefix("sm_").unwrap_or(target);
+    let end = digits
+        .find(|letter: char| !letter.is_ascii_digit())
+        .unwrap_or(digits.len());
+    (digits[..end].parse().unwrap_or(0), &digits[end..])
+}
+
+/// A name that host code gives to the CUDA runtime.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Registration {
+    /// The name of a kernel or variable in device code.
+    pub name: String,
+    /// The member of the archive whose code registers it.
+    pub member: Option<String>,
+    /// It is a variable.
+    pub is_variable: bool,
+    /// Read off the arguments of the registering call, or off a symbol that only a registered kernel has.
+    pub is_certain: bool,
+}
+
+/// The host side of an input.
+#[derive(Clone, Debug, Default)]
+pub struct Host {
+    /// What it registers, sorted.
+    pub registered: Vec<Registration>,
+    /// A linker is done with it: an executable or shared library.
+    pub is_linked: bool,
+    /// It has no symbol table: what it registers is not known.
+    pub is_stripped: bool,
+    /// What its code defines. Of a stripped file, what other files can refer to.
+    pub names: HostNames,
+}
+
+/// What could not be done for an input; the 9xx rules turn it into findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProblemKind {
+    /// PTX901: the input could not be read, or is nothing this release reads.
+    Unreadable,
+    /// PTX902: the text is malformed.
+    Syntax,
+    /// PTX903: a limit was exceeded.
+    Limit,
+    /// PTX904: the analysis failed.
+    Internal,
+    /// PTX905: an image is in a format that nobody outside can read.
+    Unsupported,
+}
+
+impl ProblemKind {
+    /// The code of the rule that reports problems of this kind.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Unreadable => "PTX901",
+            Self::Syntax => "PTX902",
+            Self::Limit => "PTX903",
+            Self::Internal => "PTX904",
+            Self::Unsupported => "PTX905",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_target;
+
+    #[test]
+    fn targets_have_a_number_and_a_suffix() {
+        assert_eq!(split_target("sm_90a"), (90, "a"));
+        assert_eq!(split_target("120f"), (120, "f"));
+        assert_eq!(split_target("sm_75"), (75, ""));
+        assert_eq!(split_target(""), (0, ""));
+    }
+}

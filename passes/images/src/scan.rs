@@ -1,0 +1,292 @@
+//! From the bytes of a file to its images, not yet unpacked.
+
+use super::container::{self, Event};
+use super::decompress::Packing;
+use super::sections::{Section, Sections};
+use super::{Form, archive, form, host};
+use super::{elf, offloading, windows};
+use crate::kinds::ProblemKind;
+use crate::kinds::{Host, ImageKind, Role};
+use crate::limits::{MAX_IMAGES, SHOWN_FILE_PROBLEMS};
+
+/// The section of relocatable device code. Executables of Windows keep eight bytes of a name.
+const RELOCATABLE: [&str; 2] = ["__nv_relfatbin", "__nv_rel"];
+
+/// An image, as the file describes it.
+#[derive(Debug)]
+pub struct Found<'a> {
+    /// What it is.
+    pub kind: ImageKind,
+    /// Who loads it.
+    pub role: Role,
+    /// Its bytes in the file.
+    pub payload: &'a [u8],
+    /// How they are packed.
+    pub packing: Packing,
+    /// Size that the file claims for it, unpacked, in bytes; 0 if it does not say.
+    pub unpacked: u64,
+    /// Offset in the file, in bytes.
+    pub offset: u64,
+    /// The container it lies in.
+    pub container: Option<u32>,
+    /// The section it lies in.
+    pub section: Option<String>,
+    /// The member of the archive it lies in.
+    pub member: Option<String>,
+    /// `sm_90a`; empty if the file does not say.
+    pub target: String,
+    /// PTX ISA version; empty if the file does not say.
+    pub isa: String,
+    /// Options of the compiler.
+    pub options: String,
+    /// It is for hosts with 64-bit addresses.
+    pub is_64_bit: bool,
+    /// Built for debugging.
+    pub is_debug: bool,
+}
+
+impl<'a> Found<'a> {
+    /// The file itself is the image.
+    fn whole(kind: ImageKind, bytes: &'a [u8]) -> Self {
+        Self {
+            kind,
+            role: Role::Loadable,
+            payload: bytes,
+            packing: Packing::None,
+            unpacked: 0,
+            offset: 0,
+            container: None,
+            section: None,
+            member: None,
+            target: String::new(),
+            isa: String::new(),
+            options: String::new(),
+            is_64_bit: true,
+            is_debug: false,
+        }
+    }
+}
+
+/// What is wrong with a file as a whole.
+#[derive(Debug)]
+pub struct Trouble {
+    /// Which kind.
+    pub kind: ProblemKind,
+    /// One sentence.
+    pub message: String,
+}
+
+/// What a file holds.
+#[derive(Debug)]
+pub struct Contents<'a> {
+    /// What it is.
+    pub form: Form,
+    /// Its images, in the order of the file.
+    pub images: Vec<Found<'a>>,
+    /// Its host code, if it has some.
+    pub host: Option<Host>,
+    /// What is wrong with it.
+    pub troubles: Vec<Trouble>,
+    /// The time was over before all of it was looked through.
+    pub is_late: bool,
+}
+
+/// Looks through `bytes`, the content of a file called `name`, until `is_late` says that the time is over.
+#[must_use]
+pub fn scan<'a>(name: &str, bytes: &'a [u8], is_late: &dyn Fn() -> bool) -> Contents<'a> {
+    let mut contents = Contents {
+        form: form(name, bytes),
+        images: Vec::new(),
+        host: None,
+        troubles: Vec::new(),
+        is_late: false,
+    };
+    let mut sections = Sections::default();
+    match contents.form {
+        Form::Ptx => {
+            // An empty file is no module.
+            if bytes.iter().any(|byte| !byte.is_ascii_whitespace() && *byte != 0) {
+                contents.images.push(Found::whole(ImageKind::Ptx, bytes));
+            }
+            return contents;
+        }
+        Form::LtoIr => {
+            contents.images.push(Found::whole(ImageKind::LtoIr, bytes));
+            return contents;
+        }
+        Form::LlvmText | Form::LlvmBitcode => {
+            contents.images.push(Found::whole(ImageKind::LlvmIr, bytes));
+            return contents;
+        }
+        Form::Elf => match elf::parse(bytes) {
+            Ok(file) if elf::is_cubin(&file) => {
+                contents.images.push(Found::whole(ImageKind::Cubin, bytes));
+                return contents;
+            }
+            Ok(file) => contents.object(&file, 0, None, &mut sections),
+            Err(message) => contents.trouble(message),
+        },
+        Form::Windows => {
+            if let Err(message) = windows::add(bytes, 0, None, &mut sections) {
+                contents.trouble(message);
+            }
+        }
+        Form::Archive => contents.archive(bytes, &mut sections, is_late),
+        Form::Package(what) => {
+            contents.trouble(format!("it is {what}, which is not looked into: unpack it first"));
+            return contents;
+        }
+        Form::FatBinary | Form::Unknown => {}
+    }
+    sections.sort();
+    contents.bundles(bytes, &sections);
+    contents.containers(bytes, &sections, is_late);
+    contents.images.sort_by_key(|image| image.offset);
+    if let Some(host) = &mut contents.host {
+        host.registered.sort();
+        host.registered.dedup();
+        host.names.sort();
+    }
+    let left_out = contents.troubles.len().saturating_sub(SHOWN_FILE_PROBLEMS);
+    if left_out > 0 {
+        contents.troubles.truncate(SHOWN_FILE_PROBLEMS);
+        contents.trouble(format!("{left_out} more parts of it are broken in such ways"));
+    }
+    contents
+}
+
+impl<'a> Contents<'a> {
+    fn trouble(&mut self, message: impl Into<String>) {
+        // One more than is shown says that there are more; a hostile file must not fill the memory with them.
+        if self.troubles.len() < MAX_IMAGES {
+            self.troubles.push(Trouble {
+                kind: ProblemKind::Unreadable,
+                message: message.into(),
+            });
+        }
+    }
+
+    fn archive(&mut self, bytes: &'a [u8], sections: &mut Sections, is_late: &dyn Fn() -> bool) {
+        let (members, trouble) = match archive::members(bytes) {
+            Ok(members) => members,
+            Err(message) => return self.trouble(message),
+        };
+        for member in members {
+            self.is_late |= is_late();
+            if self.is_late {
+                return;
+            }
+            if !member.bytes.starts_with(elf::MAGIC) {
+                if let Err(message) = windows::add(member.bytes, member.offset, Some(&member.name), sections)
+                {
+                    self.trouble(format!("`{}` in the archive: {message}", member.name));
+                }
+                continue;
+            }
+            match elf::parse(member.bytes) {
+                Ok(file) if elf::is_cubin(&file) => self.images.push(Found {
+                    offset: member.offset,
+                    member: Some(member.name),
+                    ..Found::whole(ImageKind::Cubin, member.bytes)
+                }),
+                Ok(file) => self.object(&file, member.offset, Some(&member.name), sections),
+                Err(message) => self.trouble(format!("`{}` in the archive: {message}", member.name)),
+            }
+        }
+        if let Some(trouble) = trouble {
+            self.trouble(trouble);
+        }
+    }
+
+    fn object(&mut self, file: &elf::Elf<'_>, offset: u64, member: Option<&str>, sections: &mut Sections) {
+        sections.add(file, file.data(), offset, member, !elf::is_object(file));
+        host::read(file, member, self.host.get_or_insert_default());
+    }
+
+    /// clang's bundles: in their section, or a file of their own.
+    fn bundles(&mut self, bytes: &'a [u8], sections: &Sections) {
+        let mut places: Vec<(u64, u64, Option<String>)> = sections
+            .named(offloading::SECTION)
+            .map(|section| (section.start, section.end, section.member.clone()))
+            .collect();
+        if bytes.starts_with(offloading::MAGIC) {
+            places.push((0, bytes.len() as u64, None));
+        }
+        for (start, end, member) in places {
+            let Some(part) = super::bytes::slice(bytes, start, end - start) else {
+                self.trouble(format!(
+                    "its section {} lies outside the file",
+                    offloading::SECTION
+                ));
+                continue;
+            };
+            let (images, trouble) = offloading::images(part);
+            for image in images {
+                // Fat binaries in a bundle are found like all others.
+                if image.kind != ImageKind::Other {
+                    self.images.push(Found {
+                        role: Role::Relocatable,
+                        offset: start + image.offset as u64,
+                        section: Some(offloading::SECTION.to_owned()),
+                        member: member.clone(),
+                        target: image.target,
+                        ..Found::whole(image.kind, image.payload)
+                    });
+                }
+            }
+            if let Some(trouble) = trouble {
+                self.trouble(trouble);
+            }
+        }
+    }
+
+    fn containers(&mut self, bytes: &'a [u8], sections: &Sections, is_late: &dyn Fn() -> bool) {
+        let mut is_full = false;
+        let is_relocatable = |section: &Section| RELOCATABLE.contains(&section.name.as_str());
+        let is_code = |offset: usize| sections.at(offset as u64).is_some_and(|section| section.is_code);
+        let is_done = container::search(bytes, is_code, is_late, |event| match event {
+            Event::Entry { .. } if self.images.len() >= MAX_IMAGES => is_full = true,
+            Event::Entry {
+                entry,
+                offset,
+                container,
+                payload,
+            } => {
+                let section = sections.at(offset as u64);
+                let role = match section {
+                    Some(section) if is_relocatable(section) && section.is_linked => Role::LeftOver,
+                    Some(section) if is_relocatable(section) => Role::Relocatable,
+                    _ => Role::Loadable,
+                };
+                self.images.push(Found {
+                    kind: entry.kind,
+                    role,
+                    payload,
+                    packing: entry.packing,
+                    unpacked: entry.unpacked,
+                    offset: offset as u64,
+                    container: Some(container),
+                    section: section.map(|section| section.name.clone()),
+                    member: section.and_then(|section| section.member.clone()),
+                    target: entry.target,
+                    isa: entry.isa,
+                    options: entry.options,
+                    is_64_bit: entry.is_64_bit,
+                    is_debug: entry.is_debug,
+                });
+            }
+            Event::Broken { offset, message } => {
+                self.trouble(format!(
+                    "the fat binary at offset {offset:#x} is broken: {message}"
+                ));
+            }
+        });
+        self.is_late |= !is_done;
+        if is_full {
+            self.troubles.push(Trouble {
+                kind: ProblemKind::Limit,
+                message: format!("it holds more than {MAX_IMAGES} images"),
+            });
+        }
+    }
+}

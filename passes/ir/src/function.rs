@@ -1,0 +1,397 @@
+//! Functions, their bodies, and what bodies are made of.
+
+use ptxcheck_ptx_parser::Span;
+
+use super::index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
+use super::instruction::{Guard, Instruction, Value, registers};
+use super::module::Symbol;
+use super::op::{AccessKind, Op, Rare, Space};
+
+/// Kernel or function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FunctionKind {
+    /// Launched from the host (or the device).
+    Kernel,
+    /// Called from device code.
+    Device,
+}
+
+/// What a kernel says of its launches (PTX ISA, Performance-Tuning Directives).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaunchBounds {
+    /// `.maxntid`: most threads a CTA; missing dimensions are 1.
+    pub max_threads: Option<[u32; 3]>,
+    /// `.reqntid`: exactly so many threads a CTA.
+    pub required_threads: Option<[u32; 3]>,
+    /// `.minnctapersm`
+    pub min_ctas: Option<u32>,
+    /// `.maxnreg`
+    pub max_registers: Option<u32>,
+}
+
+/// A parameter or return value.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter<'s> {
+    /// Its name; empty where the front end has none, as for functions in LLVM IR that are no kernels.
+    pub name: &'s str,
+    /// Bytes; 0 for textures, samplers and surfaces, and for `foo[]`.
+    pub size: u64,
+    /// Alignment in bytes, at least 1.
+    pub align: u32,
+    /// The space it is declared to point into, where it is.
+    pub points_to: Option<Space>,
+    /// Its declaration in the input.
+    pub span: Span,
+}
+
+/// A function or kernel.
+#[derive(Debug)]
+pub struct Function<'s> {
+    /// Its symbol.
+    pub symbol: SymbolId,
+    /// Kernel or function.
+    pub kind: FunctionKind,
+    /// Parameters, in order.
+    pub params: Vec<Parameter<'s>>,
+    /// Return values, in order.
+    pub results: Vec<Parameter<'s>>,
+    /// Launch bounds, for kernels.
+    pub launch: LaunchBounds,
+    /// It never returns.
+    pub noreturn: bool,
+    /// The function that it is another name of, if it is.
+    pub alias_of: Option<FunctionId>,
+    /// What it does; `None` for a declaration.
+    pub body: Option<Body<'s>>,
+    /// Its header in the input.
+    pub header: Span,
+    /// Some of its text could not be read: what is missing from it proves nothing.
+    pub is_damaged: bool,
+    /// The first debug location of its body, which compilers give the line of its declaration, or [`DebugId::NONE`].
+    pub declared: DebugId,
+}
+
+/// A straight run of instructions.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    /// The instructions, a terminator at most at the end.
+    pub instructions: Slots,
+    /// In [`Body::edges`]. Branch: the target, then, if guarded, the next block. None at the end of a path.
+    pub successors: Slots,
+    /// Its label or first instruction in the input.
+    pub span: Span,
+}
+
+/// A virtual register.
+#[derive(Clone, Copy, Debug)]
+pub struct RegisterInfo {
+    /// Bits; 1 for predicates, 0 where not known.
+    pub bits: u8,
+    /// Its name where it first appears in the input; empty for registers the front end made.
+    pub name: Span,
+}
+
+/// What a call calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Callee {
+    /// This function.
+    Direct(SymbolId),
+    /// The function at this address.
+    Indirect(Value),
+}
+
+/// A piece of an argument: scalars have one, structures one per stored element.
+#[derive(Clone, Copy, Debug)]
+pub struct Argument {
+    /// Number of the parameter.
+    pub param: u32,
+    /// Byte offset in the parameter.
+    pub offset: u32,
+    /// The value passed.
+    pub value: Value,
+}
+
+impl Argument {
+    /// Whether it passes what lies at this byte offset in the parameter with this number.
+    #[must_use]
+    pub fn passes(&self, (param, offset): (u16, u32)) -> bool {
+        (self.param, self.offset) == (u32::from(param), offset)
+    }
+}
+
+/// A call.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// The instruction that makes it.
+    pub instruction: InstructionId,
+    /// What is called.
+    pub callee: Callee,
+    /// In [`Body::arguments`].
+    pub arguments: Slots,
+}
+
+/// A use of a symbol that the module does not define, of one that lies on the host, or of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// The symbol.
+    pub symbol: SymbolId,
+    /// Where.
+    pub instruction: InstructionId,
+    /// It is called there (else its address is taken, or it is accessed).
+    pub is_call: bool,
+}
+
+/// A name that nothing in the module declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unresolved<'s> {
+    /// The name.
+    pub name: &'s str,
+    /// Where it first stands.
+    pub instruction: InstructionId,
+}
+
+/// A function's code. Block 0 is the entry.
+#[derive(Clone, Debug, Default)]
+pub struct Body<'s> {
+    /// Blocks, in the order of the input.
+    pub blocks: Vec<Block>,
+    /// Instructions, in the order of the input.
+    pub instructions: Vec<Instruction>,
+    /// Registers.
+    pub registers: Vec<RegisterInfo>,
+    /// Calls.
+    pub calls: Vec<Call>,
+    /// Uses of functions, of undefined symbols and of those on the host, in the order of the input.
+    pub references: Vec<Reference>,
+    /// Names that nothing in the module declares, each once.
+    pub undeclared: Vec<Unresolved<'s>>,
+    /// Instructions that are warp collectives.
+    pub collectives: Vec<InstructionId>,
+    /// Those of them that stand in inline assembly, where the front end takes that apart, in the order of the input.
+    pub in_assembly: Vec<InstructionId>,
+    /// Rare operations that some instruction is; see [`Self::has`].
+    pub rare: Rare,
+    /// Operands, of which instructions have stretches: see [`super::Instruction::values`].
+    pub values: Vec<Value>,
+    /// Successors of blocks, of which blocks have stretches.
+    pub edges: Vec<BlockId>,
+    /// Arguments, of which calls have stretches.
+    pub arguments: Vec<Argument>,
+}
+
+impl Body<'_> {
+    /// A body without code.
+    pub const EMPTY: Body<'static> = Body {
+        blocks: Vec::new(),
+        instructions: Vec::new(),
+        registers: Vec::new(),
+        calls: Vec::new(),
+        references: Vec::new(),
+        undeclared: Vec::new(),
+        collectives: Vec::new(),
+        in_assembly: Vec::new(),
+        rare: Rare::NONE,
+        values: Vec::new(),
+        edges: Vec::new(),
+        arguments: Vec::new(),
+    };
+
+    /// What is here, in no more memory than it takes. This is empty then, and keeps its memory for the next unless that is
+    /// out of the common.
+    pub fn finish(&mut self) -> Self {
+        const KEPT: usize = 65_536;
+        if self.instructions.len() > KEPT {
+            let mut all = std::mem::take(self);
+            all.shrink_to_fit();
+            return all;
+        }
+        let all = self.clone();
+        self.blocks.clear();
+        self.instructions.clear();
+        self.registers.clear();
+        self.calls.clear();
+        self.references.clear();
+        self.undeclared.clear();
+        self.collectives.clear();
+        self.in_assembly.clear();
+        self.rare = Rare::NONE;
+        self.values.clear();
+        self.edges.clear();
+        self.arguments.clear();
+        all
+    }
+
+    fn shrink_to_fit(&mut self) {
+        self.blocks.shrink_to_fit();
+        self.instructions.shrink_to_fit();
+        self.registers.shrink_to_fit();
+        self.calls.shrink_to_fit();
+        self.references.shrink_to_fit();
+        self.undeclared.shrink_to_fit();
+        self.collectives.shrink_to_fit();
+        self.in_assembly.shrink_to_fit();
+        self.values.shrink_to_fit();
+        self.edges.shrink_to_fit();
+        self.arguments.shrink_to_fit();
+    }
+
+    /// Adds an instruction whose results and uses are the values from `start` on.
+    #[inline]
+    pub fn add(
+        &mut self,
+        op: Op,
+        guard: Option<Guard>,
+        (start, results): (usize, usize),
+        (debug, span): (DebugId, Span),
+    ) -> InstructionId {
+        let id = InstructionId::new(self.instructions.len());
+        self.instructions.push(Instruction {
+            op,
+            guard,
+            values: Slots::new(start, self.values.len()),
+            results: results as u16,
+            debug,
+            span,
+        });
+        self.rare = self.rare.with(Rare::of(op));
+        if matches!(op, Op::Collective(..)) {
+            self.collectives.push(id);
+        }
+        id
+    }
+
+    /// Whether one of these operations is among the instructions, told without a pass over them.
+    #[must_use]
+    pub const fn has(&self, rare: Rare) -> bool {
+        self.rare.has(rare)
+    }
+
+    /// Notes that the instruction about to be added uses a symbol, if references to it are kept.
+    pub fn refer(&mut self, symbol: SymbolId, known: &Symbol<'_>, is_call: bool) {
+        let reference = Reference {
+            symbol,
+            instruction: InstructionId::new(self.instructions.len()),
+            is_call,
+        };
+        if known.has_references() && self.references.last() != Some(&reference) {
+            self.references.push(reference);
+        }
+    }
+
+    /// The instruction with this index.
+    #[must_use]
+    pub fn instruction(&self, id: InstructionId) -> &Instruction {
+        &self.instructions[id.index()]
+    }
+
+    /// The registers it writes; [`Value::Unknown`] for a sink.
+    #[must_use]
+    pub fn results(&self, instruction: &Instruction) -> &[Value] {
+        &self.values[instruction.values.range()][..usize::from(instruction.results)]
+    }
+
+    /// The registers it writes.
+    pub fn defined(&self, instruction: &Instruction) -> impl Iterator<Item = Register> + Clone + '_ {
+        registers(self.results(instruction))
+    }
+
+    /// What it reads, without its guard.
+    #[must_use]
+    pub fn uses(&self, instruction: &Instruction) -> &[Value] {
+        &self.values[instruction.values.range()][usize::from(instruction.results)..]
+    }
+
+    /// Both: [`Self::results`] and [`Self::uses`].
+    #[inline]
+    #[must_use]
+    pub fn operands(&self, instruction: &Instruction) -> (&[Value], &[Value]) {
+        self.values[instruction.values.range()].split_at(usize::from(instruction.results))
+    }
+
+    /// The piece of a parameter that an instruction loads: the parameter's number, and the byte offset in it.
+    #[must_use]
+    pub fn loaded_param(&self, instruction: &Instruction) -> Option<(u16, i32)> {
+        match (instruction.op, self.uses(instruction)) {
+            (Op::Access(access), &[Value::Param(number, offset), Value::Integer(0), ..])
+                if access.kind == AccessKind::Load && access.space == Space::Param && access.count == 1 =>
+            {
+                Some((number, offset))
+            }
+            _ => None,
+        }
+    }
+
+    /// The piece of the return value that an instruction stores: its byte offset, and the value.
+    #[must_use]
+    pub fn returned(&self, instruction: &Instruction) -> Option<(i32, Value)> {
+        match (instruction.op, self.uses(instruction)) {
+            (Op::Access(access), &[Value::ReturnSlot(_, offset), Value::Integer(0), value, ..])
+                if access.kind == AccessKind::Store && access.count == 1 =>
+            {
+                Some((offset, value))
+            }
+            _ => None,
+        }
+    }
+
+    /// The instructions of a block, with their indices.
+    pub fn block(&self, id: BlockId) -> impl DoubleEndedIterator<Item = (InstructionId, &Instruction)> + '_ {
+        let range = self.blocks[id.index()].instructions.range();
+        range
+            .clone()
+            .map(InstructionId::new)
+            .zip(&self.instructions[range])
+    }
+
+    /// Where control goes after a block.
+    #[must_use]
+    pub fn successors(&self, id: BlockId) -> &[BlockId] {
+        &self.edges[self.blocks[id.index()].successors.range()]
+    }
+
+    /// The last instruction of a block, if it ends one.
+    #[must_use]
+    pub fn terminator(&self, id: BlockId) -> Option<&Instruction> {
+        let (_, last) = self.block(id).next_back()?;
+        last.op.is_terminator().then_some(last)
+    }
+
+    /// The block that holds an instruction.
+    #[must_use]
+    pub fn block_of(&self, instruction: InstructionId) -> BlockId {
+        let number = instruction.index() as u32;
+        BlockId::new(
+            self.blocks
+                .partition_point(|block| block.instructions.end <= number),
+        )
+    }
+
+    /// The call with this index.
+    #[must_use]
+    pub fn call(&self, id: CallId) -> &Call {
+        &self.calls[id.index()]
+    }
+
+    /// The pieces of a call's arguments, by parameter.
+    #[must_use]
+    pub fn arguments(&self, call: &Call) -> &[Argument] {
+        &self.arguments[call.arguments.range()]
+    }
+
+    /// The callee of an instruction, if it is a call.
+    #[must_use]
+    pub fn callee(&self, instruction: &Instruction) -> Option<Callee> {
+        match instruction.op {
+            Op::Call(call) => Some(self.call(call).callee),
+            _ => None,
+        }
+    }
+}
+
+impl Function<'_> {
+    /// Whether it is launched, not called.
+    #[must_use]
+    pub fn is_kernel(&self) -> bool {
+        self.kind == FunctionKind::Kernel
+    }
+}

@@ -1,0 +1,314 @@
+//! Modules and their symbols.
+
+use std::borrow::Cow;
+
+use ptxcheck_ptx_parser::{Position, Span, SyntaxError};
+
+use super::function::{Body, Function};
+use super::index::{DebugId, FunctionId, InstructionId, Slots, SymbolId};
+use super::instruction::Instruction;
+use super::op::Space;
+use crate::places::Frame;
+
+/// What a module is compiled for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Target<'s> {
+    /// As the module writes it: `sm_90a`; empty if it does not say.
+    pub name: &'s str,
+    /// 90 for `sm_90a`; 0 if the module does not say.
+    pub sm: u32,
+}
+
+impl<'s> Target<'s> {
+    /// With this name.
+    #[must_use]
+    pub fn named(name: &'s str) -> Self {
+        let digits = name
+            .trim_start_matches("sm_")
+            .trim_end_matches(|letter: char| !letter.is_ascii_digit());
+        Self {
+            name,
+            sm: digits.parse().unwrap_or(0),
+        }
+    }
+}
+
+/// A PTX ISA version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct IsaVersion {
+    /// 9 of 9.2.
+    pub major: u32,
+    /// 2 of 9.2.
+    pub minor: u32,
+}
+
+impl std::fmt::Display for IsaVersion {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// The compiler that wrote a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Producer {
+    /// NVIDIA's: nvcc, NVRTC, libnvvm.
+    Nvvm,
+    /// LLVM's own back end: clang, Rust, Triton.
+    Llvm,
+    /// GCC's, for offloading with OpenMP and OpenACC.
+    Gcc,
+    /// The module does not say, as in fat binaries, where comments are lost.
+    Unknown,
+}
+
+/// Who sees a symbol, and who defines it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Linkage {
+    /// This module alone.
+    Local,
+    /// Other modules too.
+    External,
+    /// Other modules too; theirs may win.
+    Weak,
+    /// Merged with those of other modules.
+    Common,
+    /// Defined elsewhere.
+    Undefined,
+}
+
+/// What a symbol names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SymbolKind {
+    /// Memory.
+    Variable,
+    /// A texture, sampler or surface reference.
+    TextureReference,
+    /// A function or kernel.
+    Function(FunctionId),
+}
+
+/// A `const` variable of the host that device code reads and does nothing else with, as LLVM IR with debug information
+/// declares it. The device may use its value where it is a number known at compile time (guideline G-S1.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostConstant {
+    /// Its type is volatile, or it is read so.
+    pub is_volatile: bool,
+    /// It has a built-in integral or floating-point type, other than `long double`.
+    pub is_number: bool,
+    /// The module knows its value.
+    pub is_initialized: bool,
+    /// It lies in constant memory: a copy that the compiler made, or a `__constant__` variable.
+    pub is_copy: bool,
+}
+
+/// A name for memory or code.
+#[derive(Clone, Debug)]
+pub struct Symbol<'s> {
+    /// As the module writes it; empty for memory on the stack in LLVM IR: [`Module::symbol_name`] has that too.
+    pub name: &'s str,
+    /// What it names.
+    pub kind: SymbolKind,
+    /// Where it lies; [`Space::Generic`] for functions.
+    pub space: Space,
+    /// Linkage; never [`Linkage::Undefined`] where the module itself has a definition.
+    pub linkage: Linkage,
+    /// Bytes; `None` for functions and for `x[]`.
+    pub size: Option<u64>,
+    /// Alignment in bytes, at least 1.
+    pub align: u32,
+    /// The driver keeps it in managed memory.
+    pub managed: bool,
+    /// It lies in the host's memory, by what its own module says of it: LLVM IR has such globals, PTX has none.
+    pub is_host: bool,
+    /// The function it is declared in, if it is.
+    pub owner: Option<FunctionId>,
+    /// Symbols that its initializer refers to, in [`Module::initializers`].
+    pub initializer: Slots,
+    /// What its own module says of it, where it is a constant of the host that device code reads by value.
+    pub host_constant: Option<HostConstant>,
+    /// Its declaration in the input.
+    pub span: Span,
+}
+
+impl Symbol<'_> {
+    /// Whether this module has no definition of it.
+    #[must_use]
+    pub fn is_undefined(&self) -> bool {
+        self.linkage == Linkage::Undefined
+    }
+
+    /// Whether bodies keep references to it (see [`super::Reference`]).
+    pub fn has_references(&self) -> bool {
+        self.is_undefined()
+            || self.is_host
+            || self.host_constant.is_some()
+            || matches!(self.kind, SymbolKind::Function(_))
+    }
+
+    /// Whether it is shared memory sized at launch (`extern __shared__ x[]`), which is nobody's to define.
+    #[must_use]
+    pub fn is_dynamic_shared(&self) -> bool {
+        self.space == Space::Shared && self.linkage == Linkage::Undefined && self.size.is_none()
+    }
+}
+
+/// A table of virtual functions, as the module initializes it (Itanium C++ ABI, Virtual Table Layout): words of 8 bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VirtualTable {
+    /// Its symbol.
+    pub symbol: SymbolId,
+    /// The words.
+    pub words: Vec<TableWord>,
+}
+
+/// A word of a [`VirtualTable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableWord {
+    /// 0.
+    Zero,
+    /// Another number: an offset.
+    Number,
+    /// The address of something.
+    Address,
+}
+
+/// What a module was made from: turns spans and debug locations into places. One implementation per front end.
+pub trait Origin: Sync {
+    /// Where in the input's text a span of the device IR lies, where the input is text.
+    fn place(&self, span: Span) -> Option<Span>;
+
+    /// The line and column of an offset in the text, both 1-based, where the input is text.
+    fn position(&self, offset: u32) -> Option<Position>;
+
+    /// The text of a 1-based line without its ending.
+    fn line(&self, line: u32) -> &[u8];
+
+    /// What the input calls an instruction, without types: `ld.shared`, `cvta.to.global`. `None` where it does not say.
+    fn name(&self, instruction: &Instruction) -> Option<String>;
+
+    /// What the input calls memory on the stack whose symbol has no name, if it calls it anything: the front end leaves
+    /// those to whoever shows them.
+    fn stack_name(&self, symbol: SymbolId) -> Option<String>;
+
+    /// Whether the text says that an instruction stands in inline assembly of the program.
+    fn is_in_assembly(&self, _: &Instruction) -> bool {
+        false
+    }
+
+    /// The PTX of a span of the device IR; empty where the input is none.
+    fn text(&self, span: Span) -> &[u8];
+
+    /// The frames of a debug location, innermost first; empty where there is none.
+    fn frames(&self, debug: DebugId) -> Vec<Frame>;
+}
+
+/// One image's device code.
+pub struct Module<'s> {
+    /// The compiler that wrote it.
+    pub producer: Producer,
+    /// What it is compiled for.
+    pub target: Target<'s>,
+    /// The PTX ISA version it is written in, where it is PTX.
+    pub isa: Option<IsaVersion>,
+    /// All symbols: those of the module, then those declared in functions.
+    pub symbols: Vec<Symbol<'s>>,
+    /// All functions, in the order of their first declaration.
+    pub functions: Vec<Function<'s>>,
+    /// What initializers refer to.
+    pub initializers: Vec<SymbolId>,
+    /// The tables of virtual functions that it defines, where the front end reads them.
+    pub virtual_tables: Vec<VirtualTable>,
+    /// One of its symbols lies in local memory.
+    pub has_local_memory: bool,
+    /// Some of its text could not be read: what is missing from it proves nothing.
+    pub is_damaged: bool,
+    /// What the front end found malformed that the parser did not, in the order of the input.
+    pub errors: Vec<SyntaxError>,
+    /// How many more it found than it kept.
+    pub errors_left_out: usize,
+    /// Turns spans and debug locations into places.
+    pub origin: &'s dyn Origin,
+}
+
+impl<'s> Module<'s> {
+    /// The symbol with this index.
+    #[must_use]
+    pub fn symbol(&self, id: SymbolId) -> &Symbol<'s> {
+        &self.symbols[id.index()]
+    }
+
+    /// Whether a collective is known to stand in inline assembly: somebody wrote it by hand.
+    #[must_use]
+    pub fn is_in_assembly(&self, function: FunctionId, at: InstructionId) -> bool {
+        self.function(function).body.as_ref().is_some_and(|body| {
+            body.in_assembly.binary_search(&at).is_ok() || self.origin.is_in_assembly(body.instruction(at))
+        })
+    }
+
+    /// The function with this index.
+    #[must_use]
+    pub fn function(&self, id: FunctionId) -> &Function<'s> {
+        &self.functions[id.index()]
+    }
+
+    /// What the input calls a symbol; empty if nothing.
+    #[must_use]
+    pub fn symbol_name(&self, id: SymbolId) -> Cow<'s, str> {
+        let known = self.symbol(id);
+        if known.name.is_empty() && known.owner.is_some() {
+            self.origin.stack_name(id).unwrap_or_default().into()
+        } else {
+            known.name.into()
+        }
+    }
+
+    /// The name of a function.
+    #[must_use]
+    pub fn function_name(&self, id: FunctionId) -> &'s str {
+        self.symbol(self.function(id).symbol).name
+    }
+
+    /// The span of an instruction, for [`Origin`]; its start is in the order of the input.
+    #[must_use]
+    pub fn span_of(&self, function: FunctionId, instruction: InstructionId) -> Span {
+        self.function(function)
+            .body
+            .as_ref()
+            .map_or_else(Span::default, |body| body.instruction(instruction).span)
+    }
+
+    /// The function that a symbol names, if it names one.
+    #[must_use]
+    pub fn function_of(&self, symbol: SymbolId) -> Option<FunctionId> {
+        match self.symbol(symbol).kind {
+            SymbolKind::Function(function) => Some(function),
+            _ => None,
+        }
+    }
+
+    /// The function that a direct call of a symbol calls: an alias stands for its aliasee.
+    #[must_use]
+    pub fn called(&self, symbol: SymbolId) -> Option<FunctionId> {
+        let callee = self.function_of(symbol)?;
+        Some(self.function(callee).alias_of.unwrap_or(callee))
+    }
+
+    /// All functions with a body.
+    pub fn bodies(&self) -> impl Iterator<Item = (FunctionId, &Function<'s>, &Body<'s>)> {
+        self.functions
+            .iter()
+            .enumerate()
+            .filter_map(|(number, function)| {
+                function
+                    .body
+                    .as_ref()
+                    .map(|body| (FunctionId::new(number), function, body))
+            })
+    }
+
+    /// The symbols that a symbol's initializer refers to.
+    #[must_use]
+    pub fn initializer(&self, symbol: &Symbol<'_>) -> &[SymbolId] {
+        &self.initializers[symbol.initializer.range()]
+    }
+}

@@ -1,0 +1,278 @@
+//! Guards that the way to an instruction decides: behind `@p bra L`, where it is not taken, `@!p` holds as long as nothing
+//! writes `p`. Done once, where code is lowered, so that all analyses see the same edges.
+//!
+//! ```text
+//! tracked    the guard's predicate, followed up through moves and complements
+//! learned    what branches on the way up have decided on other predicates; forgotten where those are written
+//! way up     over blocks with one edge that leads to them; ends where the tracked predicate is written otherwise
+//!
+//! branch     plain, to the one side        return, exit, trap    plain, or a branch to what follows
+//! otherwise  without its guard, or without effect; of a call that is never made, [`never_holds`] says so
+//! ```
+
+use super::{
+    BinaryOp, BlockId, Body, Guard, Instruction, InstructionId, Logic, Op, Register, Slots, UnaryOp, Value,
+};
+use crate::limits::{MAX_SETTLE_ROUNDS, MAX_WAY_BLOCKS, MAX_WAY_INSTRUCTIONS};
+
+/// By block: the one that alone leads to it.
+struct Above(Vec<u32>);
+
+const NONE: u32 = u32::MAX;
+const SEVERAL: u32 = u32::MAX - 1;
+
+impl Above {
+    /// By the edges of blocks that the entry may reach.
+    fn of(body: &Body<'_>) -> Self {
+        let mut above = vec![NONE; body.blocks.len()];
+        let mut is_seen = vec![false; body.blocks.len()];
+        let mut open = vec![BlockId::new(0)];
+        // Something comes to the entry from outside.
+        above[0] = SEVERAL;
+        is_seen[0] = true;
+        while let Some(block) = open.pop() {
+            for &next in body.successors(block) {
+                let known = &mut above[next.index()];
+                *known = if *known == NONE {
+                    block.index() as u32
+                } else {
+                    SEVERAL
+                };
+                if !std::mem::replace(&mut is_seen[next.index()], true) {
+                    open.push(next);
+                }
+            }
+        }
+        Self(above)
+    }
+
+    fn get(&self, block: BlockId) -> Option<BlockId> {
+        match self.0[block.index()] {
+            NONE | SEVERAL => None,
+            number => Some(BlockId::new(number as usize)),
+        }
+    }
+}
+
+/// Settles what the ways through a body decide.
+pub fn settle(body: &mut Body<'_>) {
+    for _ in 0..MAX_SETTLE_ROUNDS {
+        let mut above = None;
+        let mut has_cut = false;
+        for number in 0..body.blocks.len() {
+            let block = BlockId::new(number);
+            for at in body.blocks[number].instructions.range() {
+                let Some(guard) = body.instructions[at].guard else {
+                    continue;
+                };
+                let id = InstructionId::new(at);
+                if let Some(value) = decided(body, &mut above, block, id, guard) {
+                    has_cut |= apply(body, block, id, value != guard.negated);
+                }
+            }
+        }
+        // What nothing comes to any more leaves others with one way that leads to them.
+        if !has_cut {
+            return;
+        }
+    }
+}
+
+/// Whether an instruction's guard is false on each way there, by what branches before it decide.
+pub fn never_holds(body: &Body<'_>, block: BlockId, id: InstructionId) -> bool {
+    let decided = |guard: Guard| Some(decided(body, &mut None, block, id, guard)? == guard.negated);
+    body.instruction(id).guard.and_then(decided) == Some(true)
+}
+
+/// Lets an instruction do what it does always, or never; true if that cuts an edge.
+fn apply(body: &mut Body<'_>, block: BlockId, id: InstructionId, holds: bool) -> bool {
+    let edges = body.blocks[block.index()].successors;
+    let (start, end) = (edges.start as usize, edges.end as usize);
+    let instruction = &mut body.instructions[id.index()];
+    let cut = match (instruction.op, end - start) {
+        (Op::Branch, 2) if holds => Slots::new(start, start + 1),
+        (Op::Branch, 2) => Slots::new(start + 1, end),
+        (Op::Return | Op::Exit | Op::Trap, 1) if holds => Slots::new(end, end),
+        (Op::Return | Op::Exit | Op::Trap, 1) => {
+            instruction.op = Op::Branch;
+            edges
+        }
+        (op, _) if op.is_terminator() => return false,
+        // Lists of the body name it.
+        (Op::Call(_), _) if !holds => return false,
+        (op, _) => {
+            instruction.guard = None;
+            if !holds {
+                instruction.op = Op::Opaque;
+                instruction.results = 0;
+                instruction.values =
+                    Slots::new(instruction.values.range().start, instruction.values.range().start);
+                if matches!(op, Op::Collective(..)) {
+                    body.collectives.retain(|&known| known != id);
+                }
+            }
+            return false;
+        }
+    };
+    instruction.guard = None;
+    body.blocks[block.index()].successors = cut;
+    cut != edges
+}
+
+/// What a guard's predicate is where it guards, as far as the way there decides it.
+fn decided(
+    body: &Body<'_>,
+    above: &mut Option<Above>,
+    block: BlockId,
+    id: InstructionId,
+    guard: Guard,
+) -> Option<bool> {
+    let mut way = Way {
+        body,
+        tracked: guard.register,
+        is_complement: false,
+        learned: Vec::new(),
+    };
+    let mut left = MAX_WAY_INSTRUCTIONS;
+    let (mut block, mut end) = (block, id.index());
+    for _ in 0..MAX_WAY_BLOCKS {
+        let start = body.blocks[block.index()].instructions.range().start;
+        for at in (start..end).rev() {
+            left = left.checked_sub(1)?;
+            match way.past(&body.instructions[at]) {
+                Step::On => {}
+                Step::Known(value) => return Some(value),
+                Step::Unknown => return None,
+            }
+        }
+        let from = above.get_or_insert_with(|| Above::of(body)).get(block)?;
+        if let Some((register, value)) = outcome(body, from, block)
+            && let Some(value) = way.learn(register, value)
+        {
+            return Some(value);
+        }
+        (block, end) = (from, body.blocks[from.index()].instructions.range().end);
+    }
+    None
+}
+
+/// What a predicate is on the edge between two blocks.
+fn outcome(body: &Body<'_>, from: BlockId, to: BlockId) -> Option<(Register, bool)> {
+    let last = body.terminator(from)?;
+    let guard = last.guard?;
+    let holds = match (last.op, body.successors(from)) {
+        (Op::Branch, &[taken, other]) if taken != other => taken == to,
+        (Op::Return | Op::Exit | Op::Trap, &[_]) => false,
+        _ => return None,
+    };
+    Some((guard.register, holds != guard.negated))
+}
+
+/// What is known of predicates at a place on the way up.
+struct Way<'b> {
+    body: &'b Body<'b>,
+    tracked: Register,
+    /// What is asked for is the complement of the tracked predicate.
+    is_complement: bool,
+    /// Predicates, and what they are here.
+    learned: Vec<(Register, bool)>,
+}
+
+enum Step {
+    On,
+    Known(bool),
+    Unknown,
+}
+
+impl Way<'_> {
+    /// Notes what a predicate is; what is asked for, if that says it.
+    fn learn(&mut self, register: Register, value: bool) -> Option<bool> {
+        if register == self.tracked {
+            return Some(value != self.is_complement);
+        }
+        self.learned.push((register, value));
+        None
+    }
+
+    fn known(&self, register: Register) -> Option<bool> {
+        let found = self.learned.iter().find(|(known, _)| *known == register);
+        found.map(|(_, value)| *value)
+    }
+
+    /// Goes up past an instruction.
+    fn past(&mut self, instruction: &Instruction) -> Step {
+        if !self
+            .body
+            .defined(instruction)
+            .any(|register| register == self.tracked)
+        {
+            return self.past_others(instruction);
+        }
+        if instruction.guard.is_some() {
+            return Step::Unknown;
+        }
+        if let (Op::Compare(_, _, Logic::None), &[Value::Register(one), Value::Register(other)]) =
+            (instruction.op, self.body.results(instruction))
+        {
+            let partner = if one == self.tracked { other } else { one };
+            return match self.known(partner) {
+                Some(value) if one != other => Step::Known(value == self.is_complement),
+                _ => Step::Unknown,
+            };
+        }
+        let value = match source(instruction.op, self.body.uses(instruction)) {
+            Some(Value::Register(register)) => (register, false),
+            Some(Value::Not(register)) => (register, true),
+            Some(Value::Integer(value)) => return Step::Known((value & 1 == 1) != self.is_complement),
+            _ => return Step::Unknown,
+        };
+        self.tracked = value.0;
+        self.is_complement ^= value.1;
+        match self.known(self.tracked) {
+            Some(value) => Step::Known(value != self.is_complement),
+            None => self.past_others(instruction),
+        }
+    }
+
+    /// Forgets what an instruction writes that is not tracked, but for what it says of its source.
+    fn past_others(&mut self, instruction: &Instruction) -> Step {
+        for register in self.body.defined(instruction) {
+            let Some(value) = self.known(register) else {
+                continue;
+            };
+            self.learned.retain(|(known, _)| *known != register);
+            let uses = self.body.uses(instruction);
+            let source = source(instruction.op, uses).filter(|_| instruction.guard.is_none());
+            let learned = match source {
+                Some(Value::Register(source)) => self.learn(source, value),
+                Some(Value::Not(source)) => self.learn(source, !value),
+                _ => None,
+            };
+            if let Some(value) = learned {
+                return Step::Known(value);
+            }
+        }
+        Step::On
+    }
+}
+
+/// The predicate that an instruction moves to its result, as it is or as its complement.
+fn source(op: Op, uses: &[Value]) -> Option<Value> {
+    match (op, uses) {
+        (Op::Copy, &[from]) => Some(from),
+        (Op::Unary(UnaryOp::Not, 1), &[from]) => Some(complement(from)),
+        (Op::Binary(BinaryOp::Xor, 1), &[from, Value::Integer(with)]) => {
+            Some(if with & 1 == 1 { complement(from) } else { from })
+        }
+        _ => None,
+    }
+}
+
+const fn complement(value: Value) -> Value {
+    match value {
+        Value::Register(register) => Value::Not(register),
+        Value::Not(register) => Value::Register(register),
+        Value::Integer(value) => Value::Integer(value & 1 ^ 1),
+        other => other,
+    }
+}
