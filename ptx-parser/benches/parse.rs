@@ -48,14 +48,14 @@ fn main() {
         if source.len() > 100_000 {
             worst = worst.max((tree.heap_bytes() + source.len()) as f64 / source.len() as f64);
         }
-        if !tree.errors.is_empty() {
+        if !tree.errors().is_empty() {
             errors += 1;
             println!(
                 "{name}: {} errors",
-                tree.errors.len() + tree.errors_left_out as usize
+                tree.errors().len() + tree.errors_left_out() as usize
             );
             let lines = ptxcheck_ptx_parser::LineIndex::new(source);
-            for error in tree.errors.iter().take(3) {
+            for error in tree.errors().iter().take(3) {
                 let place = lines.position(error.span.start);
                 println!("  {}:{}: {}", place.line, place.column, error.message(source));
             }

@@ -3,43 +3,45 @@
 //! A module is one sequence of [`Statement`]s in source order, those inside function bodies included. Nothing
 //! owns text: names, numbers and opcodes are byte ranges, decoded when somebody asks. An average instruction
 //! costs 20 bytes for its statement and 12 for each operand node.
+//!
+//! The records lie behind the methods of [`Tree`], which give slices and iterators. To see everything in order, write a
+//! [`Visitor`](crate::Visitor).
+//!
+//! Enumerations that a later PTX ISA version may extend are `#[non_exhaustive]`.
+
+pub use crate::scalar::ScalarType;
 
 use crate::error::SyntaxError;
 use crate::span::Span;
 
 /// Marks "no index" in 32-bit index fields.
-pub const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
-/// A parsed module. Made by [`crate::parse`].
+/// A parsed module: what [`parse`](crate::parse) returns.
+///
+/// It borrows the source and is read through methods: [`Tree::functions`], [`Tree::variables`], [`Tree::statements`] and
+/// their like give all of one kind, in source order; [`Tree::instruction`], [`Tree::body`] and their like give the parts
+/// of one of them. A method that takes a record expects one of the same tree: with one of another tree the answer is
+/// meaningless, but there is no panic.
 #[derive(Debug)]
 pub struct Tree<'s> {
-    /// The text that all spans refer to.
-    pub source: &'s [u8],
-    /// All statements, in source order.
-    pub statements: Vec<Statement>,
-    /// All operand nodes, each directly followed by its descendants.
-    pub operands: Vec<Operand>,
-    /// All declared variables, registers and parameters.
-    pub variables: Vec<Variable>,
-    /// All functions, kernels and call prototypes.
-    pub functions: Vec<Function>,
-    /// All `.loc` directives.
-    pub locations: Vec<Location>,
-    /// The `inlined_at` parts of `.loc` directives.
-    pub inlined: Vec<InlinedAt>,
-    /// All `.file` directives.
-    pub files: Vec<File>,
-    /// All `.section` directives.
-    pub sections: Vec<Section>,
-    /// All comments (`// …` without the line ending, `/* … */`), in source order.
-    pub comments: Vec<Span>,
-    /// What could not be parsed, in source order, at most [`crate::limits::MAX_ERRORS`].
-    pub errors: Vec<SyntaxError>,
-    /// How many further errors were not kept.
-    pub errors_left_out: u32,
+    pub(crate) source: &'s [u8],
+    pub(crate) statements: Vec<Statement>,
+    /// Each node is directly followed by its descendants.
+    pub(crate) operands: Vec<Operand>,
+    pub(crate) variables: Vec<Variable>,
+    pub(crate) functions: Vec<Function>,
+    pub(crate) locations: Vec<Location>,
+    pub(crate) inlined: Vec<InlinedAt>,
+    pub(crate) files: Vec<File>,
+    pub(crate) sections: Vec<Section>,
+    pub(crate) comments: Vec<Span>,
+    pub(crate) errors: Vec<SyntaxError>,
+    pub(crate) errors_left_out: u32,
 }
 
 /// What a statement is, and where its parts lie.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatementKind {
     /// `@!%p1 add.s32 %r1, %r2, 1;`: see [`Tree::instruction`].
@@ -153,6 +155,7 @@ impl Statement {
 }
 
 /// What an operand node is.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum OperandKind {
@@ -190,9 +193,9 @@ pub enum OperandKind {
     Index,
 }
 
-/// One operand node. Its descendants follow it directly in [`Tree::operands`].
+/// One operand node. 12 bytes. Its descendants follow it directly.
 #[derive(Clone, Copy, Debug)]
-pub struct Operand {
+pub(crate) struct Operand {
     pub(crate) start: u32,
     pub(crate) end: u32,
     pub(crate) kind: OperandKind,
@@ -200,15 +203,7 @@ pub struct Operand {
 }
 
 impl Operand {
-    /// What it is.
-    #[must_use]
-    pub const fn kind(&self) -> OperandKind {
-        self.kind
-    }
-
-    /// The bytes it covers, brackets included.
-    #[must_use]
-    pub const fn span(&self) -> Span {
+    pub(crate) const fn span(&self) -> Span {
         Span::new(self.start, self.end)
     }
 }
@@ -229,6 +224,7 @@ pub enum Linkage {
 }
 
 /// A state space directive.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StateSpace {
     /// `.reg`
@@ -249,37 +245,6 @@ pub enum StateSpace {
     Tex,
 }
 
-/// A scalar or opaque type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum ScalarType {
-    Pred,
-    B8,
-    B16,
-    B32,
-    B64,
-    B128,
-    U8,
-    U16,
-    U32,
-    U64,
-    S8,
-    S16,
-    S32,
-    S64,
-    F16,
-    F16x2,
-    BF16,
-    BF16x2,
-    F32,
-    F64,
-    Texref,
-    Samplerref,
-    Surfref,
-    /// A type this release has no entry for; [`Variable::scalar_name`] says which.
-    Other,
-}
-
 /// How many elements a declarator has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extent {
@@ -292,6 +257,7 @@ pub enum Extent {
 }
 
 /// A declared variable, register (or register range) or parameter. One per declarator.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Variable {
     /// From the first directive of the declaration to the end of this declarator.
@@ -308,8 +274,8 @@ pub struct Variable {
     pub scalar_name: Span,
     /// Product of the dimensions.
     pub extent: Extent,
-    /// `<n>`: registers `name0 … name(n-1)` are declared; [`NONE`] without it.
-    pub range: u32,
+    /// `<n>`; [`NONE`] without it.
+    pub(crate) range: u32,
     /// `.align n` in bytes; 0 without it.
     pub align: u32,
     /// `.ptr … .align n` in bytes; 0 without it.
@@ -341,36 +307,39 @@ pub enum FunctionKind {
     Prototype,
 }
 
-/// A range of indices into one of the arenas of a [`Tree`].
+/// A range of places in one of the slices that a [`Tree`] gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Indices {
-    /// The first index.
-    pub start: u32,
+    /// The first place.
+    pub(crate) start: u32,
     /// One past the last.
-    pub end: u32,
+    pub(crate) end: u32,
 }
 
 impl Indices {
     /// As a range for slicing.
+    #[inline]
     #[must_use]
     pub const fn range(self) -> std::ops::Range<usize> {
         self.start as usize..self.end as usize
     }
 
     /// How many.
+    #[inline]
     #[must_use]
     pub const fn len(self) -> usize {
-        (self.end - self.start) as usize
+        self.end.saturating_sub(self.start) as usize
     }
 
     /// Whether there is none.
     #[must_use]
     pub const fn is_empty(self) -> bool {
-        self.end == self.start
+        self.end <= self.start
     }
 }
 
 /// A kernel, a function or a call prototype.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
     /// From the linkage directive to the closing brace or semicolon.
@@ -385,19 +354,29 @@ pub struct Function {
     pub linkage: Linkage,
     /// Kernel, function or prototype.
     pub kind: FunctionKind,
-    /// Return parameters, in [`Tree::variables`].
+    /// Return parameters, as places in [`Tree::variables`]: [`Tree::results`] gives the variables.
     pub results: Indices,
-    /// Parameters, in [`Tree::variables`].
+    /// Parameters, as places in [`Tree::variables`]: [`Tree::params`] gives the variables.
     pub params: Indices,
-    /// `.maxntid`, `.noreturn` and their like: [`StatementKind::Directive`]s in [`Tree::statements`].
+    /// `.maxntid`, `.noreturn` and their like, as places in [`Tree::statements`]: [`Tree::directives`] gives the
+    /// statements, all of them [`StatementKind::Directive`]s.
     pub directives: Indices,
-    /// The statements between the braces, in [`Tree::statements`].
+    /// The statements between the braces, as places in [`Tree::statements`]: [`Tree::body`] gives the statements.
     pub body: Indices,
     /// Whether it has braces: a definition, not a declaration.
     pub has_body: bool,
 }
 
+impl Function {
+    /// Whether it is a kernel: `.entry`.
+    #[must_use]
+    pub const fn is_kernel(&self) -> bool {
+        matches!(self.kind, FunctionKind::Entry)
+    }
+}
+
 /// A `.loc` directive (PTX ISA, Debugging Directives: .loc).
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Location {
     /// Number of the `.file`.
@@ -406,11 +385,12 @@ pub struct Location {
     pub line: u32,
     /// 1-based column; 0 if the compiler had none.
     pub column: u32,
-    /// Place in [`Tree::inlined`]: what follows `inlined_at`; [`NONE`] without it.
-    pub inlined: u32,
+    /// Place of what follows `inlined_at`; [`NONE`] without it.
+    pub(crate) inlined: u32,
 }
 
 /// The `function_name …, inlined_at file line column` part of a `.loc`.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct InlinedAt {
     /// A label in `.debug_str`, with an optional `+offset`: the linkage name of the function that was inlined.
@@ -424,6 +404,7 @@ pub struct InlinedAt {
 }
 
 /// A `.file` directive.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct File {
     /// Its number, as `.loc` uses it.
@@ -435,6 +416,7 @@ pub struct File {
 }
 
 /// A `.section` directive: debug data. Its items are read on demand, see [`crate::debug_info`].
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Section {
     /// `.debug_info`, with the dot.

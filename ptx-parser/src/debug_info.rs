@@ -11,6 +11,7 @@ use crate::lexer::{
 use crate::span::Span;
 
 /// What a section consists of (PTX ISA, Debugging Directives: .section).
+#[non_exhaustive]
 #[derive(Clone, Debug)]
 pub enum Item<'s> {
     /// `label:`
@@ -25,6 +26,7 @@ pub enum Item<'s> {
 }
 
 /// A value in a section.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'s> {
     /// A number, as 64 bits in two's complement.

@@ -116,7 +116,7 @@ impl<'s> Parser<'s> {
                     }
                 }
                 _ => {
-                    variable.scalar = scalar(word);
+                    variable.scalar = ScalarType::named(word).unwrap_or(ScalarType::Other);
                     variable.scalar_name = self.span(rest, end);
                 }
             }
@@ -242,33 +242,4 @@ pub(crate) fn state_space(word: &[u8]) -> Option<StateSpace> {
         b".tex" => StateSpace::Tex,
         _ => return None,
     })
-}
-
-fn scalar(word: &[u8]) -> ScalarType {
-    match word {
-        b".pred" => ScalarType::Pred,
-        b".b8" => ScalarType::B8,
-        b".b16" => ScalarType::B16,
-        b".b32" => ScalarType::B32,
-        b".b64" => ScalarType::B64,
-        b".b128" => ScalarType::B128,
-        b".u8" => ScalarType::U8,
-        b".u16" => ScalarType::U16,
-        b".u32" => ScalarType::U32,
-        b".u64" => ScalarType::U64,
-        b".s8" => ScalarType::S8,
-        b".s16" => ScalarType::S16,
-        b".s32" => ScalarType::S32,
-        b".s64" => ScalarType::S64,
-        b".f16" => ScalarType::F16,
-        b".f16x2" => ScalarType::F16x2,
-        b".bf16" => ScalarType::BF16,
-        b".bf16x2" => ScalarType::BF16x2,
-        b".f32" => ScalarType::F32,
-        b".f64" => ScalarType::F64,
-        b".texref" => ScalarType::Texref,
-        b".samplerref" => ScalarType::Samplerref,
-        b".surfref" => ScalarType::Surfref,
-        _ => ScalarType::Other,
-    }
 }

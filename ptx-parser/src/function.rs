@@ -36,6 +36,7 @@ impl<'s> Parser<'s> {
             Ok((rest, ())) => (rest, true),
             Err(nom::Err::Error(error) | nom::Err::Failure(error)) => {
                 self.report(error);
+                self.tree.variables.truncate(function.params.end as usize);
                 (
                     header_end(&input[input.len() - error.rest..], &mut self.ahead),
                     false,
@@ -44,6 +45,7 @@ impl<'s> Parser<'s> {
             Err(incomplete) => return Err(incomplete),
         };
         if !is_whole && !matches!(rest, [b'{', ..]) {
+            self.tree.variables.truncate(function.results.start as usize);
             return Ok((rest.strip_prefix(b";").unwrap_or(rest), ()));
         }
         self.tree.functions.push(function);

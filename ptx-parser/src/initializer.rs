@@ -11,6 +11,7 @@ use crate::limits::MAX_OPERAND_DEPTH;
 use crate::span::Span;
 
 /// One element of an initialiser.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element<'s> {
     /// `{`

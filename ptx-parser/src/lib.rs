@@ -7,11 +7,11 @@
 //! ```
 //! let source = b".version 8.5\n.target sm_90\n.entry k() { @!%p1 ld.global.u32 %r1, [%rd1+4]; ret; }";
 //! let tree = ptxcheck_ptx_parser::parse(source)?;
-//! assert!(tree.errors.is_empty());
+//! assert!(tree.errors().is_empty());
 //! assert_eq!(tree.version(), Some((8, 5)));
 //!
-//! let kernel = &tree.functions[0];
-//! let load = tree.instruction(&tree.statements[kernel.body.range()][0]);
+//! let kernel = &tree.functions()[0];
+//! let load = tree.instruction(&tree.statements()[kernel.body.range()][0]);
 //! assert_eq!(load.opcode, b"ld.global.u32");
 //! assert!(load.guard.is_some_and(|guard| guard.negated && guard.name == b"%p1"));
 //! let address = load.operands.last().unwrap();
@@ -34,8 +34,10 @@ mod expression;
 mod function;
 mod initializer;
 mod instruction;
+mod layout;
 mod lexer;
 mod module;
+mod scalar;
 mod tree;
 
 pub use ast::Tree;

@@ -356,16 +356,21 @@ impl<'t> OperandRef<'t> {
         Self { tree, index }
     }
 
-    /// The node itself.
-    #[must_use]
-    pub fn node(self) -> Operand {
+    fn node(self) -> Operand {
+        // The tree gives no reference whose index is not one of its nodes.
         self.tree.operands[self.index as usize]
     }
 
-    /// Its place in [`Tree::operands`].
+    /// Which of the module's operand nodes it is, counted from 0: the same for the same node, and another for any other
+    /// node of the tree. [`Tree::operand`] leads back.
     #[must_use]
     pub const fn index(self) -> usize {
         self.index as usize
+    }
+
+    /// The index of what follows it and its descendants.
+    pub(crate) fn next_index(self) -> usize {
+        self.index as usize + 1 + usize::from(self.node().descendants)
     }
 
     /// What it is.

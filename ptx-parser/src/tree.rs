@@ -3,12 +3,15 @@
 use std::mem::size_of;
 
 use crate::ast::{
-    File, Function, Location, OperandKind, Section, Statement, StatementKind, Tag, Tree, Variable,
+    File, Function, InlinedAt, Location, OperandKind, Section, Statement, StatementKind, Tag, Tree, Variable,
 };
+use crate::error::SyntaxError;
+use crate::initializer::{Elements, initializer};
 use crate::operand::{OperandRef, Operands};
 use crate::span::Span;
 
 /// The `@p` or `@!p` of an instruction.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard<'t> {
     /// `@!p`: executed where the predicate is false.
@@ -18,6 +21,7 @@ pub struct Guard<'t> {
 }
 
 /// An instruction, or a directive that is read like one.
+#[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Instruction<'t> {
     /// The guard, if there is one.
@@ -45,10 +49,132 @@ impl Statement {
 }
 
 impl<'s> Tree<'s> {
+    /// The text that was parsed, as it was given. All [`Span`]s of the tree are ranges of bytes in it.
+    #[inline]
+    #[must_use]
+    pub fn source(&self) -> &'s [u8] {
+        self.source
+    }
+
+    /// All statements in source order, those inside functions included.
+    #[inline]
+    #[must_use]
+    pub fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    /// All declared variables, registers, parameters and results, in source order. A declaration with several declarators
+    /// gives one for each.
+    #[inline]
+    #[must_use]
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    /// All kernels, functions and call prototypes, declarations included, in source order.
+    #[inline]
+    #[must_use]
+    pub fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// All `.loc` directives, in source order.
+    #[inline]
+    #[must_use]
+    pub fn locations(&self) -> &[Location] {
+        &self.locations
+    }
+
+    /// All `.file` directives, in source order.
+    #[inline]
+    #[must_use]
+    pub fn files(&self) -> &[File] {
+        &self.files
+    }
+
+    /// All `.section` directives, in source order.
+    #[inline]
+    #[must_use]
+    pub fn sections(&self) -> &[Section] {
+        &self.sections
+    }
+
+    /// All comments (`// …` without the line ending, `/* … */`), in source order.
+    #[inline]
+    #[must_use]
+    pub fn comments(&self) -> &[Span] {
+        &self.comments
+    }
+
+    /// What could not be parsed, in source order: at most [`MAX_ERRORS`](crate::limits::MAX_ERRORS).
+    #[inline]
+    #[must_use]
+    pub fn errors(&self) -> &[SyntaxError] {
+        &self.errors
+    }
+
+    /// How many further errors were counted, but not kept.
+    #[inline]
+    #[must_use]
+    pub fn errors_left_out(&self) -> u32 {
+        self.errors_left_out
+    }
+
+    /// The parameters of a function.
+    #[must_use]
+    pub fn params(&self, function: &Function) -> &[Variable] {
+        self.variables.get(function.params.range()).unwrap_or_default()
+    }
+
+    /// The return parameters of a function.
+    #[must_use]
+    pub fn results(&self, function: &Function) -> &[Variable] {
+        self.variables.get(function.results.range()).unwrap_or_default()
+    }
+
+    /// The directives between a function's header and its body: `.maxntid`, `.noreturn` and their like. Read them with
+    /// [`Tree::instruction`].
+    #[must_use]
+    pub fn directives(&self, function: &Function) -> &[Statement] {
+        self.statements
+            .get(function.directives.range())
+            .unwrap_or_default()
+    }
+
+    /// The statements between a function's braces, nested scopes included; none where it has no body.
+    #[must_use]
+    pub fn body(&self, function: &Function) -> &[Statement] {
+        self.statements.get(function.body.range()).unwrap_or_default()
+    }
+
+    /// The `function_name …, inlined_at …` part of a `.loc`.
+    #[must_use]
+    pub fn inlined_at(&self, location: &Location) -> Option<&InlinedAt> {
+        self.inlined.get(location.inlined as usize)
+    }
+
+    /// The elements of a variable's initialiser: none if it has none.
+    #[must_use]
+    pub fn initializer(&self, variable: &Variable) -> Elements<'s> {
+        initializer(self.source, variable.initializer)
+    }
+
     /// The bytes that `span` covers.
     #[must_use]
     pub fn text(&self, span: Span) -> &'s [u8] {
         span.of(self.source)
+    }
+
+    /// Where a piece of the source lies that the tree gave, like a [`Guard::name`]: the reverse of [`Tree::text`]. `None`
+    /// for text that is not part of [`Tree::source`], even if it reads the same.
+    #[must_use]
+    pub fn span_of(&self, text: &[u8]) -> Option<Span> {
+        let start = text.as_ptr().addr().checked_sub(self.source.as_ptr().addr())?;
+        let end = start.checked_add(text.len())?;
+        if end > self.source.len() {
+            return None;
+        }
+        Some(Span::new(u32::try_from(start).ok()?, u32::try_from(end).ok()?))
     }
 
     /// Label: its name. Instruction: its opcode. Directive: its name with the dot. Others: empty.
@@ -91,7 +217,13 @@ impl<'s> Tree<'s> {
         Operands::new(self, first, statement.operand_count() as u32)
     }
 
-    /// The operand node at `index` of [`Tree::operands`].
+    /// All operand nodes of the module, in source order: guards too, each node before its descendants.
+    pub fn operand_nodes(&self) -> impl ExactSizeIterator<Item = OperandRef<'_>> {
+        // Fewer nodes than bytes of the source, whose offsets have 32 bits.
+        (0..self.operands.len() as u32).map(|index| OperandRef::new(self, index))
+    }
+
+    /// The operand node whose [`OperandRef::index`] is `index`.
     #[must_use]
     pub fn operand(&self, index: usize) -> Option<OperandRef<'_>> {
         (index < self.operands.len()).then(|| OperandRef::new(self, index as u32))
@@ -105,32 +237,39 @@ impl<'s> Tree<'s> {
         }
         let first = statement.index as usize;
         self.variables
-            .get(first..first + statement.name as usize)
+            .get(first..first.saturating_add(statement.name as usize))
             .unwrap_or_default()
     }
 
     /// The function or prototype that the statement is.
     #[must_use]
     pub fn function(&self, statement: &Statement) -> Option<&Function> {
-        matches!(statement.tag, Tag::Function | Tag::Prototype).then(|| &self.functions[statement.index()])
+        let is_one = matches!(statement.tag, Tag::Function | Tag::Prototype);
+        is_one.then(|| self.functions.get(statement.index())).flatten()
     }
 
     /// The `.loc` that the statement is.
     #[must_use]
     pub fn location(&self, statement: &Statement) -> Option<&Location> {
-        (statement.tag == Tag::Location).then(|| &self.locations[statement.index()])
+        (statement.tag == Tag::Location)
+            .then(|| self.locations.get(statement.index()))
+            .flatten()
     }
 
     /// The `.file` that the statement is.
     #[must_use]
     pub fn file(&self, statement: &Statement) -> Option<&File> {
-        (statement.tag == Tag::File).then(|| &self.files[statement.index()])
+        (statement.tag == Tag::File)
+            .then(|| self.files.get(statement.index()))
+            .flatten()
     }
 
     /// The `.section` that the statement is.
     #[must_use]
     pub fn section(&self, statement: &Statement) -> Option<&Section> {
-        (statement.tag == Tag::Section).then(|| &self.sections[statement.index()])
+        (statement.tag == Tag::Section)
+            .then(|| self.sections.get(statement.index()))
+            .flatten()
     }
 
     /// The first directive of that name, with its dot.

@@ -13,7 +13,7 @@ const SECTIONS: &[u8] = b".section .debug_str {\n$L__info_string0:\n.b8 95 // _\
 #[test]
 fn strings_are_found_by_label_and_offset() {
     let tree = parse(SECTIONS).unwrap();
-    assert!(tree.errors.is_empty());
+    assert!(tree.errors().is_empty());
     assert_eq!(string_at_label(&tree, b"$L__info_string0").unwrap(), b"_Z3");
     assert_eq!(string_at_label(&tree, b"$L__info_string0+1").unwrap(), b"Z3");
     let strings = Strings::new(&tree);
@@ -32,10 +32,10 @@ fn strings_are_found_by_label_and_offset() {
 #[test]
 fn items_are_labels_and_values() {
     let tree = parse(SECTIONS).unwrap();
-    let values: Vec<_> = items(&tree, &tree.sections[1])
+    let values: Vec<_> = items(&tree, &tree.sections()[1])
         .map(|item| match item {
             Item::Data { width, mut values } => (width, values.next().unwrap()),
-            Item::Label(label) => panic!("{label:?}"),
+            other => panic!("{other:?}"),
         })
         .collect();
     assert_eq!(
@@ -85,7 +85,7 @@ fn comments_belong_to_the_statement_on_their_line() {
     let source = b".entry k() {\n.loc 1 4 3 \t// a.cu:4:3\nret; // one\n/* other */ exit;\n}\n";
     let tree = parse(source).unwrap();
     let comments: Vec<_> = tree
-        .statements
+        .statements()
         .iter()
         .filter(|statement| statement.kind() != StatementKind::Function)
         .map(|statement| {

@@ -11,16 +11,16 @@ use ptxcheck_ptx_parser::{Tree, parse, parse_declarations};
 /// What both ways of reading agree on.
 fn declared(tree: &Tree<'_>) -> Vec<String> {
     let mut all: Vec<String> = tree
-        .functions
+        .functions()
         .iter()
         .filter(|function| function.kind != ptxcheck_ptx_parser::ast::FunctionKind::Prototype)
         .map(|function| {
-            let params = &tree.variables[function.params.range()];
+            let params = &tree.variables()[function.params.range()];
             let names: Vec<_> = params
                 .iter()
                 .map(|param| tree.text(param.name).escape_ascii().to_string())
                 .collect();
-            let directives = &tree.statements[function.directives.range()];
+            let directives = &tree.statements()[function.directives.range()];
             let directives: Vec<_> = directives
                 .iter()
                 .map(|one| tree.text(one.span()).escape_ascii().to_string())
@@ -39,19 +39,19 @@ fn declared(tree: &Tree<'_>) -> Vec<String> {
         let covers = |function: &ptxcheck_ptx_parser::ast::Function| {
             (function.span.start..function.span.end).contains(&start)
         };
-        tree.functions
+        tree.functions()
             .iter()
             .any(|function| function.has_body && covers(function))
     };
     for variable in tree
-        .variables
+        .variables()
         .iter()
         .filter(|variable| !inside(variable.span.start))
     {
         all.push(format!("{variable:?}"));
     }
     for statement in tree
-        .statements
+        .statements()
         .iter()
         .filter(|statement| !inside(statement.span().start))
     {
@@ -59,9 +59,9 @@ fn declared(tree: &Tree<'_>) -> Vec<String> {
             all.push(format!("{:?} {:?}", statement.kind(), statement.span()));
         }
     }
-    all.extend(tree.files.iter().map(|file| format!("{file:?}")));
-    all.extend(tree.sections.iter().map(|section| format!("{section:?}")));
-    all.extend(tree.errors.iter().map(|error| format!("{error:?}")));
+    all.extend(tree.files().iter().map(|file| format!("{file:?}")));
+    all.extend(tree.sections().iter().map(|section| format!("{section:?}")));
+    all.extend(tree.errors().iter().map(|error| format!("{error:?}")));
     all
 }
 
@@ -72,7 +72,7 @@ fn agree(source: &str) -> usize {
         parse_declarations(source.as_bytes()).unwrap(),
     );
     assert_eq!(declared(&all), declared(&some), "for {source}");
-    some.functions.len()
+    some.functions().len()
 }
 
 #[test]
@@ -105,9 +105,13 @@ fn initialisers_and_sections_are_passed_over() {
     let broken =
         format!("{HEADER}.global .b32 t[2] = {{1, +}};\n.section .x {{ ; }}\n.entry k() {{ ; bad bad }}\n");
     let tree = parse_declarations(broken.as_bytes()).unwrap();
-    assert!(tree.errors.is_empty(), "{:?}", tree.errors);
+    assert!(tree.errors().is_empty(), "{:?}", tree.errors());
     assert_eq!(
-        (tree.functions.len(), tree.sections.len(), tree.variables.len()),
+        (
+            tree.functions().len(),
+            tree.sections().len(),
+            tree.variables().len()
+        ),
         (1, 1, 1)
     );
 }
@@ -133,10 +137,10 @@ fn the_first_location_of_a_body_is_kept() {
     let places = |body: &str| {
         let source = kernel(body);
         let tree = parse_declarations(source.as_bytes()).unwrap();
-        let body = tree.functions[0].body;
-        assert_eq!(body.len(), tree.locations.len());
-        assert_eq!(tree.functions[0].linkage, Linkage::Visible);
-        tree.locations
+        let body = tree.functions()[0].body;
+        assert_eq!(body.len(), tree.locations().len());
+        assert_eq!(tree.functions()[0].linkage, Linkage::Visible);
+        tree.locations()
             .iter()
             .map(|one| (one.file, one.line, one.column))
             .collect::<Vec<_>>()

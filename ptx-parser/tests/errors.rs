@@ -77,7 +77,7 @@ fn missing_semicolons_cost_one_statement() {
     );
     let tree = parse(source.as_bytes()).unwrap();
     assert_eq!(body(&tree), ["mov.u32 Name(%r2) Integer(2)"]);
-    assert!(tree.functions[0].has_body);
+    assert!(tree.functions()[0].has_body);
 }
 
 #[test]
@@ -223,9 +223,9 @@ fn functions_that_do_not_end() {
         ["3:1: expected `}` before the next function, found `.visible`"]
     );
     let tree = parse(source.as_bytes()).unwrap();
-    assert_eq!(tree.functions.len(), 2);
+    assert_eq!(tree.functions().len(), 2);
     assert_eq!(body(&tree), ["{", "ret", "}"]);
-    assert_eq!(tree.functions[0].span.end, tree.functions[1].span.start);
+    assert_eq!(tree.functions()[0].span.end, tree.functions()[1].span.start);
 
     let source = ".entry a() {\nret;\n";
     assert_eq!(
@@ -244,7 +244,7 @@ fn headers_that_are_wrong_keep_their_bodies() {
     );
     let tree = parse(source.as_bytes()).unwrap();
     assert_eq!(body(&tree), ["ret"]);
-    assert_eq!(tree.functions.len(), 2);
+    assert_eq!(tree.functions().len(), 2);
 }
 
 #[test]
@@ -294,9 +294,9 @@ fn comments_and_strings_that_do_not_end() {
 fn limits() {
     let limit = |source: &str, message: &str| {
         let tree = quickly(source.as_bytes());
-        assert_eq!(tree.errors[0].cause, Cause::Limit, "{:?}", tree.errors);
-        assert_eq!(tree.errors[0].message(source.as_bytes()), message);
-        tree.errors.len()
+        assert_eq!(tree.errors()[0].cause, Cause::Limit, "{:?}", tree.errors());
+        assert_eq!(tree.errors()[0].message(source.as_bytes()), message);
+        tree.errors().len()
     };
     let scopes = kernel(&format!("{}{}", "{".repeat(100_000), "}".repeat(100_000)));
     assert_eq!(
@@ -334,7 +334,7 @@ fn limits() {
 fn errors_are_counted_but_not_all_kept() {
     let source = kernel(&"mov.u32 %r1 %r2;\n".repeat(1_000));
     let tree = quickly(source.as_bytes());
-    assert_eq!((tree.errors.len(), tree.errors_left_out), (MAX_ERRORS, 900));
+    assert_eq!((tree.errors().len(), tree.errors_left_out()), (MAX_ERRORS, 900));
 }
 
 #[test]
@@ -380,7 +380,7 @@ fn large_and_hostile_sources_are_read_in_linear_time() {
         drop(quickly(format!(".func {bare}").as_bytes()));
     }
     let line = kernel(&format!("mov.u32 %r1, {};", "1+".repeat(SIZE / 2) + "1"));
-    assert!(quickly(line.as_bytes()).errors.is_empty());
+    assert!(quickly(line.as_bytes()).errors().is_empty());
 }
 
 #[test]
@@ -388,7 +388,7 @@ fn every_prefix_of_a_module_can_be_parsed() {
     let whole = accept(SAMPLE.as_bytes());
     for end in 0..SAMPLE.len() {
         let tree = parse(&SAMPLE.as_bytes()[..end]).unwrap();
-        assert!(tree.statements.len() <= whole.statements.len() + 3);
+        assert!(tree.statements().len() <= whole.statements().len() + 3);
         consistent(&tree);
     }
 }
@@ -420,7 +420,7 @@ fn mutated_modules_can_be_parsed() {
         let tree = parse(&source).unwrap();
         consistent(&tree);
         let printed = print(&tree);
-        if tree.errors.is_empty() {
+        if tree.errors().is_empty() {
             let again = parse(&printed).unwrap();
             assert!(
                 same(&tree, &again),
@@ -435,37 +435,35 @@ fn mutated_modules_can_be_parsed() {
 /// What holds for every tree, whatever the source.
 fn consistent(tree: &ptxcheck_ptx_parser::Tree<'_>) {
     use ptxcheck_ptx_parser::ast::StatementKind;
-    let text = String::from_utf8_lossy(tree.source);
+    let text = String::from_utf8_lossy(tree.source());
     let mut start = 0;
-    for (index, statement) in tree.statements.iter().enumerate() {
+    for (index, statement) in tree.statements().iter().enumerate() {
         assert!(statement.span().start >= start, "out of order in\n{text}");
-        assert!(statement.span().end as usize <= tree.source.len());
+        assert!(statement.span().end as usize <= tree.source().len());
         start = statement.span().start;
         let count = tree.operands(statement).count();
         assert_eq!(count, statement.operand_count());
         match statement.kind() {
             StatementKind::BlockOpen | StatementKind::BlockClose => {
                 assert_eq!(
-                    tree.statements[statement.index()].index(),
+                    tree.statements()[statement.index()].index(),
                     index,
                     "unpaired in\n{text}"
                 );
             }
             StatementKind::Function | StatementKind::Prototype => {
                 let function = tree.function(statement).unwrap();
-                assert_eq!(function.directives.start as usize, index + 1);
-                assert_eq!(function.directives.end, function.body.start);
-                assert!(
-                    function.body.end as usize <= tree.statements.len()
-                        && function.body.start <= function.body.end
-                );
-                assert!(function.params.end as usize <= tree.variables.len());
+                let (directives, body) = (function.directives.range(), function.body.range());
+                assert_eq!(directives.start, index + 1);
+                assert_eq!(directives.end, body.start);
+                assert!(body.end <= tree.statements().len() && body.start <= body.end);
+                assert!(function.params.range().end <= tree.variables().len());
                 assert_eq!(function.span, statement.span());
             }
             _ => {}
         }
     }
-    let places: Vec<_> = tree.errors.iter().map(|error| error.span.start).collect();
+    let places: Vec<_> = tree.errors().iter().map(|error| error.span.start).collect();
     assert!(places.is_sorted(), "{places:?} in\n{text}");
 }
 

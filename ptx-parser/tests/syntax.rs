@@ -5,8 +5,8 @@
 mod common;
 
 use common::{HEADER, accept, body, errors, kernel, outline};
-use ptxcheck_ptx_parser::ast::{Extent, FunctionKind, Linkage, NONE, ScalarType, StateSpace, StatementKind};
-use ptxcheck_ptx_parser::operand::{constant, initializer, integer};
+use ptxcheck_ptx_parser::ast::{Extent, FunctionKind, Linkage, ScalarType, StateSpace, StatementKind};
+use ptxcheck_ptx_parser::operand::{constant, integer};
 use ptxcheck_ptx_parser::{Address, Element, parse};
 
 /// The one statement of a body.
@@ -79,7 +79,7 @@ fn offsets() {
     let source = kernel("ld.b16 %rs42, [%rd98+-2];");
     let tree = accept(source.as_bytes());
     let offset = tree
-        .instruction(&tree.statements[4])
+        .instruction(&tree.statements()[4])
         .operands
         .nth(1)
         .unwrap()
@@ -130,9 +130,9 @@ fn scopes_with_registers_of_their_own_on_one_line() {
             "}",
         ]
     );
-    let first = tree.functions[0].body.start as usize;
-    assert_eq!(tree.statements[first].index(), first + 6);
-    assert_eq!(tree.statements[first + 6].index(), first);
+    let first = tree.functions()[0].body.range().start;
+    assert_eq!(tree.statements()[first].index(), first + 6);
+    assert_eq!(tree.statements()[first + 6].index(), first);
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn indirect_calls() {
             ".noreturn",
         ]
     );
-    let prototype = &tree.functions[1];
+    let prototype = &tree.functions()[1];
     assert_eq!(prototype.kind, FunctionKind::Prototype);
     assert_eq!((prototype.results.len(), prototype.params.len()), (1, 2));
 }
@@ -194,8 +194,7 @@ fn initialisers() {
                   .global .b8 b[9] = {1, 0XFF(generic(gx)+12), 0xFF00(gx)};\n.global .u32 c = 7;\n\
                   .global .f32 d[2][2] = {{0f3F800000, 1.5e-3}, { -1, (2+3)*4 }};\n";
     let tree = accept(source.as_bytes());
-    let elements =
-        |index: usize| initializer(tree.source, tree.variables[index].initializer).collect::<Vec<_>>();
+    let elements = |index: usize| tree.initializer(&tree.variables()[index]).collect::<Vec<_>>();
     let at = |symbol, is_generic, offset, mask| {
         Element::Address(Address {
             symbol,
@@ -247,10 +246,7 @@ fn long_names_and_long_lines() {
     assert_eq!(body(&tree)[0].len(), 100_001);
     let table = format!(".global .b8 t[500000] = {{0{}}};\n", ", 255".repeat(499_999));
     let tree = accept(table.as_bytes());
-    assert_eq!(
-        initializer(tree.source, tree.variables[0].initializer).count(),
-        500_002
-    );
+    assert_eq!(tree.initializer(&tree.variables()[0]).count(), 500_002);
 }
 
 #[test]
@@ -394,20 +390,25 @@ fn debug_directives() {
             "section .debug_str",
         ]
     );
-    let inlined = tree.inlined[1];
+    let inlined = tree
+        .locations()
+        .iter()
+        .filter_map(|location| tree.inlined_at(location))
+        .nth(1)
+        .unwrap();
     assert_eq!(tree.text(inlined.function), b"$L__info_string0+4");
     assert_eq!((inlined.file, inlined.line, inlined.column), (1, 52, 5));
-    assert_eq!(tree.locations[0].inlined, NONE);
-    assert_eq!(tree.text(tree.files[0].name), b"a b.cu");
-    assert_eq!(tree.text(tree.files[1].rest), b", 1700000000, 1234");
+    assert!(tree.inlined_at(&tree.locations()[0]).is_none());
+    assert_eq!(tree.text(tree.files()[0].name), b"a b.cu");
+    assert_eq!(tree.text(tree.files()[1].rest), b", 1700000000, 1234");
 }
 
 #[test]
 fn dwarf_lines_of_old_modules() {
     let source = ".version 1.4\n.target sm_13\n@@DWARF .section .debug_info, \"\", @progbits\n@@DWARF .byte 0x62, 0 // x\n";
     let tree = accept(source.as_bytes());
-    assert_eq!(tree.text(tree.statements[3].span()), b"@@DWARF .byte 0x62, 0");
-    assert_eq!(tree.comments.len(), 1);
+    assert_eq!(tree.text(tree.statements()[3].span()), b"@@DWARF .byte 0x62, 0");
+    assert_eq!(tree.comments().len(), 1);
     assert_eq!(tree.address_size(), None);
 }
 
@@ -440,10 +441,10 @@ fn kernel_directives() {
                   .entry d() .reqntid 128; .pragma \"nounroll\";\n{ ret; }\n.func e() .noreturn { trap; }\n";
     let tree = accept(source.as_bytes());
     let directives: Vec<Vec<_>> = tree
-        .functions
+        .functions()
         .iter()
         .map(|function| {
-            let names = tree.statements[function.directives.range()]
+            let names = tree.statements()[function.directives.range()]
                 .iter()
                 .map(|statement| tree.name(statement));
             names.map(|name| std::str::from_utf8(name).unwrap()).collect()
@@ -462,7 +463,11 @@ fn kernel_directives() {
     );
     assert_eq!(directives[2], [".noreturn"]);
     assert_eq!(directives[4], [".noreturn"]);
-    let has_body: Vec<_> = tree.functions.iter().map(|function| function.has_body).collect();
+    let has_body: Vec<_> = tree
+        .functions()
+        .iter()
+        .map(|function| function.has_body)
+        .collect();
     assert_eq!(has_body, [true, true, false, true, true]);
     assert_eq!(outline(&tree)[1], ".maxntid Integer(528) Integer(1) Integer(1)");
 }
@@ -474,10 +479,10 @@ fn parameters() {
                   .b8 f_vararg[])\n;\n.func (.reg .u32 %r) g (.reg .u32 %a) { ret; }\n";
     let tree = accept(source.as_bytes());
     let (a, b, c, d) = (
-        tree.variables[0],
-        tree.variables[1],
-        tree.variables[2],
-        tree.variables[4],
+        tree.variables()[0],
+        tree.variables()[1],
+        tree.variables()[2],
+        tree.variables()[4],
     );
     assert_eq!(
         (a.is_pointer, a.pointer_space, a.pointer_align),
@@ -489,18 +494,18 @@ fn parameters() {
     );
     assert_eq!((c.is_pointer, c.pointer_space), (true, None));
     assert_eq!((d.space, d.scalar), (StateSpace::Param, ScalarType::U32));
-    let f = tree.functions[1];
+    let f = tree.functions()[1];
     assert_eq!(
         (f.linkage, f.results.len(), f.params.len(), f.has_body),
         (Linkage::Extern, 1, 2, false)
     );
-    assert_eq!(tree.variables[f.params.range()][1].extent, Extent::Unsized);
+    assert_eq!(tree.variables()[f.params.range()][1].extent, Extent::Unsized);
     assert_eq!(
         tree.text(f.header),
         &b".extern .func (.param .b32 r) f(.param .b64 x, .param .align 8 .b8 f_vararg[])"[..]
     );
     assert_eq!(
-        tree.variables[tree.functions[2].params.range()][0].space,
+        tree.variables()[tree.functions()[2].params.range()][0].space,
         StateSpace::Reg
     );
 }
@@ -511,7 +516,7 @@ fn names() {
                   %reserved_smem_offset_1;\nmov.u32 %r1, %envreg2;\n}\n";
     let tree = accept(source.as_bytes());
     let names: Vec<_> = tree
-        .functions
+        .functions()
         .iter()
         .map(|function| tree.text(function.name))
         .collect();
@@ -524,16 +529,16 @@ fn linkage_and_attributes() {
                   f;\n.global .attribute(.managed) .u32 g;\n.func .attribute(.unified(0xAB, 0xCD)) h() { ret; }\n\
                   .const[3] .u32 i;\n.extern .shared .align 16 .b8 j[];\n.visible .global .b8 k[2][3];\n";
     let tree = accept(source.as_bytes());
-    let linkage: Vec<_> = tree.variables.iter().map(|variable| variable.linkage).collect();
+    let linkage: Vec<_> = tree.variables().iter().map(|variable| variable.linkage).collect();
     use Linkage::{Common, Extern, Local, Visible, Weak};
     assert_eq!(linkage, [Common, Weak, Weak, Local, Local, Extern, Visible]);
-    assert_eq!(tree.text(tree.variables[3].attribute), b".attribute(.managed)");
+    assert_eq!(tree.text(tree.variables()[3].attribute), b".attribute(.managed)");
     assert_eq!(
-        tree.text(tree.functions[1].attribute),
+        tree.text(tree.functions()[1].attribute),
         b".attribute(.unified(0xAB, 0xCD))"
     );
-    assert_eq!(tree.variables[4].bank, Some(3));
-    assert_eq!(tree.variables[6].extent, Extent::Elements(6));
+    assert_eq!(tree.variables()[4].bank, Some(3));
+    assert_eq!(tree.variables()[6].extent, Extent::Elements(6));
 }
 
 #[test]
@@ -548,23 +553,27 @@ fn pragmas() {
 #[test]
 fn register_declarations() {
     let source = kernel(
-        ".reg .b128 x;\n.reg .v2.b16 y<4>;\n.reg .u32 %r0, %alo, %ahi;\n.reg .v4 .u32 temp;\n.reg .e4m3x2 z;",
+        ".reg .b128 x;\n.reg .v2.b16 y<4>;\n.reg .u32 %r0, %alo, %ahi;\n.reg .v4 .u32 temp;\n.reg .e4m3x2 z;\n.reg .novel w;",
     );
     let tree = accept(source.as_bytes());
-    let variables = &tree.variables;
+    let variables = tree.variables();
     assert_eq!(
-        (variables[0].scalar, variables[0].range),
-        (ScalarType::B128, NONE)
+        (variables[0].scalar, variables[0].registers()),
+        (ScalarType::B128, None)
     );
     assert_eq!(
-        (variables[1].vector, variables[1].scalar, variables[1].range),
-        (2, ScalarType::B16, 4)
+        (variables[1].vector, variables[1].scalar, variables[1].registers()),
+        (2, ScalarType::B16, Some(4))
     );
     assert_eq!(body(&tree)[2], "declare %r0 %alo %ahi");
     assert_eq!(variables[5].vector, 4);
     assert_eq!(
         (variables[6].scalar, tree.text(variables[6].scalar_name)),
-        (ScalarType::Other, &b".e4m3x2"[..])
+        (ScalarType::E4M3x2, &b".e4m3x2"[..])
+    );
+    assert_eq!(
+        (variables[7].scalar, tree.text(variables[7].scalar_name)),
+        (ScalarType::Other, &b".novel"[..])
     );
 }
 
@@ -589,7 +598,7 @@ fn opaque_types_and_entries_without_parentheses() {
     let source = ".tex .u64 t;\n.global .texref a;\n.global .samplerref b;\n.global .surfref c;\n.entry k\n{\nret;\n}\n.entry l \
                   .maxntid 32 { ret; }\n";
     let tree = accept(source.as_bytes());
-    let types: Vec<_> = tree.variables.iter().map(|variable| variable.scalar).collect();
+    let types: Vec<_> = tree.variables().iter().map(|variable| variable.scalar).collect();
     assert_eq!(
         types,
         [
@@ -600,7 +609,7 @@ fn opaque_types_and_entries_without_parentheses() {
         ]
     );
     assert!(
-        tree.functions
+        tree.functions()
             .iter()
             .all(|function| function.has_body && function.params.is_empty())
     );
@@ -612,13 +621,13 @@ fn line_endings_comments_and_byte_order_marks() {
     let unix = accept(source.as_bytes());
     let dos = source.replace('\n', "\r\n");
     let dos = accept(dos.as_bytes());
-    let dos_comments: Vec<_> = dos.comments.iter().map(|&comment| dos.text(comment)).collect();
+    let dos_comments: Vec<_> = dos.comments().iter().map(|&comment| dos.text(comment)).collect();
     assert_eq!(dos_comments, [&b"// one"[..], b"/* two\r\nlines */", b"/* in */"]);
     assert_eq!(outline(&unix), outline(&dos));
     let marked = format!("\u{feff}{source}");
     let marked = accept(marked.as_bytes());
     assert_eq!(outline(&unix), outline(&marked));
-    assert_eq!(marked.statements[0].span().start, 3);
+    assert_eq!(marked.statements()[0].span().start, 3);
     accept(b".version 8.5\n.target sm_90\n\0\0\0");
     accept(b"// only a comment");
     accept(b"// caf\xe9\n.file 1 \"caf\xe9.cu\"\n");
@@ -648,15 +657,15 @@ fn what_nobody_has_heard_of() {
 fn spans() {
     let source = kernel("\t@%p1 add.s32 %r1, %r2, 3 ;");
     let tree = accept(source.as_bytes());
-    let statement = tree.statements[tree.functions[0].body.range()][0];
+    let statement = tree.statements()[tree.functions()[0].body.range()][0];
     assert_eq!(statement.kind(), StatementKind::Instruction);
     assert_eq!(tree.text(statement.span()), b"@%p1 add.s32 %r1, %r2, 3 ;");
     assert_eq!(tree.text(statement.name()), b"add.s32");
     assert_eq!(
-        tree.text(tree.functions[0].span),
+        tree.text(tree.functions()[0].span),
         source[HEADER.len()..].trim_end().as_bytes()
     );
-    assert_eq!(tree.statements[3].span(), tree.functions[0].span);
+    assert_eq!(tree.statements()[3].span(), tree.functions()[0].span);
 }
 
 #[test]
@@ -666,5 +675,5 @@ fn generic_is_for_initialisers_only() {
         errors(source.as_bytes()),
         ["6:22: expected `,` or `;` after the operand, found `(`"]
     );
-    assert!(parse(source.as_bytes()).unwrap().functions[0].has_body);
+    assert!(parse(source.as_bytes()).unwrap().functions()[0].has_body);
 }

@@ -16,15 +16,15 @@ pub fn kernel(body: &str) -> String {
 /// Parses what has no error, and checks that printing keeps it.
 pub fn accept(source: &[u8]) -> Tree<'_> {
     let tree = parse(source).unwrap();
-    let messages: Vec<_> = tree.errors.iter().map(|error| error.message(source)).collect();
+    let messages: Vec<_> = tree.errors().iter().map(|error| error.message(source)).collect();
     assert!(messages.is_empty(), "{messages:?} in\n{}", source.escape_ascii());
     let printed = print(&tree);
     let again = parse(&printed).unwrap();
     let shown = String::from_utf8_lossy(&printed);
     assert!(
-        again.errors.is_empty(),
+        again.errors().is_empty(),
         "printed text has errors {:?}:\n{shown}",
-        again.errors
+        again.errors()
     );
     assert!(
         same(&tree, &again),
@@ -43,7 +43,7 @@ pub fn accept(source: &[u8]) -> Tree<'_> {
 pub fn errors(source: &[u8]) -> Vec<String> {
     let tree = parse(source).unwrap();
     let lines = ptxcheck_ptx_parser::LineIndex::new(source);
-    tree.errors
+    tree.errors()
         .iter()
         .map(|error| {
             let place = lines.position(error.span.start);
@@ -54,7 +54,7 @@ pub fn errors(source: &[u8]) -> Vec<String> {
 
 /// One line for every statement: `kind name operands`.
 pub fn outline(tree: &Tree<'_>) -> Vec<String> {
-    tree.statements
+    tree.statements()
         .iter()
         .map(|statement| line(tree, statement))
         .collect()
@@ -62,8 +62,8 @@ pub fn outline(tree: &Tree<'_>) -> Vec<String> {
 
 /// The statements of the first function's body, in outline.
 pub fn body(tree: &Tree<'_>) -> Vec<String> {
-    let function = &tree.functions[0];
-    tree.statements[function.body.range()]
+    let function = &tree.functions()[0];
+    tree.statements()[function.body.range()]
         .iter()
         .map(|statement| line(tree, statement))
         .collect()
@@ -113,6 +113,7 @@ fn line(tree: &Tree<'_>, statement: &Statement) -> String {
                 String::from_utf8_lossy(tree.text(tree.section(statement).unwrap().name))
             )
         }
+        other => panic!("no outline of {other:?}"),
     }
 }
 
