@@ -39,6 +39,7 @@ mod lexer;
 mod module;
 mod scalar;
 mod tree;
+mod visitor;
 
 pub use ast::Tree;
 pub use error::{Cause, SyntaxError};
@@ -47,3 +48,4 @@ pub use module::{parse, parse_declarations};
 pub use operand::{OperandRef, Operands};
 pub use span::{LineIndex, Position, Span};
 pub use tree::{Guard, Instruction};
+pub use visitor::{Visitor, Walk};
