@@ -40,15 +40,16 @@ pub struct Tree<'s> {
     pub(crate) errors_left_out: u32,
 }
 
-/// What a statement is, and where its parts lie.
+/// What a statement is, and where its parts lie (PTX ISA, Statements).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatementKind {
-    /// `@!%p1 add.s32 %r1, %r2, 1;`: see [`Tree::instruction`].
+    /// `@!%p1 add.s32 %r1, %r2, 1;`: [`Tree::instruction`] takes it apart.
     Instruction,
     /// `$L__BB0_1:`; its name is [`Statement::name`].
     Label,
-    /// A declaration of one or more variables: [`Tree::declared`].
+    /// A declaration of one or more variables, which [`Tree::declared`] gives; [`Statement::index`] is the place of the
+    /// first in [`Tree::variables`].
     Declaration,
     /// `{` of a nested scope; [`Statement::index`] is the statement of the `}` that closes it.
     BlockOpen,
@@ -66,7 +67,8 @@ pub enum StatementKind {
     /// `.section`: [`Statement::index`] in [`Tree::sections`].
     Section,
     /// Any other directive (`.version`, `.target`, `.pragma`, `.branchtargets`, `.maxntid`, …), read like an
-    /// instruction: its name (with the dot) is [`Statement::name`], its arguments are operands.
+    /// instruction: its name (with the dot) is [`Statement::name`], its arguments are operands, and
+    /// [`Tree::instruction`] takes it apart.
     Directive,
 }
 
@@ -144,7 +146,8 @@ impl Statement {
         }
     }
 
-    /// The index that the kind speaks of; 0 for the others.
+    /// The place that its [`StatementKind`] speaks of. Instruction and other directive: the index of its first operand
+    /// node, the guard included, where it has one ([`Tree::operand`]). Label: 0.
     #[must_use]
     pub const fn index(&self) -> usize {
         match self.tag {
@@ -154,7 +157,7 @@ impl Statement {
     }
 }
 
-/// What an operand node is.
+/// What an operand node is (PTX ISA, Instruction Operands).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -208,44 +211,44 @@ impl Operand {
     }
 }
 
-/// Who sees a symbol.
+/// Who sees a symbol (PTX ISA, Linking Directives).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Linkage {
     /// No linkage directive: local to the module.
     Local,
-    /// `.extern`
+    /// `.extern`: defined in another module.
     Extern,
-    /// `.visible`
+    /// `.visible`: defined here, for all modules.
     Visible,
-    /// `.weak`
+    /// `.weak`: defined here, for all modules; of several definitions the linker takes one.
     Weak,
-    /// `.common`
+    /// `.common`: defined here, for all modules; the linker takes the largest.
     Common,
 }
 
-/// A state space directive.
+/// Where a variable lies (PTX ISA, State Spaces).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StateSpace {
-    /// `.reg`
+    /// `.reg`: a register of the thread.
     Reg,
-    /// `.sreg`
+    /// `.sreg`: a special register.
     Sreg,
-    /// `.const`, `.const[n]`
+    /// `.const`, `.const[n]`: constant memory.
     Const,
-    /// `.global`
+    /// `.global`: memory of the whole device.
     Global,
-    /// `.local`
+    /// `.local`: memory of the thread.
     Local,
-    /// `.param`
+    /// `.param`, `.param::entry`, `.param::func`: parameters of kernels and functions.
     Param,
-    /// `.shared`
+    /// `.shared`, `.shared::cta`, `.shared::cluster`: memory of the CTA or its cluster.
     Shared,
-    /// `.tex`
+    /// `.tex`: textures; deprecated.
     Tex,
 }
 
-/// How many elements a declarator has.
+/// How many elements a declarator has (PTX ISA, Array Declarations).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extent {
     /// No brackets.
@@ -256,7 +259,8 @@ pub enum Extent {
     Elements(u64),
 }
 
-/// A declared variable, register (or register range) or parameter. One per declarator.
+/// A declared variable, register (or register range) or parameter, one for each declarator (PTX ISA, Variables).
+/// [`Variable::bytes`] and [`Variable::alignment`] tell its size, [`Tree::initializer`] what it holds.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Variable {
@@ -299,11 +303,11 @@ pub struct Variable {
 /// Kernel, function, or prototype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FunctionKind {
-    /// `.entry`
+    /// `.entry`: a kernel.
     Entry,
-    /// `.func`
+    /// `.func`: a function that kernels and functions call.
     Func,
-    /// `.callprototype`
+    /// `.callprototype`: the signature of an indirect call.
     Prototype,
 }
 
@@ -338,7 +342,8 @@ impl Indices {
     }
 }
 
-/// A kernel, a function or a call prototype.
+/// A kernel, a function or a call prototype (PTX ISA, Kernel and Function Directives: .entry, .func; Control Flow
+/// Directives: .callprototype).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
@@ -403,7 +408,7 @@ pub struct InlinedAt {
     pub column: u32,
 }
 
-/// A `.file` directive.
+/// A `.file` directive (PTX ISA, Debugging Directives: .file).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct File {
@@ -415,7 +420,7 @@ pub struct File {
     pub rest: Span,
 }
 
-/// A `.section` directive: debug data. Its items are read on demand, see [`crate::debug_info`].
+/// A `.section` directive: debug data (PTX ISA, Debugging Directives: .section). Its items are read on demand, see [`crate::debug_info`].
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Section {

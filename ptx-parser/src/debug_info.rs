@@ -44,6 +44,20 @@ pub struct Items<'s> {
 }
 
 /// Reads the items of `section`.
+///
+/// ```
+/// use ptxcheck_ptx_parser::debug_info::{Item, Strings, items};
+/// use ptxcheck_ptx_parser::parse;
+///
+/// let tree = parse(b".section .debug_str { name: .b8 95, 90 .b8 0 }")?;
+/// let mut widths = items(&tree, &tree.sections()[0]).filter_map(|item| match item {
+///     Item::Data { width, values } => Some((width, values.count())),
+///     _ => None,
+/// });
+/// assert_eq!(widths.next(), Some((1, 2)));
+/// assert_eq!(Strings::new(&tree).at_label(b"name+1"), Some(b"Z".to_vec()));
+/// # Ok::<(), ptxcheck_ptx_parser::SyntaxError>(())
+/// ```
 #[must_use]
 pub fn items<'s>(tree: &Tree<'s>, section: &Section) -> Items<'s> {
     Items {

@@ -1,6 +1,6 @@
 //! What could not be parsed, and where.
 
-use crate::span::Span;
+use crate::span::{Position, Span};
 
 /// Why a piece of the source was left out of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,18 @@ pub enum Cause {
 }
 
 /// One error: what was expected, and where something else stood.
+///
+/// It is small and holds no text, so that a parser may make many. Show it with its line and column through
+/// [`SyntaxError::located`]:
+///
+/// ```
+/// let source = b".entry k()\n{\n  mov.u32 %r1 1;\n}\n";
+/// let tree = ptxcheck_ptx_parser::parse(source)?;
+/// let error = tree.errors()[0].located(source);
+/// assert_eq!(error.to_string(), "3:15: expected `,` or `;` after the operand, found `1`");
+/// assert_eq!((error.position().line, error.position().column), (3, 15));
+/// # Ok::<(), ptxcheck_ptx_parser::SyntaxError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
     /// Malformed, or over a limit.
@@ -38,6 +50,23 @@ impl SyntaxError {
         let dots = if found.len() > SHOWN { "…" } else { "" };
         format!("expected {}, found `{shown}{dots}`", self.expected)
     }
+
+    /// The line and column where it begins in `source`, the text that was parsed. Reads the source up to there: for many
+    /// errors, make one [`LineIndex`](crate::LineIndex).
+    #[must_use]
+    pub fn position(&self, source: &[u8]) -> Position {
+        Position::of(source, self.span.start)
+    }
+
+    /// The error with its place and message, apart from `source`, the text that was parsed.
+    #[must_use]
+    pub fn located(&self, source: &[u8]) -> LocatedError {
+        LocatedError {
+            cause: self.cause,
+            position: self.position(source),
+            message: self.message(source),
+        }
+    }
 }
 
 impl std::fmt::Display for SyntaxError {
@@ -55,3 +84,41 @@ impl std::fmt::Display for SyntaxError {
 }
 
 impl std::error::Error for SyntaxError {}
+
+/// A [`SyntaxError`] with its line, column and message: what is shown to people, and outlives the source.
+///
+/// It displays as "3:15: expected `;` after the operands, found `}`", to stand behind a file's name and a colon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocatedError {
+    cause: Cause,
+    position: Position,
+    message: String,
+}
+
+impl LocatedError {
+    /// Malformed, or over a limit.
+    #[must_use]
+    pub const fn cause(&self) -> Cause {
+        self.cause
+    }
+
+    /// Where it begins.
+    #[must_use]
+    pub const fn position(&self) -> Position {
+        self.position
+    }
+
+    /// The sentence alone: see [`SyntaxError::message`].
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl std::fmt::Display for LocatedError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}: {}", self.position, self.message)
+    }
+}
+
+impl std::error::Error for LocatedError {}

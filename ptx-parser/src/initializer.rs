@@ -39,7 +39,20 @@ pub struct Address<'s> {
     pub mask: Option<u64>,
 }
 
-/// Reads the initialiser that [`crate::ast::Variable::initializer`] names.
+/// Reads the initialiser that [`crate::ast::Variable::initializer`] names. [`crate::Tree::initializer`] does so for a
+/// variable of a tree.
+///
+/// ```
+/// use ptxcheck_ptx_parser::operand::constant;
+/// use ptxcheck_ptx_parser::{Element, parse};
+///
+/// let tree = parse(b".global .u64 t[2] = {3*4, generic(f)+8};")?;
+/// let elements: Vec<_> = tree.initializer(&tree.variables()[0]).collect();
+/// let [Element::Open, Element::Constant(product), Element::Address(f), Element::Close] = elements[..] else { panic!() };
+/// assert_eq!(constant(product), Some(12));
+/// assert_eq!((f.symbol, f.is_generic, f.offset), (&b"f"[..], true, 8));
+/// # Ok::<(), ptxcheck_ptx_parser::SyntaxError>(())
+/// ```
 #[must_use]
 pub fn initializer(source: &[u8], span: Span) -> Elements<'_> {
     Elements {

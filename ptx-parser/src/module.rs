@@ -11,7 +11,24 @@ use crate::lexer::{
 use crate::limits::{MAX_BLOCK_DEPTH, MAX_ERRORS, MAX_SOURCE_BYTES};
 use crate::span::Span;
 
-/// Reads a module of any PTX ISA version.
+/// Reads a module of any PTX ISA version. `source` may begin with a byte order mark and end with NUL bytes, with which
+/// images in fat binaries are padded. Time and memory are linear in its length.
+///
+/// ```
+/// use ptxcheck_ptx_parser::parse;
+///
+/// let source = b".version 8.5\n.entry k()\n{\n  mov.u32 %r1 1;\n  ret;\n}\n";
+/// let tree = parse(source)?;
+/// let [error] = tree.errors() else { panic!() };
+/// assert_eq!(
+///     error.located(source).to_string(),
+///     "4:15: expected `,` or `;` after the operand, found `1`"
+/// );
+/// let [kernel] = tree.functions() else { panic!() };
+/// let [ret] = tree.body(kernel) else { panic!() };
+/// assert_eq!(tree.name(ret), b"ret");
+/// # Ok::<(), ptxcheck_ptx_parser::SyntaxError>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -26,6 +43,18 @@ pub fn parse(source: &[u8]) -> Result<Tree<'_>, SyntaxError> {
 /// where the source declares the function. Function bodies, the elements of initialisers and the data of sections are
 /// passed over unread, and what is wrong in them is no error here: [`Tree::errors`] has what is wrong outside, and
 /// braces that nothing closes. Several times faster than [`parse`].
+///
+/// ```
+/// use ptxcheck_ptx_parser::parse_declarations;
+///
+/// let source = b".global .f32 table[2] = {0f3F800000, 0f40000000};\n.entry k(.param .u64 p)\n{ ret; }\n";
+/// let tree = parse_declarations(source)?;
+/// let [kernel] = tree.functions() else { panic!() };
+/// assert_eq!(tree.text(kernel.name), b"k");
+/// assert_eq!(tree.params(kernel)[0].bytes(), Some(8));
+/// assert!(kernel.has_body && tree.body(kernel).is_empty());
+/// # Ok::<(), ptxcheck_ptx_parser::SyntaxError>(())
+/// ```
 ///
 /// # Errors
 ///

@@ -456,6 +456,15 @@ impl<'t> Iterator for Operands<'t> {
 /// The value of an integer literal with at most one sign (PTX ISA, Integer Constants): decimal, octal, hexadecimal
 /// or binary, with or without `U`. `None` for other text and for what 64 bits cannot hold: the result lies between
 /// -2⁶³ and 2⁶⁴-1.
+///
+/// ```
+/// use ptxcheck_ptx_parser::operand::integer;
+///
+/// assert_eq!(integer(b"0x1F"), Some(31));
+/// assert_eq!(integer(b"-010"), Some(-8));
+/// assert_eq!(integer(b"0xFFFFFFFFFFFFFFFFU"), Some(u64::MAX.into()));
+/// assert_eq!(integer(b"2*4"), None);
+/// ```
 #[must_use]
 pub fn integer(text: &[u8]) -> Option<i128> {
     let (is_negative, digits) = match text {
@@ -471,6 +480,13 @@ pub fn integer(text: &[u8]) -> Option<i128> {
 /// The value of a constant expression (PTX ISA, Constant Expressions), literals included. `None` for other text,
 /// for names except `WARP_SZ`, for floating point, division by zero, and where a step leaves 64 bits: the result
 /// lies between -2⁶³ and 2⁶⁴-1.
+///
+/// ```
+/// use ptxcheck_ptx_parser::operand::constant;
+///
+/// assert_eq!(constant(b"(2 + WARP_SZ) * 4"), Some(136));
+/// assert_eq!(constant(b"1 / 0"), None);
+/// ```
 #[must_use]
 pub fn constant(text: &[u8]) -> Option<i128> {
     match expression(trivia(text), 0) {

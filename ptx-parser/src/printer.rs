@@ -15,7 +15,19 @@ use crate::lexer::{NAME, class, token_len, trivia};
 use crate::operand::{OperandRef, Operands};
 use crate::span::Span;
 
-/// The canonical text of a tree without errors. What a tree with errors left out is not in it.
+/// The canonical text of a tree without errors: a statement a line, indented with tabs, one blank between words. What a
+/// tree with errors left out is not in it.
+///
+/// ```
+/// use ptxcheck_ptx_parser::parse;
+/// use ptxcheck_ptx_parser::printer::{print, same};
+///
+/// let tree = parse(b".entry k( ) { @%p  bra L ; /* end */ L: ret; }")?;
+/// let printed = print(&tree);
+/// assert_eq!(printed, b".entry k()\n{\n\t@%p bra L; /* end */\nL:\n\tret;\n}\n");
+/// assert!(same(&tree, &parse(&printed)?));
+/// # Ok::<(), ptxcheck_ptx_parser::SyntaxError>(())
+/// ```
 #[must_use]
 pub fn print(tree: &Tree<'_>) -> Vec<u8> {
     let mut printer = Printer {

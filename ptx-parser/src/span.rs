@@ -2,6 +2,15 @@
 
 /// A half-open range of bytes, `start..end`, in the source of one tree.
 ///
+/// ```
+/// use ptxcheck_ptx_parser::{LineIndex, Position, Span};
+///
+/// let source = b".version 8.5\n.target sm_90\n";
+/// let span = Span::new(21, 26);
+/// assert_eq!(span.of(source), b"sm_90");
+/// assert_eq!(LineIndex::new(source).position(span.start), Position { line: 2, column: 9 });
+/// ```
+///
 /// Sources are at most [`crate::limits::MAX_SOURCE_BYTES`] long, so 32 bits hold every offset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
@@ -48,6 +57,30 @@ pub struct Position {
     pub column: u32,
 }
 
+impl Position {
+    /// The line and column of `offset` in `source`; of its end, if the offset lies behind it. Reads the source up to there:
+    /// [`LineIndex`] is for many places.
+    #[must_use]
+    pub fn of(source: &[u8], offset: u32) -> Self {
+        let before = source.get(..offset as usize).unwrap_or(source);
+        let start = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
+        let lines = memchr::memchr_iter(b'\n', before).count();
+        Self {
+            line: u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1),
+            column: u32::try_from(before.len() - start)
+                .unwrap_or(u32::MAX)
+                .saturating_add(1),
+        }
+    }
+}
+
+impl std::fmt::Display for Position {
+    /// `line:column`
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}:{}", self.line, self.column)
+    }
+}
+
 /// The offset at which every line starts: built once, and only when a place has to be shown.
 #[derive(Clone, Debug)]
 pub struct LineIndex {
@@ -59,17 +92,17 @@ impl LineIndex {
     #[must_use]
     pub fn new(source: &[u8]) -> Self {
         let mut starts = vec![0];
-        starts.extend(memchr::memchr_iter(b'\n', source).map(|at| at as u32 + 1));
+        starts.extend(memchr::memchr_iter(b'\n', source).map_while(|at| u32::try_from(at + 1).ok()));
         Self { starts }
     }
 
-    /// The line and column of `offset`.
+    /// The line and column of `offset`. One behind the end of the source counts on from its last line.
     #[must_use]
     pub fn position(&self, offset: u32) -> Position {
         let line = self.starts.partition_point(|&start| start <= offset);
         Position {
             line: line as u32,
-            column: offset - self.starts[line - 1] + 1,
+            column: (offset - self.starts[line - 1]).saturating_add(1),
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use common::{HEADER, accept, body, errors, kernel};
 use ptxcheck_ptx_parser::limits::{MAX_ERRORS, MAX_OPERANDS};
 use ptxcheck_ptx_parser::printer::{print, same};
-use ptxcheck_ptx_parser::{Cause, parse, parse_declarations};
+use ptxcheck_ptx_parser::{Cause, LineIndex, Position, parse, parse_declarations};
 
 /// A module with a bit of everything.
 const SAMPLE: &str = "//\n.version 8.5\n.target sm_90, debug\n.address_size 64\n\n.extern .func (.param .b32 r) vprintf(.param .b64 a, \
@@ -471,4 +471,40 @@ fn consistent(tree: &ptxcheck_ptx_parser::Tree<'_>) {
 fn the_header_alone_is_a_module() {
     accept(HEADER.as_bytes());
     accept(b".version 9.0\n.target sm_90\n.address_size 64\n\n\n\n");
+}
+
+#[test]
+fn located_errors_say_where_and_what() {
+    let source = kernel("mov.u32 %r2 %r3;");
+    let tree = parse(source.as_bytes()).unwrap();
+    let error = tree.errors()[0].located(source.as_bytes());
+    assert_eq!(error.cause(), Cause::Malformed);
+    assert_eq!((error.position().line, error.position().column), (6, 13));
+    assert_eq!(
+        error.message(),
+        "expected `,` or `;` after the operand, found `%r3`"
+    );
+    let error: Box<dyn std::error::Error> = Box::new(error);
+    assert_eq!(
+        error.to_string(),
+        "6:13: expected `,` or `;` after the operand, found `%r3`"
+    );
+}
+
+#[test]
+fn positions_agree_with_the_index_of_lines() {
+    let source = b"a\r\nbc\n\n.d";
+    let lines = LineIndex::new(source);
+    for offset in 0..=source.len() as u32 {
+        assert_eq!(Position::of(source, offset), lines.position(offset), "{offset}");
+    }
+    let end = Position { line: 4, column: 3 };
+    assert_eq!(Position::of(source, u32::MAX), end);
+    assert_eq!(lines.position(u32::MAX).line, 4);
+    assert_eq!(Position::of(b"", 7), Position { line: 1, column: 1 });
+    assert_eq!(LineIndex::new(b"").position(u32::MAX).column, u32::MAX);
+    for line in [0, 5, u32::MAX] {
+        assert_eq!(lines.line(source, line), b"");
+    }
+    assert_eq!(lines.line(b"", 2), b"");
 }

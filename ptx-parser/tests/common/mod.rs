@@ -47,6 +47,7 @@ pub fn errors(source: &[u8]) -> Vec<String> {
         .iter()
         .map(|error| {
             let place = lines.position(error.span.start);
+            assert_eq!(place, error.position(source));
             format!("{}:{}: {}", place.line, place.column, error.message(source))
         })
         .collect()
