@@ -18,7 +18,7 @@ const HEADER: &str = ".version 9.2\n.target sm_90\n.address_size 64\n";
 fn with_module<T>(text: &str, look: impl FnOnce(&Module<'_>) -> T) -> T {
     let text = format!("{HEADER}{text}");
     let tree = ptxcheck_ptx_parser::parse(text.as_bytes()).expect("small");
-    assert!(tree.errors.is_empty(), "{:?}", tree.errors);
+    assert!(tree.errors().is_empty(), "{:?}", tree.errors());
     let origin = PtxOrigin::new(&tree);
     look(&lower(&tree, &origin))
 }

@@ -28,7 +28,7 @@ fn declarations_say_what_the_whole_says() {
     for path in modules(&corpus) {
         let text = fs::read(&path).unwrap();
         let whole = parse(&text).unwrap();
-        if !whole.errors.is_empty() {
+        if !whole.errors().is_empty() {
             continue;
         }
         let part = parse_declarations(&text).unwrap();

@@ -274,7 +274,7 @@ fn forms_are_whole() {
     for form in FORMS {
         let text = module(&[(*form).to_owned()]);
         let tree = parse(text.as_bytes()).unwrap();
-        assert!(tree.errors.is_empty(), "{form}: {:?}", tree.errors);
+        assert!(tree.errors().is_empty(), "{form}: {:?}", tree.errors());
         let origin = PtxOrigin::new(&tree);
         let lowered = lower(&tree, &origin);
         assert_eq!(lowered.errors, [], "{form}");

@@ -13,7 +13,7 @@ pub fn with_ptx<R>(text: &str, look: impl FnOnce(&ModuleAnalyses<'_>) -> R) -> R
 /// The same, where this is asked for.
 pub fn with_asked<R>(text: &str, asked: Asked, look: impl FnOnce(&ModuleAnalyses<'_>) -> R) -> R {
     let tree = parse(text.as_bytes()).unwrap_or_else(|_| panic!("{text}"));
-    assert!(tree.errors.is_empty(), "{text}");
+    assert!(tree.errors().is_empty(), "{text}");
     let origin = PtxOrigin::new(&tree);
     let module = ptx::lower(&tree, &origin);
     look(&ModuleAnalyses::new(&module, asked))

@@ -26,7 +26,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
         let Ok(tree) = ptxcheck_ptx_parser::parse(source.as_bytes()) else {
             return;
         };
-        if !tree.errors.is_empty() {
+        if !tree.errors().is_empty() {
             return;
         }
         let origin = PtxOrigin::new(&tree);

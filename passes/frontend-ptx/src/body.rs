@@ -118,7 +118,7 @@ impl<'a, 's> Lowering<'a, 's> {
         self.bind_parameters(function);
         let mut declared = DebugId::NONE;
         let range = function.body.range();
-        for (place, statement) in range.clone().zip(&self.tree.statements[range]) {
+        for (place, statement) in range.clone().zip(&self.tree.statements()[range]) {
             self.statement(place, statement);
             if declared == DebugId::NONE {
                 declared = self.debug;
@@ -137,7 +137,7 @@ impl<'a, 's> Lowering<'a, 's> {
         let mut open = vec![0_u32];
         let mut next_scope = 1;
         for place in body.range() {
-            let statement = &self.tree.statements[place];
+            let statement = &self.tree.statements()[place];
             match statement.kind() {
                 StatementKind::BlockOpen => {
                     open.push(next_scope);
@@ -162,7 +162,7 @@ impl<'a, 's> Lowering<'a, 's> {
 
     fn bind_parameters(&mut self, function: &ast::Function) {
         let tree = self.tree;
-        for (number, variable) in tree.variables[function.results.range()].iter().enumerate() {
+        for (number, variable) in tree.variables()[function.results.range()].iter().enumerate() {
             let binding = match variable.space {
                 StateSpace::Reg => {
                     Binding::Register(self.registers.make(register_bits(variable), variable.name))
@@ -171,7 +171,7 @@ impl<'a, 's> Lowering<'a, 's> {
             };
             self.scopes.bind(tree.text(variable.name), binding);
         }
-        for (number, variable) in tree.variables[function.params.range()].iter().enumerate() {
+        for (number, variable) in tree.variables()[function.params.range()].iter().enumerate() {
             let number = number.min(usize::from(u16::MAX)) as u16;
             let binding = if variable.space == StateSpace::Reg {
                 // The calling convention of PTX 1.x: the parameter is a register, loaded on entry.
@@ -218,12 +218,10 @@ impl<'a, 's> Lowering<'a, 's> {
         for (number, variable) in tree.declared(statement).iter().enumerate() {
             let name = tree.text(variable.name);
             let binding = match variable.space {
-                StateSpace::Reg if variable.range != ast::NONE => self
-                    .registers
-                    .declare_range(variable.range, register_bits(variable)),
-                StateSpace::Reg => {
-                    Binding::Register(self.registers.make(register_bits(variable), variable.name))
-                }
+                StateSpace::Reg => match variable.registers() {
+                    Some(count) => self.registers.declare_range(count, register_bits(variable)),
+                    None => Binding::Register(self.registers.make(register_bits(variable), variable.name)),
+                },
                 StateSpace::Param => self.declare_slot(),
                 _ => match self.symbols.of_variable(first + number) {
                     Some(symbol) => Binding::Symbol(symbol),
@@ -358,7 +356,7 @@ impl<'a, 's> Lowering<'a, 's> {
     fn targets(&mut self, label: u32) -> Option<Vec<u32>> {
         let tree = self.tree;
         let directive = tree
-            .statements
+            .statements()
             .get(self.labels[label as usize].next)
             .filter(|next| tree.name(next) == b".branchtargets")?;
         let mut targets = Vec::new();

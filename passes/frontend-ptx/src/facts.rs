@@ -14,7 +14,7 @@ use ptxcheck_ir::{Function, Module};
 #[must_use]
 pub fn facts(tree: &Tree<'_>, module: &Module<'_>, with_weak: bool) -> Facts {
     let mut facts = Facts {
-        producer: producer(tree.source),
+        producer: producer(tree.source()),
         paths: paths(tree),
         is_debug: tree.target().any(|word| word == b"debug"),
         is_damaged: module.is_damaged,
@@ -82,7 +82,7 @@ fn producer(source: &[u8]) -> Option<String> {
 
 fn paths(tree: &Tree<'_>) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
-    for file in &tree.files {
+    for file in tree.files() {
         let name = tree.text(file.name);
         if is_absolute(name) && paths.len() < SHOWN_PATHS {
             paths.push(ptxcheck_common::shown::source(name).into_owned());

@@ -22,7 +22,11 @@ pub(super) fn malformed(tree: &Tree<'_>) -> Malformed {
         )
     };
     let (mut has_version, mut has_target) = (false, false);
-    for statement in tree.statements.iter().take_while(|statement| !is_code(statement)) {
+    for statement in tree
+        .statements()
+        .iter()
+        .take_while(|statement| !is_code(statement))
+    {
         if statement.kind() != StatementKind::Directive {
             continue;
         }
@@ -40,7 +44,7 @@ pub(super) fn malformed(tree: &Tree<'_>) -> Malformed {
         }
     }
     // What could not be read may be what is missing.
-    if let (Some(first), true) = (tree.statements.first(), tree.errors.is_empty()) {
+    if let (Some(first), true) = (tree.statements().first(), tree.errors().is_empty()) {
         let whole = first.span();
         let word = tree
             .text(whole)
@@ -138,7 +142,7 @@ mod tests {
     fn odd(text: &str) -> Vec<String> {
         let tree = parse(text.as_bytes()).unwrap();
         let errors = malformed(&tree).errors;
-        assert!(tree.errors.is_empty(), "{text}: {:?}", tree.errors);
+        assert!(tree.errors().is_empty(), "{text}: {:?}", tree.errors());
         errors
             .iter()
             .map(|error| String::from_utf8_lossy(tree.text(error.span)).into_owned())

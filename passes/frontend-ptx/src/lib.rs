@@ -41,8 +41,8 @@ use symbols::Symbols;
 pub fn declarations<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
     let mut symbols = Symbols::declared(tree);
     for (function, place) in std::mem::take(&mut symbols.definitions) {
-        let body = tree.functions[place].body.range();
-        let mut statements = body.clone().zip(&tree.statements[body]);
+        let body = tree.functions()[place].body.range();
+        let mut statements = body.clone().zip(&tree.statements()[body]);
         if let Some((place, _)) = statements.find(|(_, one)| one.kind() == StatementKind::Location) {
             symbols.functions[function.index()].declared = DebugId::new(place);
         }
@@ -63,7 +63,7 @@ pub fn lower_until<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>, deadline: 
     let mut symbols = Symbols::of(tree);
     let definitions = std::mem::take(&mut symbols.definitions);
     let lower_one = |opcodes: &mut Opcodes<'t>, (id, place): (FunctionId, usize)| {
-        let function = &tree.functions[place];
+        let function = &tree.functions()[place];
         if deadline.is_over_after(function.body.len()) {
             return (Body::EMPTY, DebugId::NONE, Malformed::default());
         }
@@ -76,7 +76,7 @@ pub fn lower_until<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>, deadline: 
         }
         (body, declared, malformed)
     };
-    let bodies: Vec<_> = if tree.statements.len() < PARALLEL_STATEMENTS {
+    let bodies: Vec<_> = if tree.statements().len() < PARALLEL_STATEMENTS {
         let mut opcodes = Opcodes::default();
         definitions
             .iter()
@@ -118,7 +118,7 @@ fn module<'t>(
         symbols: symbols.all,
         functions: symbols.functions,
         initializers: symbols.initializers,
-        is_damaged: !(tree.errors.is_empty() && malformed.is_empty()),
+        is_damaged: !(tree.errors().is_empty() && malformed.is_empty()),
         errors: malformed.errors,
         errors_left_out: malformed.left_out,
         origin,
@@ -129,7 +129,7 @@ fn module<'t>(
 fn producer(tree: &Tree<'_>) -> Producer {
     const SEARCHED: usize = 16;
     let says = |name: &[u8]| {
-        tree.comments
+        tree.comments()
             .iter()
             .take(SEARCHED)
             .any(|comment| memchr::memmem::find(tree.text(*comment), name).is_some())

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
-use ptxcheck_ptx_parser::ast::{self, Location, Statement, StatementKind, Tree};
+use ptxcheck_ptx_parser::ast::{self, Location, Statement, Tree};
 use ptxcheck_ptx_parser::{LineIndex, Position, Span, debug_info};
 
 use crate::limits::MAX_ASSEMBLY_COMMENTS;
@@ -41,18 +41,18 @@ impl<'t> PtxOrigin<'t> {
     /// The text.
     #[must_use]
     pub fn source(&self) -> &'t [u8] {
-        self.tree.source
+        self.tree.source()
     }
 
     fn lines(&self) -> &LineIndex {
-        self.lines.get_or_init(|| LineIndex::new(self.tree.source))
+        self.lines.get_or_init(|| LineIndex::new(self.tree.source()))
     }
 
     /// The last `.loc` before one that names this place.
     fn last_before(&self, location: usize, place: Triple) -> Option<usize> {
         let places = self.places.get_or_init(|| {
             let mut places: FxHashMap<Triple, Vec<u32>> = FxHashMap::default();
-            for (number, known) in self.tree.locations.iter().enumerate() {
+            for (number, known) in self.tree.locations().iter().enumerate() {
                 places
                     .entry((known.file, known.line, known.column))
                     .or_default()
@@ -74,7 +74,7 @@ impl<'t> PtxOrigin<'t> {
             let name =
                 |file: &ast::File| ptxcheck_common::shown::source(self.tree.text(file.name)).into_owned();
             self.tree
-                .files
+                .files()
                 .iter()
                 .map(|file| (file.number, name(file)))
                 .collect()
@@ -94,7 +94,7 @@ impl<'t> PtxOrigin<'t> {
 
     /// Whether a place lies between the comments in which nvcc and LLVM put inline assembly.
     fn lies_in_assembly(&self, offset: u32) -> bool {
-        let comments = &self.tree.comments;
+        let comments = self.tree.comments();
         let before = comments.partition_point(|comment| comment.start < offset);
         let near = comments[..before].iter().rev().take(MAX_ASSEMBLY_COMMENTS);
         near.map(|comment| self.tree.text(*comment).trim_ascii_end())
@@ -106,7 +106,7 @@ impl<'t> PtxOrigin<'t> {
     }
 
     fn location(&self, statement: &Statement) -> Option<&Location> {
-        (statement.kind() == StatementKind::Location).then(|| self.tree.locations.get(statement.index()))?
+        self.tree.location(statement)
     }
 
     /// nvcc's chain: `.loc` names the place in the function that was inlined and the place of its call, and that
@@ -115,11 +115,11 @@ impl<'t> PtxOrigin<'t> {
         let mut frames = Vec::new();
         let mut current = number;
         for _ in 0..MAX_INLINE_DEPTH {
-            let Some(location) = self.tree.locations.get(current) else {
+            let Some(location) = self.tree.locations().get(current) else {
                 break;
             };
             frames.extend(self.frame(location.file, location.line, location.column));
-            let Some(call) = self.tree.inlined.get(location.inlined as usize) else {
+            let Some(call) = self.tree.inlined_at(location) else {
                 return frames;
             };
             if let (Some(frame), Some(name)) = (
@@ -183,7 +183,7 @@ impl Origin for PtxOrigin<'_> {
     }
 
     fn line(&self, line: u32) -> &[u8] {
-        self.lines().line(self.tree.source, line)
+        self.lines().line(self.tree.source(), line)
     }
 
     /// Nothing: all symbols have their names.
@@ -211,14 +211,14 @@ impl Origin for PtxOrigin<'_> {
     }
 
     fn frames(&self, debug: DebugId) -> Vec<Frame> {
-        let Some(statement) = self.tree.statements.get(debug.index()) else {
+        let Some(statement) = self.tree.statements().get(debug.index()) else {
             return Vec::new();
         };
         let Some(location) = self.location(statement) else {
             return Vec::new();
         };
         let mut frames = self.chain(statement.index());
-        if location.inlined == ast::NONE {
+        if self.tree.inlined_at(location).is_none() {
             let commented = self.commented_chain(statement);
             // The comment's first frame is the `.loc`'s own, whose full path the `.file` gives.
             if commented.len() > 1 {

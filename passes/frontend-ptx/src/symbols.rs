@@ -4,7 +4,6 @@ use rustc_hash::FxHashMap;
 
 use ptxcheck_ptx_parser::Element;
 use ptxcheck_ptx_parser::ast::{self, Extent, ScalarType, StateSpace, StatementKind, Tree};
-use ptxcheck_ptx_parser::operand::initializer;
 
 use ptxcheck_ir::{
     DebugId, Function, FunctionId, FunctionKind, LaunchBounds, Linkage, Parameter, Slots, Space, Symbol,
@@ -34,20 +33,7 @@ pub(super) fn space_of(space: StateSpace) -> Space {
         StateSpace::Local => Space::Local,
         StateSpace::Param => Space::Param,
         StateSpace::Shared => Space::Shared,
-        StateSpace::Reg | StateSpace::Sreg | StateSpace::Tex => Space::Generic,
-    }
-}
-
-/// Bytes of one element; 0 for references to textures, samplers and surfaces.
-pub(super) fn element_bytes(scalar: ScalarType) -> u64 {
-    use ScalarType as T;
-    match scalar {
-        T::Pred | T::B8 | T::U8 | T::S8 => 1,
-        T::B16 | T::U16 | T::S16 | T::F16 | T::BF16 => 2,
-        T::B32 | T::U32 | T::S32 | T::F16x2 | T::BF16x2 | T::F32 => 4,
-        T::B64 | T::U64 | T::S64 | T::F64 => 8,
-        T::B128 => 16,
-        T::Texref | T::Samplerref | T::Surfref | T::Other => 0,
+        _ => Space::Generic,
     }
 }
 
@@ -55,35 +41,23 @@ pub(super) fn element_bytes(scalar: ScalarType) -> u64 {
 pub(super) fn register_bits(variable: &ast::Variable) -> u8 {
     match (variable.scalar, variable.vector) {
         (ScalarType::Pred, _) => 1,
-        (scalar, 1) => (element_bytes(scalar) * 8) as u8,
+        (scalar, 1) => scalar
+            .bits()
+            .and_then(|bits| u8::try_from(bits).ok())
+            .unwrap_or(0),
         _ => 0,
     }
 }
 
-/// Size and alignment in bytes: `None` where the size is left open.
+/// Size and alignment in bytes. The size is `None` where it is left open, 0 where the type has none, and `u64::MAX` where
+/// 64 bits do not hold it.
 fn layout(variable: &ast::Variable) -> (Option<u64>, u32) {
-    let element = element_bytes(variable.scalar) * u64::from(variable.vector);
     let size = match variable.extent {
-        Extent::Scalar => Some(element),
         Extent::Unsized => None,
-        Extent::Elements(count) => Some(element.saturating_mul(count)),
+        _ if variable.element_bytes().is_none() => Some(0),
+        _ => Some(variable.bytes().unwrap_or(u64::MAX)),
     };
-    let natural = u32::try_from(element).unwrap_or(1).max(1);
-    (
-        size,
-        if variable.align == 0 {
-            natural
-        } else {
-            variable.align
-        },
-    )
-}
-
-fn is_reference(scalar: ScalarType) -> bool {
-    matches!(
-        scalar,
-        ScalarType::Texref | ScalarType::Samplerref | ScalarType::Surfref
-    )
+    (size, variable.alignment().unwrap_or(1))
 }
 
 impl<'s> Symbols<'s> {
@@ -96,14 +70,14 @@ impl<'s> Symbols<'s> {
     /// The same without what initialisers refer to.
     pub(super) fn declared(tree: &'s Tree<'s>) -> Self {
         let mut symbols = Self {
-            all: Vec::with_capacity(tree.functions.len() + 16),
-            functions: Vec::with_capacity(tree.functions.len()),
+            all: Vec::with_capacity(tree.functions().len() + 16),
+            functions: Vec::with_capacity(tree.functions().len()),
             initializers: Vec::new(),
             definitions: Vec::new(),
             by_name: FxHashMap::default(),
-            of_variable: vec![None; tree.variables.len()],
+            of_variable: vec![None; tree.variables().len()],
         };
-        for (place, function) in tree.functions.iter().enumerate() {
+        for (place, function) in tree.functions().iter().enumerate() {
             if function.kind != ast::FunctionKind::Prototype {
                 symbols.declare_function(tree, place, function);
             }
@@ -124,7 +98,7 @@ impl<'s> Symbols<'s> {
     }
 
     fn declare_function(&mut self, tree: &'s Tree<'s>, place: usize, syntax: &ast::Function) {
-        let name = syntax.name.of(tree.source);
+        let name = syntax.name.of(tree.source());
         let known = self
             .by_name
             .get(name)
@@ -150,7 +124,7 @@ impl<'s> Symbols<'s> {
     fn new_function(&mut self, tree: &'s Tree<'s>, syntax: &ast::Function) -> FunctionId {
         let id = FunctionId::new(self.functions.len());
         let symbol = SymbolId::new(self.all.len());
-        let name = syntax.name.of(tree.source);
+        let name = syntax.name.of(tree.source());
         self.all.push(Symbol {
             name: name_of(name),
             kind: SymbolKind::Function(id),
@@ -177,16 +151,16 @@ impl<'s> Symbols<'s> {
     /// Variables in memory, of the module and of its functions. Parameters and registers are the functions' own.
     fn declare_variables(&mut self, tree: &'s Tree<'s>) {
         let mut next = 0;
-        for (place, variable) in tree.variables.iter().enumerate() {
+        for (place, variable) in tree.variables().iter().enumerate() {
             while self
                 .definitions
                 .get(next)
-                .is_some_and(|(_, function)| tree.functions[*function].span.end <= variable.span.start)
+                .is_some_and(|(_, function)| tree.functions()[*function].span.end <= variable.span.start)
             {
                 next += 1;
             }
             let owner = self.definitions.get(next).and_then(|(id, function)| {
-                (tree.functions[*function].span.start <= variable.span.start).then_some(*id)
+                (tree.functions()[*function].span.start <= variable.span.start).then_some(*id)
             });
             if matches!(
                 variable.space,
@@ -194,7 +168,7 @@ impl<'s> Symbols<'s> {
             ) {
                 continue;
             }
-            let name = variable.name.of(tree.source);
+            let name = variable.name.of(tree.source());
             let id = self.declare_variable(tree, variable, name, owner);
             self.of_variable[place] = Some(id);
         }
@@ -229,7 +203,7 @@ impl<'s> Symbols<'s> {
         let id = SymbolId::new(self.all.len());
         self.all.push(Symbol {
             name: name_of(name),
-            kind: if is_reference(variable.scalar) {
+            kind: if variable.scalar.is_opaque() {
                 SymbolKind::TextureReference
             } else {
                 SymbolKind::Variable
@@ -238,7 +212,7 @@ impl<'s> Symbols<'s> {
             linkage,
             size,
             align,
-            managed: memchr::memmem::find(variable.attribute.of(tree.source), b".managed").is_some(),
+            managed: memchr::memmem::find(variable.attribute.of(tree.source()), b".managed").is_some(),
             is_host: false,
             owner,
             initializer: Slots::default(),
@@ -253,7 +227,7 @@ impl<'s> Symbols<'s> {
 
     /// `.alias b, a`: b is defined, as another name of a.
     fn resolve_aliases(&mut self, tree: &'s Tree<'s>) {
-        let aliases = tree.statements.iter().filter(|statement| {
+        let aliases = tree.statements().iter().filter(|statement| {
             statement.kind() == StatementKind::Directive && tree.name(statement) == b".alias"
         });
         for statement in aliases {
@@ -275,12 +249,12 @@ impl<'s> Symbols<'s> {
     }
 
     fn resolve_initializers(&mut self, tree: &'s Tree<'s>) {
-        for (place, variable) in tree.variables.iter().enumerate() {
+        for (place, variable) in tree.variables().iter().enumerate() {
             let (false, Some(id)) = (variable.initializer.is_empty(), self.of_variable(place)) else {
                 continue;
             };
             let start = self.initializers.len();
-            for element in initializer(tree.source, variable.initializer) {
+            for element in tree.initializer(variable) {
                 if let Element::Address(address) = element {
                     self.initializers.extend(self.by_name.get(address.symbol));
                 }
@@ -301,14 +275,14 @@ fn defined_linkage(linkage: ast::Linkage) -> Linkage {
 
 fn function_of<'s>(tree: &'s Tree<'s>, syntax: &ast::Function, symbol: SymbolId) -> Function<'s> {
     let parameters = |indices: ast::Indices| {
-        tree.variables[indices.range()]
+        tree.variables()[indices.range()]
             .iter()
             .map(|variable| parameter(tree, variable))
             .collect()
     };
     let mut launch = LaunchBounds::default();
     let mut noreturn = false;
-    for directive in &tree.statements[syntax.directives.range()] {
+    for directive in &tree.statements()[syntax.directives.range()] {
         let mut numbers = tree
             .instruction(directive)
             .operands
@@ -341,7 +315,7 @@ fn function_of<'s>(tree: &'s Tree<'s>, syntax: &ast::Function, symbol: SymbolId)
         body: None,
         header: syntax.header,
         is_damaged: tree
-            .errors
+            .errors()
             .iter()
             .any(|error| (syntax.span.start..=syntax.span.end).contains(&error.span.start)),
         declared: DebugId::NONE,
@@ -351,7 +325,7 @@ fn function_of<'s>(tree: &'s Tree<'s>, syntax: &ast::Function, symbol: SymbolId)
 fn parameter<'s>(tree: &'s Tree<'s>, variable: &ast::Variable) -> Parameter<'s> {
     let (size, align) = layout(variable);
     Parameter {
-        name: name_of(variable.name.of(tree.source)),
+        name: name_of(variable.name.of(tree.source())),
         size: size.unwrap_or(0),
         align,
         points_to: variable.pointer_space.map(space_of),

@@ -3,9 +3,9 @@
 
 use ptxcheck_ptx_parser::Element;
 use ptxcheck_ptx_parser::ast::{Extent, Tree};
-use ptxcheck_ptx_parser::operand::{constant, initializer};
+use ptxcheck_ptx_parser::operand::constant;
 
-use super::symbols::{Symbols, element_bytes};
+use super::symbols::Symbols;
 use ptxcheck_ir::limits::MAX_TABLE_WORDS;
 use ptxcheck_ir::{TableWord, VirtualTable};
 
@@ -17,23 +17,25 @@ const WORD_BYTES: u64 = 8;
 /// The tables that a module defines.
 pub(super) fn tables(tree: &Tree<'_>, symbols: &Symbols<'_>) -> Vec<VirtualTable> {
     let mut tables = Vec::new();
-    for (place, variable) in tree.variables.iter().enumerate() {
-        if !variable.name.of(tree.source).starts_with(PREFIX) {
+    for (place, variable) in tree.variables().iter().enumerate() {
+        if !variable.name.of(tree.source()).starts_with(PREFIX) {
             continue;
         }
-        let (Some(symbol), Extent::Elements(count)) = (symbols.of_variable(place), variable.extent) else {
+        let (Some(symbol), Extent::Elements(_)) = (symbols.of_variable(place), variable.extent) else {
             continue;
         };
-        let element = element_bytes(variable.scalar) * u64::from(variable.vector);
-        let size = element.saturating_mul(count);
-        if element == 0 || size % WORD_BYTES != 0 || size / WORD_BYTES > MAX_TABLE_WORDS {
+        let (Some(element), Some(size)) = (variable.element_bytes(), variable.bytes()) else {
+            continue;
+        };
+        if size % WORD_BYTES != 0 || size / WORD_BYTES > MAX_TABLE_WORDS {
             continue;
         }
         if symbols.all[symbol.index()].is_undefined() {
             continue;
         }
         let mut words = vec![TableWord::Zero; (size / WORD_BYTES) as usize];
-        let elements = initializer(tree.source, variable.initializer)
+        let elements = tree
+            .initializer(variable)
             .filter(|element| !matches!(element, Element::Open | Element::Close));
         for (number, part) in (0_u64..).zip(elements) {
             let at = number.saturating_mul(element) / WORD_BYTES;

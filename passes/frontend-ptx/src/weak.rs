@@ -16,10 +16,10 @@ use ptxcheck_ir::{Function, Linkage, Module};
 /// The weak functions and kernels that the module defines.
 pub(super) fn functions(tree: &Tree<'_>, module: &Module<'_>) -> Vec<WeakFunction> {
     let mut texts: FxHashMap<&[u8], &[u8]> = FxHashMap::default();
-    for function in tree.functions.iter().filter(|function| function.has_body) {
+    for function in tree.functions().iter().filter(|function| function.has_body) {
         let (header, whole) = (tree.text(function.header), tree.text(function.span));
         texts.insert(
-            function.name.of(tree.source),
+            function.name.of(tree.source()),
             whole.get(header.len()..).unwrap_or_default(),
         );
     }

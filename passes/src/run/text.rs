@@ -86,7 +86,12 @@ pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
         }
     };
     let origin = PtxOrigin::new(&tree);
-    read.syntax_errors(&tree.errors, tree.errors_left_out as usize, &origin, how.settings);
+    read.syntax_errors(
+        tree.errors(),
+        tree.errors_left_out() as usize,
+        &origin,
+        how.settings,
+    );
     let module = if how.settings.images_only {
         ptx::declarations(&tree, &origin)
     } else {

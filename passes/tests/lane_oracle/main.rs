@@ -208,7 +208,7 @@ fn definite_of(root: &Root) -> Vec<Definite> {
 fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
     let made = generator::kernel(seed);
     let tree = ptxcheck_ptx_parser::parse(made.text.as_bytes()).map_err(|_| "it does not parse")?;
-    if !tree.errors.is_empty() {
+    if !tree.errors().is_empty() {
         return Err("it has syntax errors".to_owned());
     }
     let origin = PtxOrigin::new(&tree);

@@ -78,10 +78,10 @@ impl Module {
         let tree = ptxcheck_ptx_parser::parse(bare.as_bytes()).ok()?;
         let mut pieces = Vec::new();
         let mut done = 0;
-        for function in tree.functions.iter().filter(|function| function.has_body) {
+        for function in tree.functions().iter().filter(|function| function.has_body) {
             let end = (function.span.end as usize).checked_sub(1)?;
-            let statements = &tree.statements[function.body.range()];
-            let head = tree.statements[function.directives.range()]
+            let statements = &tree.statements()[function.body.range()];
+            let head = tree.statements()[function.directives.range()]
                 .last()
                 .map_or(function.header.end, |last| last.span().end);
             let head = head as usize;
@@ -115,11 +115,11 @@ impl Module {
 
 fn without_comments(text: &str) -> Option<String> {
     let tree = ptxcheck_ptx_parser::parse(text.as_bytes()).ok()?;
-    if !tree.errors.is_empty() {
+    if !tree.errors().is_empty() {
         return None;
     }
     let mut bytes = text.as_bytes().to_vec();
-    for comment in &tree.comments {
+    for comment in tree.comments() {
         bytes[comment.start as usize..comment.end as usize].fill(b' ');
     }
     String::from_utf8(bytes).ok()
@@ -145,7 +145,7 @@ fn body(
             StatementKind::Label => body.labels.push(name(statement)),
             StatementKind::Declaration => {
                 for variable in tree.declared(statement) {
-                    let count = (variable.range != u32::MAX).then_some(variable.range);
+                    let count = variable.registers();
                     let of = |span| String::from_utf8_lossy(tree.text(span)).into_owned();
                     if variable.space == ptxcheck_ptx_parser::ast::StateSpace::Reg {
                         let kind = of(variable.scalar_name);

@@ -101,15 +101,15 @@ fn printed(text: &[u8]) -> Result<(), String> {
     let Ok(tree) = parser::parse(text) else {
         return Ok(());
     };
-    if !tree.errors.is_empty() {
+    if !tree.errors().is_empty() {
         return Ok(());
     }
     let printed = parser::printer::print(&tree);
     match parser::parse(&printed) {
-        Ok(again) if again.errors.is_empty() && parser::printer::same(&tree, &again) => Ok(()),
+        Ok(again) if again.errors().is_empty() && parser::printer::same(&tree, &again) => Ok(()),
         Ok(again) => Err(format!(
             "printed and parsed again it is another tree{}",
-            if again.errors.is_empty() {
+            if again.errors().is_empty() {
                 ""
             } else {
                 ", with errors"

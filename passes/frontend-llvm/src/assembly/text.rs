@@ -100,7 +100,7 @@ pub(super) fn read(text: &str, operands: &[Operand], declarations: &str) -> Opti
     }
     source.push_str("\ninline_assembly_end:\n}\n");
     let tree = ptxcheck_ptx_parser::parse(source.as_bytes()).ok()?;
-    if !tree.errors.is_empty() {
+    if !tree.errors().is_empty() {
         return None;
     }
     lowered(&tree, operands.len())
