@@ -110,7 +110,7 @@ fn round(bytes: &[u8], settings: &Settings) -> Option<Round> {
     let parsed = processor_time();
     let (lowered, checked) = input.with_module(|module| {
         let lowered = processor_time();
-        drop(worker::checked(module, settings, Deadline::NEVER));
+        drop(ptxcheck_passes::check_module(module, settings));
         (lowered, processor_time())
     });
     let done = processor_time();

@@ -1,13 +1,17 @@
 //! What the rules found: plain data, ready for any renderer.
 
+use std::borrow::Cow;
+
 pub use ptxcheck_analysis::certainty::Certainty;
 pub use ptxcheck_ir::places::{Frame, LineText, Located, Location, Source};
 
+use serde::{Deserialize, Serialize};
+
 use crate::limits::MAX_FINDINGS;
-use crate::rule::{Level, Rule};
+use crate::rule::{Check, Family, Level, Rule};
 
 /// A second place that explains a finding.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Related {
     /// What is to be seen there.
     pub message: String,
@@ -18,7 +22,7 @@ pub struct Related {
 }
 
 /// A value in a finding's payload.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Value {
     /// A text.
     Text(String),
@@ -50,18 +54,18 @@ impl From<&str> for Value {
 
 /// A finding's payload: values by key, in the order of the keys. Most have two or three, of the hundreds of thousands of
 /// findings that a file can have.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Data(Vec<(&'static str, Value)>);
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Data(Vec<(Cow<'static, str>, Value)>);
 
 impl Data {
     /// Sets the value of a key.
     pub fn insert(&mut self, key: &'static str, value: impl Into<Value>) {
         let value = value.into();
-        match self.0.binary_search_by_key(&key, |(known, _)| *known) {
+        match self.0.binary_search_by_key(&key, |(known, _)| known) {
             Ok(at) => self.0[at].1 = value,
             Err(at) => {
                 self.0.reserve_exact(1);
-                self.0.insert(at, (key, value));
+                self.0.insert(at, (Cow::Borrowed(key), value));
             }
         }
     }
@@ -69,13 +73,13 @@ impl Data {
     /// The value of a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {
-        let at = self.0.binary_search_by_key(&key, |(known, _)| *known).ok()?;
+        let at = self.0.binary_search_by_key(&key, |(known, _)| known).ok()?;
         Some(&self.0[at].1)
     }
 
     /// Keys and values, in the order of the keys.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&'static str, &Value)> {
-        self.0.iter().map(|(key, value)| (*key, value))
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(key, value)| (&**key, value))
     }
 }
 
@@ -127,10 +131,17 @@ pub struct Suppression {
     pub reason: String,
 }
 
+/// The rule of a finding that was read and has not been given its own.
+fn nameless() -> &'static Rule {
+    static NAMELESS: Rule = Rule::new("", "", Family::Run, "", Check::Module(|_, _| {}));
+    &NAMELESS
+}
+
 /// One finding.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Finding {
-    /// The rule that made it.
+    /// The rule that made it. What is serialised does not name it: who reads it says which it is.
+    #[serde(skip, default = "nameless")]
     pub rule: &'static Rule,
     /// How sure it is.
     pub certainty: Certainty,
@@ -165,7 +176,8 @@ pub struct Finding {
     pub data: Data,
     /// A stable identity: from the code, the normalised function and instruction, and an ordinal. 16 hex digits.
     pub fingerprint: String,
-    /// Set when it is suppressed.
+    /// Set when it is suppressed. Not serialised.
+    #[serde(skip)]
     pub suppressed: Option<Suppression>,
 }
 

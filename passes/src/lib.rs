@@ -17,6 +17,7 @@ pub mod frontend {
 }
 
 pub mod context;
+pub mod driver;
 pub mod finding;
 mod fingerprint;
 pub mod inventory;
@@ -24,6 +25,7 @@ pub mod limits;
 pub mod link;
 mod locate;
 pub mod policy;
+pub mod registry;
 pub mod rule;
 pub mod rules;
 pub mod run;
@@ -31,3 +33,11 @@ pub mod settings;
 pub mod toolkit;
 #[cfg(feature = "ir")]
 pub mod worker;
+
+pub use context::{Draft, FunctionContext, ImagesContext, ModuleContext, Report};
+pub use driver::{ModuleReport, check_module};
+pub use finding::{Certainty, Finding};
+pub use registry::Registry;
+pub use rule::{Check, Family, Level, Rule};
+pub use run::{Bytes, Input, Outcome, check, check_here};
+pub use settings::{Selector, Settings};

@@ -5,7 +5,7 @@ pub use ptxcheck_images::kinds::ProblemKind;
 use crate::context::{FunctionContext, ImagePlace, ImagesContext, ModuleContext, Report};
 
 /// How severe a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Level {
     /// Not reported.
     Allow,
@@ -122,7 +122,47 @@ impl std::fmt::Debug for Rule {
 }
 
 impl Rule {
-    /// Its documentation in Markdown: the module documentation of its file.
+    /// A rule of one's own: its definite findings are errors, it makes no potential ones, and it has no other names. What is
+    /// different is set by the functions below.
+    ///
+    /// `code` and `name` are what users select it by; codes that begin with `PTX` are ours.
+    #[must_use]
+    pub const fn new(
+        code: &'static str,
+        name: &'static str,
+        family: Family,
+        summary: &'static str,
+        check: Check,
+    ) -> Self {
+        Self {
+            code,
+            name,
+            aliases: &[],
+            guidelines: &[],
+            family,
+            summary,
+            definite: Level::Error,
+            can_be_definite: true,
+            can_be_potential: false,
+            check,
+        }
+    }
+
+    /// With this level for its definite findings.
+    #[must_use]
+    pub const fn at_level(mut self, level: Level) -> Self {
+        self.definite = level;
+        self
+    }
+
+    /// It can make potential findings, too.
+    #[must_use]
+    pub const fn with_potential(mut self) -> Self {
+        self.can_be_potential = true;
+        self
+    }
+
+    /// Its documentation in Markdown: the module documentation of its file. Empty for rules that are not ours.
     #[must_use]
     pub fn documentation(&self) -> &'static str {
         crate::rules::documentation(self.code)

@@ -19,9 +19,6 @@ use crate::rule::ProblemKind;
 use crate::settings::Settings;
 use crate::{fingerprint, locate};
 
-#[cfg(any(test, feature = "ir"))]
-pub(crate) use text::drafts;
-
 pub use crate::inventory::{ImageReport, InputReport, Problem, Status};
 
 /// One thing to look at.

@@ -5,8 +5,8 @@ use ptxcheck_analysis::module::Asked;
 use crate::finding::Certainty;
 use crate::launches::Launches;
 use crate::policy::Policy;
+use crate::registry::Registry;
 use crate::rule::{Family, Level, Rule};
-use crate::rules;
 
 /// Which findings a level is for.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,27 @@ pub enum Selector {
 /// What stands before the colon of a selector for potential findings alone.
 const POTENTIAL: &str = "potential";
 
+/// The selector of all definite findings.
+const ALL: &str = "all";
+
+/// As [`Selector::parse`] reads it.
+impl std::fmt::Display for Selector {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::All => formatter.write_str(ALL),
+            Self::Potential => formatter.write_str(POTENTIAL),
+            Self::Family(family) => formatter.write_str(family.as_str()),
+            Self::PotentialFamily(family) => write!(formatter, "{POTENTIAL}:{}", family.as_str()),
+            Self::Rule(rule) => formatter.write_str(rule.code),
+            Self::PotentialRule(rule) => write!(formatter, "{POTENTIAL}:{}", rule.code),
+        }
+    }
+}
+
 impl Selector {
+    /// The words that are no rule and no family.
+    pub(crate) const WORDS: [&'static str; 2] = [ALL, POTENTIAL];
+
     /// Reads a code, a name, an alias, a family, `all` or `potential`; `potential:` before one of the others stands for
     /// its potential findings alone.
     ///
@@ -36,21 +56,25 @@ impl Selector {
     ///
     /// [`UnknownSelector`], with the nearest known word if one is near.
     pub fn parse(text: &str) -> Result<Self, UnknownSelector> {
+        Self::parse_in(text, &Registry::default())
+    }
+
+    pub(crate) fn parse_in(text: &str, registry: &Registry) -> Result<Self, UnknownSelector> {
         if let Some(rest) = text
             .strip_prefix(POTENTIAL)
             .and_then(|rest| rest.strip_prefix(':'))
         {
-            return Ok(match Self::parse(rest)? {
+            return Ok(match Self::parse_in(rest, registry)? {
                 Self::Family(family) => Self::PotentialFamily(family),
                 Self::Rule(rule) => Self::PotentialRule(rule),
                 Self::All => Self::Potential,
                 // `potential:potential:…` says it twice.
                 Self::Potential | Self::PotentialFamily(_) | Self::PotentialRule(_) => {
-                    return Err(UnknownSelector::new(rest));
+                    return Err(UnknownSelector::new(rest, registry));
                 }
             });
         }
-        if text == "all" {
+        if text == ALL {
             return Ok(Self::All);
         }
         if text == POTENTIAL {
@@ -59,9 +83,10 @@ impl Selector {
         if let Some(family) = Family::ALL.into_iter().find(|family| family.as_str() == text) {
             return Ok(Self::Family(family));
         }
-        rules::find(text)
+        registry
+            .find(text)
             .map(Self::Rule)
-            .ok_or_else(|| UnknownSelector::new(text))
+            .ok_or_else(|| UnknownSelector::new(text, registry))
     }
 
     fn matches(self, rule: &Rule, certainty: Certainty) -> bool {
@@ -86,16 +111,16 @@ pub struct UnknownSelector {
 }
 
 impl UnknownSelector {
-    fn new(word: &str) -> Self {
-        let known = rules::ALL
-            .iter()
+    fn new(word: &str, registry: &Registry) -> Self {
+        let known = registry
+            .rules()
             .flat_map(|rule| {
                 [rule.code, rule.name]
                     .into_iter()
                     .chain(rule.aliases.iter().copied())
             })
             .chain(Family::ALL.into_iter().map(Family::as_str))
-            .chain(["all", POTENTIAL]);
+            .chain(Selector::WORDS);
         let nearest = known
             .map(|candidate| (edit_distance(word, candidate), candidate))
             .filter(|(distance, candidate)| *distance <= candidate.len() / 3)
@@ -142,7 +167,7 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
 }
 
 /// What a level setting does to the level that findings had before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Change {
     /// Puts its own in the place of it.
     Set,
@@ -166,6 +191,8 @@ pub struct LevelSetting {
 /// The settings of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
+    /// The rules.
+    pub registry: Registry,
     /// Level settings, in the order given.
     pub levels: Vec<LevelSetting>,
     /// The inputs are linked together: what one of them defines, the others can refer to.
@@ -191,7 +218,7 @@ pub struct Settings {
 pub struct WorkerCommand {
     /// The program.
     pub program: std::path::PathBuf,
-    /// Its arguments; from them, it must come to the settings of the run.
+    /// Its arguments. What it needs of the settings comes with each module.
     pub args: Vec<std::ffi::OsString>,
 }
 
@@ -225,7 +252,7 @@ impl Settings {
     /// The least certainty with which a finding of a rule of `family` can be reported.
     #[must_use]
     pub fn least_certainty(&self, family: Family) -> Certainty {
-        let shows_potential = rules::ALL.iter().any(|rule| {
+        let shows_potential = self.registry.rules().any(|rule| {
             rule.family == family
                 && rule.can_be_potential
                 && self.level(rule, Certainty::Potential, rule.definite) > Level::Allow
@@ -240,10 +267,11 @@ impl Settings {
     /// What of the analyses' results can be reported.
     #[must_use]
     pub fn asked(&self) -> Asked {
-        let wants_spaces = rules::ALL
-            .iter()
+        let wants_spaces = self
+            .registry
+            .rules()
             .any(|rule| rule.family == Family::Space && self.wants(rule));
-        let nulls = rules::find("PTX106").and_then(|rule| {
+        let nulls = self.registry.find("PTX106").and_then(|rule| {
             [Certainty::Potential, Certainty::Definite]
                 .into_iter()
                 .find(|&certainty| self.level(rule, certainty, rule.definite) > Level::Allow)

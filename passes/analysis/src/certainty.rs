@@ -1,7 +1,7 @@
 //! How sure one can be of what an analysis finds.
 
 /// How sure a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Certainty {
     /// Undefined behaviour or failure on every execution that reaches the place, under the stated assumptions.
     Definite,

@@ -9,7 +9,7 @@ pub type Shape = [u32; 3];
 pub const MAX_BLOCK_THREADS: u32 = 1_024;
 
 /// What the user says. A kernel's own `.reqntid` wins over all of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Launches {
     /// For this run: it wins over what follows.
     pub run: Option<Shape>,

@@ -103,7 +103,7 @@ pub struct Host {
 }
 
 /// What could not be done for an input; the 9xx rules turn it into findings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum ProblemKind {
     /// PTX901: the input could not be read, or is nothing this release reads.
     Unreadable,

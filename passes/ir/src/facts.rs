@@ -1,10 +1,18 @@
 //! What a module or an image declares, whatever it was read from: plain data that owns its text.
 
-use crate::function::LaunchBounds;
+use std::borrow::Cow;
+
+use ptxcheck_common::names;
+use serde::{Deserialize, Serialize};
+
+use crate::function::{Function, LaunchBounds, Parameter};
+use crate::module::Module;
+use crate::op::Space;
+use crate::params;
 use crate::places::{Frame, Located};
 
 /// What an image declares. Images with the same content share one.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Facts {
     /// Kernels defined, in the order of the image.
     pub kernels: Vec<Kernel>,
@@ -26,8 +34,45 @@ pub struct Facts {
     pub is_damaged: bool,
 }
 
+impl Facts {
+    /// What a module declares. What only its text says is left open: producer, paths, digests of weak functions, and what
+    /// it shows to a linker.
+    #[must_use]
+    pub fn of(module: &Module<'_>) -> Self {
+        let mut facts = Self {
+            is_damaged: module.is_damaged,
+            ..Self::default()
+        };
+        for function in &module.functions {
+            let symbol = module.symbol(function.symbol);
+            if symbol.is_undefined() || function.alias_of.is_some() {
+                continue;
+            }
+            if function.is_kernel() {
+                facts.kernels.push(Kernel::of(module, function, symbol.name));
+            } else {
+                facts.functions += 1;
+            }
+        }
+        facts.variables = module
+            .symbols
+            .iter()
+            .filter(|symbol| symbol.owner.is_none() && !symbol.is_undefined())
+            .filter(|symbol| matches!(symbol.space, Space::Global | Space::Const))
+            .filter_map(|symbol| {
+                Some(Variable {
+                    name: symbol.name.to_owned(),
+                    identity: names::normalised(symbol.name).into_owned(),
+                    size: symbol.size?,
+                })
+            })
+            .collect();
+        facts
+    }
+}
+
 /// A kernel of an image.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Kernel {
     /// As the image names it.
     pub name: String,
@@ -41,8 +86,25 @@ pub struct Kernel {
     pub source: Option<Frame>,
 }
 
+impl Kernel {
+    fn of(module: &Module<'_>, function: &Function<'_>, name: &str) -> Self {
+        let layout = params::layout(&function.params);
+        let pair = |(param, offset): (&Parameter<'_>, &u64)| {
+            let size = u32::try_from(param.size).ok().filter(|size| *size > 0)?;
+            Some((u32::try_from(*offset).ok()?, size))
+        };
+        Self {
+            name: name.to_owned(),
+            identity: names::normalised(name).into_owned(),
+            params: function.params.iter().zip(&layout.offsets).map(pair).collect(),
+            launch: function.launch,
+            source: module.origin.frames(function.declared).pop(),
+        }
+    }
+}
+
 /// A variable of an image.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Variable {
     /// As the image names it.
     pub name: String,
@@ -53,7 +115,7 @@ pub struct Variable {
 }
 
 /// A weak function: of several definitions, the linker keeps one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WeakFunction {
     /// Its name.
     pub name: String,
@@ -66,7 +128,7 @@ pub struct WeakFunction {
 }
 
 /// What an image shows to a linker.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbols {
     /// Functions and variables that other images can refer to; kernels are listed elsewhere.
     pub defined: Vec<String>,
@@ -75,14 +137,14 @@ pub struct Symbols {
 }
 
 /// A symbol that an image uses and does not define.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Open {
     /// As the image names it.
     pub name: String,
     /// What it is used as.
     pub what: What,
     /// The part of the C++ runtime of the host that it belongs to, which no library for devices has.
-    pub runtime: Option<&'static str>,
+    pub runtime: Option<Cow<'static, str>>,
     /// The first use in each function and variable that refers to it, up to [`crate::limits::SHOWN_USES`].
     pub uses: Vec<Located>,
     /// How many more functions and variables refer to it.
@@ -90,7 +152,7 @@ pub struct Open {
 }
 
 /// What a symbol is used as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum What {
     /// Memory.
     Variable,

@@ -17,7 +17,7 @@ pub enum FunctionKind {
 }
 
 /// What a kernel says of its launches (PTX ISA, Performance-Tuning Directives).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LaunchBounds {
     /// `.maxntid`: most threads a CTA; missing dimensions are 1.
     pub max_threads: Option<[u32; 3]>,
@@ -276,6 +276,12 @@ impl Body<'_> {
         if known.has_references() && self.references.last() != Some(&reference) {
             self.references.push(reference);
         }
+    }
+
+    /// All instructions, in the order of the input.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (InstructionId, &Instruction)> {
+        let numbered = self.instructions.iter().enumerate();
+        numbered.map(|(number, instruction)| (InstructionId::new(number), instruction))
     }
 
     /// The instruction with this index.

@@ -1,7 +1,9 @@
 //! Places, looked up: in an input's text, and in the source that it was compiled from.
 
+use serde::{Deserialize, Serialize};
+
 /// A stretch of an input's text. Lines and columns are 1-based, columns count bytes, the end is exclusive.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Location {
     /// The input as the user named it.
     pub file: String,
@@ -16,7 +18,7 @@ pub struct Location {
 }
 
 /// A place in the program's source, from debug information.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Frame {
     /// The file as the compiler wrote it.
     pub file: String,
@@ -29,7 +31,7 @@ pub struct Frame {
 }
 
 /// The place in the program's source that a finding is about, with the frames around it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// The frame to show: the innermost one outside the CUDA toolkit's headers.
     pub at: Frame,
@@ -40,7 +42,7 @@ pub struct Source {
 }
 
 /// A place in an image, looked up: what a finding says of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Located {
     /// The function it lies in, as the image names it.
     pub function: Option<String>,
@@ -57,7 +59,7 @@ pub struct Located {
 }
 
 /// A line of an input, for showing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineText {
     /// The text, invalid UTF-8 replaced.
     pub text: String,

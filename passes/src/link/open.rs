@@ -54,7 +54,9 @@ fn open(module: &Module<'_>, uses: &Uses) -> Open {
         // GCC comes with a C library and a C++ runtime for devices.
         runtime: match module.producer {
             Producer::Gcc => None,
-            Producer::Nvvm | Producer::Llvm | Producer::Unknown => externs::host_runtime(symbol.name),
+            Producer::Nvvm | Producer::Llvm | Producer::Unknown => {
+                externs::host_runtime(symbol.name).map(Into::into)
+            }
         },
         uses: all
             .iter()

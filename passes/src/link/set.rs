@@ -28,7 +28,7 @@ pub struct Missing<'a> {
     /// What it is used as.
     pub what: What,
     /// The part of the C++ runtime of the host that it belongs to, which no library for devices has.
-    pub runtime: Option<&'static str>,
+    pub runtime: Option<&'a str>,
     /// The uses, the one that is best known first; one for each function.
     pub sites: Vec<Site<'a>>,
     /// How many more functions and variables refer to it.
@@ -192,7 +192,7 @@ impl<'a> Set<'a> {
         Missing {
             name: &open.name,
             what: open.what,
-            runtime: open.runtime,
+            runtime: open.runtime.as_deref(),
             sites: Vec::new(),
             more: 0,
             host: None,

@@ -6,18 +6,18 @@ use rustc_hash::FxHashMap;
 
 use crate::context::{Draft, ImagePlace, ImagesContext, Report};
 use crate::finding::{Finding, Frame, Located, Related, Source, Value};
+use crate::fingerprint;
 use crate::inventory::InputReport;
 use crate::names;
 use crate::rule::{Check, Level};
 use crate::settings::Settings;
-use crate::{fingerprint, rules};
 
 /// What those rules find.
 pub(super) fn compare(inputs: &[InputReport], settings: &Settings) -> Vec<Finding> {
     let context = ImagesContext::new(inputs, settings);
     let sources = Sources::new(inputs);
     let mut findings = Vec::new();
-    for rule in rules::ALL.iter().filter(|rule| settings.wants(rule)) {
+    for rule in settings.registry.rules().filter(|rule| settings.wants(rule)) {
         if let Check::Images(check) | Check::Linked(_, check) = rule.check {
             let mut drafts = Vec::new();
             check(&context, &mut Report::new(rule, &mut drafts));

@@ -6,7 +6,7 @@ use crate::finding::{Certainty, Data, Finding, LineText, Location};
 use crate::ir::Origin;
 use crate::rule::{Check, Level, ProblemKind, Rule};
 use crate::settings::Settings;
-use crate::{fingerprint, locate, rules};
+use crate::{fingerprint, locate};
 
 /// A place in a text.
 pub(super) struct Placed<'a> {
@@ -57,8 +57,8 @@ pub(super) fn finding(
     message: String,
     spot: Spot,
 ) -> Option<Finding> {
-    let of_kind = |rule: &&&'static Rule| matches!(rule.check, Check::Problem(own) if own == kind);
-    let rule = rules::ALL.iter().find(of_kind)?;
+    let of_kind = |rule: &&'static Rule| matches!(rule.check, Check::Problem(own) if own == kind);
+    let rule = settings.registry.rules().find(of_kind)?;
     let level = settings.level(rule, Certainty::Definite, rule.definite);
     (level > Level::Allow).then(|| Finding {
         rule,

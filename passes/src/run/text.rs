@@ -4,26 +4,19 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ptxcheck_ptx_parser::{Cause, SyntaxError};
-use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::problem::{Placed, finding};
-use crate::context::{Draft, FunctionContext, ModuleContext, Report, limit_drafts};
 use crate::deadline::{Deadline, too_long};
+use crate::driver::{self, ModuleReport};
 use crate::finding::{Finding, left_out};
 use crate::frontend::ptx::{self, PtxOrigin};
-#[cfg(feature = "ir")]
-use crate::inventory::Kernel;
 use crate::inventory::{Facts, Problem};
-#[cfg(feature = "ir")]
-use crate::ir::LaunchBounds;
-use crate::limits::{MAX_FINDINGS, SHOWN_SYNTAX_ERRORS};
-use crate::link;
-use crate::locate::Locator;
-use crate::rule::{Check, Family, ProblemKind, Rule};
-use crate::rules;
+use crate::limits::SHOWN_SYNTAX_ERRORS;
+use crate::rule::ProblemKind;
 use crate::settings::Settings;
-use ptxcheck_common::limits::PARALLEL_STATEMENTS;
+#[cfg(feature = "ir")]
+use crate::worker::{self, Answer};
 
 /// What an analysis of a text says.
 #[derive(Default)]
@@ -107,32 +100,32 @@ pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
         return read;
     }
     read.syntax_errors(&module.errors, module.errors_left_out, &origin, how.settings);
-    module.target.name.clone_into(&mut read.target);
-    read.isa = module.isa.map(|version| version.to_string()).unwrap_or_default();
     read.is_64_bit = tree.address_size() != Some(32);
-    let mut facts = ptx::facts(&tree, &module, how.with_weak);
+    let facts = ptx::facts(&tree, &module, how.with_weak);
     if how.settings.images_only {
-        read.facts = Arc::new(facts);
+        // What bodies refer to has not been read.
+        read.take(ModuleReport::of(&module, facts), how.settings, || how.late().1);
         return read;
     }
-    facts.symbols = link::symbols(&module);
-    read.facts = Arc::new(facts);
-    let context = ModuleContext::with_deadline(&module, how.settings, how.deadline);
-    let (drafts, left_out) = drafts(&context);
-    read.left_out(how.settings, left_out);
-    if how.deadline.has_cut() {
-        read.cut_short(how.settings, how.late().1);
-    }
-    read.limit = context.limit();
-    let locator = Locator::unplaced(&module);
-    let findings = drafts
-        .into_iter()
-        .filter_map(|draft| locator.finding(draft, how.settings));
-    read.findings.extend(findings);
+    let report = driver::check_until(&module, facts, how.settings, how.deadline);
+    read.take(report, how.settings, || how.late().1);
     read
 }
 
 impl Read {
+    /// Takes what was found; `late` says that the time is over.
+    fn take(&mut self, report: ModuleReport, settings: &Settings, late: impl FnOnce() -> String) {
+        self.target = report.target;
+        self.isa = report.isa;
+        self.facts = Arc::new(report.facts);
+        self.limit = report.limit;
+        self.left_out(settings, report.left_out);
+        if report.is_cut_short {
+            self.cut_short(settings, late());
+        }
+        self.findings.extend(report.findings);
+    }
+
     fn problem(
         &mut self,
         settings: &Settings,
@@ -197,107 +190,16 @@ impl Read {
 #[cfg(feature = "ir")]
 pub(super) fn of_ir(bytes: &[u8], how: How<'_>) -> Read {
     let settings = how.settings;
-    let checked = crate::worker::check(bytes, settings, how.deadline);
-    if let Some(trouble) = checked.failure {
-        return failed(trouble, settings);
-    }
-    if checked.is_elsewhere {
-        return Read {
-            is_elsewhere: true,
-            ..Read::default()
-        };
-    }
-    let kernels = checked.kernels.into_iter().map(|name| Kernel {
-        identity: crate::names::normalised(&name).into_owned(),
-        name,
-        params: None,
-        launch: LaunchBounds::default(),
-        source: None,
-    });
     let mut read = Read {
-        target: checked.target,
-        isa: checked.isa,
         is_64_bit: true,
-        // Of a kernel, no more than its name is told: what is missing proves nothing.
-        facts: Arc::new(Facts {
-            kernels: kernels.collect(),
-            functions: checked.functions,
-            symbols: checked.symbols,
-            is_damaged: true,
-            ..Facts::default()
-        }),
-        findings: checked.findings,
         ..Read::default()
     };
-    read.left_out(settings, checked.left_out);
-    read.limit = checked.limit;
-    if checked.is_cut_short {
-        read.cut_short(settings, crate::worker::too_long(bytes.len(), settings));
+    match worker::check(bytes, settings, how.deadline) {
+        Answer::Failed(kind, message) => return failed((kind, message), settings),
+        Answer::Elsewhere => read.is_elsewhere = true,
+        Answer::Checked(report) => read.take(*report, settings, || worker::too_long(bytes.len(), settings)),
     }
     read
-}
-
-/// What all rules say of a module, as far as it was found in time and is wanted, and how much more there is than is told
-/// of an input.
-pub(crate) fn drafts(context: &ModuleContext<'_>) -> (Vec<Draft>, usize) {
-    let mut drafts = Vec::new();
-    let mut left_out = 0;
-    for rule in rules::ALL.iter().filter(|rule| context.settings.wants(rule)) {
-        // Kernels whose lanes were done with in time have their findings, by several rules.
-        if !context.deadline.is_over() || rule.family == Family::Warp {
-            left_out += apply(rule, context, &mut drafts);
-            if drafts.len() > MAX_FINDINGS {
-                left_out += limit_drafts(&mut drafts, context.settings);
-            }
-        }
-    }
-    (drafts, left_out)
-}
-
-/// Runs one rule over a module; how much of what it says is not kept. What it says while the time runs out may rest on work
-/// that was cut short, and is left out.
-fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draft>) -> usize {
-    let mut left_out = 0;
-    match rule.check {
-        Check::Module(check) | Check::Linked(check, _) => {
-            let mut found = Vec::new();
-            let mut report = Report::limited(rule, &mut found, context.settings);
-            check(context, &mut report);
-            left_out = report.left_out();
-            if context.deadline.is_over() {
-                found.retain(|draft| draft.is_finished);
-            }
-            drafts.append(&mut found);
-        }
-        Check::Function(check) => {
-            let of_one = |(id, function, body)| {
-                let mut drafts = Vec::new();
-                if context.deadline.is_over_at_step() {
-                    return drafts;
-                }
-                let function = FunctionContext {
-                    module: context,
-                    id,
-                    function,
-                    body,
-                };
-                check(&function, &mut Report::new(rule, &mut drafts));
-                if !drafts.is_empty() && context.deadline.is_over() {
-                    drafts.clear();
-                }
-                drafts
-            };
-            let bodies: Vec<_> = context.module.bodies().collect();
-            let size: usize = bodies.iter().map(|(_, _, body)| body.instructions.len()).sum();
-            if size < PARALLEL_STATEMENTS {
-                drafts.extend(bodies.into_iter().flat_map(of_one));
-            } else {
-                drafts.par_extend(bodies.into_par_iter().flat_map_iter(of_one));
-            }
-        }
-        Check::Images(_) | Check::Problem(_) => {}
-    }
-    left_out
 }
 
 /// The texts of a run: each is analysed where it comes up first, and nowhere else.

@@ -8,9 +8,10 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Checked, analyse, codec};
+use super::{Answer, analyse, message};
 use crate::deadline::{self, Deadline};
 use crate::limits::{MAX_WORKER_BYTES, WORKER_GRACE, WORKER_LAST_WORDS, WORKER_START_SECONDS};
+use crate::registry::Registry;
 use crate::rule::ProblemKind;
 use crate::settings::{Settings, WorkerCommand};
 
@@ -63,12 +64,13 @@ impl Worker {
         }
     }
 
-    fn ask(&mut self, bytes: &[u8], limit: Duration) -> io::Result<Checked> {
+    fn ask(&mut self, bytes: &[u8], settings: &Settings, limit: Duration) -> io::Result<Answer> {
         let millis = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
         self.requests.write_all(&millis.to_le_bytes())?;
+        send(&mut self.requests, &message::task(settings))?;
         send(&mut self.requests, bytes)?;
         let answer = receive(&mut self.answers)?.ok_or(io::ErrorKind::UnexpectedEof)?;
-        codec::decode(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
+        message::decode(&answer, &settings.registry).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
     /// What a worker that answers no more died of.
@@ -120,7 +122,7 @@ impl Alarm {
 }
 
 /// Has a worker analyse IR, within `limit`. One that dies is a failure of this input.
-pub(super) fn ask(command: &WorkerCommand, bytes: &[u8], limit: Duration) -> Checked {
+pub(super) fn ask(command: &WorkerCommand, bytes: &[u8], settings: &Settings, limit: Duration) -> Answer {
     // One that died after its last answer has answered all that it was asked.
     let idle = IDLE
         .with_borrow_mut(Option::take)
@@ -139,24 +141,24 @@ pub(super) fn ask(command: &WorkerCommand, bytes: &[u8], limit: Duration) -> Che
         Ok(both) => both,
         Err(error) => {
             let message = format!("the process that reads LLVM IR could not be started: {error}");
-            return Checked::failed(ProblemKind::Internal, message);
+            return Answer::Failed(ProblemKind::Internal, message);
         }
     };
     let started = Instant::now();
-    match worker.ask(bytes, limit) {
-        Ok(checked) => {
+    match worker.ask(bytes, settings, limit) {
+        Ok(answer) => {
             // A worker whose time was over ends itself.
-            let goes_on = !matches!(checked.failure, Some((ProblemKind::Limit, _)));
+            let goes_on = !matches!(answer, Answer::Failed(ProblemKind::Limit, _));
             if goes_on {
                 IDLE.set(Some(worker));
             }
-            checked
+            answer
         }
-        Err(_) if alarm.has_rung() => Checked::failed(ProblemKind::Limit, deadline::too_long(limit)),
+        Err(_) if alarm.has_rung() => Answer::Failed(ProblemKind::Limit, deadline::too_long(limit)),
         Err(_) => {
             let death = worker.autopsy();
             let seconds = started.elapsed().as_secs_f64();
-            Checked::failed(
+            Answer::Failed(
                 ProblemKind::Internal,
                 format!("LLVM failed on it: the process that reads it ended after {seconds:.1} s ({death})"),
             )
@@ -164,22 +166,18 @@ pub(super) fn ask(command: &WorkerCommand, bytes: &[u8], limit: Duration) -> Che
     }
 }
 
-/// Is a worker: answers requests from standard input on standard output. Limits the memory of the process for good.
+/// Is a worker that knows these rules: answers requests from standard input on standard output. Limits the memory of the process for good.
 ///
 /// # Errors
 ///
 /// What goes wrong with the pipes.
-pub fn serve(settings: &Settings) -> io::Result<()> {
+pub fn serve(registry: &Registry) -> io::Result<()> {
     let mut requests = io::stdin().lock();
     // Not locked for good: the thread that watches the time writes to it, too.
     let mut answers = io::stdout();
     // Where there is no such limit, the machine's own is left.
     let _ = rlimit::setrlimit(rlimit::Resource::AS, MAX_WORKER_BYTES, MAX_WORKER_BYTES);
     let _ = rlimit::setrlimit(rlimit::Resource::CORE, 0, 0);
-    let own = Settings {
-        worker: None,
-        ..settings.clone()
-    };
     loop {
         answers.write_all(GREETING)?;
         answers.flush()?;
@@ -189,14 +187,15 @@ pub fn serve(settings: &Settings) -> io::Result<()> {
             read => read?,
         }
         let limit = Duration::from_millis(u64::from_le_bytes(millis));
-        let Some(bytes) = receive(&mut requests)? else {
+        let (Some(task), Some(bytes)) = (receive(&mut requests)?, receive(&mut requests)?) else {
             return Ok(());
         };
+        let settings = message::settings(&task, registry).ok_or(io::ErrorKind::InvalidData)?;
         let mut sent = Ok(());
         let deadline = Deadline::after(Some(limit));
         let watch = Watch::start(limit)?;
-        analyse::analyse(&bytes, &own, &deadline, |checked| {
-            let answer = codec::encode(&checked);
+        analyse::analyse(&bytes, &settings, &deadline, |found| {
+            let answer = message::encode(&found);
             watch.begin_answer();
             sent = send(&mut answers, &answer);
         });
@@ -230,7 +229,7 @@ impl Watch {
                     return;
                 }
             } else {
-                let late = codec::encode(&Checked::failed(ProblemKind::Limit, deadline::too_long(limit)));
+                let late = message::encode(&Answer::Failed(ProblemKind::Limit, deadline::too_long(limit)));
                 let _ = send(&mut io::stdout(), &late);
             }
             std::process::abort();
@@ -277,9 +276,10 @@ mod tests {
     use super::{GREETING, ask};
     use std::time::{Duration, Instant};
 
+    use crate::driver::ModuleReport;
     use crate::rule::ProblemKind;
-    use crate::settings::WorkerCommand;
-    use crate::worker::{Checked, codec};
+    use crate::settings::{Settings, WorkerCommand};
+    use crate::worker::{Answer, message};
 
     const REQUEST: &[u8] = b"module";
     const LIMIT: Duration = Duration::from_secs(60);
@@ -287,7 +287,7 @@ mod tests {
     /// A worker that is ready, takes one request, does `then`, and dies.
     fn mortal(then: &str) -> WorkerCommand {
         let greeting = escaped(GREETING);
-        let request = 16 + REQUEST.len();
+        let request = 24 + message::task(&Settings::default()).len() + REQUEST.len();
         let script = format!("printf '{greeting}'; head -c {request} >/dev/null; {then}");
         WorkerCommand {
             program: "sh".into(),
@@ -302,23 +302,23 @@ mod tests {
 
     #[test]
     fn who_dies_after_an_answer_has_answered() {
-        let answer = codec::encode(&Checked {
+        let answer = message::encode(&Answer::Checked(Box::new(ModuleReport {
             target: "sm_90".to_owned(),
-            ..Checked::default()
-        });
+            ..ModuleReport::default()
+        })));
         let length = escaped(&(answer.len() as u64).to_le_bytes());
         let worker = mortal(&format!("printf '{length}{}'", escaped(&answer)));
         for _ in 0..3 {
-            let checked = ask(&worker, REQUEST, LIMIT);
-            assert_eq!((checked.target.as_str(), checked.failure), ("sm_90", None));
+            let answer = ask(&worker, REQUEST, &Settings::default(), LIMIT);
+            assert!(matches!(answer, Answer::Checked(report) if report.target == "sm_90"));
         }
     }
 
     #[test]
     fn who_dies_before_costs_the_input() {
-        let checked = ask(&mortal("exit 3"), REQUEST, LIMIT);
+        let answer = ask(&mortal("exit 3"), REQUEST, &Settings::default(), LIMIT);
         assert!(
-            matches!(checked.failure, Some((ProblemKind::Internal, said)) if said.contains("exit status: 3"))
+            matches!(answer, Answer::Failed(ProblemKind::Internal, said) if said.contains("exit status: 3"))
         );
     }
 
@@ -326,10 +326,11 @@ mod tests {
     #[test]
     fn who_is_stopped_is_ended() {
         let started = Instant::now();
-        let checked = ask(&mortal("kill -STOP $$"), REQUEST, Duration::from_millis(10));
+        let limit = Duration::from_millis(10);
+        let answer = ask(&mortal("kill -STOP $$"), REQUEST, &Settings::default(), limit);
         assert!(
-            matches!(checked.failure, Some((ProblemKind::Limit, _))),
-            "{checked:?}"
+            matches!(answer, Answer::Failed(ProblemKind::Limit, _)),
+            "{answer:?}"
         );
         assert!(started.elapsed() < Duration::from_secs(30));
     }

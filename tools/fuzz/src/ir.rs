@@ -5,11 +5,10 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use ptxcheck_passes::deadline::Deadline;
+use ptxcheck_passes::check_module;
 use ptxcheck_passes::frontend::llvm;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
-use ptxcheck_passes::worker;
 
 use crate::numbers::{BOUNDARIES, Numbers};
 use crate::panics;
@@ -264,7 +263,7 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
         measure::reset_peak();
         let (before, _) = measure::memory();
         if input.is_device_code() {
-            let _ = input.with_module(|module| worker::checked(module, &settings, Deadline::NEVER));
+            let _ = input.with_module(|module| check_module(module, &settings));
         }
         let within = child::within_memory(before);
         child::tell("reading");

@@ -29,20 +29,18 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Exit {
-    let mut args: Vec<OsString> = std::env::args_os().collect();
-    let is_worker = commands::worker::strip(&mut args);
+    let args: Vec<OsString> = std::env::args_os().collect();
+    if let Some(exit) = commands::worker::run(&args) {
+        return exit;
+    }
     let args = match response::expand(args) {
         Ok(args) => args,
         Err(problem) => return output::complain(&render::escape::line(&problem)),
     };
     let cli = Cli::parse_from(args);
-    if !is_worker {
-        // Where that does not work, files are read.
-        let _ = ptxcheck_passes::image::map_large_files();
-    }
+    // Where that does not work, files are read.
+    let _ = ptxcheck_passes::image::map_large_files();
     match &cli.command {
-        None if is_worker => commands::worker::run(&cli.check),
-        Some(Command::Check(args)) if is_worker => commands::worker::run(args),
         None => commands::check::run(&cli.check),
         Some(Command::Check(args)) => commands::check::run(args),
         Some(Command::Audit(args)) => commands::audit::run(args),

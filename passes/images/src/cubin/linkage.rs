@@ -39,7 +39,7 @@ pub(super) fn symbols(file: &Elf<'_>) -> Option<Symbols> {
             symbols.open.push(Open {
                 name: name.to_owned(),
                 what,
-                runtime: externs::host_runtime(name),
+                runtime: externs::host_runtime(name).map(Into::into),
                 uses: Vec::new(),
                 more: 0,
             });

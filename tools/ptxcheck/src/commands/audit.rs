@@ -29,7 +29,7 @@ pub fn run(args: &AuditArgs) -> Exit {
         timeout: args.timeout,
         images_only: true,
         policy,
-        worker: super::worker::silent(),
+        worker: super::worker::command(),
         ..Settings::default()
     };
     let outcome = run::check(inputs::collect(&args.paths), &settings);

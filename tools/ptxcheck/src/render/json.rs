@@ -179,7 +179,7 @@ struct FindingJson<'a> {
     location: Option<LocationJson<'a>>,
     source: Option<SourceJson<'a>>,
     related: Vec<RelatedJson<'a>>,
-    data: BTreeMap<&'static str, ValueJson<'a>>,
+    data: BTreeMap<&'a str, ValueJson<'a>>,
     fingerprint: &'a str,
     suppressed: Option<SuppressionJson<'a>>,
 }

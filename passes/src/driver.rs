@@ -1,0 +1,147 @@
+//! The way of one module through analyses and rules: the same in this process and in a worker, whatever the module was
+//! read from.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::context::{Draft, FunctionContext, ModuleContext, Report, limit_drafts};
+use crate::deadline::Deadline;
+use crate::finding::Finding;
+use crate::inventory::Facts;
+use crate::ir::Module;
+use crate::limits::MAX_FINDINGS;
+use crate::link;
+use crate::locate::Locator;
+use crate::rule::{Check, Family, Rule};
+use crate::settings::Settings;
+use ptxcheck_common::limits::PARALLEL_STATEMENTS;
+
+/// What is known of a module, and what the rules found in it.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct ModuleReport {
+    /// `sm_90`; empty if the module does not say.
+    pub target: String,
+    /// PTX ISA version, `8.8`; empty if the module does not say.
+    pub isa: String,
+    /// What it declares.
+    pub facts: Facts,
+    /// Findings, of input 0 and image 0, in a file without a name.
+    pub findings: Vec<Finding>,
+    /// Findings that were more than are told of an input.
+    pub left_out: usize,
+    /// The time was over before all of it was analysed.
+    pub is_cut_short: bool,
+    /// What was not looked at, since it exceeds a limit, as a sentence.
+    pub limit: Option<String>,
+}
+
+impl ModuleReport {
+    /// Of a module that declares `facts`, before any rule has run.
+    pub(crate) fn of(module: &Module<'_>, facts: Facts) -> Self {
+        Self {
+            target: module.target.name.to_owned(),
+            isa: module.isa.map(|version| version.to_string()).unwrap_or_default(),
+            facts,
+            ..Self::default()
+        }
+    }
+}
+
+/// Runs the rules over a module, with as much time as it takes. With [`Settings::images_only`] none runs.
+#[must_use]
+pub fn check_module(module: &Module<'_>, settings: &Settings) -> ModuleReport {
+    check_until(module, Facts::of(module), settings, Deadline::NEVER)
+}
+
+/// The same, of a module that declares `facts`, until the deadline.
+pub(crate) fn check_until(
+    module: &Module<'_>,
+    mut facts: Facts,
+    settings: &Settings,
+    deadline: &Deadline,
+) -> ModuleReport {
+    facts.symbols = link::symbols(module);
+    let mut report = ModuleReport::of(module, facts);
+    if settings.images_only {
+        return report;
+    }
+    let context = ModuleContext::with_deadline(module, settings, deadline);
+    let (drafts, left_out) = drafts(&context);
+    let locator = Locator::unplaced(module);
+    report.findings = drafts
+        .into_iter()
+        .filter_map(|draft| locator.finding(draft, settings))
+        .collect();
+    report.left_out = left_out;
+    report.is_cut_short = deadline.has_cut();
+    report.limit = context.limit();
+    report
+}
+
+/// What all rules say of a module, as far as it was found in time and is wanted, and how much more there is than is told
+/// of an input.
+fn drafts(context: &ModuleContext<'_>) -> (Vec<Draft>, usize) {
+    let mut drafts = Vec::new();
+    let mut left_out = 0;
+    for rule in context
+        .settings
+        .registry
+        .rules()
+        .filter(|rule| context.settings.wants(rule))
+    {
+        // Kernels whose lanes were done with in time have their findings, by several rules.
+        if !context.deadline.is_over() || rule.family == Family::Warp {
+            left_out += apply(rule, context, &mut drafts);
+            if drafts.len() > MAX_FINDINGS {
+                left_out += limit_drafts(&mut drafts, context.settings);
+            }
+        }
+    }
+    (drafts, left_out)
+}
+
+/// Runs one rule over a module; how much of what it says is not kept. What it says while the time runs out may rest on work
+/// that was cut short, and is left out.
+fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draft>) -> usize {
+    let mut left_out = 0;
+    match rule.check {
+        Check::Module(check) | Check::Linked(check, _) => {
+            let mut found = Vec::new();
+            let mut report = Report::limited(rule, &mut found, context.settings);
+            check(context, &mut report);
+            left_out = report.left_out();
+            if context.deadline.is_over() {
+                found.retain(|draft| draft.is_finished);
+            }
+            drafts.append(&mut found);
+        }
+        Check::Function(check) => {
+            let of_one = |(id, function, body)| {
+                let mut drafts = Vec::new();
+                if context.deadline.is_over_at_step() {
+                    return drafts;
+                }
+                let function = FunctionContext {
+                    module: context,
+                    id,
+                    function,
+                    body,
+                };
+                check(&function, &mut Report::new(rule, &mut drafts));
+                if !drafts.is_empty() && context.deadline.is_over() {
+                    drafts.clear();
+                }
+                drafts
+            };
+            let bodies: Vec<_> = context.module.bodies().collect();
+            let size: usize = bodies.iter().map(|(_, _, body)| body.instructions.len()).sum();
+            if size < PARALLEL_STATEMENTS {
+                drafts.extend(bodies.into_iter().flat_map(of_one));
+            } else {
+                drafts.par_extend(bodies.into_par_iter().flat_map_iter(of_one));
+            }
+        }
+        Check::Images(_) | Check::Problem(_) => {}
+    }
+    left_out
+}

@@ -1,0 +1,149 @@
+//! The rules of a run: ours, and those that a program adds.
+
+use std::fmt;
+
+use crate::rule::{Family, Rule};
+use crate::rules;
+use crate::settings::{Selector, UnknownSelector};
+
+/// The rules of a run, in the order of their codes. By default, ours.
+///
+/// ```
+/// use ptxcheck_passes::Registry;
+///
+/// let registry = Registry::default();
+/// assert_eq!(registry.find("zero-mask").map(|rule| rule.code), Some("PTX407"));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Registry {
+    /// Sorted by code.
+    added: Vec<&'static Rule>,
+}
+
+/// Why a rule can't be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refused {
+    /// A rule has this code, name or alias.
+    Taken(&'static str),
+    /// The code or name is empty, or it is a word of selectors: a family, `all`, `potential`.
+    NoName(&'static str),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Taken(word) => write!(formatter, "another rule is called `{word}`"),
+            Self::NoName(word) => write!(formatter, "no rule can be called `{word}`"),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// All that a rule is called.
+fn words(rule: &'static Rule) -> impl Iterator<Item = &'static str> {
+    [rule.code, rule.name]
+        .into_iter()
+        .chain(rule.aliases.iter().copied())
+}
+
+impl Registry {
+    /// With one rule more.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`], if something else has its code, name or alias, in whatever case.
+    pub fn with(mut self, rule: &'static Rule) -> Result<Self, Refused> {
+        for word in words(rule) {
+            let is_selector = Family::ALL.iter().any(|family| family.as_str() == word)
+                || Selector::WORDS.contains(&word)
+                || word.contains(':');
+            if word.is_empty() || is_selector {
+                return Err(Refused::NoName(word));
+            }
+            if self.find(word).is_some() {
+                return Err(Refused::Taken(word));
+            }
+        }
+        let place = self.added.partition_point(|known| known.code < rule.code);
+        self.added.insert(place, rule);
+        Ok(self)
+    }
+
+    /// All rules: ours in the order of their codes, then those that were added.
+    pub fn rules(&self) -> impl Iterator<Item = &'static Rule> + '_ {
+        rules::ALL.iter().copied().chain(self.added.iter().copied())
+    }
+
+    /// The rule with this code, name or alias; case does not matter.
+    #[must_use]
+    pub fn find(&self, text: &str) -> Option<&'static Rule> {
+        self.rules()
+            .find(|rule| words(rule).any(|known| known.eq_ignore_ascii_case(text)))
+    }
+
+    /// Which findings a word is for: see [`Selector::parse`], which knows our own rules only.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownSelector`], with the nearest known word if one is near.
+    pub fn select(&self, text: &str) -> Result<Selector, UnknownSelector> {
+        Selector::parse_in(text, self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Refused, Registry};
+    use crate::rule::{Check, Family, Rule};
+
+    static MINE: Rule = Rule::new(
+        "ACME001",
+        "my-rule",
+        Family::Device,
+        "mine",
+        Check::Module(|_, _| {}),
+    );
+    static TAKEN: Rule = Rule::new(
+        "ACME002",
+        "zero-mask",
+        Family::Device,
+        "mine",
+        Check::Module(|_, _| {}),
+    );
+    static FAMILY: Rule = Rule::new("warp", "w", Family::Device, "mine", Check::Module(|_, _| {}));
+
+    #[test]
+    fn a_rule_is_added_once_and_under_names_of_its_own() {
+        let registry = Registry::default().with(&MINE).unwrap();
+        assert_eq!(registry.find("MY-RULE").map(|rule| rule.code), Some("ACME001"));
+        assert_eq!(
+            registry.clone().with(&MINE).err(),
+            Some(Refused::Taken("ACME001"))
+        );
+        assert_eq!(
+            registry.clone().with(&TAKEN).err(),
+            Some(Refused::Taken("zero-mask"))
+        );
+        assert_eq!(registry.with(&FAMILY).err(), Some(Refused::NoName("warp")));
+    }
+
+    #[test]
+    fn selectors_read_what_they_print() {
+        let registry = Registry::default().with(&MINE).unwrap();
+        for text in [
+            "all",
+            "potential",
+            "warp",
+            "potential:warp",
+            "PTX404",
+            "potential:PTX404",
+            "ACME001",
+        ] {
+            assert_eq!(registry.select(text).unwrap().to_string(), text);
+        }
+        let unknown = registry.select("my-rul").unwrap_err();
+        assert_eq!(unknown.nearest.as_deref(), Some("my-rule"));
+    }
+}

@@ -1,0 +1,243 @@
+//! What goes over the pipe between a run and its workers, in the format of postcard.
+//!
+//! Both ends are the same build of the same program, so there is no version. What does not decode is a worker that died
+//! while it wrote. Rules go by their codes: each end has them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::driver::ModuleReport;
+use crate::launches::Launches;
+use crate::registry::Registry;
+use crate::rule::{Level, ProblemKind};
+use crate::settings::{Change, LevelSetting, Settings};
+
+/// What became of a module.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Answer {
+    /// It was analysed.
+    Checked(Box<ModuleReport>),
+    /// It is no device code, and was not analysed.
+    Elsewhere,
+    /// It was not analysed, and why.
+    Failed(ProblemKind, String),
+}
+
+/// What a worker has to know of the settings: all that decides what is found in a module.
+#[derive(Debug, Serialize, Deserialize)]
+struct Task {
+    levels: Vec<(String, Level, Change)>,
+    link_set: bool,
+    whole_program: bool,
+    images_only: bool,
+    launches: Launches,
+}
+
+/// The settings as a message.
+pub(super) fn task(settings: &Settings) -> Vec<u8> {
+    let level = |setting: &LevelSetting| (setting.selector.to_string(), setting.level, setting.change);
+    bytes(&Task {
+        levels: settings.levels.iter().map(level).collect(),
+        link_set: settings.link_set,
+        whole_program: settings.whole_program,
+        images_only: settings.images_only,
+        launches: settings.launches.clone(),
+    })
+}
+
+/// The settings that a message holds, for these rules; `None` if it is none.
+pub(super) fn settings(message: &[u8], registry: &Registry) -> Option<Settings> {
+    let task: Task = postcard::from_bytes(message).ok()?;
+    let level = |(selector, level, change): (String, Level, Change)| {
+        Some(LevelSetting {
+            selector: registry.select(&selector).ok()?,
+            level,
+            change,
+        })
+    };
+    Some(Settings {
+        registry: registry.clone(),
+        levels: task.levels.into_iter().map(level).collect::<Option<_>>()?,
+        link_set: task.link_set,
+        whole_program: task.whole_program,
+        images_only: task.images_only,
+        launches: task.launches,
+        ..Settings::default()
+    })
+}
+
+/// An answer as a message: itself, and the rules of its findings.
+pub(super) fn encode(answer: &Answer) -> Vec<u8> {
+    let findings = match answer {
+        Answer::Checked(report) => report.findings.as_slice(),
+        Answer::Elsewhere | Answer::Failed(..) => &[],
+    };
+    let codes: Vec<&str> = findings.iter().map(|finding| finding.rule.code).collect();
+    bytes(&(answer, codes))
+}
+
+/// The answer that a message holds, with these rules; `None` if it is none.
+pub(super) fn decode(message: &[u8], registry: &Registry) -> Option<Answer> {
+    let (mut answer, codes): (Answer, Vec<&str>) = postcard::from_bytes(message).ok()?;
+    if let Answer::Checked(report) = &mut answer {
+        if report.findings.len() != codes.len() {
+            return None;
+        }
+        for (finding, code) in report.findings.iter_mut().zip(codes) {
+            finding.rule = registry.find(code)?;
+        }
+    }
+    Some(answer)
+}
+
+/// Nothing here can fail to be written: a longer message is a longer list.
+fn bytes(message: &impl Serialize) -> Vec<u8> {
+    postcard::to_stdvec(message).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::{Certainty, Finding, Frame, LineText, Located, Location, Related, Source, Value};
+    use crate::inventory::{Facts, Kernel};
+    use crate::ir::LaunchBounds;
+    use crate::link::{Open, Symbols, What};
+    use crate::settings::Selector;
+
+    fn sample(registry: &Registry) -> Answer {
+        let frame = |line| Frame {
+            file: "a.cu".to_owned(),
+            line,
+            column: 7,
+            function: Some("f".to_owned()),
+        };
+        let source = Source {
+            at: frame(3),
+            inside: vec![frame(1)],
+            inlined_at: vec![frame(9), frame(10)],
+        };
+        let location = Location {
+            file: String::new(),
+            line: 3,
+            column: 5,
+            end_line: 3,
+            end_column: 9,
+        };
+        let kernel = Kernel {
+            name: "k".to_owned(),
+            identity: "k".to_owned(),
+            params: Some(vec![(0, 8), (8, 4)]),
+            launch: LaunchBounds {
+                max_threads: Some([128, 1, 1]),
+                ..LaunchBounds::default()
+            },
+            source: Some(frame(2)),
+        };
+        let symbols = Symbols {
+            defined: vec!["table".to_owned()],
+            open: vec![Open {
+                name: "__cxa_throw".to_owned(),
+                what: What::Function,
+                runtime: crate::externs::host_runtime("__cxa_throw").map(Into::into),
+                uses: vec![Located {
+                    function: Some("k".to_owned()),
+                    offset: 3,
+                    source: Some(source.clone()),
+                    ..Located::default()
+                }],
+                more: 2,
+            }],
+        };
+        let finding = Finding {
+            rule: registry.find("PTX407").unwrap(),
+            certainty: Certainty::Definite,
+            level: Level::Error,
+            message: "m".to_owned(),
+            notes: vec!["n".to_owned()],
+            help: vec![],
+            input: 0,
+            image: Some(0),
+            offset: 5,
+            function: Some("k".to_owned()),
+            kernel: None,
+            location: Some(location.clone()),
+            line_text: Some(LineText {
+                text: "call void @f()".to_owned(),
+                from: 1,
+            }),
+            source: Some(source.clone()),
+            related: vec![Related {
+                message: "r".to_owned(),
+                location: Some(location),
+                source: Some(source),
+            }],
+            data: [
+                ("mask", Value::Number(0)),
+                ("lanes", Value::Numbers(vec![1, 2])),
+                ("operation", Value::Text("__shfl_sync".to_owned())),
+                ("names", Value::Texts(vec!["a".to_owned()])),
+            ]
+            .into_iter()
+            .collect(),
+            fingerprint: "0123456789abcdef".to_owned(),
+            suppressed: None,
+        };
+        Answer::Checked(Box::new(ModuleReport {
+            target: "sm_90".to_owned(),
+            isa: "8.8".to_owned(),
+            facts: Facts {
+                kernels: vec![kernel],
+                functions: 1,
+                symbols: Some(symbols),
+                ..Facts::default()
+            },
+            findings: vec![finding],
+            left_out: 3,
+            is_cut_short: true,
+            limit: Some("too large".to_owned()),
+        }))
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let registry = Registry::default();
+        for answer in [
+            sample(&registry),
+            Answer::Elsewhere,
+            Answer::Failed(ProblemKind::Limit, "late".to_owned()),
+        ] {
+            let read = decode(&encode(&answer), &registry).unwrap();
+            assert_eq!(format!("{read:?}"), format!("{answer:?}"));
+        }
+    }
+
+    #[test]
+    fn half_a_message_is_none() {
+        let registry = Registry::default();
+        let written = encode(&sample(&registry));
+        for length in 0..written.len() {
+            assert!(decode(&written[..length], &registry).is_none(), "{length}");
+        }
+    }
+
+    #[test]
+    fn settings_arrive() {
+        let settings_there = Settings {
+            levels: vec![LevelSetting {
+                selector: Selector::parse("potential:PTX404").unwrap(),
+                level: Level::Warning,
+                change: Change::Forbid,
+            }],
+            whole_program: true,
+            launches: Launches {
+                run: Some([64, 1, 1]),
+                kernels: vec![("k*".to_owned(), [32, 2, 1])],
+                others: None,
+            },
+            ..Settings::default()
+        };
+        let message = task(&settings_there);
+        let here = settings(&message, &Registry::default()).unwrap();
+        assert_eq!(format!("{here:?}"), format!("{settings_there:?}"));
+        assert!(settings(&message[..message.len() - 1], &Registry::default()).is_none());
+    }
+}
