@@ -23,9 +23,11 @@ macro_rules! scalar_types {
             /// The type of this name, which begins with a dot, like `.u32`. `None` for names of no type, and of types
             /// without an entry here.
             #[must_use]
+            #[allow(non_upper_case_globals)]
             pub fn named(name: &[u8]) -> Option<Self> {
-                match std::str::from_utf8(name).ok()? {
-                    $($name => Some(Self::$variant),)*
+                $(const $variant: &[u8] = $name.as_bytes();)*
+                match name {
+                    $($variant => Some(Self::$variant),)*
                     _ => None,
                 }
             }

@@ -10,7 +10,7 @@ use crate::initializer::{Elements, initializer};
 use crate::operand::{OperandRef, Operands};
 use crate::span::Span;
 
-/// The `@p` or `@!p` of an instruction.
+/// The `@p` or `@!p` of an instruction (PTX ISA, Predicated Execution).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard<'t> {
@@ -20,7 +20,7 @@ pub struct Guard<'t> {
     pub name: &'t [u8],
 }
 
-/// An instruction, or a directive that is read like one.
+/// An instruction, or a directive that is read like one, as [`Tree::instruction`] gives it.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct Instruction<'t> {
