@@ -1,6 +1,10 @@
 //! Drafts to findings: places become lines, in the input and in the program's source.
 
+use std::cell::OnceCell;
+
 use ptxcheck_ptx_parser::Span;
+
+use crate::analysis::call_graph::{CallGraph, CallSite};
 
 use crate::context::{Draft, Place};
 use crate::finding::{Certainty, Finding, Frame, LineText, Located, Location, Related, Source};
@@ -19,7 +23,12 @@ pub(crate) struct Locator<'a> {
     pub(crate) name: &'a str,
     pub(crate) input: usize,
     pub(crate) image: u32,
+    /// Who calls whom, once a finding in a function that is called asks for it.
+    calls: OnceCell<CallGraph>,
 }
+
+/// Most calls that are named between a kernel and a function with a finding in it.
+const MAX_NAMED_CALLS: usize = 8;
 
 /// A place, taken apart.
 struct Spot {
@@ -39,6 +48,7 @@ impl<'a> Locator<'a> {
             name: "",
             input: 0,
             image: 0,
+            calls: OnceCell::new(),
         }
     }
 
@@ -58,10 +68,13 @@ impl<'a> Locator<'a> {
     }
 
     /// The finding that a draft becomes; `None` if the settings do not want it.
-    pub(crate) fn finding(&self, draft: Draft, settings: &Settings) -> Option<Finding> {
+    pub(crate) fn finding(&self, mut draft: Draft, settings: &Settings) -> Option<Finding> {
         let level = settings.level(draft.rule, draft.certainty, draft.level);
         if level == Level::Allow {
             return None;
+        }
+        if let Some(others) = self.follow_callers(&mut draft.place) {
+            draft.notes.push(others);
         }
         let spot = self.spot(&draft.place);
         let kernel = self.kernel(&draft.place, spot.function);
@@ -152,6 +165,38 @@ impl<'a> Locator<'a> {
             let instruction = body.instruction(instruction);
             (instruction.span, instruction.debug)
         })
+    }
+
+    /// Adds the calls that lead to an instruction of a function, as far as the rule has not named them: the first one of
+    /// each function, up to a kernel. What is to be said if there are others.
+    fn follow_callers(&self, place: &mut Place) -> Option<String> {
+        let Place::Instruction(function, _, callers) = place else {
+            return None;
+        };
+        let mut at = callers.last().map_or(*function, |call| call.caller);
+        let mut others = None;
+        while callers.len() < MAX_NAMED_CALLS && !self.module.function(at).is_kernel() {
+            let calls = self
+                .calls
+                .get_or_init(|| CallGraph::new(self.module))
+                .calls_to(at);
+            let is_new = |call: &&CallSite| {
+                call.caller != *function && callers.iter().all(|known| known.caller != call.caller)
+            };
+            let Some(call) = calls.iter().find(is_new) else {
+                break;
+            };
+            if calls.len() > 1 && others.is_none() {
+                others = Some(format!(
+                    "`{}` is called in {} places, of which the first is shown",
+                    names::told(self.module.function_name(at)),
+                    calls.len()
+                ));
+            }
+            callers.push(*call);
+            at = call.caller;
+        }
+        others
     }
 
     /// The kernel that the place is in, or that its chain of calls begins in.
@@ -251,6 +296,8 @@ pub(crate) fn sort(findings: &mut [Finding]) {
         key(a)
             .cmp(&key(b))
             .then_with(|| frame(a).cmp(&frame(b)))
+            // Fingerprints count on in this order, so what they tell apart must not hang on how a message is worded.
+            .then_with(|| format!("{:?}", a.data).cmp(&format!("{:?}", b.data)))
             .then_with(|| a.message.cmp(&b.message))
     });
 }

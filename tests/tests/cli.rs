@@ -360,7 +360,7 @@ fn the_configuration_says_how_kernels_are_launched() {
     // A row and a half, in two dimensions: lane 16 of warp 0 is the first of the second row.
     let (code, text) = rows("", &[("ptxcheck.toml", "[launch]\nblock = [16, 3]\n")], &[]);
     assert_eq!(code, Some(1));
-    assert!(text.contains("Lane(s) 16-31 are named"), "{text}");
+    assert!(text.contains("names lanes 16-31, which do not reach"), "{text}");
     assert!(text.contains("this kernel 16 × 3 × 1 threads"), "{text}");
 }
 
@@ -369,7 +369,7 @@ fn a_module_wins_over_stated_blocks_and_the_finding_says_so() {
     let square = [("ptxcheck.toml", "[launch]\nblock = [8, 8]\n")];
     let (code, text) = rows(" .reqntid 4, 8", &square, &[]);
     assert_eq!(code, Some(1));
-    assert!(text.contains("Lane(s) 4-31 are named"), "{text}");
+    assert!(text.contains("names lanes 4-31, which do not reach"), "{text}");
     assert!(
         text.contains("the settings say 8 × 8 × 1 threads: they give way to `.reqntid`"),
         "{text}"

@@ -4,8 +4,10 @@ use std::borrow::Cow;
 
 use crate::analysis::provenance::{Base, Element, Form, Violation, Wrong};
 use crate::context::{Draft, ModuleContext, Place, Report};
-use crate::ir::{AccessKind, Op, Space};
+use crate::ir::{AccessKind, Op, Space, SymbolId};
 use crate::names;
+
+use super::wording;
 
 /// The violations of these kinds.
 pub(super) fn of_kind<'a>(
@@ -59,17 +61,43 @@ pub(super) const fn sure(
     if violation.is_certain() { certain } else { possible }
 }
 
-/// What the address points to: "shared `tile`", "global memory (kernel parameter `p`)".
+/// What the address points to: "`tile` in shared memory", "global memory (parameter `p`)".
 pub(super) fn object(module: &ModuleContext<'_>, violation: &Violation) -> String {
     let element = &violation.element;
-    match (told(module, violation), element.base) {
-        (Some(name), Base::Symbol(_)) => format!("{} `{name}`", element.space.as_str()),
-        (Some(name), Base::Param(..)) if element.space == Space::Param => {
-            format!("the kernel parameter `{name}` itself")
+    match element.base {
+        Base::Symbol(symbol) => named(module, element.space, symbol),
+        Base::Param(..) if element.space == Space::Param => {
+            format!("{} itself", parameter(module, violation))
         }
-        (Some(name), Base::Param(..)) => format!("{} (parameter `{name}`)", memory(element.space)),
+        Base::Param(..) => format!("{} ({})", memory(element.space), parameter(module, violation)),
         _ => memory(element.space).to_owned(),
     }
+}
+
+/// A variable and where it is; nvcc's stack frame is a variable that nobody wrote.
+fn named(module: &ModuleContext<'_>, space: Space, symbol: SymbolId) -> String {
+    let name = module.module.symbol_name(symbol);
+    if name.is_empty() {
+        memory(space).to_owned()
+    } else if name.starts_with(STACK_FRAME) {
+        format!("a local variable (in `{}`)", names::shown(&name))
+    } else {
+        format!("`{}` in {}", names::told(&name), memory(space))
+    }
+}
+
+/// What LLVM and nvcc call the local memory of a function's variables, with a number behind it.
+const STACK_FRAME: &str = "__local_depot";
+
+/// The parameter that an address is based on: "parameter `p`", "the first parameter".
+pub(super) fn parameter(module: &ModuleContext<'_>, violation: &Violation) -> String {
+    let Base::Param(number, _) = violation.element.base else {
+        return "a parameter".to_owned();
+    };
+    let number = usize::from(number);
+    let params = &module.module.function(violation.of).params;
+    let name = params.get(number).map_or("", |param| param.name);
+    wording::parameter(module.module.function_name(violation.of), number, name)
 }
 
 /// An instruction at the head of a message: "`ld.shared`", or "this load" where the input has no name for it.
@@ -163,9 +191,8 @@ fn alternative(module: &ModuleContext<'_>, violation: &Violation, other: &Elemen
             "on another path the address is something else".to_owned()
         }
         (_, Base::Symbol(symbol)) => format!(
-            "on another path the address is that of {} `{}`",
-            other.space.as_str(),
-            names::told(&module.module.symbol_name(symbol))
+            "on another path the address is that of {}",
+            named(module, other.space, symbol)
         ),
         (_, Base::Param(..)) if other.base == violation.element.base => {
             "on another path the address fits".to_owned()
@@ -182,18 +209,20 @@ fn origin(module: &ModuleContext<'_>, violation: &Violation) -> Option<(Place, S
         return None;
     }
     let body = module.module.function(violation.of).body.as_ref()?;
-    let name = told(module, violation);
+    let name = match element.base {
+        Base::Symbol(symbol) => Some(named(module, element.space, symbol)),
+        Base::Param(..) => Some(parameter(module, violation)),
+        _ => None,
+    };
     let message = match (body.instruction(at).op, element.form, name) {
-        (Op::ToGeneric(space, _), _, Some(name)) => {
-            format!("address of {} `{name}` converted to generic here", space.as_str())
-        }
-        (Op::ToGeneric(space, _), ..) => format!("{} address converted to generic here", space.as_str()),
+        (Op::ToGeneric(..), _, Some(name)) => format!("address of {name} converted to generic here"),
+        (Op::ToGeneric(space, _), ..) => format!("address in {} converted to generic here", memory(space)),
         (Op::FromGeneric(space, _), ..) => format!("converted to an address in {} here", memory(space)),
         (Op::MapShared(_), ..) => "mapped to another CTA's shared memory here".to_owned(),
         (Op::IsSpace(space), ..) => format!("tested for {} here", memory(space)),
         (Op::Call(_), ..) => "returned here".to_owned(),
-        (Op::Access(_), _, Some(name)) => format!("parameter `{name}` read here"),
-        (_, _, Some(name)) => format!("address of {} `{name}` taken here", element.space.as_str()),
+        (Op::Access(_), _, Some(name)) => format!("{name} read here"),
+        (_, _, Some(name)) => format!("address of {name} taken here"),
         _ => format!("address in {} taken here", memory(element.space)),
     };
     Some((Place::instruction(violation.of, at), message))

@@ -63,8 +63,8 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
             continue;
         };
         let message = match paths.len() {
-            1 => "an absolute path of the build machine is in it".to_owned(),
-            count => format!("{count} absolute paths of the build machine are in it"),
+            1 => "the device code holds an absolute path of the build machine".to_owned(),
+            count => format!("the device code holds {count} absolute paths of the build machine"),
         };
         let finding = report.definite(ImagePlace::image(number, first), message);
         let shown: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();

@@ -31,6 +31,7 @@
 
 use crate::analysis::lanes::verdict::Problem;
 use crate::context::{ModuleContext, Report};
+use crate::finding::Certainty;
 use crate::rule::{Check, Family, Level, Rule};
 
 use super::lane_report as text;
@@ -53,11 +54,14 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::NotNamed, |root, found| {
         let issue = &found.issue;
         let operation = text::operation(issue);
-        let callers = text::subject(issue.lanes, "executes", "execute");
+        let callers = match issue.certainty {
+            Certainty::Definite => text::subject(issue.lanes, "executes", "execute"),
+            Certainty::Potential => format!("{} may execute", text::named(issue.lanes)),
+        };
         let message = match issue.mask {
             Some(mask) => format!(
-                "{callers} `{operation}` with sync mask {}, which does not name {}",
-                text::binary(mask),
+                "{callers} `{operation}` with the mask {}, which does not name {}",
+                text::mask_with_lanes(mask),
                 them(issue.lanes)
             ),
             None => format!(
@@ -69,12 +73,15 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         text::assumption(draft, &root.launch);
         draft.help(format!(
             "name the lanes that call: {}",
-            if crate::analysis::lanes::is_full(issue.here) {
-                "`0xffffffff`".to_owned()
-            } else {
-                text::right_mask(issue)
-            }
+            text::mask_as_code(issue.here)
         ));
+        if let Some(size) = issue.mask.and_then(text::group) {
+            let first = 32 - size;
+            let group = text::mask((1 << size) - 1);
+            draft.help(format!(
+                "if each group of {size} lanes is meant to act on its own, let each lane name its group: `{group} << (lane & {first})`"
+            ));
+        }
     });
 }
 

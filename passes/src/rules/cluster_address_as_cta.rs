@@ -52,8 +52,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             .unwrap_or_default();
         let was = address::sure(violation, "was", "may have been");
         let message = format!(
-            "{name} accesses the CTA's own shared memory, and this address{of} {was} mapped to another CTA of the cluster"
+            "{name} accesses the CTA's own shared memory, but this address{of} {was} mapped to another CTA of the cluster"
         );
-        address::report(module, violation, message, report).help("name the space `.shared::cluster`");
+        address::report(module, violation, message, report).help("access it as `.shared::cluster`");
     }
 }

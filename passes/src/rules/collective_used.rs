@@ -67,7 +67,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             report
                 .definite(
                     Place::instruction(id, instruction),
-                    format!("`{operation}` is a warp collective"),
+                    format!("`{operation}` is a warp collective, and a kernel can reach it"),
                 )
                 .data("operation", operation);
         }

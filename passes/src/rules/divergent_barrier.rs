@@ -36,6 +36,7 @@
 //! that is the same within each warp but differs between warps is not seen. Barriers with a count are not judged: the
 //! count says that some threads stay away.
 
+use crate::analysis::lanes::is_full;
 use crate::analysis::lanes::verdict::Problem;
 use crate::context::{ModuleContext, Report};
 use crate::finding::Certainty;
@@ -66,15 +67,15 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 text::subject(lanes, "skips", "skip")
             ),
             (_, 0) => "some warps of the block may skip this barrier".to_owned(),
-            (_, lanes) => format!(
-                "{} potentially skip the barrier that others wait at",
-                text::subject(lanes, "may", "may").replace(" may", "")
-            ),
+            (_, lanes) if is_full(lanes) => {
+                "some lanes may skip this barrier while others wait at it".to_owned()
+            }
+            (_, lanes) => format!("{} may skip the barrier that others wait at", text::named(lanes)),
         };
         let draft = text::begin(module, report, found, message);
         text::assumption(draft, &root.launch);
         draft
             .data("operation", "__syncthreads")
-            .help("move the barrier to where all threads of the block come");
+            .help("move the barrier to where all threads of the block reach it");
     });
 }

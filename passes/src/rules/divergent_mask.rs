@@ -53,8 +53,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::DifferentMasks, |root, found| {
         let issue = &found.issue;
         let message = format!(
-            "sync mask {} of `{}` names {}, which {} another mask",
-            text::binary(issue.mask.unwrap_or(0)),
+            "the mask {} of `{}` names {}, which {} another mask",
+            text::mask(issue.mask.unwrap_or(0)),
             text::operation(issue),
             text::named(issue.lanes),
             text::verb(issue.lanes, "passes", "pass"),
@@ -62,6 +62,6 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let draft = text::begin(module, report, found, message);
         text::relate_other(draft, issue);
         text::assumption(draft, &root.launch);
-        draft.help("pass one mask in all lanes that it names");
+        draft.help("let all lanes that the mask names pass the same mask");
     });
 }

@@ -53,9 +53,9 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             _ => "inside its window already",
         };
         let is = address::sure(violation, "is", "may be");
-        let message = format!("{name} converts an address of {object} that {is} {already}");
+        let message = format!("{name} is given an address of {object} that {is} {already}");
         let draft = address::report(module, violation, message, report);
-        draft.help("convert it once");
+        draft.help("convert the address only once");
         match space {
             Space::Shared | Space::SharedCluster | Space::Local => {}
             Space::Global => {

@@ -69,18 +69,20 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::Missing, |root, found| {
         let issue = &found.issue;
         if issue.certainty == Certainty::Definite {
+            let mask = issue.mask.unwrap_or(0);
             let message = format!(
-                "Lane(s) {} are named in sync mask {} but they do not reach any matching {} {}",
-                crate::analysis::lanes::ranges(issue.lanes),
-                text::binary(issue.mask.unwrap_or(0)),
+                "the mask {} of `{}` names {}, which {} not reach a matching {}",
+                text::mask(mask),
                 text::operation(issue),
-                text::within(module, root, issue),
+                text::named(issue.lanes),
+                text::verb(issue.lanes, "does", "do"),
+                text::noun(issue),
             );
             let draft = text::begin(module, report, found, message);
             text::assumption(draft, &root.launch);
             draft.help(format!(
                 "name the lanes that take part: {}",
-                text::right_mask(issue)
+                text::right_mask(&root.launch, mask & !issue.lanes | issue.here)
             ));
         }
     });

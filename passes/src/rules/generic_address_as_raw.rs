@@ -26,6 +26,7 @@
 use super::address;
 use crate::analysis::provenance::Wrong;
 use crate::context::{ModuleContext, Report};
+use crate::ir::Space;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -49,12 +50,24 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let wanted = violation.used.space();
         let is = address::sure(violation, "is", "may be");
         let message = format!(
-            "{name} takes an address inside the window of {}, and this {is} a generic one, of {object}",
+            "{name} takes an address inside the window of {}, but this {is} a generic one, of {object}",
             address::memory(wanted)
         );
         address::report(module, violation, message, report).help(format!(
-            "convert it with `cvta.to.{}` (in CUDA: `__cvta_generic_to_shared` and its like)",
-            wanted.as_str()
+            "convert it with `cvta.to.{}`{}",
+            wanted.as_str(),
+            intrinsic(wanted)
         ));
+    }
+}
+
+/// The function of CUDA that converts a pointer to an address in a space, if there is one.
+const fn intrinsic(space: Space) -> &'static str {
+    match space {
+        Space::Shared => " (`__cvta_generic_to_shared` in CUDA)",
+        Space::Global => " (`__cvta_generic_to_global` in CUDA)",
+        Space::Local => " (`__cvta_generic_to_local` in CUDA)",
+        Space::Const => " (`__cvta_generic_to_constant` in CUDA)",
+        _ => "",
     }
 }

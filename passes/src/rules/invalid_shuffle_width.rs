@@ -78,11 +78,11 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             }
             None => {
                 let message = format!(
-                    "the segment operand {control:#x} of `{operation}` is not one that a power of two up to 32 gives as width"
+                    "operand `c` of this `{operation}` is {control:#x}, which no width of 1, 2, 4, 8, 16 or 32 gives"
                 );
                 let finding = report.potential(site.place(), message);
                 finding.note(
-                    "PTX defines what any operand does (PTX ISA, `shfl.sync`): one that is written by hand may be meant",
+                    "PTX defines what each `c` does (PTX ISA, `shfl.sync`), so one that is written by hand may be meant",
                 )
             }
         };

@@ -53,7 +53,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let wanted = violation.used.space();
         if violation.wrong == Wrong::AgainstTest {
             let message = format!(
-                "{name} is for {}, and the test before it says that the address points to {}",
+                "{name} is for {}, but the test before it says that the address points to {}",
                 address::memory(wanted),
                 address::memory(violation.element.space)
             );
@@ -64,7 +64,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let object = address::object(module, violation);
         let is = address::sure(violation, "is", "may be");
         let message =
-            format!("{name} tests generic addresses, and this one, of {object}, {is} one inside its window");
+            format!("{name} tests generic addresses, but this one, of {object}, {is} one inside its window");
         let draft = address::report(module, violation, message, report);
         draft.help("test the generic address, before it is converted");
         if violation.element.space == Space::Global {

@@ -28,6 +28,7 @@
 
 use std::cmp::Reverse;
 
+use super::wording;
 use crate::analysis::params::{self, OLD_ASSEMBLER_LIMIT, OLD_LIMIT};
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::FunctionId;
@@ -65,8 +66,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let finding = report.definite(
             place,
             format!(
-                "the parameters take {} bytes, and a kernel of this module can have {limit}",
-                layout.size
+                "the parameters take {}, and a kernel of this module can have at most {limit}",
+                wording::bytes(layout.size)
             ),
         );
         finding
@@ -78,6 +79,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 "ptxas accepts up to {OLD_ASSEMBLER_LIMIT} bytes here; {OLD_LIMIT} is what is documented to work"
             ));
         }
+        let function_name = module.function_name(FunctionId::new(number));
         let mut largest: Vec<_> = function.params.iter().zip(&layout.offsets).enumerate().collect();
         largest.sort_by_key(|(number, (param, _))| (Reverse(param.size), *number));
         for (number, (param, offset)) in largest
@@ -86,8 +88,9 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             .filter(|(_, (param, _))| param.size > 0)
         {
             finding.note(format!(
-                "parameter {number} (`{}`) takes {} bytes at offset {offset}",
-                param.name, param.size
+                "{} takes {} at offset {offset}",
+                wording::parameter(function_name, number, param.name),
+                wording::bytes(param.size)
             ));
         }
         finding.help("pass a pointer to device memory, or use `__constant__` memory");

@@ -6,7 +6,7 @@ use crate::analysis::lanes::verdict::{Issue, Problem, Spot};
 use crate::analysis::lanes::{Found, Root, is_full, ranges};
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::finding::Certainty;
-use crate::ir::{Collective, FunctionId, Value};
+use crate::ir::{Collective, Value};
 
 /// Calls `write` with every finding of one kind.
 pub(super) fn each(module: &ModuleContext<'_>, problem: Problem, mut write: impl FnMut(&Root, &Found)) {
@@ -43,10 +43,12 @@ pub(super) fn begin<'r>(
     }
     draft.data("lanes", crate::finding::Value::Numbers(numbers(issue.lanes)));
     if let Some((spot, lanes)) = &issue.split {
-        draft.related(
-            place_of(spot),
-            format!("{} here", goes(*lanes, "take another way")),
-        );
+        let message = if is_full(*lanes) {
+            "lanes may go different ways here".to_owned()
+        } else {
+            format!("{} another way here", subject(*lanes, "goes", "go"))
+        };
+        draft.related(place_of(spot), message);
     }
     if let Some(passed) = passed_mask(module, issue) {
         draft.related(passed, "the mask is passed here");
@@ -54,11 +56,11 @@ pub(super) fn begin<'r>(
     match found.warps.as_slice() {
         [] => {}
         [warp] => {
-            draft.note(format!("this is so in warp {warp} of a block"));
+            draft.note(format!("only in warp {warp} of each block"));
         }
         warps => {
             let warps: Vec<String> = warps.iter().map(u32::to_string).collect();
-            draft.note(format!("this is so in the warps {} of a block", warps.join(", ")));
+            draft.note(format!("only in the warps {} of each block", warps.join(", ")));
         }
     }
     if found.more > 0 {
@@ -78,11 +80,11 @@ pub(super) fn assumption(draft: &mut Draft, launch: &Launch) {
             format!("the settings make every block of this kernel {x} × {y} × {z} threads")
         }
         (Source::Bound, Some([x, ..])) => format!("`.maxntid` allows no more than {x} threads a block"),
-        _ if launch.is_folded => "the kernel reads `%tid.y` or `%tid.z`, so nothing is taken for granted about which \
+        _ if launch.is_folded => "the kernel reads `threadIdx.y` or `threadIdx.z`, so nothing is assumed about which \
                                   threads share a warp (--launch-block X,Y,Z tells)"
             .to_owned(),
-        _ => "blocks are taken to be one-dimensional with a multiple of 32 threads (`.reqntid` or --launch-block X,Y,Z \
-              says otherwise)"
+        _ => "blocks are assumed to be one-dimensional, with a multiple of 32 threads (--launch-block X,Y,Z or `.reqntid` \
+              gives their real shape)"
             .to_owned(),
     });
     if let Some([x, y, z]) = launch.overruled {
@@ -96,9 +98,37 @@ pub(super) fn assumption(draft: &mut Draft, launch: &Launch) {
     }
 }
 
-/// "lane 3", "lanes 0-15".
+/// More runs of lanes than this are told as a pattern, if they are one.
+const LISTED_RUNS: usize = 4;
+
+/// "lane 3", "lanes 0-15", "lanes 1, 3, 5, …, 31", "all lanes".
 pub(super) fn named(lanes: Lanes) -> String {
-    format!("{} {}", verb(lanes, "lane", "lanes"), ranges(lanes))
+    if is_full(lanes) {
+        return "all lanes".to_owned();
+    }
+    let is_first = |lane: &u32| lanes >> lane & 1 == 1 && (*lane == 0 || lanes >> (lane - 1) & 1 == 0);
+    if (0..32).filter(is_first).count() <= LISTED_RUNS {
+        return format!("{} {}", verb(lanes, "lane", "lanes"), listed(lanes));
+    }
+    let numbers: Vec<u64> = numbers(lanes);
+    if let [first, second, third, .., last] = numbers[..]
+        && numbers.windows(2).all(|pair| pair[1] - pair[0] == second - first)
+    {
+        return format!("lanes {first}, {second}, {third}, …, {last}");
+    }
+    if [4, 8].iter().any(|&period| lanes.rotate_left(period) == lanes) {
+        return format!("{} lanes, {}", numbers.len(), binary(lanes));
+    }
+    format!("lanes {}", listed(lanes))
+}
+
+/// "3", "0 and 16", "0, 2-5 and 31".
+fn listed(lanes: Lanes) -> String {
+    let list = ranges(lanes);
+    match list.rsplit_once(", ") {
+        Some((before, last)) => format!("{before} and {last}"),
+        None => list,
+    }
 }
 
 /// The form of a word that goes with one lane, or with several.
@@ -111,15 +141,6 @@ pub(super) fn subject(lanes: Lanes, one: &'static str, more: &'static str) -> St
     format!("{} {}", named(lanes), verb(lanes, one, more))
 }
 
-fn goes(lanes: Lanes, verb: &str) -> String {
-    let verb = if lanes.count_ones() == 1 {
-        verb.replacen("take", "takes", 1)
-    } else {
-        verb.to_owned()
-    };
-    format!("{} {verb}", named(lanes))
-}
-
 /// Adds the place where other lanes make the call that does not fit.
 pub(super) fn relate_other(draft: &mut Draft, issue: &Issue) {
     if let Some((other, lanes)) = &issue.other {
@@ -130,27 +151,45 @@ pub(super) fn relate_other(draft: &mut Draft, issue: &Issue) {
     }
 }
 
-/// "within {function} in {kernel}", as the guideline's checker words it.
-pub(super) fn within(module: &ModuleContext<'_>, root: &Root, issue: &Issue) -> String {
-    let function = issue
-        .spot
-        .callers
-        .first()
-        .map_or(issue.spot.function, |call| call.caller);
-    format!(
-        "within {} in {}",
-        name(module, function),
-        name(module, root.function)
-    )
+/// A mask as it is written in CUDA: `0x0000ffff`.
+pub(super) fn mask(mask: Lanes) -> String {
+    format!("{mask:#010x}")
 }
 
-fn name(module: &ModuleContext<'_>, function: FunctionId) -> String {
-    crate::names::told(module.module.function_name(function))
+/// The same, with the lanes that it names: `0x0000ffff (lanes 0-15)`.
+pub(super) fn mask_with_lanes(lanes: Lanes) -> String {
+    match lanes {
+        0 => mask(lanes),
+        _ if is_full(lanes) => mask(lanes),
+        _ => format!("{} ({})", mask(lanes), named(lanes)),
+    }
 }
 
-/// A mask in binary.
-pub(super) fn binary(mask: Lanes) -> String {
-    format!("0b{mask:032b}")
+/// A mask to write: `0x0000ffff` in quotes for code, with the lanes behind it.
+pub(super) fn mask_as_code(lanes: Lanes) -> String {
+    if is_full(lanes) {
+        format!("`{}`", mask(lanes))
+    } else {
+        format!("`{}` ({})", mask(lanes), named(lanes))
+    }
+}
+
+/// A set of lanes in binary, lane 31 first.
+fn binary(lanes: Lanes) -> String {
+    let digits: Vec<String> = (0..8)
+        .rev()
+        .map(|part| format!("{:04b}", lanes >> (4 * part) & 15))
+        .collect();
+    format!("0b{}", digits.join("_"))
+}
+
+/// What lanes meet at that execute the operation: "call", or "instruction" where CUDA has no function for it.
+pub(super) fn noun(issue: &Issue) -> &'static str {
+    if operation(issue).starts_with("__") {
+        "call"
+    } else {
+        "instruction"
+    }
 }
 
 /// The CUDA spelling of an issue's operation.
@@ -158,13 +197,29 @@ pub(super) fn operation(issue: &Issue) -> &'static str {
     issue.kind.map_or("__syncthreads", Collective::cuda_name)
 }
 
-/// The mask that names exactly the lanes that are there.
-pub(super) fn right_mask(issue: &Issue) -> String {
-    if is_full(issue.here) {
-        "`__ballot_sync(0xffffffff, condition)`, taken before the branch".to_owned()
+/// The mask to write where these lanes take part; a ballot where that is known no better than "any".
+pub(super) fn right_mask(launch: &Launch, lanes: Lanes) -> String {
+    if lanes == launch.lanes() {
+        ballot(launch)
     } else {
-        format!("`{:#x}`", issue.here)
+        mask_as_code(lanes)
     }
+}
+
+/// How a kernel asks which lanes are going to take part.
+pub(super) fn ballot(launch: &Launch) -> String {
+    format!(
+        "`__ballot_sync({}, condition)`, taken before the branch",
+        mask(launch.lanes())
+    )
+}
+
+/// The lanes of a group, if a mask names one group of several: 2, 4, 8 or 16 lanes next to each other.
+pub(super) fn group(mask: Lanes) -> Option<u32> {
+    let size = mask.count_ones();
+    let first = mask.trailing_zeros();
+    let is_group = matches!(size, 2 | 4 | 8 | 16) && first % size == 0 && mask >> first == (1 << size) - 1;
+    is_group.then_some(size)
 }
 
 pub(super) fn place_of(spot: &Spot) -> Place {
@@ -194,4 +249,45 @@ fn passed_mask(module: &ModuleContext<'_>, issue: &Issue) -> Option<Place> {
             .any(|value| matches!(value, Value::Param(..)))
     });
     is_param.then(|| Place::call(*call))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_are_told_in_words() {
+        for (lanes, words) in [
+            (1 << 3, "lane 3"),
+            (0x8000_8000, "lanes 15 and 31"),
+            (0xffff, "lanes 0-15"),
+            (0xffff_fffd, "lanes 0 and 2-31"),
+            (0x0101_0101, "lanes 0, 8, 16 and 24"),
+            (0xaaaa_aaaa, "lanes 1, 3, 5, …, 31"),
+            (0x1111_1111, "lanes 0, 4, 8, …, 28"),
+            (0x3333_3333, "16 lanes, 0b0011_0011_0011_0011_0011_0011_0011_0011"),
+            (0x0001_2345, "lanes 0, 2, 6, 8, 9, 13 and 16"),
+            (u32::MAX, "all lanes"),
+        ] {
+            assert_eq!(named(lanes), words);
+        }
+        assert_eq!(mask_with_lanes(0xff), "0x000000ff (lanes 0-7)");
+        assert_eq!(mask_with_lanes(u32::MAX), "0xffffffff");
+    }
+
+    #[test]
+    fn a_mask_may_be_that_of_one_group() {
+        for (mask, size) in [
+            (0xff, Some(8)),
+            (0xffff_0000, Some(16)),
+            (0xc, Some(2)),
+            (0x6, None),
+            (0x1, None),
+            (u32::MAX, None),
+            (0, None),
+            (0xff0, None),
+        ] {
+            assert_eq!(group(mask), size, "{mask:#x}");
+        }
+    }
 }

@@ -61,7 +61,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             format!("the address of {object} {is} stored in {to}, where it means nothing to other threads");
         let draft = address::report(module, violation, message, report);
         if violation.is_definite {
-            draft.note("that it is stored is certain; that another thread follows it is not");
+            draft.note("it is certain that the address is stored, but not that another thread uses it");
         }
         draft.help("store the value itself, or keep the object in shared or global memory");
     }

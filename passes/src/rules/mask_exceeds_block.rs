@@ -54,8 +54,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::BeyondBlock, |root, found| {
         let issue = &found.issue;
         let message = format!(
-            "sync mask {} of `{}` names {}, which {} not exist in this block",
-            text::binary(issue.mask.unwrap_or(0)),
+            "the mask {} of `{}` names {}, which {} not exist in this block",
+            text::mask(issue.mask.unwrap_or(0)),
             text::operation(issue),
             text::named(issue.lanes),
             text::verb(issue.lanes, "does", "do"),
@@ -63,6 +63,6 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let right = issue.mask.unwrap_or(0) & !issue.lanes;
         let draft = text::begin(module, report, found, message);
         text::assumption(draft, &root.launch);
-        draft.help(format!("name only lanes that exist: `{right:#x}`"));
+        draft.help(format!("name only lanes that exist: `{}`", text::mask(right)));
     });
 }

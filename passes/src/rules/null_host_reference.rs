@@ -113,7 +113,7 @@ fn message(module: &ModuleContext<'_>, violation: &Violation) -> String {
     }
     let name = address::noun(module, violation);
     if violation.wrong == Wrong::Baseless {
-        return format!("the address of this {name} is an index, and nothing is its base");
+        return format!("the address of this {name} is an index without a base: it is added to 0");
     }
     let does = match violation.used {
         Use::Access(_, Effect::Writes) => address::sure(violation, "writes to", "may write to"),

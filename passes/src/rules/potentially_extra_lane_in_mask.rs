@@ -55,17 +55,19 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let issue = &found.issue;
         if issue.certainty == Certainty::Potential {
             let message = format!(
-                "Lane(s) {} are named in sync mask {} but they potentially do not reach any matching {} {}",
-                crate::analysis::lanes::ranges(issue.lanes),
-                text::binary(issue.mask.unwrap_or(0)),
+                "the mask {} of `{}` names {}, {} may not reach a matching {}",
+                text::mask(issue.mask.unwrap_or(0)),
                 text::operation(issue),
-                text::within(module, root, issue),
+                text::named(issue.lanes),
+                text::verb(issue.lanes, "which", "some of which"),
+                text::noun(issue),
             );
             let draft = text::begin(module, report, found, message);
             text::assumption(draft, &root.launch);
-            draft.help(
-                "name the lanes that take part: `__ballot_sync(0xffffffff, condition)`, taken before the branch",
-            );
+            draft.help(format!(
+                "name the lanes that take part: {}",
+                text::ballot(&root.launch)
+            ));
         }
     });
 }

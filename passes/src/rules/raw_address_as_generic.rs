@@ -52,7 +52,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let space = violation.element.space.as_str();
         let was = address::sure(violation, "was never", "may never have been");
         let message =
-            format!("{name} takes a generic address, and this one, of {object}, {was} converted to generic");
+            format!("{name} takes a generic address, but this one, of {object}, {was} converted to generic");
         address::report(module, violation, message, report).help(format!(
             "convert it with `cvta.{space}`, or access it as `.{space}`"
         ));

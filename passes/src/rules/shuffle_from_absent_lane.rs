@@ -42,6 +42,7 @@
 
 use crate::analysis::lanes::verdict::Problem;
 use crate::context::{ModuleContext, Report};
+use crate::finding::Certainty;
 use crate::rule::{Check, Family, Level, Rule};
 
 use super::lane_report as text;
@@ -64,22 +65,24 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::AbsentSource, |root, found| {
         let issue = &found.issue;
         let operation = text::operation(issue);
-        let read = if issue.lanes.count_ones() == 1 {
-            "lane"
-        } else {
-            "lanes"
-        };
-        let sources = crate::analysis::lanes::ranges(issue.lanes);
         let outside = issue.mask.is_some_and(|mask| issue.lanes & mask == 0);
         let reason = match (outside, issue.mask) {
-            (true, Some(mask)) => format!("outside its sync mask {}", text::binary(mask)),
-            _ if issue.certainty == crate::finding::Certainty::Definite => "not taking part".to_owned(),
-            _ => "possibly not taking part".to_owned(),
+            (true, Some(mask)) => format!("which its mask {} does not name", text::mask_with_lanes(mask)),
+            _ if issue.certainty == Certainty::Definite => {
+                format!("which {} not take part", text::verb(issue.lanes, "does", "do"))
+            }
+            _ => format!(
+                "{} may not take part",
+                text::verb(issue.lanes, "which", "some of which")
+            ),
         };
-        let message = format!("`{operation}` reads {read} {sources}, {reason}");
+        let message = format!("`{operation}` reads from {}, {reason}", text::named(issue.lanes));
         let draft = text::begin(module, report, found, message);
         text::assumption(draft, &root.launch);
-        draft.note(format!("{} so", text::subject(issue.here, "reads", "read")));
-        draft.help("read a lane that takes part and that the mask names");
+        draft.note(format!(
+            "{} from there",
+            text::subject(issue.here, "reads", "read")
+        ));
+        draft.help("read from a lane that takes part and that the mask names");
     });
 }

@@ -27,7 +27,7 @@
 //! another module may replace. Compilers put all local variables of a function into one object: leaving one of them for
 //! the next is not seen.
 
-use super::address;
+use super::{address, wording};
 use crate::analysis::provenance::{Base, Violation, Wrong};
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
@@ -56,8 +56,11 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             (Wrong::Misaligned, _) => {
                 format!("the offset {offset} in {name} is not aligned to the size of the access")
             }
-            (_, Some(size)) => format!("the access at offset {offset} leaves {name}, which has {size} bytes"),
-            (_, None) => format!("the access at offset {offset} leaves {name}"),
+            (_, Some(size)) => format!(
+                "the access at offset {offset} is not inside {name}, which has {}",
+                wording::bytes(size)
+            ),
+            (_, None) => format!("the access at offset {offset} is not inside {name}"),
         };
         let draft = address::report(module, violation, message, report);
         draft.help("keep the offset inside the object, and a multiple of the size of the access");
@@ -74,9 +77,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 fn name(module: &ModuleContext<'_>, violation: &Violation) -> String {
     let named = address::told(module, violation);
     match (named, violation.element.base) {
+        (Some(_), Base::Param(..)) => address::parameter(module, violation),
         (Some(name), _) => format!("`{name}`"),
-        (None, Base::Param(number, _)) => format!("parameter {}", u32::from(number) + 1),
-        (None, _) => format!("an object in {} memory", violation.element.space.as_str()),
+        (None, Base::Param(..)) => address::parameter(module, violation),
+        (None, _) => format!("an object in {}", address::memory(violation.element.space)),
     }
 }
 

@@ -75,8 +75,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 }
 
 /// What a finding leaves open.
-const OPEN: &str =
-    "that no compiler reserves what it needs is certain; that the stack does not suffice is not";
+const OPEN: &str = "it is certain that no compiler can reserve enough, but not that the stack is too small";
 
 fn recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Report<'_>) {
     let members: BTreeSet<_> = cycle.iter().copied().collect();

@@ -54,10 +54,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             return;
         }
         let message = format!(
-            "{} named in sync mask {} of `{}` but {} another instruction, which does not match on {}",
-            text::subject(issue.lanes, "is", "are"),
-            text::binary(issue.mask.unwrap_or(0)),
+            "the mask {} of `{}` names {}, which {} it at another instruction: on {} that does not match",
+            text::mask(issue.mask.unwrap_or(0)),
             text::operation(issue),
+            text::named(issue.lanes),
             text::verb(issue.lanes, "executes", "execute"),
             module.module.target.name,
         );

@@ -56,10 +56,14 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             used => address::memory(used.space()),
         };
         let points = address::sure(violation, "points", "may point");
-        let message = format!("{name} accesses {wanted}, and its address {points} to {object}");
+        let message = if wanted == address::memory(Space::Generic) {
+            format!("{name} does not work on this memory: its address {points} to {object}")
+        } else {
+            format!("{name} accesses {wanted}, but its address {points} to {object}")
+        };
         let draft = address::report(module, violation, message, report);
         draft.help(format!(
-            "access it as {}, or use a generic access, which finds the space itself",
+            "access it as `.{}`, or use a generic access, which finds the state space itself",
             violation.element.space.as_str()
         ));
         let is_modification = matches!(

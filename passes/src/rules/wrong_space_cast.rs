@@ -54,7 +54,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let wanted = violation.used.space();
         let points = address::sure(violation, "points", "may point");
         let message = format!(
-            "{name} takes a pointer to {}, and this one {points} to {object}",
+            "{name} takes a pointer to {}, but this one {points} to {object}",
             address::memory(wanted)
         );
         address::report(module, violation, message, report).help(format!(

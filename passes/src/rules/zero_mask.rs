@@ -31,12 +31,16 @@
 //! A mask that is loaded from memory or comes from a kernel parameter is not known. Chains of calls are followed
 //! eight calls deep, calls through pointers not at all.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::lane_report;
 use crate::analysis::collectives::Site;
+use crate::analysis::lanes::is_full;
+use crate::analysis::lanes::value::Lanes;
 use crate::analysis::lanes::verdict::Problem;
 use crate::context::{ModuleContext, Place, Report};
+use crate::finding::Certainty;
+use crate::ir::{FunctionId, InstructionId};
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -60,20 +64,22 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         .clone()
         .map(|site| (site.function, site.instruction))
         .collect();
+    let arriving = arriving(module);
     for site in zeros {
         if !site.is_reached(module) {
             continue;
         }
         let operation = site.kind.cuda_name();
+        let right = match arriving.get(&(site.function, site.instruction)) {
+            Some(Some(lanes)) if !is_full(*lanes) => lane_report::mask_as_code(*lanes),
+            _ => "`0xffffffff` in converged code, or `__ballot_sync(0xffffffff, condition)` taken before the branch".to_owned(),
+        };
         let finding = report
             .definite(
                 site.place(),
                 format!("the member mask of `{operation}` is 0, so it does not name the lane that calls"),
             )
-            .help(format!(
-                "name the lanes that reach this `{operation}`: `0xffffffff` in converged code, or \
-                 `__ballot_sync(0xffffffff, condition)` taken before the branch"
-            ))
+            .help(format!("name the lanes that reach this `{operation}`: {right}"))
             .data("operation", operation)
             .data("mask", 0);
         if let Some(call) = site.callers.last() {
@@ -86,13 +92,32 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         if at.contains(&(spot.function, spot.instruction)) {
             return;
         }
+        let lanes = found.issue.lanes;
+        let passes = match found.issue.certainty {
+            Certainty::Definite => lane_report::subject(lanes, "passes", "pass"),
+            Certainty::Potential => format!("{} may pass", lane_report::named(lanes)),
+        };
         let message = format!(
-            "{} the mask 0 to `{}`, which does not name the lane that calls",
-            lane_report::subject(found.issue.lanes, "passes", "pass"),
+            "{passes} the mask 0 to `{}`, so it does not name the lane that calls",
             lane_report::operation(&found.issue),
         );
         let draft = lane_report::begin(module, report, found, message);
         lane_report::assumption(draft, &root.launch);
         draft.help("name the lanes that take part");
     });
+}
+
+/// The lanes that may come to each collective with the mask 0; `None` where other kernels bring others.
+fn arriving(module: &ModuleContext<'_>) -> FxHashMap<(FunctionId, InstructionId), Option<Lanes>> {
+    let mut arriving = FxHashMap::default();
+    lane_report::each(module, Problem::ZeroMask, |_, found| {
+        let spot = &found.issue.spot;
+        let lanes = arriving
+            .entry((spot.function, spot.instruction))
+            .or_insert(Some(0));
+        *lanes = lanes
+            .filter(|_| found.more == 0 && found.warps.is_empty())
+            .map(|lanes: Lanes| lanes | found.issue.here);
+    });
+    arriving
 }

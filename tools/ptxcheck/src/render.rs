@@ -11,7 +11,7 @@ mod places;
 pub(crate) mod samples;
 mod sources;
 
-use ptxcheck_passes::finding::Finding;
+use ptxcheck_passes::finding::{Finding, Frame};
 use ptxcheck_passes::inventory::Role;
 use ptxcheck_passes::run::{ImageReport, Outcome};
 
@@ -36,6 +36,14 @@ fn image_label(number: u32, image: &ImageReport) -> String {
     match &image.section {
         Some(section) if image.role == Role::Embedded => format!("image {number}, {section}"),
         _ => format!("image {number}"),
+    }
+}
+
+/// A frame in words: `k.cu:9:3`.
+fn position(frame: &Frame) -> String {
+    match frame.column {
+        0 => format!("{}:{}", frame.file, frame.line),
+        column => format!("{}:{}:{column}", frame.file, frame.line),
     }
 }
 

@@ -1,11 +1,16 @@
-//! Findings as compilers print them: `file:line:col: error: message [PTX401]`, one a line.
+//! Findings as compilers print them, one a line: `file:line:col: error: message (kernel k(int*), called at k.cu:9:3) [PTX401]`.
 
 use std::fmt::Write as _;
 
+use ptxcheck_passes::finding::Finding;
+use ptxcheck_passes::names::readable;
 use ptxcheck_passes::run::Outcome;
 
 use super::places::Place;
-use super::{escape, image_label, input_name, packed_image, shown};
+use super::{escape, image_label, input_name, packed_image, position, shown};
+
+/// Most calls that a line names.
+const SHOWN_CALLS: usize = 3;
 
 /// Everything found, one line a finding, with colours.
 #[must_use]
@@ -23,12 +28,13 @@ pub fn render(outcome: &Outcome) -> String {
             None => input_name(outcome, finding).to_owned(),
         };
         let style = crate::styles::level(finding.level);
-        let image = packed_image(outcome, finding).map_or_else(String::new, |(number, image)| {
-            format!(" ({})", escape::line(&image_label(number, image)))
-        });
+        let context = match context(outcome, finding) {
+            context if context.is_empty() => String::new(),
+            context => format!(" ({})", context.join(", ")),
+        };
         let _ = writeln!(
             text,
-            "{}: {style}{}{style:#}: {}{image} [{}]",
+            "{}: {style}{}{style:#}: {}{context} [{}]",
             escape::line(&place),
             finding.level.as_str(),
             escape::line(&finding.message),
@@ -36,6 +42,34 @@ pub fn render(outcome: &Outcome) -> String {
         );
     }
     text
+}
+
+/// What tells findings on one line of a source apart: the kernel or function, the calls that lead there, the image.
+fn context(outcome: &Outcome, finding: &Finding) -> Vec<String> {
+    let mut context = Vec::new();
+    let name = finding
+        .kernel
+        .as_deref()
+        .map(|kernel| ("kernel", kernel))
+        .or_else(|| Some(("function", finding.function.as_deref()?)));
+    if let Some((word, name)) = name {
+        let name = readable(name);
+        if !finding.message.contains(&format!("`{name}`")) {
+            context.push(format!("{word} {}", escape::name(&name)));
+        }
+    }
+    let calls = finding
+        .source
+        .as_ref()
+        .map_or(&[][..], |source| &source.inlined_at);
+    for (number, call) in calls.iter().take(SHOWN_CALLS).enumerate() {
+        let words = if number == 0 { "called at" } else { "from" };
+        context.push(format!("{words} {}", escape::line(&position(call))));
+    }
+    if let Some((number, image)) = packed_image(outcome, finding) {
+        context.push(escape::line(&image_label(number, image)).into_owned());
+    }
+    context
 }
 
 #[cfg(test)]
@@ -50,7 +84,7 @@ mod tests {
     #[test]
     fn the_line_begins_with_the_best_place() {
         let mut finding = samples::finding();
-        let rest = "error: the member mask is 0 [PTX407]\n";
+        let rest = "error: the member mask is 0 (kernel bad1()) [PTX407]\n";
         assert_eq!(
             plain(&samples::outcome(finding.clone())),
             format!("a.ptx:31:2: {rest}")
@@ -58,10 +92,21 @@ mod tests {
         finding.source = Some(samples::source());
         assert_eq!(
             plain(&samples::outcome(finding.clone())),
-            format!("no/such/k.cu:4:13: {rest}")
+            format!(
+                "no/such/k.cu:4:13: error: the member mask is 0 (kernel bad1(), called at no/such/k.cu:9) [PTX407]\n"
+            )
         );
         finding.source = None;
         finding.location = None;
-        assert_eq!(plain(&samples::outcome(finding)), format!("a.ptx: {rest}"));
+        assert_eq!(
+            plain(&samples::outcome(finding.clone())),
+            format!("a.ptx: {rest}")
+        );
+        finding.kernel = None;
+        finding.function = None;
+        assert_eq!(
+            plain(&samples::outcome(finding)),
+            "a.ptx: error: the member mask is 0 [PTX407]\n"
+        );
     }
 }

@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use annotate_snippets::{AnnotationKind, Element, Group, Level as Title, Origin, Renderer, Snippet};
 use ptxcheck_passes::finding::{Finding, Frame, Location};
 use ptxcheck_passes::inventory::ImageKind;
-use ptxcheck_passes::names::demangle;
+use ptxcheck_passes::names::readable;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::Outcome;
 
 use super::places::{Place, Shown};
 use super::sources::Sources;
-use super::{escape, input_name, packed_image, shown};
+use super::{escape, input_name, packed_image, position, shown};
 
 /// Everything found, with colours.
 #[must_use]
@@ -164,7 +164,7 @@ fn chain(finding: &Finding) -> Vec<Element<'static>> {
         footer(name, text)
     };
     let inside = source.inside.iter().map(|frame| line("inside", frame));
-    let around = source.inlined_at.iter().map(|frame| line("inlined at", frame));
+    let around = source.inlined_at.iter().map(|frame| line("called at", frame));
     inside.chain(around).collect()
 }
 
@@ -183,10 +183,8 @@ fn image(outcome: &Outcome, finding: &Finding) -> Option<String> {
 
 /// The function that the finding lies in, and the kernel that reaches it.
 fn function(finding: &Finding) -> Option<(&'static str, String)> {
-    let function = finding.function.as_deref();
-    let kernel = finding.kernel.as_deref();
     let shown = |name: &str| escape::name(&readable(name)).into_owned();
-    match (function, kernel) {
+    match (finding.function.as_deref(), finding.kernel.as_deref()) {
         (Some(function), Some(kernel)) if function != kernel => Some((
             "function",
             format!("{}, reached from kernel {}", shown(function), shown(kernel)),
@@ -194,17 +192,6 @@ fn function(finding: &Finding) -> Option<(&'static str, String)> {
         (_, Some(kernel)) => Some(("kernel", shown(kernel))),
         (Some(function), None) => Some(("function", shown(function))),
         (None, None) => None,
-    }
-}
-
-fn readable(name: &str) -> String {
-    demangle(name).unwrap_or_else(|| name.to_owned())
-}
-
-fn position(frame: &Frame) -> String {
-    match frame.column {
-        0 => format!("{}:{}", frame.file, frame.line),
-        column => format!("{}:{}:{column}", frame.file, frame.line),
     }
 }
 
@@ -255,7 +242,7 @@ error[PTX407] zero-mask: the member mask is 0
    |     ^^^^^^^^^^^^^^^^
    |
    = inside: cuda/include/sm_30_intrinsics.hpp:110:3
-   = inlined at: no/such/k.cu:9, in outer(int)
+   = called at: no/such/k.cu:9, in outer(int)
    = kernel: bad1()
    = note: a note
    = help: some help

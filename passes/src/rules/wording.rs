@@ -1,0 +1,48 @@
+//! How messages word counts and parameters.
+
+/// "1 byte", "8 bytes".
+pub(super) fn bytes(count: u64) -> String {
+    if count == 1 {
+        "1 byte".to_owned()
+    } else {
+        format!("{count} bytes")
+    }
+}
+
+/// The parameter with this number (from 0) of a function: "parameter `n`", or "the first parameter" where the name is
+/// the compiler's, `<function>_param_0`, or there is none.
+pub(super) fn parameter(function: &str, number: usize, name: &str) -> String {
+    const ORDINALS: [&str; 10] = [
+        "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
+    ];
+    let is_made = name
+        .strip_prefix(function)
+        .and_then(|rest| rest.strip_prefix("_param_"))
+        .is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()));
+    if !name.is_empty() && !is_made {
+        return format!("parameter `{}`", crate::names::shown(name));
+    }
+    match ORDINALS.get(number) {
+        Some(ordinal) => format!("the {ordinal} parameter"),
+        None => format!("parameter {} (the first is 1)", number + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bytes, parameter};
+
+    #[test]
+    fn numbers_go_with_their_nouns() {
+        assert_eq!([0, 1, 8].map(bytes), ["0 bytes", "1 byte", "8 bytes"]);
+    }
+
+    #[test]
+    fn parameters_have_names_that_somebody_gave_them() {
+        assert_eq!(parameter("_Z1kPi", 0, "_Z1kPi_param_0"), "the first parameter");
+        assert_eq!(parameter("_Z1kPi", 1, ""), "the second parameter");
+        assert_eq!(parameter("k", 11, ""), "parameter 12 (the first is 1)");
+        assert_eq!(parameter("k", 0, "k_params"), "parameter `k_params`");
+        assert_eq!(parameter("k", 3, "out"), "parameter `out`");
+    }
+}
