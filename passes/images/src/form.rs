@@ -1,6 +1,6 @@
 //! What a file is: which pieces of device code it holds, and in which form.
 
-use super::{package, windows};
+use super::{Foreign, bitcode, foreign, package, windows};
 
 /// The form of a file, told from its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub enum Form {
     LtoIr,
     /// An archive or compressed stream that is not looked into: what it is.
     Package(&'static str),
+    /// What people take for an input, and is none.
+    Foreign(Foreign),
     /// None of these.
     Unknown,
 }
@@ -41,6 +43,7 @@ impl Form {
             Self::FatBinary => "a fat binary",
             Self::LtoIr => "LTO-IR",
             Self::Package(what) => what,
+            Self::Foreign(foreign) => foreign.what,
             Self::Unknown => "no kind of device code",
         }
     }
@@ -58,12 +61,15 @@ pub fn form(name: &str, bytes: &[u8]) -> Form {
         (b"!<arch>\n", Form::Archive),
         (b"!<thin>\n", Form::Archive),
         (b"\x50\xed\x55\xba", Form::FatBinary),
-        (b"BC\xc0\xde", Form::LlvmBitcode),
-        (b"\xde\xc0\x17\x0b", Form::LlvmBitcode),
+        (bitcode::MAGIC, Form::LlvmBitcode),
+        (bitcode::WRAPPER_MAGIC, Form::LlvmBitcode),
         (b"\xed\x43\x4e\x7f", Form::LtoIr),
     ];
     if let Some(what) = package::recognise(bytes) {
         return Form::Package(what);
+    }
+    if let Some(foreign) = foreign::binary(bytes) {
+        return Form::Foreign(foreign);
     }
     if let Some((_, form)) = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return *form;
@@ -76,10 +82,22 @@ pub fn form(name: &str, bytes: &[u8]) -> Form {
     // A file with NULs is none of the texts, even if it holds one.
     let is_text = memchr::memchr(0, head).is_none();
     let has = |needle: &[u8]| is_text && memchr::memmem::find(head, needle).is_some();
+    let if_text = |foreign: Option<Foreign>| foreign.filter(|_| is_text).map(Form::Foreign);
+    if let Some(foreign) = if_text(foreign::text(head)).or_else(|| if_text(foreign::source(name, head))) {
+        return foreign;
+    }
     if has_ending(".ptx") || has(b".version") && has(b".target") {
         Form::Ptx
-    } else if has_ending(".ll") || has(b"target triple = \"nvptx") || has(b"target datalayout") {
+    } else if has_ending(".ll")
+        || has_ending(".llir")
+        || has(b"target triple = \"nvptx")
+        || has(b"target datalayout")
+    {
         Form::LlvmText
+    } else if let Some(foreign) =
+        if_text(foreign::unnamed_source(head)).or_else(|| foreign::named(name).map(Form::Foreign))
+    {
+        foreign
     } else if has(b".entry") || has(b".func") || has(b".version") {
         Form::Ptx
     } else {

@@ -12,6 +12,7 @@
 //! image leaves the others alone.
 
 mod archive;
+mod bitcode;
 mod bytes;
 mod container;
 mod content;
@@ -21,6 +22,7 @@ pub mod decompress;
 mod elf;
 pub mod embedded;
 mod entry;
+mod foreign;
 mod form;
 mod host;
 pub mod host_names;
@@ -34,5 +36,6 @@ mod windows;
 
 pub use content::{Content, Unread, map_large_files};
 pub use decompress::Packing;
+pub use foreign::Foreign;
 pub use form::{Form, form};
 pub use scan::{Contents, Found, Trouble, scan};

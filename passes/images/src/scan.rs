@@ -136,6 +136,10 @@ pub fn scan<'a>(name: &str, bytes: &'a [u8], is_late: &dyn Fn() -> bool) -> Cont
             contents.trouble(format!("it is {what}, which is not looked into: unpack it first"));
             return contents;
         }
+        Form::Foreign(foreign) => {
+            contents.trouble(foreign.describe());
+            return contents;
+        }
         Form::FatBinary | Form::Unknown => {}
     }
     sections.sort();

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use ptxcheck_passes::image::{Form, form};
 use ptxcheck_passes::rule::ProblemKind;
 use ptxcheck_passes::run::{Bytes, Input};
 use ptxcheck_passes::shown;
@@ -15,6 +16,9 @@ const MAX_FOLDERS: usize = 1 << 20;
 
 /// How much of a file without a known extension is looked at, in bytes.
 const SNIFFED_BYTES: u64 = 1024;
+
+/// How much of LLVM IR is looked at for what it is for, in bytes.
+const SNIFFED_IR_BYTES: u64 = 1 << 16;
 
 /// Extensions of files in build folders that hold no device code, although their first lines may look like it.
 const OTHER_EXTENSIONS: [&str; 22] = [
@@ -143,7 +147,7 @@ impl Folder {
 /// PTX, and LLVM IR where this build reads it.
 fn has_ptx_extension(path: &Path) -> bool {
     let known: &[&str] = if cfg!(feature = "ir") {
-        &["ptx", "ll", "bc"]
+        &["ptx", "ll", "llir", "bc"]
     } else {
         &["ptx"]
     };
@@ -166,7 +170,7 @@ const WINDOWS_EXTENSIONS: [&str; 4] = ["dll", "exe", "obj", "pyd"];
 /// Whether a file in a folder is an input: by its extension, else by its first bytes.
 fn is_input(path: &Path) -> bool {
     if has_ptx_extension(path) {
-        return true;
+        return !is_foreign(path);
     }
     if has_extension(path, &OTHER_EXTENSIONS) {
         return false;
@@ -176,10 +180,21 @@ fn is_input(path: &Path) -> bool {
     File::open(path)
         .and_then(|file| file.take(SNIFFED_BYTES).read_to_end(&mut start))
         .is_ok_and(|_| {
-            begins(&start, &MAGIC)
+            begins(&start, &MAGIC) && !matches!(form("", &start), Form::Foreign(_))
                 || has_extension(path, &WINDOWS_EXTENSIONS) && begins(&start, &WINDOWS_MAGIC)
                 || starts_like_ptx(&start)
         })
+}
+
+/// Whether a file that is called like LLVM IR is for other GPUs.
+fn is_foreign(path: &Path) -> bool {
+    if has_extension(path, &["ptx"]) {
+        return false;
+    }
+    let mut start = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(SNIFFED_IR_BYTES).read_to_end(&mut start))
+        .is_ok_and(|_| matches!(form("", &start), Form::Foreign(_)))
 }
 
 /// Whether a line begins with `.version` and a number: the first directive of every PTX module.

@@ -1,0 +1,300 @@
+//! Files that people take for inputs and that are none: the formats of other GPUs, the stages of compilers before LLVM IR,
+//! sources. Each has a sentence about what to give instead. They are told by what they hold, and by their names only where
+//! that tells nothing.
+
+use super::{bitcode, bytes};
+
+/// A kind of file that is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Foreign {
+    /// What it is.
+    pub what: &'static str,
+    /// What to give instead.
+    pub instead: &'static str,
+}
+
+impl Foreign {
+    /// Both in a sentence.
+    #[must_use]
+    pub fn describe(self) -> String {
+        format!("it is {}, which is not read: {}", self.what, self.instead)
+    }
+}
+
+const FOR_NVIDIA: &str = "give the PTX or LLVM IR of a build for NVIDIA's GPUs";
+
+const OPTIX: Foreign = Foreign {
+    what: "OptiX IR, a closed format",
+    instead: "give the PTX of the same source (`nvcc -ptx -lineinfo`)",
+};
+const MLIR: Foreign = Foreign {
+    what: "MLIR",
+    instead: "give the PTX or LLVM IR that the compiler makes of it",
+};
+const TRITON: Foreign = Foreign {
+    what: "Triton's MLIR",
+    instead: "give the `.ptx` or `.llir` file that Triton keeps beside it",
+};
+const AMD_ASSEMBLY: Foreign = Foreign {
+    what: "assembly for AMD's GPUs",
+    instead: FOR_NVIDIA,
+};
+const AMD_IR: Foreign = Foreign {
+    what: "LLVM IR for AMD's GPUs",
+    instead: FOR_NVIDIA,
+};
+const AMD_CODE: Foreign = Foreign {
+    what: "machine code for AMD's GPUs (HSACO)",
+    instead: FOR_NVIDIA,
+};
+const SPIRV: Foreign = Foreign {
+    what: "SPIR-V",
+    instead: FOR_NVIDIA,
+};
+const CUDA: Foreign = Foreign {
+    what: "CUDA source",
+    instead: "give what the compiler makes of it, PTX (`nvcc -ptx -lineinfo`), an object or an executable",
+};
+
+/// What a name says of a file of which the content says nothing.
+const ENDINGS: [(&str, Foreign); 11] = [
+    (".optixir", OPTIX),
+    (".mlir", MLIR),
+    (".mlirbc", MLIR),
+    (".ttir", TRITON),
+    (".ttgir", TRITON),
+    (".amdgcn", AMD_ASSEMBLY),
+    (".hsaco", AMD_CODE),
+    (".spv", SPIRV),
+    (".spvasm", SPIRV),
+    (".cu", CUDA),
+    (".cuh", CUDA),
+];
+
+const MAGIC: [(&[u8], Foreign); 3] = [
+    (b"\x03\x02\x23\x07", SPIRV),
+    (b"\x07\x23\x02\x03", SPIRV),
+    (b"ML\xefR", MLIR),
+];
+
+/// NVIDIA's container of IR that is no PTX, and what the word at offset 14 says of it: 1 for LTO-IR, 2 for OptiX IR
+/// (measured on nvcc 13.5, for sm_75 to sm_120, with and without `-G`).
+const NVVM_MAGIC: &[u8] = b"\xed\x43\x4e\x7f";
+const NVVM_LEVEL: usize = 14;
+const OPTIX_LEVEL: u16 = 2;
+
+/// ELF: the offset of the machine's number, and AMD's.
+const ELF_MACHINE: usize = 18;
+const AMD_MACHINE: u16 = 224;
+
+/// A file that its bytes tell, if it is no text.
+pub(super) fn binary(bytes: &[u8]) -> Option<Foreign> {
+    if let Some((_, foreign)) = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+        return Some(*foreign);
+    }
+    let word = |offset| bytes::u16_at(bytes, offset);
+    if bytes.starts_with(NVVM_MAGIC) {
+        return (word(NVVM_LEVEL) == Some(OPTIX_LEVEL)).then_some(OPTIX);
+    }
+    if bytes.starts_with(super::elf::MAGIC) {
+        return (word(ELF_MACHINE) == Some(AMD_MACHINE)).then_some(AMD_CODE);
+    }
+    bitcode::triple(bytes)
+        .filter(|triple| triple.starts_with("amdgcn"))
+        .map(|_| AMD_IR)
+}
+
+/// A file that the beginning of its text tells, whatever it is called.
+pub(super) fn text(head: &[u8]) -> Option<Foreign> {
+    if let Some(mlir) = mlir(head) {
+        return Some(mlir);
+    }
+    if lines(head)
+        .next()
+        .is_some_and(|line| line.starts_with(b"; SPIR-V"))
+    {
+        return Some(SPIRV);
+    }
+    lines(head).find_map(|line| {
+        let begins = |word: &&[u8]| line.starts_with(word);
+        if [&b".amdgcn_target"[..], b".amdhsa_kernel", b".amdgpu_metadata"]
+            .iter()
+            .any(begins)
+        {
+            Some(AMD_ASSEMBLY)
+        } else if line.starts_with(b"OpCapability ") {
+            Some(SPIRV)
+        } else if line.starts_with(b"target triple = \"amdgcn") {
+            Some(AMD_IR)
+        } else {
+            None
+        }
+    })
+}
+
+/// A source: by its name unless it begins like PTX, or as what nothing else is that has this word.
+pub(super) fn source(name: &str, head: &[u8]) -> Option<Foreign> {
+    let is_named = ends(name, ".cu") || ends(name, ".cuh");
+    let is_ptx = || {
+        lines(head).any(|line| {
+            let rest = line.strip_prefix(b".version").unwrap_or_default();
+            rest.first().is_some_and(u8::is_ascii_whitespace)
+        })
+    };
+    (is_named && !is_ptx()).then_some(CUDA)
+}
+
+/// The same for a text that is neither PTX nor LLVM IR for certain.
+pub(super) fn unnamed_source(head: &[u8]) -> Option<Foreign> {
+    memchr::memmem::find(head, b"__global__").map(|_| CUDA)
+}
+
+/// What the name says.
+pub(super) fn named(name: &str) -> Option<Foreign> {
+    let (_, foreign) = ENDINGS.iter().find(|(ending, _)| ends(name, ending))?;
+    Some(*foreign)
+}
+
+fn ends(name: &str, ending: &str) -> bool {
+    name.len() > ending.len()
+        && name
+            .get(name.len() - ending.len()..)
+            .is_some_and(|end| end.eq_ignore_ascii_case(ending))
+}
+
+/// The lines that are not empty, without the white space around them.
+fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    head.strip_prefix(b"\xef\xbb\xbf")
+        .unwrap_or(head)
+        .split(|byte| matches!(byte, b'\n' | b'\r'))
+        .map(<[u8]>::trim_ascii)
+        .filter(|line| !line.is_empty())
+}
+
+/// MLIR begins with an operation of its own, behind comments and aliases of attributes, types and locations.
+fn mlir(head: &[u8]) -> Option<Foreign> {
+    const OPERATIONS: [&[u8]; 7] = [
+        b"module",
+        b"builtin.module",
+        b"\"builtin.module\"",
+        b"func.func",
+        b"gpu.module",
+        b"llvm.func",
+        b"tt.func",
+    ];
+    let is_alias = |line: &[u8]| {
+        line.starts_with(b"//") || line.starts_with(b"!") || line.starts_with(b"#") && has(line, b" = ")
+    };
+    let first = lines(head).find(|line| !is_alias(line))?;
+    let operation = OPERATIONS.iter().find(|word| first.starts_with(word))?;
+    let rest = &first[operation.len()..];
+    let follows = |words: &[&[u8]]| words.iter().any(|word| rest.starts_with(word));
+    let is_operation = if operation.ends_with(b"func") {
+        follows(&[b" @", b" private @", b" public @"])
+    } else {
+        follows(&[b" {", b" @", b" attributes", b"() ({", b"(){"])
+    };
+    if !is_operation {
+        return None;
+    }
+    let is_triton = has(head, b"tt.func") || has(head, b"ttg.");
+    Some(if is_triton { TRITON } else { MLIR })
+}
+
+fn has(text: &[u8], word: &[u8]) -> bool {
+    memchr::memmem::find(text, word).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::form::{Form, form};
+    use super::*;
+
+    fn told(name: &str, bytes: &[u8]) -> Option<Foreign> {
+        match form(name, bytes) {
+            Form::Foreign(foreign) => Some(foreign),
+            _ => None,
+        }
+    }
+
+    fn nvvm(level: u8) -> Vec<u8> {
+        let mut bytes = [NVVM_MAGIC, &[1, 0x43, 2, 0x83, 3, 2, 7, 0, 24, 0, level, 0]].concat();
+        bytes.resize(64, 0);
+        bytes
+    }
+
+    #[test]
+    fn content_tells() {
+        let mut hsaco = vec![0; 64];
+        hsaco[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        hsaco[ELF_MACHINE] = 224;
+        for (bytes, foreign) in [
+            (&nvvm(2)[..], OPTIX),
+            (&hsaco, AMD_CODE),
+            (&bitcode::tests::module("amdgcn-amd-amdhsa"), AMD_IR),
+            (b"\x03\x02\x23\x07\0\0", SPIRV),
+            (b"\x07\x23\x02\x03\0\0", SPIRV),
+            (b"ML\xefR\x0d", MLIR),
+            (b"; SPIR-V\n; Version: 1.0\n", SPIRV),
+            (b"\n  OpCapability Shader\n", SPIRV),
+            (b"\t.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n", AMD_ASSEMBLY),
+            (b"\t.text\n.amdhsa_kernel k\n", AMD_ASSEMBLY),
+            (b"; x\ntarget triple = \"amdgcn-amd-amdhsa\"\n", AMD_IR),
+            (b"module {\n}\n", MLIR),
+            (
+                b"// c\n#map = affine_map<(d0) -> (d0)>\nmodule @m attributes {a = 1} {\n",
+                MLIR,
+            ),
+            (
+                b"#loc = loc(\"k.py\":1:0)\nmodule {\n  tt.func public @k() {\n",
+                TRITON,
+            ),
+            (b"module attributes {\"ttg.num-warps\" = 4 : i32} {\n", TRITON),
+            (b"func.func @f() {\n", MLIR),
+            (b"#include <x>\n__global__ void k() { asm(\".entry\"); }\n", CUDA),
+        ] {
+            for name in ["-", "a.ptx", "a.bin"] {
+                let is_source = foreign == CUDA && name == "a.ptx";
+                assert_eq!(
+                    told(name, bytes),
+                    Some(foreign).filter(|_| !is_source),
+                    "{name}: {}",
+                    String::from_utf8_lossy(bytes)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn names_tell_where_content_does_not() {
+        assert_eq!(
+            told("a.cu", b"// .version and .target\nint x = a.func();\n"),
+            Some(CUDA)
+        );
+        assert_eq!(told("a.TTGIR", b"?"), Some(TRITON));
+        assert_eq!(told("a.spv", b""), Some(SPIRV));
+        let ptx = b".version 8.0\n.target sm_90\n";
+        for name in ["a.cu", "a.ttir", "a.amdgcn"] {
+            assert_eq!(form(name, ptx), Form::Ptx, "{name}");
+        }
+        assert_eq!(form("a.optixir", &nvvm(1)), Form::LtoIr);
+    }
+
+    #[test]
+    fn nothing_else_is_foreign() {
+        for (name, bytes) in [
+            ("a.ptx", &b"// module {\n.version 8.0\n"[..]),
+            ("-", b"module;\nimport std;\n"),
+            ("a.py", b"#x\nmodule = 1\n"),
+            (
+                "a.ll",
+                b"; ModuleID = 'module'\ntarget triple = \"nvptx64-nvidia-cuda\"\n",
+            ),
+            ("a.bc", &bitcode::tests::module("nvptx64-nvidia-cuda")),
+            ("a.o", b"\x7fELF\x02\x01"),
+            ("cu", b""),
+        ] {
+            assert_eq!(told(name, bytes), None, "{name}");
+        }
+    }
+}
