@@ -51,7 +51,8 @@ Exit codes:
      no device code at all
 
 Findings go to standard output, the summary to standard error. `@FILE` stands for the arguments in FILE, separated by \
-white space, with single quotes, double quotes and backslashes as in a shell.
+white space, with double quotes and backslashes as in a shell; a single quote quotes only where a word begins with it, so \
+that `don't.ptx` is a name. `--version --verbose` says how the program was built.
 
 Examples:
   ptxcheck build/*.ptx
@@ -104,8 +105,12 @@ pub enum Command {
 #[derive(Args, Debug)]
 pub struct CheckArgs {
     /// Files, folders (searched for PTX, objects, libraries, fat binaries), `-` for standard input
-    #[arg(value_name = "PATH", required_unless_present = "allow_empty")]
+    #[arg(value_name = "PATH", required_unless_present_any = ["allow_empty", "files_from"])]
     pub paths: Vec<PathBuf>,
+
+    /// Also the files and folders that FILE names, separated by NULs, without any quoting (`find -print0`); `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub files_from: Option<PathBuf>,
 
     /// `-A`, `-W`, `-D`, `-F`, `--level`.
     #[command(flatten)]
@@ -176,8 +181,12 @@ pub struct CheckArgs {
 #[derive(Args, Debug)]
 pub struct AuditArgs {
     /// Files and folders: libraries, executables, objects, archives, fat binaries, cubins
-    #[arg(value_name = "PATH", required = true)]
+    #[arg(value_name = "PATH", required_unless_present = "files_from")]
     pub paths: Vec<PathBuf>,
+
+    /// Also the files and folders that FILE names, separated by NULs, without any quoting (`find -print0`); `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub files_from: Option<PathBuf>,
 
     /// Targets that every kernel needs machine code for, as in `80,90a,120`
     #[arg(long, value_name = "TARGETS", value_delimiter = ',', value_parser = policy::target, help_heading = "Policy")]

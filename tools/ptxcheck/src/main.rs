@@ -5,18 +5,22 @@ mod commands;
 mod config;
 mod coverage;
 mod exit;
+mod file_list;
 mod inputs;
 mod levels;
+mod misspelt;
 mod output;
 mod panics;
 mod render;
 mod response;
 mod styles;
 mod summary;
+mod version;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use anstream::ColorChoice;
 use clap::Parser as _;
 
 use args::{Cli, Command};
@@ -37,7 +41,22 @@ fn run() -> Exit {
         Ok(args) => args,
         Err(problem) => return output::complain(&render::escape::line(&problem)),
     };
+    if version::is_asked_for(&args) {
+        return output::print(&version::long(), ColorChoice::Never);
+    }
+    if let Some(problem) = misspelt::complaint(&args) {
+        return output::complain(&problem);
+    }
     let cli = Cli::parse_from(args);
+    if cli.command.is_none()
+        && let Some(problem) = cli
+            .check
+            .paths
+            .first()
+            .and_then(|path| misspelt::of_word(path.as_os_str()))
+    {
+        return output::complain(&problem);
+    }
     // Where that does not work, files are read.
     let _ = ptxcheck_passes::image::map_large_files();
     match &cli.command {

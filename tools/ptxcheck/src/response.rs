@@ -45,7 +45,7 @@ fn push(arg: OsString, depth: usize, literal: &mut bool, expanded: &mut Vec<OsSt
 }
 
 /// The words of `text`: separated by white space; quotes keep it, a backslash takes the next character as it is
-/// (not between single quotes).
+/// (not between single quotes). A single quote quotes where a word begins; inside a word it is an apostrophe.
 fn words(text: &str) -> Result<Vec<String>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut words = Vec::new();
@@ -55,6 +55,7 @@ fn words(text: &str) -> Result<Vec<String>, String> {
     while let Some(character) = characters.next() {
         match (quote, character) {
             (Some(open), _) if character == open => quote = None,
+            (None, '\'') if word.is_some() => word.get_or_insert_default().push(character),
             (None, '"' | '\'') => {
                 quote = Some(character);
                 word.get_or_insert_default();
@@ -83,6 +84,10 @@ mod tests {
         assert_eq!(
             words("-W potential\r\n 'a b'.ptx \"c\\\"d\" e\\ f ''").unwrap(),
             ["-W", "potential", "a b.ptx", "c\"d", "e f", ""]
+        );
+        assert_eq!(
+            words("don't.ptx 'a b.ptx' it\\'s 'x'y' z' \"'\"").unwrap(),
+            ["don't.ptx", "a b.ptx", "it's", "xy'", "z'", "'"]
         );
         assert!(words("'open").is_err());
         assert!(words("end\\").is_err());

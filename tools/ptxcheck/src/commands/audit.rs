@@ -13,7 +13,7 @@ use crate::args::{AuditArgs, ListFormat};
 use crate::coverage::Coverage;
 use crate::exit::Exit;
 use crate::render::{audit, full, json};
-use crate::{config, inputs, output, summary};
+use crate::{config, file_list, inputs, output, summary};
 
 /// Prints tables of what the files hold, then what is wrong with it.
 #[must_use]
@@ -32,7 +32,11 @@ pub fn run(args: &AuditArgs) -> Exit {
         worker: super::worker::command(),
         ..Settings::default()
     };
-    let outcome = run::check(inputs::collect(&args.paths), &settings);
+    let paths = match file_list::with_listed(&args.paths, args.files_from.as_deref()) {
+        Ok(paths) => paths,
+        Err(problem) => return output::complain(&crate::render::escape::line(&problem)),
+    };
+    let outcome = run::check(inputs::collect(&paths), &settings);
     let elapsed = started.elapsed();
     let exit = match args.format {
         ListFormat::Json => match json::render_audit(&outcome, &settings.policy, elapsed) {

@@ -11,7 +11,7 @@ use crate::args::{CheckArgs, Format, Output};
 use crate::coverage::Coverage;
 use crate::exit::Exit;
 use crate::render::{concise, escape, full, json};
-use crate::{config, inputs, output, summary};
+use crate::{config, file_list, inputs, output, summary};
 
 /// Analyses the inputs and prints what was found.
 #[must_use]
@@ -25,7 +25,11 @@ pub fn run(args: &CheckArgs) -> Exit {
         worker: super::worker::command(),
         ..settings
     };
-    let inputs = inputs::collect(&args.paths);
+    let paths = match file_list::with_listed(&args.paths, args.files_from.as_deref()) {
+        Ok(paths) => paths,
+        Err(problem) => return output::complain(&escape::line(&problem)),
+    };
+    let inputs = inputs::collect(&paths);
     let outcome = run::check(inputs, &settings);
     let coverage = Coverage::of(&outcome);
     let elapsed = started.elapsed();
