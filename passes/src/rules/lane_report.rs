@@ -218,7 +218,8 @@ pub(super) fn ballot(launch: &Launch) -> String {
 pub(super) fn group(mask: Lanes) -> Option<u32> {
     let size = mask.count_ones();
     let first = mask.trailing_zeros();
-    let is_group = matches!(size, 2 | 4 | 8 | 16) && first % size == 0 && mask >> first == (1 << size) - 1;
+    let is_group =
+        matches!(size, 2 | 4 | 8 | 16) && first.is_multiple_of(size) && mask >> first == (1 << size) - 1;
     is_group.then_some(size)
 }
 
