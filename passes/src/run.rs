@@ -11,8 +11,8 @@ mod text;
 
 use std::path::PathBuf;
 
+use ptxcheck_common::maps::NameMap;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
 use crate::finding::Finding;
 use crate::rule::ProblemKind;
@@ -100,7 +100,7 @@ fn run(inputs: Vec<Input>, settings: &Settings) -> Outcome {
 
 /// Findings alike in code, function and text are told apart by their order.
 fn number(findings: &mut [Finding]) {
-    let mut seen: FxHashMap<String, u32> = FxHashMap::default();
+    let mut seen: NameMap<String, u32> = NameMap::default();
     for finding in findings {
         let ordinal = seen.entry(finding.fingerprint.clone()).or_default();
         finding.fingerprint = fingerprint::with_ordinal(&finding.fingerprint, *ordinal);

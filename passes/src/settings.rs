@@ -121,11 +121,7 @@ impl UnknownSelector {
             })
             .chain(Family::ALL.into_iter().map(Family::as_str))
             .chain(Selector::WORDS);
-        let nearest = known
-            .map(|candidate| (edit_distance(word, candidate), candidate))
-            .filter(|(distance, candidate)| *distance <= candidate.len() / 3)
-            .min()
-            .map(|(_, candidate)| candidate.to_owned());
+        let nearest = nearest(word, known).map(str::to_owned);
         Self {
             word: word.to_owned(),
             nearest,
@@ -149,21 +145,16 @@ impl std::fmt::Display for UnknownSelector {
 
 impl std::error::Error for UnknownSelector {}
 
-/// Levenshtein distance, in characters, ignoring case: what an unknown word may have meant.
+/// Of these words, the one that another may have meant: near enough, in whatever case.
 #[must_use]
-pub fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().flat_map(char::to_lowercase).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().flat_map(char::to_lowercase).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
+pub fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
+    let lower = word.to_lowercase();
+    known
+        .into_iter()
+        .map(|candidate| (strsim::osa_distance(&lower, &candidate.to_lowercase()), candidate))
+        .filter(|(distance, candidate)| *distance <= candidate.len() / 3)
+        .min()
+        .map(|(_, candidate)| candidate)
 }
 
 /// What a level setting does to the level that findings had before it.

@@ -7,5 +7,6 @@ pub mod deadline;
 pub mod externs;
 pub mod groups;
 pub mod limits;
+pub mod maps;
 pub mod names;
 pub mod shown;

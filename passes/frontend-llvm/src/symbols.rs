@@ -1,6 +1,7 @@
 //! What a module declares: globals, functions, aliases, and what initializers refer to.
 
 use bumpalo::Bump;
+use ptxcheck_common::maps::NameMap;
 use ptxcheck_ptx_parser::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -30,7 +31,7 @@ pub(super) struct Symbols<'a, 'm> {
     /// Functions with a body.
     pub(super) definitions: Vec<(FunctionId, Value<'m>)>,
     by_value: FxHashMap<Value<'m>, SymbolId>,
-    by_name: FxHashMap<&'a str, SymbolId>,
+    by_name: NameMap<&'a str, SymbolId>,
     annotations: Annotations<'m>,
     is_cuda: bool,
 }
@@ -72,7 +73,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
             virtual_tables: Vec::new(),
             definitions: Vec::new(),
             by_value: FxHashMap::default(),
-            by_name: FxHashMap::default(),
+            by_name: NameMap::default(),
             annotations: Annotations::of(module),
             is_cuda: host::is_cuda(module),
         };

@@ -1,5 +1,6 @@
 //! Lowers one function's statements to blocks of device IR.
 
+use ptxcheck_common::maps::NameMap;
 use rustc_hash::FxHashMap;
 
 use ptxcheck_ptx_parser::Span;
@@ -60,7 +61,7 @@ pub(super) struct Lowering<'a, 's> {
     pub(super) is_whole: bool,
     opcodes: &'a mut Opcodes<'s>,
     labels: Vec<Label>,
-    label_of: FxHashMap<(u32, &'s [u8]), u32>,
+    label_of: NameMap<(u32, &'s [u8]), u32>,
     /// Scope numbers from the outermost in, and each scope's parent.
     open_scopes: Vec<u32>,
     next_scope: u32,
@@ -98,7 +99,7 @@ impl<'a, 's> Lowering<'a, 's> {
             is_whole,
             opcodes,
             labels: Vec::new(),
-            label_of: FxHashMap::default(),
+            label_of: NameMap::default(),
             open_scopes: vec![0],
             next_scope: 1,
             edges: Vec::new(),

@@ -3,7 +3,7 @@
 //! An opcode without a row, or with modifiers a row does not interpret, is [`Op::Opaque`]: it defines its first
 //! operand and reads the others. Source: PTX ISA, Instruction Set.
 
-use rustc_hash::FxHashMap;
+use ptxcheck_common::maps::NameMap;
 
 use super::modifiers::{IntType, Modifiers};
 use ptxcheck_ir::{
@@ -70,7 +70,7 @@ const fn effect(op: Op) -> Decoded {
 /// Decoded opcodes by their dotted spelling, with the fewest operands that they take.
 #[derive(Default)]
 pub(super) struct Opcodes<'s> {
-    known: FxHashMap<&'s [u8], (Decoded, u8)>,
+    known: NameMap<&'s [u8], (Decoded, u8)>,
 }
 
 impl<'s> Opcodes<'s> {

@@ -1,5 +1,6 @@
 //! Names in a function: parameters, registers and local variables in nested scopes.
 
+use ptxcheck_common::maps::NameMap;
 use rustc_hash::FxHashMap;
 
 use ptxcheck_ptx_parser::Span;
@@ -35,7 +36,7 @@ struct Entry<'s> {
 pub(super) struct Scopes<'s> {
     entries: Vec<Entry<'s>>,
     starts: Vec<u32>,
-    innermost: FxHashMap<&'s [u8], u32>,
+    innermost: NameMap<&'s [u8], u32>,
     /// Entries that are single registers whose name ends in a digit: they may shadow a register of a range.
     numbered_singles: u32,
 }

@@ -1,6 +1,6 @@
 //! What a module declares: variables and functions.
 
-use rustc_hash::FxHashMap;
+use ptxcheck_common::maps::NameMap;
 
 use ptxcheck_ptx_parser::Element;
 use ptxcheck_ptx_parser::ast::{self, Extent, ScalarType, StateSpace, StatementKind, Tree};
@@ -17,7 +17,7 @@ pub(super) struct Symbols<'s> {
     pub(super) initializers: Vec<SymbolId>,
     /// The syntax of each function's definition, by its place in the tree.
     pub(super) definitions: Vec<(FunctionId, usize)>,
-    by_name: FxHashMap<&'s [u8], SymbolId>,
+    by_name: NameMap<&'s [u8], SymbolId>,
     of_variable: Vec<Option<SymbolId>>,
 }
 
@@ -74,7 +74,7 @@ impl<'s> Symbols<'s> {
             functions: Vec::with_capacity(tree.functions().len()),
             initializers: Vec::new(),
             definitions: Vec::new(),
-            by_name: FxHashMap::default(),
+            by_name: NameMap::default(),
             of_variable: vec![None; tree.variables().len()],
         };
         for (place, function) in tree.functions().iter().enumerate() {

@@ -6,8 +6,8 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use ptxcheck_common::maps::NameMap;
 use ptxcheck_ptx_parser::Tree;
-use rustc_hash::FxHashMap;
 
 use ptxcheck_common::names;
 use ptxcheck_ir::facts::WeakFunction;
@@ -15,7 +15,7 @@ use ptxcheck_ir::{Function, Linkage, Module};
 
 /// The weak functions and kernels that the module defines.
 pub(super) fn functions(tree: &Tree<'_>, module: &Module<'_>) -> Vec<WeakFunction> {
-    let mut texts: FxHashMap<&[u8], &[u8]> = FxHashMap::default();
+    let mut texts: NameMap<&[u8], &[u8]> = NameMap::default();
     for function in tree.functions().iter().filter(|function| function.has_body) {
         let (header, whole) = (tree.text(function.header), tree.text(function.span));
         texts.insert(
@@ -53,7 +53,7 @@ fn signature(function: &Function<'_>) -> u64 {
 /// The digest of all words of a body, and that of the words of its calls.
 fn digests(body: &[u8]) -> (u64, u64) {
     let (mut all, mut calls) = (DefaultHasher::new(), DefaultHasher::new());
-    let mut numbers: FxHashMap<&[u8], usize> = FxHashMap::default();
+    let mut numbers: NameMap<&[u8], usize> = NameMap::default();
     let (mut is_skipped, mut is_call) = (false, false);
     for word in Words(body) {
         match word {

@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use object::read::elf::{FileHeader as _, Sym as _};
 use object::{LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _, RelocationTarget};
-use rustc_hash::FxHashMap;
+use ptxcheck_common::maps::NameMap;
 
 use super::bytes::{Budget, text, u16_at, u32_at};
 use super::{debug_paths, elf};
@@ -64,7 +64,7 @@ pub fn read(bytes: &[u8]) -> Result<Cubin, String> {
         );
     }
     let mut facts = Facts::default();
-    let mut infos: FxHashMap<&str, &[u8]> = FxHashMap::default();
+    let mut infos: NameMap<&str, &[u8]> = NameMap::default();
     let mut debug = debug_paths::Sections::default();
     let mut ptx = None;
     let mut command = String::new();
@@ -138,7 +138,7 @@ fn target(file: &elf::Elf<'_>) -> String {
     format!("sm_{sm}{}", if is_specific { "a" } else { "" })
 }
 
-fn symbols(file: &elf::Elf<'_>, infos: &FxHashMap<&str, &[u8]>, facts: &mut Facts) {
+fn symbols(file: &elf::Elf<'_>, infos: &NameMap<&str, &[u8]>, facts: &mut Facts) {
     let mut budget = Budget::of(file.data());
     for symbol in file.symbols() {
         let raw = symbol.elf_symbol();

@@ -9,7 +9,7 @@
 //! An image that the driver loads as it is takes no definition from elsewhere. Machine code in the same container was made
 //! from the same module: where ptxas did not find a variable, it made a private one, which is no definition.
 
-use rustc_hash::FxHashMap;
+use ptxcheck_common::maps::NameMap;
 
 use super::HostKind;
 use super::{Open, What};
@@ -95,7 +95,7 @@ enum Definer {
 
 struct Set<'a> {
     inputs: Vec<(usize, &'a InputReport)>,
-    defined: FxHashMap<&'a str, Definer>,
+    defined: NameMap<&'a str, Definer>,
     is_complete: bool,
     is_known: bool,
 }
@@ -115,7 +115,7 @@ fn stands_alone(image: &ImageReport) -> bool {
 impl<'a> Set<'a> {
     fn new(inputs: Vec<(usize, &'a InputReport)>, is_complete: bool) -> Self {
         let mut set = Self {
-            defined: FxHashMap::default(),
+            defined: NameMap::default(),
             is_complete,
             is_known: true,
             inputs: Vec::new(),
@@ -159,7 +159,7 @@ impl<'a> Set<'a> {
     }
 
     fn missing(&self) -> Vec<Missing<'a>> {
-        let mut places: FxHashMap<&str, usize> = FxHashMap::default();
+        let mut places: NameMap<&str, usize> = NameMap::default();
         let mut found: Vec<Missing<'a>> = Vec::new();
         for &(number, input) in &self.inputs {
             for (index, image) in images(input).filter(|(_, image)| image.role != Role::LeftOver) {

@@ -34,7 +34,7 @@
 //! a constant bank where they begin at another address for each architecture. Kernels with textures among their parameters
 //! are left out, and so are variables inside functions, which host code cannot name.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use ptxcheck_common::maps::{NameMap, NameSet};
 
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
@@ -74,8 +74,8 @@ fn sizes(params: &[(u32, u32)]) -> impl Iterator<Item = u32> + '_ {
 type First<'a> = (u32, &'a ImageReport, &'a [(u32, u32)]);
 
 fn kernels(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
-    let mut seen: FxHashMap<&str, First<'_>> = FxHashMap::default();
-    let mut reported: FxHashSet<&str> = FxHashSet::default();
+    let mut seen: NameMap<&str, First<'_>> = NameMap::default();
+    let mut reported: NameSet<&str> = NameSet::default();
     for (index, image) in group {
         for kernel in &image.facts.kernels {
             let Some(params) = &kernel.params else { continue };
@@ -134,8 +134,8 @@ fn is_declared(name: &str) -> bool {
 }
 
 fn variables(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
-    let mut seen: FxHashMap<&str, (u32, &ImageReport, u64)> = FxHashMap::default();
-    let mut reported: FxHashSet<&str> = FxHashSet::default();
+    let mut seen: NameMap<&str, (u32, &ImageReport, u64)> = NameMap::default();
+    let mut reported: NameSet<&str> = NameSet::default();
     for (index, image) in group {
         for variable in image
             .facts

@@ -30,7 +30,7 @@
 //! same table: switch the rule on with `-W PTX510`; `ptxcheck audit` does. Machine code does not keep the second number of
 //! `__launch_bounds__`, which is compared between PTX images only.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use ptxcheck_common::maps::{NameMap, NameSet};
 
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
@@ -62,8 +62,8 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
 }
 
 fn one(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
-    let mut seen: FxHashMap<&str, Vec<(u32, &ImageReport, LaunchBounds)>> = FxHashMap::default();
-    let mut reported: FxHashSet<&str> = FxHashSet::default();
+    let mut seen: NameMap<&str, Vec<(u32, &ImageReport, LaunchBounds)>> = NameMap::default();
+    let mut reported: NameSet<&str> = NameSet::default();
     for (index, image) in group {
         for kernel in &image.facts.kernels {
             let known = seen.entry(&kernel.identity).or_default();

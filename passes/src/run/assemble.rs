@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use ptxcheck_common::maps::NameMap;
 
 use super::input::{Image, Looked};
 use super::problem::{Spot, finding};
@@ -169,8 +169,8 @@ impl Assembly<'_> {
             return;
         }
         // Of findings that are alike, as many count as the image has that has most of them. Copies come last.
-        let mut told: FxHashMap<String, u32> = FxHashMap::default();
-        let mut counts: FxHashMap<(u32, String), u32> = FxHashMap::default();
+        let mut told: NameMap<String, u32> = NameMap::default();
+        let mut counts: NameMap<(u32, String), u32> = NameMap::default();
         let mut count = |finding: &Finding, number: u32| {
             let key = (number, finding.fingerprint.clone());
             let count = counts.entry(key).or_default();

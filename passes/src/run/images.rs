@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use rustc_hash::FxHashMap;
+use ptxcheck_common::maps::NameMap;
 
 use crate::context::{Draft, ImagePlace, ImagesContext, Report};
 use crate::finding::{Finding, Frame, Located, Related, Source, Value};
@@ -35,7 +35,7 @@ pub(super) fn compare(inputs: &[InputReport], settings: &Settings) -> Vec<Findin
 /// it does.
 struct Sources<'a> {
     inputs: &'a [InputReport],
-    known: OnceCell<FxHashMap<(usize, &'a str), &'a Frame>>,
+    known: OnceCell<NameMap<(usize, &'a str), &'a Frame>>,
 }
 
 impl<'a> Sources<'a> {
@@ -48,7 +48,7 @@ impl<'a> Sources<'a> {
 
     fn find(&self, input: usize, identity: &str) -> Option<Frame> {
         let known = self.known.get_or_init(|| {
-            let mut known = FxHashMap::default();
+            let mut known = NameMap::default();
             for (number, input) in self.inputs.iter().enumerate() {
                 for kernel in input.images.iter().flat_map(|image| &image.facts.kernels) {
                     if let Some(source) = &kernel.source {

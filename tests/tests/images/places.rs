@@ -75,7 +75,7 @@ fn the_place_names_the_image() {
         assert!(full.contains(part), "{part} is missing in:\n{full}");
     }
     let concise = String::from_utf8(run_in(&folder, &["--format", "concise", "x.so"]).stdout).unwrap();
-    assert!(concise.contains(" (image 0) [PTX407]"), "{concise}");
+    assert!(concise.contains(" (kernel k(), image 0) [PTX407]"), "{concise}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::str::FromStr as _;
 
 use ptxcheck_passes::launches::Launches;
 use ptxcheck_passes::policy::{self, Driver, Policy};
-use ptxcheck_passes::settings::edit_distance;
+use ptxcheck_passes::settings;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -170,14 +170,9 @@ fn place(text: &str, offset: usize) -> (usize, usize) {
 }
 
 /// The known key that a key may have meant.
-fn suggestion(key: &str, known: &[&'static str]) -> Option<&'static str> {
+fn suggestion<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     let key = key.trim_matches(['"', '\'', '[', ']', ' ']);
-    known
-        .iter()
-        .map(|&known| (edit_distance(key, known), known))
-        .filter(|(distance, known)| *distance <= known.len() / 3)
-        .min()
-        .map(|(_, known)| known)
+    settings::nearest(key, known.iter().copied())
 }
 
 /// A size in bytes: `1000000`, `50M` (mebibytes), `2G`, `64K`.

@@ -4,7 +4,6 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use clap::CommandFactory as _;
-use ptxcheck_passes::settings::edit_distance;
 
 use crate::args::Cli;
 
@@ -32,25 +31,12 @@ pub fn of_word(word: &OsStr) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     let (_, near) = names
         .into_iter()
-        .map(|name| (distance(&lower, name), name))
+        .map(|name| (strsim::osa_distance(&lower, name), name))
         .filter(|(distance, name)| *distance <= name.len() / 3)
         .min()?;
     Some(format!(
         "there is no file and no command `{text}`; did you mean `{near}`?"
     ))
-}
-
-/// The edits between two words, of which one swaps two letters.
-fn distance(word: &str, name: &str) -> usize {
-    let swapped = (1..word.len()).map(|at| {
-        let mut letters = word.as_bytes().to_vec();
-        letters.swap(at - 1, at);
-        1 + edit_distance(&String::from_utf8_lossy(&letters), name)
-    });
-    swapped
-        .chain([edit_distance(word, name)])
-        .min()
-        .unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

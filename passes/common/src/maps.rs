@@ -1,0 +1,28 @@
+//! Maps whose keys come from inputs.
+//!
+//! Their hashes have a key that is drawn anew for each map, so that nobody can write an input whose names all fall
+//! together. Numbers that we make ourselves go into the maps of `rustc-hash`, which are faster.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::RandomState;
+
+/// By name. In no order: what is told goes through lists.
+pub type NameMap<K, V> = HashMap<K, V, RandomState>;
+
+/// Names.
+pub type NameSet<K> = HashSet<K, RandomState>;
+
+#[cfg(test)]
+mod tests {
+    use std::hash::BuildHasher as _;
+
+    use super::NameMap;
+
+    #[test]
+    fn each_map_has_a_key_of_its_own() {
+        let hash = || NameMap::<&str, ()>::default().hasher().hash_one("name");
+        let first = hash();
+        assert!((0..64).any(|_| hash() != first));
+    }
+}
