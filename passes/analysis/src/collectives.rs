@@ -6,7 +6,8 @@
 use super::call_graph::CallSite;
 use super::constants::{Arguments, Constant, Constants, ParamPiece};
 use crate::limits::{MAX_CALL_CHAINS, MAX_CALL_DEPTH, MAX_CONTEXT_INSTRUCTIONS};
-use crate::module::{ModuleAnalyses, Place};
+use crate::place::Place;
+use crate::shared::Shared;
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_ir::{Body, Collective, FunctionId, InstructionId, Op, Value};
 
@@ -38,7 +39,7 @@ impl Site {
 
     /// Whether it may be executed, in this context.
     #[must_use]
-    pub fn is_reached(&self, module: &ModuleAnalyses<'_>) -> bool {
+    pub fn is_reached(&self, module: &Shared<'_>) -> bool {
         module.function(self.function).is_reached(self.instruction)
             && self.callers.iter().all(|call| module.may_call(call))
     }
@@ -74,7 +75,7 @@ impl Budget<'_> {
 
 /// All sites of a module, by function and instruction.
 #[must_use]
-pub fn sites(module: &ModuleAnalyses<'_>) -> Vec<Site> {
+pub fn sites(module: &Shared<'_>) -> Vec<Site> {
     let mut sites = Vec::new();
     let mut budget = Budget {
         chains: 0,
@@ -91,7 +92,7 @@ pub fn sites(module: &ModuleAnalyses<'_>) -> Vec<Site> {
 }
 
 fn solve<'a>(
-    module: &'a ModuleAnalyses<'_>,
+    module: &'a Shared<'_>,
     function: FunctionId,
     body: &'a Body<'a>,
     seeds: impl Iterator<Item = Value>,
@@ -102,7 +103,7 @@ fn solve<'a>(
 }
 
 fn sites_of(
-    module: &ModuleAnalyses<'_>,
+    module: &Shared<'_>,
     function: FunctionId,
     body: &Body<'_>,
     budget: &mut Budget<'_>,
@@ -193,7 +194,7 @@ fn site(
 /// The chains of calls of `function` that pass a constant in one of `params`. A caller that hands on a parameter of
 /// its own is followed to its callers, at most [`MAX_CALL_DEPTH`] calls deep and as far as the budget reaches.
 fn contexts(
-    module: &ModuleAnalyses<'_>,
+    module: &Shared<'_>,
     function: FunctionId,
     params: &[ParamPiece],
     depth: usize,

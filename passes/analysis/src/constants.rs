@@ -29,8 +29,8 @@ use super::dataflow::{Analysis, Cursor, Solution, solve};
 use super::definitions::Definitions;
 use super::evaluate::{absorbed, evaluate, is_interpreted, may_absorb, ones, signed, unpack};
 use super::slots::{Effect, SlotId, Slots};
+use crate::function::Analyses;
 use crate::limits::{MAX_SLICE_REGISTERS, MAX_SOLUTION_CELLS};
-use crate::module::Analyses;
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_ir::{BlockId, Body, Instruction, InstructionId, Op, Register, Value};
 

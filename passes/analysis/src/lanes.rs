@@ -33,10 +33,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::certainty::Certainty;
 use crate::limits::{MAX_LIBRARY_BLOCKS, MAX_POTENTIAL_CONTEXTS, MAX_REPEATED_BLOCKS, ROOTS_AT_ONCE};
-use crate::module::ModuleAnalyses;
+use crate::shared::Shared;
 use flow::Flow;
 use graph::{Graph, Kind};
-use launch::Launch;
+use launch::{Launch, converges, launch_of};
 use live::Live;
 use order::Order;
 use ptxcheck_ir::{FunctionId, InstructionId, Special, Value};
@@ -91,7 +91,7 @@ impl Root {
 ///
 /// What the screen leaves out has no definite finding, whether or not it is looked at for the sake of potential ones.
 #[must_use]
-pub fn analyse(module: &ModuleAnalyses<'_>, least: Certainty) -> Vec<Root> {
+pub fn analyse(module: &Shared<'_>, least: Certainty) -> Vec<Root> {
     let calls = Calls::new(module);
     let mut roots = calls.roots(module);
     if roots.is_empty() {
@@ -186,13 +186,7 @@ impl Shown {
     }
 }
 
-/// The launches of a kernel, as it bounds them or the user states them. `reads_other`: see [`Launch::new`].
-fn launch_of(module: &ModuleAnalyses<'_>, function: FunctionId, reads_other: bool) -> Launch {
-    let stated = module.asked.launches.block(module.module.function_name(function));
-    Launch::new(&module.module.function(function).launch, stated, reads_other)
-}
-
-fn root(module: &ModuleAnalyses<'_>, slices: &Slices, function: FunctionId, least: Certainty) -> Root {
+fn root(module: &Shared<'_>, slices: &Slices, function: FunctionId, least: Certainty) -> Root {
     let nothing = |launch| Root::nothing(function, launch);
     let too_large = |launch| Root {
         is_limited: true,
@@ -382,14 +376,6 @@ fn definite(verdict: &Verdict) -> impl Iterator<Item = (u32, Problem)> + '_ {
         .map(|issue| (issue.node, issue.problem))
 }
 
-/// The first target whose lanes are scheduled on their own.
-const INDEPENDENT_LANES: u32 = 70;
-
-/// Whether lanes may meet at different instructions.
-fn converges(module: &ModuleAnalyses<'_>) -> bool {
-    module.module.target.sm >= INDEPENDENT_LANES || module.module.target.sm == 0
-}
-
 fn reads_other_dimensions(body: &ptxcheck_ir::Body<'_>) -> bool {
     body.instructions.iter().any(|instruction| {
         body.uses(instruction)
@@ -402,11 +388,11 @@ fn reads_other_dimensions(body: &ptxcheck_ir::Body<'_>) -> bool {
 fn always(graph: &Graph<'_>, order: &Order) -> Vec<bool> {
     let mut always = vec![false; graph.nodes.len()];
     let mut node = graph.exit;
-    if order.rank[node as usize] == order::NONE {
+    if order.rank[node as usize] == graph::NONE {
         return always;
     }
     loop {
-        always[node as usize] = order.loop_of[node as usize] == order::NONE;
+        always[node as usize] = order.loop_of[node as usize] == graph::NONE;
         if node == 0 {
             return always;
         }

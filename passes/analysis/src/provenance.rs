@@ -17,6 +17,7 @@ pub mod aliases;
 mod calls;
 mod chosen;
 mod discover;
+mod extent;
 mod function;
 pub mod guards;
 pub mod judge;
@@ -30,6 +31,7 @@ pub mod solver;
 mod sources;
 pub mod summary;
 mod survey;
+mod suspects;
 pub mod transfer;
 pub mod value;
 
@@ -38,18 +40,18 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 
 use crate::limits::MAX_CALL_CHAINS;
-use crate::module::ModuleAnalyses;
 use crate::reached;
+use crate::shared::Shared;
 pub use judge::{Effect, Use, Wrong};
 use ptxcheck_common::limits::PARALLEL_STATEMENTS;
 use ptxcheck_ir::{FunctionId, InstructionId};
-use screen::Suspects;
 pub use summary::{Summary, Violation};
+use suspects::Suspects;
 pub use value::{Base, Element, Form};
 
 /// What is wrong in a module, in the order of the input; what is wrong for several callers once for each.
 #[must_use]
-pub fn violations(module: &ModuleAnalyses<'_>) -> Vec<Violation> {
+pub fn violations(module: &Shared<'_>) -> Vec<Violation> {
     let size: usize = module
         .module
         .bodies()
@@ -63,7 +65,7 @@ pub fn violations(module: &ModuleAnalyses<'_>) -> Vec<Violation> {
 
 /// What is wrong as far as it is looked at.
 fn found(
-    module: &ModuleAnalyses<'_>,
+    module: &Shared<'_>,
     levels: &[Vec<FunctionId>],
     in_parallel: bool,
     suspects: &[Suspects],
@@ -114,7 +116,7 @@ fn found(
 }
 
 /// Whether anything comes to what is wrong, by the calls that lead there.
-fn is_reached(module: &ModuleAnalyses<'_>, violation: &Violation) -> bool {
+fn is_reached(module: &Shared<'_>, violation: &Violation) -> bool {
     module
         .function(violation.function)
         .is_reached(violation.instruction)
@@ -122,7 +124,7 @@ fn is_reached(module: &ModuleAnalyses<'_>, violation: &Violation) -> bool {
 }
 
 /// What nobody executes, as far as that is known, is not definite.
-fn doubt_never_called(module: &ModuleAnalyses<'_>, all: &mut [Violation]) {
+fn doubt_never_called(module: &Shared<'_>, all: &mut [Violation]) {
     if !all.iter().any(|violation| violation.is_definite) {
         return;
     }
@@ -148,7 +150,7 @@ fn order(violation: &Violation) -> impl Ord + use<> {
 
 /// The functions with bodies, those that are called before those that call them; functions in a cycle, and what calls
 /// them, are last.
-fn levels(module: &ModuleAnalyses<'_>) -> Vec<Vec<FunctionId>> {
+fn levels(module: &Shared<'_>) -> Vec<Vec<FunctionId>> {
     let graph = module.call_graph();
     let bodies: Vec<FunctionId> = module.module.bodies().map(|(id, ..)| id).collect();
     let has_body = |id: FunctionId| module.module.function(id).body.is_some();

@@ -13,7 +13,8 @@ use rustc_hash::FxHashMap;
 
 use super::constants::{Arguments, Constants};
 use super::ranges;
-use crate::module::{Analyses, ModuleAnalyses};
+use crate::function::Analyses;
+use crate::shared::Shared;
 use ptxcheck_ir::{
     BlockId, Body, FunctionId, Guard, InstructionId, Linkage, Op, SymbolKind, Value, never_holds,
 };
@@ -106,7 +107,7 @@ fn decided(
 /// By function, whether a kernel or another module may come there. Of a weak function, who calls it has a copy: inline
 /// functions and instances of templates are weak. All are reached in a module that has nothing to begin with.
 #[must_use]
-pub fn functions(context: &ModuleAnalyses<'_>) -> Vec<bool> {
+pub fn functions(context: &Shared<'_>) -> Vec<bool> {
     let module = context.module;
     let kernels = (0..module.functions.len())
         .map(FunctionId::new)

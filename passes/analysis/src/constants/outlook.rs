@@ -1,7 +1,7 @@
 //! Which registers are worth a slice: most of those that decide branches hang off a load, and that is soon found.
 
 use super::{Key, Slice, loaded_param};
-use crate::module::Analyses;
+use crate::function::Analyses;
 use crate::slots::{Effect, SlotId};
 use ptxcheck_ir::evaluate::{is_interpreted, may_absorb};
 use ptxcheck_ir::{InstructionId, Register, Value};

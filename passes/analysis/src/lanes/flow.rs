@@ -21,13 +21,14 @@ use rustc_hash::FxHashMap;
 use self::state::State;
 use self::ways::Walk;
 use super::graph::Graph;
+use super::graph::NONE;
 use super::launch::Launch;
 use super::live::Live;
-use super::order::{NONE, Order};
+use super::order::Order;
 use super::slice::Place;
 use super::value::{ALL, Lanes, Pool, ValueId, lanes};
 use crate::limits::{MAX_LANE_CELLS, MAX_LANE_ROUNDS, MAX_LANE_VECTORS, MAX_SYNC_STEPS};
-use crate::module::ModuleAnalyses;
+use crate::shared::Shared;
 use ptxcheck_ir::{InstructionId, Register, Value};
 
 /// Rounds after which values that still change are given up.
@@ -36,7 +37,7 @@ const WIDEN_AFTER: usize = MAX_LANE_ROUNDS - 4;
 /// The solution for one graph and launch.
 pub struct Flow<'a> {
     /// The module.
-    pub module: &'a ModuleAnalyses<'a>,
+    pub module: &'a Shared<'a>,
     /// The graph.
     pub graph: &'a Graph<'a>,
     /// Its orders.
@@ -83,7 +84,7 @@ impl<'a> Flow<'a> {
     /// Solves. `None` if it is too large or does not settle.
     #[must_use]
     pub fn new(
-        module: &'a ModuleAnalyses<'a>,
+        module: &'a Shared<'a>,
         graph: &'a Graph<'a>,
         order: &'a Order,
         live: &'a Live,

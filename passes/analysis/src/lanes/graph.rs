@@ -12,10 +12,13 @@ use rustc_hash::FxHashMap;
 use super::slice::{Slice, Slices};
 use crate::call_graph::CallSite;
 use crate::limits::{MAX_INLINE_CONTEXTS, MAX_INLINE_NODES, MAX_VIRTUAL_INLINE_DEPTH};
-use crate::module::ModuleAnalyses;
+use crate::shared::Shared;
 use ptxcheck_common::externs;
 use ptxcheck_common::groups::Groups;
 use ptxcheck_ir::{BlockId, Body, Callee, FunctionId, Guard, Instruction, InstructionId, Op, Rare, Value};
+
+/// No node, no loop.
+pub const NONE: u32 = u32::MAX;
 
 /// A chain of calls.
 pub struct Context<'a> {
@@ -104,7 +107,7 @@ pub struct Graph<'a> {
 impl<'a> Graph<'a> {
     /// Of `root`; `None` if its code is not whole, or too large.
     #[must_use]
-    pub fn new(module: &'a ModuleAnalyses<'a>, slices: &'a Slices, root: FunctionId) -> Option<Self> {
+    pub fn new(module: &'a Shared<'a>, slices: &'a Slices, root: FunctionId) -> Option<Self> {
         let mut builder = Builder {
             module,
             slices,
@@ -244,7 +247,7 @@ impl<'a> Graph<'a> {
 const EXIT: u32 = u32::MAX;
 
 struct Builder<'a> {
-    module: &'a ModuleAnalyses<'a>,
+    module: &'a Shared<'a>,
     slices: &'a Slices,
     contexts: Vec<Context<'a>>,
     nodes: Vec<Node>,
@@ -452,4 +455,10 @@ impl<'a> Builder<'a> {
         let is_silent = self.slices.of(callee).is_none();
         (if is_silent { Kind::Quiet } else { Kind::Unknown }, rest)
     }
+}
+
+/// Whether an instruction is a barrier that waits for all threads of the CTA.
+#[must_use]
+pub fn is_full_barrier(instruction: &Instruction) -> bool {
+    matches!(instruction.op, Op::Barrier(barrier) if barrier.waits && !barrier.counted && !barrier.cluster)
 }

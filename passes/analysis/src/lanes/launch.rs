@@ -7,7 +7,8 @@
 
 use super::value::{ALL, Lanes, Pool, ValueId, Vector, WARP};
 use crate::launches::{MAX_BLOCK_THREADS as MAX_THREADS, Shape};
-use ptxcheck_ir::{LaunchBounds, Special};
+use crate::shared::Shared;
+use ptxcheck_ir::{FunctionId, LaunchBounds, Special};
 
 /// Most warps of a CTA.
 pub const MAX_WARPS: u32 = MAX_THREADS / WARP as u32;
@@ -210,6 +211,20 @@ const NTID: u64 = u64::MAX - 8;
 const CTAID: u64 = u64::MAX - 12;
 const NCTAID: u64 = u64::MAX - 16;
 const OTHER: u64 = u64::MAX - 20;
+
+/// The launches of a kernel, as it bounds them or the user states them. `reads_other`: see [`Launch::new`].
+pub(super) fn launch_of(module: &Shared<'_>, function: FunctionId, reads_other: bool) -> Launch {
+    let stated = module.asked.launches.block(module.module.function_name(function));
+    Launch::new(&module.module.function(function).launch, stated, reads_other)
+}
+
+/// The first target whose lanes are scheduled on their own.
+const INDEPENDENT_LANES: u32 = 70;
+
+/// Whether lanes may meet at different instructions.
+pub(super) fn converges(module: &Shared<'_>) -> bool {
+    module.module.target.sm >= INDEPENDENT_LANES || module.module.target.sm == 0
+}
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@
 use super::graph::{Context, Graph, Test};
 use super::order::Order;
 use super::slice::Place;
-use crate::module::ModuleAnalyses;
+use crate::shared::Shared;
 use crate::slots::Effect;
 use ptxcheck_ir::{InstructionId, Op, Register, Value};
 
@@ -24,7 +24,7 @@ pub struct Live {
 impl Live {
     /// Of a graph.
     #[must_use]
-    pub fn new(module: &ModuleAnalyses<'_>, graph: &Graph<'_>, order: &Order) -> Self {
+    pub fn new(module: &Shared<'_>, graph: &Graph<'_>, order: &Order) -> Self {
         let words = (graph.multiples as usize).div_ceil(64);
         let nodes = graph.nodes.len();
         let mut live = Self {
@@ -94,7 +94,7 @@ fn cells(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
 
 /// One node: what it reads before it writes it, and what it writes whatever happens.
 struct Scan<'a, 'g> {
-    module: &'a ModuleAnalyses<'a>,
+    module: &'a Shared<'a>,
     graph: &'a Graph<'g>,
     node: u32,
     read: &'a mut [u64],

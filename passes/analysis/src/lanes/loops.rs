@@ -10,8 +10,7 @@
 //! A natural loop that shares a node with such an S contains all of it, or its header is in S. Each loop is found by
 //! walking back from what closes it, innermost first; loops that have been found count as one node.
 
-use super::graph::Graph;
-use super::order::NONE;
+use super::graph::{Graph, NONE};
 use crate::dominators::Tree;
 
 /// A loop.

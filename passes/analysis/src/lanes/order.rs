@@ -1,11 +1,8 @@
 //! Orders of a graph's nodes: reverse postorder, dominators, loops.
 
-use super::graph::Graph;
+use super::graph::{Graph, NONE};
 use super::loops::{self, Loop};
 use crate::dominators::Tree;
-
-/// No node, no loop.
-pub const NONE: u32 = u32::MAX;
 
 /// The orders of one graph.
 pub struct Order {

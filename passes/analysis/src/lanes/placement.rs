@@ -17,7 +17,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::flow::Flow;
-use super::order::NONE;
+use super::graph::NONE;
 use super::value::{ALL, Lanes, ValueId};
 use super::visible::{self, Visible};
 use crate::limits::{MAX_PLACEMENT_STEPS, MAX_SIBLING_STEPS};

@@ -1,7 +1,7 @@
 //! Where the analysis of lanes begins, and which functions it follows from there.
 
 use crate::limits::{MAX_HELPER_INSTRUCTIONS, MAX_INLINE_NODES};
-use crate::module::ModuleAnalyses;
+use crate::shared::Shared;
 use ptxcheck_common::externs;
 use ptxcheck_ir::{Callee, FunctionId, Rare};
 
@@ -18,7 +18,7 @@ pub struct Calls {
 impl Calls {
     /// Of a module.
     #[must_use]
-    pub fn new(module: &ModuleAnalyses<'_>) -> Self {
+    pub fn new(module: &Shared<'_>) -> Self {
         let count = module.module.functions.len();
         let (mut meets, mut matters) = (vec![false; count], vec![false; count]);
         for (id, _, body) in module.module.bodies() {
@@ -53,7 +53,7 @@ impl Calls {
 
     /// Kernels, and functions that no kernel reaches and nobody calls.
     #[must_use]
-    pub fn roots(&self, module: &ModuleAnalyses<'_>) -> Vec<FunctionId> {
+    pub fn roots(&self, module: &Shared<'_>) -> Vec<FunctionId> {
         let graph = module.call_graph();
         module
             .module
@@ -69,7 +69,7 @@ impl Calls {
 
     /// The functions whose code is followed: what matters, and small helpers for their results.
     #[must_use]
-    pub fn visited(&self, module: &ModuleAnalyses<'_>, roots: &[FunctionId]) -> Vec<bool> {
+    pub fn visited(&self, module: &Shared<'_>, roots: &[FunctionId]) -> Vec<bool> {
         let mut visited = vec![false; module.module.functions.len()];
         let mut work: Vec<FunctionId> = roots.to_vec();
         for root in roots {
@@ -106,7 +106,7 @@ impl Calls {
     #[must_use]
     pub fn affordable(
         &self,
-        module: &ModuleAnalyses<'_>,
+        module: &Shared<'_>,
         roots: &[FunctionId],
         visited: &[bool],
         room: Room,
@@ -155,7 +155,7 @@ impl Calls {
 
 /// The functions that a function calls and is looked at with.
 fn callees<'a>(
-    module: &'a ModuleAnalyses<'_>,
+    module: &'a Shared<'_>,
     visited: &'a [bool],
     function: FunctionId,
 ) -> impl Iterator<Item = FunctionId> + 'a {
@@ -167,7 +167,7 @@ fn callees<'a>(
 
 /// Blocks of functions, with all that they call wherever they call it.
 struct Costs<'a> {
-    module: &'a ModuleAnalyses<'a>,
+    module: &'a Shared<'a>,
     visited: &'a [bool],
     /// Once they are known. One that calls itself takes nothing for that.
     known: Vec<Option<usize>>,

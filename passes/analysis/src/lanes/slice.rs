@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::limits::MAX_SLICE_REGISTERS;
-use crate::module::ModuleAnalyses;
+use crate::shared::Shared;
 use crate::slots::{Effect, SlotId, Slots};
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
@@ -99,7 +99,7 @@ pub struct Slices {
 impl Slices {
     /// Of all functions that `visited` names; only calls among these are followed.
     #[must_use]
-    pub fn new(module: &ModuleAnalyses<'_>, visited: &[bool]) -> Self {
+    pub fn new(module: &Shared<'_>, visited: &[bool]) -> Self {
         let mut search = Search {
             module,
             visited,
@@ -139,7 +139,7 @@ impl Slices {
 }
 
 struct Search<'a, 'm> {
-    module: &'a ModuleAnalyses<'m>,
+    module: &'a Shared<'m>,
     visited: &'a [bool],
     of: Vec<Option<Slice>>,
     queue: Vec<(FunctionId, Key)>,
@@ -306,7 +306,7 @@ impl Search<'_, '_> {
 }
 
 /// Decides where cells are kept, and lists the instructions that write them.
-fn finish(module: &ModuleAnalyses<'_>, function: FunctionId, body: &Body<'_>, slice: &mut Slice) {
+fn finish(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, slice: &mut Slice) {
     let analyses = module.function(function);
     let (definitions, slots) = (analyses.definitions(), analyses.slots());
     let mut returns: FxHashMap<i32, (u32, bool)> = FxHashMap::default();

@@ -26,11 +26,10 @@ mod used;
 use rustc_hash::FxHashMap;
 
 use self::absent::Absent;
-pub use self::barrier::is_full_barrier;
 use self::meet::{Call, Passers, call, others, passers, waiting};
 use super::asked::Asked;
 use super::flow::Flow;
-use super::graph::{Graph, Kind};
+use super::graph::{Graph, Kind, is_full_barrier};
 use super::placement::{Exits, Placement};
 use super::value::{Base, Lanes, lanes};
 use crate::call_graph::CallSite;

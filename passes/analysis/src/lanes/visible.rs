@@ -7,7 +7,7 @@
 use super::flow::Flow;
 use super::graph::Kind;
 use crate::definitions::Definitions;
-use crate::module::ModuleAnalyses;
+use crate::shared::Shared;
 use crate::slots::{Effect, Slots};
 use ptxcheck_ir::{
     AccessKind, BinaryOp, Body, FunctionId, Instruction, InstructionId, Op, Space, SymbolId, Value,
@@ -60,7 +60,7 @@ pub fn of(flow: &Flow<'_>, node: u32) -> Visible {
 /// What is visible of an instruction that is no collective, no barrier and no call.
 #[must_use]
 pub fn of_instruction(
-    module: &ModuleAnalyses<'_>,
+    module: &Shared<'_>,
     function: FunctionId,
     body: &Body<'_>,
     id: InstructionId,
@@ -93,12 +93,7 @@ pub fn of_instruction(
 
 /// Whether a generic store certainly writes memory that is not the thread's own.
 #[must_use]
-pub fn is_seen(
-    module: &ModuleAnalyses<'_>,
-    function: FunctionId,
-    body: &Body<'_>,
-    id: InstructionId,
-) -> bool {
+pub fn is_seen(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, id: InstructionId) -> bool {
     let store = body.instruction(id);
     let analyses = module.function(function);
     let slots = analyses.slots();

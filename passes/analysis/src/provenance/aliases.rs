@@ -10,8 +10,8 @@
 //! The definition dominates what is read from it, so the copies are of the same moment: a way from a later definition
 //! to the reader that avoids the copy would make one from the entry, too.
 
+use crate::function::Analyses;
 use crate::limits::MAX_PREDICATE_STEPS;
-use crate::module::Analyses;
 use ptxcheck_ir::{Body, InstructionId, Op, Register, Value};
 
 /// The register that stands for all that hold the same value, as far as [`MAX_PREDICATE_STEPS`] copies lead.

@@ -8,24 +8,11 @@
 
 use super::aliases::copied;
 use super::function::Judge;
-use super::summary::Demand;
+use super::summary::{Choice, Demand};
 use crate::limits::{MAX_CONDITION_BLOCKS, MAX_PREDICATE_STEPS};
 use crate::predicates::{Predicates, Test};
 use ptxcheck_ir::evaluate::ones;
 use ptxcheck_ir::{Argument, BlockId, Condition, InstructionId, Op, Register, Value};
-
-/// What a parameter has to be, or not, where a use is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
-    /// The parameter, and the byte offset in it.
-    piece: (u16, u32),
-    /// Bits that are compared.
-    bits: u8,
-    /// The number, in so many bits.
-    number: u64,
-    /// It is that number, or it is another one.
-    is_equal: bool,
-}
 
 impl Judge<'_> {
     /// What parameters have to be where an instruction is reached, as far as that is plain.

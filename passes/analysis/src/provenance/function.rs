@@ -3,23 +3,22 @@
 use rustc_hash::FxHashSet;
 
 use super::guards::{Facts, Tested};
-use super::judge::{Effect, Use, Wrong, is_elsewhere};
-use super::nulls;
+use super::judge::{Use, Wrong, is_elsewhere, past, use_of};
 use super::objects::Accessed;
-use super::screen::Suspects;
-use super::solver::{Solver, Summaries, callee};
-use super::summary::{Demand, Held, Passed, Summary, Violation, formals, verdict};
+use super::solver::{Solver, callee};
+use super::summary::{Demand, Held, Passed, Summaries, Summary, Violation, formals, verdict};
 use super::survey::{Survey, seeds, survey};
+use super::suspects::Suspects;
 use super::value::{Base, Element, Form, Provenance};
 use crate::limits::MAX_DEMANDS;
-use crate::module::ModuleAnalyses;
-use ptxcheck_ir::{Access, AccessKind, Body, FunctionId, InstructionId, Op, Space, Value};
+use crate::shared::Shared;
+use ptxcheck_ir::{AccessKind, Body, FunctionId, InstructionId, Op, Space, Value};
 
 /// The summary of a function with a body, given those of the functions that it calls, as far as it has
 /// to be looked at.
 #[must_use]
 pub(super) fn summarize<'a>(
-    module: &'a ModuleAnalyses<'a>,
+    module: &'a Shared<'a>,
     id: FunctionId,
     summaries: &'a Summaries<'a>,
     suspects: &Suspects,
@@ -84,7 +83,7 @@ pub(super) fn summarize<'a>(
 
 /// What a call asks of an address, if it calls a function that answers.
 fn answered<'a>(
-    module: &ModuleAnalyses<'_>,
+    module: &Shared<'_>,
     body: &'a Body<'_>,
     summaries: &Summaries<'a>,
     call: InstructionId,
@@ -93,21 +92,6 @@ fn answered<'a>(
     let (piece, space) = summary.answer?;
     let asked = arguments.iter().find(|argument| argument.passes(piece))?;
     Some((asked.value, space))
-}
-
-/// The use of an address that an instruction makes.
-pub(super) fn use_of(op: Op) -> Option<Use> {
-    Some(match op {
-        Op::Access(Access {
-            space: Space::Tensor, ..
-        }) => return None,
-        Op::Access(access) => Use::Access(access.space, Effect::of(access.kind)),
-        Op::ToGeneric(space, _) => Use::ToGeneric(space),
-        Op::FromGeneric(space, _) => Use::FromGeneric(space),
-        Op::IsSpace(space) => Use::Test(space),
-        Op::MapShared(space) => Use::Map(space),
-        _ => return None,
-    })
 }
 
 /// A symbol that stands in the operand of a generic access: ptxas sees its space and accesses that; of constant memory
@@ -124,7 +108,7 @@ fn converted(value: &Provenance) -> Provenance {
 
 /// The judging of one body.
 pub(super) struct Judge<'a> {
-    pub(super) module: &'a ModuleAnalyses<'a>,
+    pub(super) module: &'a Shared<'a>,
     pub(super) id: FunctionId,
     pub(super) body: &'a Body<'a>,
     pub(super) solver: Solver<'a>,
@@ -237,7 +221,7 @@ impl<'a> Judge<'a> {
                 && !self.may_be_plain(instruction.op, &element);
             self.report(at, wrong, used, element, is_sure, or);
         }
-        let past = nulls::past(instruction.op, uses);
+        let past = past(instruction.op, uses);
         for Passed {
             piece,
             excluded,

@@ -14,8 +14,8 @@ use std::cell::RefCell;
 
 use super::aliases::representative;
 use super::value::{Base, Element, Form, Provenance, bit};
+use crate::function::Analyses;
 use crate::limits::MAX_SPACE_FACTS;
-use crate::module::Analyses;
 use crate::predicates::{Predicates, Test};
 use ptxcheck_ir::{BlockId, Body, Guard, InstructionId, Op, Register, Space, Value};
 

@@ -5,7 +5,7 @@
 //! and Generic Addressing).
 
 use super::value::{Base, Element, Form, Trust};
-use ptxcheck_ir::{AccessKind, Space};
+use ptxcheck_ir::{Access, AccessKind, Op, Space, Value};
 
 /// What an access does to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -193,4 +193,32 @@ pub fn is_certain(with: Use, wrong: Wrong, element: &Element) -> bool {
         }
         Trust::Weak => false,
     }
+}
+
+/// The use of an address that an instruction makes.
+pub(super) fn use_of(op: Op) -> Option<Use> {
+    Some(match op {
+        Op::Access(Access {
+            space: Space::Tensor, ..
+        }) => return None,
+        Op::Access(access) => Use::Access(access.space, Effect::of(access.kind)),
+        Op::ToGeneric(space, _) => Use::ToGeneric(space),
+        Op::FromGeneric(space, _) => Use::FromGeneric(space),
+        Op::IsSpace(space) => Use::Test(space),
+        Op::MapShared(space) => Use::Map(space),
+        _ => return None,
+    })
+}
+
+/// Bytes past its base that an instruction accesses, if it faults at address 0. A prefetch does not, and a copy of no
+/// bytes reads nothing.
+pub(super) fn past(op: Op, uses: &[Value]) -> Option<i64> {
+    match (op, uses) {
+        (Op::Access(access), &[_, Value::Integer(by), ..]) if faults(&access) => Some(by),
+        _ => None,
+    }
+}
+
+pub(super) fn faults(access: &Access) -> bool {
+    matches!(access.space, Space::Generic | Space::Global) && access.kind != AccessKind::Other
 }

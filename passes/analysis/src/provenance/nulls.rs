@@ -12,7 +12,7 @@
 //! ```
 
 use super::function::Judge;
-use super::judge::{Effect, Use, Wrong};
+use super::judge::{Effect, Use, Wrong, faults};
 use super::solver::Variable;
 use super::summary::{Demand, Violation, formals};
 use super::survey::Survey;
@@ -21,7 +21,7 @@ use crate::call_graph::CallSite;
 use crate::definitions::Definitions;
 use crate::limits::{MAX_PREDICATE_STEPS, NULL_PAGE};
 use ptxcheck_ir::{
-    Access, AccessKind, BinaryOp, BlockId, Body, Callee, InstructionId, Op, Register, Space, UnaryOp, Value,
+    Access, AccessKind, BinaryOp, BlockId, Body, Callee, InstructionId, Op, Register, UnaryOp, Value,
 };
 
 const fn is_wide_product(op: BinaryOp) -> bool {
@@ -97,19 +97,6 @@ fn landing(body: &Body<'_>, block: BlockId) -> BlockId {
         }
     }
     block
-}
-
-/// Bytes past its base that an instruction accesses, if it faults at address 0. A prefetch does not, and a copy of no
-/// bytes reads nothing.
-pub(super) fn past(op: Op, uses: &[Value]) -> Option<i64> {
-    match (op, uses) {
-        (Op::Access(access), &[_, Value::Integer(by), ..]) if faults(&access) => Some(by),
-        _ => None,
-    }
-}
-
-fn faults(access: &Access) -> bool {
-    matches!(access.space, Space::Generic | Space::Global) && access.kind != AccessKind::Other
 }
 
 /// Whether an access is a deliberate crash: a volatile store, or one with nothing but a `trap` behind it.

@@ -11,7 +11,7 @@
 
 use super::aliases::copied;
 use crate::limits::MAX_PREDICATE_STEPS;
-use crate::module::ModuleAnalyses;
+use crate::shared::Shared;
 use ptxcheck_ir::{Access, BinaryOp, Body, FunctionId, Linkage, Op, Space, Special, SymbolId, Value};
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Linear {
 
 /// A body, and its addresses as linear functions of the thread's number.
 struct Addresses<'a> {
-    module: &'a ModuleAnalyses<'a>,
+    module: &'a Shared<'a>,
     id: FunctionId,
     body: &'a Body<'a>,
 }
@@ -181,7 +181,7 @@ const fn is_product(op: BinaryOp) -> bool {
 
 /// Whether an access is to a place in shared memory that no other thread accesses, as far as that is plain.
 pub(super) fn is_own_slot(
-    module: &ModuleAnalyses<'_>,
+    module: &Shared<'_>,
     id: FunctionId,
     body: &Body<'_>,
     access: Access,

@@ -16,6 +16,7 @@
 mod calls;
 mod cell;
 mod memory;
+mod outline;
 mod pass;
 #[cfg(test)]
 mod tests;
@@ -24,59 +25,15 @@ mod wanted;
 
 use rayon::prelude::*;
 
-use self::cell::{Cell, Kinds};
+use self::outline::Outline;
 use self::pass::Memory;
 use self::wanted::Wanted;
-use crate::module::ModuleAnalyses;
-use ptxcheck_ir::{Argument, FunctionId, InstructionId};
-
-/// What has to be looked at of a function.
-#[derive(Debug, Default)]
-pub(super) enum Suspects {
-    /// Nothing.
-    #[default]
-    None,
-    /// Some of its instructions.
-    At(Marked),
-    /// All that uses addresses: a function is looked at that calls it.
-    All,
-}
-
-/// Instructions that have to be looked at.
-#[derive(Debug, Default)]
-pub(super) struct Marked {
-    /// In the order of the input.
-    instructions: Vec<InstructionId>,
-    /// Some for null addresses.
-    has_nulls: bool,
-}
-
-impl Suspects {
-    /// Whether an instruction has to be looked at.
-    pub(super) fn has(&self, at: InstructionId) -> bool {
-        match self {
-            Self::None => false,
-            Self::At(marked) => marked.instructions.binary_search(&at).is_ok(),
-            Self::All => true,
-        }
-    }
-
-    /// Whether something has to be looked at for null addresses.
-    pub(super) fn has_nulls(&self) -> bool {
-        match self {
-            Self::None => false,
-            Self::At(marked) => marked.has_nulls,
-            Self::All => true,
-        }
-    }
-}
+use super::suspects::Suspects;
+use crate::shared::Shared;
+use ptxcheck_ir::FunctionId;
 
 /// By function: what has to be looked at.
-pub(super) fn suspects(
-    module: &ModuleAnalyses<'_>,
-    levels: &[Vec<FunctionId>],
-    in_parallel: bool,
-) -> Vec<Suspects> {
+pub(super) fn suspects(module: &Shared<'_>, levels: &[Vec<FunctionId>], in_parallel: bool) -> Vec<Suspects> {
     let wanted = Wanted::of(module);
     let count = module.module.functions.len();
     let mut outlines: Vec<Outline> = Vec::new();
@@ -125,34 +82,4 @@ pub(super) fn suspects(
         }
     }
     suspects
-}
-/// What a function is to those that call it.
-#[derive(Default)]
-struct Outline {
-    is_known: bool,
-    /// Instructions that use addresses which may be wrong for it.
-    suspects: Marked,
-    /// It is too much to pass over.
-    is_open: bool,
-    /// The pieces of its parameters that it reads, and what is wrong to pass in them.
-    pieces: Vec<((u16, u32), Kinds)>,
-    /// What is wrong to pass in those that have no place in `pieces`.
-    rest: Kinds,
-    /// By byte offset in what it returns.
-    results: Vec<(u32, Cell)>,
-    /// Generic addresses of the spaces that it tests for, if it may return the outcome.
-    tested: Kinds,
-}
-
-impl Outline {
-    /// The place among `pieces` of what an argument passes.
-    fn place(&self, argument: &Argument) -> Option<usize> {
-        self.pieces.iter().position(|(piece, _)| argument.passes(*piece))
-    }
-
-    /// What is wrong to pass here.
-    fn wants(&self, argument: &Argument) -> Kinds {
-        self.place(argument)
-            .map_or(self.rest, |place| self.pieces[place].1)
-    }
 }

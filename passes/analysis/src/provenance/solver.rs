@@ -12,11 +12,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::guards::{Facts, Tested};
 use super::meeting::meeting;
 use super::reaching::Reaching;
-use super::summary::Summary;
+use super::summary::{Summaries, Summary};
 use super::transfer;
 use super::value::{Element, Form, Provenance, Trust};
+use crate::function::Analyses;
 use crate::limits::{MAX_PROVENANCE_ROUNDS, MAX_REACHING_STEPS};
-use crate::module::{Analyses, ModuleAnalyses};
+use crate::shared::Shared;
 use crate::slots::{Effect, SlotId};
 use ptxcheck_ir::{Argument, Body, Call, Callee, Function, FunctionId, InstructionId, Op, Register, Value};
 
@@ -38,12 +39,9 @@ const MAX_REFINEMENTS: usize = 3;
 /// Instructions that write slots without storing one value: by slot, and those through unknown addresses.
 pub(super) type Spoils = (FxHashMap<SlotId, Vec<InstructionId>>, Vec<InstructionId>);
 
-/// Finished summaries of other functions.
-pub type Summaries<'a> = dyn Fn(FunctionId) -> Option<&'a Summary> + Sync + 'a;
-
 /// The values of one body.
 pub struct Solver<'a> {
-    pub(super) module: &'a ModuleAnalyses<'a>,
+    pub(super) module: &'a Shared<'a>,
     pub(super) function: &'a Function<'a>,
     pub(super) body: &'a Body<'a>,
     pub(super) analyses: &'a Analyses<'a>,
@@ -91,7 +89,7 @@ impl<'a> Solver<'a> {
     /// Solves for `seeds`: values and the instructions that use them.
     #[must_use]
     pub fn new(
-        module: &'a ModuleAnalyses<'a>,
+        module: &'a Shared<'a>,
         id: FunctionId,
         summaries: &'a Summaries<'a>,
         facts: Facts,
@@ -544,7 +542,7 @@ impl<'a> Solver<'a> {
 /// The arguments of a call, and what is known of the function that it calls.
 #[must_use]
 pub fn callee<'a>(
-    module: &ModuleAnalyses<'_>,
+    module: &Shared<'_>,
     body: &'a Body<'_>,
     summaries: &Summaries<'a>,
     call: InstructionId,

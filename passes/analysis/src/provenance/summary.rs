@@ -10,7 +10,6 @@
 //! Each function is looked at once, after those it calls. Functions that call each other in a cycle do not see each
 //! other's summaries.
 
-use super::chosen::Choice;
 use super::judge::{Use, Wrong, is_certain, judge};
 use super::value::{Base, Element, Form, Provenance, Trust, bit};
 use crate::call_graph::CallSite;
@@ -47,6 +46,19 @@ impl Violation {
     pub const fn is_certain(&self) -> bool {
         self.is_definite || self.is_uncalled
     }
+}
+
+/// What a parameter has to be, or not, where a use is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The parameter, and the byte offset in it.
+    pub(super) piece: (u16, u32),
+    /// Bits that are compared.
+    pub(super) bits: u8,
+    /// The number, in so many bits.
+    pub(super) number: u64,
+    /// It is that number, or it is another one.
+    pub(super) is_equal: bool,
 }
 
 /// A use of what the caller passes.
@@ -88,6 +100,9 @@ pub struct Summary {
     /// What it returns, by byte offset.
     pub results: Vec<(u32, Provenance)>,
 }
+
+/// Finished summaries of other functions.
+pub type Summaries<'a> = dyn Fn(FunctionId) -> Option<&'a Summary> + Sync + 'a;
 
 impl Summary {
     /// Whether its calls can be wrong.

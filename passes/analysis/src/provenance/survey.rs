@@ -1,8 +1,9 @@
 //! One pass over a body: what in it uses addresses, and has to be looked at.
 
-use super::screen::Suspects;
-use super::solver::Summaries;
-use crate::module::{Analyses, ModuleAnalyses};
+use super::summary::Summaries;
+use super::suspects::Suspects;
+use crate::function::Analyses;
+use crate::shared::Shared;
 use ptxcheck_ir::{AccessKind, Body, Callee, FunctionId, InstructionId, Op, Value};
 
 /// What a pass over a body finds that needs to be looked at.
@@ -40,7 +41,7 @@ impl Survey {
 
 /// Looks through a body.
 pub(super) fn survey(
-    module: &ModuleAnalyses<'_>,
+    module: &Shared<'_>,
     body: &Body<'_>,
     summaries: &Summaries<'_>,
     suspects: &Suspects,
@@ -91,11 +92,7 @@ pub(super) fn survey(
 }
 
 /// The function that a call names.
-pub(super) fn direct_callee(
-    module: &ModuleAnalyses<'_>,
-    body: &Body<'_>,
-    call: InstructionId,
-) -> Option<FunctionId> {
+pub(super) fn direct_callee(module: &Shared<'_>, body: &Body<'_>, call: InstructionId) -> Option<FunctionId> {
     let Callee::Direct(symbol) = body.callee(body.instruction(call))? else {
         return None;
     };

@@ -1,6 +1,6 @@
 //! What cells hold: read and written at a node.
 
-use super::super::order::NONE;
+use super::super::graph::NONE;
 use super::super::slice::Place;
 use super::super::transfer::{self, Site};
 use super::super::value::{Base, ValueId, WARP, lanes};

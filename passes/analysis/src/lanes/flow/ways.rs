@@ -1,7 +1,7 @@
 //! Where lanes go from a branch, and where they come together again.
 
+use super::super::graph::NONE;
 use super::super::graph::Test;
-use super::super::order::NONE;
 use super::super::value::{Lanes, ValueId, lanes};
 use super::{Flow, State};
 

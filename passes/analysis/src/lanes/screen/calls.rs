@@ -4,9 +4,9 @@ use std::cell::{Cell, RefCell};
 
 use rustc_hash::FxHashMap;
 
-use super::kind::Kind;
+use super::basis::Basis;
+use super::kind::{Kind, special};
 use super::look::Look;
-use super::{Basis, special};
 use crate::limits::MAX_SCREEN_STEPS;
 use ptxcheck_ir::{Argument, Body, FunctionId, InstructionId, Op, Value};
 

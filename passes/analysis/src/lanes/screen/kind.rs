@@ -15,7 +15,7 @@
 mod compare;
 
 use ptxcheck_ir::evaluate::{evaluate, is_interpreted, ones};
-use ptxcheck_ir::{BinaryOp, Logic, Op, UnaryOp, Value};
+use ptxcheck_ir::{BinaryOp, Logic, Op, Special, UnaryOp, Value};
 
 use self::compare::compared;
 use super::super::transfer::MAX_USES;
@@ -694,5 +694,21 @@ fn of_thread(op: BinaryOp, (a, left): (Kind, Value), (b, right): (Kind, Value)) 
             Some(warp)
         }
         _ => None,
+    }
+}
+
+/// Of a special register. `has_shape`: the shape of some CTA is known.
+pub(super) fn special(special: Special, has_shape: bool) -> Kind {
+    match special {
+        Special::Tid(0) => Kind::THREAD,
+        Special::LaneId => Kind::LANE_ID,
+        Special::LaneMaskEq
+        | Special::LaneMaskLe
+        | Special::LaneMaskLt
+        | Special::LaneMaskGe
+        | Special::LaneMaskGt => Kind::LANE,
+        Special::Tid(_) | Special::Ntid(_) if has_shape => Kind::CONSTANT,
+        Special::Ntid(0) => Kind::THREADS,
+        _ => Kind::UNKNOWN,
     }
 }

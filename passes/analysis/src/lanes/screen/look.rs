@@ -21,13 +21,13 @@ mod held;
 mod results;
 
 use self::held::Held;
-use super::Basis;
+use super::basis::Basis;
 use super::exact::Threads;
 use super::kind::Form;
+use crate::function::Analyses;
 use crate::lanes::value::WARP;
 use crate::lanes::visible;
 use crate::limits::LOOK_STEPS_PER_INSTRUCTION;
-use crate::module::Analyses;
 use crate::predicates::{Predicates, Test};
 use ptxcheck_ir::{
     BlockId, Body, Condition, FunctionId, Guard, Instruction, InstructionId, Op, Rare, Register, Value,

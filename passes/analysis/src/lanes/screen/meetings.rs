@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::lanes::verdict::is_full_barrier;
+use crate::lanes::graph::is_full_barrier;
 use ptxcheck_ir::{Collective, Instruction, InstructionId, Match, Op, Shuffle, Vote};
 
 /// A set of kinds.

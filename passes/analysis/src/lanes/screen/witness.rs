@@ -14,12 +14,12 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::basis::{Basis, with_callers};
 use super::kind::Kind;
 use super::look::Look;
 use super::meetings::{Meetings, Wanted};
-use super::{Basis, with_callers};
-use crate::lanes::verdict::is_full_barrier;
-use crate::lanes::{converges, launch_of};
+use crate::lanes::graph::is_full_barrier;
+use crate::lanes::launch::{converges, launch_of};
 use crate::limits::{INSTRUCTIONS_PER_INNER_STEP, MAX_INNER_LOOKS, MAX_LOOK_WARPS, MAX_SCREEN_STEPS};
 use ptxcheck_common::externs;
 use ptxcheck_ir::{BlockId, Body, Function, FunctionId, Instruction, InstructionId, Op, Rare, Value};

@@ -2,13 +2,6 @@
 
 use super::{Issue, Judge, Problem, Reach, certainty, is_judged};
 use crate::lanes::placement::Exits;
-use ptxcheck_ir::{Instruction, Op};
-
-/// Whether an instruction is a barrier that waits for all threads of the CTA.
-#[must_use]
-pub fn is_full_barrier(instruction: &Instruction) -> bool {
-    matches!(instruction.op, Op::Barrier(barrier) if barrier.waits && !barrier.counted && !barrier.cluster)
-}
 
 impl Judge<'_, '_> {
     pub(super) fn barrier(&mut self, node: u32) {

@@ -19,8 +19,8 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap;
 
 use super::super::flow::Flow;
+use super::super::graph::NONE;
 use super::super::graph::{Kind, Test};
-use super::super::order::NONE;
 use super::super::value::Lanes;
 use super::super::visible;
 use crate::slots::{Effect, SlotId};

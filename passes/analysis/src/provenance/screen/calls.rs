@@ -1,7 +1,7 @@
 //! Calls: what is passed, and what comes back.
 
-use super::Outline;
 use super::cell::{Cell, Kinds, Location, Place};
+use super::outline::Outline;
 use super::pass::{MAX_PIECES, Pass, join};
 use ptxcheck_ir::{Argument, Callee, InstructionId, Op, SymbolId, Value};
 

@@ -3,9 +3,8 @@
 use super::cell::{Cell, Kinds, Location, Place};
 use super::pass::{Pass, join};
 use crate::limits::NULL_PAGE;
-use crate::provenance::function::use_of;
-use crate::provenance::nulls;
-use crate::provenance::objects::{self, Object};
+use crate::provenance::extent::{self, Object};
+use crate::provenance::judge::{past, use_of};
 use ptxcheck_ir::{Access, AccessKind, Op, Space, SymbolId, Value};
 
 /// Addresses of what other threads see.
@@ -28,7 +27,7 @@ impl Pass<'_> {
         };
         if let Some(used) = use_of(Op::Access(*access)) {
             self.bounds(access, by, cell);
-            if nulls::past(Op::Access(*access), uses).is_some() {
+            if past(Op::Access(*access), uses).is_some() {
                 let may_be = match cell.place.get() {
                     Location::Number(at) => {
                         let to = by.and_then(|by| by.checked_add(i64::from(at)));
@@ -178,7 +177,7 @@ impl Pass<'_> {
         };
         let start = i64::from(at).checked_add(by);
         let is_outside = start.is_none_or(|start| {
-            cell.kinds.has(Kinds::NAMED) && objects::outside(self.module, object, start, access).is_some()
+            cell.kinds.has(Kinds::NAMED) && extent::outside(self.module, object, start, access).is_some()
         });
         self.suspect(is_outside);
     }

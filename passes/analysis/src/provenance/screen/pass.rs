@@ -2,16 +2,15 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Outline;
 use super::cell::{Cell, Kinds, Place, Window};
+use super::outline::Outline;
 use super::wanted::Wanted;
 use crate::limits::MAX_PROVENANCE_ROUNDS;
-use crate::module::ModuleAnalyses;
 use crate::provenance::aliases::representative;
-use crate::provenance::function::use_of;
+use crate::provenance::extent;
 use crate::provenance::guards;
-use crate::provenance::judge::Use;
-use crate::provenance::objects;
+use crate::provenance::judge::{Use, use_of};
+use crate::shared::Shared;
 use ptxcheck_ir::{
     Body, Call, Callee, Function, FunctionId, Instruction, InstructionId, Op, Rare, Register, Space,
     SymbolId, SymbolKind, Value, registers,
@@ -36,13 +35,13 @@ pub(super) struct Memory {
 }
 
 /// Adds to a cell what another may be.
-pub(super) fn join(module: &ModuleAnalyses<'_>, cell: &mut Cell, other: Cell) {
-    cell.join(other, |symbol| Window::of(objects::size(module, symbol)));
+pub(super) fn join(module: &Shared<'_>, cell: &mut Cell, other: Cell) {
+    cell.join(other, |symbol| Window::of(extent::size(module, symbol)));
 }
 
 /// A pass over a body.
 pub(super) struct Pass<'a> {
-    pub(super) module: &'a ModuleAnalyses<'a>,
+    pub(super) module: &'a Shared<'a>,
     id: FunctionId,
     pub(super) function: &'a Function<'a>,
     pub(super) body: &'a Body<'a>,
@@ -64,7 +63,7 @@ pub(super) struct Pass<'a> {
 
 /// Passes over a function until nothing grows; `known` are those of the functions that it calls.
 pub(super) fn outline(
-    module: &ModuleAnalyses<'_>,
+    module: &Shared<'_>,
     id: FunctionId,
     known: &[Outline],
     wanted: &Wanted,

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use super::super::suspects::Suspects;
 use super::super::{Violation, Wrong, found, levels, violations};
-use super::Suspects;
 use crate::module::Asked;
 use crate::module::ModuleAnalyses;
 use crate::testing::with_asked;

@@ -2,9 +2,9 @@
 
 use super::cell::{Cell, Kinds};
 use crate::certainty::Certainty;
-use crate::module::ModuleAnalyses;
 use crate::provenance::judge::{Effect, Use, Wrong, judge};
 use crate::provenance::value::{Base, Element, Form};
+use crate::shared::Shared;
 use ptxcheck_ir::{InstructionId, Space};
 
 /// What of the findings about addresses can be reported.
@@ -37,7 +37,7 @@ const fn place(used: Use) -> usize {
 }
 
 impl Wanted {
-    pub(super) fn of(module: &ModuleAnalyses<'_>) -> Self {
+    pub(super) fn of(module: &Shared<'_>) -> Self {
         let asked = &module.asked;
         let mut wrong = vec![Kinds::NONE; USES * Space::ALL.len()];
         if asked.spaces.is_some() {

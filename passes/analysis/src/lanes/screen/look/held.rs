@@ -2,8 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::super::kind::{EXACT, Kind};
-use super::super::special;
+use super::super::kind::{EXACT, Kind, special};
 use super::{Look, Ways};
 use crate::limits::MAX_LOOK_DEPTH;
 use crate::slots::{Effect, SlotId};

@@ -1,0 +1,33 @@
+//! Places in a module: what findings are about.
+
+use crate::call_graph::CallSite;
+use ptxcheck_ir::{DebugId, FunctionId, InstructionId, Span, SymbolId};
+
+/// What a finding, or a part of its explanation, is about.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// The module as a whole.
+    Module,
+    /// A symbol's declaration.
+    Symbol(SymbolId),
+    /// A function's header.
+    Function(FunctionId),
+    /// A stretch of text in a function, with its debug location.
+    Text(FunctionId, Span, DebugId),
+    /// An instruction, with the calls that lead to it, innermost first.
+    Instruction(FunctionId, InstructionId, Vec<CallSite>),
+}
+
+impl Place {
+    /// An instruction, in any context.
+    #[must_use]
+    pub const fn instruction(function: FunctionId, instruction: InstructionId) -> Self {
+        Self::Instruction(function, instruction, Vec::new())
+    }
+
+    /// A call.
+    #[must_use]
+    pub const fn call(site: CallSite) -> Self {
+        Self::instruction(site.caller, site.instruction)
+    }
+}

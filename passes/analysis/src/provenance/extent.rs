@@ -1,0 +1,41 @@
+//! How large objects are, and which accesses leave them.
+
+use super::judge::Wrong;
+use crate::shared::Shared;
+use ptxcheck_ir::{Access, Function, Linkage, SymbolId};
+
+/// What an address can point into.
+#[derive(Clone, Copy)]
+pub(super) enum Object<'a> {
+    /// A variable.
+    Symbol(SymbolId),
+    /// The parameter with this number of this kernel.
+    Param(&'a Function<'a>, u16),
+}
+
+/// The size of a variable in bytes, if that is certain.
+pub(super) fn size(module: &Shared<'_>, symbol: SymbolId) -> Option<u64> {
+    let symbol = module.module.symbol(symbol);
+    // Another module's definition may be larger.
+    let is_final = matches!(symbol.linkage, Linkage::Local | Linkage::External) && !symbol.is_undefined();
+    symbol.size.filter(|_| is_final)
+}
+
+/// What is wrong with an access that starts so many bytes from the start of an object.
+pub(super) fn outside(module: &Shared<'_>, object: Object<'_>, start: i64, access: &Access) -> Option<Wrong> {
+    let (size, align) = match object {
+        Object::Symbol(symbol) => (size(module, symbol)?, module.module.symbol(symbol).align),
+        Object::Param(function, number) => {
+            let parameter = function.params.get(usize::from(number))?;
+            (Some(parameter.size).filter(|&size| size > 0)?, parameter.align)
+        }
+    };
+    let end = start.checked_add(i64::from(access.bytes()))?;
+    if start < 0 || end > i64::try_from(size).ok()? {
+        return Some(Wrong::OutOfBounds);
+    }
+    // A power of two.
+    let past = access.unit().saturating_sub(1);
+    let is_known_to_be_aligned = align & past == 0;
+    (is_known_to_be_aligned && start & i64::from(past) != 0).then_some(Wrong::Misaligned)
+}
