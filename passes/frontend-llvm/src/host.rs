@@ -9,7 +9,7 @@
 use rustc_hash::FxHashSet;
 
 use super::raw::{Module, Node, Opcode, User, Value, ValueKind};
-use super::symbols::space_of;
+use super::spaces::space_of;
 use crate::limits::{MAX_INITIALIZER_NODES, MAX_TYPE_DEPTH};
 use ptxcheck_ir::{HostConstant, Space};
 

@@ -326,21 +326,6 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 }
 
-/// Whether a block ends with it.
-pub(super) fn is_terminator(opcode: Opcode) -> bool {
-    matches!(
-        opcode,
-        Opcode::LLVMRet
-            | Opcode::LLVMBr
-            | Opcode::LLVMSwitch
-            | Opcode::LLVMIndirectBr
-            | Opcode::LLVMUnreachable
-            | Opcode::LLVMInvoke
-            | Opcode::LLVMCallBr
-            | Opcode::LLVMResume
-    )
-}
-
 /// The function behind casts.
 fn stripped(mut value: LlvmValue<'_>) -> LlvmValue<'_> {
     while value.kind() == ValueKind::LLVMConstantExprValueKind {

@@ -12,6 +12,7 @@
 mod aggregates;
 mod annotations;
 mod assembly;
+mod bitcode;
 mod body;
 mod callees;
 mod debug;
@@ -30,6 +31,7 @@ mod parameters;
 mod places;
 mod raw;
 mod reflect;
+mod spaces;
 mod symbols;
 mod target;
 mod types;
@@ -42,6 +44,7 @@ use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 
 use assembly::Assembly;
+use bitcode::is_bitcode;
 use body::{Lowering, Scratch};
 use debug::Locations;
 use ptxcheck_ir::{Body, Module, Producer, Space};
@@ -158,11 +161,6 @@ fn lowered<R>(raw: raw::Module<'_>, bytes: &[u8], work: impl FnOnce(&Module<'_>)
     };
     debug_assert_eq!(ptxcheck_ir::verify(&module), Ok(()));
     work(&module)
-}
-
-/// Whether IR is bitcode, with or without a wrapper (LLVM Bitcode File Format).
-fn is_bitcode(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"BC") || bytes.starts_with(&[0xde, 0xc0, 0x17, 0x0b])
 }
 
 /// A sentence about IR that LLVM refuses, with the version that wrote it where the input says so.

@@ -5,7 +5,7 @@
 //! No analysis looks at the value of a floating-point constant, so where LLVM refuses a text, it is read again with zeros
 //! in place of all of them. They take as many bytes: what LLVM says of a place in the text holds for the original.
 
-use super::is_bitcode;
+use super::bitcode::is_bitcode;
 
 /// Stands for every floating-point type.
 const ZERO: &[u8] = b"0.0";

@@ -11,8 +11,23 @@ pub(super) fn is_call(opcode: Opcode) -> bool {
     matches!(opcode, Opcode::LLVMCall | Opcode::LLVMInvoke | Opcode::LLVMCallBr)
 }
 
+/// Whether a block ends with it, of what the lowering knows.
+pub(super) fn is_terminator(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::LLVMRet
+            | Opcode::LLVMBr
+            | Opcode::LLVMSwitch
+            | Opcode::LLVMIndirectBr
+            | Opcode::LLVMUnreachable
+            | Opcode::LLVMInvoke
+            | Opcode::LLVMCallBr
+            | Opcode::LLVMResume
+    )
+}
+
 pub(super) fn ends_block(opcode: Opcode) -> bool {
-    super::instructions::is_terminator(opcode)
+    is_terminator(opcode)
         || matches!(
             opcode,
             Opcode::LLVMCleanupRet | Opcode::LLVMCatchRet | Opcode::LLVMCatchSwitch

@@ -9,6 +9,7 @@ use super::annotations::Annotations;
 use super::debug::Locations;
 use super::host::{self, Host};
 use super::raw::{Linkage as Llvm, Module, Opcode, Type, TypeKind, Value, ValueKind};
+use super::spaces::space_of;
 use crate::limits::MAX_INITIALIZER_NODES;
 use ptxcheck_ir::limits::MAX_TABLE_WORDS;
 use ptxcheck_ir::{
@@ -34,26 +35,6 @@ pub(super) struct Symbols<'a, 'm> {
     by_name: NameMap<&'a str, SymbolId>,
     annotations: Annotations<'m>,
     is_cuda: bool,
-}
-
-/// NVPTX's address spaces (LLVM, User Guide for NVPTX, Address Spaces).
-pub(super) const fn space(number: u32) -> Option<Space> {
-    Some(match number {
-        0 => Space::Generic,
-        1 => Space::Global,
-        3 => Space::Shared,
-        4 => Space::Const,
-        5 => Space::Local,
-        6 => Space::Tensor,
-        7 => Space::SharedCluster,
-        101 => Space::Param,
-        _ => return None,
-    })
-}
-
-/// The space of a pointer's type; generic for what is no pointer, or points into a space that nobody knows.
-pub(super) fn space_of(ty: Type<'_>) -> Space {
-    ty.space().and_then(space).unwrap_or(Space::Generic)
 }
 
 /// Globals that are not LLVM's own, with their names: a name is looked up among all.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::numbers::Numbers;
 use super::raw::{Module, Type, TypeKind};
-use super::symbols::space;
+use super::spaces::space;
 use ptxcheck_ir::Space;
 
 /// What a type is to the device IR.

@@ -12,7 +12,8 @@ use object::{LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _, R
 use ptxcheck_common::maps::NameMap;
 
 use super::bytes::{Budget, text, u16_at, u32_at};
-use super::{debug_paths, elf};
+use super::debug_paths;
+use super::elf::{self, RELOCATION_BYTES};
 use ptxcheck_common::names;
 use ptxcheck_ir::LaunchBounds;
 use ptxcheck_ir::facts::{Facts, Kernel, Variable, WeakFunction};
@@ -28,9 +29,6 @@ const PARAMETER: u8 = 0x17;
 
 /// The size field of a parameter has 14 bits.
 const MAX_PARAMETER_BYTES: u32 = (1 << 14) - 1;
-
-/// What a relocation takes in the file.
-const RELOCATION_BYTES: usize = 24;
 
 /// The section with the machine code's own PTX, in `-G` builds: lines that end with a NUL.
 pub const DEBUG_PTX: &str = ".nv_debug_ptx_txt";

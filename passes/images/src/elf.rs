@@ -10,6 +10,9 @@ pub(super) type Elf<'a> = ElfFile64<'a, LittleEndian, &'a [u8]>;
 /// What every ELF file begins with.
 pub(super) const MAGIC: &[u8] = b"\x7fELF";
 
+/// What a relocation takes in a file.
+pub(super) const RELOCATION_BYTES: usize = 24;
+
 /// Reads the headers.
 ///
 /// # Errors

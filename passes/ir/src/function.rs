@@ -4,8 +4,8 @@ use ptxcheck_ptx_parser::Span;
 
 use super::index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
 use super::instruction::{Guard, Instruction, Value, registers};
-use super::module::Symbol;
 use super::op::{AccessKind, Op, Rare, Space};
+use super::symbol::Symbol;
 
 /// Kernel or function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -18,6 +18,7 @@ mod op;
 pub mod params;
 pub mod places;
 mod settle;
+mod symbol;
 mod verify;
 
 pub use fitting::fitting;
@@ -27,12 +28,10 @@ pub use function::{
 };
 pub use index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
 pub use instruction::{Guard, Instruction, Value, registers};
-pub use module::{
-    HostConstant, IsaVersion, Linkage, Module, Origin, Producer, Symbol, SymbolKind, TableWord, Target,
-    VirtualTable,
-};
+pub use module::{IsaVersion, Module, Origin, Producer, TableWord, Target, VirtualTable};
 pub use ptxcheck_ptx_parser::{LineIndex, Position, Span, SyntaxError};
 pub use settle::{never_holds, settle};
+pub use symbol::{HostConstant, Linkage, Symbol, SymbolKind};
 
 pub use op::{
     Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, Op, Rare, Shuffle, Space,

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use ptxcheck_ptx_parser::{Position, Span, SyntaxError};
 
 use super::function::{Body, Function};
-use super::index::{DebugId, FunctionId, InstructionId, Slots, SymbolId};
+use super::index::{DebugId, FunctionId, InstructionId, SymbolId};
 use super::instruction::Instruction;
-use super::op::Space;
+use super::symbol::{Symbol, SymbolKind};
 use crate::places::Frame;
 
 /// What a module is compiled for.
@@ -59,97 +59,6 @@ pub enum Producer {
     Gcc,
     /// The module does not say, as in fat binaries, where comments are lost.
     Unknown,
-}
-
-/// Who sees a symbol, and who defines it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Linkage {
-    /// This module alone.
-    Local,
-    /// Other modules too.
-    External,
-    /// Other modules too; theirs may win.
-    Weak,
-    /// Merged with those of other modules.
-    Common,
-    /// Defined elsewhere.
-    Undefined,
-}
-
-/// What a symbol names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SymbolKind {
-    /// Memory.
-    Variable,
-    /// A texture, sampler or surface reference.
-    TextureReference,
-    /// A function or kernel.
-    Function(FunctionId),
-}
-
-/// A `const` variable of the host that device code reads and does nothing else with, as LLVM IR with debug information
-/// declares it. The device may use its value where it is a number known at compile time (guideline G-S1.5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HostConstant {
-    /// Its type is volatile, or it is read so.
-    pub is_volatile: bool,
-    /// It has a built-in integral or floating-point type, other than `long double`.
-    pub is_number: bool,
-    /// The module knows its value.
-    pub is_initialized: bool,
-    /// It lies in constant memory: a copy that the compiler made, or a `__constant__` variable.
-    pub is_copy: bool,
-}
-
-/// A name for memory or code.
-#[derive(Clone, Debug)]
-pub struct Symbol<'s> {
-    /// As the module writes it; empty for memory on the stack in LLVM IR: [`Module::symbol_name`] has that too.
-    pub name: &'s str,
-    /// What it names.
-    pub kind: SymbolKind,
-    /// Where it lies; [`Space::Generic`] for functions.
-    pub space: Space,
-    /// Linkage; never [`Linkage::Undefined`] where the module itself has a definition.
-    pub linkage: Linkage,
-    /// Bytes; `None` for functions and for `x[]`.
-    pub size: Option<u64>,
-    /// Alignment in bytes, at least 1.
-    pub align: u32,
-    /// The driver keeps it in managed memory.
-    pub managed: bool,
-    /// It lies in the host's memory, by what its own module says of it: LLVM IR has such globals, PTX has none.
-    pub is_host: bool,
-    /// The function it is declared in, if it is.
-    pub owner: Option<FunctionId>,
-    /// Symbols that its initializer refers to, in [`Module::initializers`].
-    pub initializer: Slots,
-    /// What its own module says of it, where it is a constant of the host that device code reads by value.
-    pub host_constant: Option<HostConstant>,
-    /// Its declaration in the input.
-    pub span: Span,
-}
-
-impl Symbol<'_> {
-    /// Whether this module has no definition of it.
-    #[must_use]
-    pub fn is_undefined(&self) -> bool {
-        self.linkage == Linkage::Undefined
-    }
-
-    /// Whether bodies keep references to it (see [`super::Reference`]).
-    pub fn has_references(&self) -> bool {
-        self.is_undefined()
-            || self.is_host
-            || self.host_constant.is_some()
-            || matches!(self.kind, SymbolKind::Function(_))
-    }
-
-    /// Whether it is shared memory sized at launch (`extern __shared__ x[]`), which is nobody's to define.
-    #[must_use]
-    pub fn is_dynamic_shared(&self) -> bool {
-        self.space == Space::Shared && self.linkage == Linkage::Undefined && self.size.is_none()
-    }
 }
 
 /// A table of virtual functions, as the module initializes it (Itanium C++ ABI, Virtual Table Layout): words of 8 bytes.

@@ -6,8 +6,7 @@ use object::{Object as _, ObjectSection as _, ObjectSymbol as _, RelocationTarge
 use rustc_hash::FxHashMap;
 
 use super::super::bytes::Budget;
-use super::super::elf::{self, Elf};
-use super::RELOCATION_BYTES;
+use super::super::elf::{self, Elf, RELOCATION_BYTES};
 use ptxcheck_common::externs;
 use ptxcheck_ir::facts::{Open, Symbols, What};
 use ptxcheck_ir::limits::SHOWN_USES;
