@@ -1,0 +1,221 @@
+//! Which crates and which files may use which others: what ARCHITECTURE.md says of the layers, held against the manifests and
+//! the sources.
+//!
+//! An arrow between crates that is not in [`LAYERS`] is a fault, and so is a circle of files in one crate that is not in
+//! [`CIRCLES`]. What is in a table and no longer in the code is a fault, too, so that the tables stay true.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails")]
+
+mod arrows;
+mod files;
+mod paths;
+mod words;
+
+use std::env;
+use std::fs;
+use std::process::Command;
+
+use arrows::Layer;
+use files::{Circle, Uses};
+use ptxcheck_tests::cases;
+use ptxcheck_tests::root;
+
+const COMMON: &str = "ptxcheck-common";
+const PARSER: &str = "ptxcheck-ptx-parser";
+const IR: &str = "ptxcheck-ir";
+const PTX: &str = "ptxcheck-frontend-ptx";
+const LLVM: &str = "ptxcheck-frontend-llvm";
+const ANALYSIS: &str = "ptxcheck-analysis";
+const IMAGES: &str = "ptxcheck-images";
+const PASSES: &str = "ptxcheck-passes";
+
+/// What each package may depend on, of the others, from below to above.
+const LAYERS: &[Layer] = &[
+    layer(COMMON, &[]),
+    layer(PARSER, &[]),
+    layer(IR, &[COMMON, PARSER]),
+    layer(PTX, &[COMMON, IR, PARSER]),
+    // Inline assembly is PTX.
+    layer(LLVM, &[COMMON, IR, PARSER, PTX]),
+    Layer {
+        package: ANALYSIS,
+        uses: &[COMMON, IR],
+        // Tests write the code that they look at as PTX.
+        tests_use: &[PARSER, PTX],
+    },
+    layer(IMAGES, &[COMMON, IR]),
+    layer(PASSES, &[ANALYSIS, COMMON, IMAGES, IR, LLVM, PARSER, PTX]),
+    layer("ptxcheck", &[PASSES]),
+    layer("ptxcheck-fuzz", &[PARSER, PASSES]),
+    layer("ptxcheck-tests", &[]),
+];
+
+const fn layer(package: &'static str, uses: &'static [&'static str]) -> Layer {
+    Layer {
+        package,
+        uses,
+        tests_use: &[],
+    }
+}
+
+/// The folders of the libraries, whose files are held against [`CIRCLES`].
+const LIBRARIES: [&str; 8] = [
+    "ptx-parser",
+    "passes",
+    "passes/analysis",
+    "passes/common",
+    "passes/frontend-llvm",
+    "passes/frontend-ptx",
+    "passes/images",
+    "passes/ir",
+];
+
+/// The circles that are accepted: each is one idea in several files. A module and its parts that use each other count as a
+/// circle. What `passes/build.rs` makes of the rule files is not seen.
+const CIRCLES: &[Circle] = &[
+    Circle {
+        package: "ptx-parser",
+        files: &["comparison", "printer"],
+        reason: "one idea: trees are the same if they are printed alike",
+    },
+    Circle {
+        package: "passes",
+        files: &[
+            "context",
+            "finding",
+            "link",
+            "link::open",
+            "locate",
+            "rule",
+            "rules",
+            "settings",
+        ],
+        reason: "one idea: a rule, what it is given (context, link), what it says (finding, locate), and which ones are on (settings)",
+    },
+    Circle {
+        package: "passes",
+        files: &["run", "run::assemble", "run::input"],
+        reason: "one idea: a run, and its two halves",
+    },
+    Circle {
+        package: "passes",
+        files: &[
+            "run::text",
+            "worker",
+            "worker::analyse",
+            "worker::codec",
+            "worker::process",
+        ],
+        reason: "one idea: a text is analysed here or in a worker, with the same result",
+    },
+    Circle {
+        package: "passes/analysis",
+        files: &["constants", "constants::outlook", "function", "reached", "shared"],
+        reason: "one idea: what is known of a function; what is reached needs constants, which need its other analyses",
+    },
+    Circle {
+        package: "passes/analysis",
+        files: &["lanes::flow", "lanes::flow::ways"],
+        reason: "one idea: `Flow`, whose methods lie where they belong",
+    },
+    Circle {
+        package: "passes/analysis",
+        files: &[
+            "lanes::screen::basis",
+            "lanes::screen::calls",
+            "lanes::screen::look",
+            "lanes::screen::look::held",
+        ],
+        reason: "one idea: a look at a function asks what callers pass, which looks at the callers",
+    },
+    Circle {
+        package: "passes/analysis",
+        files: &["lanes::screen::kind", "lanes::screen::kind::compare"],
+        reason: "one idea: a lattice, and its comparisons",
+    },
+    Circle {
+        package: "passes/analysis",
+        files: &["lanes::transfer", "lanes::transfer::compare"],
+        reason: "one idea: the operations on lanes, comparisons among them",
+    },
+    Circle {
+        package: "passes/analysis",
+        files: &["lanes::verdict", "lanes::verdict::absent", "lanes::verdict::meet"],
+        reason: "one idea: `Judge`, whose methods lie where they belong",
+    },
+    Circle {
+        package: "passes/analysis",
+        files: &["provenance::function", "provenance::objects"],
+        reason: "one idea: `Judge`, whose methods lie where they belong",
+    },
+    Circle {
+        package: "passes/frontend-llvm",
+        files: &["assembly", "body", "callees", "edges", "instructions", "reflect"],
+        reason: "one idea: `Lowering`, whose methods lie where they belong",
+    },
+    Circle {
+        package: "passes/frontend-llvm",
+        files: &["raw", "raw::instruction", "raw::metadata"],
+        reason: "one idea: handles of LLVM's objects, which lead to each other",
+    },
+    Circle {
+        package: "passes/frontend-ptx",
+        files: &["body", "calls", "malformed", "operands"],
+        reason: "one idea: `Lowering`, whose methods lie where they belong",
+    },
+];
+
+#[test]
+fn crates_depend_on_what_is_below_them() {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let metadata = serde_json::from_slice(&output.stdout).unwrap();
+    let faults = arrows::faults(&arrows::arrows(&metadata), LAYERS);
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn files_use_each_other_in_no_new_circles() {
+    let mut faults = Vec::new();
+    let (mut files, mut arrows) = (0, 0);
+    for package in LIBRARIES {
+        let uses = uses_in(package);
+        files += uses.len();
+        arrows += uses.values().map(|used| used.len()).sum::<usize>();
+        faults.extend(files::faults(package, &uses, CIRCLES));
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(
+        files > 250 && arrows > 800,
+        "{arrows} arrows between {files} files"
+    );
+}
+
+#[test]
+fn accepted_circles_are_sorted_and_have_reasons() {
+    for circle in CIRCLES {
+        assert!(circle.files.is_sorted(), "{:?}", circle.files);
+        assert!(!circle.reason.is_empty(), "{:?}", circle.files);
+        assert!(LIBRARIES.contains(&circle.package), "{}", circle.package);
+    }
+}
+
+/// Who uses whom in a package.
+fn uses_in(package: &str) -> Uses {
+    let folder = format!("{package}/src");
+    let inside = root().join(&folder);
+    let sources: Vec<(String, String)> = cases::files(&folder, "rs")
+        .into_iter()
+        .map(|file| {
+            let within = file.strip_prefix(&inside).unwrap();
+            let within = within.to_str().unwrap().replace('\\', "/");
+            (within, fs::read_to_string(&file).unwrap())
+        })
+        .collect();
+    files::uses(&sources)
+}
