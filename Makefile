@@ -59,7 +59,8 @@ WITH_19 = --locked --no-default-features --features llvm19
 
 test-llvm-19: toolchain llvm-19 ## Installs LLVM 19, then tests LLVM IR with it
 	@tools/toolchain/has-llvm.sh 19 || { echo "LLVM 19 is not here, so nothing is tested with it"; exit 0; }; \
-	set -x; $(CARGO) test $(WITH_19) --package ptxcheck-passes --lib -- frontend::llvm worker; \
+	set -x; $(CARGO) test $(WITH_19) --package ptxcheck-frontend-llvm --lib; \
+	$(CARGO) test $(WITH_19) --package ptxcheck-passes --lib -- worker; \
 	$(CARGO) test $(WITH_19) --package ptxcheck-tests --test llvm
 
 # The profile of the tests is built anyway, asserts, and takes a third more time than `FUZZ_PROFILE=fuzz`.

@@ -1,4 +1,33 @@
-//! Analyses: computed once per function, on first demand, and shared by all rules.
+//! The analyses: what a module of device IR does, computed on first demand and shared by all rules.
+//!
+//! ```text
+//! Module ─► function::Analyses   of one function: CFG, dominators, definitions, slots, what is reached
+//!        ─► shared::Shared       of all functions, with the call graph and what is asked for
+//!        ─► lanes, provenance, collectives      of the module; they take Shared, and not each other's results
+//!        ─► module::ModuleAnalyses              keeps all of that for the rules
+//! ```
+//!
+//! It sees the device IR alone: the same code finds the same in PTX and in LLVM IR, and no front end is among its dependencies
+//! (tests write their code as PTX). It knows no rule, no file and no message: what it finds are instructions, values and whether
+//! something is certain ([`Certainty`]). Every loop over an input has a limit in [`limits`] or asks the deadline, and what was not
+//! finished proves nothing.
+//!
+//! ```
+//! use ptxcheck_analysis::module::{Asked, ModuleAnalyses};
+//! use ptxcheck_frontend_ptx::{PtxOrigin, lower};
+//!
+//! let text = b".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n\tbar.warp.sync 0;\n\tret;\n}\n";
+//! let tree = ptxcheck_ptx_parser::parse(text).expect("a module");
+//! let origin = PtxOrigin::new(&tree);
+//! let module = lower(&tree, &origin);
+//! let analyses = ModuleAnalyses::new(&module, Asked::default());
+//!
+//! // Where the lanes go: no lane that comes to this barrier is in its member mask.
+//! let root = &analyses.lanes()[0];
+//! assert_eq!(root.findings.len(), 1);
+//! // The control-flow graph of the kernel, which the analysis of lanes has asked for or this does.
+//! assert_eq!(analyses.function(root.function).cfg().reverse_postorder().len(), 1);
+//! ```
 
 pub mod call_graph;
 pub mod certainty;

@@ -1,7 +1,22 @@
-//! What all layers share, and no more: how names and texts are shown to people, when work has to end, and which symbols the
-//! toolchain provides.
+//! What all layers share, and no more.
 //!
-//! It knows nothing of PTX, LLVM, files or findings.
+//! | module | what |
+//! | --- | --- |
+//! | [`names`] | names of C++ and Rust as people read them, and patterns of such names |
+//! | [`shown`] | bytes of an input as text for a terminal |
+//! | [`deadline`] | when the work on an input has to end |
+//! | [`groups`] | lists sorted by counting |
+//! | [`externs`] | which symbols the toolchain provides, from tables of its own |
+//!
+//! It depends on no other crate of the workspace, and knows nothing of PTX, LLVM, files or findings. What only one layer needs
+//! does not belong here.
+//!
+//! ```
+//! use ptxcheck_common::names;
+//!
+//! assert_eq!(names::readable("_Z6kernelPi"), "kernel(int*)");
+//! assert!(names::is_called("_Z6kernelPi", "ker*"));
+//! ```
 
 pub mod deadline;
 pub mod externs;

@@ -1,13 +1,40 @@
 //! LLVM and NVVM IR, as text or bitcode, to device IR.
 //!
-//! LLVM can abort or crash on malformed input, so [`with_module`] is to be called in a process of its own (see
-//! [`crate::worker`]). `raw.rs` wraps LLVM's C interface and has, with `raw/`, all `unsafe` code. `symbols.rs` reads
-//! what a module declares (with `annotations.rs`, `host.rs` and `module_assembly.rs`), `body.rs` walks blocks and turns
-//! phis into copies, `instructions.rs`, `intrinsics.rs`, `values.rs` and `aggregates.rs` turn instructions and operands
-//! into device IR, with what `callees.rs` and `types.rs` keep of callees and types and the maps of `numbers.rs`,
-//! `assembly.rs` hands inline assembly to the PTX front end, `debug.rs` keeps the way to debug locations,
-//! `target.rs` says what a module is compiled for, `reflect.rs` answers what the code asks of its target, `places.rs` finds the lines of text with what `outline.rs` reads of it, and `newer.rs` reads a spelling that this LLVM
-//! does not know.
+//! [`with_module`] has LLVM read IR and hands the [`Module`] to a function. LLVM can abort or crash on malformed input, so it is
+//! to be called in a process of its own: `ptxcheck-passes` has such workers.
+//!
+//! | file | does |
+//! | --- | --- |
+//! | `raw.rs` and `raw/` | wrap LLVM's C interface in safe handles, and have all `unsafe` code |
+//! | `symbols.rs`, `annotations.rs`, `host.rs`, `module_assembly.rs` | read what a module declares |
+//! | `body.rs`, `edges.rs`, `parameters.rs` | walk blocks, and turn phis into copies |
+//! | `instructions.rs`, `memory.rs`, `intrinsics.rs`, `values.rs`, `aggregates.rs` | turn instructions and operands into device IR |
+//! | `callees.rs`, `types.rs`, `numbers.rs`, `spaces.rs` | keep what is known of callees, types and address spaces |
+//! | `assembly.rs` | hands inline assembly to the PTX front end |
+//! | `debug.rs` | keeps the way to debug locations |
+//! | `target.rs`, `reflect.rs` | what a module is compiled for, and what code asks of that |
+//! | `places.rs`, `outline.rs`, `opcodes.rs` | find the lines of text |
+//! | `bitcode.rs`, `newer.rs` | tell bitcode from text, and read spellings that this LLVM does not know |
+//!
+//! This is the only crate that links LLVM: no value of LLVM leaves it, and what is built without the feature `ir` of
+//! `ptxcheck-passes` builds without LLVM (without `llvm` and `llvm19`, this crate is empty). It knows nothing of files, processes, analyses and rules.
+//!
+//! ```
+//! # #[cfg(any(feature = "llvm", feature = "llvm19"))] {
+//! use ptxcheck_ir::Op;
+//!
+//! let ir = "target triple = \"nvptx64-nvidia-cuda\"\n\ndefine ptx_kernel void @k() {\n  ret void\n}\n";
+//! let name = ptxcheck_frontend_llvm::with_module(ir.as_bytes(), |module| {
+//!     let (id, kernel, body) = module.bodies().next().expect("a kernel with a body");
+//!     assert!(kernel.is_kernel());
+//!     assert_eq!(body.instructions[0].op, Op::Return);
+//!     module.function_name(id).to_owned()
+//! });
+//! assert_eq!(name.as_deref(), Ok("k"));
+//! # }
+//! ```
+
+#![cfg(any(feature = "llvm", feature = "llvm19"))]
 
 mod aggregates;
 mod annotations;

@@ -1,8 +1,35 @@
 //! PTX to device IR.
 //!
-//! `symbols.rs` reads what a module declares, `body.rs` walks a function's statements, `operands.rs` and `calls.rs`
-//! turn operands into values, `scope.rs` knows the names, `opcode.rs` what the opcodes do, `head.rs` and `malformed.rs`
-//! what is malformed and parses, and `origin.rs` leads back from the IR to the text.
+//! [`lower`] takes the tree that `ptxcheck-ptx-parser` makes of a text, and returns a [`Module`] of `ptxcheck-ir`;
+//! [`declarations`] leaves out the bodies, and [`facts()`] tells what a module declares. [`PtxOrigin`] is the way back from the IR
+//! to the text.
+//!
+//! | file | does |
+//! | --- | --- |
+//! | `symbols.rs`, `tables.rs`, `weak.rs` | what a module declares |
+//! | `body.rs` | walks the statements of a function |
+//! | `operands.rs`, `calls.rs` | turn operands into values |
+//! | `scope.rs` | knows the names |
+//! | `opcode.rs`, `modifiers.rs` | what the opcodes do |
+//! | `head.rs`, `malformed.rs` | what the parser reads and PTX does not allow |
+//! | `origin.rs` | places and texts of what was lowered |
+//!
+//! This is the only crate that knows what PTX means: the parser knows its grammar alone, and analyses see the device IR. It knows
+//! nothing of files, analyses and rules.
+//!
+//! ```
+//! use ptxcheck_frontend_ptx::{PtxOrigin, lower};
+//! use ptxcheck_ir::{Collective, Op};
+//!
+//! let text = b".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n\tbar.warp.sync -1;\n\tret;\n}\n";
+//! let tree = ptxcheck_ptx_parser::parse(text).expect("a module");
+//! let origin = PtxOrigin::new(&tree);
+//! let module = lower(&tree, &origin);
+//!
+//! let (_, kernel, body) = module.bodies().next().expect("a kernel with a body");
+//! assert!(kernel.is_kernel());
+//! assert!(matches!(body.instructions[0].op, Op::Collective(Collective::Sync, _)));
+//! ```
 
 mod body;
 mod calls;

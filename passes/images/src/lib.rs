@@ -1,15 +1,27 @@
 //! What a file is, and which pieces of device code it holds.
 //!
 //! ```text
-//! bytes ── form ──┬─ PTX ───────────────────────────────┐
-//!                 ├─ ELF, archive ── elf, archive: where │ sections lie; host: what host code registers
-//!                 └─ anything ── scan: fat binaries at any offset ── container ── entry ──┐
-//!                                        offloading: clang's own bundles ─────────────────┴─ Found
-//! Found ── decompress ── PTX for the front end, or cubin: what machine code declares
+//! bytes ── form ──┬─ PTX, LLVM IR ─────────────────────────────────────────────────────────┐
+//!                 ├─ ELF, archive, COFF, PE: where sections lie; host: what host code registers │
+//!                 └─ anything: fat binaries at any offset ── container ── entry ───────────┤
+//!                                   offloading: clang's own bundles ───────────────────────┴─► Found
+//! Found ── decompress ── PTX for a front end, or cubin: what machine code declares
 //! ```
 //!
-//! Files are hostile: every offset is checked, every size is bounded by [`crate::limits`], and what is wrong with one
-//! image leaves the others alone.
+//! Files are hostile: every offset is checked, every size is bounded by [`limits`], and what is wrong with one image leaves the
+//! others alone.
+//!
+//! What an image declares leaves as [`ptxcheck_ir::facts`], the same as of a module, so that rules compare both. This crate knows
+//! no PTX and no LLVM IR beyond their first bytes: it hands texts out, and whoever asked parses them.
+//!
+//! ```
+//! use ptxcheck_images::{Form, kinds::ImageKind, scan};
+//!
+//! let contents = scan("kernel.ptx", b".version 8.8\n.target sm_90\n.address_size 64\n", &|| false);
+//! assert_eq!(contents.form, Form::Ptx);
+//! assert_eq!(contents.images[0].kind, ImageKind::Ptx);
+//! assert_eq!(contents.images[0].offset, 0);
+//! ```
 
 mod archive;
 mod bitcode;

@@ -1,9 +1,42 @@
-//! The device IR: one model of device code for every front end.
+//! The device IR: one model of compiled GPU code for every front end.
 //!
-//! It names what analyses interpret (copies, integer arithmetic, comparisons, selects, special registers, addresses
-//! and conversions between spaces, memory access, warp collectives, barriers, calls, branches). Everything else is
-//! one [`Op::Opaque`] instruction that defines its results. Registers may be written more than once: PTX is not SSA,
-//! and the phis of LLVM become copies on their edges.
+//! ```text
+//! PTX ───── ptxcheck-frontend-ptx ──┐
+//!                                   ├─► Module ─► analyses, rules
+//! LLVM IR ─ ptxcheck-frontend-llvm ─┘
+//! ```
+//!
+//! A [`Module`] has symbols and functions, a [`Body`] has blocks, instructions and registers, all in flat vectors with typed
+//! 32-bit indices. An [`Op`] names what analyses interpret (copies, integer arithmetic, comparisons, selects, special registers,
+//! addresses and conversions between spaces, memory access, warp collectives, barriers, calls, branches). Everything else is one
+//! [`Op::Opaque`] instruction that defines its results. Registers may be written more than once: PTX is not SSA, and the phis of
+//! LLVM become copies on their edges.
+//!
+//! This crate knows no syntax: a module leads back to its text by its [`Origin`], which the front end implements. It knows no
+//! analysis either, but for what front ends ask themselves ([`mod@cfg`], [`evaluate`], [`settle()`]). [`facts`] and [`places`] are what
+//! modules and images have in common: what they declare, and where. Spans ([`Span`]), positions and syntax errors are the
+//! parser's, since a tree and the module that it becomes speak of the same text.
+//!
+//! A front end adds instructions to a body; whoever reads it walks blocks and operands:
+//!
+//! ```
+//! use ptxcheck_ir::{BinaryOp, Block, Body, DebugId, Op, Register, RegisterInfo, Slots, Span, Value};
+//!
+//! let mut body = Body::default();
+//! let sum = Register::new(0);
+//! body.registers.push(RegisterInfo { bits: 32, name: Span::default() });
+//! body.values.extend([Value::Register(sum), Value::Integer(40), Value::Integer(2)]);
+//! body.add(Op::Binary(BinaryOp::Add, 32), None, (0, 1), (DebugId::NONE, Span::default()));
+//! body.blocks.push(Block {
+//!     instructions: Slots::new(0, 1),
+//!     successors: Slots::new(0, 0),
+//!     span: Span::default(),
+//! });
+//!
+//! let instruction = &body.instructions[0];
+//! assert_eq!(body.uses(instruction), [Value::Integer(40), Value::Integer(2)]);
+//! assert!(body.defined(instruction).eq([sum]));
+//! ```
 
 pub mod cfg;
 pub mod evaluate;
