@@ -10,13 +10,13 @@ use super::problem::{Placed, finding};
 use crate::deadline::{Deadline, too_long};
 use crate::driver::{self, ModuleReport};
 use crate::finding::{Finding, left_out};
-use crate::frontend::ptx::{self, PtxOrigin};
 use crate::inventory::{Facts, Problem};
 use crate::limits::SHOWN_SYNTAX_ERRORS;
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
 #[cfg(feature = "ir")]
 use crate::worker::{self, Answer};
+use ptxcheck_frontend_ptx::{self as ptx, PtxOrigin};
 
 /// What an analysis of a text says.
 #[derive(Default)]

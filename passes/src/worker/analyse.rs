@@ -5,10 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::Answer;
 use crate::deadline::Deadline;
 use crate::driver;
-use crate::frontend::llvm;
 use crate::inventory::Facts;
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
+use ptxcheck_frontend_llvm as llvm;
 
 /// Reads IR and runs the rules over it. What they say is handed to `answer`, once, and only then is the memory given
 /// back: that takes LLVM a sixth to a third of the time. A panic is a failure of this input.
