@@ -1,7 +1,26 @@
-//! The analysis library of ptxcheck: device IR, analyses and rules for compiled GPU code.
+//! Static checks of compiled GPU code, as a library: the rules, the run over files, and the settings.
 //!
-//! [`run::check`] takes inputs and [`settings::Settings`] and returns findings. `ARCHITECTURE.md` shows the way of
-//! one input through the library.
+//! ```
+//! use ptxcheck_passes::{Bytes, Input, Settings, check};
+//!
+//! let text = b".version 9.2\n.target sm_90\n.visible .entry k() { bar.warp.sync 0; ret; }\n";
+//! let input = Input {
+//!     name: "k.ptx".to_owned(),
+//!     bytes: Bytes::Memory(text.to_vec()),
+//! };
+//! let outcome = check(vec![input], &Settings::default());
+//! assert_eq!(outcome.findings[0].rule.code, "PTX407");
+//! ```
+//!
+//! * [`check`] looks at files and bytes of any kind that holds device code; [`check_module`] at one module of the device IR,
+//!   from our front ends or one of your own.
+//! * A [`Rule`] of your own joins ours in a [`Registry`]: see `examples/own_rule.rs`. What a rule asks (control flow, calls,
+//!   constants, where addresses point, where lanes are) it asks of its [`ModuleContext`], which is a
+//!   [`ModuleAnalyses`](analysis::ModuleAnalyses).
+//! * [`ir`], [`analysis`], [`image`] and [`frontend`] are the crates below this one. `ARCHITECTURE.md` says what each knows.
+//!
+//! Nothing here panics on an input: what can't be read or analysed is a [`Problem`](run::Problem) of that input, and the
+//! others go on.
 
 pub use ptxcheck_analysis as analysis;
 pub use ptxcheck_analysis::launches;
