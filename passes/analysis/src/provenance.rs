@@ -10,6 +10,7 @@
 //! calls.rs      arguments and results  nulls.rs      address 0
 //! chosen.rs     uses for some callers  own_slot.rs  shared memory of one thread
 //! meeting.rs    where no reaching is needed               screen.rs    which functions need a look
+//! extent.rs     sizes of objects       suspects.rs  what of a function needs a look
 //! summary.rs    one function           here          one module: the functions that are called first
 //! ```
 
