@@ -1,8 +1,8 @@
 //! The time that one input may take.
 //!
 //! Analyses ask in the midst of their loops, and give up with what stands for "unknown". What was begun before the time was
-//! over and ended after it may rest on that: nobody reports anything of it. So a deadline that has
-//! passed once stays passed, for all threads that look at the input.
+//! over and ended after it may rest on that: nobody reports anything of it. So a deadline that has passed once stays
+//! passed, for all threads that look at the input.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};

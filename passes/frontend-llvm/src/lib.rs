@@ -17,7 +17,8 @@
 //! | `bitcode.rs`, `newer.rs` | tell bitcode from text, and read spellings that this LLVM does not know |
 //!
 //! This is the only crate that links LLVM: no value of LLVM leaves it, and what is built without the feature `ir` of
-//! `ptxcheck-passes` builds without LLVM (without `llvm` and `llvm19`, this crate is empty). It knows nothing of files, processes, analyses and rules.
+//! `ptxcheck-passes` builds without LLVM (without `llvm` and `llvm19`, this crate is empty). It knows nothing of files,
+//! processes, analyses and rules.
 //!
 //! ```
 //! # #[cfg(any(feature = "llvm", feature = "llvm19"))] {
