@@ -6,6 +6,7 @@
 //! | [`shown`] | bytes of an input as text for a terminal |
 //! | [`deadline`] | when the work on an input has to end |
 //! | [`groups`] | lists sorted by counting |
+//! | [`maps`] | maps whose keys come from inputs |
 //! | [`externs`] | which symbols the toolchain provides, from tables of its own |
 //!
 //! It depends on no other crate of the workspace, and knows nothing of PTX, LLVM, files or findings. What only one layer needs
