@@ -297,7 +297,7 @@ impl<'s> Parser<'s> {
             let end = &base[run(base, NAME)..];
             match end {
                 [b']' | b'+' | b',', ..] => {
-                    self.leaf(OperandKind::Name, base, end);
+                    self.leaf(name_kind(base), base, end);
                     rest = end;
                 }
                 _ => (_, rest) = self.indexed_name(base, end, depth)?,

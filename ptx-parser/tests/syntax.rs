@@ -109,6 +109,13 @@ fn sinks() {
         "mbarrier.arrive.expect_tx.shared::cta.b64 Sink(_) Address[Name(%r32)] Integer(32768)",
     );
     statement("mov.b32 __a, _b;", "mov.b32 Name(__a) Name(_b)");
+    // Nobody writes this; but with and without spaces it is the same.
+    for (address, offset) in [("[_+8]", "+8"), ("[_ + 8]", "+ 8")] {
+        statement(
+            &format!("ld.global.b32 %r1, {address};"),
+            &format!("ld.global.b32 Name(%r1) Address[Sink(_) Offset({offset})]"),
+        );
+    }
 }
 
 #[test]

@@ -95,6 +95,10 @@ fn apply(body: &mut Body<'_>, block: BlockId, id: InstructionId, holds: bool) ->
         (Op::Return | Op::Exit | Op::Trap, 1) if holds => Slots::new(end, end),
         (Op::Return | Op::Exit | Op::Trap, 1) => {
             instruction.op = Op::Branch;
+            // Where it is written with operands, which it has none of.
+            instruction.results = 0;
+            instruction.values =
+                Slots::new(instruction.values.range().start, instruction.values.range().start);
             edges
         }
         (op, _) if op.is_terminator() => return false,

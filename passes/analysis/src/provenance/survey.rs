@@ -103,7 +103,14 @@ pub(super) fn direct_callee(module: &Shared<'_>, body: &Body<'_>, call: Instruct
 pub(super) fn seeds(body: &Body<'_>, survey: &Survey) -> Vec<Value> {
     let mut seeds = Vec::with_capacity(survey.uses.len());
     let first = |at: InstructionId| body.uses(body.instruction(at)).first().copied();
-    seeds.extend(survey.uses.iter().filter_map(|&at| first(at)));
+    // Tests that nothing comes to are no uses, and still tell what is tested.
+    seeds.extend(
+        survey
+            .uses
+            .iter()
+            .chain(&survey.tests)
+            .filter_map(|&at| first(at)),
+    );
     for &at in survey.escapes.iter().chain(&survey.returns) {
         seeds.extend(body.uses(body.instruction(at)).iter().skip(2).copied());
     }
