@@ -6,8 +6,7 @@
 #include <optional>
 
 __global__ void take(int *out, int i) {  //~[sm_90-O3] PTX107
-  //~~[G] PTX106
   std::optional<int> value;
   if (i > 3) value = i;
-  out[0] = value.value();
+  out[0] = value.value();  //~[G] PTX106
 }

@@ -26,7 +26,7 @@ fn qualified(name: &str) -> Option<String> {
 }
 
 fn demangle_with(name: &str, options: DemangleOptions) -> Option<String> {
-    let mangled = without_static_prefix(name);
+    let mangled = without_static_marks(name);
     if mangled.len() > MANGLED_NAME_BYTES {
         return None;
     }
@@ -79,7 +79,7 @@ pub fn readable(name: &str) -> String {
 pub fn is_called(name: &str, pattern: &str) -> bool {
     let fits = |text: &str| fits(pattern.as_bytes(), text.as_bytes());
     fits(name)
-        || fits(without_static_prefix(name))
+        || fits(without_static_marks(name))
         || demangle(name).is_some_and(|name| fits(&name))
         || qualified(name).is_some_and(|name| fits(&name))
 }
@@ -108,18 +108,28 @@ fn fits(pattern: &[u8], text: &[u8]) -> bool {
     pattern[at..].iter().all(|&rest| rest == b'*')
 }
 
-/// `name` without what nvcc puts before the name of a static kernel or variable in relocatable code:
-/// `__nv_static_<N>_<N characters>_<name>`.
+/// `name` without what compilers add to the name of a static kernel or variable in relocatable code: nvcc before it,
+/// `__nv_static_<N>_<N characters>_<name>`; clang behind it, `<name>__intern__<hash>` and `<name>__static__<hash>`.
 #[must_use]
-pub fn without_static_prefix(name: &str) -> &str {
-    strip_static(name).unwrap_or(name)
+pub fn without_static_marks(name: &str) -> &str {
+    let name = strip_static(name).unwrap_or(name);
+    let is_hash =
+        |text: &str| text.len() >= MIN_HASH_DIGITS && text.bytes().all(|letter| letter.is_ascii_hexdigit());
+    let marked = EXTERNALISED.iter().find_map(|mark| name.rsplit_once(mark));
+    match marked {
+        Some((plain, hash)) if is_hash(hash) && !plain.is_empty() => plain,
+        _ => name,
+    }
 }
 
-/// `name` without what changes from build to build: nvcc's prefix of static names, and the hashes of
+/// What clang puts between the name of a static kernel or variable and the hash that makes it one of a kind.
+const EXTERNALISED: &[&str] = &["__intern__", "__static__"];
+
+/// `name` without what changes from build to build: the marks of static names, and the hashes of
 /// `_INTERNAL_<hash>_` and `_GLOBAL__N__<hash>_` that it puts into names of internal linkage.
 #[must_use]
 pub fn normalised(name: &str) -> Cow<'_, str> {
-    let name = without_static_prefix(name);
+    let name = without_static_marks(name);
     if !HASHED.iter().any(|mark| name.contains(mark)) {
         return Cow::Borrowed(name);
     }
@@ -246,7 +256,7 @@ pub fn told(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{c_name, demangle, is_called, normalised, without_static_prefix};
+    use super::{c_name, demangle, is_called, normalised, without_static_marks};
 
     #[test]
     fn patterns_hold_of_any_spelling_of_a_name() {
@@ -281,6 +291,19 @@ mod tests {
             normalised("_ZN50_INTERNAL_0123abcd_4_a_cu_89abcdef_12345_1kE"),
             "_ZN50_INTERNAL__4_a_cu_89abcdef_12345_1kE"
         );
+        assert_eq!(
+            normalised("_ZL6hiddenPi__intern__14394a9956a66f53"),
+            "_ZL6hiddenPi"
+        );
+        assert_eq!(normalised("_ZL5table__static__3bdf7f2a60ba3203"), "_ZL5table");
+        for plain in [
+            "k__intern__",
+            "k__intern__beef",
+            "k__static__by_hand",
+            "__intern__14394a9956a66f53",
+        ] {
+            assert_eq!(normalised(plain), plain);
+        }
         assert_eq!(normalised("_Z1kPi"), "_Z1kPi");
         assert_eq!(normalised("_INTERNAL_beef_x"), "_INTERNAL_beef_x");
     }
@@ -357,7 +380,7 @@ mod tests {
             demangle("__nv_static_6_abc_de__Z3fooPi").as_deref(),
             Some("foo(int*)")
         );
-        assert_eq!(without_static_prefix("__nv_static_6_abc_de_plain"), "plain");
+        assert_eq!(without_static_marks("__nv_static_6_abc_de_plain"), "plain");
     }
 
     #[test]
@@ -373,7 +396,7 @@ mod tests {
 
     #[test]
     fn a_count_inside_a_character_is_no_prefix() {
-        assert_eq!(without_static_prefix("__nv_static_1_é_x"), "__nv_static_1_é_x");
+        assert_eq!(without_static_marks("__nv_static_1_é_x"), "__nv_static_1_é_x");
     }
 
     #[test]
