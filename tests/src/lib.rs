@@ -4,6 +4,7 @@ pub mod binary;
 pub mod cases;
 pub mod expectation;
 pub mod fatbin;
+pub mod folder;
 pub mod missing;
 pub mod pairs;
 pub mod report;

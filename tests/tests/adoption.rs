@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails")]
 
-use std::fs;
 use std::process::Output;
 
 use ptxcheck_tests::fatbin::{Elf, Entry, container};
-use ptxcheck_tests::{binary, report};
+use ptxcheck_tests::folder::{folder, run_in};
+use ptxcheck_tests::report;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -37,18 +37,6 @@ A:
 	ret;
 }
 ";
-
-fn folder(files: &[(&str, &[u8])]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, bytes) in files {
-        fs::write(folder.path().join(name), bytes).unwrap();
-    }
-    folder
-}
-
-fn run_in(folder: &TempDir, args: &[&str]) -> Output {
-    binary::command().current_dir(folder).args(args).output().unwrap()
-}
 
 fn summary(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()

@@ -3,41 +3,15 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails")]
 
 use std::fs;
-use std::io::Write as _;
-use std::process::{Output, Stdio};
+use std::process::Output;
 
+use ptxcheck_tests::folder::{folder, run_in, run_with_stdin};
 use ptxcheck_tests::{binary, report};
 use serde_json::Value;
 use tempfile::TempDir;
 
 /// The smallest module with a kernel.
 const CLEAN: &str = ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n";
-
-fn folder(files: &[(&str, &[u8])]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, bytes) in files {
-        let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
-    }
-    folder
-}
-
-fn run_in(folder: &TempDir, args: &[&str]) -> Output {
-    binary::command().current_dir(folder).args(args).output().unwrap()
-}
-
-fn run_with_stdin(args: &[&str], stdin: &[u8]) -> Output {
-    let mut child = binary::command()
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(stdin).unwrap();
-    child.wait_with_output().unwrap()
-}
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
@@ -167,7 +141,7 @@ fn links_that_go_round_are_harmless() {
 
 #[test]
 fn standard_input_is_read_once() {
-    let output = run_with_stdin(&["--format", "json", "-", "-"], CLEAN.as_bytes());
+    let output = run_with_stdin(".", &["--format", "json", "-", "-"], CLEAN.as_bytes());
     let (code, document) = report::document(&output).unwrap();
     assert_eq!(code, 0);
     assert_eq!(document["inputs"].as_array().unwrap().len(), 1);

@@ -7,6 +7,7 @@ use std::fs;
 use std::io::Read as _;
 use std::process::{Output, Stdio};
 
+use ptxcheck_tests::folder::{folder, run_in};
 use ptxcheck_tests::{binary, report};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -24,18 +25,6 @@ const FIRES: &str = "\
 ";
 
 const CLEAN: &str = ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n";
-
-fn folder(files: &[(&str, &[u8])]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, bytes) in files {
-        fs::write(folder.path().join(name), bytes).unwrap();
-    }
-    folder
-}
-
-fn run_in(folder: &TempDir, args: &[&str]) -> Output {
-    binary::command().current_dir(folder).args(args).output().unwrap()
-}
 
 fn json_in(folder: &TempDir, args: &[&str]) -> (i32, Value) {
     let mut all = vec!["--format", "json"];

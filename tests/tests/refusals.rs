@@ -3,43 +3,17 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails")]
 
 use std::fs;
-use std::io::Write as _;
-use std::process::{Output, Stdio};
+use std::process::Output;
 
+use ptxcheck_tests::folder::{folder, run_in, run_with_stdin};
 use ptxcheck_tests::{binary, report};
 use serde_json::Value;
-use tempfile::TempDir;
 
 const CLEAN: &str = ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n";
 
 const IR: &str = "target triple = \"nvptx64-nvidia-cuda\"\ndefine ptx_kernel void @k() {\n  ret void\n}\n";
 
 const FOR_NVIDIA: &str = "give the PTX or LLVM IR of a build for NVIDIA's GPUs";
-
-fn folder(files: &[(&str, &[u8])]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, bytes) in files {
-        fs::write(folder.path().join(name), bytes).unwrap();
-    }
-    folder
-}
-
-fn run_in(folder: &TempDir, args: &[&str]) -> Output {
-    binary::command().current_dir(folder).args(args).output().unwrap()
-}
-
-fn run_with_stdin(folder: &TempDir, args: &[&str], stdin: &[u8]) -> Output {
-    let mut child = binary::command()
-        .current_dir(folder)
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(stdin).unwrap();
-    child.wait_with_output().unwrap()
-}
 
 fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()

@@ -7,11 +7,12 @@
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ptxcheck_tests::fatbin::{Elf, Entry, Packing, container};
+use ptxcheck_tests::folder::run_in;
 use ptxcheck_tests::{binary, report};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -27,10 +28,6 @@ fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("bad.ptx"), BAD).unwrap();
     folder
-}
-
-fn run_in(folder: &TempDir, args: &[&str]) -> Output {
-    binary::command().current_dir(folder).args(args).output().unwrap()
 }
 
 fn json_in(folder: &TempDir, args: &[&str]) -> (i32, Value) {

@@ -8,12 +8,9 @@ mod hostile;
 mod places;
 mod rules;
 
-use std::fs;
-use std::process::Output;
-
-use ptxcheck_tests::{binary, report, schema};
+use ptxcheck_tests::folder::{folder, run_in};
+use ptxcheck_tests::{report, schema};
 use serde_json::Value;
-use tempfile::TempDir;
 
 /// A module whose kernels all have a definite PTX407 on line 6.
 fn bad(sm: u32, kernel: &str) -> String {
@@ -27,18 +24,6 @@ fn clean(target: &str, kernel: &str, params: &str) -> String {
     format!(
         ".version 7.8\n.target {target}\n.address_size 64\n.visible .entry {kernel}({params})\n{{\n\tret;\n}}\n"
     )
-}
-
-fn folder(files: &[(&str, &[u8])]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, bytes) in files {
-        fs::write(folder.path().join(name), bytes).unwrap();
-    }
-    folder
-}
-
-fn run_in(folder: &TempDir, args: &[&str]) -> Output {
-    binary::command().current_dir(folder).args(args).output().unwrap()
 }
 
 fn check(bytes: &[u8], args: &[&str]) -> (i32, Value) {
