@@ -4,8 +4,8 @@
 //! loud(n)      lanes that may do something visible from n on: a store, an atomic, a call, a collective, a barrier
 //! avoid(n)     lanes that may get from n to their end without doing so
 //! exits(B)     edges that leave B, the nodes between a dominator d and n: who takes one is not at n
-//! must(n)      lanes of must(d) that no such edge may take; if there are none, those of one group that takes each of
-//!              these edges together or not at all
+//! must(n)      lanes of must(d) that no such edge may take, but for edges that are *shared*: all of may(n) are in must(b)
+//!              at the branch b that the edge leaves, and all agree there, so that nobody is at n if one has taken it
 //! must(h)      of a loop header: the greatest set for which the same holds from one round of the loop to the next
 //! ```
 //!
@@ -216,43 +216,42 @@ impl<'f, 'a> Placement<'f, 'a> {
         exits: Exits,
         depth: usize,
     ) -> Lanes {
-        let leaving = departures.iter().fold(0, |all, departure| all | departure.lanes);
-        let staying = before & !leaving;
-        if staying != 0 || before & leaving == 0 {
-            return staying;
-        }
-        // All may leave: one group does so together, or nothing is sure.
-        let group = before;
-        let outsiders = self.flow.may[node as usize] & !group;
-        if outsiders != 0 {
-            return 0;
-        }
-        let mut reached = self.flow.may[node as usize];
-        for departure in departures {
-            if departure.lanes & reached == 0 {
-                continue;
-            }
-            let test = self.flow.tests[departure.source as usize];
-            let is_one = test != ValueId::NONE && self.flow.pool.get(test).is_splat(reached);
-            if !is_one || departure.lanes & reached != reached {
-                return 0;
-            }
-            let memo = exits as usize;
-            let at_test = match self.memo[memo].get(&departure.source) {
-                Some(&known) => known,
-                None if depth > MAX_DEPTH => 0,
-                None => {
-                    let found = self.find(departure.source, exits, depth + 1);
-                    self.memo[memo].insert(departure.source, found);
-                    found
-                }
-            };
-            reached &= at_test;
-            if reached != self.flow.may[node as usize] {
-                return 0;
+        let mut leaving = 0;
+        for departure in departures.iter().filter(|departure| departure.lanes & before != 0) {
+            if !self.is_shared(departure, before, node, exits, depth) {
+                leaving |= departure.lanes;
             }
         }
-        group & reached
+        before & !leaving
+    }
+
+    /// Whether the lanes that come to `node` and those of `before` take the edge of a departure all together or not at all,
+    /// so that none of them is at `node` if one has taken it: they come to its branch together, and agree there.
+    fn is_shared(
+        &mut self,
+        departure: &Departure,
+        before: Lanes,
+        node: u32,
+        exits: Exits,
+        depth: usize,
+    ) -> bool {
+        let (source, here) = (departure.source, self.flow.may[node as usize]);
+        let test = self.flow.tests[source as usize];
+        let deciding = self.flow.may[source as usize] & (before | here);
+        if test == ValueId::NONE || !self.flow.pool.get(test).is_splat(deciding) {
+            return false;
+        }
+        let memo = exits as usize;
+        let at_test = match self.memo[memo].get(&source) {
+            Some(&known) => known,
+            None if depth > MAX_DEPTH => 0,
+            None => {
+                let found = self.find(source, exits, depth + 1);
+                self.memo[memo].insert(source, found);
+                found
+            }
+        };
+        here & !at_test == 0
     }
 
     /// Counts steps; `None` if there are no more of them, or no more time.

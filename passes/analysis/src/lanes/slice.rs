@@ -273,7 +273,9 @@ impl Search<'_, '_> {
         }
         let uses = body.uses(instruction);
         match instruction.op {
-            op if is_interpreted(op) => uses.iter().for_each(|&value| self.value(function, value)),
+            op if is_interpreted(op) || matches!(op, Op::ToGeneric(..) | Op::FromGeneric(..)) => {
+                uses.iter().for_each(|&value| self.value(function, value));
+            }
             Op::Access(access) if access.kind == AccessKind::Load => {
                 if let Effect::Load(slot) = slots.effect(definition, instruction) {
                     self.add(function, Key::Slot(slot));

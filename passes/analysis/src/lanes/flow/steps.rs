@@ -14,6 +14,7 @@ use ptxcheck_ir::{
 
 // Mark the keys of the unknown values that instructions make ([`Site::key`]).
 const PARAM: u64 = 1 << 62;
+const WINDOW: u64 = 1 << 60;
 const GUARDED: u64 = 0x1000;
 const CUT: u64 = 0x2000;
 const SLOT: u64 = 0x4000;
@@ -273,8 +274,33 @@ impl Flow<'_> {
                 self.pool.add(mask)
             }
             Op::CallResult(call) => self.result_of(node, state, call, uses),
+            // A window lies anywhere, and at the same place for all lanes (PTX ISA, Generic Addressing).
+            Op::ToGeneric(space, bits) if number == 0 => {
+                self.moved(node, state, (BinaryOp::Add, bits), uses, space, site)
+            }
+            Op::FromGeneric(space, bits) if number == 0 => {
+                self.moved(node, state, (BinaryOp::Sub, bits), uses, space, site)
+            }
             _ => ValueId::UNKNOWN,
         }
+    }
+
+    /// An address after the begin of the window of a space has been added or taken away.
+    fn moved(
+        &mut self,
+        node: u32,
+        state: &State,
+        (op, bits): (BinaryOp, u8),
+        uses: &[Value],
+        space: Space,
+        site: Site,
+    ) -> ValueId {
+        let Some(&address) = uses.first() else {
+            return ValueId::UNKNOWN;
+        };
+        let address = self.value(node, state, address);
+        let window = self.pool.unknown_uniform((WINDOW, space as u64), 0);
+        transfer::apply(&mut self.pool, Op::Binary(op, bits), &[address, window], site)
     }
 
     /// What a load of a slot makes of it: narrow loads leave zeros, or the sign, above.
@@ -381,6 +407,8 @@ impl Flow<'_> {
         let named = mask
             .at(site.here.trailing_zeros().min(31) as usize)
             .map(|mask| mask as Lanes);
+        // The answer would be known if the index of the warp were.
+        let mut by_warp = false;
         let is_one = match kind {
             Collective::Vote(vote) => {
                 if let (Vote::Ballot, Some(named), Some(&predicate)) = (vote, named, uses.get(1))
@@ -388,11 +416,14 @@ impl Flow<'_> {
                 {
                     let predicate = self.value(node, state, predicate);
                     let predicate = self.pool.get(predicate);
-                    if named & !(predicate.exact & site.here) == 0 {
+                    // Lanes that do not exist answer 0.
+                    let asked = named & self.launch.lanes();
+                    if asked & !(predicate.exact & site.here) == 0 {
                         let ballot =
-                            lanes(named).fold(0, |ballot, lane| ballot | (predicate.bits[lane] & 1) << lane);
+                            lanes(asked).fold(0, |ballot, lane| ballot | (predicate.bits[lane] & 1) << lane);
                         return self.pool.splat(ballot);
                     }
+                    by_warp = predicate.warp;
                 }
                 true
             }
@@ -413,6 +444,10 @@ impl Flow<'_> {
             Vector::uniform(self.pool.number(site.key), 0, [0; WARP])
         } else {
             Vector::UNKNOWN
+        };
+        let result = Vector {
+            warp: by_warp,
+            ..result
         };
         self.answered(result, answer)
     }
