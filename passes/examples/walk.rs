@@ -4,8 +4,7 @@
 
 use std::error::Error;
 
-use ptxcheck_passes::analysis::ModuleAnalyses;
-use ptxcheck_passes::analysis::module::Asked;
+use ptxcheck_passes::analysis::{Asked, ModuleAnalyses};
 use ptxcheck_passes::frontend::ptx::{self, PtxOrigin};
 use ptxcheck_passes::ir::Op;
 

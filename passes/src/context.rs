@@ -3,8 +3,8 @@
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-use ptxcheck_analysis::module::ModuleAnalyses;
-pub use ptxcheck_analysis::module::{Analyses, Place};
+use ptxcheck_analysis::ModuleAnalyses;
+pub use ptxcheck_analysis::{Analyses, Place};
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::limits::MANGLED_NAME_BYTES;
 

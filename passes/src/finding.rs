@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-pub use ptxcheck_analysis::certainty::Certainty;
+pub use ptxcheck_analysis::Certainty;
 pub use ptxcheck_ir::places::{Frame, LineText, Located, Location, Source};
 
 use serde::{Deserialize, Serialize};

@@ -40,8 +40,8 @@ pub mod driver;
 pub mod finding;
 mod fingerprint;
 pub mod inventory;
-pub mod limits;
-pub mod link;
+mod limits;
+mod link;
 mod locate;
 pub mod policy;
 pub mod registry;
@@ -49,7 +49,7 @@ pub mod rule;
 pub mod rules;
 pub mod run;
 pub mod settings;
-pub mod toolkit;
+mod toolkit;
 #[cfg(feature = "ir")]
 pub mod worker;
 

@@ -34,5 +34,8 @@ pub const WORKER_START_SECONDS: u64 = 30;
 /// Most kernels, images or names that one finding lists; a count stands for the rest.
 pub const SHOWN_NAMES: usize = 8;
 
+/// Most instructions that a shuffle's control operand is followed through to the width that it is computed from.
+pub const MAX_WIDTH_STEPS: usize = 16;
+
 /// Most images of one container that are compared with each other. Real ones have as many as there are targets.
 pub const MAX_COMPARED_IMAGES: usize = 256;

@@ -13,6 +13,6 @@ mod open;
 mod set;
 
 pub use open::symbols;
-pub use ptxcheck_images::host_names::{HostKind, HostNames};
+pub use ptxcheck_images::host_names::HostKind;
 pub use ptxcheck_ir::facts::{Open, Symbols, What};
 pub use set::{HostDefinition, Missing, Site, missing};

@@ -1,6 +1,6 @@
 //! What the user decides: levels, and facts about the program that the code does not show.
 
-use ptxcheck_analysis::module::Asked;
+use ptxcheck_analysis::Asked;
 
 use crate::finding::Certainty;
 use crate::launches::Launches;

@@ -9,22 +9,22 @@
 //! (`threadIdx.x < 16` splits warp 0 only), each warp is looked at by itself. A finding is then definite if it holds in
 //! all warps that get there, or in a warp that exists in every launch and certainly gets there.
 
-pub mod asked;
-pub mod flow;
-pub mod graph;
-pub mod launch;
-pub mod live;
+mod asked;
+mod flow;
+mod graph;
+mod launch;
+mod live;
 mod loops;
-pub mod order;
-pub mod placement;
-pub mod roots;
-pub mod screen;
-pub mod shuffle;
-pub mod slice;
-pub mod transfer;
-pub mod value;
-pub mod verdict;
-pub mod visible;
+mod order;
+mod placement;
+mod roots;
+mod screen;
+mod shuffle;
+mod slice;
+mod transfer;
+mod value;
+mod verdict;
+mod visible;
 
 use std::collections::BTreeMap;
 
@@ -36,14 +36,18 @@ use crate::limits::{MAX_LIBRARY_BLOCKS, MAX_POTENTIAL_CONTEXTS, MAX_REPEATED_BLO
 use crate::shared::Shared;
 use flow::Flow;
 use graph::{Graph, Kind};
-use launch::{Launch, converges, launch_of};
+use launch::{converges, launch_of};
 use live::Live;
 use order::Order;
 use ptxcheck_ir::{FunctionId, InstructionId, Special, Value};
 use roots::{Calls, Room};
 use slice::Slices;
-use value::{ALL, Lanes};
-use verdict::{Issue, Problem, Reach, Verdict};
+use value::ALL;
+use verdict::{Reach, Verdict};
+
+pub use launch::{Launch, Source};
+pub use value::Lanes;
+pub use verdict::{Issue, Problem, Spot};
 
 /// What was found in a kernel, or in a function that no kernel of the module calls.
 pub struct Root {

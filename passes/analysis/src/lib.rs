@@ -13,7 +13,7 @@
 //! finished proves nothing.
 //!
 //! ```
-//! use ptxcheck_analysis::module::{Asked, ModuleAnalyses};
+//! use ptxcheck_analysis::{Asked, ModuleAnalyses};
 //! use ptxcheck_frontend_ptx::{PtxOrigin, lower};
 //!
 //! let text = b".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n\tbar.warp.sync 0;\n\tret;\n}\n";
@@ -30,25 +30,25 @@
 //! ```
 
 pub mod call_graph;
-pub mod certainty;
+mod certainty;
 pub mod collectives;
 pub mod constants;
 pub mod dataflow;
 pub mod definitions;
 pub mod dominators;
-pub mod function;
+mod function;
 pub mod lanes;
 pub mod launches;
-pub mod limits;
-pub mod module;
-pub mod place;
-pub mod predicates;
+mod limits;
+mod module;
+mod place;
+mod predicates;
 pub mod provenance;
 mod ranges;
-pub mod reached;
+mod reached;
 pub mod references;
-pub mod shared;
-pub mod slots;
+mod shared;
+mod slots;
 #[cfg(test)]
 mod testing;
 
@@ -57,4 +57,4 @@ pub use function::Analyses;
 pub use module::ModuleAnalyses;
 pub use place::Place;
 pub use ptxcheck_ir::{cfg, evaluate, params};
-pub use shared::Shared;
+pub use shared::{Asked, Shared};

@@ -11,9 +11,7 @@ use crate::collectives::{self, Site};
 use crate::lanes::{self, Root};
 use crate::provenance::{self, Violation};
 
-pub use crate::function::Analyses;
-pub use crate::place::Place;
-pub use crate::shared::{Asked, Shared};
+use crate::shared::{Asked, Shared};
 
 /// A module under analysis, with the analyses that have been asked for.
 pub struct ModuleAnalyses<'a> {

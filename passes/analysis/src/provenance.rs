@@ -14,27 +14,27 @@
 //! summary.rs    one function           here          one module: the functions that are called first
 //! ```
 
-pub mod aliases;
+mod aliases;
 mod calls;
 mod chosen;
 mod discover;
 mod extent;
 mod function;
-pub mod guards;
-pub mod judge;
+mod guards;
+mod judge;
 mod meeting;
 mod nulls;
 mod objects;
 mod own_slot;
-pub mod reaching;
+mod reaching;
 mod screen;
-pub mod solver;
+mod solver;
 mod sources;
-pub mod summary;
+mod summary;
 mod survey;
 mod suspects;
-pub mod transfer;
-pub mod value;
+mod transfer;
+mod value;
 
 use std::sync::OnceLock;
 
@@ -46,9 +46,10 @@ use crate::shared::Shared;
 pub use judge::{Effect, Use, Wrong};
 use ptxcheck_common::limits::PARALLEL_STATEMENTS;
 use ptxcheck_ir::{FunctionId, InstructionId};
-pub use summary::{Summary, Violation};
+use summary::Summary;
+pub use summary::Violation;
 use suspects::Suspects;
-pub use value::{Base, Element, Form};
+pub use value::{Base, Element, Form, Trust};
 
 /// What is wrong in a module, in the order of the input; what is wrong for several callers once for each.
 #[must_use]

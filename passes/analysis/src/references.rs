@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::module::Place;
+use crate::place::Place;
 use ptxcheck_ir::{FunctionId, InstructionId, Module, Symbol, SymbolId};
 
 /// The uses of one symbol.

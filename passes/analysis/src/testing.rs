@@ -2,7 +2,8 @@
 
 use ptxcheck_ptx_parser::parse;
 
-use crate::module::{Asked, ModuleAnalyses};
+use crate::module::ModuleAnalyses;
+use crate::shared::Asked;
 use ptxcheck_frontend_ptx::{self as ptx, PtxOrigin};
 
 /// Looks at a module of PTX that has no error.

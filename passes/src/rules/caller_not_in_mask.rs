@@ -29,7 +29,7 @@
 //! A definite finding names lanes that certainly execute the collective whenever it is reached; lanes that only may
 //! do so are a potential finding. Masks from memory or kernel parameters are not known. The mask 0 is PTX407.
 
-use crate::analysis::lanes::verdict::Problem;
+use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};
 use crate::finding::Certainty;
 use crate::rule::{Check, Family, Level, Rule};

@@ -36,8 +36,7 @@
 //! that is the same within each warp but differs between warps is not seen. Barriers with a count are not judged: the
 //! count says that some threads stay away.
 
-use crate::analysis::lanes::is_full;
-use crate::analysis::lanes::verdict::Problem;
+use crate::analysis::lanes::{Problem, is_full};
 use crate::context::{ModuleContext, Report};
 use crate::finding::Certainty;
 use crate::rule::{Check, Family, Level, Rule};

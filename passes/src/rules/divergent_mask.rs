@@ -29,7 +29,7 @@
 //! silent. Masks that are not known are
 //! not compared.
 
-use crate::analysis::lanes::verdict::Problem;
+use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
 

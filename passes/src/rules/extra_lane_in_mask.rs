@@ -44,7 +44,7 @@
 //! go another way since for a reason that is not followed: a group of Cooperative Groups, kept in memory, has a way for
 //! whole warps that a part of one never takes. Recursion and calls through pointers are not followed.
 
-use crate::analysis::lanes::verdict::Problem;
+use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};
 use crate::finding::Certainty;
 use crate::rule::{Check, Family, Level, Rule};

@@ -35,8 +35,8 @@
 use crate::analysis::collectives::{SHUFFLE_CONTROL, Site};
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{BinaryOp, Collective, Op, Producer, Shuffle, Value};
+use crate::limits::MAX_WIDTH_STEPS;
 use crate::rule::{Check, Family, Level, Rule};
-use ptxcheck_analysis::limits::MAX_PREDICATE_STEPS;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -121,7 +121,7 @@ fn is_computed(module: &ModuleContext<'_>, site: &Site) -> bool {
     let operand = body.uses(body.instruction(site.instruction)).get(SHUFFLE_CONTROL);
     let mut value = operand.copied();
     let mut is_shifted = false;
-    for _ in 0..MAX_PREDICATE_STEPS {
+    for _ in 0..MAX_WIDTH_STEPS {
         let Some(Value::Register(register)) = value else {
             return false;
         };

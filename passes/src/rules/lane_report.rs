@@ -1,9 +1,6 @@
 //! How the findings of the lane analysis are written: shared by the rules about warp collectives.
 
-use crate::analysis::lanes::launch::{Launch, Source};
-use crate::analysis::lanes::value::Lanes;
-use crate::analysis::lanes::verdict::{Issue, Problem, Spot};
-use crate::analysis::lanes::{Found, Root, is_full, ranges};
+use crate::analysis::lanes::{Found, Issue, Lanes, Launch, Problem, Root, Source, Spot, is_full, ranges};
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::finding::Certainty;
 use crate::ir::{Collective, Value};

@@ -30,7 +30,7 @@
 //! last warp lacks them, or where the lanes that pass the mask may stay away. Without a known block, silent. `.maxntid`
 //! is an upper bound: below 32 threads it is taken for the block.
 
-use crate::analysis::lanes::verdict::Problem;
+use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
 

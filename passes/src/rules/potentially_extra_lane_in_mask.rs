@@ -29,7 +29,7 @@
 //! does not show (data laid out so) is reported. A condition on kernel parameters, on the index of the block or the
 //! warp, or on a value that a vote or a shuffle has given to all lanes is the same in all lanes, and silent.
 
-use crate::analysis::lanes::verdict::Problem;
+use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};
 use crate::finding::Certainty;
 use crate::rule::{Check, Family, Level, Rule};

@@ -40,7 +40,7 @@
 //! that may have ended, which matters where `n` is no multiple of 32. Where nothing reads what the shuffle gives, there
 //! is none. Source lanes that are computed from data are not known.
 
-use crate::analysis::lanes::verdict::Problem;
+use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};
 use crate::finding::Certainty;
 use crate::rule::{Check, Family, Level, Rule};

@@ -30,7 +30,7 @@
 //! mask that is used where all its lanes come together again is silent, as are the coalesced groups of cooperative
 //! groups that are used so.
 
-use crate::analysis::lanes::verdict::Problem;
+use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
 

@@ -27,7 +27,7 @@
 //!
 //! Those of PTX401. Modules for sm_70 and newer are silent: there this is allowed.
 
-use crate::analysis::lanes::verdict::Problem;
+use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
 

@@ -35,9 +35,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::lane_report;
 use crate::analysis::collectives::Site;
-use crate::analysis::lanes::is_full;
-use crate::analysis::lanes::value::Lanes;
-use crate::analysis::lanes::verdict::Problem;
+use crate::analysis::lanes::{Lanes, Problem, is_full};
 use crate::context::{ModuleContext, Place, Report};
 use crate::finding::Certainty;
 use crate::ir::{FunctionId, InstructionId};

@@ -27,8 +27,7 @@ mod ways;
 use std::collections::{BTreeMap, BTreeSet};
 
 use machine::{Inputs, Outcome, Place, Schedule, Wrong};
-use ptxcheck_passes::analysis::lanes::Root;
-use ptxcheck_passes::analysis::lanes::verdict::{Problem, Spot};
+use ptxcheck_passes::analysis::lanes::{Problem, Root, Spot};
 use ptxcheck_passes::context::ModuleContext;
 use ptxcheck_passes::finding::Certainty;
 use ptxcheck_passes::frontend::ptx::{self, PtxOrigin};

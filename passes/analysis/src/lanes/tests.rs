@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use crate::certainty::Certainty;
 use crate::limits::MAX_POTENTIAL_CONTEXTS;
-use crate::module::{Asked, ModuleAnalyses};
+use crate::module::ModuleAnalyses;
+use crate::shared::Asked;
 use crate::testing::{with_asked, with_ptx};
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_frontend_ptx::{PtxOrigin, lower};
