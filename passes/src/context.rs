@@ -166,7 +166,7 @@ impl<'a> ImagesContext<'a> {
     }
 
     /// The symbols that device code uses and that no image of its link set defines.
-    pub fn missing(&self) -> &[Missing<'a>] {
+    pub(crate) fn missing(&self) -> &[Missing<'a>] {
         self.missing
             .get_or_init(|| link::missing(self.inputs, self.is_one_program, self.is_complete))
     }
@@ -202,7 +202,7 @@ impl ImagePlace {
 
     /// A use of a symbol.
     #[must_use]
-    pub fn site(site: &link::Site<'_>) -> Self {
+    pub(crate) fn site(site: &link::Site<'_>) -> Self {
         Self {
             function: site.at.and_then(|at| at.function.clone()),
             located: site.at.map(|at| Box::new(at.clone())),

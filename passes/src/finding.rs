@@ -166,7 +166,7 @@ pub struct Finding {
     /// The place in the input.
     pub location: Option<Location>,
     /// The line of the input that `location` begins on, for renderers that show it (cut to
-    /// [`crate::limits::SHOWN_LINE_BYTES`] around the place, so its first column is `line_from`).
+    /// 240 bytes around the place, so its first column is `line_from`).
     pub line_text: Option<LineText>,
     /// The place in the program's source.
     pub source: Option<Source>,

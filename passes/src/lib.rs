@@ -22,6 +22,8 @@
 //! Nothing here panics on an input: what can't be read or analysed is a [`Problem`](run::Problem) of that input, and the
 //! others go on.
 
+#![warn(unreachable_pub, unnameable_types)]
+
 pub use ptxcheck_analysis as analysis;
 pub use ptxcheck_analysis::launches;
 pub use ptxcheck_common::{deadline, externs, names, shown};
@@ -46,6 +48,10 @@ mod locate;
 pub mod policy;
 pub mod registry;
 pub mod rule;
+#[allow(
+    unreachable_pub,
+    reason = "the metadata of a rule is found by its name in the file"
+)]
 pub mod rules;
 pub mod run;
 pub mod settings;

@@ -12,7 +12,7 @@
 mod open;
 mod set;
 
-pub use open::symbols;
-pub use ptxcheck_images::host_names::HostKind;
-pub use ptxcheck_ir::facts::{Open, Symbols, What};
-pub use set::{HostDefinition, Missing, Site, missing};
+pub(crate) use open::symbols;
+pub(crate) use ptxcheck_images::host_names::HostKind;
+pub(crate) use ptxcheck_ir::facts::{Open, Symbols, What};
+pub(crate) use set::{HostDefinition, Missing, Site, missing};

@@ -38,7 +38,7 @@
 //! Offsets, lengths, sizes and alignments are in bytes unless the name says bits. Lines and columns are 1-based; columns
 //! count bytes. Text is `&[u8]`, since PTX may hold anything in comments and strings; names and opcodes are ASCII.
 
-#![deny(missing_docs)]
+#![warn(unreachable_pub, unnameable_types)]
 
 pub mod ast;
 pub mod debug_info;

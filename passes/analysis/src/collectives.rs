@@ -75,7 +75,7 @@ impl Budget<'_> {
 
 /// All sites of a module, by function and instruction.
 #[must_use]
-pub fn sites(module: &Shared<'_>) -> Vec<Site> {
+pub(crate) fn sites(module: &Shared<'_>) -> Vec<Site> {
     let mut sites = Vec::new();
     let mut budget = Budget {
         chains: 0,

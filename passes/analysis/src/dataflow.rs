@@ -23,7 +23,7 @@ pub trait Analysis {
     fn entry(&self) -> Self::State;
 
     /// `into` becomes the least upper bound of both; true if that changed it. Must be monotone, and the lattice's
-    /// height small: see [`MAX_DATAFLOW_ROUNDS`].
+    /// height small: see `MAX_DATAFLOW_ROUNDS` in `limits.rs`.
     fn join(&self, into: &mut Self::State, from: &Self::State) -> bool;
 
     /// The state after an instruction, from the state before.
@@ -51,7 +51,7 @@ pub struct Solution<S> {
     entries: Vec<Option<S>>,
 }
 
-/// Solves `analysis` over `body`. `None` if it does not settle within [`MAX_DATAFLOW_ROUNDS`] times the size of the
+/// Solves `analysis` over `body`. `None` if it does not settle within `MAX_DATAFLOW_ROUNDS` (64) times the size of the
 /// body, or in time: the caller then knows nothing.
 pub fn solve<A: Analysis>(body: &Body<'_>, cfg: &Cfg, analysis: &A) -> Option<Solution<A::State>> {
     let order = cfg.reverse_postorder();

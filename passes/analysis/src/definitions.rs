@@ -70,7 +70,7 @@ impl Definitions {
 
 /// By register: whether an instruction reads it, or a guard.
 #[must_use]
-pub fn read(body: &Body<'_>) -> Vec<bool> {
+pub(crate) fn read(body: &Body<'_>) -> Vec<bool> {
     let mut found = vec![false; body.registers.len()];
     let mut mark = |register: Register| found[register.index()] = true;
     for instruction in &body.instructions {

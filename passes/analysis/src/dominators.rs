@@ -14,7 +14,7 @@ use ptxcheck_ir::{BlockId, Body};
 
 /// A tree of immediate dominators over the nodes of any graph.
 #[derive(Debug)]
-pub struct Tree {
+pub(crate) struct Tree {
     /// By node; the root is its own parent, unreached nodes have [`NONE`].
     parent: Vec<u32>,
     /// When the tree's walk enters and leaves a node: a dominates b if b is entered while a is open.
@@ -28,7 +28,7 @@ const NONE: u32 = u32::MAX;
 impl Tree {
     /// Of a graph of `nodes` nodes that begins at `root`.
     #[must_use]
-    pub fn new<S, P>(
+    pub(crate) fn new<S, P>(
         nodes: usize,
         root: usize,
         successors: impl Fn(usize) -> S,
@@ -67,14 +67,14 @@ impl Tree {
 
     /// The immediate dominator of a node; `None` for the root and for what it does not reach.
     #[must_use]
-    pub fn immediate(&self, node: u32) -> Option<u32> {
+    pub(crate) fn immediate(&self, node: u32) -> Option<u32> {
         let parent = self.parent[node as usize];
         (parent != NONE && parent != node).then_some(parent)
     }
 
     /// Whether `a` dominates `b`; a node that is reached dominates itself.
     #[must_use]
-    pub fn dominates(&self, a: u32, b: u32) -> bool {
+    pub(crate) fn dominates(&self, a: u32, b: u32) -> bool {
         let (a, b) = (a as usize, b as usize);
         self.entered[a] != NONE
             && self.entered[b] != NONE

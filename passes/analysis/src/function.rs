@@ -94,14 +94,14 @@ impl<'a> Analyses<'a> {
     }
 
     /// Which values stay in `.local` memory.
-    pub fn slots(&self) -> &Slots {
+    pub(crate) fn slots(&self) -> &Slots {
         self.computed()
             .slots
             .get_or_init(|| Box::new(Slots::new(self.module, self.body(), self.definitions())))
     }
 
     /// The slot that an instruction loads. Of most, it is told without a look at what else the body does to slots.
-    pub fn loaded_slot(&self, id: InstructionId, instruction: &Instruction) -> Option<SlotId> {
+    pub(crate) fn loaded_slot(&self, id: InstructionId, instruction: &Instruction) -> Option<SlotId> {
         if !slots::may_access(self.body(), self.definitions(), instruction) {
             return None;
         }

@@ -95,7 +95,7 @@ impl Root {
 ///
 /// What the screen leaves out has no definite finding, whether or not it is looked at for the sake of potential ones.
 #[must_use]
-pub fn analyse(module: &Shared<'_>, least: Certainty) -> Vec<Root> {
+pub(crate) fn analyse(module: &Shared<'_>, least: Certainty) -> Vec<Root> {
     let calls = Calls::new(module);
     let mut roots = calls.roots(module);
     if roots.is_empty() {

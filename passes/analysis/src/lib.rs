@@ -9,7 +9,7 @@
 //!
 //! It sees the device IR alone: the same code finds the same in PTX and in LLVM IR, and no front end is among its dependencies
 //! (tests write their code as PTX). It knows no rule, no file and no message: what it finds are instructions, values and whether
-//! something is certain ([`Certainty`]). Every loop over an input has a limit in [`limits`] or asks the deadline, and what was not
+//! something is certain ([`Certainty`]). Every loop over an input has a limit in `limits.rs` or asks the deadline, and what was not
 //! finished proves nothing.
 //!
 //! ```
@@ -28,6 +28,8 @@
 //! // The control-flow graph of the kernel, which the analysis of lanes has asked for or this does.
 //! assert_eq!(analyses.function(root.function).cfg().reverse_postorder().len(), 1);
 //! ```
+
+#![warn(unreachable_pub, unnameable_types)]
 
 pub mod call_graph;
 mod certainty;

@@ -2,134 +2,134 @@
 
 /// Most calls between a collective, or a use of an address, and the place that decides its operands, in a chain of
 /// functions that hand them on as arguments.
-pub const MAX_CALL_DEPTH: usize = 8;
+pub(crate) const MAX_CALL_DEPTH: usize = 8;
 
 /// Most chains of calls looked at for one collective.
-pub const MAX_CALL_CHAINS: usize = 256;
+pub(crate) const MAX_CALL_CHAINS: usize = 256;
 
 /// Most work of a forward analysis over one body, as a multiple of its instructions and blocks. Lattices here are low;
 /// reaching it means giving up on the body, not looping.
-pub const MAX_DATAFLOW_ROUNDS: usize = 64;
+pub(crate) const MAX_DATAFLOW_ROUNDS: usize = 64;
 
 /// Most registers that one question about constants follows. Those beyond are unknown.
-pub const MAX_SLICE_REGISTERS: usize = 4_096;
+pub(crate) const MAX_SLICE_REGISTERS: usize = 4_096;
 
 /// Most instructions passed over while looking at the calling contexts of one module's collectives.
-pub const MAX_CONTEXT_INSTRUCTIONS: usize = 100_000_000;
+pub(crate) const MAX_CONTEXT_INSTRUCTIONS: usize = 100_000_000;
 
 /// Most lattice elements that one solution about constants keeps: blocks times registers of the slice.
-pub const MAX_SOLUTION_CELLS: usize = 8_000_000;
+pub(crate) const MAX_SOLUTION_CELLS: usize = 8_000_000;
 
 /// Most instructions that the provenance of one body's addresses is followed through. Beyond, nothing is known of the
 /// body's addresses.
-pub const MAX_PROVENANCE_NODES: usize = 1_000_000;
+pub(crate) const MAX_PROVENANCE_NODES: usize = 1_000_000;
 
 /// Most rounds over the nodes of one body. An element can change four times at most, and rounds follow the order of
 /// the input, so real code settles within a handful.
-pub const MAX_PROVENANCE_ROUNDS: usize = 32;
+pub(crate) const MAX_PROVENANCE_ROUNDS: usize = 32;
 
 /// Most blocks visited in one body to find which definitions of its rewritten registers reach which block. Beyond, all
 /// of a register's definitions reach all of its uses.
-pub const MAX_REACHING_STEPS: usize = 4_000_000;
+pub(crate) const MAX_REACHING_STEPS: usize = 4_000_000;
 
 /// Most accesses, each in a block of its own, that accesses outside the same objects are held against in one body. Beyond,
 /// nothing is definite.
-pub const MAX_OBJECT_STEPS: usize = 4_000_000;
+pub(crate) const MAX_OBJECT_STEPS: usize = 4_000_000;
 
 /// Most facts that the space tests of one body give. Beyond, a test tells nothing.
-pub const MAX_SPACE_FACTS: usize = 256;
+pub(crate) const MAX_SPACE_FACTS: usize = 256;
 
 /// Most blocks above a use that are looked at for what parameters have to be there.
-pub const MAX_CONDITION_BLOCKS: usize = 64;
+pub(crate) const MAX_CONDITION_BLOCKS: usize = 64;
 
 /// Most instructions that a predicate is taken apart through, and most copies that a value is followed through.
-pub const MAX_PREDICATE_STEPS: usize = 16;
+pub(crate) const MAX_PREDICATE_STEPS: usize = 16;
 
 /// Most demands that one function makes of what its callers pass. Beyond, calls are not held against it.
-pub const MAX_DEMANDS: usize = 256;
+pub(crate) const MAX_DEMANDS: usize = 256;
 
 /// Bytes from address 0 up that nothing lies in: what is accessed there is a field of, or an element behind, a null
 /// pointer.
-pub const NULL_PAGE: i64 = 4_096;
+pub(crate) const NULL_PAGE: i64 = 4_096;
 
 /// Most instructions between a store to a variable and a load that reads it back, for the load to be followed.
-pub const MAX_RELOAD_DISTANCE: usize = 32;
+pub(crate) const MAX_RELOAD_DISTANCE: usize = 32;
 
 /// Deepest chain of calls that the lane analysis puts in place of calls, or looks for a witness through.
-pub const MAX_VIRTUAL_INLINE_DEPTH: usize = 12;
+pub(crate) const MAX_VIRTUAL_INLINE_DEPTH: usize = 12;
 
 /// Most chains of calls in the code of one kernel as the lane analysis sees it.
-pub const MAX_INLINE_CONTEXTS: usize = 4_096;
+pub(crate) const MAX_INLINE_CONTEXTS: usize = 4_096;
 
 /// Most nodes (pieces of blocks) in the code of one kernel as the lane analysis sees it. Larger kernels are left alone.
-pub const MAX_INLINE_NODES: usize = 60_000;
+pub(crate) const MAX_INLINE_NODES: usize = 60_000;
 
 /// Most blocks of the functions that no kernel reaches, each with all that it calls, that the lane analysis looks at in a
 /// module for the sake of code that it has not looked at. Beyond, they are left alone.
-pub const MAX_LIBRARY_BLOCKS: usize = 500_000;
+pub(crate) const MAX_LIBRARY_BLOCKS: usize = 500_000;
 
 /// The same for functions that only call what has been looked at: libraries have thousands of them.
-pub const MAX_REPEATED_BLOCKS: usize = 100_000;
+pub(crate) const MAX_REPEATED_BLOCKS: usize = 100_000;
 
 /// Most instructions of a function that is followed for its result alone.
-pub const MAX_HELPER_INSTRUCTIONS: usize = 100;
+pub(crate) const MAX_HELPER_INSTRUCTIONS: usize = 100;
 
 /// Most blocks and registers of functions, and functions that others call, that are looked at once more for a caller to
 /// find the kernels of a module that need the lane analysis. Beyond, more of them do.
-pub const MAX_SCREEN_STEPS: usize = 100_000_000;
+pub(crate) const MAX_SCREEN_STEPS: usize = 100_000_000;
 
 /// Most steps of a look for what all lanes may come to, for each instruction of a function. Beyond, no more is found.
-pub const LOOK_STEPS_PER_INSTRUCTION: usize = 32;
+pub(crate) const LOOK_STEPS_PER_INSTRUCTION: usize = 32;
 
 /// Most definitions that hang off each other in such a look. Beyond, anything may be known.
-pub const MAX_LOOK_DEPTH: usize = 64;
+pub(crate) const MAX_LOOK_DEPTH: usize = 64;
 
 /// Instructions and blocks of a function for each step of the looks that begin inside it, all together.
-pub const INSTRUCTIONS_PER_INNER_STEP: usize = 2;
+pub(crate) const INSTRUCTIONS_PER_INNER_STEP: usize = 2;
 
 /// Most looks that begin inside a function.
-pub const MAX_INNER_LOOKS: usize = 32;
+pub(crate) const MAX_INNER_LOOKS: usize = 32;
 
 /// Most warps of a kernel that are looked at one by one.
-pub const MAX_LOOK_WARPS: u32 = 2;
+pub(crate) const MAX_LOOK_WARPS: u32 = 2;
 
 /// Most rounds of the lane analysis over one kernel.
-pub const MAX_LANE_ROUNDS: usize = 16;
+pub(crate) const MAX_LANE_ROUNDS: usize = 16;
 
 /// Most lane vectors of one kernel.
-pub const MAX_LANE_VECTORS: usize = 400_000;
+pub(crate) const MAX_LANE_VECTORS: usize = 400_000;
 
 /// Most cells of the states of one kernel's lane analysis: nodes times registers with several definitions.
-pub const MAX_LANE_CELLS: usize = 16_000_000;
+pub(crate) const MAX_LANE_CELLS: usize = 16_000_000;
 
 /// Steps of following divergent branches to where their ways meet, beyond a few a node. After that, every join counts
 /// as divergent.
-pub const MAX_SYNC_STEPS: usize = 1_000_000;
+pub(crate) const MAX_SYNC_STEPS: usize = 1_000_000;
 
 /// Most potential findings of one kind about lanes at one instruction, over all kernels and calls that lead there. The last
 /// of them counts the rest.
-pub const MAX_POTENTIAL_CONTEXTS: usize = 256;
+pub(crate) const MAX_POTENTIAL_CONTEXTS: usize = 256;
 
 /// Kernels whose lanes are looked at before any of their findings are left out.
-pub const ROOTS_AT_ONCE: usize = 512;
+pub(crate) const ROOTS_AT_ONCE: usize = 512;
 
 /// Most places where lanes leave the way to a collective that are looked at to name the one where most do.
-pub const MAX_SHOWN_DEPARTURES: usize = 1_024;
+pub(crate) const MAX_SHOWN_DEPARTURES: usize = 1_024;
 
 /// Most collectives before one, and after it, that it is held against to say where lanes went instead of coming to it.
 /// Beyond, they are said to be missing.
-pub const MAX_NEIGHBOURS: usize = 128;
+pub(crate) const MAX_NEIGHBOURS: usize = 128;
 
 /// Steps of looking whether two of them lie on one way, for one kernel. Beyond, they count as if they did.
-pub const MAX_SIBLING_STEPS: usize = 4_000_000;
+pub(crate) const MAX_SIBLING_STEPS: usize = 4_000_000;
 
 /// Steps of looking where lanes that have asked about others may go, for one kernel. Beyond, what hangs off that is not
 /// definite.
-pub const MAX_ASKED_STEPS: usize = 4_000_000;
+pub(crate) const MAX_ASKED_STEPS: usize = 4_000_000;
 
 /// Steps of looking where lanes leave the way to a collective, for one kernel.
-pub const MAX_PLACEMENT_STEPS: usize = 4_000_000;
+pub(crate) const MAX_PLACEMENT_STEPS: usize = 4_000_000;
 
 /// Most instructions and values that are looked at for uses of what the shuffles of one kernel read from lanes that do not
 /// take part. Beyond, no use is certain.
-pub const MAX_USE_STEPS: usize = 1_000_000;
+pub(crate) const MAX_USE_STEPS: usize = 1_000_000;

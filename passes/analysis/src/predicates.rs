@@ -17,7 +17,7 @@ use ptxcheck_ir::{BinaryOp, Body, Condition, InstructionId, Logic, Op, Register,
 
 /// A test that has this outcome where a predicate is what it was said to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Test {
+pub(crate) struct Test {
     /// The instruction that tests, if it is the only one that writes the register, whenever it is reached. Of a comparison
     /// that is combined with a predicate, the comparison alone.
     pub definition: Option<InstructionId>,
@@ -30,7 +30,7 @@ pub struct Test {
 }
 
 /// The predicates of a body.
-pub struct Predicates<'a, A> {
+pub(crate) struct Predicates<'a, A> {
     /// The body.
     pub body: &'a Body<'a>,
     /// What writes its registers.
@@ -42,7 +42,7 @@ pub struct Predicates<'a, A> {
 impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
     /// The tests whose outcomes follow from a predicate's being true (`holds`), or false: all that it depends on, or those
     /// among them that are not followed any further.
-    pub fn each_test(&self, predicate: Register, holds: bool, mut visit: impl FnMut(Test)) {
+    pub(crate) fn each_test(&self, predicate: Register, holds: bool, mut visit: impl FnMut(Test)) {
         let mut steps = 0;
         // Most predicates are one test, and take no memory.
         let mut open = Vec::new();
@@ -145,7 +145,7 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
 
     /// Whether an integer register holds 0 or 1: a `selp` of the two or an answer, perhaps moved, converted or masked.
     #[must_use]
-    pub fn is_truth(&self, register: Register) -> bool {
+    pub(crate) fn is_truth(&self, register: Register) -> bool {
         let mut register = register;
         for _ in 0..MAX_PREDICATE_STEPS {
             let Some(definition) = self.definitions.only(self.body, register) else {

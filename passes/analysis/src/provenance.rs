@@ -53,7 +53,7 @@ pub use value::{Base, Element, Form, Trust};
 
 /// What is wrong in a module, in the order of the input; what is wrong for several callers once for each.
 #[must_use]
-pub fn violations(module: &Shared<'_>) -> Vec<Violation> {
+pub(crate) fn violations(module: &Shared<'_>) -> Vec<Violation> {
     let size: usize = module
         .module
         .bodies()

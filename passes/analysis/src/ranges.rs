@@ -17,7 +17,7 @@ type Range = (u64, u64);
 
 /// Whether a predicate holds, where it is written once, as a comparison of values with ranges that leave one outcome.
 #[must_use]
-pub fn outcome(body: &Body<'_>, definitions: &Definitions, predicate: Register) -> Option<bool> {
+pub(crate) fn outcome(body: &Body<'_>, definitions: &Definitions, predicate: Register) -> Option<bool> {
     let comparison = body.instruction(definitions.only(body, predicate)?);
     let Op::Compare(condition, bits, Logic::None) = comparison.op else {
         return None;

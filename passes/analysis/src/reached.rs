@@ -21,7 +21,7 @@ use ptxcheck_ir::{
 
 /// Which constants are asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub(crate) enum Asked {
     /// What is fixed alone: next to nothing to pay.
     Fixed,
     /// All that are found, place by place.
@@ -30,7 +30,7 @@ pub enum Asked {
 
 /// By block, whether anything may come there: by edges that no constant decides against.
 #[must_use]
-pub fn blocks(body: &Body<'_>, analyses: &Analyses<'_>, asked: Asked) -> Vec<bool> {
+pub(crate) fn blocks(body: &Body<'_>, analyses: &Analyses<'_>, asked: Asked) -> Vec<bool> {
     let last = |number| Some(body.block(BlockId::new(number)).next_back()?.0);
     let branches = (0..body.blocks.len()).filter_map(last);
     let decided: FxHashMap<BlockId, bool> =
@@ -58,7 +58,7 @@ pub fn blocks(body: &Body<'_>, analyses: &Analyses<'_>, asked: Asked) -> Vec<boo
 
 /// The instructions that their guards keep from ever being executed, in the order of the input.
 #[must_use]
-pub fn held_back(body: &Body<'_>, analyses: &Analyses<'_>, asked: Asked) -> Vec<InstructionId> {
+pub(crate) fn held_back(body: &Body<'_>, analyses: &Analyses<'_>, asked: Asked) -> Vec<InstructionId> {
     let all = (0..body.instructions.len()).map(InstructionId::new);
     let guarded = all.filter(|&id| body.instruction(id).guard.is_some() && !is_branch(body, id));
     let mut held: Vec<InstructionId> = decided(body, analyses, guarded, asked)
@@ -107,7 +107,7 @@ fn decided(
 /// By function, whether a kernel or another module may come there. Of a weak function, who calls it has a copy: inline
 /// functions and instances of templates are weak. All are reached in a module that has nothing to begin with.
 #[must_use]
-pub fn functions(context: &Shared<'_>) -> Vec<bool> {
+pub(crate) fn functions(context: &Shared<'_>) -> Vec<bool> {
     let module = context.module;
     let kernels = (0..module.functions.len())
         .map(FunctionId::new)

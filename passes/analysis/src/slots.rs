@@ -23,11 +23,11 @@ use ptxcheck_ir::{
 };
 
 /// A slot: its place among [`Slots::slots`].
-pub type SlotId = u32;
+pub(crate) type SlotId = u32;
 
 /// A stretch of a `.local` symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Slot {
+pub(crate) struct Slot {
     /// The symbol.
     pub symbol: SymbolId,
     /// Byte offset of its start.
@@ -38,7 +38,7 @@ pub struct Slot {
 
 /// What an instruction does to slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub(crate) enum Effect {
     /// Nothing.
     None,
     /// Its one result is what the slot holds.
@@ -53,7 +53,7 @@ pub enum Effect {
 
 /// The slots of a body.
 #[derive(Debug)]
-pub struct Slots {
+pub(crate) struct Slots {
     /// Sorted by symbol and offset.
     pub slots: Vec<Slot>,
     /// By instruction, the slot that it accesses; empty if none does.
@@ -69,7 +69,7 @@ type Address = (SymbolId, i64);
 
 impl Slots {
     /// None.
-    pub const EMPTY: Self = Self {
+    pub(crate) const EMPTY: Self = Self {
         slots: Vec::new(),
         accesses: Vec::new(),
         writers: Groups::EMPTY,
@@ -79,7 +79,7 @@ impl Slots {
 
     /// Of `body`. Costs a pass over the body if the module has `.local` symbols, else nothing.
     #[must_use]
-    pub fn new(module: &Module<'_>, body: &Body<'_>, definitions: &Definitions) -> Self {
+    pub(crate) fn new(module: &Module<'_>, body: &Body<'_>, definitions: &Definitions) -> Self {
         let is_local = |symbol: SymbolId| module.symbol(symbol).space == Space::Local;
         let is_named = |value: &Value| matches!(value, Value::Symbol(symbol, _) if is_local(*symbol));
         let is_passed = || body.arguments.iter().any(|argument| is_named(&argument.value));
@@ -174,13 +174,13 @@ impl Slots {
 
     /// The instructions that store to a slot, in the order of the input.
     #[must_use]
-    pub fn stores(&self, slot: SlotId) -> &[InstructionId] {
+    pub(crate) fn stores(&self, slot: SlotId) -> &[InstructionId] {
         self.writers.of(slot as usize)
     }
 
     /// What `instruction` does to slots.
     #[must_use]
-    pub fn effect(&self, id: InstructionId, instruction: &Instruction) -> Effect {
+    pub(crate) fn effect(&self, id: InstructionId, instruction: &Instruction) -> Effect {
         if self.slots.is_empty() {
             return Effect::None;
         }
@@ -203,25 +203,25 @@ impl Slots {
 
     /// Whether the address of some `.local` symbol is used in a way that is not followed.
     #[must_use]
-    pub fn has_escaped(&self) -> bool {
+    pub(crate) fn has_escaped(&self) -> bool {
         self.has_escaped
     }
 
     /// Whether a slot can be written through an address that is not followed.
     #[must_use]
-    pub fn escapes(&self, slot: SlotId) -> bool {
+    pub(crate) fn escapes(&self, slot: SlotId) -> bool {
         self.escaping[slot as usize]
     }
 
     /// Whether more than the stores to it may write a slot.
     #[must_use]
-    pub fn is_spoiled(&self, slot: SlotId) -> bool {
+    pub(crate) fn is_spoiled(&self, slot: SlotId) -> bool {
         self.escapes(slot) || self.overlapping(slot).next().is_some()
     }
 
     /// All that writes a slot of `body`, if that is one store, done whenever it is reached.
     #[must_use]
-    pub fn only_store(&self, body: &Body<'_>, slot: SlotId) -> Option<InstructionId> {
+    pub(crate) fn only_store(&self, body: &Body<'_>, slot: SlotId) -> Option<InstructionId> {
         let &[one] = self.stores(slot) else { return None };
         let store = body.instruction(one);
         let is_plain = store.guard.is_none() && self.effect(one, store) == Effect::Store(slot);
@@ -229,7 +229,7 @@ impl Slots {
     }
 
     /// The other slots that share bytes with this one.
-    pub fn overlapping(&self, slot: SlotId) -> impl Iterator<Item = SlotId> + '_ {
+    pub(crate) fn overlapping(&self, slot: SlotId) -> impl Iterator<Item = SlotId> + '_ {
         let own = self.slots[slot as usize];
         let end = own.offset.saturating_add(i64::from(own.bytes));
         // Slots are at most 32 bytes long, so those that begin further before cannot reach this one.
@@ -300,7 +300,7 @@ fn moved(body: &Body<'_>, instruction: &Instruction) -> Option<(Value, i64)> {
 
 /// Whether an instruction may access a slot: of most, it takes a step or two to tell, and no pass over the body.
 #[must_use]
-pub fn may_access(body: &Body<'_>, definitions: &Definitions, instruction: &Instruction) -> bool {
+pub(crate) fn may_access(body: &Body<'_>, definitions: &Definitions, instruction: &Instruction) -> bool {
     let mut base = match (instruction.op, body.uses(instruction)) {
         (Op::Access(access), &[base, ..]) if matches!(access.space, Space::Local | Space::Generic) => base,
         _ => return false,

@@ -7,12 +7,12 @@ use crate::shared::Asked;
 use ptxcheck_frontend_ptx::{self as ptx, PtxOrigin};
 
 /// Looks at a module of PTX that has no error.
-pub fn with_ptx<R>(text: &str, look: impl FnOnce(&ModuleAnalyses<'_>) -> R) -> R {
+pub(crate) fn with_ptx<R>(text: &str, look: impl FnOnce(&ModuleAnalyses<'_>) -> R) -> R {
     with_asked(text, Asked::default(), look)
 }
 
 /// The same, where this is asked for.
-pub fn with_asked<R>(text: &str, asked: Asked, look: impl FnOnce(&ModuleAnalyses<'_>) -> R) -> R {
+pub(crate) fn with_asked<R>(text: &str, asked: Asked, look: impl FnOnce(&ModuleAnalyses<'_>) -> R) -> R {
     let tree = parse(text.as_bytes()).unwrap_or_else(|_| panic!("{text}"));
     assert!(tree.errors().is_empty(), "{text}");
     let origin = PtxOrigin::new(&tree);

@@ -19,6 +19,8 @@
 //! assert!(names::is_called("_Z6kernelPi", "ker*"));
 //! ```
 
+#![warn(unreachable_pub, unnameable_types)]
+
 pub mod deadline;
 pub mod externs;
 pub mod groups;

@@ -36,6 +36,7 @@
 //! ```
 
 #![cfg(any(feature = "llvm", feature = "llvm19"))]
+#![warn(unreachable_pub, unnameable_types)]
 
 mod aggregates;
 mod annotations;
@@ -48,7 +49,7 @@ mod edges;
 mod host;
 mod instructions;
 mod intrinsics;
-pub mod limits;
+mod limits;
 mod memory;
 mod module_assembly;
 mod newer;

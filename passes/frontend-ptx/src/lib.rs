@@ -31,11 +31,13 @@
 //! assert!(matches!(body.instructions[0].op, Op::Collective(Collective::Sync, _)));
 //! ```
 
+#![warn(unreachable_pub, unnameable_types)]
+
 mod body;
 mod calls;
 mod facts;
 mod head;
-pub mod limits;
+mod limits;
 mod malformed;
 mod modifiers;
 mod opcode;

@@ -8,7 +8,7 @@
 //! Found ── decompress ── PTX for a front end, or cubin: what machine code declares
 //! ```
 //!
-//! Files are hostile: every offset is checked, every size is bounded by [`limits`], and what is wrong with one image leaves the
+//! Files are hostile: every offset is checked, every size is bounded in `limits.rs`, and what is wrong with one image leaves the
 //! others alone.
 //!
 //! What an image declares leaves as [`ptxcheck_ir::facts`], the same as of a module, so that rules compare both. This crate knows
@@ -22,6 +22,8 @@
 //! assert_eq!(contents.images[0].kind, ImageKind::Ptx);
 //! assert_eq!(contents.images[0].offset, 0);
 //! ```
+
+#![warn(unreachable_pub, unnameable_types)]
 
 mod archive;
 mod bitcode;
@@ -39,15 +41,16 @@ mod form;
 mod host;
 pub mod host_names;
 pub mod kinds;
-pub mod limits;
+mod limits;
 mod offloading;
 mod package;
 mod scan;
 mod sections;
 mod windows;
 
-pub use content::{Content, Unread, map_large_files};
+pub use content::{Content, Mapped, Unread, map_large_files};
 pub use decompress::Packing;
 pub use foreign::Foreign;
 pub use form::{Form, form};
+pub use limits::{LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES};
 pub use scan::{Contents, Found, Trouble, scan};

@@ -7,65 +7,65 @@ pub const MAX_IMAGE_BYTES: u64 = 512 << 20;
 pub const LARGE_IMAGE_BYTES: u64 = 64 << 20;
 
 /// Largest buffer that a thread keeps for its next image, in bytes.
-pub const KEPT_BUFFER_BYTES: usize = 16 << 20;
+pub(crate) const KEPT_BUFFER_BYTES: usize = 16 << 20;
 
 /// Files from this size on are mapped into memory, smaller ones are read. In bytes.
-pub const MIN_MAPPED_BYTES: u64 = 4 << 20;
+pub(crate) const MIN_MAPPED_BYTES: u64 = 4 << 20;
 
 /// Most files that are mapped at a time; more are read.
-pub const MAX_MAPPED_FILES: usize = 256;
+pub(crate) const MAX_MAPPED_FILES: usize = 256;
 
 /// Largest file that is looked at, in bytes. The largest library known has some 3 GB.
-pub const MAX_FILE_BYTES: u64 = 16 << 30;
+pub(crate) const MAX_FILE_BYTES: u64 = 16 << 30;
 
 /// Most that is read into memory of what cannot be mapped: standard input, a pipe, a device. In bytes.
-pub const MAX_READ_BYTES: u64 = 1 << 30;
+pub(crate) const MAX_READ_BYTES: u64 = 1 << 30;
 
 /// Bytes between two looks at the clock while an input is read.
-pub const READ_STEP_BYTES: u64 = 4 << 20;
+pub(crate) const READ_STEP_BYTES: u64 = 4 << 20;
 
 /// Bytes between two looks at the clock while a file is searched for images.
-pub const SEARCH_STEP_BYTES: usize = 64 << 20;
+pub(crate) const SEARCH_STEP_BYTES: usize = 64 << 20;
 
 /// Most bytes that all images of one input unpack to, as a multiple of the input's size…
-pub const MAX_UNPACKED_RATIO: u64 = 64;
+pub(crate) const MAX_UNPACKED_RATIO: u64 = 64;
 
 /// … and what is allowed on top of that, in bytes.
-pub const MAX_UNPACKED_BYTES: u64 = 1 << 30;
+pub(crate) const MAX_UNPACKED_BYTES: u64 = 1 << 30;
 
 /// Most bytes that one byte of an LZ4 block stands for.
-pub const MAX_LZ4_RATIO: u64 = 255;
+pub(crate) const MAX_LZ4_RATIO: u64 = 255;
 
 /// Most bytes that one byte of a zstd frame stands for: a block of 128 KiB takes four bytes.
-pub const MAX_ZSTD_RATIO: u64 = 32 << 10;
+pub(crate) const MAX_ZSTD_RATIO: u64 = 32 << 10;
 
 /// Largest window of a zstd frame, as a power of two: 128 MiB, which is what `zstd --long` writes. nvcc stays under 8 MiB.
-pub const MAX_ZSTD_WINDOW_LOG: u32 = 27;
+pub(crate) const MAX_ZSTD_WINDOW_LOG: u32 = 27;
 
 /// Most images of one input. cuFFT, the richest library known, has some 26,000.
-pub const MAX_IMAGES: usize = 1 << 17;
+pub(crate) const MAX_IMAGES: usize = 1 << 17;
 
 /// Largest header of an entry of a fat binary, in bytes. Real ones stay under 512.
-pub const MAX_ENTRY_HEADER_BYTES: u32 = 4_096;
+pub(crate) const MAX_ENTRY_HEADER_BYTES: u32 = 4_096;
 
 /// Most bytes of compiler options that are kept of an entry.
-pub const MAX_OPTIONS_BYTES: u32 = 1_024;
+pub(crate) const MAX_OPTIONS_BYTES: u32 = 1_024;
 
 /// Most problems of one kind of trouble in a file that become findings; a last one counts the rest.
-pub const SHOWN_FILE_PROBLEMS: usize = 20;
+pub(crate) const SHOWN_FILE_PROBLEMS: usize = 20;
 
 /// Longest name in a host file that is read, in bytes.
-pub const MAX_SYMBOL_BYTES: usize = 16 * 1024;
+pub(crate) const MAX_SYMBOL_BYTES: usize = 16 * 1024;
 
 /// Most bytes of a section with debug information of machine code that are looked at.
-pub const MAX_DEBUG_BYTES: usize = 16 << 20;
+pub(crate) const MAX_DEBUG_BYTES: usize = 16 << 20;
 
 /// Most bytes of the section that says how that information is laid out.
-pub const MAX_ABBREVIATION_BYTES: usize = 1 << 20;
+pub(crate) const MAX_ABBREVIATION_BYTES: usize = 1 << 20;
 
 /// Most units of that information that are looked at.
-pub const MAX_DEBUG_UNITS: usize = 64;
+pub(crate) const MAX_DEBUG_UNITS: usize = 64;
 
 /// Most bytes of names, attributes and code that are looked at in an ELF file, as a multiple of its size. In honest files
 /// they do not overlap.
-pub const MAX_OVERLAP: u64 = 16;
+pub(crate) const MAX_OVERLAP: u64 = 16;

@@ -38,6 +38,8 @@
 //! assert!(body.defined(instruction).eq([sum]));
 //! ```
 
+#![warn(unreachable_pub, unnameable_types)]
+
 pub mod cfg;
 pub mod evaluate;
 pub mod facts;

@@ -10,7 +10,7 @@ use ptxcheck_ir::limits::SHOWN_USES;
 
 /// The symbols of a module; `None` where some of it could not be read: the definition may be what was lost.
 #[must_use]
-pub fn symbols(module: &Module<'_>) -> Option<Symbols> {
+pub(crate) fn symbols(module: &Module<'_>) -> Option<Symbols> {
     if module.is_damaged {
         return None;
     }

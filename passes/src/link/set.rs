@@ -22,7 +22,7 @@ const REGISTERED: &str = ".nv_fatbin";
 
 /// A symbol that is used and that no image of the link set defines.
 #[derive(Clone, Debug)]
-pub struct Missing<'a> {
+pub(crate) struct Missing<'a> {
     /// Its name.
     pub name: &'a str,
     /// What it is used as.
@@ -45,7 +45,7 @@ pub struct Missing<'a> {
 
 /// A use, with the image that it is in.
 #[derive(Clone, Copy, Debug)]
-pub struct Site<'a> {
+pub(crate) struct Site<'a> {
     /// Index of the input.
     pub input: usize,
     /// Index of the image in the input.
@@ -58,7 +58,7 @@ pub struct Site<'a> {
 
 /// Where host code defines a symbol.
 #[derive(Clone, Copy, Debug)]
-pub struct HostDefinition<'a> {
+pub(crate) struct HostDefinition<'a> {
     /// The input and, of an archive, the member.
     pub input: &'a str,
     /// The member of the archive.
@@ -70,7 +70,7 @@ pub struct HostDefinition<'a> {
 /// The symbols that the inputs leave open, by the order of their first use. `is_one_set`: all inputs are linked
 /// together; `is_complete`: with nothing else.
 #[must_use]
-pub fn missing(inputs: &[InputReport], is_one_set: bool, is_complete: bool) -> Vec<Missing<'_>> {
+pub(crate) fn missing(inputs: &[InputReport], is_one_set: bool, is_complete: bool) -> Vec<Missing<'_>> {
     let numbered: Vec<(usize, &InputReport)> = inputs.iter().enumerate().collect();
     if is_one_set {
         return Set::new(numbered, is_complete).missing();

@@ -15,7 +15,7 @@ use crate::image::{self, Content, Contents, Form, Found, Packing, Unread, cubin}
 use crate::inventory::{Facts, Host, ImageKind, ImageReport, Role, is_read};
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
-use ptxcheck_images::limits::{LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES};
+use ptxcheck_images::{LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES};
 
 /// A problem without a place: its kind, and a sentence.
 pub(super) type Trouble = (ProblemKind, String);

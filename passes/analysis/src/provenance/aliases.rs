@@ -16,7 +16,7 @@ use ptxcheck_ir::{Body, InstructionId, Op, Register, Value};
 
 /// The register that stands for all that hold the same value, as far as [`MAX_PREDICATE_STEPS`] copies lead.
 #[must_use]
-pub fn representative(body: &Body<'_>, analyses: &Analyses<'_>, register: Register) -> Register {
+pub(super) fn representative(body: &Body<'_>, analyses: &Analyses<'_>, register: Register) -> Register {
     let mut current = register;
     for _ in 0..MAX_PREDICATE_STEPS {
         let &[definition] = analyses.definitions().of(current) else {
@@ -35,7 +35,7 @@ pub fn representative(body: &Body<'_>, analyses: &Analyses<'_>, register: Regist
 
 /// What an instruction copies, itself or by way of a variable on the stack.
 #[must_use]
-pub fn copied(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId) -> Option<Value> {
+pub(super) fn copied(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId) -> Option<Value> {
     let instruction = body.instruction(id);
     if instruction.guard.is_some() {
         return None;

@@ -21,7 +21,7 @@ use ptxcheck_ir::{BlockId, Body, Guard, InstructionId, Op, Register, Space, Valu
 
 /// What is known of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fact {
+pub(super) struct Fact {
     /// The register that was tested: the one that stands for all with its value.
     register: Register,
     space: Space,
@@ -32,7 +32,7 @@ pub struct Fact {
 
 /// Whether a test says something about a value at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tested {
+pub(super) enum Tested {
     /// None does.
     No,
     /// One that fails there.
@@ -42,11 +42,11 @@ pub enum Tested {
 }
 
 /// The address that a call tests, and the space, if the function called answers such a question with 1 or 0.
-pub type Answers<'a> = dyn Fn(InstructionId) -> Option<(Value, Space)> + 'a;
+pub(super) type Answers<'a> = dyn Fn(InstructionId) -> Option<(Value, Space)> + 'a;
 
 /// The facts of a body.
 #[derive(Debug, Default)]
-pub struct Facts {
+pub(super) struct Facts {
     /// With the block that must dominate the use. By register, those of one in the order in which they were found.
     by_block: Vec<(BlockId, Fact)>,
     /// With the instruction that is guarded. In the same order.
@@ -60,7 +60,7 @@ pub struct Facts {
 impl Facts {
     /// Of a body that has `isspacep` instructions, whose guarded instructions in question are `guarded`.
     #[must_use]
-    pub fn new(
+    pub(super) fn new(
         body: &Body<'_>,
         analyses: &Analyses<'_>,
         answers: &Answers<'_>,
@@ -98,13 +98,13 @@ impl Facts {
 
     /// Whether there are none.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.by_block.is_empty() && self.by_instruction.is_empty()
     }
 
     /// What `value`, held by `register`, can be at `at`; and which test says so.
     #[must_use]
-    pub fn refine(
+    pub(super) fn refine(
         &self,
         register: Register,
         value: Provenance,
@@ -157,7 +157,7 @@ impl Facts {
 /// By block: a test may hold there. All that the edges dominate is among it: of a block that they do, no predecessor is
 /// left out, except along back edges.
 #[must_use]
-pub fn holding(body: &Body<'_>, analyses: &Analyses<'_>, answers: &Answers<'_>) -> Vec<bool> {
+pub(super) fn holding(body: &Body<'_>, analyses: &Analyses<'_>, answers: &Answers<'_>) -> Vec<bool> {
     let question = Question {
         body,
         analyses,
@@ -289,7 +289,7 @@ impl<'a> Question<'a> {
 
 /// The test that an integer is the answer of: the address, the space. Only 1 for yes and 0 for no.
 #[must_use]
-pub fn answer(
+pub(super) fn answer(
     body: &Body<'_>,
     analyses: &Analyses<'_>,
     answers: &Answers<'_>,

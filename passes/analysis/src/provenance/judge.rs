@@ -97,7 +97,7 @@ pub enum Wrong {
 
 /// Whether an address in `space` may stand where one in `wanted` is due.
 #[must_use]
-pub fn covers(wanted: Space, space: Space) -> bool {
+pub(super) fn covers(wanted: Space, space: Space) -> bool {
     wanted == space || wanted == Space::SharedCluster && space == Space::Shared
 }
 
@@ -110,7 +110,7 @@ fn converts(wanted: Space, space: Space) -> bool {
 
 /// What is wrong with this use of `element`, if anything is.
 #[must_use]
-pub fn judge(with: Use, element: &Element) -> Option<Wrong> {
+pub(super) fn judge(with: Use, element: &Element) -> Option<Wrong> {
     let space = element.space;
     let wrong = match element.form {
         Form::Formal | Form::Number | Form::Composed => return None,
@@ -128,7 +128,7 @@ pub fn judge(with: Use, element: &Element) -> Option<Wrong> {
 
 /// Whether what is wrong is that the address points into another space, not how it is written.
 #[must_use]
-pub fn is_elsewhere(wrong: Wrong, with: Use, element: &Element) -> bool {
+pub(super) fn is_elsewhere(wrong: Wrong, with: Use, element: &Element) -> bool {
     match wrong {
         Wrong::Access | Wrong::Cast => true,
         Wrong::GenericAsRaw => !covers(with.space(), element.space),
@@ -181,7 +181,7 @@ fn generic(with: Use, space: Space) -> Option<Wrong> {
 /// What a kernel's parameter points to only the host knows; but no host can pass a pointer to shared or local memory. What
 /// a test has found in the shared memory of the cluster may be in that of the CTA.
 #[must_use]
-pub fn is_certain(with: Use, wrong: Wrong, element: &Element) -> bool {
+pub(super) fn is_certain(with: Use, wrong: Wrong, element: &Element) -> bool {
     match element.trust {
         Trust::Certain => wrong != Wrong::ClusterAsCta || !matches!(element.base, Base::Test(_)),
         Trust::Assumed => {

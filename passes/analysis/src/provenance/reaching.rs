@@ -15,11 +15,11 @@ use ptxcheck_ir::cfg::Cfg;
 use ptxcheck_ir::{BlockId, Body, InstructionId};
 
 /// Most definitions of a variable for which it can be told which of them reach what.
-pub const MAX_SOLVED: usize = u64::BITS as usize;
+pub(super) const MAX_SOLVED: usize = u64::BITS as usize;
 
 /// A definition: where, and whether the definitions before it survive (it is guarded, or writes a part).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Definition {
+pub(super) struct Definition {
     /// The instruction.
     pub at: InstructionId,
     /// What was held before may still be held after.
@@ -28,7 +28,7 @@ pub struct Definition {
 
 /// The definitions of one variable and how far they reach.
 #[derive(Debug)]
-pub struct Reaching {
+pub(super) struct Reaching {
     /// In the order of the input.
     definitions: Vec<Definition>,
     /// By block: those that reach its entry, as bits; `None` if not solved.
@@ -40,7 +40,7 @@ pub struct Reaching {
 impl Reaching {
     /// Of these definitions, all of which reach everything.
     #[must_use]
-    pub fn everywhere(mut definitions: Vec<Definition>) -> Self {
+    pub(super) fn everywhere(mut definitions: Vec<Definition>) -> Self {
         definitions.sort_unstable_by_key(|definition| definition.at);
         Self {
             definitions,
@@ -50,7 +50,7 @@ impl Reaching {
     }
 
     /// Solves; `steps` is what may still be spent, in blocks visited. False if that is not possible.
-    pub fn solve(&mut self, body: &Body<'_>, cfg: &Cfg, steps: &mut usize) -> bool {
+    pub(super) fn solve(&mut self, body: &Body<'_>, cfg: &Cfg, steps: &mut usize) -> bool {
         if self.definitions.len() <= MAX_SOLVED {
             self.entries = solve(body, cfg, &self.definitions, steps);
         }
@@ -59,29 +59,29 @@ impl Reaching {
 
     /// The definitions, in the order of the input.
     #[must_use]
-    pub fn definitions(&self) -> &[Definition] {
+    pub(super) fn definitions(&self) -> &[Definition] {
         &self.definitions
     }
 
     /// Whether it is known which of them reach what.
     #[must_use]
-    pub const fn is_solved(&self) -> bool {
+    pub(super) const fn is_solved(&self) -> bool {
         self.entries.is_some()
     }
 
     /// Whether solving could tell something.
     #[must_use]
-    pub const fn is_open(&self) -> bool {
+    pub(super) const fn is_open(&self) -> bool {
         self.entries.is_none() && !self.is_settled
     }
 
     /// Says that all definitions reach all that reads the variable.
-    pub const fn settle(&mut self) {
+    pub(super) const fn settle(&mut self) {
         self.is_settled = true;
     }
 
     /// The definitions that reach `at`, which lies in `block`.
-    pub fn before(
+    pub(super) fn before(
         &self,
         at: InstructionId,
         block: BlockId,

@@ -40,7 +40,7 @@ const MAX_REFINEMENTS: usize = 3;
 pub(super) type Spoils = (FxHashMap<SlotId, Vec<InstructionId>>, Vec<InstructionId>);
 
 /// The values of one body.
-pub struct Solver<'a> {
+pub(super) struct Solver<'a> {
     pub(super) module: &'a Shared<'a>,
     pub(super) function: &'a Function<'a>,
     pub(super) body: &'a Body<'a>,
@@ -88,7 +88,7 @@ impl Readers {
 impl<'a> Solver<'a> {
     /// Solves for `seeds`: values and the instructions that use them.
     #[must_use]
-    pub fn new(
+    pub(super) fn new(
         module: &'a Shared<'a>,
         id: FunctionId,
         summaries: &'a Summaries<'a>,
@@ -171,7 +171,7 @@ impl<'a> Solver<'a> {
 
     /// What `value` can be at `at`; and which test of its space says so there.
     #[must_use]
-    pub fn at(&self, value: Value, at: InstructionId) -> (Provenance, Tested) {
+    pub(super) fn at(&self, value: Value, at: InstructionId) -> (Provenance, Tested) {
         let Value::Register(register) = value else {
             return (self.constant(value, at), Tested::No);
         };
@@ -184,7 +184,7 @@ impl<'a> Solver<'a> {
 
     /// Whether `value` is read from a special register that is the same for the whole grid or cluster.
     #[must_use]
-    pub fn is_uniform_special(&self, value: Value) -> bool {
+    pub(super) fn is_uniform_special(&self, value: Value) -> bool {
         let mut value = value;
         for _ in 0..8 {
             match value {
@@ -541,7 +541,7 @@ impl<'a> Solver<'a> {
 
 /// The arguments of a call, and what is known of the function that it calls.
 #[must_use]
-pub fn callee<'a>(
+pub(super) fn callee<'a>(
     module: &Shared<'_>,
     body: &'a Body<'_>,
     summaries: &Summaries<'a>,

@@ -50,7 +50,7 @@ impl Violation {
 
 /// What a parameter has to be, or not, where a use is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub(super) struct Choice {
     /// The parameter, and the byte offset in it.
     pub(super) piece: (u16, u32),
     /// Bits that are compared.
@@ -63,7 +63,7 @@ pub struct Choice {
 
 /// A use of what the caller passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Demand {
+pub(super) struct Demand {
     /// The parameter, and the byte offset in it.
     pub piece: (u16, u32),
     /// The use.
@@ -86,7 +86,7 @@ pub struct Demand {
 
 /// The summary of one function.
 #[derive(Debug, Default)]
-pub struct Summary {
+pub(super) struct Summary {
     /// What is wrong in it.
     pub violations: Vec<Violation>,
     /// What it demands of its callers; one for each parameter, use, set of spaces ruled out and choice.
@@ -102,24 +102,24 @@ pub struct Summary {
 }
 
 /// Finished summaries of other functions.
-pub type Summaries<'a> = dyn Fn(FunctionId) -> Option<&'a Summary> + Sync + 'a;
+pub(super) type Summaries<'a> = dyn Fn(FunctionId) -> Option<&'a Summary> + Sync + 'a;
 
 impl Summary {
     /// Whether its calls can be wrong.
     #[must_use]
-    pub fn asks(&self) -> bool {
+    pub(super) fn asks(&self) -> bool {
         !self.demands.is_empty()
     }
 
     /// Whether its calls tell something of what is passed.
     #[must_use]
-    pub fn tests(&self) -> bool {
+    pub(super) fn tests(&self) -> bool {
         !self.tested.is_empty() || !self.null_tested.is_empty()
     }
 
     /// What it returns at this offset.
     #[must_use]
-    pub fn result(&self, offset: u32) -> Option<&Provenance> {
+    pub(super) fn result(&self, offset: u32) -> Option<&Provenance> {
         self.results
             .iter()
             .find(|(known, _)| *known == offset)
@@ -128,7 +128,7 @@ impl Summary {
 }
 
 /// A value at a use, ready to be judged.
-pub struct Held<'a> {
+pub(super) struct Held<'a> {
     /// The value.
     pub value: &'a Provenance,
     /// Spaces ruled out for every element.
@@ -139,7 +139,7 @@ pub struct Held<'a> {
 
 /// The first element that is wrong, how, and whether that is certain.
 #[must_use]
-pub fn verdict(used: Use, held: &Held<'_>) -> Option<(Wrong, Element, bool, Option<Element>)> {
+pub(super) fn verdict(used: Use, held: &Held<'_>) -> Option<(Wrong, Element, bool, Option<Element>)> {
     let possible = || {
         held.value.elements().iter().filter(|element| {
             !(element.is_address()
@@ -158,7 +158,7 @@ pub fn verdict(used: Use, held: &Held<'_>) -> Option<(Wrong, Element, bool, Opti
 
 /// What the caller passes, as one of a value's elements.
 #[derive(Clone, Copy, Debug)]
-pub struct Passed {
+pub(super) struct Passed {
     /// The parameter, and the byte offset in it.
     pub piece: (u16, u32),
     /// What is ruled out for it.
@@ -170,7 +170,7 @@ pub struct Passed {
 }
 
 /// The parameters among a value's elements.
-pub fn formals(value: &Provenance) -> impl Iterator<Item = Passed> + '_ {
+pub(super) fn formals(value: &Provenance) -> impl Iterator<Item = Passed> + '_ {
     let elements = value.elements();
     elements
         .iter()

@@ -20,7 +20,7 @@ use ptxcheck_ir::{BinaryOp, InstructionId, Op, Space, UnaryOp, Value};
 /// Of what an instruction uses, the operands that its result is computed from, as far as that matters: of `selp` the two to
 /// choose from, of `mapa` the address. None where nothing is made of them.
 #[must_use]
-pub fn operands(op: Op, uses: &[Value]) -> Option<&[Value]> {
+pub(super) fn operands(op: Op, uses: &[Value]) -> Option<&[Value]> {
     match op {
         Op::Copy | Op::Convert { .. } | Op::Unary(..) => uses.get(..1),
         Op::ToGeneric(..) | Op::FromGeneric(..) | Op::MapShared(_) => uses.get(..1),
@@ -32,7 +32,7 @@ pub fn operands(op: Op, uses: &[Value]) -> Option<&[Value]> {
 
 /// The result of `op`, which stands at `at`, on its [`operands`].
 #[must_use]
-pub fn result(op: Op, inputs: &[Provenance], at: InstructionId) -> Provenance {
+pub(super) fn result(op: Op, inputs: &[Provenance], at: InstructionId) -> Provenance {
     match (op, inputs) {
         (Op::Copy, [a]) => a.clone(),
         (Op::Select, [a, b]) => {

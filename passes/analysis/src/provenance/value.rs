@@ -78,14 +78,14 @@ pub struct Element {
     /// How far to believe it.
     pub trust: Trust,
     /// Spaces that a test has ruled out, for what the caller passes: bits by [`bit`].
-    pub excluded: u8,
+    pub(crate) excluded: u8,
     /// Where it became what it is: took the address, converted it, read the parameter.
     pub origin: Option<InstructionId>,
 }
 
 /// The bit of a space in [`Element::excluded`].
 #[must_use]
-pub const fn bit(space: Space) -> u8 {
+pub(super) const fn bit(space: Space) -> u8 {
     match space {
         Space::Global => 1,
         // Shared memory of the CTA is a part of that of the cluster, so only the smaller space is ruled out.
@@ -101,7 +101,7 @@ pub const fn bit(space: Space) -> u8 {
 impl Element {
     /// An address.
     #[must_use]
-    pub const fn address(form: Form, space: Space, base: Base, origin: InstructionId) -> Self {
+    pub(crate) const fn address(form: Form, space: Space, base: Base, origin: InstructionId) -> Self {
         Self {
             form,
             space,
@@ -115,7 +115,7 @@ impl Element {
 
     /// An integer.
     #[must_use]
-    pub const fn number(value: Option<i64>) -> Self {
+    pub(crate) const fn number(value: Option<i64>) -> Self {
         Self {
             form: Form::Number,
             space: Space::Generic,
@@ -153,7 +153,7 @@ impl Element {
 
 /// What a register may hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Provenance {
+pub(super) enum Provenance {
     /// Nothing yet.
     #[default]
     Bottom,
@@ -167,16 +167,16 @@ pub enum Provenance {
 
 impl Provenance {
     /// A number of unknown value.
-    pub const NUMBER: Self = Self::One(Element::number(None));
+    pub(super) const NUMBER: Self = Self::One(Element::number(None));
     /// What is computed from several addresses.
-    pub const COMPOSED: Self = Self::One(Element {
+    pub(super) const COMPOSED: Self = Self::One(Element {
         form: Form::Composed,
         ..Element::number(None)
     });
 
     /// The elements; none for ⊥ and ⊤.
     #[must_use]
-    pub fn elements(&self) -> &[Element] {
+    pub(super) fn elements(&self) -> &[Element] {
         match self {
             Self::Bottom | Self::Top => &[],
             Self::One(element) => std::slice::from_ref(element),
@@ -186,7 +186,7 @@ impl Provenance {
 
     /// A value of these elements, ⊥ without any.
     #[must_use]
-    pub fn of(elements: impl IntoIterator<Item = Element>) -> Self {
+    pub(super) fn of(elements: impl IntoIterator<Item = Element>) -> Self {
         let mut set: Vec<Element> = Vec::new();
         for element in elements {
             insert(&mut set, element);
@@ -222,7 +222,7 @@ impl Provenance {
     }
 
     /// Makes this the least upper bound of both; true if that changed it.
-    pub fn join(&mut self, other: &Self) -> bool {
+    pub(super) fn join(&mut self, other: &Self) -> bool {
         let joined = match (&*self, other) {
             (Self::Top, _) | (_, Self::Bottom) => return false,
             (_, Self::Top) => Self::Top,
@@ -242,7 +242,7 @@ impl Provenance {
 
     /// Each element changed by `change`.
     #[must_use]
-    pub fn map(&self, mut change: impl FnMut(&Element) -> Element) -> Self {
+    pub(super) fn map(&self, mut change: impl FnMut(&Element) -> Element) -> Self {
         match self {
             Self::One(element) => Self::One(change(element)),
             Self::Many(elements) => Self::of(elements.iter().map(change)),
@@ -252,13 +252,13 @@ impl Provenance {
 
     /// Whether it is an integer that is no address.
     #[must_use]
-    pub fn is_number(&self) -> bool {
+    pub(super) fn is_number(&self) -> bool {
         matches!(self, Self::One(element) if element.form == Form::Number)
     }
 
     /// The number it is, if it is one.
     #[must_use]
-    pub fn constant(&self) -> Option<i64> {
+    pub(super) fn constant(&self) -> Option<i64> {
         match self {
             Self::One(element) if element.form == Form::Number => element.offset,
             _ => None,

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::super::suspects::Suspects;
 use super::super::{Violation, Wrong, found, levels, violations};
-use crate::module::Asked;
 use crate::module::ModuleAnalyses;
+use crate::shared::Asked;
 use crate::testing::with_asked;
 use ptxcheck_ir::Space;
 
