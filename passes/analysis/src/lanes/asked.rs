@@ -13,7 +13,7 @@ use crate::limits::MAX_ASKED_STEPS;
 use ptxcheck_ir::{Body, Callee, Collective, FunctionId, InstructionId, Op, Vote};
 
 /// Where lanes of one solution ask.
-pub struct Asked<'f, 'a> {
+pub(super) struct Asked<'f, 'a> {
     flow: &'f Flow<'a>,
     /// By node, the lanes that can be among the answer, if they ask there.
     answers: Vec<Option<Lanes>>,
@@ -25,7 +25,7 @@ pub struct Asked<'f, 'a> {
 impl<'f, 'a> Asked<'f, 'a> {
     /// Of a solution. `answers`: the lanes that a ballot or a match may answer with, by node.
     #[must_use]
-    pub fn new(flow: &'f Flow<'a>, answers: &FxHashMap<u32, Lanes>) -> Self {
+    pub(super) fn new(flow: &'f Flow<'a>, answers: &FxHashMap<u32, Lanes>) -> Self {
         let nodes = flow.graph.nodes.len();
         let mut asked = Self {
             flow,
@@ -53,7 +53,7 @@ impl<'f, 'a> Asked<'f, 'a> {
 
     /// Whether lanes that come to `node` with a mask that names `named` have asked on their way, where some of those cannot
     /// be among the answer, and need not come here since: the answer may be what keeps them away.
-    pub fn may_know(&mut self, node: u32, named: Lanes) -> bool {
+    pub(super) fn may_know(&mut self, node: u32, named: Lanes) -> bool {
         let mut current = node;
         while let Some(above) = self.above[current as usize] {
             // Who asks who is there hears of nobody else; ballots and matches hear of lanes elsewhere too.

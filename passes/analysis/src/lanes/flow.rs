@@ -35,7 +35,7 @@ use ptxcheck_ir::{InstructionId, Register, Value};
 const WIDEN_AFTER: usize = MAX_LANE_ROUNDS - 4;
 
 /// The solution for one graph and launch.
-pub struct Flow<'a> {
+pub(super) struct Flow<'a> {
     /// The module.
     pub module: &'a Shared<'a>,
     /// The graph.
@@ -83,7 +83,7 @@ pub struct Flow<'a> {
 impl<'a> Flow<'a> {
     /// Solves. `None` if it is too large or does not settle.
     #[must_use]
-    pub fn new(
+    pub(super) fn new(
         module: &'a Shared<'a>,
         graph: &'a Graph<'a>,
         order: &'a Order,
@@ -264,7 +264,7 @@ impl<'a> Flow<'a> {
     /// The lanes in which a predicate is known to be true before an instruction of a node, and to be false. What the node
     /// itself has written before counts as unknown, if it is written elsewhere, too.
     #[must_use]
-    pub fn truth(&self, node: u32, before: InstructionId, predicate: Register) -> (Lanes, Lanes) {
+    pub(super) fn truth(&self, node: u32, before: InstructionId, predicate: Register) -> (Lanes, Lanes) {
         let context = self.graph.context(node);
         let id = match context.slice.register(predicate) {
             None => return (0, 0),
@@ -291,7 +291,7 @@ impl<'a> Flow<'a> {
     }
 
     /// The value of an operand of the instruction that a node is.
-    pub fn operand(&mut self, node: u32, value: Value) -> ValueId {
+    pub(super) fn operand(&mut self, node: u32, value: Value) -> ValueId {
         match self.input[node as usize].clone() {
             Some(state) => self.value(node, &state, value),
             None => ValueId::UNKNOWN,

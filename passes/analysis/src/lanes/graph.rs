@@ -18,10 +18,10 @@ use ptxcheck_common::groups::Groups;
 use ptxcheck_ir::{BlockId, Body, Callee, FunctionId, Guard, Instruction, InstructionId, Op, Rare, Value};
 
 /// No node, no loop.
-pub const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// A chain of calls.
-pub struct Context<'a> {
+pub(super) struct Context<'a> {
     /// The function at its end.
     pub function: FunctionId,
     /// Its body.
@@ -39,7 +39,7 @@ pub struct Context<'a> {
 
 /// What a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     /// Instructions without any of the following.
     Plain,
     /// A collective.
@@ -56,7 +56,7 @@ pub enum Kind {
 
 /// What decides between the successors of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Test {
+pub(super) enum Test {
     /// There is one successor, or none.
     None,
     /// To the first where the guard holds, else to the second.
@@ -67,7 +67,7 @@ pub enum Test {
 
 /// A piece of a block in a context.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub(super) struct Node {
     /// The context.
     pub context: u32,
     /// Its instructions.
@@ -81,7 +81,7 @@ pub struct Node {
 }
 
 /// The graph of a kernel.
-pub struct Graph<'a> {
+pub(super) struct Graph<'a> {
     /// The contexts; the kernel first.
     pub contexts: Vec<Context<'a>>,
     /// The nodes; the entry first.
@@ -107,7 +107,7 @@ pub struct Graph<'a> {
 impl<'a> Graph<'a> {
     /// Of `root`; `None` if its code is not whole, or too large.
     #[must_use]
-    pub fn new(module: &'a Shared<'a>, slices: &'a Slices, root: FunctionId) -> Option<Self> {
+    pub(super) fn new(module: &'a Shared<'a>, slices: &'a Slices, root: FunctionId) -> Option<Self> {
         let mut builder = Builder {
             module,
             slices,
@@ -176,7 +176,7 @@ impl<'a> Graph<'a> {
     }
 
     /// The nodes after a node.
-    pub fn successors(&self, node: u32) -> impl DoubleEndedIterator<Item = u32> + '_ {
+    pub(super) fn successors(&self, node: u32) -> impl DoubleEndedIterator<Item = u32> + '_ {
         let edges = &self.nodes[node as usize].edges;
         self.targets[edges.start as usize..edges.end as usize]
             .iter()
@@ -184,45 +184,45 @@ impl<'a> Graph<'a> {
     }
 
     /// The nodes before a node, one for each edge.
-    pub fn predecessors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn predecessors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         let edges = self.incoming(node).iter();
         edges.map(|&edge| self.sources[edge as usize])
     }
 
     /// Whether a node does nothing but end threads.
     #[must_use]
-    pub fn is_end(&self, node: u32) -> bool {
+    pub(super) fn is_end(&self, node: u32) -> bool {
         self.ends[node as usize]
     }
 
     /// The edges that lead to a node.
     #[must_use]
-    pub fn incoming(&self, node: u32) -> &[u32] {
+    pub(super) fn incoming(&self, node: u32) -> &[u32] {
         self.incoming.of(node as usize)
     }
 
     /// The context of a node.
     #[must_use]
-    pub fn context(&self, node: u32) -> &Context<'a> {
+    pub(super) fn context(&self, node: u32) -> &Context<'a> {
         &self.contexts[self.nodes[node as usize].context as usize]
     }
 
     /// The context that a call in another one enters.
     #[must_use]
-    pub fn callee_of(&self, context: u32, call: InstructionId) -> Option<&Context<'a>> {
+    pub(super) fn callee_of(&self, context: u32, call: InstructionId) -> Option<&Context<'a>> {
         let entered = self.callee_number(context, call)?;
         self.contexts.get(entered as usize)
     }
 
     /// The number of the context that a call in another one enters.
     #[must_use]
-    pub fn callee_number(&self, context: u32, call: InstructionId) -> Option<u32> {
+    pub(super) fn callee_number(&self, context: u32, call: InstructionId) -> Option<u32> {
         self.entered.get(&(context, call)).copied()
     }
 
     /// The calls that lead to a context, innermost first.
     #[must_use]
-    pub fn callers(&self, context: u32) -> Vec<CallSite> {
+    pub(super) fn callers(&self, context: u32) -> Vec<CallSite> {
         let mut sites = Vec::new();
         let mut current = &self.contexts[context as usize];
         while let Some((caller, instruction)) = current.caller {
@@ -239,7 +239,7 @@ impl<'a> Graph<'a> {
 
     /// The instruction that a collective, barrier or call node is.
     #[must_use]
-    pub fn instruction(&self, node: u32) -> InstructionId {
+    pub(super) fn instruction(&self, node: u32) -> InstructionId {
         InstructionId::new(self.nodes[node as usize].instructions.start as usize)
     }
 }
@@ -459,6 +459,6 @@ impl<'a> Builder<'a> {
 
 /// Whether an instruction is a barrier that waits for all threads of the CTA.
 #[must_use]
-pub fn is_full_barrier(instruction: &Instruction) -> bool {
+pub(super) fn is_full_barrier(instruction: &Instruction) -> bool {
     matches!(instruction.op, Op::Barrier(barrier) if barrier.waits && !barrier.counted && !barrier.cluster)
 }

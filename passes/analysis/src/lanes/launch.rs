@@ -11,7 +11,7 @@ use crate::shared::Shared;
 use ptxcheck_ir::{FunctionId, LaunchBounds, Special};
 
 /// Most warps of a CTA.
-pub const MAX_WARPS: u32 = MAX_THREADS / WARP as u32;
+pub(super) const MAX_WARPS: u32 = MAX_THREADS / WARP as u32;
 
 /// What is known of a kernel's launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Launch {
     /// Of a kernel. `.reqntid` wins over the settings, which win over assumptions. Blocks of more threads than
     /// `.maxntid` allows can't be launched (PTX ISA, `.maxntid`), so a setting that says so counts for nothing.
     #[must_use]
-    pub fn new(bounds: &LaunchBounds, setting: Option<Shape>, reads_other_dimensions: bool) -> Self {
+    pub(crate) fn new(bounds: &LaunchBounds, setting: Option<Shape>, reads_other_dimensions: bool) -> Self {
         let threads = |shape: Shape| shape.iter().try_fold(1_u32, |all, &side| all.checked_mul(side));
         let usable = |shape: &Shape| threads(*shape).is_some_and(|all| (1..=MAX_THREADS).contains(&all));
         let required = bounds.required_threads.filter(usable);
@@ -117,7 +117,7 @@ impl Launch {
     }
 
     /// What a special register holds. Registers that change over time make a new value at each `site`.
-    pub fn special(&self, pool: &mut Pool, special: Special, site: u64) -> ValueId {
+    pub(crate) fn special(&self, pool: &mut Pool, special: Special, site: u64) -> ValueId {
         let lane_of = |value: fn(u64) -> u64| Vector::exact(std::array::from_fn(|lane| value(lane as u64)));
         match special {
             Special::Tid(dimension) => self.tid(pool, usize::from(dimension)),

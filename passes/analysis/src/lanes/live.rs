@@ -15,7 +15,7 @@ use crate::slots::Effect;
 use ptxcheck_ir::{InstructionId, Op, Register, Value};
 
 /// The cells that are alive, by node.
-pub struct Live {
+pub(super) struct Live {
     words: usize,
     entry: Vec<u64>,
     exit: Vec<u64>,
@@ -24,7 +24,7 @@ pub struct Live {
 impl Live {
     /// Of a graph.
     #[must_use]
-    pub fn new(module: &Shared<'_>, graph: &Graph<'_>, order: &Order) -> Self {
+    pub(super) fn new(module: &Shared<'_>, graph: &Graph<'_>, order: &Order) -> Self {
         let words = (graph.multiples as usize).div_ceil(64);
         let nodes = graph.nodes.len();
         let mut live = Self {
@@ -71,12 +71,12 @@ impl Live {
     }
 
     /// The cells that are alive when control comes to a node.
-    pub fn entry(&self, node: u32) -> impl Iterator<Item = usize> + use<'_> {
+    pub(super) fn entry(&self, node: u32) -> impl Iterator<Item = usize> + use<'_> {
         cells(&self.entry[node as usize * self.words..][..self.words])
     }
 
     /// The cells that are alive when control leaves it.
-    pub fn exit(&self, node: u32) -> impl Iterator<Item = usize> + use<'_> {
+    pub(super) fn exit(&self, node: u32) -> impl Iterator<Item = usize> + use<'_> {
         cells(&self.exit[node as usize * self.words..][..self.words])
     }
 }

@@ -15,7 +15,7 @@ use crate::dominators::Tree;
 
 /// A loop.
 #[derive(Clone, Debug)]
-pub struct Loop {
+pub(super) struct Loop {
     /// Its header; of an irreducible loop, the first of its nodes in reverse postorder.
     pub header: u32,
     /// The loop around it.

@@ -5,7 +5,7 @@ use super::loops::{self, Loop};
 use crate::dominators::Tree;
 
 /// The orders of one graph.
-pub struct Order {
+pub(super) struct Order {
     /// The nodes that the entry reaches, in reverse postorder.
     pub nodes: Vec<u32>,
     /// Each one's place in it, or [`NONE`].
@@ -25,7 +25,7 @@ pub struct Order {
 impl Order {
     /// Of `graph`. Time is nearly linear in its edges.
     #[must_use]
-    pub fn new(graph: &Graph<'_>) -> Self {
+    pub(super) fn new(graph: &Graph<'_>) -> Self {
         let nodes = postorder(graph);
         let mut rank = vec![NONE; graph.nodes.len()];
         for (place, &node) in nodes.iter().enumerate() {
@@ -53,25 +53,25 @@ impl Order {
 
     /// The immediate dominator of a node that is reached; the entry's is itself.
     #[must_use]
-    pub fn dominator(&self, node: u32) -> u32 {
+    pub(super) fn dominator(&self, node: u32) -> u32 {
         self.dominators.immediate(node).unwrap_or(node)
     }
 
     /// Whether `a` dominates `b`; both are reached.
     #[must_use]
-    pub fn dominates(&self, a: u32, b: u32) -> bool {
+    pub(super) fn dominates(&self, a: u32, b: u32) -> bool {
         self.dominators.dominates(a, b)
     }
 
     /// Whether an irreducible loop contains a node or leads to it: nobody knows which rounds lanes are in there.
     #[must_use]
-    pub fn is_tangled(&self, node: u32) -> bool {
+    pub(super) fn is_tangled(&self, node: u32) -> bool {
         self.tangled.get(node as usize).copied().unwrap_or(false)
     }
 
     /// Whether a node is in a loop.
     #[must_use]
-    pub fn is_in(&self, node: u32, of: u32) -> bool {
+    pub(super) fn is_in(&self, node: u32, of: u32) -> bool {
         let inner = self.loop_of[node as usize];
         inner != NONE
             && self.loops[of as usize]
@@ -80,7 +80,7 @@ impl Order {
     }
 
     /// The loops that contain a node, innermost first.
-    pub fn loops_of(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn loops_of(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         std::iter::successors(Some(self.loop_of[node as usize]), |&inner| {
             (inner != NONE).then(|| self.loops[inner as usize].parent)
         })
@@ -88,7 +88,7 @@ impl Order {
     }
 
     /// The loops that an edge leaves, innermost first.
-    pub fn left(&self, source: u32, target: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn left(&self, source: u32, target: u32) -> impl Iterator<Item = u32> + '_ {
         self.loops_of(source)
             .take_while(move |&of| !self.is_in(target, of))
     }
@@ -96,14 +96,14 @@ impl Order {
     /// Whether an edge goes back in [`Self::nodes`]: to the header of a loop around its source, or into an irreducible
     /// loop around it.
     #[must_use]
-    pub fn is_back(&self, source: u32, target: u32) -> bool {
+    pub(super) fn is_back(&self, source: u32, target: u32) -> bool {
         self.rank[source as usize] >= self.rank[target as usize]
     }
 
     /// Whether an edge goes back to the header of a natural loop around `node`: what comes along it is in another round
     /// than what comes to `node` now.
     #[must_use]
-    pub fn ends_round(&self, source: u32, target: u32, node: u32) -> bool {
+    pub(super) fn ends_round(&self, source: u32, target: u32, node: u32) -> bool {
         let own = self.loop_of[target as usize];
         own != NONE
             && self.is_back(source, target)

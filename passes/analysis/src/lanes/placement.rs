@@ -24,7 +24,7 @@ use crate::limits::{MAX_PLACEMENT_STEPS, MAX_SIBLING_STEPS};
 use ptxcheck_common::deadline::Deadline;
 
 /// The placement of lanes in one solution.
-pub struct Placement<'f, 'a> {
+pub(super) struct Placement<'f, 'a> {
     flow: &'f Flow<'a>,
     loud: Vec<Lanes>,
     avoid: Vec<Lanes>,
@@ -47,7 +47,7 @@ pub struct Placement<'f, 'a> {
 
 /// The edges by which lanes leave the way to a node.
 #[derive(Default)]
-pub struct Departures {
+pub(super) struct Departures {
     /// The edges.
     pub all: Vec<Departure>,
     /// The lanes that may take one.
@@ -62,7 +62,7 @@ pub struct Departures {
 
 /// Whether exits that end quietly count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exits {
+pub(super) enum Exits {
     /// All of them: `must` is "surely here".
     All,
     /// Not the quiet ones: `must` is "surely here or ended".
@@ -71,7 +71,7 @@ pub enum Exits {
 
 /// An edge by which lanes leave the way to a node.
 #[derive(Clone, Copy, Debug)]
-pub struct Departure {
+pub(super) struct Departure {
     /// The node it starts at.
     pub source: u32,
     /// The edge.
@@ -84,7 +84,7 @@ impl<'f, 'a> Placement<'f, 'a> {
     /// For a solution; `entry` are the lanes that surely begin together, `signs` the collectives that surely count as
     /// something visible.
     #[must_use]
-    pub fn new(flow: &'f Flow<'a>, entry: Lanes, signs: &rustc_hash::FxHashSet<u32>) -> Self {
+    pub(super) fn new(flow: &'f Flow<'a>, entry: Lanes, signs: &rustc_hash::FxHashSet<u32>) -> Self {
         let graph = flow.graph;
         let visible: Vec<Visible> = (0..graph.nodes.len() as u32)
             .map(|node| {
@@ -115,18 +115,18 @@ impl<'f, 'a> Placement<'f, 'a> {
 
     /// The lanes that certainly do nothing visible from a node on.
     #[must_use]
-    pub fn quiet(&self, node: u32) -> Lanes {
+    pub(super) fn quiet(&self, node: u32) -> Lanes {
         !self.loud[node as usize]
     }
 
     /// The lanes that certainly do something visible from a node on, or never end.
     #[must_use]
-    pub fn noisy(&self, node: u32) -> Lanes {
+    pub(super) fn noisy(&self, node: u32) -> Lanes {
         !self.avoid[node as usize]
     }
 
     /// The lanes that are surely at a node when some lane of their warp is.
-    pub fn must(&mut self, node: u32, exits: Exits) -> Lanes {
+    pub(super) fn must(&mut self, node: u32, exits: Exits) -> Lanes {
         if self.flow.order.is_tangled(node) {
             return 0;
         }
@@ -318,7 +318,7 @@ impl<'f, 'a> Placement<'f, 'a> {
     }
 
     /// Whether the lanes that are at `from` together come to `node` together, those that end quietly aside.
-    pub fn stay_together(&mut self, from: u32, node: u32) -> bool {
+    pub(super) fn stay_together(&mut self, from: u32, node: u32) -> bool {
         let order = self.flow.order;
         if order.is_tangled(node)
             || !order.dominates(from, node)
@@ -337,7 +337,7 @@ impl<'f, 'a> Placement<'f, 'a> {
     }
 
     /// Whether a way may lead from one of two nodes to the other within one round of the loops around that.
-    pub fn is_on_way(&mut self, one: u32, other: u32) -> bool {
+    pub(super) fn is_on_way(&mut self, one: u32, other: u32) -> bool {
         if self.first[one as usize] == self.first[other as usize] {
             return true;
         }
@@ -349,7 +349,7 @@ impl<'f, 'a> Placement<'f, 'a> {
     }
 
     /// Whether a way leads from one node to another within one round of the loops around the latter.
-    pub fn leads_to(&mut self, from: u32, to: u32) -> bool {
+    pub(super) fn leads_to(&mut self, from: u32, to: u32) -> bool {
         self.way(to)
             .is_none_or(|_| self.mark[from as usize] == self.epoch)
     }
@@ -381,7 +381,7 @@ impl<'f, 'a> Placement<'f, 'a> {
 
     /// The edges by which lanes leave the way to `node`, in the round of its loops that it is in; `None` if the
     /// budget is spent.
-    pub fn departures(&mut self, node: u32) -> Option<Rc<Departures>> {
+    pub(super) fn departures(&mut self, node: u32) -> Option<Rc<Departures>> {
         // Straight code shares them.
         let node = self.first[node as usize];
         if let Some(known) = self.departures.get(&node) {
@@ -426,18 +426,18 @@ impl<'f, 'a> Placement<'f, 'a> {
 
     /// Whether the budget is spent: what else is asked is not known.
     #[must_use]
-    pub const fn is_spent(&self) -> bool {
+    pub(super) const fn is_spent(&self) -> bool {
         self.steps_left == 0
     }
 
     /// The lanes that leave the loops around `node` without certainly doing something visible after. Empty where there
     /// is no loop.
-    pub fn quiet_loop_exits(&self, node: u32) -> Lanes {
+    pub(super) fn quiet_loop_exits(&self, node: u32) -> Lanes {
         self.exits(node).0
     }
 
     /// The lanes that leave the loops around `node` and may do something visible after.
-    pub fn loud_loop_exits(&self, node: u32) -> Lanes {
+    pub(super) fn loud_loop_exits(&self, node: u32) -> Lanes {
         self.exits(node).1
     }
 

@@ -6,7 +6,7 @@ use ptxcheck_common::externs;
 use ptxcheck_ir::{Callee, FunctionId, Rare};
 
 /// Which functions reach what, through direct calls.
-pub struct Calls {
+pub(super) struct Calls {
     /// Has a collective or a barrier itself.
     pub holds: Vec<bool>,
     /// A collective or a barrier.
@@ -18,7 +18,7 @@ pub struct Calls {
 impl Calls {
     /// Of a module.
     #[must_use]
-    pub fn new(module: &Shared<'_>) -> Self {
+    pub(super) fn new(module: &Shared<'_>) -> Self {
         let count = module.module.functions.len();
         let (mut meets, mut matters) = (vec![false; count], vec![false; count]);
         for (id, _, body) in module.module.bodies() {
@@ -53,7 +53,7 @@ impl Calls {
 
     /// Kernels, and functions that no kernel reaches and nobody calls.
     #[must_use]
-    pub fn roots(&self, module: &Shared<'_>) -> Vec<FunctionId> {
+    pub(super) fn roots(&self, module: &Shared<'_>) -> Vec<FunctionId> {
         let graph = module.call_graph();
         module
             .module
@@ -69,7 +69,7 @@ impl Calls {
 
     /// The functions whose code is followed: what matters, and small helpers for their results.
     #[must_use]
-    pub fn visited(&self, module: &Shared<'_>, roots: &[FunctionId]) -> Vec<bool> {
+    pub(super) fn visited(&self, module: &Shared<'_>, roots: &[FunctionId]) -> Vec<bool> {
         let mut visited = vec![false; module.module.functions.len()];
         let mut work: Vec<FunctionId> = roots.to_vec();
         for root in roots {
@@ -93,7 +93,7 @@ impl Calls {
 
 /// How many blocks of functions that no kernel reaches are looked at, with all that they call.
 #[derive(Clone, Copy)]
-pub struct Room {
+pub(super) struct Room {
     /// Of those that bring something that has not been looked at.
     pub new: usize,
     /// Of the others: they call what others have called.
@@ -104,7 +104,7 @@ impl Calls {
     /// By function, whether there is room for a look at it as a root: for all kernels, and for others as they come, first
     /// those through which some function with collectives or barriers is looked at for the first time.
     #[must_use]
-    pub fn affordable(
+    pub(super) fn affordable(
         &self,
         module: &Shared<'_>,
         roots: &[FunctionId],

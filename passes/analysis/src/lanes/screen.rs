@@ -28,7 +28,7 @@ use ptxcheck_ir::FunctionId;
 
 /// Of `roots`, those that may have a definite finding. `holds`: the functions with collectives or barriers.
 #[must_use]
-pub fn suspects(module: &Shared<'_>, roots: &[FunctionId], holds: &[bool]) -> Vec<FunctionId> {
+pub(super) fn suspects(module: &Shared<'_>, roots: &[FunctionId], holds: &[bool]) -> Vec<FunctionId> {
     let has_shape = roots
         .iter()
         .any(|&root| launch_of(module, root, false).shape.is_some());

@@ -12,7 +12,7 @@ use ptxcheck_ir::Shuffle;
 
 /// The lane that `lane` reads.
 #[must_use]
-pub fn source(mode: Shuffle, lane: usize, b: u64, c: u64) -> usize {
+pub(super) fn source(mode: Shuffle, lane: usize, b: u64, c: u64) -> usize {
     let lane = lane as i64;
     let (b, clamp, segment) = ((b & 31) as i64, (c & 31) as i64, (c >> 8 & 31) as i64);
     let most = (lane & segment) | (clamp & !segment);

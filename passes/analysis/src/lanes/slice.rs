@@ -17,7 +17,7 @@ use ptxcheck_ir::{
 
 /// Where a cell is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub(super) enum Place {
     /// In no state: it has one definition. A number among those of the function.
     Single(u32),
     /// In the states. A number among those of the function.
@@ -37,7 +37,7 @@ enum Key {
 
 /// The cells of one function.
 #[derive(Default)]
-pub struct Slice {
+pub(super) struct Slice {
     places: FxHashMap<Key, Place>,
     registers: Vec<Option<Place>>,
     keys: Vec<Key>,
@@ -52,30 +52,30 @@ pub struct Slice {
 impl Slice {
     /// The cell of a register.
     #[must_use]
-    pub fn register(&self, register: Register) -> Option<Place> {
+    pub(super) fn register(&self, register: Register) -> Option<Place> {
         self.registers.get(register.index()).copied().flatten()
     }
 
     /// The cell of a slot.
     #[must_use]
-    pub fn slot(&self, slot: SlotId) -> Option<Place> {
+    pub(super) fn slot(&self, slot: SlotId) -> Option<Place> {
         self.places.get(&Key::Slot(slot)).copied()
     }
 
     /// The cell of a piece of a parameter.
     #[must_use]
-    pub fn param(&self, number: u16, offset: i32) -> Option<Place> {
+    pub(super) fn param(&self, number: u16, offset: i32) -> Option<Place> {
         self.places.get(&Key::Param(number, offset)).copied()
     }
 
     /// The cell of a piece of the return value.
     #[must_use]
-    pub fn result(&self, offset: i32) -> Option<Place> {
+    pub(super) fn result(&self, offset: i32) -> Option<Place> {
         self.places.get(&Key::Result(offset)).copied()
     }
 
     /// The slots that have cells.
-    pub fn slots(&self) -> impl Iterator<Item = (SlotId, Place)> + '_ {
+    pub(super) fn slots(&self) -> impl Iterator<Item = (SlotId, Place)> + '_ {
         self.keys.iter().filter_map(|key| match key {
             Key::Slot(slot) => Some((*slot, self.places[key])),
             _ => None,
@@ -83,7 +83,7 @@ impl Slice {
     }
 
     /// The pieces of parameters that have cells.
-    pub fn params(&self) -> impl Iterator<Item = (u16, i32, Place)> + '_ {
+    pub(super) fn params(&self) -> impl Iterator<Item = (u16, i32, Place)> + '_ {
         self.keys.iter().filter_map(|key| match key {
             Key::Param(number, offset) => Some((*number, *offset, self.places[key])),
             _ => None,
@@ -92,14 +92,14 @@ impl Slice {
 }
 
 /// The slices of the functions that a module's analysis visits, and which calls it follows.
-pub struct Slices {
+pub(super) struct Slices {
     of: Vec<Option<Slice>>,
 }
 
 impl Slices {
     /// Of all functions that `visited` names; only calls among these are followed.
     #[must_use]
-    pub fn new(module: &Shared<'_>, visited: &[bool]) -> Self {
+    pub(super) fn new(module: &Shared<'_>, visited: &[bool]) -> Self {
         let mut search = Search {
             module,
             visited,
@@ -133,7 +133,7 @@ impl Slices {
 
     /// The slice of a function.
     #[must_use]
-    pub fn of(&self, function: FunctionId) -> Option<&Slice> {
+    pub(super) fn of(&self, function: FunctionId) -> Option<&Slice> {
         self.of.get(function.index())?.as_ref()
     }
 }

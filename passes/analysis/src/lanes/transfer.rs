@@ -19,11 +19,11 @@ use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{BinaryOp, Op, UnaryOp};
 
 /// Most uses of an interpreted operation.
-pub const MAX_USES: usize = 8;
+pub(super) const MAX_USES: usize = 8;
 
 /// An operation to apply: the lanes that execute it, and what names the unknown value it makes.
 #[derive(Clone, Copy)]
-pub struct Site {
+pub(super) struct Site {
     /// The lanes that may be here.
     pub here: Lanes,
     /// Two operations with equal keys make the same unknown value.
@@ -31,7 +31,7 @@ pub struct Site {
 }
 
 /// The one result of `op`.
-pub fn apply(pool: &mut Pool, op: Op, uses: &[ValueId], site: Site) -> ValueId {
+pub(super) fn apply(pool: &mut Pool, op: Op, uses: &[ValueId], site: Site) -> ValueId {
     if uses.is_empty() || uses.len() > MAX_USES || uses.contains(&ValueId::NONE) {
         return ValueId::UNKNOWN;
     }

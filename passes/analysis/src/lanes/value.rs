@@ -24,13 +24,13 @@ use ptxcheck_ir::evaluate::ones;
 pub type Lanes = u32;
 
 /// All lanes of a warp.
-pub const ALL: Lanes = u32::MAX;
+pub(super) const ALL: Lanes = u32::MAX;
 
 /// Lanes of a warp.
-pub const WARP: usize = 32;
+pub(super) const WARP: usize = 32;
 
 /// The lanes in a set.
-pub fn lanes(mut set: Lanes) -> impl Iterator<Item = usize> {
+pub(super) fn lanes(mut set: Lanes) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lane = set.trailing_zeros();
         set &= set.wrapping_sub(1);
@@ -40,7 +40,7 @@ pub fn lanes(mut set: Lanes) -> impl Iterator<Item = usize> {
 
 /// What is known of the lanes that are not exact, beyond their low bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Base {
+pub(crate) enum Base {
     /// They share one unknown value; equal numbers mean the same one.
     Uniform(u32),
     /// The result of an `activemask`.
@@ -51,7 +51,7 @@ pub enum Base {
 
 /// A value in each lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Vector {
+pub(crate) struct Vector {
     /// The lanes whose value is known.
     pub exact: Lanes,
     /// How many low bits of the other lanes are known, or of how many bits their unknown part is a multiple.
@@ -78,7 +78,7 @@ impl std::hash::Hash for Vector {
 
 impl Vector {
     /// Nothing known.
-    pub const UNKNOWN: Self = Self {
+    pub(crate) const UNKNOWN: Self = Self {
         exact: 0,
         low: 0,
         base: Base::Varying,
@@ -90,7 +90,7 @@ impl Vector {
 
     /// Known in all lanes.
     #[must_use]
-    pub fn exact(bits: [u64; WARP]) -> Self {
+    pub(crate) fn exact(bits: [u64; WARP]) -> Self {
         Self {
             exact: ALL,
             bits,
@@ -100,7 +100,7 @@ impl Vector {
 
     /// One unknown value for all lanes, a multiple of 2^`low`, plus what `bits` says.
     #[must_use]
-    pub fn uniform(number: u32, low: u8, bits: [u64; WARP]) -> Self {
+    pub(crate) fn uniform(number: u32, low: u8, bits: [u64; WARP]) -> Self {
         Self {
             base: Base::Uniform(number),
             low,
@@ -111,7 +111,7 @@ impl Vector {
 
     /// The same for sets of lanes that are among `all`.
     #[must_use]
-    pub fn among(self, all: Lanes) -> Self {
+    pub(crate) fn among(self, all: Lanes) -> Self {
         Self {
             limit: u64::from(all),
             is_set: true,
@@ -121,7 +121,7 @@ impl Vector {
 
     /// The lanes that a set may have, in the lanes of `here`.
     #[must_use]
-    pub fn names_at_most(&self, here: Lanes) -> Lanes {
+    pub(crate) fn names_at_most(&self, here: Lanes) -> Lanes {
         let rest = match here & !self.exact {
             0 => 0,
             _ if self.is_set => self.limit as Lanes,
@@ -132,13 +132,13 @@ impl Vector {
 
     /// The value in a lane, if it is known.
     #[must_use]
-    pub fn at(&self, lane: usize) -> Option<u64> {
+    pub(crate) fn at(&self, lane: usize) -> Option<u64> {
         (self.exact >> lane & 1 == 1).then(|| self.bits[lane])
     }
 
     /// The number of known low bits in a lane, and those bits.
     #[must_use]
-    pub fn low_bits(&self, lane: usize) -> (u8, u64) {
+    pub(crate) fn low_bits(&self, lane: usize) -> (u8, u64) {
         if self.exact >> lane & 1 == 1 {
             (64, self.bits[lane])
         } else {
@@ -154,7 +154,7 @@ impl Vector {
 
     /// The same value with offsets in 0..2^low, if it has that form; `number` names the unknown part if it changes.
     #[must_use]
-    pub fn normal(&self, number: u32, among: Lanes) -> Option<Self> {
+    pub(crate) fn normal(&self, number: u32, among: Lanes) -> Option<Self> {
         if !matches!(self.base, Base::Uniform(_)) {
             return None;
         }
@@ -176,7 +176,7 @@ impl Vector {
 
     /// Whether all lanes of `among` hold the same value: all exact and equal, or the same unknown plus equal offsets.
     #[must_use]
-    pub fn is_splat(&self, among: Lanes) -> bool {
+    pub(crate) fn is_splat(&self, among: Lanes) -> bool {
         let exact = among & self.exact;
         if exact != among && (exact != 0 || !matches!(self.base, Base::Uniform(_))) {
             return false;
@@ -189,17 +189,17 @@ impl Vector {
 
 /// An interned vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ValueId(pub u32);
+pub(crate) struct ValueId(pub u32);
 
 impl ValueId {
     /// Nothing known.
-    pub const UNKNOWN: Self = Self(0);
+    pub(crate) const UNKNOWN: Self = Self(0);
     /// Not reached yet: the least element.
-    pub const NONE: Self = Self(u32::MAX);
+    pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
 /// The vectors of one analysis.
-pub struct Pool {
+pub(crate) struct Pool {
     vectors: Vec<Vector>,
     ids: FxHashMap<Vector, ValueId>,
     splats: FxHashMap<u64, ValueId>,
@@ -228,18 +228,18 @@ impl Default for Pool {
 impl Pool {
     /// Vectors so far.
     #[must_use]
-    pub fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.vectors.len()
     }
 
     /// The vector with this id.
     #[must_use]
-    pub fn get(&self, id: ValueId) -> &Vector {
+    pub(crate) fn get(&self, id: ValueId) -> &Vector {
         &self.vectors[id.0 as usize]
     }
 
     /// Interns a vector.
-    pub fn add(&mut self, mut vector: Vector) -> ValueId {
+    pub(crate) fn add(&mut self, mut vector: Vector) -> ValueId {
         if vector.exact == ALL {
             vector = Vector::exact(vector.bits);
         }
@@ -253,7 +253,7 @@ impl Pool {
     }
 
     /// The same value in all lanes.
-    pub fn splat(&mut self, value: u64) -> ValueId {
+    pub(crate) fn splat(&mut self, value: u64) -> ValueId {
         if let Some(&known) = self.splats.get(&value) {
             return known;
         }
@@ -263,20 +263,20 @@ impl Pool {
     }
 
     /// The number of the unknown value that `key` makes: one number for each pair.
-    pub fn number(&mut self, key: (u64, u64)) -> u32 {
+    pub(crate) fn number(&mut self, key: (u64, u64)) -> u32 {
         let next = self.numbers.len() as u32;
         *self.numbers.entry(key).or_insert(next)
     }
 
     /// An unknown value that is the same in all lanes.
-    pub fn unknown_uniform(&mut self, key: (u64, u64), low: u8) -> ValueId {
+    pub(crate) fn unknown_uniform(&mut self, key: (u64, u64), low: u8) -> ValueId {
         let number = self.number(key);
         self.add(Vector::uniform(number, low, [0; WARP]))
     }
 
     /// The join of `a`, which comes with the lanes `from_a`, and `b` with `from_b`. `together`: the lanes of a warp
     /// come all along one edge or all along the other; `key` names the unknown value that then results.
-    pub fn join(
+    pub(crate) fn join(
         &mut self,
         (a, from_a): (ValueId, Lanes),
         (b, from_b): (ValueId, Lanes),

@@ -93,12 +93,12 @@ pub struct Issue {
     /// The other instruction that the matter is about.
     pub other: Option<(Spot, Lanes)>,
     /// The node, within its graph.
-    pub node: u32,
+    pub(crate) node: u32,
 }
 
 /// What was found at one collective or barrier.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reach {
+pub(super) struct Reach {
     /// Some lane may get there.
     pub maybe: bool,
     /// Some lane certainly does.
@@ -111,7 +111,7 @@ pub struct Reach {
 
 /// What was found in one solution.
 #[derive(Default)]
-pub struct Verdict {
+pub(super) struct Verdict {
     /// What is wrong.
     pub issues: Vec<Issue>,
     /// Each collective and barrier node.
@@ -125,7 +125,7 @@ pub struct Verdict {
 /// Judges a solution. `entry`: the lanes that surely begin together; `converges`: the target lets collectives meet
 /// across instructions (sm_70 and newer); `least`: what is less certain may be left out.
 #[must_use]
-pub fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: Certainty) -> Verdict {
+pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: Certainty) -> Verdict {
     let graph = flow.graph;
     let mut calls = Vec::new();
     let mut barriers = Vec::new();
@@ -186,7 +186,7 @@ pub fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: Certaint
 
 /// Whether a node is a collective or a barrier that something can be wrong with.
 #[must_use]
-pub fn is_judged(graph: &Graph<'_>, node: u32) -> bool {
+pub(super) fn is_judged(graph: &Graph<'_>, node: u32) -> bool {
     let instruction = || {
         let body = graph.context(node).body;
         body.instruction(graph.instruction(node))
@@ -372,7 +372,7 @@ const fn certainty(is_definite: bool) -> Certainty {
 
 /// The place of the instruction that a node is.
 #[must_use]
-pub fn spot(graph: &Graph<'_>, node: u32) -> Spot {
+pub(super) fn spot(graph: &Graph<'_>, node: u32) -> Spot {
     Spot {
         function: graph.context(node).function,
         instruction: graph.instruction(node),

@@ -15,7 +15,7 @@ use ptxcheck_ir::{
 
 /// What is visible of a node to others.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Visible {
+pub(super) struct Visible {
     /// Something is, whenever a lane passes the node.
     pub surely: bool,
     /// Something may be.
@@ -24,7 +24,7 @@ pub struct Visible {
 
 /// What is visible of a node.
 #[must_use]
-pub fn of(flow: &Flow<'_>, node: u32) -> Visible {
+pub(super) fn of(flow: &Flow<'_>, node: u32) -> Visible {
     let graph = flow.graph;
     let spot = &graph.nodes[node as usize];
     match spot.kind {
@@ -59,7 +59,7 @@ pub fn of(flow: &Flow<'_>, node: u32) -> Visible {
 
 /// What is visible of an instruction that is no collective, no barrier and no call.
 #[must_use]
-pub fn of_instruction(
+pub(super) fn of_instruction(
     module: &Shared<'_>,
     function: FunctionId,
     body: &Body<'_>,
@@ -93,7 +93,7 @@ pub fn of_instruction(
 
 /// Whether a generic store certainly writes memory that is not the thread's own.
 #[must_use]
-pub fn is_seen(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, id: InstructionId) -> bool {
+pub(super) fn is_seen(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, id: InstructionId) -> bool {
     let store = body.instruction(id);
     let analyses = module.function(function);
     let slots = analyses.slots();

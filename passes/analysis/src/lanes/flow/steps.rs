@@ -453,7 +453,7 @@ impl Flow<'_> {
     }
 
     /// The lanes that a ballot or a match may answer with.
-    pub fn answer(&mut self, node: u32) -> Option<Lanes> {
+    pub(crate) fn answer(&mut self, node: u32) -> Option<Lanes> {
         let body = self.graph.context(node).body;
         let instruction = body.instruction(self.graph.instruction(node));
         let (kind, uses) = match instruction.op {

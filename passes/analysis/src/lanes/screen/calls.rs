@@ -11,7 +11,7 @@ use crate::limits::MAX_SCREEN_STEPS;
 use ptxcheck_ir::{Argument, Body, FunctionId, InstructionId, Op, Value};
 
 /// What has been asked.
-pub struct Calls {
+pub(super) struct Calls {
     known: RefCell<FxHashMap<(FunctionId, Piece), Kind>>,
     /// Instructions of functions that may still be looked at.
     left: Cell<usize>,
@@ -36,7 +36,7 @@ enum Piece {
 
 impl<'m> Basis<'_, 'm> {
     /// What callers pass in a piece of a parameter. `depth`: see [`Look::in_depth`].
-    pub fn passed(&self, function: FunctionId, number: u16, offset: i32, depth: usize) -> Kind {
+    pub(super) fn passed(&self, function: FunctionId, number: u16, offset: i32, depth: usize) -> Kind {
         self.asked(function, Piece::Param(number, offset), || {
             let (mut passed, mut look) = (Kind::default(), None);
             for site in self.module.call_graph().calls_to(function) {
@@ -59,7 +59,7 @@ impl<'m> Basis<'_, 'm> {
     }
 
     /// What a function returns.
-    pub fn returned(&self, function: FunctionId, depth: usize) -> Kind {
+    pub(super) fn returned(&self, function: FunctionId, depth: usize) -> Kind {
         self.asked(function, Piece::Result, || {
             let Some(body) = &self.module.module.function(function).body else {
                 return Kind::UNKNOWN;

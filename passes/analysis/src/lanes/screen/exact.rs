@@ -7,7 +7,7 @@ use ptxcheck_ir::evaluate::{evaluate, is_interpreted, ones};
 use ptxcheck_ir::{Body, Op, Special, Value};
 
 /// The threads of a warp of a CTA of one dimension.
-pub struct Threads<'a, 'm> {
+pub(super) struct Threads<'a, 'm> {
     pub body: &'a Body<'m>,
     pub definitions: &'a Definitions,
     pub warp: u32,
@@ -18,7 +18,7 @@ const MAX_STEPS: usize = 64;
 
 impl Threads<'_, '_> {
     /// A value that is the same in all lanes of the warp.
-    pub fn same(&self, value: Value) -> Option<u64> {
+    pub(super) fn same(&self, value: Value) -> Option<u64> {
         let mut lanes = (0..WARP as u64).map(|lane| self.exact(value, lane, &mut MAX_STEPS.clone()));
         let first = lanes.next()??;
         lanes.all(|other| other == Some(first)).then_some(first)

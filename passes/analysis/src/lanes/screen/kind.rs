@@ -24,7 +24,7 @@ use crate::launches::MAX_BLOCK_THREADS as MAX_THREADS;
 
 /// What a value certainly is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
+pub(super) enum Form {
     /// Nothing of the following.
     #[default]
     Any,
@@ -42,7 +42,7 @@ pub enum Form {
 
 /// See the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kind {
+pub(super) struct Kind {
     /// Some definition has been looked at.
     pub is_defined: bool,
     pub lane: bool,
@@ -54,25 +54,25 @@ pub struct Kind {
 }
 
 /// [`Kind::low`] of what may be exact.
-pub const EXACT: u8 = 64;
+pub(super) const EXACT: u8 = 64;
 
 impl Kind {
     /// Nothing is known.
-    pub const UNKNOWN: Self = Self::of(0, 64, Form::Any);
+    pub(super) const UNKNOWN: Self = Self::of(0, 64, Form::Any);
     /// May be a constant, the same in all lanes of a warp.
-    pub const CONSTANT: Self = Self::of(EXACT, 64, Form::Any);
+    pub(super) const CONSTANT: Self = Self::of(EXACT, 64, Form::Any);
     /// May be exact in each lane.
-    pub const LANE: Self = Self {
+    pub(super) const LANE: Self = Self {
         lane: true,
         ..Self::CONSTANT
     };
     /// `%tid.x`
-    pub const THREAD: Self = Self {
+    pub(super) const THREAD: Self = Self {
         lane: true,
         ..Self::of(EXACT, THREAD_BITS, Form::Thread)
     };
     /// `%tid.x` in one warp.
-    pub const fn threads_of(warp: u32) -> Self {
+    pub(super) const fn threads_of(warp: u32) -> Self {
         let last = warp * WARP as u32 + (WARP as u32 - 1);
         Self {
             bits: (u32::BITS - last.leading_zeros()) as u8,
@@ -82,17 +82,17 @@ impl Kind {
     }
 
     /// `%laneid`
-    pub const LANE_ID: Self = Self {
+    pub(super) const LANE_ID: Self = Self {
         bits: 5,
         ..Self::LANE
     };
     /// `%ntid.x`, a multiple of 32
-    pub const THREADS: Self = Self {
+    pub(super) const THREADS: Self = Self {
         zeros: 5,
         ..Self::of(5, THREAD_BITS + 1, Form::Aligned)
     };
 
-    pub const fn of(low: u8, bits: u8, form: Form) -> Self {
+    pub(super) const fn of(low: u8, bits: u8, form: Form) -> Self {
         Self {
             is_defined: true,
             lane: false,
@@ -105,13 +105,13 @@ impl Kind {
     }
 
     /// Of a set of lanes.
-    pub const SET: Self = Self {
+    pub(super) const SET: Self = Self {
         is_set: true,
         ..Self::of(0, WARP as u8, Form::Any)
     };
 
     /// Of a literal.
-    pub const fn of_integer(value: i64) -> Self {
+    pub(super) const fn of_integer(value: i64) -> Self {
         Self {
             zeros: value.trailing_zeros() as u8,
             ..Self::exactly(value)
@@ -125,7 +125,7 @@ impl Kind {
     }
 
     /// Where it is exact, all of the low 32 bits are set.
-    pub const fn is_full(self) -> bool {
+    pub(super) const fn is_full(self) -> bool {
         match self.form {
             Form::Full => true,
             Form::Exactly(value) => value as u32 == u32::MAX,
@@ -148,12 +148,12 @@ impl Kind {
     }
 
     /// One number, if it is exact.
-    pub const fn is_literal(self) -> bool {
+    pub(super) const fn is_literal(self) -> bool {
         matches!(self.form, Form::Exactly(_))
     }
 
     /// Of the complement of a predicate.
-    pub const fn complement(self) -> Self {
+    pub(super) const fn complement(self) -> Self {
         let form = match self.form {
             Form::Exactly(value) => Form::Exactly((value & 1) ^ 1),
             _ => Form::Any,
@@ -184,7 +184,7 @@ impl Kind {
 
     /// The least kind that covers both: it is one or the other.
     #[must_use]
-    pub fn join(self, other: Self) -> Self {
+    pub(super) fn join(self, other: Self) -> Self {
         if !self.is_defined {
             return other;
         }
@@ -213,7 +213,7 @@ impl Kind {
 
     /// What is known of a value that is one or the other, nobody knows which: what they have in common.
     #[must_use]
-    pub fn agree(self, other: Self) -> Self {
+    pub(super) fn agree(self, other: Self) -> Self {
         if !self.is_defined {
             return other;
         }
@@ -250,7 +250,7 @@ impl Kind {
 
     /// Of what only some lanes take over: the others have something else.
     #[must_use]
-    pub const fn split(self) -> Self {
+    pub(super) const fn split(self) -> Self {
         Self {
             lane: self.low > 0,
             form: if self.is_full() { Form::Full } else { Form::Any },
@@ -259,12 +259,12 @@ impl Kind {
     }
 
     /// Whether it may be exact.
-    pub const fn may_be_exact(self) -> bool {
+    pub(super) const fn may_be_exact(self) -> bool {
         self.low == EXACT
     }
 
     /// What is left of it in so many bits.
-    pub const fn cut(self, bits: u8) -> Self {
+    pub(super) const fn cut(self, bits: u8) -> Self {
         if bits == 0 {
             return self;
         }
@@ -320,7 +320,7 @@ const fn min(a: u8, b: u8) -> u8 {
 }
 
 /// The result of an operation on operands of these kinds. `uses` are the operands, for their literals.
-pub fn result(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
+pub(super) fn result(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
     if !is_interpreted(op) {
         return Kind::UNKNOWN;
     }

@@ -37,7 +37,7 @@ use ptxcheck_ir::{
 const MAX_COPIES: usize = 4;
 
 /// What has been seen of a function.
-pub struct Look<'a, 'm> {
+pub(super) struct Look<'a, 'm> {
     pub function: FunctionId,
     basis: &'a Basis<'a, 'm>,
     body: &'a Body<'m>,
@@ -79,7 +79,7 @@ enum Ways {
 
 impl<'a, 'm> Look<'a, 'm> {
     /// At a function, nothing of which is reached yet.
-    pub fn new(basis: &'a Basis<'a, 'm>, function: FunctionId, body: &'a Body<'m>) -> Self {
+    pub(super) fn new(basis: &'a Basis<'a, 'm>, function: FunctionId, body: &'a Body<'m>) -> Self {
         Self {
             function,
             basis,
@@ -104,19 +104,19 @@ impl<'a, 'm> Look<'a, 'm> {
     }
 
     /// The same, for the sake of so many definitions that are being looked up elsewhere.
-    pub fn in_depth(mut self, depth: usize) -> Self {
+    pub(super) fn in_depth(mut self, depth: usize) -> Self {
         self.held.depth = depth;
         self
     }
 
     /// The same in one warp.
-    pub fn in_warp(self, warp: u32) -> Self {
+    pub(super) fn in_warp(self, warp: u32) -> Self {
         let warp = Some(warp);
         Self { warp, ..self }
     }
 
     /// The blocks that lanes of the warp may come to at most: the numbers of its threads keep it from the others.
-    pub fn at_most(&self) -> Vec<BlockId> {
+    pub(super) fn at_most(&self) -> Vec<BlockId> {
         let body = self.body;
         let mut is_seen = vec![false; body.blocks.len()];
         let mut found = vec![BlockId::new(0)];
@@ -138,20 +138,20 @@ impl<'a, 'm> Look<'a, 'm> {
     }
 
     /// Counts steps; false if there are no more of them.
-    pub fn pay(&mut self, steps: usize) -> bool {
+    pub(super) fn pay(&mut self, steps: usize) -> bool {
         let left = self.steps_left.checked_sub(steps);
         self.steps_left = left.unwrap_or(0);
         left.is_some() && !self.analyses.deadline().is_over_after(steps)
     }
 
     /// Reads registers as they are before an instruction from now on.
-    pub fn before(&mut self, id: InstructionId) -> &mut Self {
+    pub(super) fn before(&mut self, id: InstructionId) -> &mut Self {
         self.here = id;
         self
     }
 
     /// A block that all lanes may come to and that has not been asked for yet.
-    pub fn next_block(&mut self) -> Option<BlockId> {
+    pub(super) fn next_block(&mut self) -> Option<BlockId> {
         loop {
             if let Some(block) = self.work.pop_front() {
                 return Some(block);
@@ -165,12 +165,12 @@ impl<'a, 'm> Look<'a, 'm> {
     }
 
     /// All lanes may come to the end of a block.
-    pub fn go_on(&mut self, block: BlockId) {
+    pub(super) fn go_on(&mut self, block: BlockId) {
         self.left.push_back(block);
     }
 
     /// All lanes come to the entry.
-    pub fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         self.begins = true;
         self.enter(BlockId::new(0));
     }
@@ -270,7 +270,7 @@ impl<'a, 'm> Look<'a, 'm> {
     }
 
     /// All lanes may come to a block.
-    pub fn enter(&mut self, block: BlockId) {
+    pub(super) fn enter(&mut self, block: BlockId) {
         if !std::mem::replace(&mut self.is_reached[block.index()], true) {
             self.work.push_back(block);
         }
@@ -285,7 +285,7 @@ impl<'a, 'm> Look<'a, 'm> {
     }
 
     /// Whether all lanes may come to a block, as far as has been found.
-    pub fn is_reached(&self, block: BlockId) -> bool {
+    pub(super) fn is_reached(&self, block: BlockId) -> bool {
         self.is_reached[block.index()]
     }
 
@@ -296,7 +296,7 @@ impl<'a, 'm> Look<'a, 'm> {
     ///             immediate dominator, which is whole; or all that leads to b is whole, and what is known of the
     ///             branches there is the same in all lanes; or only those come to b who have seen that all are there
     /// ```
-    pub fn wholes(&mut self) -> Vec<bool> {
+    pub(super) fn wholes(&mut self) -> Vec<bool> {
         let (cfg, dominators) = (self.analyses.cfg(), self.analyses.dominators());
         let mut is_whole = vec![true; self.is_reached.len()];
         let mut is_sure = self.is_reached.clone();

@@ -7,15 +7,15 @@ use ptxcheck_ir::{Collective, Instruction, InstructionId, Match, Op, Shuffle, Vo
 
 /// A set of kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Meetings(u32);
+pub(super) struct Meetings(u32);
 
 impl Meetings {
-    pub const NONE: Self = Self(0);
-    pub const ALL: Self = Self(u32::MAX);
-    pub const BARRIER: Self = Self(1);
+    pub(super) const NONE: Self = Self(0);
+    pub(super) const ALL: Self = Self(u32::MAX);
+    pub(super) const BARRIER: Self = Self(1);
 
     /// What an instruction is, were it one that waits for all lanes.
-    pub const fn of(op: Op) -> Self {
+    pub(super) const fn of(op: Op) -> Self {
         let number = match op {
             Op::Barrier(_) => return Self::BARRIER,
             Op::Collective(kind, _) => match kind {
@@ -41,7 +41,7 @@ impl Meetings {
     }
 
     /// What lanes may miss at an instruction.
-    pub fn at(instruction: &Instruction) -> Self {
+    pub(super) fn at(instruction: &Instruction) -> Self {
         match instruction.op {
             Op::Collective(_, true) => Self::of(instruction.op),
             Op::Barrier(_) if is_full_barrier(instruction) => Self::BARRIER,
@@ -49,32 +49,32 @@ impl Meetings {
         }
     }
 
-    pub const fn is_empty(self) -> bool {
+    pub(super) const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    pub const fn with(self, other: Self) -> Self {
+    pub(super) const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    pub const fn without(self, other: Self) -> Self {
+    pub(super) const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    pub const fn and(self, other: Self) -> Self {
+    pub(super) const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    pub const fn has_any(self, other: Self) -> bool {
+    pub(super) const fn has_any(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    pub const fn has_all(self, other: Self) -> bool {
+    pub(super) const fn has_all(self, other: Self) -> bool {
         other.without(self).is_empty()
     }
 
     /// Sets of one kind each.
-    pub fn each(self) -> impl Iterator<Item = Self> {
+    pub(super) fn each(self) -> impl Iterator<Item = Self> {
         (0..u32::BITS)
             .map(|number| Self(1 << number))
             .filter(move |kind| self.has_any(*kind))
@@ -83,7 +83,7 @@ impl Meetings {
 
 /// What no witness has been found for.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub(super) struct Wanted {
     /// Kinds of which one is wanted, wherever it is.
     pub meetings: Meetings,
     /// Those that are wanted themselves.
@@ -92,22 +92,22 @@ pub struct Wanted {
 
 impl Wanted {
     /// One of each kind.
-    pub fn all(meetings: Meetings) -> Self {
+    pub(super) fn all(meetings: Meetings) -> Self {
         Self {
             meetings,
             places: FxHashSet::default(),
         }
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.meetings.is_empty() && self.places.is_empty()
     }
 
-    pub fn found(&mut self, meetings: Meetings) {
+    pub(super) fn found(&mut self, meetings: Meetings) {
         self.meetings = self.meetings.without(meetings);
     }
 
-    pub fn found_at(&mut self, place: InstructionId, meetings: Meetings) {
+    pub(super) fn found_at(&mut self, place: InstructionId, meetings: Meetings) {
         self.found(meetings);
         self.places.remove(&place);
     }

@@ -25,7 +25,7 @@ use ptxcheck_common::externs;
 use ptxcheck_ir::{BlockId, Body, Function, FunctionId, Instruction, InstructionId, Op, Rare, Value};
 
 /// The search in a module: what has been found of a function is known to all that call it.
-pub struct Search<'a, 'm> {
+pub(super) struct Search<'a, 'm> {
     basis: &'a Basis<'a, 'm>,
     /// By function: what lanes may miss in it and in what it calls.
     held: Vec<Meetings>,
@@ -58,7 +58,7 @@ struct Inner<'a, 'm> {
 
 impl<'a, 'm> Search<'a, 'm> {
     /// Nothing has been looked for. `holds`: the functions with collectives or barriers.
-    pub fn new(basis: &'a Basis<'a, 'm>, holds: &[bool]) -> Self {
+    pub(super) fn new(basis: &'a Basis<'a, 'm>, holds: &[bool]) -> Self {
         let functions = &basis.module.module.functions;
         let mut held = vec![Meetings::NONE; functions.len()];
         let mut is_open = vec![false; functions.len()];
@@ -92,7 +92,7 @@ impl<'a, 'm> Search<'a, 'm> {
     }
 
     /// Whether there is a witness for all that lanes may miss in `root` and what it calls.
-    pub fn speaks_for(&mut self, root: FunctionId) -> bool {
+    pub(super) fn speaks_for(&mut self, root: FunctionId) -> bool {
         let Some(body) = self.body(root) else {
             return true;
         };

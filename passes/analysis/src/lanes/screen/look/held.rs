@@ -27,7 +27,7 @@ enum Key {
 }
 
 /// What has been looked up.
-pub struct Held {
+pub(super) struct Held {
     known: Vec<Known>,
     /// By register: what its only definition makes of it, in `known`.
     single: Vec<u32>,
@@ -65,7 +65,7 @@ const FINAL: u32 = u32::MAX;
 const NONE: u32 = u32::MAX;
 
 impl Held {
-    pub fn new(registers: usize, blocks: usize) -> Self {
+    pub(super) fn new(registers: usize, blocks: usize) -> Self {
         Self {
             known: Vec::new(),
             single: vec![NONE; registers],
@@ -80,7 +80,7 @@ impl Held {
     }
 
     /// Looks up anew what may have changed.
-    pub fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         self.round += 1;
     }
 
@@ -387,7 +387,7 @@ fn last_in(
 
 impl Look<'_, '_> {
     /// What is known of a register.
-    pub fn register(&mut self, register: Register) -> Kind {
+    pub(crate) fn register(&mut self, register: Register) -> Kind {
         if let Some(known) = self.held.get(Key::Single(register)) {
             return known;
         }

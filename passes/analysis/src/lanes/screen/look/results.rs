@@ -10,7 +10,7 @@ use ptxcheck_ir::{
 
 impl Look<'_, '_> {
     /// What is known of a value, where [`Self::before`] says.
-    pub fn kind(&mut self, value: Value) -> Kind {
+    pub(crate) fn kind(&mut self, value: Value) -> Kind {
         match value {
             Value::Register(register) => self.register(register),
             Value::Not(register) => self.register(register).complement(),
