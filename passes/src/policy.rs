@@ -29,11 +29,23 @@ impl std::fmt::Display for Driver {
     }
 }
 
-impl std::str::FromStr for Driver {
-    type Err = String;
+/// A word of a policy that is not what it has to be, with that word.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Malformed {
+    /// Not the version of a driver.
+    #[error("`{0}` is no driver version such as `550.54.14`")]
+    Driver(String),
+    /// Not a target.
+    #[error("`{0}` is no target such as `90` or `90a`")]
+    Target(String),
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no driver version such as `550.54.14`");
+impl std::str::FromStr for Driver {
+    type Err = Malformed;
+
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        let wrong = || Malformed::Driver(text.to_owned());
         let mut numbers = text
             .split('.')
             .map(|part| part.parse::<u32>().map_err(|_| wrong()));
@@ -50,8 +62,8 @@ impl std::str::FromStr for Driver {
 ///
 /// # Errors
 ///
-/// A sentence, if it is none.
-pub fn target(text: &str) -> Result<String, String> {
+/// [`Malformed::Target`], if it is none.
+pub fn target(text: &str) -> Result<String, Malformed> {
     let bare = text
         .strip_prefix("sm_")
         .or_else(|| text.strip_prefix("compute_"))
@@ -60,7 +72,7 @@ pub fn target(text: &str) -> Result<String, String> {
     let is_target = (2..=3).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_target
         .then(|| bare.to_owned())
-        .ok_or_else(|| format!("`{text}` is no target such as `90` or `90a`"))
+        .ok_or_else(|| Malformed::Target(text.to_owned()))
 }
 
 /// The toolkits that brought new versions of PTX: `(ISA major, ISA minor, CUDA, first driver)`.

@@ -68,6 +68,8 @@ mod values;
 
 pub use debug::LlvmOrigin;
 
+use std::fmt;
+
 use bumpalo::Bump;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
@@ -82,12 +84,34 @@ use symbols::Symbols;
 /// The version of LLVM that this build reads: IR of newer ones is refused.
 pub const LLVM_VERSION: &str = if cfg!(feature = "llvm") { "22" } else { "19" };
 
+/// IR that LLVM refuses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refused {
+    /// What LLVM says, on one line.
+    pub said: String,
+    /// The version of LLVM that wrote it, where that is newer than [`LLVM_VERSION`] and the input says so: `23.0.0`.
+    pub written_by: Option<String>,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "LLVM {LLVM_VERSION} cannot read it")?;
+        if let Some(version) = &self.written_by {
+            write!(formatter, ", and LLVM {version} wrote it")?;
+        }
+        write!(formatter, ": {}", self.said)
+    }
+}
+
+impl std::error::Error for Refused {}
+
 /// Reads IR and hands its device IR to `work`.
 ///
 /// # Errors
 ///
-/// What LLVM says of an input that it can't read.
-pub fn with_module<R>(bytes: &[u8], work: impl FnOnce(&Module<'_>) -> R) -> Result<R, String> {
+/// [`Refused`], if LLVM can't read it.
+pub fn with_module<R>(bytes: &[u8], work: impl FnOnce(&Module<'_>) -> R) -> Result<R, Refused> {
     let memory = Memory::default();
     memory.read(bytes).map(|input| input.with_module(work))
 }
@@ -107,8 +131,8 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// What LLVM says of an input that it can't read.
-    pub fn read<'i>(&'i self, bytes: &'i [u8]) -> Result<Input<'i>, String> {
+    /// [`Refused`], if LLVM can't read it.
+    pub fn read<'i>(&'i self, bytes: &'i [u8]) -> Result<Input<'i>, Refused> {
         let parse = |bytes: &[u8]| {
             let buffer = MemoryBuffer::create_from_memory_range_copy(bytes, "input");
             self.0.create_module_from_ir(buffer)
@@ -192,14 +216,11 @@ fn lowered<R>(raw: raw::Module<'_>, bytes: &[u8], work: impl FnOnce(&Module<'_>)
     work(&module)
 }
 
-/// A sentence about IR that LLVM refuses, with the version that wrote it where the input says so.
-fn refusal(said: &str, bytes: &[u8]) -> String {
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    match producer(bytes) {
-        Some(version) if is_newer(&version) => {
-            format!("LLVM {LLVM_VERSION} cannot read it, and LLVM {version} wrote it: {said}")
-        }
-        _ => format!("LLVM {LLVM_VERSION} cannot read it: {said}"),
+/// What LLVM says of IR, with the version that wrote it.
+fn refusal(said: &str, bytes: &[u8]) -> Refused {
+    Refused {
+        said: said.split_whitespace().collect::<Vec<_>>().join(" "),
+        written_by: producer(bytes).filter(|version| is_newer(version)),
     }
 }
 

@@ -3,6 +3,7 @@
 use object::read::archive::ArchiveFile;
 
 use super::{elf, windows};
+use crate::errors::BadFile;
 use ptxcheck_common::shown;
 
 /// A member that is an ELF or COFF file.
@@ -17,12 +18,11 @@ pub(super) struct Member<'a> {
 ///
 /// # Errors
 ///
-/// A sentence, if it is no archive or holds nothing itself.
-pub(super) fn members(bytes: &[u8]) -> Result<(Vec<Member<'_>>, Option<String>), String> {
-    let broken = |error: object::Error| format!("the archive is broken: {error}");
-    let archive = ArchiveFile::parse(bytes).map_err(broken)?;
+/// [`BadFile`], if it is no archive or holds nothing itself.
+pub(super) fn members(bytes: &[u8]) -> Result<(Vec<Member<'_>>, Option<BadFile>), BadFile> {
+    let archive = ArchiveFile::parse(bytes).map_err(BadFile::archive)?;
     if archive.is_thin() {
-        return Err("a thin archive holds nothing itself: name the objects that it lists".to_owned());
+        return Err(BadFile::ThinArchive);
     }
     let mut members = Vec::new();
     let mut trouble = None;
@@ -31,7 +31,7 @@ pub(super) fn members(bytes: &[u8]) -> Result<(Vec<Member<'_>>, Option<String>),
         let member = match member {
             Ok(member) => member,
             Err(error) => {
-                trouble = Some(broken(error));
+                trouble = Some(BadFile::archive(error));
                 break;
             }
         };
@@ -44,7 +44,7 @@ pub(super) fn members(bytes: &[u8]) -> Result<(Vec<Member<'_>>, Option<String>),
                 });
             }
             Ok(_) => {}
-            Err(error) => trouble = Some(broken(error)),
+            Err(error) => trouble = Some(BadFile::archive(error)),
         }
     }
     Ok((members, trouble))

@@ -9,6 +9,7 @@ use memchr::memmem;
 
 use super::bytes::u64_at;
 use super::entry::Entry;
+use crate::errors::BadContainer;
 use crate::limits::SEARCH_STEP_BYTES;
 
 /// The magic number, the version and the size of the header: what every container begins with.
@@ -25,7 +26,7 @@ pub(super) enum Event<'a> {
         payload: &'a [u8],
     },
     /// A container at `offset` is broken there.
-    Broken { offset: usize, message: String },
+    Broken { offset: usize, error: BadContainer },
 }
 
 /// Searches `bytes`. Containers inside the payloads of others do not count; those that a broken one claims to hold do.
@@ -66,11 +67,8 @@ pub(super) fn search<'a>(
             continue;
         }
         if size > left {
-            let message = format!("it claims {size} bytes, and the file has {left} more");
-            found(Event::Broken {
-                offset: start,
-                message,
-            });
+            let error = BadContainer::TooLong { claimed: size, left };
+            found(Event::Broken { offset: start, error });
         }
         at = first;
         while at < end {
@@ -80,8 +78,8 @@ pub(super) fn search<'a>(
                     at += entry.size();
                     if let Some(inner) = finder.find(&bytes[offset..at]) {
                         at = offset + inner;
-                        let message = "an entry holds the beginning of another fat binary".to_owned();
-                        found(Event::Broken { offset, message });
+                        let error = BadContainer::Nested;
+                        found(Event::Broken { offset, error });
                         break;
                     }
                     let payload = entry.payload(&bytes[offset..end]);
@@ -97,10 +95,10 @@ pub(super) fn search<'a>(
                     at = end.min(at + MAX_PADDING);
                     break;
                 }
-                Err(message) => {
+                Err(error) => {
                     if size <= left {
-                        let message = message.to_owned();
-                        found(Event::Broken { offset: at, message });
+                        let error = error.into();
+                        found(Event::Broken { offset: at, error });
                     }
                     break;
                 }
@@ -148,7 +146,7 @@ mod tests {
                 Event::Entry {
                     container, payload, ..
                 } => entries.push((container, payload.to_vec())),
-                Event::Broken { message, .. } => broken.push(message),
+                Event::Broken { error, .. } => broken.push(error.to_string()),
             },
         );
         (entries, broken)

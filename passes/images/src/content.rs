@@ -33,33 +33,20 @@ pub enum Content {
 }
 
 /// Why an input was not read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Unread {
     /// What the system says.
-    System(io::Error),
+    #[error("cannot read it: {0}")]
+    System(#[from] io::Error),
     /// It has, or goes on for, more than this many bytes.
+    #[error("it has more than {0} bytes")]
     TooLarge(u64),
     /// The deadline came first.
+    #[error("reading it took too long")]
     Late,
     /// Somebody wrote to it meanwhile: one sentence.
+    #[error("{0}")]
     Changed(&'static str),
-}
-
-impl From<io::Error> for Unread {
-    fn from(error: io::Error) -> Self {
-        Self::System(error)
-    }
-}
-
-impl std::fmt::Display for Unread {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::System(error) => write!(formatter, "cannot read it: {error}"),
-            Self::TooLarge(limit) => write!(formatter, "it has more than {limit} bytes"),
-            Self::Late => formatter.write_str("reading it took too long"),
-            Self::Changed(what) => formatter.write_str(what),
-        }
-    }
 }
 
 const CUT: &str = "it was cut short while it was read";

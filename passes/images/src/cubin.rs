@@ -14,6 +14,7 @@ use ptxcheck_common::maps::NameMap;
 use super::bytes::{Budget, text, u16_at, u32_at};
 use super::debug_paths;
 use super::elf::{self, RELOCATION_BYTES};
+use crate::errors::BadFile;
 use ptxcheck_common::names;
 use ptxcheck_ir::LaunchBounds;
 use ptxcheck_ir::facts::{Facts, Kernel, Variable, WeakFunction};
@@ -50,16 +51,14 @@ pub struct Cubin {
 ///
 /// # Errors
 ///
-/// A sentence about what is wrong with it.
-pub fn read(bytes: &[u8]) -> Result<Cubin, String> {
+/// [`BadFile`], if it is no machine code for a GPU, or its headers are broken.
+pub fn read(bytes: &[u8]) -> Result<Cubin, BadFile> {
     if !bytes.starts_with(elf::MAGIC) {
-        return Err("it is said to be machine code, and is no ELF file".to_owned());
+        return Err(BadFile::NoElf);
     }
     let file = elf::parse(bytes)?;
     if !elf::is_cubin(&file) {
-        return Err(
-            "it is said to be machine code for a GPU, and is an ELF file for another machine".to_owned(),
-        );
+        return Err(BadFile::OtherMachine);
     }
     let mut facts = Facts::default();
     let mut infos: NameMap<&str, &[u8]> = NameMap::default();

@@ -6,6 +6,7 @@ use std::ops::Deref;
 
 use zstd::bulk::Decompressor;
 
+pub use crate::errors::Refusal;
 use crate::limits::{
     KEPT_BUFFER_BYTES, LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES, MAX_LZ4_RATIO, MAX_UNPACKED_BYTES,
     MAX_UNPACKED_RATIO, MAX_ZSTD_RATIO, MAX_ZSTD_WINDOW_LOG,
@@ -22,6 +23,9 @@ pub enum Packing {
     Zstd,
 }
 
+const LZ4: &str = "LZ4";
+const ZSTD: &str = "zstd";
+
 impl Packing {
     /// The word in documents.
     #[must_use]
@@ -32,15 +36,6 @@ impl Packing {
             Self::Zstd => Some("zstd"),
         }
     }
-}
-
-/// Why an image could not be unpacked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// It is no such data.
-    Malformed(String),
-    /// It is larger than [`MAX_IMAGE_BYTES`], or claims to be.
-    TooLarge(String),
 }
 
 /// Most bytes that the images of a file of this size unpack to, all together.
@@ -60,9 +55,7 @@ pub fn unpack(packing: Packing, packed: &[u8], size: u64) -> Result<Unpacked<'_>
         return Ok(Unpacked::InPlace(packed));
     }
     if size > MAX_IMAGE_BYTES {
-        return Err(Refusal::TooLarge(format!(
-            "it unpacks to {size} bytes; the limit is {MAX_IMAGE_BYTES}"
-        )));
+        return Err(Refusal::ClaimsTooMuch(size));
     }
     match packing {
         Packing::Lz4 => lz4(packed, size),
@@ -126,10 +119,10 @@ impl Buffer {
         if length == self.length {
             return Ok(self);
         }
-        Err(Refusal::Malformed(format!(
-            "it unpacks to {length} bytes, its header says {}",
-            self.length
-        )))
+        Err(Refusal::OtherSize {
+            unpacked: length,
+            claimed: self.length,
+        })
     }
 }
 
@@ -155,15 +148,16 @@ pub fn tidy() {
 fn lz4(packed: &[u8], size: u64) -> Result<Buffer, Refusal> {
     // A block cannot say more with its bytes, so the claim is wrong, and nothing is allocated for it.
     if size > (packed.len() as u64).saturating_mul(MAX_LZ4_RATIO) {
-        return Err(Refusal::Malformed(format!(
-            "{} bytes of LZ4 cannot unpack to {size}",
-            packed.len()
-        )));
+        return Err(Refusal::Impossible {
+            format: LZ4,
+            packed: packed.len(),
+            claimed: size,
+        });
     }
     let mut buffer = Buffer::of(usize::try_from(size).unwrap_or(usize::MAX));
     let whole = &mut buffer.bytes[..buffer.length];
-    let length = lz4_flex::block::decompress_into(packed, whole)
-        .map_err(|error| Refusal::Malformed(format!("its LZ4 data is broken: {error}")))?;
+    let length =
+        lz4_flex::block::decompress_into(packed, whole).map_err(|error| Refusal::broken(LZ4, error))?;
     buffer.holds(length)
 }
 
@@ -177,10 +171,11 @@ fn zstd(packed: &[u8], size: u64) -> Result<Buffer, Refusal> {
         return zstd_of_unknown_size(packed);
     }
     if size > (packed.len() as u64).saturating_mul(MAX_ZSTD_RATIO) {
-        return Err(Refusal::Malformed(format!(
-            "{} bytes of zstd cannot unpack to {size}",
-            packed.len()
-        )));
+        return Err(Refusal::Impossible {
+            format: ZSTD,
+            packed: packed.len(),
+            claimed: size,
+        });
     }
     let mut buffer = Buffer::of(usize::try_from(size).unwrap_or(usize::MAX));
     let whole = &mut buffer.bytes[..buffer.length];
@@ -196,35 +191,29 @@ fn zstd(packed: &[u8], size: u64) -> Result<Buffer, Refusal> {
         // Fails where there is more than there is room for.
         decompressor.decompress_to_buffer(packed, whole)
     });
-    let length = length.map_err(|error| broken(&error))?;
+    let length = length.map_err(|error| Refusal::broken(ZSTD, error))?;
     buffer.holds(length)
 }
 
 /// The vector grows with what is there, up to the limit.
 fn zstd_of_unknown_size(packed: &[u8]) -> Result<Buffer, Refusal> {
-    let mut decoder = zstd::Decoder::with_buffer(packed).map_err(|error| broken(&error))?;
+    let mut decoder = zstd::Decoder::with_buffer(packed).map_err(|error| Refusal::broken(ZSTD, error))?;
     decoder
         .window_log_max(MAX_ZSTD_WINDOW_LOG)
-        .map_err(|error| broken(&error))?;
+        .map_err(|error| Refusal::broken(ZSTD, error))?;
     let mut bytes = Vec::new();
     decoder
         .take(MAX_IMAGE_BYTES + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| broken(&error))?;
+        .map_err(|error| Refusal::broken(ZSTD, error))?;
     match bytes.len() as u64 {
-        0 => Err(Refusal::Malformed("its zstd data holds nothing".to_owned())),
-        length if length > MAX_IMAGE_BYTES => Err(Refusal::TooLarge(format!(
-            "it unpacks to more than {MAX_IMAGE_BYTES} bytes"
-        ))),
+        0 => Err(Refusal::Empty),
+        length if length > MAX_IMAGE_BYTES => Err(Refusal::TooLarge),
         _ => Ok(Buffer {
             length: bytes.len(),
             bytes,
         }),
     }
-}
-
-fn broken(error: &std::io::Error) -> Refusal {
-    Refusal::Malformed(format!("its zstd data is broken: {error}"))
 }
 
 #[cfg(test)]
@@ -258,20 +247,17 @@ mod tests {
     fn claims_are_not_believed() {
         assert!(matches!(
             unpack(Packing::Lz4, b"\0", u64::MAX),
-            Err(Refusal::TooLarge(_))
+            Err(Refusal::ClaimsTooMuch(u64::MAX))
         ));
         assert!(matches!(
             unpack(Packing::Lz4, b"\0", MAX_IMAGE_BYTES),
-            Err(Refusal::Malformed(_))
+            Err(Refusal::Impossible { packed: 1, .. })
         ));
         assert!(matches!(
             unpack(Packing::Zstd, b"no frame", 10),
-            Err(Refusal::Malformed(_))
+            Err(Refusal::Broken { format: "zstd", .. })
         ));
-        assert!(matches!(
-            unpack(Packing::Zstd, b"", 0),
-            Err(Refusal::Malformed(_))
-        ));
+        assert!(matches!(unpack(Packing::Zstd, b"", 0), Err(Refusal::Empty)));
         assert_eq!(content(Packing::None, b"x", u64::MAX), b"x");
     }
 

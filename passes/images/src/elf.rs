@@ -4,6 +4,8 @@ use object::LittleEndian;
 use object::elf;
 use object::read::elf::{ElfFile64, FileHeader as _};
 
+use crate::errors::BadFile;
+
 /// A 64-bit little-endian file: CUDA knows no other host.
 pub(super) type Elf<'a> = ElfFile64<'a, LittleEndian, &'a [u8]>;
 
@@ -17,9 +19,9 @@ pub(super) const RELOCATION_BYTES: usize = 24;
 ///
 /// # Errors
 ///
-/// A sentence about what is wrong with them.
-pub(super) fn parse(bytes: &[u8]) -> Result<Elf<'_>, String> {
-    Elf::parse(bytes).map_err(|error| format!("its ELF headers are broken: {error}"))
+/// [`BadFile::Elf`], if they are broken.
+pub(super) fn parse(bytes: &[u8]) -> Result<Elf<'_>, BadFile> {
+    Elf::parse(bytes).map_err(BadFile::elf)
 }
 
 /// Whether it is machine code for a GPU, not a host file.

@@ -11,6 +11,7 @@
 
 use super::bytes::{slice, u16_at, u32_at, u64_at};
 use super::decompress::Packing;
+use crate::errors::BadEntry;
 use crate::kinds::ImageKind;
 use crate::limits::{MAX_ENTRY_HEADER_BYTES, MAX_OPTIONS_BYTES};
 
@@ -51,29 +52,28 @@ impl Entry {
     ///
     /// # Errors
     ///
-    /// A sentence about what is wrong with its header.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
-        const SHORT: &str = "it is cut off inside the header of an entry";
-        let version = u16_at(bytes, 2).ok_or(SHORT)?;
+    /// [`BadEntry`], if something is wrong with its header.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, BadEntry> {
+        let version = u16_at(bytes, 2).ok_or(BadEntry::Short)?;
         if version != VERSION {
-            return Err("an entry does not begin with a header");
+            return Err(BadEntry::NoHeader);
         }
-        let header = u32_at(bytes, 4).ok_or(SHORT)?;
+        let header = u32_at(bytes, 4).ok_or(BadEntry::Short)?;
         if !(HEADER_BYTES..=MAX_ENTRY_HEADER_BYTES).contains(&header) {
-            return Err("an entry has a header of impossible size");
+            return Err(BadEntry::HeaderSize);
         }
-        let head = slice(bytes, 0, u64::from(header)).ok_or(SHORT)?;
-        let word = |offset| u32_at(head, offset).ok_or(SHORT);
-        let padded = u64_at(head, 8).ok_or(SHORT)?;
+        let head = slice(bytes, 0, u64::from(header)).ok_or(BadEntry::Short)?;
+        let word = |offset| u32_at(head, offset).ok_or(BadEntry::Short);
+        let padded = u64_at(head, 8).ok_or(BadEntry::Short)?;
         if padded > (bytes.len() - head.len()) as u64 {
-            return Err("an entry is larger than what is left of its container");
+            return Err(BadEntry::TooLarge);
         }
         let packed = word(16)?;
         if u64::from(packed) > padded {
-            return Err("an entry has more packed bytes than bytes");
+            return Err(BadEntry::Packed);
         }
-        let flags = u64_at(head, 40).ok_or(SHORT)?;
-        let kind = match u16_at(head, 0).ok_or(SHORT)? {
+        let flags = u64_at(head, 40).ok_or(BadEntry::Short)?;
+        let kind = match u16_at(head, 0).ok_or(BadEntry::Short)? {
             1 => ImageKind::Ptx,
             2 => ImageKind::Cubin,
             8 => ImageKind::LtoIr,
@@ -82,7 +82,7 @@ impl Entry {
         };
         let isa = match kind {
             ImageKind::Ptx => {
-                let version = |offset| u16_at(head, offset).ok_or(SHORT);
+                let version = |offset| u16_at(head, offset).ok_or(BadEntry::Short);
                 format!("{}.{}", version(26)?, version(24)?)
             }
             _ => String::new(),
@@ -103,7 +103,7 @@ impl Entry {
                 _ if flags & ZSTD != 0 => Packing::Zstd,
                 _ => Packing::None,
             },
-            unpacked: u64_at(head, 56).ok_or(SHORT)?,
+            unpacked: u64_at(head, 56).ok_or(BadEntry::Short)?,
             isa,
             target: match word(28)? {
                 0 => String::new(),

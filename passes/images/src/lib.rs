@@ -36,6 +36,7 @@ pub mod decompress;
 mod elf;
 pub mod embedded;
 mod entry;
+mod errors;
 mod foreign;
 mod form;
 mod host;
@@ -50,6 +51,7 @@ mod windows;
 
 pub use content::{Content, Mapped, Unread, map_large_files};
 pub use decompress::Packing;
+pub use errors::{BadFile, Refusal};
 pub use foreign::Foreign;
 pub use form::{Form, form};
 pub use limits::{LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES};

@@ -124,11 +124,11 @@ pub fn scan<'a>(name: &str, bytes: &'a [u8], is_late: &dyn Fn() -> bool) -> Cont
                 return contents;
             }
             Ok(file) => contents.object(&file, 0, None, &mut sections),
-            Err(message) => contents.trouble(message),
+            Err(error) => contents.trouble(error.to_string()),
         },
         Form::Windows => {
-            if let Err(message) = windows::add(bytes, 0, None, &mut sections) {
-                contents.trouble(message);
+            if let Err(error) = windows::add(bytes, 0, None, &mut sections) {
+                contents.trouble(error.to_string());
             }
         }
         Form::Archive => contents.archive(bytes, &mut sections, is_late),
@@ -173,7 +173,7 @@ impl<'a> Contents<'a> {
     fn archive(&mut self, bytes: &'a [u8], sections: &mut Sections, is_late: &dyn Fn() -> bool) {
         let (members, trouble) = match archive::members(bytes) {
             Ok(members) => members,
-            Err(message) => return self.trouble(message),
+            Err(error) => return self.trouble(error.to_string()),
         };
         for member in members {
             self.is_late |= is_late();
@@ -181,9 +181,8 @@ impl<'a> Contents<'a> {
                 return;
             }
             if !member.bytes.starts_with(elf::MAGIC) {
-                if let Err(message) = windows::add(member.bytes, member.offset, Some(&member.name), sections)
-                {
-                    self.trouble(format!("`{}` in the archive: {message}", member.name));
+                if let Err(error) = windows::add(member.bytes, member.offset, Some(&member.name), sections) {
+                    self.trouble(format!("`{}` in the archive: {error}", member.name));
                 }
                 continue;
             }
@@ -194,11 +193,11 @@ impl<'a> Contents<'a> {
                     ..Found::whole(ImageKind::Cubin, member.bytes)
                 }),
                 Ok(file) => self.object(&file, member.offset, Some(&member.name), sections),
-                Err(message) => self.trouble(format!("`{}` in the archive: {message}", member.name)),
+                Err(error) => self.trouble(format!("`{}` in the archive: {error}", member.name)),
             }
         }
         if let Some(trouble) = trouble {
-            self.trouble(trouble);
+            self.trouble(trouble.to_string());
         }
     }
 
@@ -279,10 +278,8 @@ impl<'a> Contents<'a> {
                     is_debug: entry.is_debug,
                 });
             }
-            Event::Broken { offset, message } => {
-                self.trouble(format!(
-                    "the fat binary at offset {offset:#x} is broken: {message}"
-                ));
+            Event::Broken { offset, error } => {
+                self.trouble(format!("the fat binary at offset {offset:#x} is broken: {error}"));
             }
         });
         self.is_late |= !is_done;

@@ -6,6 +6,7 @@ use object::read::coff::{CoffBigFile, CoffFile};
 use object::read::pe::{PeFile32, PeFile64};
 
 use super::sections::Sections;
+use crate::errors::BadFile;
 
 /// Whether `bytes` begin like such a file. Objects have no magic number but that of their machine, so their headers must
 /// hold.
@@ -21,35 +22,34 @@ pub(super) fn is_windows(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// A sentence about what is wrong with its headers.
+/// [`BadFile::Windows`], if its headers are broken.
 pub(super) fn add(
     bytes: &[u8],
     base: u64,
     member: Option<&str>,
     sections: &mut Sections,
-) -> Result<(), String> {
-    let broken = |error: object::Error| format!("its headers are broken: {error}");
-    match FileKind::parse(bytes).map_err(broken)? {
+) -> Result<(), BadFile> {
+    match FileKind::parse(bytes).map_err(BadFile::windows)? {
         FileKind::Pe32 => sections.add(
-            &PeFile32::parse(bytes).map_err(broken)?,
+            &PeFile32::parse(bytes).map_err(BadFile::windows)?,
             bytes,
             base,
             member,
             true,
         ),
         FileKind::Pe64 => sections.add(
-            &PeFile64::parse(bytes).map_err(broken)?,
+            &PeFile64::parse(bytes).map_err(BadFile::windows)?,
             bytes,
             base,
             member,
             true,
         ),
         FileKind::CoffBig => {
-            let file = CoffBigFile::<&[u8]>::parse(bytes).map_err(broken)?;
+            let file = CoffBigFile::<&[u8]>::parse(bytes).map_err(BadFile::windows)?;
             sections.add(&file, bytes, base, member, false);
         }
         _ => {
-            let file = CoffFile::<&[u8]>::parse(bytes).map_err(broken)?;
+            let file = CoffFile::<&[u8]>::parse(bytes).map_err(BadFile::windows)?;
             sections.add(&file, bytes, base, member, false);
         }
     }

@@ -72,4 +72,4 @@ pub use op::{
     Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, Op, Rare, Shuffle, Space,
     Special, UnaryOp, Vote,
 };
-pub use verify::verify;
+pub use verify::{Unsound, verify};

@@ -13,20 +13,33 @@ use super::instruction::{Instruction, Value};
 use super::module::Module;
 use super::op::Op;
 
+/// What does not hold of a body.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{function}: {what}")]
+#[non_exhaustive]
+pub struct Unsound {
+    /// The function, by its name in the module.
+    pub function: String,
+    /// What, with the number of the block or instruction in the body.
+    pub what: String,
+}
+
 /// Looks at all bodies of a module.
 ///
 /// # Errors
 ///
-/// What does not hold, and where.
-pub fn verify(module: &Module<'_>) -> Result<(), String> {
+/// [`Unsound`]: the first thing that does not hold.
+pub fn verify(module: &Module<'_>) -> Result<(), Unsound> {
     for (id, function, body) in module.bodies() {
         let look = Look {
             module,
             function,
             body,
         };
-        look.body()
-            .map_err(|what| format!("{}: {what}", module.function_name(id)))?;
+        look.body().map_err(|what| Unsound {
+            function: module.function_name(id).to_owned(),
+            what,
+        })?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::text::{self, How, Key, Texts};
 use super::{Bytes, Input};
 use crate::deadline::Deadline;
-use crate::image::decompress::{self, Refusal, Unpacked, unpack};
+use crate::image::decompress::{self, Unpacked, unpack};
 use crate::image::embedded::Beside;
 use crate::image::{self, Content, Contents, Form, Found, Packing, Unread, cubin};
 use crate::inventory::{Facts, Host, ImageKind, ImageReport, Role, is_read};
@@ -302,12 +302,13 @@ fn image_inside(found: &Found<'_>, how: How<'_>, texts: &Texts) -> Pair {
     }
     let bytes = match unpack(found.packing, found.payload, found.unpacked) {
         Ok(bytes) => bytes,
-        Err(Refusal::Malformed(message)) => {
-            image.trouble = Some((ProblemKind::Unreadable, message));
-            return (image, None);
-        }
-        Err(Refusal::TooLarge(message)) => {
-            image.trouble = Some((ProblemKind::Limit, message));
+        Err(refusal) => {
+            let kind = if refusal.is_limit() {
+                ProblemKind::Limit
+            } else {
+                ProblemKind::Unreadable
+            };
+            image.trouble = Some((kind, refusal.to_string()));
             return (image, None);
         }
     };
@@ -338,8 +339,8 @@ fn image_inside(found: &Found<'_>, how: How<'_>, texts: &Texts) -> Pair {
         image.report.digest = Some(texts.digest(&bytes));
     }
     match cubin::read(&bytes) {
-        Err(message) => {
-            image.trouble = Some((ProblemKind::Unreadable, message));
+        Err(error) => {
+            image.trouble = Some((ProblemKind::Unreadable, error.to_string()));
             (image, None)
         }
         Ok(cubin) => {

@@ -19,7 +19,7 @@ pub(super) fn analyse(bytes: &[u8], settings: &Settings, deadline: &Deadline, an
             answer(found);
         }
     };
-    let work = AssertUnwindSafe(|| -> Result<(), String> {
+    let work = AssertUnwindSafe(|| -> Result<(), llvm::Refused> {
         let memory = llvm::Memory::default();
         let input = memory.read(bytes)?;
         if input.is_device_code() {
@@ -34,7 +34,7 @@ pub(super) fn analyse(bytes: &[u8], settings: &Settings, deadline: &Deadline, an
     });
     match catch_unwind(work) {
         Ok(Ok(())) => {}
-        Ok(Err(message)) => say(Answer::Failed(ProblemKind::Unreadable, message)),
+        Ok(Err(refused)) => say(Answer::Failed(ProblemKind::Unreadable, refused.to_string())),
         Err(payload) => {
             let said = payload
                 .downcast_ref::<String>()

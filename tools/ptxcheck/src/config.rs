@@ -137,12 +137,15 @@ fn policy(audit: Audit, text: &str) -> Result<Policy, Placed> {
     // Values have no spans of their own: the place is that of the key.
     let at = |key: &str| {
         let (line, column) = place(text, text.find(key).unwrap_or(0));
-        move |message| (line, column, message)
+        move |message: String| (line, column, message)
     };
     let targets = |key, texts: Vec<String>| -> Result<Vec<String>, Placed> {
         texts
             .iter()
-            .map(|text| policy::target(text).map_err(at(key)))
+            .map(|text| {
+                let target = policy::target(text).map_err(|malformed| malformed.to_string());
+                target.map_err(at(key))
+            })
             .collect()
     };
     let require_ptx = match require_ptx {
@@ -153,7 +156,10 @@ fn policy(audit: Audit, text: &str) -> Result<Policy, Placed> {
         require_sm: targets("require-sm", require_sm)?,
         require_ptx: targets("require-ptx", require_ptx)?,
         min_driver: min_driver
-            .map(|text| Driver::from_str(&text).map_err(at("min-driver")))
+            .map(|text| {
+                let driver = Driver::from_str(&text).map_err(|malformed| malformed.to_string());
+                driver.map_err(at("min-driver"))
+            })
             .transpose()?,
         max_target_bytes: max_target_size
             .map(|text| parse_size(&text).map_err(at("max-target-size")))

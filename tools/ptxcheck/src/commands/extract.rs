@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use ptxcheck_passes::deadline::Deadline;
-use ptxcheck_passes::image::decompress::{Refusal, Unpacked, allowance, unpack};
+use ptxcheck_passes::image::decompress::{Unpacked, allowance, unpack};
 use ptxcheck_passes::image::embedded::Beside;
 use ptxcheck_passes::image::{self, Content, Found, cubin};
 use ptxcheck_passes::inventory::ImageKind;
@@ -129,9 +129,7 @@ impl Extraction<'_> {
 
     fn unpacked<'f>(&mut self, found: &Found<'f>) -> Result<Unpacked<'f>, String> {
         let unpacked = unpack(found.packing, found.payload, found.unpacked);
-        let content = unpacked.map_err(|refusal| match refusal {
-            Refusal::Malformed(message) | Refusal::TooLarge(message) => message,
-        })?;
+        let content = unpacked.map_err(|refusal| refusal.to_string())?;
         if !matches!(content, Unpacked::InPlace(_)) {
             self.left = self
                 .left
