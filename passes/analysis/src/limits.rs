@@ -55,6 +55,10 @@ pub(crate) const NULL_PAGE: i64 = 4_096;
 /// Most instructions between a store to a variable and a load that reads it back, for the load to be followed.
 pub(crate) const MAX_RELOAD_DISTANCE: usize = 32;
 
+/// Most edges, and pairs of barriers, that are followed in one solution about lanes to say which collectives are executed
+/// between the same barriers. Beyond, any may be.
+pub(crate) const MAX_PHASE_STEPS: usize = 1_000_000;
+
 /// Deepest chain of calls that the lane analysis puts in place of calls, or looks for a witness through.
 pub(crate) const MAX_VIRTUAL_INLINE_DEPTH: usize = 12;
 

@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 
 use super::flow::Flow;
 use super::graph::NONE;
-use super::value::{ALL, Lanes, ValueId};
+use super::value::{ALL, Lanes, ValueId, lanes};
 use super::visible::{self, Visible};
 use crate::limits::{MAX_PLACEMENT_STEPS, MAX_SIBLING_STEPS};
 use ptxcheck_common::deadline::Deadline;
@@ -217,30 +217,33 @@ impl<'f, 'a> Placement<'f, 'a> {
         depth: usize,
     ) -> Lanes {
         let mut leaving = 0;
-        for departure in departures.iter().filter(|departure| departure.lanes & before != 0) {
-            if !self.is_shared(departure, before, node, exits, depth) {
-                leaving |= departure.lanes;
-            }
+        for departure in departures
+            .iter()
+            .filter(|departure| departure.lanes & before != 0)
+        {
+            leaving |= departure.lanes & !self.shared(departure, before, node, exits, depth);
         }
         before & !leaving
     }
 
-    /// Whether the lanes that come to `node` and those of `before` take the edge of a departure all together or not at all,
-    /// so that none of them is at `node` if one has taken it: they come to its branch together, and agree there.
-    fn is_shared(
+    /// The lanes of `before` that take the edge of a departure together with those that come to `node`, or not at all, so that
+    /// none of them is at `node` if one has taken it: the latter are at its branch when the former are, and agree there.
+    fn shared(
         &mut self,
         departure: &Departure,
         before: Lanes,
         node: u32,
         exits: Exits,
         depth: usize,
-    ) -> bool {
+    ) -> Lanes {
         let (source, here) = (departure.source, self.flow.may[node as usize]);
         let test = self.flow.tests[source as usize];
-        let deciding = self.flow.may[source as usize] & (before | here);
-        if test == ValueId::NONE || !self.flow.pool.get(test).is_splat(deciding) {
-            return false;
+        if test == ValueId::NONE || !self.flow.pool.get(test).is_splat(here) {
+            return 0;
         }
+        let test = self.flow.pool.get(test);
+        let agree = lanes(departure.lanes & before).filter(|lane| test.is_splat(here | 1 << lane));
+        let agree = agree.fold(0, |all, lane| all | 1 << lane);
         let memo = exits as usize;
         let at_test = match self.memo[memo].get(&source) {
             Some(&known) => known,
@@ -251,7 +254,7 @@ impl<'f, 'a> Placement<'f, 'a> {
                 found
             }
         };
-        here & !at_test == 0
+        if here & !at_test == 0 { agree } else { 0 }
     }
 
     /// Counts steps; `None` if there are no more of them, or no more time.

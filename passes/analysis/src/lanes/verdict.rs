@@ -4,9 +4,10 @@
 //!
 //! ```text
 //! j comes along            j ∈ must(c) with the same mask, or j has ended quietly
-//! j is missing, surely     j executes no collective of the same kind with mask m anywhere, nor code of which nothing
-//!                          is known; wherever it leaves the way to c it certainly does something visible after;
-//!                          and, if c is in a loop, j does not end while the others go on
+//! j is missing, surely     j executes no collective of the same kind with mask m in the same phase (see `phases.rs`; where
+//!                          there are none, anywhere), nor code of which nothing is known; wherever it leaves the way to c
+//!                          it certainly does something visible after; and, if c is in a loop, j does not end while the
+//!                          others go on
 //! j is missing, perhaps    else
 //! ```
 //!
@@ -14,12 +15,13 @@
 //! "comes along" and "perhaps".
 
 //!
-//! `meet.rs` says which collectives lanes may meet at, `absent.rs` which lanes do not come, `sources.rs` which are read,
+//! `meet.rs` says which collectives lanes may meet at, `phases.rs` between which barriers, `absent.rs` which lanes do not come, `sources.rs` which are read,
 //! `used.rs` whether what was read is used, `barrier.rs` judges barriers.
 
 mod absent;
 mod barrier;
 mod meet;
+mod phases;
 mod sources;
 mod used;
 
@@ -27,6 +29,7 @@ use rustc_hash::FxHashMap;
 
 use self::absent::Absent;
 use self::meet::{Call, Passers, call, others, passers, waiting};
+use self::phases::Phases;
 use super::asked::Asked;
 use super::flow::Flow;
 use super::graph::{Graph, Kind, is_full_barrier};
@@ -165,6 +168,7 @@ pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: C
         calls: &calls,
         unknown,
         parts_at_barrier,
+        phases: Phases::new(flow, &barriers, unknown).filter(|_| converges),
         passers,
         converges,
         least,
@@ -210,6 +214,8 @@ struct Judge<'f, 'a> {
     unknown: Lanes,
     /// Some barrier is not for all lanes: those that come to it may wait until others have done what they do.
     parts_at_barrier: bool,
+    /// Between which barriers lanes are, where that can be said.
+    phases: Option<Phases>,
     /// The lanes that may pass a mask, or one that is not known, to a kind of collective.
     passers: FxHashMap<(Collective, Option<Lanes>), Passers>,
     converges: bool,

@@ -104,6 +104,9 @@ impl<'a, 'm> Search<'a, 'm> {
         look.begin();
         let mut wanted = Wanted::all(self.held[root.index()]);
         self.follow(&mut look, body, &mut wanted, Wanted::is_empty);
+        if !self.speaks_in_phases(&mut look, root, body) {
+            return false;
+        }
         if wanted.is_empty() {
             return true;
         }
@@ -114,6 +117,100 @@ impl<'a, 'm> Search<'a, 'm> {
         }
         let is_call = |&id: &InstructionId| matches!(body.instruction(id).op, Op::Call(_));
         !rest.places.iter().any(is_call) && self.speaks_by_warps(root, body, rest.places)
+    }
+
+    /// Whether all collectives of a root that only some lanes of a warp come to have a witness between the same barriers: lanes
+    /// that wait at one are not met by those that are kept from it by a barrier (see `verdict/phases.rs`). Only what stands in
+    /// the root itself is looked at.
+    fn speaks_in_phases(&self, look: &mut Look<'a, 'm>, root: FunctionId, body: &'a Body<'m>) -> bool {
+        if !has_phases(body) || body.collectives.is_empty() || !converges(self.basis.module) {
+            return true;
+        }
+        let (is_whole, dominators) = (look.wholes(), self.basis.module.function(root).dominators());
+        let mut offered: FxHashMap<(BlockId, Option<InstructionId>), Meetings> = FxHashMap::default();
+        for &id in &body.collectives {
+            let (instruction, block) = (body.instruction(id), body.block_of(id));
+            let guard = instruction.guard.map(|guard| guard.register);
+            let is_missed =
+                !is_whole[block.index()] || guard.is_some_and(|guard| look.before(id).register(guard).lane);
+            if !is_missed || Meetings::at(instruction).is_empty() || names_unknown_lanes(look, body, id) {
+                continue;
+            }
+            let mut above = Some((block, last_barrier(body, block, Some(id))));
+            let has_witness = std::iter::from_fn(|| {
+                let (from, barrier) = above?;
+                let next = || {
+                    dominators
+                        .immediate(from)
+                        .map(|from| (from, last_barrier(body, from, None)))
+                };
+                above = if barrier.is_some() { None } else { next() };
+                Some((from, barrier))
+            })
+            .filter(|(from, _)| is_whole[from.index()])
+            .any(|(from, barrier)| {
+                let offered = offered
+                    .entry((from, barrier))
+                    .or_insert_with(|| self.offered_in_phase(root, body, from, barrier));
+                offered.has_all(Meetings::at(instruction))
+            });
+            if !has_witness {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// What all lanes may come to that are together in `from`, behind a barrier there or from its begin on, before they pass
+    /// another barrier.
+    fn offered_in_phase(
+        &self,
+        root: FunctionId,
+        body: &'a Body<'m>,
+        from: BlockId,
+        barrier: Option<InstructionId>,
+    ) -> Meetings {
+        let in_phase = |block: BlockId| {
+            let is_behind =
+                move |id: InstructionId| block != from || barrier.is_none_or(|barrier| id > barrier);
+            let after = body.block(block).filter(move |(id, _)| is_behind(*id));
+            after.take_while(|(_, instruction)| !is_full_barrier(instruction))
+        };
+        let goes_on = |block: BlockId| {
+            let last = in_phase(block).last().map(|(id, _)| id);
+            last == body.block(block).last().map(|(id, _)| id)
+        };
+        let mut reached = FxHashSet::from_iter([from]);
+        let mut work = vec![from];
+        while let Some(block) = work.pop() {
+            if goes_on(block) {
+                let next = body.successors(block).iter().copied();
+                work.extend(next.filter(|next| reached.insert(*next)));
+            }
+        }
+        let mut look = Look::new(self.basis, root, body);
+        look.enter(from);
+        let mut found = Meetings::NONE;
+        while let Some(block) = look.next_block() {
+            if !reached.contains(&block) {
+                continue;
+            }
+            let mut may_end = false;
+            for (id, instruction) in in_phase(block) {
+                let guard = instruction.guard.map(|guard| guard.register);
+                if guard.is_none_or(|guard| look.before(id).register(guard).low == 0) {
+                    found = found.with(match instruction.op {
+                        Op::Call(_) => self.offered_by(instruction, body),
+                        _ => Meetings::of(instruction.op),
+                    });
+                }
+                may_end |= self.basis.may_end_lanes(body, instruction);
+            }
+            if !may_end && goes_on(block) {
+                look.go_on(block);
+            }
+        }
+        found
     }
 
     fn body(&self, function: FunctionId) -> Option<&'a Body<'m>> {
@@ -405,6 +502,29 @@ fn own<'m>(
         }
     }
     Some(all)
+}
+
+/// Whether barriers cut what a body does into phases: all of them wait for all threads of the CTA, or are of the cluster.
+fn has_phases(body: &Body<'_>) -> bool {
+    let is_other =
+        |instruction: &Instruction| matches!(instruction.op, Op::Barrier(barrier) if !barrier.cluster);
+    body.has(Rare::BARRIER)
+        && body.instructions.iter().any(is_full_barrier)
+        && !body
+            .instructions
+            .iter()
+            .any(|instruction| is_other(instruction) && !is_full_barrier(instruction))
+}
+
+/// The last barrier of a block that waits for all threads, before an instruction if one is given.
+fn last_barrier(body: &Body<'_>, block: BlockId, before: Option<InstructionId>) -> Option<InstructionId> {
+    let barriers = body
+        .block(block)
+        .filter(|(_, instruction)| is_full_barrier(instruction));
+    let barriers = barriers.map(|(id, _)| id);
+    barriers
+        .take_while(|id| before.is_none_or(|before| *id < before))
+        .last()
 }
 
 /// What may be known of a collective's mask.

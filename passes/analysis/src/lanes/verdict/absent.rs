@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::meet::Call;
 use super::{Issue, Judge, Problem, Spot, certainty};
 use crate::lanes::placement::{Departure, Departures, Exits};
-use crate::lanes::value::Lanes;
+use crate::lanes::value::{Lanes, lanes};
 use crate::limits::MAX_SHOWN_DEPARTURES;
 use ptxcheck_ir::{Collective, InstructionId};
 
@@ -28,8 +28,8 @@ impl Judge<'_, '_> {
             departures: None,
         };
         // A shuffle may read lanes that have ended, which do not count as missing.
-        let never_here = named & (!here | other_mask) & !self.elsewhere(call, mask);
-        let surely = if self.parts_at_barrier { 0 } else { never_here };
+        let never_here = self.never_here(call, mask, callers, named & (!here | other_mask));
+        let surely = never_here;
         if !matches!(call.kind, Collective::Shuffle(_)) && self.need_not_look(surely) {
             return Some(absent);
         }
@@ -77,12 +77,32 @@ impl Judge<'_, '_> {
                 }
             }
         }
-        if self.parts_at_barrier {
-            surely = 0;
-        }
         absent.surely = surely;
         absent.perhaps = open & !surely;
         Some(absent)
+    }
+
+    /// Of lanes that do not execute `call` with `mask`, those that execute nothing that would match while `callers` wait.
+    fn never_here(&mut self, call: &Call, mask: Lanes, callers: Lanes, open: Lanes) -> Lanes {
+        let Some(phases) = &mut self.phases else {
+            return match self.parts_at_barrier {
+                true => 0,
+                false => open & !self.elsewhere(call, mask),
+            };
+        };
+        let (flow, calls) = (self.flow, self.calls);
+        let of_kind: Vec<&Call> = calls.iter().filter(|other| other.kind == call.kind).collect();
+        let misses = |&lane: &usize| {
+            let may_match = |node: u32| {
+                let place = of_kind.binary_search_by_key(&flow.order.rank[node as usize], |other| {
+                    flow.order.rank[other.node as usize]
+                });
+                place.is_ok_and(|place| of_kind[place].mask_of(lane).is_none_or(|own| own == mask))
+            };
+            let found = phases.misses(flow, &self.placement, (call, callers), lane, &may_match);
+            found.unwrap_or(false)
+        };
+        lanes(open).filter(misses).fold(0, |all, lane| all | 1 << lane)
     }
 
     pub(super) fn missing(

@@ -1,0 +1,175 @@
+//! Which lanes may meet in time: the barriers of the CTA cut the execution of a block into phases.
+//!
+//! A barrier that waits for all threads of the CTA lets nobody on before all threads that have not ended have come to one
+//! (PTX ISA, `barrier`). So the lanes of a warp that have not ended pass their k-th such barrier together, wherever in the
+//! code each of them does, and are in the same *phase* k in between.
+//!
+//! ```text
+//! segment(b, L)   what the lanes L may come to from the barrier b, or from the entry, without passing another one
+//! pairs           (entry, entry); and with (b, d), all (b', d') with b' next after b for the lanes that call, d' next
+//!                 after d for the lane in question
+//! ```
+//!
+//! Lanes that call a collective c in the segment of b are there in the same phase as a lane j in the segment of d, for some
+//! pair (b, d), or j has ended in a phase before. j is missing for sure if, for all pairs with c in the segment of b,
+//!
+//! * no collective that would match is in the segment of d,
+//! * and j certainly does something visible from d on, so that it has not ended;
+//!
+//! and if j ends in no segment of a pair from which those that call go on to another phase.
+//!
+//! Segments and pairs hold too much rather than too little: what is said to be missing never may come. Barriers with a
+//! count of threads, those that only arrive, and code that is not known could let lanes on alone: there are no phases then.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+
+use super::meet::Call;
+use crate::lanes::flow::Flow;
+use crate::lanes::graph::{Kind, is_full_barrier};
+use crate::lanes::placement::Placement;
+use crate::lanes::value::Lanes;
+use crate::limits::MAX_PHASE_STEPS;
+use ptxcheck_ir::{Instruction, Op};
+
+/// What lanes may come to before the next barrier.
+struct Segment {
+    /// The collectives, in order.
+    collectives: Vec<u32>,
+    /// The next barriers.
+    next: Vec<u32>,
+    /// They may end here.
+    may_end: bool,
+}
+
+/// The phases of one solution.
+pub(super) struct Phases {
+    /// By the node that a segment begins behind, the entry for 0 and [`ENTRY`], and its lanes.
+    segments: FxHashMap<(u32, Lanes), Rc<Segment>>,
+    steps_left: usize,
+}
+
+/// Begins the first phase.
+const ENTRY: u32 = u32::MAX;
+
+impl Phases {
+    /// Of a solution with these barriers, if they cut it into phases. `unknown`: lanes that may run code of which nothing is
+    /// known.
+    pub(super) fn new(flow: &Flow<'_>, barriers: &[u32], unknown: Lanes) -> Option<Self> {
+        let is_of_cluster =
+            |instruction: &Instruction| matches!(instruction.op, Op::Barrier(barrier) if barrier.cluster);
+        let fits = |&node: &u32| {
+            let body = flow.graph.context(node).body;
+            let barrier = body.instruction(flow.graph.instruction(node));
+            is_full_barrier(barrier) || is_of_cluster(barrier)
+        };
+        let is_cut = unknown == 0 && barriers.iter().any(|node| is_end(flow, *node));
+        (is_cut && barriers.iter().all(fits)).then(|| Self {
+            segments: FxHashMap::default(),
+            steps_left: MAX_PHASE_STEPS,
+        })
+    }
+
+    /// Whether `lane` surely misses the others where `callers` execute `call`, which waits for it: it comes to no collective
+    /// that `may_match` in the same phase. `None` if the budget is spent.
+    pub(super) fn misses(
+        &mut self,
+        flow: &Flow<'_>,
+        placement: &Placement<'_, '_>,
+        (call, callers): (&Call, Lanes),
+        lane: usize,
+        may_match: &impl Fn(u32) -> bool,
+    ) -> Option<bool> {
+        let own: Lanes = 1 << lane;
+        let mut seen = FxHashSet::from_iter([(ENTRY, ENTRY)]);
+        let mut work = vec![(ENTRY, ENTRY)];
+        let mut is_called = false;
+        while let Some((of_callers, of_lane)) = work.pop() {
+            let there = self.segment(flow, of_callers, callers)?;
+            let here = self.segment(flow, of_lane, own)?;
+            self.pay(1 + there.next.len() * here.next.len() + here.collectives.len())?;
+            if there.collectives.binary_search(&call.node).is_ok() {
+                is_called = true;
+                let is_heard = of_lane == ENTRY || is_heard_after(flow, placement, of_lane, own);
+                if !is_heard || here.collectives.iter().any(|&node| may_match(node)) {
+                    return Some(false);
+                }
+            }
+            if here.may_end && !there.next.is_empty() {
+                return Some(false);
+            }
+            for &next in &there.next {
+                let pairs = here.next.iter().map(|&other| (next, other));
+                work.extend(pairs.filter(|pair| seen.insert(*pair)));
+            }
+        }
+        Some(is_called)
+    }
+
+    fn segment(&mut self, flow: &Flow<'_>, from: u32, lanes: Lanes) -> Option<Rc<Segment>> {
+        if let Some(known) = self.segments.get(&(from, lanes)) {
+            return Some(Rc::clone(known));
+        }
+        let graph = flow.graph;
+        let mut seen = FxHashSet::default();
+        let mut segment = Segment {
+            collectives: Vec::new(),
+            next: Vec::new(),
+            may_end: false,
+        };
+        let mut work = Vec::new();
+        let mut reach = |node: u32, segment: &mut Segment, work: &mut Vec<u32>| {
+            if !seen.insert(node) {
+                return;
+            }
+            if node == graph.exit {
+                segment.may_end = true;
+            } else if is_end(flow, node) {
+                segment.next.push(node);
+            } else {
+                if graph.nodes[node as usize].kind == Kind::Collective {
+                    segment.collectives.push(node);
+                }
+                work.push(node);
+            }
+        };
+        if from == ENTRY {
+            reach(0, &mut segment, &mut work);
+        } else {
+            work.push(from);
+        }
+        while let Some(node) = work.pop() {
+            let edges = graph.nodes[node as usize].edges.clone();
+            self.steps_left = self.steps_left.checked_sub(1 + edges.len())?;
+            for edge in edges.filter(|&edge| flow.edges[edge as usize] & lanes != 0) {
+                reach(graph.targets[edge as usize], &mut segment, &mut work);
+            }
+        }
+        segment.collectives.sort_unstable();
+        let segment = Rc::new(segment);
+        self.segments.insert((from, lanes), Rc::clone(&segment));
+        Some(segment)
+    }
+
+    fn pay(&mut self, steps: usize) -> Option<()> {
+        self.steps_left = self.steps_left.checked_sub(steps)?;
+        Some(())
+    }
+}
+
+/// Whether a node ends a phase.
+fn is_end(flow: &Flow<'_>, node: u32) -> bool {
+    let graph = flow.graph;
+    graph.nodes[node as usize].kind == Kind::Barrier
+        && is_full_barrier(graph.context(node).body.instruction(graph.instruction(node)))
+}
+
+/// Whether a lane certainly does something visible from behind a barrier on.
+fn is_heard_after(flow: &Flow<'_>, placement: &Placement<'_, '_>, barrier: u32, lane: Lanes) -> bool {
+    let graph = flow.graph;
+    let mut edges = graph.nodes[barrier as usize].edges.clone();
+    edges.all(|edge| {
+        let target = graph.targets[edge as usize];
+        flow.edges[edge as usize] & lane == 0 || placement.noisy(target) & lane != 0
+    })
+}
