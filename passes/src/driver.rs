@@ -18,6 +18,7 @@ use ptxcheck_common::limits::PARALLEL_STATEMENTS;
 
 /// What is known of a module, and what the rules found in it.
 #[derive(Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ModuleReport {
     /// `sm_90`; empty if the module does not say.
     pub target: String,

@@ -139,6 +139,7 @@ fn nameless() -> &'static Rule {
 
 /// One finding.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Finding {
     /// The rule that made it. What is serialised does not name it: who reads it says which it is.
     #[serde(skip, default = "nameless")]

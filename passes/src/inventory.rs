@@ -13,6 +13,7 @@ use crate::rule::ProblemKind;
 
 /// What became of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Status {
     /// All of it was analysed.
     Checked,
@@ -39,6 +40,7 @@ impl Status {
 
 /// What could not be done for an input. Each is also a finding of the 9xx rule for its kind.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Problem {
     /// Which kind.
     pub kind: ProblemKind,
@@ -62,6 +64,7 @@ pub const fn is_read(kind: ImageKind) -> bool {
 
 /// One image of an input.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ImageReport {
     /// What it is.
     pub kind: ImageKind,
@@ -133,6 +136,7 @@ impl ImageReport {
 
 /// What the run says of one input.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct InputReport {
     /// The name to show.
     pub name: String,

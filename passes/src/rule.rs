@@ -29,6 +29,7 @@ impl Level {
 
 /// Rules that belong together, and can be switched together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Family {
     /// 1xx: host symbols in device code.
     Host,
@@ -75,6 +76,7 @@ impl Family {
 
 /// When a rule looks, and at what.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub enum Check {
     /// Once a module.
     Module(fn(&ModuleContext<'_>, &mut Report<'_>)),
@@ -92,6 +94,7 @@ pub enum Check {
 }
 
 /// One rule. A file in `rules/` holds one as `pub static RULE`.
+#[non_exhaustive]
 pub struct Rule {
     /// `PTX407`. Stable for ever.
     pub code: &'static str,

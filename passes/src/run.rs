@@ -45,6 +45,7 @@ pub enum Bytes {
 
 /// What a run found.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Outcome {
     /// One per input, in the order given.
     pub inputs: Vec<InputReport>,

@@ -10,6 +10,7 @@ use crate::rule::{Family, Level, Rule};
 
 /// Which findings a level is for.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Selector {
     /// Every rule's definite findings.
     All,
@@ -103,6 +104,7 @@ impl Selector {
 
 /// A word that names no rule and no family.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnknownSelector {
     /// The word.
     pub word: String,
@@ -159,6 +161,7 @@ pub fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Opti
 
 /// What a level setting does to the level that findings had before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub enum Change {
     /// Puts its own in the place of it.
     Set,

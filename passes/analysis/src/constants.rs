@@ -36,6 +36,7 @@ use ptxcheck_ir::{BlockId, Body, Instruction, InstructionId, Op, Register, Value
 
 /// An element of the lattice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Constant {
     /// Nothing has been written on the paths so far.
     Unwritten,

@@ -4,6 +4,7 @@ use super::{Foreign, bitcode, foreign, package, windows};
 
 /// The form of a file, told from its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Form {
     /// PTX text.
     Ptx,

@@ -154,15 +154,14 @@ mod tests {
             launch: LaunchBounds::default(),
             source: None,
         });
-        ImageReport {
-            kind,
-            is_read: kind != ImageKind::LtoIr,
-            facts: Arc::new(Facts {
-                kernels: kernels.collect(),
-                ..Facts::default()
-            }),
-            ..like.clone()
-        }
+        let mut image = like.clone();
+        image.kind = kind;
+        image.is_read = kind != ImageKind::LtoIr;
+        image.facts = Arc::new(Facts {
+            kernels: kernels.collect(),
+            ..Facts::default()
+        });
+        image
     }
 
     fn outcome(images: &[(ImageKind, &[&str])]) -> Outcome {

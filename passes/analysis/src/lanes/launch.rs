@@ -32,6 +32,7 @@ pub struct Launch {
 
 /// Who decided the shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Source {
     /// Nobody.
     Assumed,

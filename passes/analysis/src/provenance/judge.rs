@@ -9,6 +9,7 @@ use ptxcheck_ir::{Access, AccessKind, Op, Space, Value};
 
 /// What an access does to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Effect {
     /// Reads, or nothing that matters here.
     Reads,
@@ -30,6 +31,7 @@ impl Effect {
 
 /// A use of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Use {
     /// A memory access in this space.
     Access(Space, Effect),
@@ -62,6 +64,7 @@ impl Use {
 
 /// What is wrong with a use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Wrong {
     /// PTX201: the address points into another space.
     Access,

@@ -21,6 +21,7 @@ const MAX_ELEMENTS: usize = 8;
 
 /// How an address is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Form {
     /// A number inside the window of its space.
     Raw,
@@ -39,6 +40,7 @@ pub enum Form {
 
 /// What an address is based on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Base {
     /// Not known.
     Unknown,
@@ -55,6 +57,7 @@ pub enum Base {
 
 /// How far an element is to be believed, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Trust {
     /// The code says so.
     Certain,

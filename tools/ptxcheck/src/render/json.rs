@@ -380,9 +380,9 @@ impl<'a> Summary<'a> {
 mod tests {
     use std::time::Duration;
 
+    use ptxcheck_passes::Settings;
     use ptxcheck_passes::finding::Suppression;
-    use ptxcheck_passes::rule::ProblemKind;
-    use ptxcheck_passes::run::{Outcome, Problem, Status};
+    use ptxcheck_passes::run::{Outcome, Status};
     use serde_json::Value;
 
     use super::render;
@@ -413,12 +413,7 @@ mod tests {
         let mut outcome = samples::outcome(finding);
         outcome.findings.push(samples::finding());
         outcome.inputs[0].status = Status::Partly;
-        outcome.inputs[0].problems.push(Problem {
-            kind: ProblemKind::Syntax,
-            message: "no".to_owned(),
-            image: Some(0),
-            line: Some(2),
-        });
+        outcome.inputs[0].problems.push(samples::syntax_error());
         let document = document(&outcome);
         let finding = &document["findings"][0];
         assert_eq!(finding["function_demangled"], "bad1()");
@@ -443,9 +438,6 @@ mod tests {
         finding.related.clear();
         finding.data = ptxcheck_passes::finding::Data::default();
         document(&samples::outcome(finding));
-        document(&Outcome {
-            inputs: Vec::new(),
-            findings: Vec::new(),
-        });
+        document(&ptxcheck_passes::check(Vec::new(), &Settings::default()));
     }
 }

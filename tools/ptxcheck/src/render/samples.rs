@@ -1,10 +1,9 @@
 //! A finding for the tests of the renderers.
 
-use ptxcheck_passes::finding::{Certainty, Data, Finding, Frame, LineText, Location, Related, Source, Value};
-use ptxcheck_passes::inventory::{ImageKind, Role};
-use ptxcheck_passes::rule::Level;
-use ptxcheck_passes::rules;
-use ptxcheck_passes::run::{ImageReport, InputReport, Outcome, Status};
+use ptxcheck_passes::finding::{Data, Finding, Frame, LineText, Location, Related, Source, Value};
+use ptxcheck_passes::inventory::Problem;
+use ptxcheck_passes::rule::ProblemKind;
+use ptxcheck_passes::{Bytes, Input, Outcome, Settings, check};
 
 fn frame(file: &str, line: u32, column: u32, function: Option<&str>) -> Frame {
     Frame {
@@ -24,82 +23,80 @@ pub fn source() -> Source {
     }
 }
 
+/// What a run finds in a module with an empty mask, with numbers and places of no particular module.
+fn checked() -> Outcome {
+    let text = "\
+.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry _Z4bad1v() { bar.warp.sync 0; ret; }
+";
+    run(text)
+}
+
+fn run(text: &str) -> Outcome {
+    let input = Input {
+        name: "a.ptx".to_owned(),
+        bytes: Bytes::Memory(text.into()),
+    };
+    check(vec![input], &Settings::default())
+}
+
 /// A finding with everything but a source.
 pub fn finding() -> Finding {
-    Finding {
-        rule: rules::find("PTX407").unwrap(),
-        certainty: Certainty::Definite,
-        level: Level::Error,
-        message: "the member mask is 0".to_owned(),
-        notes: vec!["a note".to_owned()],
-        help: vec!["some help".to_owned()],
-        input: 0,
-        image: Some(0),
-        offset: 700,
-        function: Some("_Z4bad1v".to_owned()),
-        kernel: Some("_Z4bad1v".to_owned()),
-        location: Some(Location {
-            file: "a.ptx".to_owned(),
-            line: 31,
-            column: 2,
-            end_line: 31,
-            end_column: 18,
+    let mut finding = checked().findings.remove(0);
+    assert_eq!(finding.rule.code, "PTX407");
+    finding.message = "the member mask is 0".to_owned();
+    finding.notes = vec!["a note".to_owned()];
+    finding.help = vec!["some help".to_owned()];
+    finding.image = Some(0);
+    finding.offset = 700;
+    finding.kernel = Some("_Z4bad1v".to_owned());
+    finding.location = Some(Location {
+        file: "a.ptx".to_owned(),
+        line: 31,
+        column: 2,
+        end_line: 31,
+        end_column: 18,
+    });
+    finding.line_text = Some(LineText {
+        text: "\tbar.warp.sync 0;".to_owned(),
+        from: 1,
+    });
+    finding.source = None;
+    finding.related = vec![Related {
+        message: "lanes leave here".to_owned(),
+        location: None,
+        source: Some(Source {
+            at: frame("k.cu", 7, 0, None),
+            inside: Vec::new(),
+            inlined_at: Vec::new(),
         }),
-        line_text: Some(LineText {
-            text: "\tbar.warp.sync 0;".to_owned(),
-            from: 1,
-        }),
-        source: None,
-        related: vec![Related {
-            message: "lanes leave here".to_owned(),
-            location: None,
-            source: Some(Source {
-                at: frame("k.cu", 7, 0, None),
-                inside: Vec::new(),
-                inlined_at: Vec::new(),
-            }),
-        }],
-        data: Data::from_iter([
-            ("mask", Value::Number(0)),
-            ("operation", Value::Text("__syncwarp".to_owned())),
-            ("lanes", Value::Numbers(vec![0, 31])),
-        ]),
-        fingerprint: "0123456789abcdef".to_owned(),
-        suppressed: None,
-    }
+    }];
+    finding.data = Data::from_iter([
+        ("mask", Value::Number(0)),
+        ("operation", Value::Text("__syncwarp".to_owned())),
+        ("lanes", Value::Numbers(vec![0, 31])),
+    ]);
+    finding.fingerprint = "0123456789abcdef".to_owned();
+    finding
 }
 
 /// A run that made this finding.
 pub fn outcome(finding: Finding) -> Outcome {
-    Outcome {
-        inputs: vec![InputReport {
-            name: "a.ptx".to_owned(),
-            status: Status::Checked,
-            images: vec![ImageReport {
-                kind: ImageKind::Ptx,
-                role: Role::Loadable,
-                target: "sm_90".to_owned(),
-                isa: String::new(),
-                bytes: 1234,
-                packed: 1234,
-                offset: 0,
-                kernels: 1,
-                functions: 0,
-                compression: None,
-                section: None,
-                member: None,
-                container: None,
-                options: String::new(),
-                is_64_bit: true,
-                is_debug: false,
-                is_read: true,
-                limit: None,
-                digest: None,
-                facts: std::sync::Arc::default(),
-            }],
-            host: None,
-            problems: Vec::new(),
-        }],
-        findings: vec![finding],
-    }
+    let mut outcome = checked();
+    outcome.findings = vec![finding];
+    let image = &mut outcome.inputs[0].images[0];
+    image.isa = String::new();
+    image.bytes = 1234;
+    image.packed = 1234;
+    image.facts = std::sync::Arc::default();
+    outcome
+}
+
+/// What is said of an input that is malformed in its second line.
+pub fn syntax_error() -> Problem {
+    let problem = run(".version 9.0\n.target\n").inputs[0].problems.remove(0);
+    assert_eq!(problem.kind, ProblemKind::Syntax);
+    problem
 }
