@@ -7,7 +7,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 RULES := $(wildcard passes/src/rules/*.rs)
 
-.PHONY: help test lint dependencies docs toolchain llvm llvm-19 build fuzz mutants demo bench scaling bless oracle test-llvm-19
+.PHONY: help test lint dependencies docs package toolchain llvm llvm-19 build fuzz mutants demo bench scaling bless oracle test-llvm-19
 
 # Exit code 3 of install.sh: it is not to be had here. What needs it is then left out, and says so, unless
 # PTXCHECK_REQUIRE_COMPILERS is 1.
@@ -33,9 +33,17 @@ lint: llvm ## Checks the format, then clippy, with LLVM IR and without
 	$(CARGO) clippy --workspace --all-targets $(FEATURES) --locked -- -D warnings
 	$(if $(FEATURES),,$(CARGO) clippy --workspace --all-targets --no-default-features --locked -- -D warnings)
 	$(MAKE) --no-print-directory docs dependencies
+	$(PACKAGE) --no-verify --quiet
 
 docs: llvm ## Checks the documentation of the libraries
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps $(FEATURES) --locked
+
+# Verified, each crate is built as it is packaged, against the others as they are packaged, which takes minutes. `lint` leaves
+# that out.
+PACKAGE = $(CARGO) package --workspace --exclude ptxcheck-tests --exclude ptxcheck-fuzz --locked --allow-dirty
+
+package: llvm ## Packages the crates and builds each from its package
+	$(PACKAGE)
 
 # Not `advisories`: their database is fetched from where not every machine comes.
 dependencies: ## Holds the dependencies against deny.toml

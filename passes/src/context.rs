@@ -17,7 +17,23 @@ use crate::policy::Policy;
 use crate::rule::{Level, Rule};
 use crate::settings::Settings;
 
-/// A module under analysis: its analyses, and what the user decided.
+/// A module under analysis: its analyses, and what the user decided. All that [`ModuleAnalyses`] answers, it answers.
+///
+/// ```
+/// use ptxcheck_passes::frontend::ptx::{PtxOrigin, lower};
+/// use ptxcheck_passes::{ModuleContext, Settings};
+///
+/// let text = b".version 9.0\n.target sm_90\n.visible .entry k() { ret; }\n";
+/// let tree = ptxcheck_ptx_parser::parse(text)?;
+/// let origin = PtxOrigin::new(&tree);
+/// let module = lower(&tree, &origin);
+/// let settings = Settings::default();
+/// let context = ModuleContext::new(&module, &settings);
+/// let (kernel, ..) = context.module.bodies().next().unwrap();
+/// assert_eq!(context.function(kernel).cfg().reverse_postorder().len(), 1);
+/// assert!(context.call_graph().calls_of(kernel).is_empty() && context.violations().is_empty());
+/// # Ok::<(), ptxcheck_ptx_parser::SyntaxError>(())
+/// ```
 pub struct ModuleContext<'a> {
     analyses: ModuleAnalyses<'a>,
     /// What the user decided.

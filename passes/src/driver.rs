@@ -49,6 +49,20 @@ impl ModuleReport {
 }
 
 /// Runs the rules over a module, with as much time as it takes. With [`Settings::images_only`] none runs.
+///
+/// ```
+/// use ptxcheck_passes::frontend::ptx::{PtxOrigin, lower};
+/// use ptxcheck_passes::{Settings, check_module};
+///
+/// let text = b".version 9.0\n.target sm_90\n.visible .entry k() {\n\tbar.warp.sync 0;\n\tret;\n}\n";
+/// let tree = ptxcheck_ptx_parser::parse(text)?;
+/// let origin = PtxOrigin::new(&tree);
+/// let report = check_module(&lower(&tree, &origin), &Settings::default());
+/// let finding = &report.findings[0];
+/// assert_eq!((finding.rule.name, finding.location.as_ref().map(|at| at.line)), ("zero-mask", Some(4)));
+/// assert_eq!(report.facts.kernels[0].name, "k");
+/// # Ok::<(), ptxcheck_ptx_parser::SyntaxError>(())
+/// ```
 #[must_use]
 pub fn check_module(module: &Module<'_>, settings: &Settings) -> ModuleReport {
     check_until(module, Facts::of(module), settings, Deadline::NEVER)

@@ -63,6 +63,15 @@ impl std::str::FromStr for Driver {
 /// # Errors
 ///
 /// [`Malformed::Target`], if it is none.
+///
+/// ```
+/// use ptxcheck_passes::policy::{Driver, first_driver, target};
+///
+/// assert_eq!(target("sm_90a")?, "90a");
+/// assert_eq!(target("turing").unwrap_err().to_string(), "`turing` is no target such as `90` or `90a`");
+/// assert_eq!("550.54.14".parse::<Driver>()?, Driver(550, 54, 14));
+/// # Ok::<(), ptxcheck_passes::policy::Malformed>(())
+/// ```
 pub fn target(text: &str) -> Result<String, Malformed> {
     let bare = text
         .strip_prefix("sm_")

@@ -54,6 +54,27 @@ impl Registry {
     /// # Errors
     ///
     /// [`Refused`], if something else has its code, name or alias, in whatever case.
+    ///
+    /// ```
+    /// use ptxcheck_passes::{Check, Family, Registry, Rule, registry::Refused};
+    ///
+    /// static NAMED: Rule = Rule::new(
+    ///     "ACME002",
+    ///     "nameless-kernel",
+    ///     Family::Device,
+    ///     "a kernel has a name of one letter",
+    ///     Check::Module(|module, report| {
+    ///         for (id, ..) in module.module.bodies() {
+    ///             if module.module.function_name(id).len() < 2 {
+    ///                 report.definite(ptxcheck_passes::analysis::Place::Function(id), "call it something");
+    ///             }
+    ///         }
+    ///     }),
+    /// );
+    /// let registry = Registry::default().with(&NAMED)?;
+    /// assert_eq!(registry.with(&NAMED).unwrap_err(), Refused::Taken("ACME002"));
+    /// # Ok::<(), Refused>(())
+    /// ```
     pub fn with(mut self, rule: &'static Rule) -> Result<Self, Refused> {
         for word in words(rule) {
             let is_selector = Family::ALL.iter().any(|family| family.as_str() == word)

@@ -56,6 +56,19 @@ pub struct Outcome {
 /// Analyses `inputs`, in parallel. The result does not depend on the number of threads.
 ///
 /// Whatever goes wrong with one input becomes a [`Problem`] of that input and leaves the others alone.
+///
+/// ```
+/// use ptxcheck_passes::{Bytes, Input, Settings, check};
+///
+/// let inputs = ["build/a.ptx", "build/libb.so"].map(|path| Input {
+///     name: path.to_owned(),
+///     bytes: Bytes::File(path.into()),
+/// });
+/// let outcome = check(inputs.into(), &Settings { threads: 2, ..Settings::default() });
+/// assert_eq!(outcome.inputs.len(), 2);
+/// // Neither is there, which is a finding about each.
+/// assert_eq!(outcome.inputs[1].problems.len(), 1);
+/// ```
 #[must_use]
 pub fn check(inputs: Vec<Input>, settings: &Settings) -> Outcome {
     let work = || run(inputs, settings);
@@ -71,6 +84,16 @@ pub fn check(inputs: Vec<Input>, settings: &Settings) -> Outcome {
 
 /// The same in the thread pool that the caller is in, whatever the settings say of threads: for callers with many small
 /// runs, for which starting threads is most of the work.
+///
+/// ```
+/// use ptxcheck_passes::run::Status;
+/// use ptxcheck_passes::{Bytes, Input, Settings, check_here};
+///
+/// let broken = Input { name: "k.ptx".to_owned(), bytes: Bytes::Memory(b".version".to_vec()) };
+/// let outcome = check_here(vec![broken], &Settings::default());
+/// assert_eq!(outcome.inputs[0].status, Status::Partly);
+/// assert_eq!(outcome.findings[0].rule.code, "PTX902");
+/// ```
 #[must_use]
 pub fn check_here(inputs: Vec<Input>, settings: &Settings) -> Outcome {
     run(inputs, settings)
@@ -170,7 +193,7 @@ mod tests {
             ..Settings::default()
         };
         let outcome = check(vec![input("a.ptx", CLEAN)], &settings);
-        assert_eq!(outcome.inputs[0].status, Status::Failed);
+        assert_eq!(outcome.inputs[0].status, Status::Partly);
         assert_eq!(codes(&outcome), ["PTX903"]);
     }
 

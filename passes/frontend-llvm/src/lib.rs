@@ -16,6 +16,13 @@
 //! | `places.rs`, `outline.rs`, `opcodes.rs` | find the lines of text |
 //! | `bitcode.rs`, `newer.rs` | tell bitcode from text, and read spellings that this LLVM does not know |
 //!
+//! Of the two bindings, `inkwell` has what is owned: the context, the buffer of an input, the module that LLVM reads into them,
+//! and what LLVM says when it refuses one. It frees them in the right order, and its errors are values. `llvm-sys` below it has
+//! the walk: instructions, operands, types, constants, attributes, metadata and debug locations. inkwell's types for these ask
+//! LLVM for the kind of each value as they are made, panic on kinds that they do not know, which is for the input to choose here,
+//! and cover metadata, debug locations and constant expressions in part. `raw` looks at the kind once and asks LLVM as little as
+//! it can.
+//!
 //! This is the only crate that links LLVM: no value of LLVM leaves it, and what is built without the feature `ir` of
 //! `ptxcheck-passes` builds without LLVM (without `llvm` and `llvm19`, this crate is empty). It knows nothing of files,
 //! processes, analyses and rules.
@@ -37,6 +44,11 @@
 
 #![cfg(any(feature = "llvm", feature = "llvm19"))]
 #![warn(unreachable_pub, unnameable_types)]
+
+#[cfg(all(feature = "llvm19", not(feature = "llvm")))]
+use llvm_sys_19 as llvm_sys;
+#[cfg(feature = "llvm")]
+use llvm_sys_22 as llvm_sys;
 
 mod aggregates;
 mod annotations;

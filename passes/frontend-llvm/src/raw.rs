@@ -26,10 +26,10 @@ use std::iter::successors;
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
-use inkwell::llvm_sys::prelude::*;
-use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
-use inkwell::llvm_sys::target::*;
-pub(super) use inkwell::llvm_sys::{
+use crate::llvm_sys::prelude::*;
+use crate::llvm_sys::support::LLVMParseCommandLineOptions;
+use crate::llvm_sys::target::*;
+pub(super) use crate::llvm_sys::{
     LLVMIntPredicate as Predicate, LLVMLinkage as Linkage, LLVMOpcode as Opcode, LLVMTypeKind as TypeKind,
     LLVMValueKind as ValueKind,
 };

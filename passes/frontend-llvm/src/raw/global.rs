@@ -5,10 +5,10 @@ use std::iter::successors;
 use std::marker::PhantomData;
 use std::sync::LazyLock;
 
-use inkwell::llvm_sys::LLVMUnnamedAddr;
-use inkwell::llvm_sys::core::*;
-use inkwell::llvm_sys::debuginfo::*;
-use inkwell::llvm_sys::prelude::*;
+use crate::llvm_sys::LLVMUnnamedAddr;
+use crate::llvm_sys::core::*;
+use crate::llvm_sys::debuginfo::*;
+use crate::llvm_sys::prelude::*;
 
 use super::{Block, Linkage, Node, Type, Value, ValueKind, text, wrap};
 

@@ -3,9 +3,9 @@
 use std::iter::successors;
 use std::marker::PhantomData;
 
-use inkwell::llvm_sys::core::*;
-use inkwell::llvm_sys::debuginfo::*;
-use inkwell::llvm_sys::prelude::*;
+use crate::llvm_sys::core::*;
+use crate::llvm_sys::debuginfo::*;
+use crate::llvm_sys::prelude::*;
 
 use super::{Block, Node, Opcode, Predicate, Type, User, Value, ValueKind, wrap};
 

@@ -2,9 +2,9 @@
 
 use std::marker::PhantomData;
 
-use inkwell::llvm_sys::core::*;
-use inkwell::llvm_sys::debuginfo::*;
-use inkwell::llvm_sys::prelude::*;
+use crate::llvm_sys::core::*;
+use crate::llvm_sys::debuginfo::*;
+use crate::llvm_sys::prelude::*;
 
 use super::{Node, Value, ValueKind, text, wrap};
 

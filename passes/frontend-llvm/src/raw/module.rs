@@ -3,8 +3,8 @@
 use std::ffi::CStr;
 use std::marker::PhantomData;
 
-use inkwell::llvm_sys::core::*;
-use inkwell::llvm_sys::target::*;
+use crate::llvm_sys::core::*;
+use crate::llvm_sys::target::*;
 
 use super::{Module, Node, Type, TypeKind, Value, chain, text, wrap};
 

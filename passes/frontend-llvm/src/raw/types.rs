@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use inkwell::llvm_sys::core::*;
+use crate::llvm_sys::core::*;
 
 use super::{Type, TypeKind};
 

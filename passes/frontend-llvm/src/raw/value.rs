@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::iter::successors;
 use std::marker::PhantomData;
 
-use inkwell::llvm_sys::core::*;
+use crate::llvm_sys::core::*;
 
 use super::{Type, Value, ValueKind, text, wrap};
 use ptxcheck_common::shown;
