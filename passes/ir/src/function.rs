@@ -190,7 +190,7 @@ impl Body<'_> {
         undeclared: Vec::new(),
         collectives: Vec::new(),
         in_assembly: Vec::new(),
-        rare: Rare::NONE,
+        rare: Rare::empty(),
         values: Vec::new(),
         edges: Vec::new(),
         arguments: Vec::new(),
@@ -214,7 +214,7 @@ impl Body<'_> {
         self.undeclared.clear();
         self.collectives.clear();
         self.in_assembly.clear();
-        self.rare = Rare::NONE;
+        self.rare = Rare::empty();
         self.values.clear();
         self.edges.clear();
         self.arguments.clear();
@@ -253,7 +253,7 @@ impl Body<'_> {
             debug,
             span,
         });
-        self.rare = self.rare.with(Rare::of(op));
+        self.rare = self.rare.union(Rare::of(op));
         if matches!(op, Op::Collective(..)) {
             self.collectives.push(id);
         }
@@ -263,7 +263,7 @@ impl Body<'_> {
     /// Whether one of these operations is among the instructions, told without a pass over them.
     #[must_use]
     pub const fn has(&self, rare: Rare) -> bool {
-        self.rare.has(rare)
+        self.rare.intersects(rare)
     }
 
     /// Notes that the instruction about to be added uses a symbol, if references to it are kept.

@@ -1,6 +1,7 @@
 //! What instructions do, as far as analyses interpret it.
 
 use super::index::{CallId, InstructionId};
+use bitflags::bitflags;
 
 /// A memory an address points into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -407,24 +408,24 @@ impl Op {
     }
 }
 
-/// Operations that few bodies have, as a set: what is asked of every body is told by it at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rare(u8);
+bitflags! {
+    /// Operations that few bodies have, as a set: what is asked of every body is told by it at once.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Rare: u8 {
+        /// [`Op::Barrier`]
+        const BARRIER = 1;
+        /// [`Op::ActiveMask`]
+        const ACTIVE_MASK = 1 << 1;
+        /// [`Op::IsSpace`]
+        const IS_SPACE = 1 << 2;
+        /// [`Op::StackAlloc`]
+        const STACK_ALLOC = 1 << 3;
+        /// [`Op::Exit`] and [`Op::Trap`]
+        const END = 1 << 4;
+    }
+}
 
 impl Rare {
-    /// None.
-    pub const NONE: Self = Self(0);
-    /// [`Op::Barrier`]
-    pub const BARRIER: Self = Self(1);
-    /// [`Op::ActiveMask`]
-    pub const ACTIVE_MASK: Self = Self(1 << 1);
-    /// [`Op::IsSpace`]
-    pub const IS_SPACE: Self = Self(1 << 2);
-    /// [`Op::StackAlloc`]
-    pub const STACK_ALLOC: Self = Self(1 << 3);
-    /// [`Op::Exit`] and [`Op::Trap`]
-    pub const END: Self = Self(1 << 4);
-
     /// What an operation is of these.
     #[must_use]
     pub const fn of(op: Op) -> Self {
@@ -434,19 +435,7 @@ impl Rare {
             Op::IsSpace(_) => Self::IS_SPACE,
             Op::StackAlloc => Self::STACK_ALLOC,
             Op::Exit | Op::Trap => Self::END,
-            _ => Self::NONE,
+            _ => Self::empty(),
         }
-    }
-
-    /// These and others.
-    #[must_use]
-    pub const fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// Whether any of `others` is among these.
-    #[must_use]
-    pub const fn has(self, others: Self) -> bool {
-        self.0 & others.0 != 0
     }
 }
