@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-pub use ptxcheck_images::kinds::{Host, ImageKind, Registration, Role, split_target};
+pub use ptxcheck_images::kinds::{Host, ImageKind, Launchable, Registration, Role, split_target};
 pub use ptxcheck_ir::facts::{Facts, Kernel, Variable, WeakFunction, is_absolute};
 use rustc_hash::FxHashSet;
 

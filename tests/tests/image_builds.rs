@@ -46,6 +46,8 @@ const NVCC: &[(&str, Case)] = &[
     ("paths of the machine", build_paths),
     ("a variable of the host, in four builds", host_variable),
     ("a link set that is complete", complete),
+    ("kernels that are launched and not registered", unregistered),
+    ("declarations that the device linker rejects", prototypes),
 ];
 
 const CLANG: &[(&str, Case)] = &[
@@ -722,4 +724,108 @@ fn clang_object(build: &Build) -> Result<(), String> {
     )?;
     same("audit", codes(&document), vec![])?;
     same("check", codes(&build.check("k.o")?), vec!["PTX407"])
+}
+
+/// nvcc registers the kernels of its last device pass; what host code launches besides fails on every device.
+fn unregistered(build: &Build) -> Result<(), String> {
+    build.write(
+        "k.cu",
+        "struct Host {}; struct Device {};\n#ifdef __CUDA_ARCH__\nusing Tag = Device;\n#else\nusing Tag = Host;\n#endif\n\
+         namespace n { template <class T> __global__ void k(int *p) { *p = sizeof(T); } }\n\
+         template <class F> __global__ void apply(int *p, F f) { *p = f(*p); }\n\
+         void run(int *p) { n::k<Tag><<<1, 1>>>(p); apply<<<1, 1>>>(p, [=] __device__(int x) { return x + 1; }); }\n\
+         int main() { run(nullptr); }\n",
+    )?;
+    let certainties = |document: &Value| -> Vec<String> {
+        report::findings(document)
+            .iter()
+            .filter(|finding| {
+                finding["code"] == "PTX504" && finding["function_demangled"] == "void n::k<Host>(int*)"
+            })
+            .map(|finding| finding["certainty"].as_str().unwrap_or_default().to_owned())
+            .collect()
+    };
+    for (options, wanted) in [
+        ("-c", vec!["definite"]),
+        ("", vec!["definite"]),
+        ("-rdc=true", vec!["definite"]),
+        ("-shared -Xcompiler -fPIC", vec!["definite"]),
+        // Another object may have the stub.
+        ("-rdc=true -c", vec!["potential"]),
+        ("-static-global-template-stub=false -c", vec!["potential"]),
+        // The stub is gone: its code stands where it was called.
+        ("-O3", vec![]),
+    ] {
+        build.nvcc(&format!("--extended-lambda -arch=sm_90 {options} k.cu -o k.out"))?;
+        let document = build.check("-W potential k.out")?;
+        same(
+            options,
+            certainties(&document),
+            wanted.iter().map(|one| (*one).to_owned()).collect(),
+        )?;
+        let others = report::findings(&document).len() - wanted.len();
+        same(options, others, 0)?;
+    }
+    two_orders(build)
+}
+
+/// A kernel template that is launched where the host pass and one of the device passes see it.
+fn two_orders(build: &Build) -> Result<(), String> {
+    build.write(
+        "o.cu",
+        "template <int N> __global__ void k(int *p) { *p = N; }\n__global__ void other(int *p) { *p = 1; }\n\
+         void run(int *p) {\n  other<<<1, 1>>>(p);\n#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800\n  \
+         k<4><<<1, 1>>>(p);\n#endif\n}\n",
+    )?;
+    let (old, new) = (
+        "-gencode arch=compute_75,code=sm_75",
+        "-gencode arch=compute_90,code=sm_90",
+    );
+    for (options, wanted) in [
+        // The last pass lacks the kernel.
+        (format!("-c {new} {old}"), vec!["PTX502", "PTX504"]),
+        (format!("-c {old} {new}"), vec!["PTX502"]),
+        (format!("-c {new}"), vec![]),
+        // Without a stub the image tells of it.
+        (format!("-O3 -c {new} {old}"), vec!["PTX502", "PTX504"]),
+        (format!("-O3 -c {old} {new}"), vec!["PTX502"]),
+    ] {
+        build.nvcc(&format!("{options} o.cu -o o.o"))?;
+        let document = build.check("-W potential o.o")?;
+        let mut found = codes(&document);
+        found.sort_unstable();
+        same(&options, found, wanted)?;
+    }
+    Ok(())
+}
+
+fn prototypes(build: &Build) -> Result<(), String> {
+    build.write(
+        "k.cu",
+        "extern \"C\" __device__ int f(int a, float b); extern __device__ int v[4];\n\
+         __global__ void k(int *p) { *p = f(p[0], 1) + v[p[1]]; }\n",
+    )?;
+    build.nvcc("-dc -arch=sm_90 k.cu -o k.o")?;
+    for (function, variable, rejected) in [
+        ("int f(int a, float b) { return a; }", "int v[4]", 0),
+        ("int f(float a, int b) { return b; }", "float v[4]", 0),
+        ("int f(int a, double b) { return a; }", "int v[4]", 1),
+        ("int f(int a) { return a; }", "int v[5]", 2),
+        ("void f(int a, float b) { }", "int v[4]", 1),
+        ("int f(int a, S b) { return a; }", "int v[4]", 1),
+    ] {
+        build.write(
+            "d.cu",
+            &format!(
+                "struct S {{ float f; }};\nextern \"C\" __device__ {function}\n__device__ {variable};\n"
+            ),
+        )?;
+        build.nvcc("-dc -arch=sm_90 d.cu -o d.o")?;
+        let document = build.check("--link-set -W potential k.o d.o")?;
+        same(function, codes(&document), vec!["PTX503"; rejected])?;
+        let is_linked = build.nvcc("-dlink -arch=sm_90 k.o d.o -o l.o").is_ok();
+        same(function, is_linked, rejected == 0)?;
+        same(function, codes(&build.check("k.o d.o")?), vec![])?;
+    }
+    Ok(())
 }

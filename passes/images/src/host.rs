@@ -17,6 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bytes::{Budget, text};
 use super::elf::{self, Elf};
+use super::launches;
 use crate::host_names::{HostKind, HostNames};
 use crate::kinds::{Host, Registration};
 use crate::limits::MAX_SYMBOL_BYTES;
@@ -74,10 +75,10 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
     }
     // The call names a static kernel of relocatable code with its prefix, the stub without; and one of C by its name.
     let called: FxHashSet<_> = found.iter().map(|(name, ..)| normalised(name)).collect();
-    stubs.retain(|stub| {
-        let is_called = |name: &str| called.contains(name);
-        !is_called(&normalised(stub)) && !c_name(stub).is_some_and(is_called)
-    });
+    let is_registered = |name: &str| called.contains(name);
+    let launchable = launches::unregistered(elf, member, is_registered);
+    host.unregistered.extend(launchable);
+    stubs.retain(|stub| !is_registered(&normalised(stub)) && !c_name(stub).is_some_and(is_registered));
     found.extend(stubs.into_iter().map(|name| (name, false, true)));
     for section in elf.sections() {
         let Some(kind) = section.name().ok().and_then(|name| name.strip_prefix(".nvHR")) else {

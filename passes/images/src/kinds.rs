@@ -89,11 +89,26 @@ pub struct Registration {
     pub is_certain: bool,
 }
 
+/// A kernel that host code can launch and does not register.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Launchable {
+    /// The name of the kernel, as host code has it.
+    pub name: String,
+    /// The member of the archive whose code can launch it.
+    pub member: Option<String>,
+    /// Code launches it, or takes the address that a launch takes.
+    pub is_called: bool,
+    /// No other object can have the stub that is called instead.
+    pub is_settled: bool,
+}
+
 /// The host side of an input.
 #[derive(Clone, Debug, Default)]
 pub struct Host {
     /// What it registers, sorted.
     pub registered: Vec<Registration>,
+    /// What it can launch and does not register, sorted.
+    pub unregistered: Vec<Launchable>,
     /// A linker is done with it: an executable or shared library.
     pub is_linked: bool,
     /// It has no symbol table: what it registers is not known.

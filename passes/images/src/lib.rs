@@ -42,6 +42,7 @@ mod form;
 mod host;
 pub mod host_names;
 pub mod kinds;
+mod launches;
 mod limits;
 mod offloading;
 mod package;

@@ -149,6 +149,8 @@ pub fn scan<'a>(name: &str, bytes: &'a [u8], is_late: &dyn Fn() -> bool) -> Cont
     if let Some(host) = &mut contents.host {
         host.registered.sort();
         host.registered.dedup();
+        host.unregistered.sort();
+        host.unregistered.dedup();
         host.names.sort();
     }
     let left_out = contents.troubles.len().saturating_sub(SHOWN_FILE_PROBLEMS);

@@ -134,6 +134,20 @@ pub struct Symbols {
     pub defined: Vec<String>,
     /// What it uses and does not define, in the order of the first use.
     pub open: Vec<Open>,
+    /// How it declares functions and variables that it shows or leaves open, where that is known.
+    pub shapes: Vec<Shape>,
+}
+
+/// How an image declares a function or variable that other images can refer to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shape {
+    /// Its name.
+    pub name: String,
+    /// What the device linker compares, as PTX: of a function results and parameters, `(.b32) (.b64, .align 8 .b8[16])`; of a
+    /// variable, `.global .b8[16]`.
+    pub text: String,
+    /// The image defines it, too.
+    pub is_defined: bool,
 }
 
 /// A symbol that an image uses and does not define.

@@ -1,6 +1,6 @@
 //! What one module shows to a linker.
 
-use super::{Open, Symbols, What};
+use super::{Open, Symbols, What, shapes};
 use crate::analysis::references::{self, Uses};
 use crate::context::Place;
 use crate::externs;
@@ -38,6 +38,7 @@ pub(crate) fn symbols(module: &Module<'_>) -> Option<Symbols> {
             .filter(is_open)
             .map(|uses| open(module, uses))
             .collect(),
+        shapes: shapes::of(module),
     })
 }
 

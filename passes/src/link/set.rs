@@ -327,6 +327,7 @@ mod tests {
                 symbols: Some(Symbols {
                     defined: defined.iter().map(|name| (*name).to_owned()).collect(),
                     open: open.collect(),
+                    shapes: Vec::new(),
                 }),
                 ..Facts::default()
             }),

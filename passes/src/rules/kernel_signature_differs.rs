@@ -3,11 +3,17 @@
 //! Compares the images of each fat binary: a kernel whose parameters differ in number or size in two of them, or a
 //! variable whose size differs. PTX says it in declarations, machine code in its `.nv.info` sections and symbols.
 //!
+//! With `--link-set` or `--whole-program` it compares what the modules of one link declare with what others of them define:
+//! a device function with another prototype, a variable with another size.
+//!
 //! ## Why is this bad?
 //!
 //! Host code is compiled once and passes the same arguments to all. On the device whose image has other parameters, the
 //! kernel reads other bytes than were passed, and copies to the variable miss part of it or run over its end. Nothing
 //! reports it.
+//!
+//! The device linker rejects what is declared in one way and defined in another (`Prototype doesn't match for 'f'`, `Size
+//! doesn't match for 'v'`), when the last object is compiled, and without saying what differs.
 //!
 //! ## Example
 //!
@@ -33,6 +39,9 @@
 //! argument to where the image has it, and ptxas aligns parameters of more than 16 bytes (`alignas(32)`, `CUtensorMap`) in
 //! a constant bank where they begin at another address for each architecture. Kernels with textures among their parameters
 //! are left out, and so are variables inside functions, which host code cannot name.
+//!
+//! What is linked is compared where PTX says it, for each target alone; machine code has no prototypes. `int` and `float` are
+//! the same there, for the linker, too.
 
 use ptxcheck_common::maps::{NameMap, NameSet};
 
@@ -40,8 +49,11 @@ use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{Group, ImageReport, listed};
 use crate::limits::SHOWN_NAMES;
+use crate::link::{self, Mismatch};
 use crate::names::told;
 use crate::rule::{Check, Family, Level, Rule};
+
+use super::link_report;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -50,7 +62,7 @@ pub static RULE: Rule = Rule {
     aliases: &[],
     guidelines: &["G-1.10"],
     family: Family::Image,
-    summary: "a kernel or variable is declared differently in two images of a fat binary",
+    summary: "a kernel or variable is declared differently in two images, or in two modules of a link",
     definite: Level::Error,
     can_be_definite: true,
     can_be_potential: false,
@@ -64,6 +76,48 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
             variables(number, &group, report);
         }
     }
+    if context.is_one_program {
+        for mismatch in link::mismatches(context.inputs) {
+            declared_otherwise(context, &mismatch, report);
+        }
+    }
+}
+
+/// What one module declares and another, linked with it, defines differently.
+fn declared_otherwise(
+    context: &ImagesContext<'_>,
+    mismatch: &Mismatch<'_>,
+    report: &mut Report<'_, ImagePlace>,
+) {
+    let (input, image, declared) = mismatch.declared;
+    let (other, other_image, defined) = mismatch.defined;
+    let what = if declared.text.starts_with('(') {
+        "device function"
+    } else {
+        "variable"
+    };
+    let object = |input: usize, image: u32| {
+        let input = &context.inputs[input];
+        let member = input.images.get(image as usize).and_then(|image| image.member.as_deref());
+        link_report::member(&input.name, member)
+    };
+    let finding = report.definite(
+        ImagePlace::image(input, image),
+        format!(
+            "{what} `{}` is declared as `{}` in {} and defined as `{}` in {}",
+            told(&declared.name),
+            declared.text,
+            object(input, image),
+            defined.text,
+            object(other, other_image)
+        ),
+    );
+    finding
+        .related(ImagePlace::image(other, other_image), "defined here")
+        .note("the device linker rejects it")
+        .help("declare it in a header that the definition includes, too")
+        .data("symbol", declared.name.clone())
+        .data("shapes", Value::Texts(vec![declared.text.clone(), defined.text.clone()]));
 }
 
 fn sizes(params: &[(u32, u32)]) -> impl Iterator<Item = u32> + '_ {

@@ -21,9 +21,14 @@ pub(super) fn is_host_variable(missing: &Missing<'_>) -> bool {
 
 /// The object of a host definition: `host.o`, or `host.o` of `lib.a`.
 pub(super) fn object(host: &HostDefinition<'_>) -> String {
-    match host.member {
-        Some(member) => format!("`{}` of `{}`", names::shown(member), names::shown(host.input)),
-        None => format!("`{}`", names::shown(host.input)),
+    member(host.input, host.member)
+}
+
+/// `host.o`, or `host.o` of `lib.a`.
+pub(super) fn member(input: &str, member: Option<&str>) -> String {
+    match member {
+        Some(member) => format!("`{}` of `{}`", names::shown(member), names::shown(input)),
+        None => format!("`{}`", names::shown(input)),
     }
 }
 

@@ -1,12 +1,21 @@
 //! ## What it does
 //!
-//! Reads which kernels and variables host code registers with the CUDA runtime, and reports those that no image of the
-//! object (or, for a linked file, of the file) defines.
+//! Holds the kernels and variables that host code registers with the CUDA runtime against those that its images define, in
+//! both directions:
+//!
+//! * what is registered and in no image of the object (or, for a linked file, of the file);
+//! * kernels that host code can launch and never registers;
+//! * kernels of an image that host code does not register (potential).
 //!
 //! ## Why is this bad?
 //!
 //! The launch fails with "invalid device function" or "named symbol not found", on every device. Host and device code were
-//! compiled from declarations that differ, which a template argument that depends on `__CUDA_ARCH__` is enough for.
+//! compiled from declarations that differ, for which a template argument that depends on `__CUDA_ARCH__` is enough.
+//!
+//! nvcc compiles a source once for each architecture, and its host code registers the kernels of the last of these passes.
+//! So a kernel template that host code launches under `#if __CUDA_ARCH__ …` is in some images only, and whether it can be
+//! launched at all hangs off the order of the architectures on the command line. clang registers what host code mentions,
+//! and the images lack it.
 //!
 //! ## Example
 //!
@@ -16,29 +25,40 @@
 //! #else
 //! using Tag = Host;
 //! #endif
-//! kernel<Tag><<<1, 1>>>();   // the host registers kernel<Host>, the images have kernel<Device>
+//! kernel<Tag><<<1, 1>>>();   // host code launches kernel<Host>, the images have kernel<Device>
 //! ```
 //!
-//! As in llvm/llvm-project, issue 121942, where the launch ended with `cudaErrorSymbolNotFound`.
+//! As in llvm/llvm-project, issue 121942, where the launch ended with `cudaErrorSymbolNotFound`, and in pytorch/pytorch,
+//! issue 177014.
 //!
 //! ## Use instead
 //!
-//! Template arguments of kernels that are the same in host and device compilation.
+//! Template arguments of kernels that are the same in host and device compilation, and `#if __CUDA_ARCH__` in the bodies of
+//! kernels, not around their launches.
 //!
 //! ## Limits
 //!
 //! In objects the arguments of the registering calls are read, in linked files the names of the stubs, which stripped
 //! files lack: of those nothing is reported. Variables are known in objects only. Files with LTO-IR or damaged images are
 //! left out: what those define is not known.
+//!
+//! What is launched is read off x86-64 code that nvcc made, and off the function that each launch of a kernel template
+//! calls. With an optimised host (`-O1` and more) that function is mostly inlined where it is called, and no trace of the
+//! kernel is left but in the images: of objects that is potential, of linked files it is silent. A function for launches
+//! that other objects may have, too (`-rdc=true`, `-static-global-template-stub=false`), is potential unless the linker is
+//! done with it, for the linker keeps one of them. So is one that nothing is seen to call.
 
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
 use crate::context::{ImagePlace, ImagesContext, Report};
-use crate::inventory::{ImageReport, InputReport, Registration};
+use crate::inventory::{ImageReport, InputReport, Launchable, Registration};
 use crate::names::{c_name, normalised, told};
 use crate::rule::{Check, Family, Level, Rule};
+
+/// The section whose images host code registers.
+const REGISTERED: &str = ".nv_fatbin";
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -47,22 +67,28 @@ pub static RULE: Rule = Rule {
     aliases: &[],
     guidelines: &["G-1.10"],
     family: Family::Image,
-    summary: "host code registers a kernel or variable that no image defines",
+    summary: "host code registers what no image defines, or launches what it does not register",
     definite: Level::Error,
     can_be_definite: true,
-    can_be_potential: false,
+    can_be_potential: true,
     check: Check::Images(check),
 };
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, input) in context.inputs.iter().enumerate() {
         let Some(host) = &input.host else { continue };
+        for launchable in &host.unregistered {
+            unregistered(context, number, launchable, report);
+        }
         let mut scopes: BTreeMap<Option<&str>, Vec<&Registration>> = BTreeMap::new();
         for one in host.registered.iter().filter(|one| one.is_certain) {
             scopes.entry(one.member.as_deref()).or_default().push(one);
         }
         for (member, registered) in scopes {
             scope(number, input, member, &registered, report);
+            if !host.is_linked {
+                unlaunchable(number, input, member, &registered, report);
+            }
         }
     }
 }
@@ -116,11 +142,11 @@ fn scope(
         }
         let mut place = ImagePlace::input(number);
         place.function = (!one.is_variable).then(|| one.name.clone());
-        let whose = member.map_or_else(String::new, |member| format!(" of `{member}`"));
         let finding = report.definite(
             place,
             format!(
-                "host code{whose} registers {what} `{}`, and no image defines it",
+                "host code{} registers {what} `{}`, and no image defines it",
+                of_member(member),
                 told(&one.name)
             ),
         );
@@ -129,6 +155,101 @@ fn scope(
             finding.note(format!("the images have `{}`", told(known)));
         }
         finding.help("compile host and device code from the same declarations: nothing in them may depend on `__CUDA_ARCH__`");
+    }
+}
+
+/// ` of ``a.o```, for the member of an archive.
+fn of_member(member: Option<&str>) -> String {
+    member.map_or_else(String::new, |member| format!(" of `{member}`"))
+}
+
+/// A kernel that host code can launch and does not register.
+fn unregistered(
+    context: &ImagesContext<'_>,
+    number: usize,
+    launchable: &Launchable,
+    report: &mut Report<'_, ImagePlace>,
+) {
+    let input = &context.inputs[number];
+    let member = launchable.member.as_deref();
+    // Host code whose device code went elsewhere may be registered by hand.
+    let mut images = input.images.iter().filter(|image| image.member.as_deref() == member);
+    if images.next().is_none() {
+        return;
+    }
+    let name = &launchable.name;
+    let is_registered_elsewhere = || {
+        let hosts = context.inputs.iter().filter_map(|other| other.host.as_ref());
+        hosts
+            .flat_map(|host| &host.registered)
+            .any(|one| one.is_certain && one.name == *name)
+    };
+    if !launchable.is_settled && is_registered_elsewhere() {
+        return;
+    }
+    let mut place = ImagePlace::input(number);
+    place.function = Some(name.clone());
+    let whose = of_member(member);
+    let finding = if launchable.is_called && launchable.is_settled {
+        report.definite(
+            place,
+            format!("host code{whose} launches kernel `{}` and never registers it", told(name)),
+        )
+    } else {
+        report.potential(
+            place,
+            format!("host code{whose} can launch kernel `{}` and does not register it", told(name)),
+        )
+    };
+    finding.data("symbol", name.clone());
+    if !launchable.is_settled {
+        finding.note("the linker may keep the stub of another object, which registers the kernel");
+    } else if !launchable.is_called {
+        finding.note("nothing is seen to call the stub that launches it");
+    }
+    finding
+        .note("nvcc registers the kernels of its last device pass: that for the last architecture on its command line")
+        .help("launch the kernel for all architectures, and put `#if __CUDA_ARCH__` into its body");
+}
+
+/// Kernels that an image of the object has, and that the object does not register.
+fn unlaunchable(
+    number: usize,
+    input: &InputReport,
+    member: Option<&str>,
+    registered: &[&Registration],
+    report: &mut Report<'_, ImagePlace>,
+) {
+    let names: FxHashSet<_> = registered
+        .iter()
+        .filter(|one| !one.is_variable)
+        .map(|one| normalised(&one.name))
+        .collect();
+    let host = input.host.iter().flat_map(|host| &host.unregistered);
+    let mut told_of: FxHashSet<&str> = host.map(|launchable| launchable.name.as_str()).collect();
+    for (index, image) in input.counting() {
+        let is_of_host = image.member.as_deref() == member && image.section.as_deref() == Some(REGISTERED);
+        if !is_of_host {
+            continue;
+        }
+        for kernel in &image.facts.kernels {
+            if names.contains(kernel.identity.as_str()) || !told_of.insert(&kernel.name) {
+                continue;
+            }
+            let finding = report.potential(
+                ImagePlace::kernel(number, index, kernel),
+                format!(
+                    "kernel `{}` is in the {}, and host code{} does not register it: it cannot launch it",
+                    told(&kernel.name),
+                    image.describe(),
+                    of_member(member)
+                ),
+            );
+            finding
+                .data("symbol", kernel.name.clone())
+                .note("nvcc registers the kernels of its last device pass: that for the last architecture on its command line")
+                .help("declare and launch the kernel for all architectures, and put `#if __CUDA_ARCH__` into its body");
+        }
     }
 }
 

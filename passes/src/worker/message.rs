@@ -100,7 +100,7 @@ mod tests {
     use crate::finding::{Certainty, Finding, Frame, LineText, Located, Location, Related, Source, Value};
     use crate::inventory::{Facts, Kernel};
     use crate::ir::LaunchBounds;
-    use crate::link::{Open, Symbols, What};
+    use crate::link::{Open, Shape, Symbols, What};
     use crate::settings::Selector;
 
     fn sample(registry: &Registry) -> Answer {
@@ -145,6 +145,11 @@ mod tests {
                     ..Located::default()
                 }],
                 more: 2,
+            }],
+            shapes: vec![Shape {
+                name: "table".to_owned(),
+                text: ".global .b8[16]".to_owned(),
+                is_defined: true,
             }],
         };
         let finding = Finding {

@@ -418,3 +418,49 @@ fn images_for_32_bits_are_reported() {
         [""; 0]
     );
 }
+
+#[test]
+fn what_a_link_declares_and_defines_differently_is_reported() {
+    let head = ".version 7.8\n.target sm_90\n.address_size 64\n";
+    let user = format!(
+        "{head}.extern .func (.param .b32 r) f(.param .b32 a, .param .b64 b);\n.extern .global .b8 v[16];\n\
+         .visible .entry k(.param .u64 o)\n{{\n.reg .b32 %r<3>;\n.reg .b64 %rd<2>;\n\
+         {{\n.param .b32 p0;\n.param .b64 p1;\n.param .b32 r0;\nst.param.b32 [p0], 1;\nst.param.b64 [p1], 2;\n\
+         call (r0), f, (p0, p1);\nld.param.b32 %r1, [r0];\n}}\n\
+         ld.global.u32 %r2, [v];\nld.param.u64 %rd1, [o];\nst.global.u32 [%rd1], %r1;\nret;\n}}\n"
+    );
+    let found = |function: &str, variable: &str, args: &[&str]| {
+        let definitions =
+            format!("{head}.visible .func {function}\n{{\nret;\n}}\n.visible .global {variable};\n");
+        let folder = folder(&[
+            ("user.ptx", user.as_bytes()),
+            ("definitions.ptx", definitions.as_bytes()),
+        ]);
+        let mut all = vec!["--format", "json", "-W", "potential"];
+        all.extend(args);
+        all.extend(["user.ptx", "definitions.ptx"]);
+        let (_, document) = report::document(&run_in(&folder, &all)).unwrap();
+        let mut found: Vec<_> = report::codes(&document).into_iter().map(str::to_owned).collect();
+        found.retain(|code| code != "PTX105");
+        found
+    };
+    let linked = |function, variable| found(function, variable, &["--link-set"]);
+    let right = "(.param .b32 r) f(.param .b32 a, .param .b64 b)";
+    assert_eq!(linked(right, ".b8 v[16]"), [""; 0]);
+    assert_eq!(
+        linked("(.param .f32 r) f(.param .s32 a, .param .f64 b)", ".b32 v[4]"),
+        [""; 0]
+    );
+    assert_eq!(linked(right, ".b8 v[32]"), ["PTX503"]);
+    for other in [
+        "f(.param .b32 a, .param .b64 b)",
+        "(.param .b32 r) f(.param .b32 a)",
+        "(.param .b32 r) f(.param .b64 a, .param .b64 b)",
+        "(.param .b32 r) f(.param .b32 a, .param .align 8 .b8 b[8])",
+    ] {
+        assert_eq!(linked(other, ".b8 v[16]"), ["PTX503"], "{other}");
+        assert_eq!(found(other, ".b8 v[16]", &[]), [""; 0], "{other}");
+    }
+    // A parameter in a register: what the linker makes of it is not known.
+    assert_eq!(linked("(.reg .b32 r) f(.reg .b64 a)", ".b8 v[16]"), [""; 0]);
+}
