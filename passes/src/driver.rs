@@ -4,6 +4,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::bare;
 use crate::context::{Draft, FunctionContext, ModuleContext, Report, limit_drafts};
 use crate::deadline::Deadline;
 use crate::finding::Finding;
@@ -76,6 +77,7 @@ pub(crate) fn check_until(
     deadline: &Deadline,
 ) -> ModuleReport {
     facts.symbols = link::symbols(module);
+    facts.bare = bare::kernels(module);
     let mut report = ModuleReport::of(module, facts);
     if settings.images_only {
         return report;

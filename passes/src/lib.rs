@@ -37,6 +37,7 @@ pub mod frontend {
     pub use ptxcheck_frontend_ptx as ptx;
 }
 
+mod bare;
 pub mod context;
 pub mod driver;
 pub mod finding;

@@ -8,7 +8,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::raw::{Module, Node, Opcode, User, Value, ValueKind};
+use super::raw::{Linkage, Module, Node, Opcode, User, Value, ValueKind};
 use super::spaces::space_of;
 use crate::limits::{MAX_INITIALIZER_NODES, MAX_TYPE_DEPTH};
 use ptxcheck_ir::{HostConstant, Space};
@@ -21,6 +21,15 @@ pub(super) enum Host {
     Constant(HostConstant),
 }
 
+/// A constant whose value the module knows, to fold it, and that it does not define: of a static member with its value in the
+/// class, code that takes the address is left with a symbol that nobody defines.
+const MERELY_KNOWN: Host = Host::Constant(HostConstant {
+    is_volatile: false,
+    is_number: true,
+    is_initialized: false,
+    is_copy: true,
+});
+
 /// Whether a CUDA compiler wrote a module.
 pub(super) fn is_cuda(module: Module<'_>) -> bool {
     module.has_flag("nvvm-reflect-ftz") && !module.has_flag("openmp") && !module.has_flag("openmp-device")
@@ -31,6 +40,9 @@ pub(super) fn of<'m>(module: Module<'m>, global: Value<'m>) -> Option<Host> {
     let space = space_of(global.ty());
     if !matches!(space, Space::Generic | Space::Const) || global.is_unnamed() {
         return None;
+    }
+    if global.linkage() == Some(Linkage::LLVMAvailableExternallyLinkage) {
+        return Uses::of(global).filter(|uses| uses.escapes).map(|_| MERELY_KNOWN);
     }
     let variable = global.source_variable()?;
     let name = module.operand(variable, VARIABLE_NAME)?.string()?;

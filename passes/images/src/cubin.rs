@@ -154,7 +154,7 @@ fn symbols(file: &elf::Elf<'_>, infos: &NameMap<&str, &[u8]>, facts: &mut Facts)
             object::SymbolKind::Text if raw.st_other().0 & IS_KERNEL != 0 => {
                 let info = infos.get(name).copied().filter(|info| budget.take(info.len()));
                 let info = info.unwrap_or_default();
-                facts.kernels.push(kernel(name, info));
+                facts.kernels.push(kernel(name, info, symbol.size()));
             }
             // Local copies of functions that were not inlined have a `$` in their names.
             object::SymbolKind::Text if !name.starts_with('$') => facts.functions += 1,
@@ -184,7 +184,7 @@ fn is_variable<'a>(file: &elf::Elf<'a>, symbol: &impl object::ObjectSymbol<'a>) 
     })
 }
 
-fn kernel(name: &str, info: &[u8]) -> Kernel {
+fn kernel(name: &str, info: &[u8], code_bytes: u64) -> Kernel {
     let mut launch = LaunchBounds::default();
     let mut params: Vec<(u16, u32, u32)> = Vec::new();
     let mut is_known = !info.is_empty();
@@ -222,6 +222,7 @@ fn kernel(name: &str, info: &[u8]) -> Kernel {
         identity: names::normalised(name).into_owned(),
         params: is_known.then(|| params.iter().map(|(_, offset, size)| (*offset, *size)).collect()),
         launch,
+        code_bytes: Some(code_bytes),
         source: None,
     }
 }

@@ -28,6 +28,8 @@ pub struct Facts {
     pub producer: Option<String>,
     /// Absolute paths of the machine that built it, each once.
     pub paths: Vec<String>,
+    /// Kernels with parameters whose code is a return and nothing else: [`Located::function`] is the kernel.
+    pub bare: Vec<Located>,
     /// Built for debugging (`-G`).
     pub is_debug: bool,
     /// Some of it could not be read: what is missing proves nothing.
@@ -35,8 +37,8 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// What a module declares. What only its text says is left open: producer, paths, digests of weak functions, and what
-    /// it shows to a linker.
+    /// What a module declares. What only its text says is left open: producer, paths, digests of weak functions, what it
+    /// shows to a linker, and kernels without code.
     #[must_use]
     pub fn of(module: &Module<'_>) -> Self {
         let mut facts = Self {
@@ -82,6 +84,8 @@ pub struct Kernel {
     pub params: Option<Vec<(u32, u32)>>,
     /// Launch bounds. Machine code does not keep [`LaunchBounds::min_ctas`].
     pub launch: LaunchBounds,
+    /// Bytes of machine code; `None` for other images.
+    pub code_bytes: Option<u64>,
     /// Where the source declares it, where debug information says so.
     pub source: Option<Frame>,
 }
@@ -98,6 +102,7 @@ impl Kernel {
             identity: names::normalised(name).into_owned(),
             params: function.params.iter().zip(&layout.offsets).map(pair).collect(),
             launch: function.launch,
+            code_bytes: None,
             source: module.origin.frames(function.declared).pop(),
         }
     }

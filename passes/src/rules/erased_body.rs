@@ -2,16 +2,19 @@
 //!
 //! Finds kernels whose code the compiler has removed because it reached undefined behaviour: a body without any
 //! instruction (not even `ret`), a body that is only `trap`, or a branch to a last label after which nothing comes.
+//! Potential: a kernel with parameters whose body is only `ret`.
 //!
 //! ## Why is this bad?
 //!
 //! The kernel launches, does nothing or traps, and nobody has said why. What the source did is gone. The usual causes
-//! pass the compiler without a message:
+//! pass the compiler without a message, or with a warning among others:
 //!
 //! * a `constexpr` table, `std::max` on a static member, `std::array` or `std::string_view` of the host, used in
 //!   device code under `--expt-relaxed-constexpr`: the reference to it becomes address 0;
-//! * a call of a host function from `__host__ __device__` code;
+//! * a call of a host function from `constexpr` code under that option, or from `__host__ __device__` code;
 //! * `throw`, `.at()` or `.value()` in `constexpr` code;
+//! * a store to `__constant__` memory from device code: what leads to it is undefined, and goes with it (nvcc warns "Cannot
+//!   store to pointer that points to constant memory space");
 //! * a null access, an endless loop without effect, a missing `return`.
 //!
 //! ## Example
@@ -24,20 +27,28 @@
 //!
 //! ## Use instead
 //!
-//! `__device__ constexpr` or `__constant__` for tables that device code indexes at run time, and scalars by value.
+//! `__device__ constexpr` or `__constant__` for tables that device code indexes at run time, and scalars by value. Functions
+//! that device code calls are `__device__`, or `constexpr` in all that they call. What kernels write is `__device__`.
 //!
 //! ## Limits
 //!
 //! The cause is not visible in the compiled form. A kernel that is one `trap` is definite only where the module says
 //! that NVIDIA's compiler wrote it, which ends a deliberate `__trap()` with a return; clang does not, so there, and
-//! where the comment with the compiler's name is lost, it is potential. Kernels that are only `ret` are silent: guards on the architecture
-//! leave such stubs, and so does an erased body whose end the compiler kept. A kernel with a syntax error in it is
-//! not judged.
+//! where the comment with the compiler's name is lost, it is potential.
+//!
+//! A kernel that is only `ret` may have been empty in the source, or left to other architectures by a guard. It is potential,
+//! and silent where it has no parameters or another image of the run has code for a kernel of that name. In machine code that
+//! is seen only where there is more of it than an empty kernel takes. A kernel with a syntax error in it is not judged.
 
 use ptxcheck_ptx_parser::Span;
 
-use crate::context::{FunctionContext, Place, Report};
-use crate::ir::{BlockId, Op, Producer};
+use rustc_hash::FxHashSet;
+
+use crate::context::{Draft, ImagePlace, ImagesContext, ModuleContext, Place, Report};
+use crate::finding::Located;
+use crate::inventory::Kernel;
+use crate::ir::{BlockId, Body, FunctionId, Op, Producer};
+use crate::names::normalised;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -51,16 +62,24 @@ pub static RULE: Rule = Rule {
     definite: Level::Error,
     can_be_definite: true,
     can_be_potential: true,
-    check: Check::Function(check),
+    check: Check::Linked(check, check_bare),
 };
 
-fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
-    if !function.function.is_kernel() || function.function.is_damaged {
-        return;
+/// Most bytes of machine code that a kernel without code takes: with nvcc 13.5, 128 for sm_75 and 256 from sm_90 on.
+const MAX_BARE_CODE_BYTES: u64 = 256;
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for (id, function, body) in module.module.bodies() {
+        if function.is_kernel() && !function.is_damaged {
+            check_kernel(module, id, body, report);
+        }
     }
-    let kernel = Place::Function(function.id);
-    let end = empty_end(function);
-    let finding = match function.body.instructions.as_slice() {
+}
+
+fn check_kernel(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, report: &mut Report<'_>) {
+    let kernel = Place::Function(id);
+    let end = empty_end(module, id, body);
+    let finding = match body.instructions.as_slice() {
         [] => report.definite(
             kernel,
             "the kernel has no code, not even a return: the compiler removed its body",
@@ -68,7 +87,7 @@ fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
         [only] if only.op == Op::Trap && only.guard.is_none() => {
             let message = "the kernel only traps: the compiler removed its body";
             // Of the compilers that are known, this one alone never writes a lone trap for `__trap()`.
-            if function.module.module.producer == Producer::Nvvm {
+            if module.module.producer == Producer::Nvvm {
                 report.definite(kernel, message)
             } else {
                 report.potential(kernel, message)
@@ -81,29 +100,71 @@ fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
         _ => return,
     };
     if let Some(end) = end {
-        let debug = function
-            .body
+        let debug = body
             .instructions
             .last()
-            .map_or(function.function.declared, |last| last.debug);
-        finding.related(Place::Text(function.id, end, debug), "nothing follows this label");
+            .map_or(module.module.function(id).declared, |last| last.debug);
+        finding.related(Place::Text(id, end, debug), "nothing follows this label");
     }
+    explain(finding, module.module.function_name(id));
+}
+
+/// Kernels that only return, and have code in no image.
+fn check_bare(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
+    let images = || {
+        let numbered = context.inputs.iter().enumerate();
+        numbered.flat_map(|(number, input)| input.counting().map(move |(index, image)| (number, index, image)))
+    };
+    if images().all(|(.., image)| image.facts.bare.is_empty()) {
+        return;
+    }
+    let identity = |kernel: &Located| kernel.function.as_deref().map(|name| normalised(name).into_owned());
+    let mut with_code: FxHashSet<&str> = FxHashSet::default();
+    for (.., image) in images() {
+        let bare: FxHashSet<_> = image.facts.bare.iter().filter_map(identity).collect();
+        let has_code = |kernel: &&Kernel| match kernel.code_bytes {
+            Some(bytes) => bytes > MAX_BARE_CODE_BYTES,
+            None => !bare.contains(&kernel.identity),
+        };
+        let kernels = image.facts.kernels.iter().filter(has_code);
+        with_code.extend(kernels.map(|kernel| kernel.identity.as_str()));
+    }
+    for (number, index, image) in images() {
+        for bare in &image.facts.bare {
+            let (Some(name), Some(identity)) = (&bare.function, identity(bare)) else {
+                continue;
+            };
+            if with_code.contains(identity.as_str()) {
+                continue;
+            }
+            let place = ImagePlace {
+                function: Some(name.clone()),
+                located: Some(Box::new(bare.clone())),
+                ..ImagePlace::image(number, index)
+            };
+            let message = "the kernel takes parameters and only returns: the compiler may have removed its body";
+            explain(report.potential(place, message), name);
+        }
+    }
+}
+
+/// What such findings have in common.
+fn explain<P>(finding: &mut Draft<P>, kernel: &str) {
     finding
         .note(
-            "this happens without a message when device code uses a host table, a reference to a host constant or a \
-             host function through `constexpr` or `__host__ __device__` code (`--expt-relaxed-constexpr`), throws in \
-             such code, or accesses a null pointer",
+            "this happens when device code uses a host table, a reference to a host constant or a host function through \
+             `constexpr` or `__host__ __device__` code (`--expt-relaxed-constexpr`), throws in such code, stores to \
+             `__constant__` memory, or accesses a null pointer",
         )
-        .help("declare tables that device code indexes as `__device__ constexpr` or `__constant__`")
-        .help("pass scalars by value")
-        .data("symbol", function.name());
+        .help("tables that device code indexes are `__device__ constexpr` or `__constant__`, what it writes is `__device__`")
+        .help("functions that it calls are `__device__`, or `constexpr` with all that they call")
+        .data("symbol", kernel);
 }
 
 /// The label of the last block, if nothing follows it and control comes to it from elsewhere.
-fn empty_end(function: &FunctionContext<'_>) -> Option<Span> {
-    let body = function.body;
+fn empty_end(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>) -> Option<Span> {
     let last = BlockId::new(body.blocks.len().checked_sub(1)?);
     let is_empty = body.block(last).next().is_none() && !body.instructions.is_empty();
-    let is_reached = function.analyses().cfg().rank(last).is_some();
+    let is_reached = module.function(id).cfg().rank(last).is_some();
     (is_empty && is_reached).then(|| body.blocks[last.index()].span)
 }

@@ -16,6 +16,9 @@
 //! __global__ void k(int *out) { *out = limits.high; }
 //! ```
 //!
+//! nvcc and clang reject such reads where they see them, copy the value of a member, and clang copies whole constants with a
+//! constant initializer. Generators of LLVM IR, and modules that were linked from code of the host, have them all the same.
+//!
 //! ## Use instead
 //!
 //! `constexpr`, or a `__constant__` or `__device__` variable that the host sets with `cudaMemcpyToSymbol`.

@@ -1,28 +1,37 @@
 //! ## What it does
 //!
-//! Finds device code that reads a `const` variable of the host which has no constant initializer in its module.
+//! Finds device code that reads a `const` variable of the host which has no constant initializer in its module. Potential:
+//! device code that needs the address of a constant which its module knows the value of and does not define.
 //!
 //! ## Why is this bad?
 //!
 //! Device code may use the value of such a variable only where the compiler knows it. Here it would have to read the host's
-//! memory at run time, which the device cannot.
+//! memory at run time, which the device cannot. Of a constant that is not defined, ptxas makes a private copy that is 0, with
+//! a warning; with relocatable device code the link fails.
 //!
 //! ## Example
 //!
 //! ```cuda
-//! extern const int limit;              // initialized elsewhere
-//! __global__ void k(int *out) { *out = limit; }
+//! struct Limits { static const int low = 5; };      // a value, and no definition
+//! __global__ void k(int *out, int i) { *out = std::max(Limits::low, i); }
 //! ```
+//!
+//! clang 22 compiles this. Optimised code has the value in it; a debug build reads `Limits::low` from constant memory, where
+//! nobody puts it. nvcc rejects it.
+//!
+//! An `extern const int` that is initialized elsewhere is rejected by both; generators of LLVM IR, and modules that were
+//! linked from code of the host, have such reads all the same.
 //!
 //! ## Use instead
 //!
-//! `constexpr`, or a `__constant__` or `__device__` variable that the host sets with `cudaMemcpyToSymbol`.
+//! `constexpr` (from C++17 on, a static member is defined where it is declared so), or a `__constant__` or `__device__`
+//! variable that the host sets with `cudaMemcpyToSymbol`.
 //!
 //! ## Limits
 //!
-//! Needs LLVM IR with debug information, which has the qualifiers and the type; PTX has neither. The module must be
+//! Reads need LLVM IR with debug information, which has the qualifiers and the type; PTX has neither. The module must be
 //! CUDA's, and the variable in the generic address space, where no compiler puts variables of the device. What a compiler
-//! has folded into a number leaves no trace.
+//! has folded into a number leaves no trace. A constant without a definition may have one in another module of a link.
 
 use super::host_constant_report;
 use crate::context::{ModuleContext, Report};
@@ -39,7 +48,7 @@ pub static RULE: Rule = Rule {
     summary: "device code reads a constant of the host whose value is not known there",
     definite: Level::Error,
     can_be_definite: true,
-    can_be_potential: false,
+    can_be_potential: true,
     check: Check::Module(check),
 };
 
@@ -47,7 +56,11 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     let judge = |constant: HostConstant, name: &str| {
         let wrong = !constant.is_initialized && !constant.is_volatile && constant.is_number;
         wrong.then(|| {
-            format!("device code reads `{name}`, a constant of the host whose value its module does not have")
+            if constant.is_copy {
+                format!("device code needs the address of `{name}`, a constant that its module does not define")
+            } else {
+                format!("device code reads `{name}`, a constant of the host whose value its module does not have")
+            }
         })
     };
     host_constant_report::report(

@@ -130,6 +130,7 @@ mod tests {
                 max_threads: Some([128, 1, 1]),
                 ..LaunchBounds::default()
             },
+            code_bytes: None,
             source: Some(frame(2)),
         };
         let symbols = Symbols {
@@ -192,6 +193,7 @@ mod tests {
             facts: Facts {
                 kernels: vec![kernel],
                 functions: 1,
+                bare: vec![Located::default()],
                 symbols: Some(symbols),
                 ..Facts::default()
             },
