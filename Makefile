@@ -89,7 +89,7 @@ mutants: llvm ## Has the same mutants checked each time: what the tests do of `f
 	$(if $(FEATURES),,$(FUZZ) ir --seed 1 --count 15000)
 
 bless: ## Writes the golden renderings of the corpus anew
-	BLESS=1 $(CARGO) test $(FEATURES) --locked --package ptxcheck-tests --test corpus
+	BLESS=1 $(CARGO) test $(FEATURES) --locked --package ptxcheck-tests --test corpus --test defects
 
 oracle: ## Holds the lane analysis against the machine, over 100,000 kernels
 	LANE_KERNELS=$${LANE_KERNELS:-100000} $(CARGO) test $(FEATURES) --locked --release --package ptxcheck-passes --test lane_oracle -- --nocapture

@@ -16,6 +16,27 @@ pub fn find(text: &str) -> Option<&'static Rule> {
     })
 }
 
+/// A defect of public code that a rule is about, rebuilt in `corpus/defects` of the repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// The name of its folder.
+    pub name: &'static str,
+    /// The issue, change or file that it comes from: an address on the web.
+    pub source: &'static str,
+    /// What is wrong.
+    pub defect: &'static str,
+}
+
+/// The cases of the rule with this code.
+pub fn cases(code: &str) -> impl Iterator<Item = Case> + '_ {
+    include_str!("rules/cases.tsv").lines().filter_map(move |line| {
+        let mut columns = line.split('\t');
+        let is_its = columns.next() == Some(code);
+        let (name, source, defect) = (columns.next()?, columns.next()?, columns.next()?);
+        is_its.then_some(Case { name, source, defect })
+    })
+}
+
 /// The Markdown documentation of the rule with this code; empty if there is no such rule.
 #[must_use]
 pub fn documentation(code: &str) -> &'static str {

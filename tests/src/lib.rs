@@ -2,6 +2,7 @@
 
 pub mod binary;
 pub mod cases;
+pub mod defects;
 pub mod expectation;
 pub mod fatbin;
 pub mod folder;

@@ -4,8 +4,9 @@
 #   corpus/compilers/nvcc-<version>/   <source>.<target>.<mode>.ptx and commands.tsv
 #   corpus/compilers/clang-<version>/  likewise
 #   corpus/demo/                       <source>.<compiler>.<target>.<mode>.ptx and commands.tsv
+#   corpus/defects/<case>/             wrong.ptx and fixed.ptx
 #
-# usage: regenerate.sh [nvcc|clang|demo|all]      default: all
+# usage: regenerate.sh [nvcc|clang|demo|defects|all]      default: all
 #
 # commands.tsv has a line for each file: its name, the command that made it, and `cut-debug` if the DWARF sections were
 # removed afterwards. Folders of other compiler versions stay as they are.
@@ -115,11 +116,20 @@ write_folder() {
   echo "${folder#"$root"/}: $(echo "$list" | wc -l) files, $(du -sb "$folder" | cut -f 1) bytes"
 }
 
+# Compiles the defects, for sm_90 or the target that the source says.
+write_defects() {
+  local source target
+  for source in "$root"/corpus/defects/*/*.cu; do
+    target=$(directive "$source" target)
+    "$here/compile.sh" nvcc "${target:-sm_90}" O3 "$source" "${source%.cu}.ptx"
+  done
+}
+
 what=${1:-all}
 case $what in
-  nvcc | clang | demo | all) ;;
+  nvcc | clang | demo | defects | all) ;;
   *)
-    echo "usage: regenerate.sh [nvcc|clang|demo|all]" >&2
+    echo "usage: regenerate.sh [nvcc|clang|demo|defects|all]" >&2
     exit 2
     ;;
 esac
@@ -139,4 +149,7 @@ if [ "$what" = clang ] || [ "$what" = all ]; then
 fi
 if [ "$what" = demo ] || [ "$what" = all ]; then
   demo_selection | write_folder "$root/corpus/demo"
+fi
+if [ "$what" = defects ] || [ "$what" = all ]; then
+  write_defects
 fi

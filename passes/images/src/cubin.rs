@@ -317,13 +317,13 @@ mod tests {
             .flat_map(|size| size.to_le_bytes())
             .collect();
         info.extend(attribute(MAX_THREADS, &bounds));
-        let read = kernel("k", &info);
+        let read = kernel("k", &info, 128);
         assert_eq!(read.params, Some(vec![(0, 8), (8, 32), (0x28, 1)]));
         assert_eq!(read.launch.max_threads, Some([128, 1, 1]));
         for length in 1..info.len() {
-            let _ = kernel("k", &info[..length]);
+            let _ = kernel("k", &info[..length], 128);
         }
-        assert_eq!(kernel("k", &[]).params, None);
+        assert_eq!(kernel("k", &[], 0).params, None);
     }
 
     #[test]

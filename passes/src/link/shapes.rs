@@ -81,20 +81,23 @@ fn passed(module: &Module<'_>, parameter: &Parameter<'_>, text: &mut String) -> 
     Some(())
 }
 
+/// What an image declares: input and number of the image.
+pub type Place<'a> = (usize, u32, &'a Shape);
+
 /// A symbol that one image of a link set declares otherwise than another defines it.
 #[derive(Clone, Copy, Debug)]
 pub struct Mismatch<'a> {
     /// The use: its image, by input and number, and what it declares.
-    pub declared: (usize, u32, &'a Shape),
+    pub declared: Place<'a>,
     /// The definition.
-    pub defined: (usize, u32, &'a Shape),
+    pub defined: Place<'a>,
 }
 
 /// What the images of inputs that are linked together declare and define differently, each name once. Images for different
 /// targets are not linked with each other.
 #[must_use]
 pub fn mismatches(inputs: &[InputReport]) -> Vec<Mismatch<'_>> {
-    let mut defined: NameMap<&str, Vec<(&str, (usize, u32, &Shape))>> = NameMap::default();
+    let mut defined: NameMap<&str, Vec<(&str, Place<'_>)>> = NameMap::default();
     for (image, at) in shapes(inputs).filter(|(_, (.., shape))| shape.is_defined) {
         defined.entry(&at.2.name).or_default().push((&image.target, at));
     }
@@ -124,7 +127,7 @@ fn is_function(shape: &Shape) -> bool {
     shape.text.starts_with('(')
 }
 
-fn shapes(inputs: &[InputReport]) -> impl Iterator<Item = (&ImageReport, (usize, u32, &Shape))> {
+fn shapes(inputs: &[InputReport]) -> impl Iterator<Item = (&ImageReport, Place<'_>)> {
     inputs.iter().enumerate().flat_map(|(number, input)| {
         let linked = (0_u32..).zip(&input.images).filter(|(_, image)| {
             image.role == Role::Relocatable || image.role == Role::Loadable && image.container.is_none()

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use ptxcheck_passes::rule::Rule;
+use ptxcheck_passes::rules;
 use ptxcheck_passes::settings::Selector;
 
 use super::rules::{default_level, level_word};
@@ -25,6 +26,22 @@ pub fn run(args: &ExplainArgs) -> Exit {
     }
 }
 
+/// The defects of public code that the rule is about, as Markdown; empty where there are none.
+fn cases(rule: &Rule) -> String {
+    let mut text = String::new();
+    for case in rules::cases(rule.code) {
+        if text.is_empty() {
+            text.push_str("## Defects of public code\n\n");
+        }
+        let _ = writeln!(
+            text,
+            "* {} (`corpus/defects/{}`)\n  {}",
+            case.defect, case.name, case.source
+        );
+    }
+    text
+}
+
 fn page(rule: &Rule) -> String {
     let mut text = format!("{BOLD}{} {}{BOLD:#}\n{}\n\n", rule.code, rule.name, rule.summary);
     let potential = match (rule.can_be_definite, rule.can_be_potential) {
@@ -43,5 +60,10 @@ fn page(rule: &Rule) -> String {
     }
     text.push('\n');
     text.push_str(&markdown::render(rule.documentation()));
+    let cases = cases(rule);
+    if !cases.is_empty() {
+        text.push('\n');
+        text.push_str(&markdown::render(&cases));
+    }
     text
 }
