@@ -212,6 +212,8 @@ pub struct Settings {
     pub whole_program: bool,
     /// The blocks that kernels are launched with. Those with `.reqntid` keep theirs.
     pub launches: Launches,
+    /// Per cent of the limit of kernel parameters from which on they are near it; 90 where it is not said.
+    pub near_limit: Option<u8>,
     /// Longest analysis of one input.
     pub timeout: Option<std::time::Duration>,
     /// Threads; 0 for one a core.

@@ -30,6 +30,7 @@ struct Task {
     whole_program: bool,
     images_only: bool,
     launches: Launches,
+    near_limit: Option<u8>,
 }
 
 /// The settings as a message.
@@ -41,6 +42,7 @@ pub(super) fn task(settings: &Settings) -> Vec<u8> {
         whole_program: settings.whole_program,
         images_only: settings.images_only,
         launches: settings.launches.clone(),
+        near_limit: settings.near_limit,
     })
 }
 
@@ -61,6 +63,7 @@ pub(super) fn settings(message: &[u8], registry: &Registry) -> Option<Settings> 
         whole_program: task.whole_program,
         images_only: task.images_only,
         launches: task.launches,
+        near_limit: task.near_limit,
         ..Settings::default()
     })
 }

@@ -1,4 +1,5 @@
-//! `ptxcheck.toml`: the policy of audits, in the table `[audit]`, and the blocks of kernels, in the table `[launch]`.
+//! `ptxcheck.toml`: the policy of audits, in the table `[audit]`, the blocks of kernels, in the table `[launch]`, and what
+//! counts as near the limit of kernel parameters, in the table `[params]`.
 //!
 //! The nearest file above the working directory counts. A key that nobody knows is an error with its place: a policy
 //! that is not read is worse than none.
@@ -28,6 +29,8 @@ pub struct Config {
     pub policy: Policy,
     /// `[launch]`
     pub launches: Launches,
+    /// `[params]`: `near-limit`, in per cent.
+    pub near_limit: Option<u8>,
 }
 
 /// The file, as it is written.
@@ -35,6 +38,7 @@ pub struct Config {
 #[serde(deny_unknown_fields, default)]
 struct File {
     audit: Audit,
+    params: Params,
     // Its keys are names of kernels; `launch.rs` reads it.
     #[serde(rename = "launch")]
     _launch: Option<IgnoredAny>,
@@ -50,10 +54,18 @@ struct Audit {
     forbid_duplicates: bool,
 }
 
-/// The tables, and the keys of `[audit]`, for suggestions.
-const KEYS: [&str; 7] = [
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+struct Params {
+    near_limit: Option<u8>,
+}
+
+/// The tables, and the keys of those that are read here, for suggestions.
+const KEYS: [&str; 9] = [
     "audit",
     "launch",
+    "params",
+    "near-limit",
     "require-sm",
     "require-ptx",
     "min-driver",
@@ -117,7 +129,13 @@ fn parse(text: &str) -> Result<Config, Placed> {
         }
         (line, column, message)
     })?;
+    let near_limit = file.params.near_limit;
+    if near_limit.is_some_and(|percent| !(1..=100).contains(&percent)) {
+        let (line, column) = place(text, text.find("near-limit").unwrap_or(0));
+        return Err((line, column, "`near-limit` is per cent: 1 to 100".to_owned()));
+    }
     Ok(Config {
+        near_limit,
         policy: policy(file.audit, text)?,
         launches: launch::read(text).map_err(|(offset, message)| {
             let (line, column) = place(text, offset);

@@ -152,6 +152,7 @@ mod tests {
             identity: (*name).to_owned(),
             params: None,
             launch: LaunchBounds::default(),
+            code_bytes: None,
             source: None,
         });
         let mut image = like.clone();

@@ -68,6 +68,7 @@ pub(super) fn settings(args: &CheckArgs) -> Result<Settings, String> {
             run: args.launch_block,
             ..config.launches
         },
+        near_limit: config.near_limit,
         timeout: args.timeout,
         threads: args.jobs,
         ..Settings::default()

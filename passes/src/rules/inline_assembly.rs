@@ -1,0 +1,55 @@
+//! ## What it does
+//!
+//! Reports inline assembly, as nvcc marks it in PTX (`// begin inline asm`).
+//!
+//! ## Why is this bad?
+//!
+//! It need not be. The compiler takes it as it is: types, address spaces and what it changes are up to its author. Rules for
+//! critical code forbid it.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+//! ```
+//!
+//! ## Use instead
+//!
+//! Intrinsics, or a function that is allowed to have assembly (`-A PTX606` for its file).
+//!
+//! ## Limits
+//!
+//! Off by default; `-D PTX606` forbids it. The toolkit's headers have assembly, too: such findings name the line that calls them.
+//! One is reported for each place in the source, or, without line information, for each stretch of assembly. The marks are
+//! comments, which fat binaries lose, and LLVM IR is not looked at.
+
+use crate::context::{FunctionContext, Place, Report};
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX606",
+    name: "inline-assembly",
+    aliases: &[],
+    guidelines: &["G-S1.2"],
+    family: Family::Device,
+    summary: "device code has inline assembly",
+    definite: Level::Allow,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Function(check),
+};
+
+fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
+    let origin = function.module.module.origin;
+    let mut last = None;
+    for (id, instruction) in function.body.iter() {
+        if !origin.is_in_assembly(instruction) {
+            last = None;
+            continue;
+        }
+        if last.replace(instruction.debug) != Some(instruction.debug) {
+            report.definite(Place::instruction(function.id, id), "this is inline assembly");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! ## What it does
+//!
+//! Counts the arguments that device code passes to `printf`, which compilers put into a buffer on the stack, and reports
+//! more than 32.
+//!
+//! ## Why is this bad?
+//!
+//! The device prints at most 32 arguments besides the format; the rest is dropped, and what stands for it in the output is
+//! wrong (CUDA C++ Programming Guide, Formatted Output). No compiler says so.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! printf("%d %d … %d", a[0], a[1], …, a[32]);   // 33 arguments
+//! ```
+//!
+//! ## Use instead
+//!
+//! Two calls.
+//!
+//! ## Limits
+//!
+//! Counted are the values that the block with the call stores into the buffer, after any call before it. Where a compiler stores
+//! elsewhere, or several at a time, fewer are seen, and nothing is reported.
+
+use std::collections::BTreeSet;
+
+use crate::context::{FunctionContext, Place, Report};
+use crate::ir::{AccessKind, BinaryOp, Call, Callee, InstructionId, Op, SymbolId, Value};
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX604",
+    name: "printf-arguments",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Device,
+    summary: "`printf` has more arguments than device code prints",
+    definite: Level::Warning,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Function(check),
+};
+
+/// Most arguments besides the format that are printed (CUDA C++ Programming Guide, Formatted Output, Limitations).
+const MAX_ARGUMENTS: usize = 32;
+
+/// What compilers make of `printf`: format, address of the buffer.
+const PRINT: &str = "vprintf";
+
+/// Most copies and additions that are followed from an address to its object.
+const MAX_STEPS: usize = 16;
+
+fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
+    let module = function.module.module;
+    for call in &function.body.calls {
+        let Callee::Direct(symbol) = call.callee else { continue };
+        let symbol = module.symbol(symbol);
+        if symbol.name != PRINT || !symbol.is_undefined() || !function.analyses().is_reached(call.instruction) {
+            continue;
+        }
+        let count = arguments(function, call);
+        if count > MAX_ARGUMENTS {
+            report
+                .definite(
+                    Place::instruction(function.id, call.instruction),
+                    format!("`printf` has {count} arguments, of which the device prints the first {MAX_ARGUMENTS}"),
+                )
+                .help("print in two calls")
+                .data("arguments", count as u64);
+        }
+    }
+}
+
+/// How many values the block stores into the buffer that a call passes, from the call before it on.
+fn arguments(function: &FunctionContext<'_>, call: &Call) -> usize {
+    let body = function.body;
+    let buffer = body
+        .arguments(call)
+        .iter()
+        .find(|argument| argument.passes((1, 0)))
+        .and_then(|argument| place(function, argument.value));
+    let Some((buffer, start)) = buffer else { return 0 };
+    let block = body.block(body.block_of(call.instruction));
+    let mut stored: BTreeSet<i64> = BTreeSet::new();
+    for (_, instruction) in block.take_while(|(id, _)| *id < call.instruction) {
+        match instruction.op {
+            Op::Call(_) => stored.clear(),
+            Op::Access(access) if access.kind == AccessKind::Store => {
+                let [base, Value::Integer(offset), ..] = *body.uses(instruction) else {
+                    continue;
+                };
+                let Some((_, at)) = place(function, base).filter(|(object, _)| *object == buffer) else {
+                    continue;
+                };
+                let bytes = i64::from(access.bits / 8);
+                let first = at.wrapping_add(offset);
+                stored.extend(
+                    (0..i64::from(access.count))
+                        .map(|number| first.wrapping_add(number * bytes))
+                        .filter(|at| *at >= start),
+                );
+            }
+            _ => {}
+        }
+    }
+    stored.len()
+}
+
+/// The object that an address is based on, and the byte offset in it.
+fn place(function: &FunctionContext<'_>, value: Value) -> Option<(SymbolId, i64)> {
+    let (mut value, mut offset) = (value, 0_i64);
+    for _ in 0..MAX_STEPS {
+        let only: InstructionId = match value {
+            Value::Symbol(symbol, more) => return Some((symbol, offset.wrapping_add(i64::from(more)))),
+            _ => function.analyses().definitions().only(function.body, value.register()?)?,
+        };
+        let instruction = function.body.instruction(only);
+        let uses = function.body.uses(instruction);
+        match (instruction.op, uses) {
+            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[from, ..]) => value = from,
+            (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(more)]) => {
+                value = from;
+                offset = offset.wrapping_add(more);
+            }
+            _ => return None,
+        }
+    }
+    None
+}
