@@ -14,7 +14,7 @@ mod set;
 mod shapes;
 
 pub(crate) use open::symbols;
-pub(crate) use ptxcheck_images::host_names::{HostKind, HostNames};
+pub(crate) use ptxcheck_images::host_names::HostKind;
 pub(crate) use ptxcheck_ir::facts::{Open, Shape, Symbols, What};
 pub(crate) use set::{HostDefinition, Missing, Site, missing};
-pub(crate) use shapes::{Mismatch, Place, mismatches};
+pub(crate) use shapes::{Mismatch, mismatches};

@@ -82,11 +82,11 @@ fn passed(module: &Module<'_>, parameter: &Parameter<'_>, text: &mut String) -> 
 }
 
 /// What an image declares: input and number of the image.
-pub type Place<'a> = (usize, u32, &'a Shape);
+type Place<'a> = (usize, u32, &'a Shape);
 
 /// A symbol that one image of a link set declares otherwise than another defines it.
 #[derive(Clone, Copy, Debug)]
-pub struct Mismatch<'a> {
+pub(crate) struct Mismatch<'a> {
     /// The use: its image, by input and number, and what it declares.
     pub declared: Place<'a>,
     /// The definition.
@@ -96,7 +96,7 @@ pub struct Mismatch<'a> {
 /// What the images of inputs that are linked together declare and define differently, each name once. Images for different
 /// targets are not linked with each other.
 #[must_use]
-pub fn mismatches(inputs: &[InputReport]) -> Vec<Mismatch<'_>> {
+pub(crate) fn mismatches(inputs: &[InputReport]) -> Vec<Mismatch<'_>> {
     let mut defined: NameMap<&str, Vec<(&str, Place<'_>)>> = NameMap::default();
     for (image, at) in shapes(inputs).filter(|(_, (.., shape))| shape.is_defined) {
         defined.entry(&at.2.name).or_default().push((&image.target, at));
