@@ -1,5 +1,6 @@
 // why: the heap and assembly, for code bases that forbid them
 // ptxcheck-args: -W PTX606 -W PTX607
+// compilers: nvcc
 __global__ void heap(int **rows) {
   rows[threadIdx.x] = new int[16];  //~ PTX607
 }

@@ -15,7 +15,7 @@ struct Table {
 
 __global__ void virtual_call(Square square, int *out) {
   const Shape *shape = &square;
-  *out = shape->area();  //~[O3] PTX304?
+  *out = shape->area();  //~[nvcc-O3] PTX304?
 }
 
 __global__ void table_call(Table table, int *out) { *out = table.functions[1](3); }

@@ -20,8 +20,9 @@
 //!
 //! ## Limits
 //!
-//! A kernel's pointer parameter used so is a potential finding: what the host passes is not seen. Addresses that are
-//! loaded from memory, or cut to 32 bits as integers, are not known.
+//! A kernel's pointer parameter used so is a potential finding: what the host passes is not seen. So is a generic address that is
+//! cut to 32 bits (a conversion, or `& 0xffffffff`): hardware has windows whose lower half is 0. Addresses that are loaded from
+//! memory are not known.
 
 use super::address;
 use crate::analysis::provenance::Wrong;

@@ -22,15 +22,19 @@
 //!
 //! `__cvta_generic_to_shared` for pointers to `__shared__` variables only, behind `__isShared(p)` where both can come.
 //!
+//! A parameter that a function (not a kernel) is passed by value has no generic address at all: `cvta.param` is for parameters of
+//! kernels (PTX ISA, cvta). Copy it to local memory first.
+//!
 //! ## Limits
 //!
 //! A kernel's pointer parameter can't point to shared or local memory, so casting it there is a definite finding. Whether
 //! it points to global or constant memory only the host knows. Pointers that are loaded from memory are not known. Code
 //! behind a test of the space is judged by what the test leaves.
 
-use super::address;
+use super::{address, wording};
 use crate::analysis::provenance::Wrong;
-use crate::context::{ModuleContext, Report};
+use crate::context::{ModuleContext, Place, Report};
+use crate::ir::{BinaryOp, Body, FunctionId, Op, Space, Value};
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -61,5 +65,57 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             "convert pointers to {} only; where several can come, test with `isspacep` (`__isShared`, `__isGlobal`) first",
             address::memory(wanted)
         ));
+    }
+    for (id, function, body) in module.module.bodies() {
+        if !function.is_kernel() {
+            parameters(module, id, body, report);
+        }
+    }
+}
+
+/// Most copies and additions that are followed from an address to its parameter.
+const MAX_STEPS: usize = 16;
+
+/// Generic addresses of parameters that a function is passed by value. LLVM wrote them (llvm/llvm-project, pull request
+/// 112278), ptxas says nothing, and the address is one in the kernel's parameters.
+fn parameters(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, report: &mut Report<'_>) {
+    let analyses = module.function(id);
+    for (at, instruction) in body.iter() {
+        let (Op::ToGeneric(Space::Param, _), &[from, ..]) = (instruction.op, body.uses(instruction)) else {
+            continue;
+        };
+        let mut value = from;
+        for _ in 0..MAX_STEPS {
+            if let Value::Param(..) = value {
+                break;
+            }
+            let only = value
+                .register()
+                .and_then(|register| analyses.definitions().only(body, register));
+            let Some(only) = only.map(|only| body.instruction(only)) else {
+                break;
+            };
+            match (only.op, body.uses(only)) {
+                (Op::Copy | Op::Binary(BinaryOp::Add, _), &[next, ..]) => value = next,
+                _ => break,
+            }
+        }
+        if let Value::Param(number, _) = value
+            && analyses.is_reached(at)
+        {
+            let name = module.module.function(id).params.get(usize::from(number));
+            let shown = wording::parameter(
+                module.module.function_name(id),
+                usize::from(number),
+                name.map_or("", |param| param.name),
+            );
+            report
+                .definite(
+                    Place::instruction(id, at),
+                    format!("{shown} of a function that is no kernel has no generic address"),
+                )
+                .help("copy the parameter to local memory, and convert that address")
+                .data("param", u64::from(number));
+        }
     }
 }

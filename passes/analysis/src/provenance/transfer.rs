@@ -9,7 +9,8 @@
 //! a + ⊤                                   a, but: a parameter of unknown kind may itself be the integer, so ⊤; else the ⊤
 //!                                         may be composed, so trusted no more
 //! cvta.X, cvta.to.X                       an address in X, whatever it was given (what was wrong is judged there)
-//! 64 → 32 bits                            raw addresses of small windows survive, generic ones do not
+//! 64 → 32 bits, a & 0xffffffff            raw addresses of small windows survive, and so do generic ones that the code
+//!                                         itself made, trusted no more; what is passed does not
 //! ```
 //!
 //! Sources: PTX ISA, cvta, isspacep, mapa, and Operands: Addresses.
@@ -215,6 +216,9 @@ fn mask(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
     if (0..1 << 31).contains(&mask) && bits > 32 {
         return Provenance::NUMBER;
     }
+    if mask == i64::from(u32::MAX) && *value != Provenance::Top {
+        return convert(&convert(value, 64, 32), 32, 64);
+    }
     if value.is_number() {
         Provenance::NUMBER
     } else {
@@ -272,15 +276,29 @@ fn convert(a: &Provenance, from: u8, to: u8) -> Provenance {
     let survives = |element: &Element| match element.form {
         Form::Number | Form::Composed | Form::Undefined => true,
         Form::Raw => element.space != Space::Global,
-        Form::Generic | Form::Formal => false,
+        // A parameter of a kernel is as likely a number.
+        Form::Generic => element.trust != Trust::Assumed,
+        Form::Formal => false,
     };
     if a.elements().iter().all(survives) {
-        return a.clone();
+        return a.map(cut);
     }
     if is_widened {
         Provenance::NUMBER
     } else {
         Provenance::Top
+    }
+}
+
+/// What is left of an element in 32 bits: of a generic address the half that hardware takes for one in a window.
+fn cut(element: &Element) -> Element {
+    match element.form {
+        Form::Generic => Element {
+            trust: Trust::Weak,
+            offset: None,
+            ..*element
+        },
+        _ => *element,
     }
 }
 
@@ -446,7 +464,22 @@ mod tests {
             to: 32,
         };
         assert_eq!(result(narrow, &[tile(Form::Raw, 4)], AT), tile(Form::Raw, 4));
-        assert_eq!(result(narrow, &[tile(Form::Generic, 4)], AT), Provenance::Top);
+        // Half of a generic address is known for that, and trusted no more.
+        let half = result(narrow, &[tile(Form::Generic, 4)], AT);
+        let [element] = half.elements() else {
+            panic!("{half:?}")
+        };
+        assert_eq!(
+            (element.form, element.offset, element.trust),
+            (Form::Generic, None, Trust::Weak)
+        );
+        let masked = binary(BinaryOp::And, 64, &tile(Form::Generic, 4), &constant(0xffff_ffff));
+        assert_eq!(masked, half);
+        let passed = tile(Form::Generic, 4).map(|element| Element {
+            trust: Trust::Assumed,
+            ..*element
+        });
+        assert_eq!(result(narrow, &[passed], AT), Provenance::Top);
     }
 
     #[test]

@@ -112,9 +112,10 @@ fn converted(cell: Cell, from: u8, to: u8) -> Cell {
     if from == to {
         return cell;
     }
-    // 32 bits hold no generic address, and what the caller passes may be one.
+    // 32 bits hold half of a generic address, and what the caller passes may be one.
     let narrow = Kinds::RAW
         .without(Kinds::raw(Space::Global))
+        .with(Kinds::GENERIC)
         .with(Kinds::CONSTANT)
         .with(Kinds::UNDEFINED)
         .with(Kinds::NAMED)
