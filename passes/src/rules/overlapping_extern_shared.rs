@@ -57,9 +57,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         if !function.is_kernel() {
             continue;
         }
-        let used = used(module, id);
-        let mut uses: Vec<(SymbolId, Use)> = used.into_iter().collect();
-        uses.sort_by_key(|&(_, (function, instruction))| (function != id, function, instruction));
+        // In the order of declaration.
+        let uses: Vec<(SymbolId, Use)> = used(module, id).into_iter().collect();
         let [(first, first_use), (second, second_use), ..] = uses[..] else {
             continue;
         };

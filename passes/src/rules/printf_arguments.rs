@@ -20,13 +20,13 @@
 //!
 //! ## Limits
 //!
-//! Counted are the values that the block with the call stores into the buffer, after any call before it. Where a compiler stores
+//! Counted are the values that the straight code before the call stores into the buffer, after any call before it. Where a compiler stores
 //! elsewhere, or several at a time, fewer are seen, and nothing is reported.
 
 use std::collections::BTreeSet;
 
 use crate::context::{FunctionContext, Place, Report};
-use crate::ir::{AccessKind, BinaryOp, Call, Callee, InstructionId, Op, SymbolId, Value};
+use crate::ir::{AccessKind, BinaryOp, BlockId, Call, Callee, InstructionId, Op, SymbolId, Value};
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -51,6 +51,9 @@ const PRINT: &str = "vprintf";
 
 /// Most copies and additions that are followed from an address to its object.
 const MAX_STEPS: usize = 16;
+
+/// Most blocks in a row that are looked through for what is stored.
+const MAX_BLOCKS: usize = 64;
 
 fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
     let module = function.module.module;
@@ -82,9 +85,10 @@ fn arguments(function: &FunctionContext<'_>, call: &Call) -> usize {
         .find(|argument| argument.passes((1, 0)))
         .and_then(|argument| place(function, argument.value));
     let Some((buffer, start)) = buffer else { return 0 };
-    let block = body.block(body.block_of(call.instruction));
     let mut stored: BTreeSet<i64> = BTreeSet::new();
-    for (_, instruction) in block.take_while(|(id, _)| *id < call.instruction) {
+    let code = way_to(function, body.block_of(call.instruction));
+    let code = code.into_iter().flat_map(|block| body.block(block));
+    for (_, instruction) in code.take_while(|(id, _)| *id != call.instruction) {
         match instruction.op {
             Op::Call(_) => stored.clear(),
             Op::Access(access) if access.kind == AccessKind::Store => {
@@ -106,6 +110,24 @@ fn arguments(function: &FunctionContext<'_>, call: &Call) -> usize {
         }
     }
     stored.len()
+}
+
+/// The blocks that certainly run one after the other to this one, which is the last.
+fn way_to(function: &FunctionContext<'_>, block: BlockId) -> Vec<BlockId> {
+    let mut way = vec![block];
+    let mut current = block;
+    // The entry is come to from nowhere, too.
+    while way.len() < MAX_BLOCKS
+        && current.index() > 0
+        && let &[before] = function.analyses().cfg().predecessors(current)
+        && function.body.successors(before).len() == 1
+        && !way.contains(&before)
+    {
+        way.push(before);
+        current = before;
+    }
+    way.reverse();
+    way
 }
 
 /// The object that an address is based on, and the byte offset in it.
