@@ -22,7 +22,7 @@
 //! ## Limits
 //!
 //! Always potential: a structure of one's own with a table of functions that device code has filled looks alike. Optimised code
-//! only: a debug build copies the parameter to the stack first. What the compiler knows the class of it calls directly.
+//! only: a debug build copies the parameter to the stack first; PTX only: LLVM IR reads by-value parameters in another way. What the compiler knows the class of it calls directly.
 
 use crate::context::{FunctionContext, Place, Report};
 use crate::ir::{AccessKind, Callee, Instruction, Op, Space, Value};
