@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! loud(n)      lanes that may do something visible from n on: a store, an atomic, a call, a collective, a barrier
-//! avoid(n)     lanes that may get from n to their end without doing so
+//! avoid(n)     lanes that may get from n to their end without doing so, after the last collective that may be where others
+//!              wait for them: what comes before it, comes before whatever those do next
 //! exits(B)     edges that leave B, the nodes between a dominator d and n: who takes one is not at n
 //! must(n)      lanes of must(d) that no such edge may take, but for edges that are *shared*: all of may(n) are in must(b)
 //!              at the branch b that the edge leaves, and all agree there, so that nobody is at n if one has taken it
@@ -17,7 +18,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::flow::Flow;
-use super::graph::NONE;
+use super::graph::{Kind, NONE};
 use super::value::{ALL, Lanes, ValueId, lanes};
 use super::visible::{self, Visible};
 use crate::limits::{MAX_PLACEMENT_STEPS, MAX_SIBLING_STEPS};
@@ -89,7 +90,7 @@ impl<'f, 'a> Placement<'f, 'a> {
         let visible: Vec<Visible> = (0..graph.nodes.len() as u32)
             .map(|node| {
                 let mut found = visible::of(flow, node);
-                if flow.graph.nodes[node as usize].kind == super::graph::Kind::Collective {
+                if flow.graph.nodes[node as usize].kind == Kind::Collective {
                     found.surely = signs.contains(&node);
                 }
                 found
@@ -503,6 +504,7 @@ fn endings(flow: &Flow<'_>, visible: &[Visible]) -> (Vec<Lanes>, Vec<Lanes>) {
     let mut loud = vec![0; graph.nodes.len()];
     let mut avoid = vec![0; graph.nodes.len()];
     avoid[graph.exit as usize] = ALL;
+    let mut late = vec![0; graph.nodes.len()];
     let mut changed = true;
     while changed {
         changed = false;
@@ -511,16 +513,23 @@ fn endings(flow: &Flow<'_>, visible: &[Visible]) -> (Vec<Lanes>, Vec<Lanes>) {
                 return (loud, avoid);
             }
             let index = node as usize;
+            let kind = graph.nodes[index].kind;
+            let meets = kind == Kind::Collective && !visible[index].surely;
             let (mut new_loud, mut new_avoid) = (if visible[index].maybe { ALL } else { 0 }, 0);
+            let mut new_late = if meets { ALL } else { 0 };
             for edge in graph.nodes[index].edges.clone() {
                 let (along, target) = (flow.edges[edge as usize], graph.targets[edge as usize] as usize);
                 new_loud |= along & loud[target];
-                if !visible[index].surely {
-                    new_avoid |= along & avoid[target];
-                }
+                new_late |= along & late[target];
+                let unheard = match kind {
+                    _ if !visible[index].surely => ALL,
+                    Kind::Collective | Kind::Barrier => 0,
+                    _ => late[target],
+                };
+                new_avoid |= along & avoid[target] & unheard;
             }
-            if (new_loud, new_avoid) != (loud[index], avoid[index]) {
-                (loud[index], avoid[index]) = (new_loud, new_avoid);
+            if (new_loud, new_avoid, new_late) != (loud[index], avoid[index], late[index]) {
+                (loud[index], avoid[index], late[index]) = (new_loud, new_avoid, new_late);
                 changed = true;
             }
         }
