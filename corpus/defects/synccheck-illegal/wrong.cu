@@ -1,7 +1,7 @@
 // source: https://github.com/NVIDIA/compute-sanitizer-samples/tree/master/Synccheck
 // defect: a ballot of the threads below 16 is the mask for the threads up to 16
 // class: A
-// found: missed
+// found: default
 
 __shared__ int kept[32];
 

@@ -18,7 +18,9 @@
 //!
 //! and if j ends in no segment of a pair from which those that call go on to another phase.
 //!
-//! Segments and pairs hold too much rather than too little: what is said to be missing never may come. Barriers with a
+//! Segments and pairs hold too much rather than too little: what is said to be missing never may come. A lane and those that
+//! call are followed apart, so that in a loop whose end they all decide alike it seems that one may end while others go on:
+//! nothing is sure there. Barriers with a
 //! count of threads, those that only arrive, and code that is not known could let lanes on alone: there are no phases then.
 
 use rustc_hash::{FxHashMap, FxHashSet};
