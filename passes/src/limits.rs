@@ -9,28 +9,6 @@ pub(crate) const MAX_FINDINGS: usize = 1 << 16;
 /// Most syntax errors of one input that become findings; a note counts the rest.
 pub(crate) const SHOWN_SYNTAX_ERRORS: usize = 20;
 
-/// Most memory of a process that reads LLVM IR, in bytes of address space.
-pub(crate) const MAX_WORKER_BYTES: u64 = 16 << 30;
-
-/// Longest that a process may look at one module of LLVM IR, in seconds, unless `--timeout` says otherwise: a few for
-/// each module…
-pub(crate) const WORKER_SECONDS: u64 = 30;
-
-/// … one more for as many of its bytes, which is a tenth of the speed at which LLVM reads text on a slow machine…
-pub(crate) const WORKER_BYTES_PER_SECOND: u64 = 1 << 20;
-
-/// … and this at most, in seconds.
-pub(crate) const MAX_WORKER_SECONDS: u64 = 600;
-
-/// How much longer it is waited for the analyses, which end by themselves when the time is over. LLVM does not.
-pub(crate) const WORKER_GRACE: std::time::Duration = std::time::Duration::from_millis(500);
-
-/// … and for the process itself to say that it is over, before it is ended from outside.
-pub(crate) const WORKER_LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
-
-/// Longest that a worker may take to start, in seconds.
-pub(crate) const WORKER_START_SECONDS: u64 = 30;
-
 /// Most kernels, images or names that one finding lists; a count stands for the rest.
 pub(crate) const SHOWN_NAMES: usize = 8;
 
@@ -39,3 +17,32 @@ pub(crate) const MAX_WIDTH_STEPS: usize = 16;
 
 /// Most images of one container that are compared with each other. Real ones have as many as there are targets.
 pub(crate) const MAX_COMPARED_IMAGES: usize = 256;
+
+#[cfg(feature = "ir")]
+pub(crate) use of_workers::*;
+
+/// Limits of the processes that read LLVM IR.
+#[cfg(feature = "ir")]
+mod of_workers {
+    /// Most memory of a process that reads LLVM IR, in bytes of address space.
+    pub(crate) const MAX_WORKER_BYTES: u64 = 16 << 30;
+
+    /// Longest that a process may look at one module of LLVM IR, in seconds, unless `--timeout` says otherwise: a few for
+    /// each module…
+    pub(crate) const WORKER_SECONDS: u64 = 30;
+
+    /// … one more for as many of its bytes, which is a tenth of the speed at which LLVM reads text on a slow machine…
+    pub(crate) const WORKER_BYTES_PER_SECOND: u64 = 1 << 20;
+
+    /// … and this at most, in seconds.
+    pub(crate) const MAX_WORKER_SECONDS: u64 = 600;
+
+    /// How much longer it is waited for the analyses, which end by themselves when the time is over. LLVM does not.
+    pub(crate) const WORKER_GRACE: std::time::Duration = std::time::Duration::from_millis(500);
+
+    /// … and for the process itself to say that it is over, before it is ended from outside.
+    pub(crate) const WORKER_LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
+
+    /// Longest that a worker may take to start, in seconds.
+    pub(crate) const WORKER_START_SECONDS: u64 = 30;
+}
