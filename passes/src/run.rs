@@ -193,7 +193,7 @@ mod tests {
             ..Settings::default()
         };
         let outcome = check(vec![input("a.ptx", CLEAN)], &settings);
-        assert_eq!(outcome.inputs[0].status, Status::Partly);
+        assert_eq!(outcome.inputs[0].status, Status::Failed);
         assert_eq!(codes(&outcome), ["PTX903"]);
     }
 
