@@ -59,5 +59,7 @@ const HEAP: &[&str] = &[
 ];
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    called::report(module, HEAP, report, |name| format!("device code calls `{}`", told(name)));
+    called::report(module, HEAP, report, |name| {
+        format!("device code calls `{}`", told(name))
+    });
 }

@@ -49,5 +49,7 @@ const LAUNCHES: &[&str] = &[
 ];
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    called::report(module, LAUNCHES, report, |_| "device code launches a kernel here".to_owned());
+    called::report(module, LAUNCHES, report, |_| {
+        "device code launches a kernel here".to_owned()
+    });
 }

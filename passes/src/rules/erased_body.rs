@@ -113,12 +113,18 @@ fn check_kernel(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, rep
 fn check_bare(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     let images = || {
         let numbered = context.inputs.iter().enumerate();
-        numbered.flat_map(|(number, input)| input.counting().map(move |(index, image)| (number, index, image)))
+        numbered
+            .flat_map(|(number, input)| input.counting().map(move |(index, image)| (number, index, image)))
     };
     if images().all(|(.., image)| image.facts.bare.is_empty()) {
         return;
     }
-    let identity = |kernel: &Located| kernel.function.as_deref().map(|name| normalised(name).into_owned());
+    let identity = |kernel: &Located| {
+        kernel
+            .function
+            .as_deref()
+            .map(|name| normalised(name).into_owned())
+    };
     let mut with_code: FxHashSet<&str> = FxHashSet::default();
     for (.., image) in images() {
         let bare: FxHashSet<_> = image.facts.bare.iter().filter_map(identity).collect();
@@ -142,7 +148,8 @@ fn check_bare(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) 
                 located: Some(Box::new(bare.clone())),
                 ..ImagePlace::image(number, index)
             };
-            let message = "the kernel takes parameters and only returns: the compiler may have removed its body";
+            let message =
+                "the kernel takes parameters and only returns: the compiler may have removed its body";
             explain(report.potential(place, message), name);
         }
     }

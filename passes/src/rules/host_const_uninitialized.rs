@@ -57,9 +57,13 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let wrong = !constant.is_initialized && !constant.is_volatile && constant.is_number;
         wrong.then(|| {
             if constant.is_copy {
-                format!("device code needs the address of `{name}`, a constant that its module does not define")
+                format!(
+                    "device code needs the address of `{name}`, a constant that its module does not define"
+                )
             } else {
-                format!("device code reads `{name}`, a constant of the host whose value its module does not have")
+                format!(
+                    "device code reads `{name}`, a constant of the host whose value its module does not have"
+                )
             }
         })
     };

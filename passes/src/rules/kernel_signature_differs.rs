@@ -98,7 +98,10 @@ fn declared_otherwise(
     };
     let object = |input: usize, image: u32| {
         let input = &context.inputs[input];
-        let member = input.images.get(image as usize).and_then(|image| image.member.as_deref());
+        let member = input
+            .images
+            .get(image as usize)
+            .and_then(|image| image.member.as_deref());
         link_report::member(&input.name, member)
     };
     let finding = report.definite(
@@ -117,7 +120,10 @@ fn declared_otherwise(
         .note("the device linker rejects it")
         .help("declare it in a header that the definition includes, too")
         .data("symbol", declared.name.clone())
-        .data("shapes", Value::Texts(vec![declared.text.clone(), defined.text.clone()]));
+        .data(
+            "shapes",
+            Value::Texts(vec![declared.text.clone(), defined.text.clone()]),
+        );
 }
 
 fn sizes(params: &[(u32, u32)]) -> impl Iterator<Item = u32> + '_ {

@@ -55,11 +55,15 @@ fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
         return;
     }
     for call in &function.body.calls {
-        let Callee::Indirect(callee) = call.callee else { continue };
+        let Callee::Indirect(callee) = call.callee else {
+            continue;
+        };
         if !has_object(function, call) || !function.analyses().is_reached(call.instruction) {
             continue;
         }
-        let Some(number) = parameter(function, callee) else { continue };
+        let Some(number) = parameter(function, callee) else {
+            continue;
+        };
         let Some(param) = function.function.params.get(usize::from(number)) else {
             continue;
         };
@@ -84,7 +88,9 @@ fn has_object(function: &FunctionContext<'_>, call: &crate::ir::Call) -> bool {
     let arguments = function.body.arguments(call);
     let first = arguments.iter().find(|argument| argument.passes((0, 0)));
     let register = first.and_then(|argument| argument.value.register());
-    register.is_some_and(|register| u64::from(function.body.registers[register.index()].bits) == 8 * POINTER_BYTES)
+    register.is_some_and(|register| {
+        u64::from(function.body.registers[register.index()].bits) == 8 * POINTER_BYTES
+    })
 }
 
 /// The parameter that the address is read from which a called address is read at.
@@ -92,7 +98,9 @@ fn parameter(function: &FunctionContext<'_>, callee: Value) -> Option<u16> {
     let body = function.body;
     let table = source(function, callee)?;
     let Op::Access(access) = table.op else { return None };
-    if access.kind != AccessKind::Load || !matches!(access.space, Space::Generic | Space::Global | Space::Const) {
+    if access.kind != AccessKind::Load
+        || !matches!(access.space, Space::Generic | Space::Global | Space::Const)
+    {
         return None;
     }
     let pointer = source(function, *body.uses(table).first()?)?;
@@ -102,10 +110,15 @@ fn parameter(function: &FunctionContext<'_>, callee: Value) -> Option<u16> {
 /// What writes a value, through copies and conversions between spaces.
 fn source<'a>(function: &FunctionContext<'a>, mut value: Value) -> Option<&'a Instruction> {
     for _ in 0..MAX_STEPS {
-        let only = function.analyses().definitions().only(function.body, value.register()?)?;
+        let only = function
+            .analyses()
+            .definitions()
+            .only(function.body, value.register()?)?;
         let instruction = function.body.instruction(only);
         match instruction.op {
-            Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) => value = *function.body.uses(instruction).first()?,
+            Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) => {
+                value = *function.body.uses(instruction).first()?
+            }
             _ => return Some(instruction),
         }
     }

@@ -58,9 +58,12 @@ const MAX_BLOCKS: usize = 64;
 fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
     let module = function.module.module;
     for call in &function.body.calls {
-        let Callee::Direct(symbol) = call.callee else { continue };
+        let Callee::Direct(symbol) = call.callee else {
+            continue;
+        };
         let symbol = module.symbol(symbol);
-        if symbol.name != PRINT || !symbol.is_undefined() || !function.analyses().is_reached(call.instruction) {
+        if symbol.name != PRINT || !symbol.is_undefined() || !function.analyses().is_reached(call.instruction)
+        {
             continue;
         }
         let count = arguments(function, call);
@@ -68,7 +71,9 @@ fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
             report
                 .definite(
                     Place::instruction(function.id, call.instruction),
-                    format!("`printf` has {count} arguments, of which the device prints the first {MAX_ARGUMENTS}"),
+                    format!(
+                        "`printf` has {count} arguments, of which the device prints the first {MAX_ARGUMENTS}"
+                    ),
                 )
                 .help("print in two calls")
                 .data("arguments", count as u64);
@@ -136,7 +141,10 @@ fn place(function: &FunctionContext<'_>, value: Value) -> Option<(SymbolId, i64)
     for _ in 0..MAX_STEPS {
         let only: InstructionId = match value {
             Value::Symbol(symbol, more) => return Some((symbol, offset.wrapping_add(i64::from(more)))),
-            _ => function.analyses().definitions().only(function.body, value.register()?)?,
+            _ => function
+                .analyses()
+                .definitions()
+                .only(function.body, value.register()?)?,
         };
         let instruction = function.body.instruction(only);
         let uses = function.body.uses(instruction);

@@ -173,7 +173,10 @@ fn unregistered(
     let input = &context.inputs[number];
     let member = launchable.member.as_deref();
     // Host code whose device code went elsewhere may be registered by hand.
-    let mut images = input.images.iter().filter(|image| image.member.as_deref() == member);
+    let mut images = input
+        .images
+        .iter()
+        .filter(|image| image.member.as_deref() == member);
     if images.next().is_none() {
         return;
     }
@@ -193,12 +196,18 @@ fn unregistered(
     let finding = if launchable.is_called && launchable.is_settled {
         report.definite(
             place,
-            format!("host code{whose} launches kernel `{}` and never registers it", told(name)),
+            format!(
+                "host code{whose} launches kernel `{}` and never registers it",
+                told(name)
+            ),
         )
     } else {
         report.potential(
             place,
-            format!("host code{whose} can launch kernel `{}` and does not register it", told(name)),
+            format!(
+                "host code{whose} can launch kernel `{}` and does not register it",
+                told(name)
+            ),
         )
     };
     finding.data("symbol", name.clone());

@@ -48,7 +48,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         report
             .definite(
                 Place::Module,
-                format!("the module is for {}, which this release does not know", target.name),
+                format!(
+                    "the module is for {}, which this release does not know",
+                    target.name
+                ),
             )
             .note(format!("it was analysed as if it were for sm_{NEWEST}"))
             .data("target", target.name);
