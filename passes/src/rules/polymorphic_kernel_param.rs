@@ -117,7 +117,7 @@ fn source<'a>(function: &FunctionContext<'a>, mut value: Value) -> Option<&'a In
         let instruction = function.body.instruction(only);
         match instruction.op {
             Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) => {
-                value = *function.body.uses(instruction).first()?
+                value = *function.body.uses(instruction).first()?;
             }
             _ => return Some(instruction),
         }
