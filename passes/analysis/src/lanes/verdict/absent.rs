@@ -99,7 +99,7 @@ impl Judge<'_, '_> {
                 });
                 place.is_ok_and(|place| of_kind[place].mask_of(lane).is_none_or(|own| own == mask))
             };
-            let found = phases.misses(flow, &self.placement, (call, callers), lane, &may_match);
+            let found = phases.misses(flow, &self.placement, (call.node, callers), lane, &may_match);
             found.unwrap_or(false)
         };
         lanes(open).filter(misses).fold(0, |all, lane| all | 1 << lane)

@@ -26,7 +26,6 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
-use super::meet::Call;
 use crate::lanes::flow::Flow;
 use crate::lanes::graph::{Kind, is_full_barrier};
 use crate::lanes::placement::Placement;
@@ -72,13 +71,13 @@ impl Phases {
         })
     }
 
-    /// Whether `lane` surely misses the others where `callers` execute `call`, which waits for it: it comes to no collective
-    /// that `may_match` in the same phase. `None` if the budget is spent.
+    /// Whether `lane` surely misses the others where `callers` execute the collective that a node is, which waits for it: it
+    /// comes to no collective that `may_match` in the same phase. `None` if the budget is spent.
     pub(super) fn misses(
         &mut self,
         flow: &Flow<'_>,
         placement: &Placement<'_, '_>,
-        (call, callers): (&Call, Lanes),
+        (call, callers): (u32, Lanes),
         lane: usize,
         may_match: &impl Fn(u32) -> bool,
     ) -> Option<bool> {
@@ -90,7 +89,7 @@ impl Phases {
             let there = self.segment(flow, of_callers, callers)?;
             let here = self.segment(flow, of_lane, own)?;
             self.pay(1 + there.next.len() * here.next.len() + here.collectives.len())?;
-            if there.collectives.binary_search(&call.node).is_ok() {
+            if there.collectives.binary_search(&call).is_ok() {
                 is_called = true;
                 let is_heard = of_lane == ENTRY || is_heard_after(flow, placement, of_lane, own);
                 if !is_heard || here.collectives.iter().any(|&node| may_match(node)) {
