@@ -158,7 +158,7 @@ fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draf
                 drafts.par_extend(bodies.into_par_iter().flat_map_iter(of_one));
             }
         }
-        Check::Images(_) | Check::Problem(_) => {}
+        Check::Images(_) | Check::Problem(_) | Check::Configuration => {}
     }
     left_out
 }

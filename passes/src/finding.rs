@@ -148,6 +148,8 @@ pub struct Finding {
     pub certainty: Certainty,
     /// How severe it is, after the settings.
     pub level: Level,
+    /// How severe it is by itself.
+    pub own_level: Level,
     /// One sentence without a full stop: what is wrong here.
     pub message: String,
     /// What else one has to know: assumptions, causes.

@@ -7,6 +7,7 @@ pub use ptxcheck_images::kinds::{Host, ImageKind, Launchable, Registration, Role
 pub use ptxcheck_ir::facts::{Facts, Kernel, Variable, WeakFunction, is_absolute};
 use rustc_hash::FxHashSet;
 
+use crate::comments::Comment;
 use crate::ir::IsaVersion;
 use crate::limits::{MAX_COMPARED_IMAGES, SHOWN_NAMES};
 use crate::rule::ProblemKind;
@@ -108,6 +109,8 @@ pub struct ImageReport {
     pub digest: Option<u128>,
     /// What it declares.
     pub facts: Arc<Facts>,
+    /// The comments of its text that say why findings do not count.
+    pub(crate) comments: Vec<Comment>,
 }
 
 impl ImageReport {

@@ -26,7 +26,7 @@
 
 pub use ptxcheck_analysis as analysis;
 pub use ptxcheck_analysis::launches;
-pub use ptxcheck_common::{deadline, externs, names, shown};
+pub use ptxcheck_common::{deadline, externs, names, patterns, shown};
 pub use ptxcheck_images as image;
 pub use ptxcheck_ir as ir;
 
@@ -38,8 +38,10 @@ pub mod frontend {
 }
 
 mod bare;
+mod comments;
 pub mod context;
 pub mod driver;
+pub mod exceptions;
 pub mod finding;
 mod fingerprint;
 pub mod inventory;
@@ -47,6 +49,7 @@ mod limits;
 mod link;
 mod locate;
 pub mod policy;
+pub mod progress;
 pub mod registry;
 pub mod rule;
 #[allow(
@@ -55,7 +58,9 @@ pub mod rule;
 )]
 pub mod rules;
 pub mod run;
+pub mod scope;
 pub mod settings;
+pub mod sources;
 mod toolkit;
 #[cfg(feature = "ir")]
 pub mod worker;

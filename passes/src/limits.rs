@@ -18,6 +18,24 @@ pub(crate) const MAX_WIDTH_STEPS: usize = 16;
 /// Most images of one container that are compared with each other. Real ones have as many as there are targets.
 pub(crate) const MAX_COMPARED_IMAGES: usize = 256;
 
+/// Most comments of one text that say that a finding does not count. Later ones are not seen.
+pub(crate) const MAX_COMMENTS: usize = 1 << 14;
+
+/// Longest reason of such a comment that is kept, in bytes.
+pub(crate) const MAX_REASON_BYTES: usize = 1024;
+
+/// Largest source file that lines are shown from and comments are looked for in, in bytes.
+pub(crate) const SOURCE_BYTES: u64 = 32 << 20;
+
+/// Most bytes of source files that are read for one run; what comes after is not at hand.
+pub(crate) const ALL_SOURCE_BYTES: u64 = 1 << 30;
+
+/// Most source files that are read for one run, those that are not there among them.
+pub(crate) const MAX_SOURCES: usize = 1 << 16;
+
+/// Most findings that name an exception that no longer counts, each.
+pub(crate) const MAX_EXPIRED_NOTES: usize = 4;
+
 #[cfg(feature = "ir")]
 pub(crate) use of_workers::*;
 

@@ -93,6 +93,7 @@ impl<'a> Locator<'a> {
             rule: draft.rule,
             certainty: draft.certainty,
             level,
+            own_level: draft.level,
             message: draft.message,
             notes: draft.notes,
             help: draft.help,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::finding::Certainty;
 use crate::rule::{Family, Rule};
 use crate::rules;
 use crate::settings::{Selector, UnknownSelector};
@@ -26,7 +27,7 @@ pub struct Registry {
 pub enum Refused {
     /// A rule has this code, name or alias.
     Taken(&'static str),
-    /// The code or name is empty, or it is a word of selectors: a family, `all`, `potential`.
+    /// The code or name is empty, or it is a word of selectors: a family, a guideline, `all`, `potential`.
     NoName(&'static str),
 }
 
@@ -79,6 +80,7 @@ impl Registry {
         for word in words(rule) {
             let is_selector = Family::ALL.iter().any(|family| family.as_str() == word)
                 || Selector::WORDS.contains(&word)
+                || self.guideline(word).is_some()
                 || word.contains(':');
             if word.is_empty() || is_selector {
                 return Err(Refused::NoName(word));
@@ -102,6 +104,41 @@ impl Registry {
     pub fn find(&self, text: &str) -> Option<&'static Rule> {
         self.rules()
             .find(|rule| words(rule).any(|known| known.eq_ignore_ascii_case(text)))
+    }
+
+    /// The guidelines that rules stand for, some of them several times.
+    pub fn guidelines(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.rules().flat_map(|rule| rule.guidelines.iter().copied())
+    }
+
+    /// The guideline with this number, `G-2.1`, if a rule stands for it; case does not matter.
+    #[must_use]
+    pub fn guideline(&self, text: &str) -> Option<&'static str> {
+        self.guidelines()
+            .find(|guideline| guideline.eq_ignore_ascii_case(text))
+    }
+
+    /// The codes of the rules that a word stands for, which is a code, a name, an alias, a family or a guideline.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownSelector`], with the nearest known word if one is near.
+    pub fn covered(&self, text: &str) -> Result<Vec<&'static str>, UnknownSelector> {
+        let selector = self.select(text)?;
+        let is_covered = |rule: &&Rule| match selector {
+            Selector::Rule(_) | Selector::Family(_) | Selector::Guideline(_) => {
+                selector.matches(rule, Certainty::Definite)
+            }
+            _ => false,
+        };
+        let codes: Vec<_> = self.rules().filter(is_covered).map(|rule| rule.code).collect();
+        if codes.is_empty() {
+            return Err(UnknownSelector {
+                word: text.to_owned(),
+                nearest: None,
+            });
+        }
+        Ok(codes)
     }
 
     /// Which findings a word is for: see [`Selector::parse`], which knows our own rules only.
@@ -160,6 +197,8 @@ mod tests {
             "potential:warp",
             "PTX404",
             "potential:PTX404",
+            "G-2.1",
+            "potential:G-S1.5",
             "ACME001",
         ] {
             assert_eq!(registry.select(text).unwrap().to_string(), text);

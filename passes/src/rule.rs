@@ -91,6 +91,8 @@ pub enum Check {
     ),
     /// Not at device code: for each problem of this kind that the run had with an input.
     Problem(ProblemKind),
+    /// Not at device code: at what the settings and comments say of findings.
+    Configuration,
 }
 
 /// One rule. A file in `rules/` holds one as `pub static RULE`.

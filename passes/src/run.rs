@@ -1,9 +1,11 @@
 //! A run: inputs in, findings out.
 //!
 //! `input.rs` looks at one input and its images, `text.rs` analyses PTX (each distinct text once a run), `assemble.rs`
-//! puts both together, `images.rs` runs the rules that compare images.
+//! puts both together, `images.rs` runs the rules that compare images, `conclude.rs` has the settings decide what becomes of
+//! findings.
 
 mod assemble;
+mod conclude;
 mod images;
 mod input;
 mod problem;
@@ -49,8 +51,23 @@ pub enum Bytes {
 pub struct Outcome {
     /// One per input, in the order given.
     pub inputs: Vec<InputReport>,
-    /// Findings at warning level or above, suppressed ones included, sorted by input, image, offset and code.
+    /// Findings at warning level or above, suppressed ones included, sorted by input, image, offset and code. Those about the
+    /// configuration (PTX906) come last; the input of one that lies in none of the inputs is the number of inputs.
     pub findings: Vec<Finding>,
+    /// What became of findings that are not there.
+    pub decisions: Decisions,
+}
+
+/// What the settings made of findings, besides those that are there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Decisions {
+    /// Inputs that were left out, as [`Settings::exclude`] says.
+    pub excluded_inputs: usize,
+    /// Findings that were left out, as it says.
+    pub excluded: usize,
+    /// Exceptions that no longer count, as sentences with their places.
+    pub expired: Vec<String>,
 }
 
 /// Analyses `inputs`, in parallel. The result does not depend on the number of threads.
@@ -101,13 +118,23 @@ pub fn check_here(inputs: Vec<Input>, settings: &Settings) -> Outcome {
 
 fn run(inputs: Vec<Input>, settings: &Settings) -> Outcome {
     let texts = text::Texts::default();
+    if let Some(progress) = &settings.progress {
+        progress.begin(inputs.len());
+    }
     let looked: Vec<_> = inputs
         .into_par_iter()
-        .map(|input| input::look(input, settings, &texts))
+        .map(|input| {
+            let looked = input::look(input, settings, &texts);
+            if let Some(progress) = &settings.progress {
+                progress.step();
+            }
+            looked
+        })
         .collect();
     let mut outcome = Outcome {
         inputs: Vec::with_capacity(looked.len()),
         findings: Vec::new(),
+        decisions: Decisions::default(),
     };
     for (index, looked) in looked.into_iter().enumerate() {
         let (report, findings) = assemble::assemble(index, looked, settings, &texts);
@@ -119,6 +146,16 @@ fn run(inputs: Vec<Input>, settings: &Settings) -> Outcome {
         .extend(images::compare(&outcome.inputs, settings));
     locate::sort(&mut outcome.findings);
     number(&mut outcome.findings);
+    let found = std::mem::take(&mut outcome.findings);
+    let mut concluded = conclude::conclude(&outcome.inputs, found, settings);
+    number(&mut concluded.about_settings);
+    outcome.findings = concluded.findings;
+    outcome.findings.append(&mut concluded.about_settings);
+    outcome.decisions = Decisions {
+        excluded_inputs: settings.left_out.len(),
+        excluded: concluded.excluded,
+        expired: concluded.expired,
+    };
     outcome
 }
 

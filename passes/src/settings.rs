@@ -1,12 +1,17 @@
 //! What the user decides: levels, and facts about the program that the code does not show.
 
+use std::sync::Arc;
+
 use ptxcheck_analysis::Asked;
 
+use crate::exceptions::{Allow, Exclude, Headers};
 use crate::finding::Certainty;
 use crate::launches::Launches;
 use crate::policy::Policy;
+use crate::progress::Progress;
 use crate::registry::Registry;
 use crate::rule::{Family, Level, Rule};
+use crate::scope::{PathMap, Root, Scope};
 
 /// Which findings a level is for.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +25,10 @@ pub enum Selector {
     Family(Family),
     /// A family's potential findings.
     PotentialFamily(Family),
+    /// The definite findings of the rules that stand for a guideline.
+    Guideline(&'static str),
+    /// The potential findings of these rules.
+    PotentialGuideline(&'static str),
     /// One rule's findings, potential ones included: who names a rule wants to see it.
     Rule(&'static Rule),
     /// One rule's potential findings.
@@ -40,6 +49,8 @@ impl std::fmt::Display for Selector {
             Self::Potential => formatter.write_str(POTENTIAL),
             Self::Family(family) => formatter.write_str(family.as_str()),
             Self::PotentialFamily(family) => write!(formatter, "{POTENTIAL}:{}", family.as_str()),
+            Self::Guideline(guideline) => formatter.write_str(guideline),
+            Self::PotentialGuideline(guideline) => write!(formatter, "{POTENTIAL}:{guideline}"),
             Self::Rule(rule) => formatter.write_str(rule.code),
             Self::PotentialRule(rule) => write!(formatter, "{POTENTIAL}:{}", rule.code),
         }
@@ -50,7 +61,7 @@ impl Selector {
     /// The words that are no rule and no family.
     pub(crate) const WORDS: [&'static str; 2] = [ALL, POTENTIAL];
 
-    /// Reads a code, a name, an alias, a family, `all` or `potential`; `potential:` before one of the others stands for
+    /// Reads a code, a name, an alias, a family, a guideline (`G-2.1`), `all` or `potential`; `potential:` before one of the others stands for
     /// its potential findings alone.
     ///
     /// # Errors
@@ -84,10 +95,14 @@ impl Selector {
         {
             return Ok(match Self::parse_in(rest, registry)? {
                 Self::Family(family) => Self::PotentialFamily(family),
+                Self::Guideline(guideline) => Self::PotentialGuideline(guideline),
                 Self::Rule(rule) => Self::PotentialRule(rule),
                 Self::All => Self::Potential,
                 // `potential:potential:…` says it twice.
-                Self::Potential | Self::PotentialFamily(_) | Self::PotentialRule(_) => {
+                Self::Potential
+                | Self::PotentialFamily(_)
+                | Self::PotentialGuideline(_)
+                | Self::PotentialRule(_) => {
                     return Err(UnknownSelector::new(rest, registry));
                 }
             });
@@ -101,18 +116,41 @@ impl Selector {
         if let Some(family) = Family::ALL.into_iter().find(|family| family.as_str() == text) {
             return Ok(Self::Family(family));
         }
+        if let Some(guideline) = registry.guideline(text) {
+            return Ok(Self::Guideline(guideline));
+        }
         registry
             .find(text)
             .map(Self::Rule)
             .ok_or_else(|| UnknownSelector::new(text, registry))
     }
 
-    fn matches(self, rule: &Rule, certainty: Certainty) -> bool {
+    /// How many rules it can be for: 0 for all, 3 for one. The narrower of two says more.
+    #[must_use]
+    pub const fn narrowness(self) -> u8 {
+        match self {
+            Self::All | Self::Potential => 0,
+            Self::Family(_) | Self::PotentialFamily(_) => 1,
+            Self::Guideline(_) | Self::PotentialGuideline(_) => 2,
+            Self::Rule(_) => 3,
+            Self::PotentialRule(_) => 4,
+        }
+    }
+
+    /// Whether it is for findings of this rule that are so sure.
+    #[must_use]
+    pub fn matches(self, rule: &Rule, certainty: Certainty) -> bool {
         match self {
             Self::All => certainty == Certainty::Definite,
             Self::Potential => certainty == Certainty::Potential,
             Self::Family(family) => family == rule.family && certainty == Certainty::Definite,
             Self::PotentialFamily(family) => family == rule.family && certainty == Certainty::Potential,
+            Self::Guideline(guideline) => {
+                rule.guidelines.contains(&guideline) && certainty == Certainty::Definite
+            }
+            Self::PotentialGuideline(guideline) => {
+                rule.guidelines.contains(&guideline) && certainty == Certainty::Potential
+            }
             Self::Rule(named) => std::ptr::eq(named, rule),
             Self::PotentialRule(named) => std::ptr::eq(named, rule) && certainty == Certainty::Potential,
         }
@@ -139,6 +177,7 @@ impl UnknownSelector {
                     .chain(rule.aliases.iter().copied())
             })
             .chain(Family::ALL.into_iter().map(Family::as_str))
+            .chain(registry.guidelines())
             .chain(Selector::WORDS);
         let nearest = nearest(word, known).map(str::to_owned);
         Self {
@@ -152,7 +191,7 @@ impl std::fmt::Display for UnknownSelector {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             formatter,
-            "`{}` is no rule's code or name, and no family",
+            "`{}` is no rule's code or name, no family and no guideline",
             self.word
         )?;
         match &self.nearest {
@@ -199,13 +238,44 @@ pub struct LevelSetting {
     pub change: Change,
 }
 
+/// Level settings for findings in certain places.
+#[derive(Clone, Debug)]
+pub struct Override {
+    /// The places.
+    pub scope: Scope,
+    /// The settings, in the order given.
+    pub levels: Vec<LevelSetting>,
+}
+
 /// The settings of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// The rules.
     pub registry: Registry,
-    /// Level settings, in the order given.
+    /// Level settings that hold unless one of an override or of the run says something else, in the order given.
+    pub base_levels: Vec<LevelSetting>,
+    /// Level settings for certain places, over those, in the order given.
+    pub overrides: Vec<Override>,
+    /// Level settings of the run, over all others, in the order given.
     pub levels: Vec<LevelSetting>,
+    /// Findings that do not count, and why.
+    pub allows: Vec<Allow>,
+    /// What is left out.
+    pub exclude: Exclude,
+    /// Headers that are not the user's.
+    pub headers: Headers,
+    /// Where sources are, of which compilers saw another folder. The last that fits counts.
+    pub path_maps: Vec<PathMap>,
+    /// What paths in patterns are relative to.
+    pub root: Root,
+    /// The name of the file that the settings come from, for places in it.
+    pub file: Option<String>,
+    /// Comments in inputs, and in the sources that they name, can say that findings do not count.
+    pub reads_comments: bool,
+    /// Patterns and suppressions that nothing matches are findings (PTX906).
+    pub is_strict: bool,
+    /// Names of inputs that were left out of the run, as [`Settings::exclude`] says.
+    pub left_out: Vec<String>,
     /// The inputs are linked together: what one of them defines, the others can refer to.
     pub link_set: bool,
     /// The inputs are linked together and are all the device code there is: what they do not define, nobody does.
@@ -216,6 +286,8 @@ pub struct Settings {
     pub near_limit: Option<u8>,
     /// Longest analysis of one input.
     pub timeout: Option<std::time::Duration>,
+    /// Where the run says how far it is.
+    pub progress: Option<Arc<Progress>>,
     /// Threads; 0 for one a core.
     pub threads: usize,
     /// Look at what images declare, not at their code.
@@ -236,30 +308,50 @@ pub struct WorkerCommand {
 }
 
 impl Settings {
-    /// The level of a finding of `rule` that is `certainty` sure and whose own level is `own`.
+    /// The highest level that a finding of `rule` can have that is `certainty` sure and whose own level is `own`, wherever it
+    /// is.
     ///
     /// Unless a setting says otherwise, definite findings keep their own level and potential ones are off.
     #[must_use]
     pub fn level(&self, rule: &Rule, certainty: Certainty, own: Level) -> Level {
-        let mut level = match certainty {
-            Certainty::Definite => own,
-            Certainty::Potential => Level::Allow,
-        };
-        let mut floor = Level::Allow;
-        for setting in self
-            .levels
-            .iter()
-            .filter(|setting| setting.selector.matches(rule, certainty))
-        {
-            level = match setting.change {
-                Change::Set => setting.level.max(floor),
-                Change::Raise | Change::Forbid => setting.level.max(level),
-            };
-            if setting.change == Change::Forbid {
-                floor = floor.max(setting.level);
-            }
+        let mut highest = Reckoned::new(certainty, own);
+        let chosen = |setting: &&LevelSetting| setting.selector.matches(rule, certainty);
+        for setting in self.base_levels.iter().filter(chosen) {
+            highest.change(setting);
         }
-        level
+        for setting in self.overrides.iter().flat_map(|over| &over.levels).filter(chosen) {
+            // Elsewhere the level stays.
+            highest.level = highest.level.max(setting.level);
+        }
+        for setting in self.levels.iter().filter(chosen) {
+            highest.change(setting);
+        }
+        highest.level
+    }
+
+    /// The level of such a finding in a place of which `is_in` says whether a scope holds there.
+    #[must_use]
+    pub fn level_in(
+        &self,
+        rule: &Rule,
+        certainty: Certainty,
+        own: Level,
+        is_in: impl Fn(&Scope) -> bool,
+    ) -> Level {
+        let mut reckoned = Reckoned::new(certainty, own);
+        let here = self.overrides.iter().filter(|over| {
+            let is_about = |setting: &LevelSetting| setting.selector.matches(rule, certainty);
+            over.levels.iter().any(is_about) && is_in(&over.scope)
+        });
+        let settings = self
+            .base_levels
+            .iter()
+            .chain(here.flat_map(|over| &over.levels))
+            .chain(&self.levels);
+        for setting in settings.filter(|setting| setting.selector.matches(rule, certainty)) {
+            reckoned.change(setting);
+        }
+        reckoned.level
     }
 
     /// The least certainty with which a finding of a rule of `family` can be reported.
@@ -294,7 +386,9 @@ impl Settings {
             spaces: wants_spaces.then(|| self.least_certainty(Family::Space)),
             nulls,
             // Unless a setting asks for it, what is done twice to a global address is not reported.
-            global_twice: !self.levels.is_empty(),
+            global_twice: !(self.levels.is_empty()
+                && self.base_levels.is_empty()
+                && self.overrides.is_empty()),
             launches: self.launches.clone(),
         }
     }
@@ -308,12 +402,42 @@ impl Settings {
     }
 }
 
+/// A level on its way through the settings.
+struct Reckoned {
+    level: Level,
+    /// What a forbidding setting has set, which none lowers.
+    floor: Level,
+}
+
+impl Reckoned {
+    const fn new(certainty: Certainty, own: Level) -> Self {
+        Self {
+            level: match certainty {
+                Certainty::Definite => own,
+                Certainty::Potential => Level::Allow,
+            },
+            floor: Level::Allow,
+        }
+    }
+
+    fn change(&mut self, setting: &LevelSetting) {
+        self.level = match setting.change {
+            Change::Set => setting.level.max(self.floor),
+            Change::Raise | Change::Forbid => setting.level.max(self.level),
+        };
+        if setting.change == Change::Forbid {
+            self.floor = self.floor.max(setting.level);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Change, LevelSetting, Selector, Settings};
+    use super::{Change, LevelSetting, Override, Selector, Settings};
     use crate::finding::Certainty::{self, Definite, Potential};
     use crate::rule::Level::{self, Allow, Error, Warning};
     use crate::rules;
+    use crate::scope::Scope;
 
     /// The level of PTX404's findings, an error unless something else is said.
     fn level(settings: &[(&str, Level, Change)], certainty: Certainty) -> Level {
@@ -378,7 +502,7 @@ mod tests {
         for (text, wanted) in [
             (
                 "potential:warpp",
-                "`warpp` is no rule's code or name, and no family; did you mean `warp`?",
+                "`warpp` is no rule's code or name, no family and no guideline; did you mean `warp`?",
             ),
             ("potential:potential", "`potential` is no rule's"),
             ("potential:", "`` is no rule's"),
@@ -386,5 +510,54 @@ mod tests {
             let problem = Selector::parse(text).unwrap_err().to_string();
             assert!(problem.contains(wanted), "{problem}");
         }
+    }
+
+    #[test]
+    fn guidelines_stand_for_their_rules() {
+        for (selector, certainty, wanted) in [
+            ("G-2.3", Definite, Warning),
+            ("g-2.3", Definite, Warning),
+            ("G-2.1", Definite, Error),
+            ("G-2.3", Potential, Allow),
+            ("potential:G-2.3", Potential, Warning),
+        ] {
+            assert_eq!(
+                level(&[(selector, Warning, Change::Set)], certainty),
+                wanted,
+                "{selector}"
+            );
+        }
+        let problem = Selector::parse("G-2.33").unwrap_err().to_string();
+        assert!(problem.contains("did you mean `G-2.3`?"), "{problem}");
+    }
+
+    #[test]
+    fn overrides_stand_between_the_file_and_the_run() {
+        let set = |selector: &str, level| LevelSetting {
+            selector: Selector::parse(selector).unwrap(),
+            level,
+            change: Change::Set,
+        };
+        let over = |level| Override {
+            scope: Scope::default(),
+            levels: vec![set("warp", level)],
+        };
+        let rule = rules::find("PTX404").unwrap();
+        let mut settings = Settings {
+            base_levels: vec![set("PTX404", Warning)],
+            overrides: vec![over(Error), over(Allow)],
+            ..Settings::default()
+        };
+        let here = |settings: &Settings| settings.level_in(rule, Definite, rule.definite, |_| true);
+        let elsewhere = |settings: &Settings| settings.level_in(rule, Definite, rule.definite, |_| false);
+        // The last override that holds counts, and what can be an error somewhere has to be looked for.
+        assert_eq!((here(&settings), elsewhere(&settings)), (Allow, Warning));
+        assert_eq!(settings.level(rule, Definite, rule.definite), Error);
+        settings.levels = vec![set("PTX404", Allow)];
+        assert_eq!((here(&settings), elsewhere(&settings)), (Allow, Allow));
+        assert!(!settings.wants(rule));
+        settings.levels.clear();
+        settings.base_levels = vec![set("all", Allow)];
+        assert!(settings.wants(rule));
     }
 }

@@ -171,6 +171,12 @@ pub fn pairs() -> Vec<Pair> {
             container(&[closed, Entry::ptx(90, &ptx(90, ")"))]),
             one(90),
         ),
+        pair(
+            "PTX906",
+            &["--strict-config"],
+            (ptx(90, ")") + "// ptxcheck: allow(PTX407) of old\n").into(),
+            ptx(90, ")").into(),
+        ),
     ];
     // The rule is about the time that a run is given.
     for late in found.iter_mut().filter(|pair| pair.code == "PTX903") {

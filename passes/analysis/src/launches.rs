@@ -1,6 +1,7 @@
 //! The blocks that the user says kernels are launched with.
 
 use ptxcheck_common::names;
+use ptxcheck_common::patterns::Pattern;
 
 /// Threads of a block in x, y and z.
 pub type Shape = [u32; 3];
@@ -14,7 +15,7 @@ pub struct Launches {
     /// For this run: it wins over what follows.
     pub run: Option<Shape>,
     /// For kernels that are called so ([`names::is_called`]). The last that fits counts.
-    pub kernels: Vec<(String, Shape)>,
+    pub kernels: Vec<(Pattern, Shape)>,
     /// For all others.
     pub others: Option<Shape>,
 }
@@ -24,8 +25,10 @@ impl Launches {
     #[must_use]
     pub fn block(&self, kernel: &str) -> Option<Shape> {
         let named = || {
-            let mut last_first = self.kernels.iter().rev();
-            last_first.find(|(pattern, _)| names::is_called(kernel, pattern))
+            let mut last_first = self.kernels.iter().rev().peekable();
+            last_first.peek()?;
+            let names = names::spellings(kernel);
+            last_first.find(|(pattern, _)| names.iter().any(|name| pattern.fits(name)))
         };
         self.run
             .or_else(|| named().map(|(_, shape)| *shape))
@@ -51,12 +54,15 @@ pub fn shape(sides: &[u32]) -> Option<Shape> {
 #[cfg(test)]
 mod tests {
     use super::{Launches, shape};
+    use ptxcheck_common::patterns::Pattern;
 
     #[test]
     fn the_run_wins_over_names_and_the_last_name_over_the_others() {
         let mut launches = Launches {
             run: None,
-            kernels: vec![("_Z3foo*".to_owned(), [32, 4, 1]), ("foo".to_owned(), [8, 8, 1])],
+            kernels: [("_Z3foo*", [32, 4, 1]), ("foo", [8, 8, 1])]
+                .map(|(text, shape)| (Pattern::name(text).unwrap(), shape))
+                .to_vec(),
             others: Some([256, 1, 1]),
         };
         assert_eq!(launches.block("_Z3fooPi"), Some([8, 8, 1]));

@@ -2,7 +2,8 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`names`] | names of C++ and Rust as people read them, and patterns of such names |
+//! | [`names`] | names of C++ and Rust as people read them |
+//! | [`patterns`] | patterns of names and paths: globs and regular expressions |
 //! | [`shown`] | bytes of an input as text for a terminal |
 //! | [`deadline`] | when the work on an input has to end |
 //! | [`groups`] | lists sorted by counting |
@@ -14,9 +15,10 @@
 //!
 //! ```
 //! use ptxcheck_common::names;
+//! use ptxcheck_common::patterns::Pattern;
 //!
 //! assert_eq!(names::readable("_Z6kernelPi"), "kernel(int*)");
-//! assert!(names::is_called("_Z6kernelPi", "ker*"));
+//! assert!(names::is_called("_Z6kernelPi", &Pattern::name("ker*").unwrap()));
 //! ```
 
 #![warn(unreachable_pub, unnameable_types)]
@@ -27,4 +29,5 @@ pub mod groups;
 pub mod limits;
 pub mod maps;
 pub mod names;
+pub mod patterns;
 pub mod shown;

@@ -20,3 +20,9 @@ pub const STEPS_BETWEEN_CLOCKS: u32 = 4_096;
 
 /// Longest piece of a symbol's name in a message, in bytes. The payload has up to [`MANGLED_NAME_BYTES`] of it.
 pub const SHOWN_NAME_BYTES: usize = 400;
+
+/// Longest pattern, in bytes.
+pub const PATTERN_BYTES: usize = 1024;
+
+/// Most memory that a regular expression may take once it is compiled, in bytes.
+pub const REGEX_BYTES: usize = 1 << 20;

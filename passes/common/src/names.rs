@@ -11,6 +11,7 @@ use cpp_demangle::{DemangleOptions, ParseOptions, Symbol};
 use crate::limits::{
     DEMANGLE_DEPTH, DEMANGLE_STEPS, DEMANGLED_NAME_BYTES, MANGLED_NAME_BYTES, SHOWN_NAME_BYTES,
 };
+use crate::patterns::Pattern;
 
 /// The name in C++ or Rust that `name` stands for, of C++ with its parameters; `None` if it isn't a mangled name, is
 /// malformed, or exceeds a limit.
@@ -72,40 +73,24 @@ pub fn readable(name: &str) -> String {
     demangle(name).unwrap_or_else(|| name.to_owned())
 }
 
-/// Whether a function is called as `pattern` says: by its name in the module, with or without nvcc's prefix of static
-/// names, or by its name in C++ or Rust, with or without its parameters and what it returns. In the pattern, `*` stands for any
-/// characters and `?` for one; all others stand for themselves, since C++ names are full of brackets.
+/// All that a function is called: its name in the module, with and without the marks of static names, and its name in C++ or Rust,
+/// with and without its parameters and what it returns.
 #[must_use]
-pub fn is_called(name: &str, pattern: &str) -> bool {
-    let fits = |text: &str| fits(pattern.as_bytes(), text.as_bytes());
-    fits(name)
-        || fits(without_static_marks(name))
-        || demangle(name).is_some_and(|name| fits(&name))
-        || qualified(name).is_some_and(|name| fits(&name))
-}
-
-/// Whether `text` has the form of `pattern`. After a mismatch, the last `*` takes one character more.
-fn fits(pattern: &[u8], text: &[u8]) -> bool {
-    let (mut at, mut seen) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
-    while seen < text.len() {
-        match pattern.get(at) {
-            Some(b'*') => {
-                at += 1;
-                retry = Some((at, seen));
-            }
-            Some(&wanted) if wanted == b'?' || wanted == text[seen] => {
-                at += 1;
-                seen += 1;
-            }
-            _ => {
-                let Some((after, from)) = retry else { return false };
-                (at, seen) = (after, from + 1);
-                retry = Some((after, from + 1));
-            }
+pub fn spellings(name: &str) -> Vec<String> {
+    let mut spellings = vec![name.to_owned()];
+    let plain = Some(without_static_marks(name).to_owned());
+    for spelling in [plain, demangle(name), qualified(name)].into_iter().flatten() {
+        if !spellings.contains(&spelling) {
+            spellings.push(spelling);
         }
     }
-    pattern[at..].iter().all(|&rest| rest == b'*')
+    spellings
+}
+
+/// Whether a function is called as `pattern` says, in one of its [`spellings`].
+#[must_use]
+pub fn is_called(name: &str, pattern: &Pattern) -> bool {
+    spellings(name).iter().any(|name| pattern.fits(name))
 }
 
 /// `name` without what compilers add to the name of a static kernel or variable in relocatable code: nvcc before it,
@@ -256,7 +241,12 @@ pub fn told(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{c_name, demangle, is_called, normalised, without_static_marks};
+    use super::{c_name, demangle, normalised, without_static_marks};
+    use crate::patterns::Pattern;
+
+    fn is_called(name: &str, pattern: &str) -> bool {
+        super::is_called(name, &Pattern::name(pattern).unwrap())
+    }
 
     #[test]
     fn patterns_hold_of_any_spelling_of_a_name() {
@@ -270,10 +260,21 @@ mod tests {
             "*kernel*",
             "*",
             "ns::kern?l<float>",
+            "re:^ns::kernel<(float|double)>$",
+            "re:kernel",
         ] {
             assert!(is_called(kernel, pattern), "{pattern}");
         }
-        for pattern in ["", "kernel", "ns::kernel", "ns::kernel<int>", "_ZN2ns", "?", "*x"] {
+        for pattern in [
+            "",
+            "kernel",
+            "ns::kernel",
+            "ns::kernel<int>",
+            "_ZN2ns",
+            "?",
+            "*x",
+            "re:^kernel",
+        ] {
             assert!(!is_called(kernel, pattern), "{pattern}");
         }
         assert!(is_called("_Z3fooPi", "foo") && is_called("plain", "pl*n"));

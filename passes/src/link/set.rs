@@ -331,6 +331,7 @@ mod tests {
                 }),
                 ..Facts::default()
             }),
+            comments: Vec::new(),
         }
     }
 

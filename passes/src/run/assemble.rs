@@ -129,6 +129,7 @@ impl Assembly<'_> {
         report.functions = read.facts.functions;
         report.facts = read.facts.clone();
         report.limit.clone_from(&read.limit);
+        report.comments.clone_from(&read.comments);
         self.is_partial |= read.is_partial;
         if read.is_failed || read.is_elsewhere {
             report.is_read = false;

@@ -108,6 +108,7 @@ fn finding(
         rule: draft.rule,
         certainty: draft.certainty,
         level,
+        own_level: draft.level,
         fingerprint,
         message: draft.message,
         notes: draft.notes,

@@ -268,6 +268,7 @@ impl Image {
             limit: None,
             digest: None,
             facts: Arc::default(),
+            comments: Vec::new(),
         };
         Self {
             report,

@@ -64,6 +64,7 @@ pub(super) fn finding(
         rule,
         certainty: Certainty::Definite,
         level,
+        own_level: rule.definite,
         fingerprint: fingerprint::of_instruction(rule.code, "", message.as_bytes()),
         message,
         notes: Vec::new(),

@@ -7,6 +7,7 @@ use ptxcheck_ptx_parser::{Cause, SyntaxError};
 use rustc_hash::FxHashMap;
 
 use super::problem::{Placed, finding};
+use crate::comments::{self, Comment};
 use crate::deadline::{Deadline, too_long};
 use crate::driver::{self, ModuleReport};
 use crate::finding::{Finding, left_out};
@@ -36,6 +37,8 @@ pub(super) struct Read {
     pub(super) is_elsewhere: bool,
     /// What was too much work to analyse, as a sentence.
     pub(super) limit: Option<String>,
+    /// What it says of findings that do not count.
+    pub(super) comments: Vec<Comment>,
 }
 
 /// How a text is looked at.
@@ -50,6 +53,14 @@ pub(super) struct How<'a> {
 }
 
 impl How<'_> {
+    fn comments(self, text: &[u8]) -> Vec<Comment> {
+        if self.settings.reads_comments {
+            comments::of(text)
+        } else {
+            Vec::new()
+        }
+    }
+
     /// What to say when the time for the input is over.
     pub(super) fn late(self) -> (ProblemKind, String) {
         (
@@ -63,6 +74,7 @@ impl How<'_> {
 pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
     let mut read = Read {
         is_64_bit: true,
+        comments: how.comments(bytes),
         ..Read::default()
     };
     let parsed = if how.settings.images_only {
@@ -192,6 +204,7 @@ pub(super) fn of_ir(bytes: &[u8], how: How<'_>) -> Read {
     let settings = how.settings;
     let mut read = Read {
         is_64_bit: true,
+        comments: how.comments(bytes),
         ..Read::default()
     };
     match worker::check(bytes, settings, how.deadline) {

@@ -9,7 +9,8 @@ use crate::driver::ModuleReport;
 use crate::launches::Launches;
 use crate::registry::Registry;
 use crate::rule::{Level, ProblemKind};
-use crate::settings::{Change, LevelSetting, Settings};
+use crate::scope::Scope;
+use crate::settings::{Change, LevelSetting, Override, Settings};
 
 /// What became of a module.
 #[derive(Debug, Serialize, Deserialize)]
@@ -22,10 +23,15 @@ pub enum Answer {
     Failed(ProblemKind, String),
 }
 
+/// Selector, level, and what it does.
+type LevelMessage = (String, Level, Change);
+
 /// What a worker has to know of the settings: all that decides what is found in a module.
 #[derive(Debug, Serialize, Deserialize)]
 struct Task {
-    levels: Vec<(String, Level, Change)>,
+    /// What stands under the overrides, these, and what stands over them. Where an override holds is not for a worker to know: it
+    /// looks for all that is reported somewhere.
+    levels: [Vec<LevelMessage>; 3],
     link_set: bool,
     whole_program: bool,
     images_only: bool,
@@ -36,8 +42,13 @@ struct Task {
 /// The settings as a message.
 pub(super) fn task(settings: &Settings) -> Vec<u8> {
     let level = |setting: &LevelSetting| (setting.selector.to_string(), setting.level, setting.change);
+    let overrides = settings.overrides.iter().flat_map(|over| &over.levels);
     bytes(&Task {
-        levels: settings.levels.iter().map(level).collect(),
+        levels: [
+            settings.base_levels.iter().map(level).collect(),
+            overrides.map(level).collect(),
+            settings.levels.iter().map(level).collect(),
+        ],
         link_set: settings.link_set,
         whole_program: settings.whole_program,
         images_only: settings.images_only,
@@ -56,9 +67,20 @@ pub(super) fn settings(message: &[u8], registry: &Registry) -> Option<Settings> 
             change,
         })
     };
+    let levels = |given: Vec<LevelMessage>| given.into_iter().map(level).collect::<Option<Vec<_>>>();
+    let [base, over, run] = task.levels;
+    let over = levels(over)?;
     Some(Settings {
         registry: registry.clone(),
-        levels: task.levels.into_iter().map(level).collect::<Option<_>>()?,
+        base_levels: levels(base)?,
+        overrides: (!over.is_empty())
+            .then_some(Override {
+                scope: Scope::default(),
+                levels: over,
+            })
+            .into_iter()
+            .collect(),
+        levels: levels(run)?,
         link_set: task.link_set,
         whole_program: task.whole_program,
         images_only: task.images_only,
@@ -104,6 +126,7 @@ mod tests {
     use crate::inventory::{Facts, Kernel};
     use crate::ir::LaunchBounds;
     use crate::link::{Open, Shape, Symbols, What};
+    use crate::patterns::Pattern;
     use crate::settings::Selector;
 
     fn sample(registry: &Registry) -> Answer {
@@ -160,6 +183,7 @@ mod tests {
             rule: registry.find("PTX407").unwrap(),
             certainty: Certainty::Definite,
             level: Level::Error,
+            own_level: Level::Error,
             message: "m".to_owned(),
             notes: vec!["n".to_owned()],
             help: vec![],
@@ -231,16 +255,22 @@ mod tests {
 
     #[test]
     fn settings_arrive() {
+        let level = |selector: &str| LevelSetting {
+            selector: Selector::parse(selector).unwrap(),
+            level: Level::Warning,
+            change: Change::Forbid,
+        };
         let settings_there = Settings {
-            levels: vec![LevelSetting {
-                selector: Selector::parse("potential:PTX404").unwrap(),
-                level: Level::Warning,
-                change: Change::Forbid,
+            base_levels: vec![level("G-2.1")],
+            overrides: vec![Override {
+                scope: Scope::default(),
+                levels: vec![level("warp")],
             }],
+            levels: vec![level("potential:PTX404")],
             whole_program: true,
             launches: Launches {
                 run: Some([64, 1, 1]),
-                kernels: vec![("k*".to_owned(), [32, 2, 1])],
+                kernels: vec![(Pattern::name("k*").unwrap(), [32, 2, 1])],
                 others: None,
             },
             ..Settings::default()

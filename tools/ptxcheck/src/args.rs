@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ptxcheck_passes::launches::{self, Shape};
 use ptxcheck_passes::policy::{self, Driver};
 use ptxcheck_passes::rule::Level;
+use ptxcheck_passes::scope::PathMap;
 
 use crate::config;
 use crate::levels::Levels;
@@ -37,6 +38,7 @@ Selectors:
   extra-lane-in-mask a rule, by its name or an alias
   warp               the definite findings of a family; the families are host, space, params,
                      warp, image, device and run
+  G-2.1              the definite findings of the rules for one of the CUDA C++ guidelines
   all                the definite findings of every rule
   potential          the potential findings of every rule, off by default
   potential:PTX401   the potential findings of a rule, or of a family
@@ -99,6 +101,14 @@ pub enum Command {
     Rules(RulesArgs),
     /// Show the documentation of a rule
     Explain(ExplainArgs),
+    /// Show the settings that apply, and where they come from
+    Config(Box<ConfigArgs>),
+    /// Write a commented configuration file
+    Init(InitArgs),
+    /// Print the completions for a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write the manual pages to a folder
+    Man(ManArgs),
 }
 
 /// Arguments of `check`.
@@ -158,6 +168,14 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 
+    /// Report exceptions that suppress nothing, and patterns of the configuration that nothing fits (PTX906)
+    #[arg(long)]
+    pub strict_config: bool,
+
+    /// In the names of sources, put TO in place of FROM at the beginning; repeatable, and the last that fits counts
+    #[arg(long, value_name = "FROM=TO", value_parser = parse_path_map)]
+    pub path_map: Vec<PathMap>,
+
     /// Inputs without device code, or no inputs at all, are not an error
     #[arg(long)]
     pub allow_empty: bool,
@@ -211,6 +229,10 @@ pub struct AuditArgs {
     /// Read the policy from this file, not from the nearest `ptxcheck.toml` above the working directory
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub config: Option<PathBuf>,
+
+    /// In the names of sources, put TO in place of FROM at the beginning; repeatable, and the last that fits counts
+    #[arg(long, value_name = "FROM=TO", value_parser = parse_path_map)]
+    pub path_map: Vec<PathMap>,
 
     /// `-A`, `-W`, `-D`, `-F`, `--level`.
     #[command(flatten)]
@@ -296,6 +318,66 @@ pub struct ExplainArgs {
     /// Colours on the terminal
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
     pub color: Color,
+}
+
+/// Arguments of `config`.
+#[derive(Args, Debug)]
+pub struct ConfigArgs {
+    /// Print the JSON schema of the configuration file, for editors
+    #[arg(long)]
+    pub schema: bool,
+
+    /// How to print the settings
+    #[arg(long, value_enum, default_value_t = ListFormat::Text)]
+    pub format: ListFormat,
+
+    /// Colours on the terminal
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
+    pub color: Color,
+
+    /// Read the configuration from this file, not from the nearest `ptxcheck.toml` above the working directory
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// As `check` takes them.
+    #[command(flatten)]
+    pub levels: Levels,
+
+    /// As `check` takes it
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_block, help_heading = "Options of `check`")]
+    pub launch_block: Option<Shape>,
+
+    /// As `check` takes it
+    #[arg(long, help_heading = "Options of `check`")]
+    pub strict_config: bool,
+
+    /// As `check` takes it
+    #[arg(long, value_name = "FROM=TO", value_parser = parse_path_map, help_heading = "Options of `check`")]
+    pub path_map: Vec<PathMap>,
+}
+
+/// Arguments of `init`.
+#[derive(Args, Debug)]
+pub struct InitArgs {
+    /// The folder to write `ptxcheck.toml` to; without it, the working directory
+    #[arg(value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+}
+
+/// Arguments of `completions`.
+#[derive(Args, Debug)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL", value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Arguments of `man`.
+#[derive(Args, Debug)]
+pub struct ManArgs {
+    /// The folder to write the pages to: one for the program, and one for each command
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
 }
 
 /// What `--fail-on` accepts.
@@ -392,6 +474,18 @@ fn parse_block(text: &str) -> Result<Shape, String> {
     let sides: Option<Vec<u32>> = text.split(',').map(|side| side.trim().parse().ok()).collect();
     sides.and_then(|sides| launches::shape(&sides)).ok_or_else(|| {
         "one to three numbers over 0 are wanted, as in `32,4,1`, for at most 1,024 threads".to_owned()
+    })
+}
+
+/// `/build/src=src`.
+fn parse_path_map(text: &str) -> Result<PathMap, String> {
+    let (from, to) = text
+        .split_once('=')
+        .filter(|(from, _)| !from.is_empty())
+        .ok_or("two beginnings of paths with `=` between them are wanted, as in `/build/src=src`")?;
+    Ok(PathMap {
+        from: from.to_owned(),
+        to: to.to_owned(),
     })
 }
 

@@ -2,7 +2,10 @@
 
 pub mod audit;
 pub mod check;
+pub mod completions;
+pub mod config;
 pub mod explain;
 pub mod extract;
+pub mod init;
 pub mod rules;
 pub mod worker;

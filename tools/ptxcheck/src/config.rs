@@ -1,88 +1,89 @@
-//! `ptxcheck.toml`: the policy of audits, in the table `[audit]`, the blocks of kernels, in the table `[launch]`, and what
-//! counts as near the limit of kernel parameters, in the table `[params]`.
+//! `ptxcheck.toml`: levels, exceptions, exclusions, the blocks of kernels (`[launch]`), what is near the limit of kernel parameters
+//! (`[params]`), the policy of audits (`[audit]`).
 //!
 //! The nearest file above the working directory counts. A key that nobody knows is an error with its place: a policy
 //! that is not read is worse than none.
 
+mod file;
+mod findings;
 mod launch;
+pub mod written;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 
+use ptxcheck_passes::exceptions::{Allow, Exclude, Headers};
 use ptxcheck_passes::launches::Launches;
+use ptxcheck_passes::patterns::Written;
 use ptxcheck_passes::policy::{self, Driver, Policy};
-use ptxcheck_passes::settings;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use ptxcheck_passes::scope::Root;
+use ptxcheck_passes::settings::{self, LevelSetting, Override, Settings};
+use toml::Spanned;
+
+use file::{Audit, File, Params, Texts};
+use findings::Reader;
 
 /// The name of the file.
-const FILE: &str = "ptxcheck.toml";
+pub const FILE: &str = "ptxcheck.toml";
 
 /// Largest file that is read, in bytes.
 const FILE_BYTES: u64 = 1 << 20;
 
+/// The schema of the file.
+pub const SCHEMA: &str = include_str!("../schema/config.schema.json");
+
 /// What the file says.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Config {
+    /// The file, as it is named in messages.
+    pub file: Option<PathBuf>,
+    /// Its text.
+    pub text: String,
     /// `[audit]`
     pub policy: Policy,
     /// `[launch]`
     pub launches: Launches,
     /// `[params]`: `near-limit`, in per cent.
     pub near_limit: Option<u8>,
+    /// `[rules]`, the narrower selectors last, with their places.
+    pub levels: Vec<(LevelSetting, Written)>,
+    /// `[[override]]`
+    pub overrides: Vec<Override>,
+    /// `[exclude]`
+    pub exclude: Exclude,
+    /// `[headers]`
+    pub headers: Headers,
+    /// `[[allow]]`
+    pub allows: Vec<Allow>,
 }
 
-/// The file, as it is written.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct File {
-    audit: Audit,
-    params: Params,
-    // Its keys are names of kernels; `launch.rs` reads it.
-    #[serde(rename = "launch")]
-    _launch: Option<IgnoredAny>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-struct Audit {
-    require_sm: Vec<String>,
-    require_ptx: OneOrMore,
-    min_driver: Option<String>,
-    max_target_size: Option<String>,
-    forbid_duplicates: bool,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-struct Params {
-    near_limit: Option<u8>,
-}
-
-/// The tables, and the keys of those that are read here, for suggestions.
-const KEYS: [&str; 9] = [
-    "audit",
-    "launch",
-    "params",
-    "near-limit",
-    "require-sm",
-    "require-ptx",
-    "min-driver",
-    "max-target-size",
-    "forbid-duplicates",
-];
-
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "a target such as \"90\", or a list of them")]
-enum OneOrMore {
-    One(String),
-    More(Vec<String>),
-}
-
-impl Default for OneOrMore {
-    fn default() -> Self {
-        Self::More(Vec::new())
+impl Config {
+    /// The settings that it makes, without those of options.
+    #[must_use]
+    pub fn settings(self) -> Settings {
+        let working = std::env::current_dir().ok();
+        let folder = self.file.as_ref().and_then(|file| {
+            let folder = file.parent().unwrap_or(Path::new(""));
+            working.as_ref().map(|working| working.join(folder))
+        });
+        Settings {
+            base_levels: self.levels.into_iter().map(|(setting, _)| setting).collect(),
+            overrides: self.overrides,
+            allows: self.allows,
+            exclude: self.exclude,
+            headers: self.headers,
+            launches: self.launches,
+            near_limit: self.near_limit,
+            policy: self.policy,
+            root: Root {
+                root: folder.or_else(|| working.clone()),
+                working,
+            },
+            file: self.file.map(|file| file.display().to_string()),
+            reads_comments: true,
+            ..Settings::default()
+        }
     }
 }
 
@@ -101,11 +102,20 @@ pub fn read(file: Option<&Path>) -> Result<Config, String> {
         return Err(format!("`{name}` is larger than {FILE_BYTES} bytes"));
     }
     let text = fs::read_to_string(&file).map_err(|error| format!("`{name}` can't be read: {error}"))?;
-    parse(&text).map_err(|(line, column, message)| format!("{name}:{line}:{column}: {message}"))
+    let config =
+        parse(&text).map_err(|(line, column, message)| format!("{name}:{line}:{column}: {message}"))?;
+    Ok(Config {
+        file: Some(file),
+        text,
+        ..config
+    })
 }
 
-/// The nearest file above the working directory.
+/// The nearest file above the working directory: by its name alone if it lies in it.
 fn nearest() -> Option<PathBuf> {
+    if Path::new(FILE).is_file() {
+        return Some(PathBuf::from(FILE));
+    }
     let here = std::env::current_dir().ok()?;
     here.ancestors()
         .map(|folder| folder.join(FILE))
@@ -119,70 +129,87 @@ fn parse(text: &str) -> Result<Config, Placed> {
     let file: File = toml::from_str(text).map_err(|error| {
         let span = error.span().unwrap_or_default();
         let (line, column) = place(text, span.start);
-        let mut message = error.message().lines().collect::<Vec<_>>().join(" ");
-        if let Some(near) = text
-            .get(span)
-            .and_then(|key| suggestion(key, &KEYS))
-            .filter(|_| message.contains("unknown field"))
-        {
-            message = format!("{message}; did you mean `{near}`?");
+        let message = error.message().lines().collect::<Vec<_>>().join(" ");
+        let near = text.get(span).and_then(|key| suggestion_in(key, &message));
+        match near {
+            Some(near) => (line, column, format!("{message}; did you mean `{near}`?")),
+            None => (line, column, message),
         }
-        (line, column, message)
     })?;
-    let near_limit = file.params.near_limit;
-    if near_limit.is_some_and(|percent| !(1..=100).contains(&percent)) {
-        let (line, column) = place(text, text.find("near-limit").unwrap_or(0));
-        return Err((line, column, "`near-limit` is per cent: 1 to 100".to_owned()));
-    }
+    let mut reader = Reader::new(text);
     Ok(Config {
-        near_limit,
-        policy: policy(file.audit, text)?,
-        launches: launch::read(text).map_err(|(offset, message)| {
-            let (line, column) = place(text, offset);
-            (line, column, message)
-        })?,
+        file: None,
+        text: String::new(),
+        policy: policy(&file.audit, text)?,
+        launches: launch::read(&mut reader)?,
+        near_limit: near_limit(&file.params, text)?,
+        levels: reader.levels(&file.rules)?,
+        overrides: file
+            .overrides
+            .iter()
+            .map(|over| reader.over(over))
+            .collect::<Result<_, _>>()?,
+        exclude: reader.exclude(&file.exclude)?,
+        headers: reader.headers(&file.headers)?,
+        allows: file
+            .allow
+            .iter()
+            .map(|allow| reader.allow(allow))
+            .collect::<Result<_, _>>()?,
     })
 }
 
-fn policy(audit: Audit, text: &str) -> Result<Policy, Placed> {
-    let Audit {
-        require_sm,
-        require_ptx,
-        min_driver,
-        max_target_size,
-        forbid_duplicates,
-    } = audit;
-    // Values have no spans of their own: the place is that of the key.
-    let at = |key: &str| {
-        let (line, column) = place(text, text.find(key).unwrap_or(0));
-        move |message: String| (line, column, message)
+/// Per cent.
+fn near_limit(params: &Params, text: &str) -> Result<Option<u8>, Placed> {
+    let Some(percent) = &params.near_limit else {
+        return Ok(None);
     };
-    let targets = |key, texts: Vec<String>| -> Result<Vec<String>, Placed> {
-        texts
-            .iter()
-            .map(|text| {
-                let target = policy::target(text).map_err(|malformed| malformed.to_string());
-                target.map_err(at(key))
-            })
-            .collect()
+    let (line, column) = place(text, percent.span().start);
+    u8::try_from(*percent.get_ref())
+        .ok()
+        .filter(|percent| (1..=100).contains(percent))
+        .map(Some)
+        .ok_or_else(|| (line, column, "`near-limit` is per cent: 1 to 100".to_owned()))
+}
+
+fn policy(audit: &Audit, text: &str) -> Result<Policy, Placed> {
+    let at = |offset: usize| {
+        let (line, column) = place(text, offset);
+        move |message| (line, column, message)
     };
-    let require_ptx = match require_ptx {
-        OneOrMore::One(target) => vec![target],
-        OneOrMore::More(targets) => targets,
+    let target = |(offset, text): (usize, &str)| {
+        let target = policy::target(text).map_err(|malformed| malformed.to_string());
+        target.map_err(at(offset))
     };
+    let spelt = |text: &Spanned<String>| (text.span().start, text.get_ref().clone());
     Ok(Policy {
-        require_sm: targets("require-sm", require_sm)?,
-        require_ptx: targets("require-ptx", require_ptx)?,
-        min_driver: min_driver
-            .map(|text| {
+        require_sm: audit
+            .require_sm
+            .iter()
+            .map(|text| target((text.span().start, text.get_ref())))
+            .collect::<Result<_, _>>()?,
+        require_ptx: audit
+            .require_ptx
+            .iter()
+            .flat_map(Texts::placed)
+            .map(target)
+            .collect::<Result<_, _>>()?,
+        min_driver: audit
+            .min_driver
+            .as_ref()
+            .map(spelt)
+            .map(|(offset, text)| {
                 let driver = Driver::from_str(&text).map_err(|malformed| malformed.to_string());
-                driver.map_err(at("min-driver"))
+                driver.map_err(at(offset))
             })
             .transpose()?,
-        max_target_bytes: max_target_size
-            .map(|text| parse_size(&text).map_err(at("max-target-size")))
+        max_target_bytes: audit
+            .max_target_size
+            .as_ref()
+            .map(spelt)
+            .map(|(offset, text)| parse_size(&text).map_err(at(offset)))
             .transpose()?,
-        forbid_duplicates,
+        forbid_duplicates: audit.forbid_duplicates,
     })
 }
 
@@ -197,6 +224,25 @@ fn place(text: &str, offset: usize) -> (usize, usize) {
 fn suggestion<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     let key = key.trim_matches(['"', '\'', '[', ']', ' ']);
     settings::nearest(key, known.iter().copied())
+}
+
+/// The same of the keys or words that a message expects.
+fn suggestion_in(key: &str, message: &str) -> Option<String> {
+    let (_, expected) = message.split_once("expected ")?;
+    if !message.starts_with("unknown ") {
+        return None;
+    }
+    // What stands between backticks.
+    let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+    let bare = key.trim_matches(['"', '\'']);
+    // `warn` is the beginning of a word.
+    let longer = || {
+        known
+            .iter()
+            .copied()
+            .find(|word| bare.len() > 2 && word.starts_with(bare))
+    };
+    suggestion(key, &known).or_else(longer).map(str::to_owned)
 }
 
 /// A size in bytes: `1000000`, `50M` (mebibytes), `2G`, `64K`.
@@ -235,7 +281,7 @@ mod tests {
         assert_eq!(policy.min_driver, Some(Driver(550, 54, 0)));
         assert_eq!(policy.max_target_bytes, Some(50 << 20));
         assert!(policy.forbid_duplicates);
-        assert_eq!(parse("").unwrap(), super::Config::default());
+        assert_eq!(parse("").unwrap().policy, super::Config::default().policy);
     }
 
     #[test]
@@ -261,6 +307,243 @@ mod tests {
         assert_eq!(parse_size("64K"), Ok(65_536));
         for wrong in ["", "K", "1T", "99999999999G", "-1"] {
             assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    /// The schema, made of the types that the file is read into. `BLESS=1` writes it.
+    #[test]
+    fn the_schema_is_that_of_what_is_read() {
+        let schema = schemars::schema_for!(super::File);
+        let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        if std::env::var_os("BLESS").is_some() {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/config.schema.json");
+            std::fs::write(path, text).unwrap();
+        } else {
+            assert_eq!(super::SCHEMA, text, "BLESS=1 writes it anew");
+        }
+    }
+
+    /// As editors read a configuration: days are texts.
+    fn as_json(text: &str) -> serde_json::Value {
+        fn json(value: &toml::Value) -> serde_json::Value {
+            match value {
+                toml::Value::String(text) => text.clone().into(),
+                toml::Value::Integer(number) => (*number).into(),
+                toml::Value::Float(number) => (*number).into(),
+                toml::Value::Boolean(is) => (*is).into(),
+                toml::Value::Datetime(day) => day.to_string().into(),
+                toml::Value::Array(all) => all.iter().map(json).collect(),
+                toml::Value::Table(table) => table
+                    .iter()
+                    .map(|(key, value)| (key.clone(), json(value)))
+                    .collect::<serde_json::Map<_, _>>()
+                    .into(),
+            }
+        }
+        json(&toml::Value::Table(toml::from_str(text).unwrap()))
+    }
+
+    #[test]
+    fn the_schema_and_the_program_agree() {
+        let schema = serde_json::from_str(super::SCHEMA).unwrap();
+        let schema = jsonschema::draft202012::new(&schema).unwrap();
+        for (text, is_right) in [
+            ("", true),
+            (EVERYTHING, true),
+            ("[rules]\nwarp = \"warn\"\n", false),
+            ("[override]\nrules = {}\n", false),
+            ("[[override]]\npath = \"x\"\n", false),
+            ("[[override]]\npath = 3\nrules = {}\n", false),
+            ("[exclude]\npath = \"x\"\n", false),
+            ("[headers]\nreport-at = \"user\"\n", false),
+            ("[[allow]]\nrule = \"PTX401\"\n", false),
+            ("[[allow]]\nreason = \"x\"\n", false),
+            ("[launch.x]\nblok = [1]\n", false),
+            ("[params]\nnear-limit = 100\n", true),
+            ("[params]\nnear-limit = 0\n", false),
+            ("[params]\nnear-limit = 101\n", false),
+            ("[params]\nnear-limit = \"90\"\n", false),
+            ("[params]\nlimit = 90\n", false),
+            ("[audit]\nrequire-sm = 80\n", false),
+        ] {
+            assert_eq!(parse(text).is_ok(), is_right, "the program: {text}");
+            assert_eq!(schema.is_valid(&as_json(text)), is_right, "the schema: {text}");
+        }
+    }
+
+    const EVERYTHING: &str = r#"
+[rules]
+all = "warning"
+PTX401 = "error"
+extra_lane_in_mask = "error"
+"G-2.1" = "allow"
+"potential:warp" = "warning"
+[[override]]
+path = ["third_party/", "re:gen"]
+kernel = "k*"
+rules = { PTX206 = "allow" }
+[exclude]
+paths = "build/**"
+kernels = ["test_*"]
+system-headers = true
+[headers]
+report-at = "both"
+system = ["vendor/**"]
+[[allow]]
+rule = ["PTX403", "warp"]
+path = "src/*.cu"
+kernel = "legacy_*"
+line = "*__shfl*"
+reason = "ticket 12"
+expires = 2999-12-31
+[launch]
+block = [256]
+[launch."_Z*"]
+block = [32, 4, 1]
+[params]
+near-limit = 75
+[audit]
+require-sm = ["80"]
+require-ptx = "90"
+min-driver = "550.54"
+max-target-size = "50M"
+forbid-duplicates = true
+"#;
+
+    #[test]
+    fn everything_is_read() {
+        let config = parse(EVERYTHING).unwrap();
+        let levels: Vec<String> = config
+            .levels
+            .iter()
+            .map(|(setting, _)| format!("{}={}", setting.selector, setting.level.as_str()))
+            .collect();
+        // The narrower ones come later.
+        assert_eq!(
+            levels,
+            [
+                "all=warning",
+                "potential:warp=warning",
+                "G-2.1=allow",
+                "PTX401=error",
+                "PTX401=error"
+            ]
+        );
+        assert!(config.overrides[0].scope.paths[0].fits("third_party/a/b.cu"));
+        assert!(config.exclude.system_headers && config.exclude.kernels[0].fits("test_1"));
+        let allow = &config.allows[0];
+        assert!(allow.codes.contains(&"PTX401") && allow.codes.contains(&"PTX403"));
+        assert_eq!((&*allow.reason, &allow.expired), ("ticket 12", &None));
+        assert_eq!(allow.written.0, 19);
+        assert_eq!(config.headers.report_at.as_str(), "both");
+        assert_eq!(config.near_limit, Some(75));
+        assert_eq!(config.settings().near_limit, Some(75));
+    }
+
+    #[test]
+    fn what_is_wrong_has_a_place_and_a_suggestion() {
+        let long = format!("[exclude]\npaths = [\"{}\"]\n", "x".repeat(1025));
+        let many = format!("[exclude]\nkernels = [{}]\n", "\"x\", ".repeat(4097));
+        let cases = [
+            ("[rule]\n", (1, 2), "did you mean `rules`?"),
+            ("[rules]\nPTX4O1 = \"allow\"\n", (2, 1), "did you mean `PTX401`?"),
+            ("[rules]\nwarp = \"warn\"\n", (2, 8), "did you mean `warning`?"),
+            ("[rules]\n\"G-2.9\" = \"allow\"\n", (2, 1), "no guideline"),
+            (
+                "[[override]]\nrules = { zero-mask = \"of\" }\n",
+                (2, 23),
+                "unknown variant",
+            ),
+            (
+                "[[override]]\npaths = \"x\"\nrules = {}\n",
+                (2, 1),
+                "did you mean `path`?",
+            ),
+            (
+                "[exclude]\npaths = [\"a\", \"[b\"]\n",
+                (2, 15),
+                "`[b` is no pattern",
+            ),
+            (
+                "[exclude]\npaths = \"re:(\"\n",
+                (2, 9),
+                "no regular expression: unclosed group",
+            ),
+            ("[exclude]\npaths = \"\"\n", (2, 9), "at least one character"),
+            (&long, (2, 10), "at most 1024 bytes"),
+            (&many, (2, 12 + 5 * 4096), "more than 4096 patterns"),
+            (
+                "[headers]\nreport-at = \"cal\"\n",
+                (2, 13),
+                "did you mean `call`?",
+            ),
+            (
+                "[params]\n\nnear-limit = 101\n",
+                (3, 14),
+                "`near-limit` is per cent: 1 to 100",
+            ),
+            ("[params]\nnear-limit = -1\n", (2, 14), "1 to 100"),
+            ("[params]\nnear-limit = 300\n", (2, 14), "1 to 100"),
+            ("[params]\nnear-limt = 80\n", (2, 1), "did you mean `near-limit`?"),
+            ("[param]\n", (1, 2), "did you mean `params`?"),
+            ("[[allow]]\nrule = \"PTX401\"\n", (1, 1), "needs a reason"),
+            (
+                "[[allow]]\nrule = \"PTX401\"\nreason = \" \"\n",
+                (3, 10),
+                "needs a reason",
+            ),
+            (
+                "[[allow]]\nrule = \"all\"\nreason = \"x\"\n",
+                (2, 8),
+                "`all` is no rule's code",
+            ),
+            (
+                "[[allow]]\nrule = []\nreason = \"x\"\n",
+                (2, 8),
+                "at least one rule",
+            ),
+            (
+                "[[allow]]\nrule = \"PTX401\"\nreason = \"x\"\nexpires = 07:32:00\n",
+                (4, 11),
+                "a day is wanted",
+            ),
+            (
+                "[[allow]]\nrule = \"PTX401\"\nreson = \"x\"\n",
+                (3, 1),
+                "did you mean `reason`?",
+            ),
+        ];
+        for (text, at, wanted) in cases {
+            let shown = &text[..text.len().min(80)];
+            let (line, column, message) = parse(text).unwrap_err();
+            assert!(message.contains(wanted), "{shown}: {message}");
+            assert_eq!((line, column), at, "{shown}: {message}");
+        }
+    }
+
+    #[test]
+    fn the_first_file_of_a_project_names_all_there_is() {
+        let template = include_str!("commands/init.toml");
+        assert_eq!(super::written::settings(template), []);
+        parse(template).unwrap();
+        let settings: String = template
+            .lines()
+            .filter_map(|line| line.strip_prefix("# "))
+            .filter(|line| line.starts_with('[') || line.contains(" = "))
+            .flat_map(|line| [line, "\n"])
+            .collect();
+        parse(&settings).unwrap();
+        let keys: Vec<String> = super::written::settings(&settings)
+            .into_iter()
+            .map(|setting| setting.key)
+            .collect();
+        for known in super::written::settings(EVERYTHING) {
+            let table = known.key.split(['.', '[']).next().unwrap_or_default().to_owned();
+            let last = known.key.rsplit('.').next().unwrap_or_default().to_owned();
+            let is_named = |key: &String| {
+                key.starts_with(&table) && (table == "rules" || key.contains("rules") || key.ends_with(&last))
+            };
+            assert!(keys.iter().any(is_named), "{}", known.key);
         }
     }
 }

@@ -5,9 +5,12 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use ptxcheck_passes::exceptions::Exclude;
 use ptxcheck_passes::image::{Form, form};
+use ptxcheck_passes::patterns::Pattern;
 use ptxcheck_passes::rule::ProblemKind;
 use ptxcheck_passes::run::{Bytes, Input};
+use ptxcheck_passes::scope::{Root, fits_path};
 use ptxcheck_passes::shown;
 use walkdir::{DirEntry, WalkDir};
 
@@ -26,13 +29,18 @@ const OTHER_EXTENSIONS: [&str; 22] = [
     "log", "md", "py", "rs", "toml", "txt", "yml",
 ];
 
-/// The inputs that `paths` stand for: each file once, in the order given, a folder's files sorted by name.
+/// The inputs that `paths` stand for: each file once, in the order given, a folder's files sorted by name. Those that the
+/// configuration excludes are not among them; their names come beside.
 ///
 /// What does not exist or can't be read is an input all the same, so that the run reports it. Standard input and files
 /// are read in the run, which watches the time.
 #[must_use]
-pub fn collect(paths: &[PathBuf]) -> Vec<Input> {
-    let mut inputs = Inputs::default();
+pub fn collect(paths: &[PathBuf], exclude: &Exclude, root: &Root) -> (Vec<Input>, Vec<String>) {
+    let mut inputs = Inputs {
+        exclude: exclude.paths.clone(),
+        root: root.clone(),
+        ..Inputs::default()
+    };
     for path in paths {
         if path.as_os_str() == "-" {
             inputs.add_stdin();
@@ -42,12 +50,17 @@ pub fn collect(paths: &[PathBuf]) -> Vec<Input> {
             inputs.add_file(path);
         }
     }
-    inputs.inputs
+    (inputs.inputs, inputs.left_out)
 }
 
 #[derive(Default)]
 struct Inputs {
     inputs: Vec<Input>,
+    /// Patterns of what is no input, and what they are relative to.
+    exclude: Vec<Pattern>,
+    root: Root,
+    /// What they have left out.
+    left_out: Vec<String>,
     seen: HashSet<PathBuf>,
     folders: HashSet<Folder>,
 }
@@ -63,6 +76,14 @@ impl Inputs {
     fn add_file(&mut self, path: &Path) {
         let identity = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if self.seen.insert(identity) {
+            if !self.exclude.is_empty() {
+                let name = shown::path(path.as_os_str());
+                let spellings = self.root.spellings(&name);
+                if self.exclude.iter().any(|pattern| fits_path(pattern, &spellings)) {
+                    self.left_out.push(name.into_owned());
+                    return;
+                }
+            }
             self.add(path, Bytes::File(path.to_owned()));
         }
     }

@@ -11,6 +11,7 @@ mod levels;
 mod misspelt;
 mod output;
 mod panics;
+mod progress;
 mod render;
 mod response;
 mod styles;
@@ -66,5 +67,9 @@ fn run() -> Exit {
         Some(Command::Extract(args)) => commands::extract::run(args),
         Some(Command::Rules(args)) => commands::rules::run(args),
         Some(Command::Explain(args)) => commands::explain::run(args),
+        Some(Command::Config(args)) => commands::config::run(args),
+        Some(Command::Init(args)) => commands::init::run(args),
+        Some(Command::Completions(args)) => commands::completions::run(args),
+        Some(Command::Man(args)) => commands::completions::man(args),
     }
 }

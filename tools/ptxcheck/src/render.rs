@@ -9,7 +9,6 @@ pub mod markdown;
 mod places;
 #[cfg(test)]
 pub(crate) mod samples;
-mod sources;
 
 use ptxcheck_passes::finding::{Finding, Frame};
 use ptxcheck_passes::inventory::Role;
@@ -47,10 +46,15 @@ fn position(frame: &Frame) -> String {
     }
 }
 
-/// The name of the input that a finding is about.
-fn input_name<'a>(outcome: &'a Outcome, finding: &Finding) -> &'a str {
+/// The name of the input that a finding is about; of a finding about the configuration, the name of its file.
+fn input_name<'a>(outcome: &'a Outcome, finding: &'a Finding) -> &'a str {
+    let location = finding.location.as_ref().map(|location| &location.file);
+    let source = finding.source.as_ref().map(|source| &source.at.file);
     outcome
         .inputs
         .get(finding.input)
-        .map_or("", |input| input.name.as_str())
+        .map(|input| &input.name)
+        .or(location)
+        .or(source)
+        .map_or("", String::as_str)
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use ptxcheck_passes::rule::Level;
-use ptxcheck_passes::run::{InputReport, Outcome, Status};
+use ptxcheck_passes::run::{Decisions, InputReport, Outcome, Status};
 
 use crate::coverage::Coverage;
 use crate::render::escape;
@@ -60,6 +60,10 @@ pub fn render(outcome: &Outcome, coverage: &Coverage<'_>, unanalysed: &str, elap
         let _ = writeln!(text, "{count:>7}  {code} {name}");
     }
     text.push_str(unanalysed);
+    text.push_str(&excluded(&outcome.decisions));
+    for sentence in &outcome.decisions.expired {
+        let _ = writeln!(text, "{}", escape::line(sentence));
+    }
     let _ = write!(
         text,
         "{BOLD}{}, {}{BOLD:#}",
@@ -87,6 +91,27 @@ pub fn render(outcome: &Outcome, coverage: &Coverage<'_>, unanalysed: &str, elap
         duration(elapsed)
     );
     text
+}
+
+/// A line for what was left out.
+fn excluded(decisions: &Decisions) -> String {
+    let parts: Vec<String> = [
+        (decisions.excluded_inputs, "input"),
+        (decisions.excluded, "finding"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, thing)| plural(count as u64, thing))
+    .collect();
+    if parts.is_empty() {
+        return String::new();
+    }
+    let verb = if decisions.excluded_inputs + decisions.excluded == 1 {
+        "is"
+    } else {
+        "are"
+    };
+    format!("{} {verb} excluded by the configuration\n", parts.join(" and "))
 }
 
 /// A line for each input: what became of it, and its images.

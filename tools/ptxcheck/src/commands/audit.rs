@@ -1,9 +1,11 @@
 //! `ptxcheck audit`: the images of files, held against a policy.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use anstream::ColorChoice;
 use ptxcheck_passes::policy::Policy;
+use ptxcheck_passes::progress::Progress;
 use ptxcheck_passes::rule::{Family, Level};
 use ptxcheck_passes::rules;
 use ptxcheck_passes::run::{self, Outcome, Status};
@@ -12,6 +14,7 @@ use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use crate::args::{AuditArgs, ListFormat};
 use crate::coverage::Coverage;
 use crate::exit::Exit;
+use crate::progress::Display;
 use crate::render::{audit, full, json};
 use crate::{config, file_list, inputs, output, summary};
 
@@ -19,24 +22,32 @@ use crate::{config, file_list, inputs, output, summary};
 #[must_use]
 pub fn run(args: &AuditArgs) -> Exit {
     let started = Instant::now();
-    let policy = match policy(args) {
-        Ok(policy) => policy,
+    let settings = match config::read(args.config.as_deref()) {
+        Ok(config) => config.settings(),
         Err(problem) => return output::complain(&crate::render::escape::line(&problem)),
-    };
-    let settings = Settings {
-        levels: levels(args),
-        threads: args.jobs,
-        timeout: args.timeout,
-        images_only: true,
-        policy,
-        worker: super::worker::command(),
-        ..Settings::default()
     };
     let paths = match file_list::with_listed(&args.paths, args.files_from.as_deref()) {
         Ok(paths) => paths,
         Err(problem) => return output::complain(&crate::render::escape::line(&problem)),
     };
-    let outcome = run::check(inputs::collect(&paths), &settings);
+    let (inputs, left_out) = inputs::collect(&paths, &settings.exclude, &settings.root);
+    let progress = Arc::new(Progress::default());
+    let settings = Settings {
+        base_levels: levels(&settings.base_levels),
+        levels: args.levels.0.clone(),
+        threads: args.jobs,
+        timeout: args.timeout,
+        images_only: true,
+        policy: policy(args, settings.policy),
+        path_maps: args.path_map.clone(),
+        worker: super::worker::command(),
+        progress: Some(Arc::clone(&progress)),
+        left_out,
+        ..settings
+    };
+    let display = Display::of(progress, args.quiet);
+    let outcome = run::check(inputs, &settings);
+    drop(display);
     let elapsed = started.elapsed();
     let exit = match args.format {
         ListFormat::Json => match json::render_audit(&outcome, &settings.policy, elapsed) {
@@ -62,8 +73,8 @@ pub fn run(args: &AuditArgs) -> Exit {
 }
 
 /// The policy of the configuration file, with the options of the command line over it.
-fn policy(args: &AuditArgs) -> Result<Policy, String> {
-    let mut policy = config::read(args.config.as_deref())?.policy;
+fn policy(args: &AuditArgs, of_file: Policy) -> Policy {
+    let mut policy = of_file;
     if !args.require_sm.is_empty() {
         policy.require_sm.clone_from(&args.require_sm);
     }
@@ -73,12 +84,12 @@ fn policy(args: &AuditArgs) -> Result<Policy, String> {
     policy.min_driver = args.min_driver.or(policy.min_driver);
     policy.max_target_bytes = args.max_target_size.or(policy.max_target_bytes);
     policy.forbid_duplicates |= args.forbid_duplicates;
-    Ok(policy)
+    policy
 }
 
 /// An audit looks at images: what else there is is for `check`. What `check` leaves out because it may be meant so is
-/// a warning here.
-fn levels(args: &AuditArgs) -> Vec<LevelSetting> {
+/// a warning here, unless the configuration says something else.
+fn levels(of_file: &[LevelSetting]) -> Vec<LevelSetting> {
     let warn = |rule| LevelSetting {
         selector: Selector::Rule(rule),
         level: Level::Warning,
@@ -89,7 +100,7 @@ fn levels(args: &AuditArgs) -> Vec<LevelSetting> {
         .filter(|rule| rule.family == Family::Image && rule.can_be_potential && !rule.can_be_definite);
     potential
         .map(|rule| warn(*rule))
-        .chain(args.levels.0.iter().copied())
+        .chain(of_file.iter().copied())
         .collect()
 }
 

@@ -1,15 +1,19 @@
 //! `ptxcheck check`: the analysis.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anstream::ColorChoice;
 use ptxcheck_passes::launches::Launches;
+use ptxcheck_passes::policy::Policy;
+use ptxcheck_passes::progress::Progress;
 use ptxcheck_passes::run::{self, Outcome, Status};
 use ptxcheck_passes::settings::Settings;
 
 use crate::args::{CheckArgs, Format, Output};
 use crate::coverage::Coverage;
 use crate::exit::Exit;
+use crate::progress::Display;
 use crate::render::{concise, escape, full, json};
 use crate::{config, file_list, inputs, output, summary};
 
@@ -21,16 +25,21 @@ pub fn run(args: &CheckArgs) -> Exit {
         Ok(settings) => settings,
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
-    let settings = Settings {
-        worker: super::worker::command(),
-        ..settings
-    };
     let paths = match file_list::with_listed(&args.paths, args.files_from.as_deref()) {
         Ok(paths) => paths,
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
-    let inputs = inputs::collect(&paths);
+    let progress = Arc::new(Progress::default());
+    let (inputs, left_out) = inputs::collect(&paths, &settings.exclude, &settings.root);
+    let settings = Settings {
+        worker: super::worker::command(),
+        progress: Some(Arc::clone(&progress)),
+        left_out,
+        ..settings
+    };
+    let display = Display::of(progress, args.quiet);
     let outcome = run::check(inputs, &settings);
+    drop(display);
     let coverage = Coverage::of(&outcome);
     let elapsed = started.elapsed();
 
@@ -60,18 +69,22 @@ pub fn run(args: &CheckArgs) -> Exit {
 /// What is wrong with the file.
 pub(super) fn settings(args: &CheckArgs) -> Result<Settings, String> {
     let config = config::read(args.config.as_deref())?;
+    let settings = config.settings();
     Ok(Settings {
         levels: args.levels.0.clone(),
         link_set: args.link_set,
         whole_program: args.whole_program,
         launches: Launches {
             run: args.launch_block,
-            ..config.launches
+            ..settings.launches
         },
-        near_limit: config.near_limit,
+        // What a release has to hold is for audits.
+        policy: Policy::default(),
+        path_maps: args.path_map.clone(),
+        is_strict: args.strict_config,
         timeout: args.timeout,
         threads: args.jobs,
-        ..Settings::default()
+        ..settings
     })
 }
 
@@ -82,11 +95,15 @@ fn judge(outcome: &Outcome, coverage: &Coverage<'_>, args: &CheckArgs) -> Exit {
     }
     let is_empty = outcome.inputs.iter().all(|input| input.status == Status::Skipped);
     if is_empty && !args.allow_empty {
-        return output::complain(if outcome.inputs.is_empty() {
-            "no input found (--allow-empty makes this a success)"
-        } else {
-            "no device code in the inputs (--allow-empty makes this a success)"
-        });
+        return output::complain(
+            if outcome.inputs.is_empty() && outcome.decisions.excluded_inputs > 0 {
+                "all inputs are excluded by the configuration (--allow-empty makes this a success)"
+            } else if outcome.inputs.is_empty() {
+                "no input found (--allow-empty makes this a success)"
+            } else {
+                "no device code in the inputs (--allow-empty makes this a success)"
+            },
+        );
     }
     if args.require_analysed && !coverage.is_complete() {
         let unanalysed = coverage.render();

@@ -14,13 +14,11 @@ use ptxcheck_passes::launches::{self, Launches, MAX_BLOCK_THREADS, Shape};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::suggestion;
+use super::findings::Reader;
+use super::{Placed, place, suggestion};
 
 /// The key of a block.
 const BLOCK: &str = "block";
-
-/// Longest pattern, in bytes.
-const PATTERN_BYTES: usize = 1024;
 
 /// An error at an offset of the file.
 type At = (usize, String);
@@ -30,30 +28,47 @@ type At = (usize, String);
 /// # Errors
 ///
 /// A key that is not known, or a value that is no block.
-pub fn read(text: &str) -> Result<Launches, At> {
+pub(super) fn read(reader: &mut Reader<'_>) -> Result<Launches, Placed> {
+    let text = reader.text;
+    let placed = |(offset, message): At| {
+        let (line, column) = place(text, offset);
+        (line, column, message)
+    };
+    let (others, kernels) = blocks(text).map_err(placed)?;
+    let mut launches = Launches {
+        others,
+        ..Launches::default()
+    };
+    for (offset, pattern, shape) in kernels {
+        launches.kernels.push((reader.name(offset, &pattern)?, shape));
+    }
+    Ok(launches)
+}
+
+/// The block of all kernels, and those of some, with their places, in the order of the file.
+type Blocks = (Option<Shape>, Vec<(usize, String, Shape)>);
+
+fn blocks(text: &str) -> Result<Blocks, At> {
     let file = DeTable::parse(text).map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);
         (offset, error.message().to_owned())
     })?;
-    let mut launches = Launches::default();
+    let (mut others, mut named) = (None, Vec::new());
     let Some(launch) = file.get_ref().get("launch") else {
-        return Ok(launches);
+        return Ok((others, named));
     };
     let table = table(launch, "`launch` is a table: `[launch]`")?;
     let mut kernels = Vec::new();
     for (key, value) in table {
         match (key.get_ref().as_ref(), value.get_ref()) {
             (pattern, DeValue::Table(kernel)) => kernels.push((key.span().start, pattern, kernel)),
-            (BLOCK, _) => launches.others = Some(block(value)?),
+            (BLOCK, _) => others = Some(block(value)?),
             (other, _) => return Err(unknown(key.span().start, other, "launch")),
         }
     }
     // As they stand in the file: the table is sorted by name.
     kernels.sort_by_key(|(offset, ..)| *offset);
     for (offset, pattern, kernel) in kernels {
-        if pattern.len() > PATTERN_BYTES {
-            return Err((offset, format!("a pattern has at most {PATTERN_BYTES} bytes")));
-        }
         let mut shape = None;
         for (key, value) in kernel {
             if key.get_ref() != BLOCK {
@@ -63,9 +78,9 @@ pub fn read(text: &str) -> Result<Launches, At> {
             shape = Some(block(value)?);
         }
         let shape = shape.ok_or_else(|| (offset, format!("`{BLOCK}` is missing for `{pattern}`")))?;
-        launches.kernels.push((pattern.to_owned(), shape));
+        named.push((offset, pattern.to_owned(), shape));
     }
-    Ok(launches)
+    Ok((others, named))
 }
 
 fn table<'t, 'i>(value: &'t Spanned<DeValue<'i>>, wanted: &str) -> Result<&'t DeTable<'i>, At> {

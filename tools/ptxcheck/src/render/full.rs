@@ -8,9 +8,9 @@ use ptxcheck_passes::inventory::ImageKind;
 use ptxcheck_passes::names::readable;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::Outcome;
+use ptxcheck_passes::sources::Sources;
 
 use super::places::{Place, Shown};
-use super::sources::Sources;
 use super::{escape, input_name, packed_image, position, shown};
 
 /// Everything found, with colours.

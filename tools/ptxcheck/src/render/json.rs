@@ -331,7 +331,15 @@ struct Summary<'a> {
     errors: usize,
     warnings: usize,
     suppressed: usize,
+    excluded: Excluded,
     elapsed_ms: u64,
+}
+
+/// What was left out, as the configuration says.
+#[derive(Serialize)]
+struct Excluded {
+    inputs: usize,
+    findings: usize,
 }
 
 /// What was too much work.
@@ -371,6 +379,10 @@ impl<'a> Summary<'a> {
             errors: counts.errors,
             warnings: counts.warnings,
             suppressed: counts.suppressed,
+            excluded: Excluded {
+                inputs: outcome.decisions.excluded_inputs,
+                findings: outcome.decisions.excluded,
+            },
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
         }
     }

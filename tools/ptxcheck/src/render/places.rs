@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use ptxcheck_passes::finding::{Finding, LineText, Location, Source};
-
-use super::sources::Sources;
+use ptxcheck_passes::sources::Sources;
 
 /// Longest piece of a line that is shown, in bytes.
 const SHOWN_LINE_BYTES: usize = 240;

@@ -1,0 +1,192 @@
+//! Comments that say why a finding does not count: `// ptxcheck: allow(PTX401) reason`.
+//!
+//! They stand on the line of the finding, behind code, or on lines of their own above it. `//`, `/* … */`, `#` and `;` begin
+//! comments: of CUDA and PTX, of Python, of LLVM IR. In PTX and LLVM IR they come from inline assembly.
+
+use memchr::memmem::Finder;
+
+use crate::limits::{MAX_COMMENTS, MAX_REASON_BYTES};
+use crate::patterns::Written;
+
+/// What such a comment begins with, behind the mark of a comment.
+const TAG: &str = "ptxcheck:";
+
+/// What may follow.
+const ALLOW: &str = "allow";
+
+/// What begins a comment.
+const MARKS: [&str; 4] = ["//", "/*", "#", ";"];
+
+/// A comment of this kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Comment {
+    /// Where it begins: 1-based line and column.
+    pub(crate) written: Written,
+    /// Nothing but white space stands before it: it is for the lines below it.
+    pub(crate) is_alone: bool,
+    /// The codes, names, families or guidelines between the brackets, and the reason behind them; or what is wrong with it.
+    pub(crate) says: Result<Said, &'static str>,
+}
+
+/// What a comment says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Said {
+    /// What it is for.
+    pub(crate) words: Vec<String>,
+    /// Why.
+    pub(crate) reason: String,
+}
+
+/// The comments of a text, in order; at most [`MAX_COMMENTS`].
+pub(crate) fn of(text: &[u8]) -> Vec<Comment> {
+    let mut comments = Vec::new();
+    let finder = Finder::new(TAG);
+    // Where the line begins that was counted up to.
+    let (mut line, mut start, mut from) = (1_u32, 0, 0);
+    while let Some(at) = finder.find(&text[from..]).map(|at| from + at) {
+        if let Some(last) = memchr::memrchr(b'\n', &text[start..at]) {
+            let newlines = memchr::memchr_iter(b'\n', &text[start..at]).count();
+            line = line.saturating_add(u32::try_from(newlines).unwrap_or(u32::MAX));
+            start += last + 1;
+        }
+        let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |length| at + length);
+        if let Some(comment) = comment(&text[start..end], at - start, line) {
+            comments.push(comment);
+        }
+        if comments.len() >= MAX_COMMENTS {
+            break;
+        }
+        from = end;
+    }
+    comments
+}
+
+/// The comment of a line whose tag stands `at` so many bytes; `None` if it stands in none.
+fn comment(line: &[u8], at: usize, number: u32) -> Option<Comment> {
+    let before = line[..at].trim_ascii_end();
+    let mark = MARKS.into_iter().find(|mark| before.ends_with(mark.as_bytes()))?;
+    let begin = before.len() - mark.len();
+    let rest = String::from_utf8_lossy(&line[at + TAG.len()..]);
+    let rest = match mark {
+        "/*" => rest.split("*/").next().unwrap_or_default(),
+        _ => &rest,
+    };
+    Some(Comment {
+        written: (number, u32::try_from(begin + 1).unwrap_or(u32::MAX)),
+        // `///` and `##` are comments, too.
+        is_alone: before[..begin]
+            .iter()
+            .all(|byte| byte.is_ascii_whitespace() || mark.as_bytes().contains(byte)),
+        says: said(rest.trim()),
+    })
+}
+
+fn said(text: &str) -> Result<Said, &'static str> {
+    const FORM: &str = "it has to read `ptxcheck: allow(PTX401) reason`";
+    let rest = text.strip_prefix(ALLOW).ok_or(FORM)?.trim_start();
+    let (words, reason) = rest
+        .strip_prefix('(')
+        .and_then(|rest| rest.split_once(')'))
+        .ok_or(FORM)?;
+    let words: Vec<String> = words.split(',').map(|word| word.trim().to_owned()).collect();
+    if words.iter().any(String::is_empty) {
+        return Err("it names no rule between the brackets");
+    }
+    let reason = reason
+        .trim_start_matches(|letter: char| letter.is_whitespace() || matches!(letter, ':' | '-'))
+        .trim_end();
+    if reason.is_empty() {
+        return Err("it gives no reason behind the bracket");
+    }
+    Ok(Said {
+        words,
+        reason: reason[..reason.floor_char_boundary(MAX_REASON_BYTES)].to_owned(),
+    })
+}
+
+/// The comments of a file that are for a line: behind its code, and on the lines of their own that lie directly above it.
+pub(crate) fn for_line(comments: &[Comment], line: u32) -> impl Iterator<Item = usize> + '_ {
+    let end = comments.partition_point(|comment| comment.written.0 <= line);
+    let mut wanted = line;
+    (0..end).rev().take_while(move |&index| {
+        let (at, is_alone) = (comments[index].written.0, comments[index].is_alone);
+        if at == line {
+            return true;
+        }
+        let is_next = is_alone && wanted.checked_sub(1) == Some(at);
+        wanted = at;
+        is_next
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Comment, Said, for_line, of};
+
+    fn said(comment: &Comment) -> (&[String], &str) {
+        let Said { words, reason } = comment.says.as_ref().unwrap();
+        (words, reason)
+    }
+
+    #[test]
+    fn comments_are_found_with_their_places() {
+        let text = b"int a;\n\tf(); // ptxcheck: allow(PTX401) test pattern\n\n\
+            \t/* ptxcheck: allow(zero-mask, warp): ticket 12 */ g();\n# ptxcheck: allow(G-2.1) in Python\r\n\
+            ; ptxcheck:allow (PTX403) - in IR";
+        let comments = of(text);
+        let places: Vec<_> = comments
+            .iter()
+            .map(|comment| (comment.written, comment.is_alone))
+            .collect();
+        assert_eq!(
+            places,
+            [((2, 7), false), ((4, 2), true), ((5, 1), true), ((6, 1), true)]
+        );
+        assert_eq!(said(&comments[0]), (&["PTX401".to_owned()][..], "test pattern"));
+        assert_eq!(
+            said(&comments[1]),
+            (&["zero-mask".to_owned(), "warp".to_owned()][..], "ticket 12")
+        );
+        assert_eq!(said(&comments[2]).1, "in Python");
+        assert_eq!(said(&comments[3]).1, "in IR");
+    }
+
+    #[test]
+    fn what_is_wrong_with_one_is_known() {
+        for (text, wrong) in [
+            ("// ptxcheck: allow(PTX401)", "no reason"),
+            ("// ptxcheck: allow(PTX401) \t", "no reason"),
+            ("/* ptxcheck: allow(PTX401) */ f();", "no reason"),
+            ("// ptxcheck: allow() why", "no rule"),
+            ("// ptxcheck: allow(PTX401 why", "has to read"),
+            ("// ptxcheck: alow(PTX401) why", "has to read"),
+        ] {
+            let comments = of(text.as_bytes());
+            let said = comments[0].says.as_ref().unwrap_err();
+            assert!(said.contains(wrong), "{text}: {said}");
+        }
+        for text in [
+            "ptxcheck: allow(PTX401) why",
+            "\"ptxcheck: \"",
+            "// see ptxcheck: x",
+        ] {
+            assert_eq!(of(text.as_bytes()), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_comment_is_for_its_line_or_those_below_it() {
+        let text = b"// ptxcheck: allow(PTX401) a\n// ptxcheck: allow(PTX402) b\nf(); // ptxcheck: allow(PTX403) c\ng();\n\
+            // ptxcheck: allow(PTX404) d\n\nh();\n";
+        let comments = of(text);
+        let lines = |line| -> Vec<u32> {
+            for_line(&comments, line)
+                .map(|index| comments[index].written.0)
+                .collect()
+        };
+        assert_eq!(lines(3), [3, 2, 1]);
+        assert_eq!(lines(4), []);
+        assert_eq!(lines(6), [5]);
+        assert_eq!((lines(7), lines(0)), (vec![], vec![]));
+    }
+}

@@ -1,0 +1,45 @@
+//! ## What it does
+//!
+//! With `--strict-config`, reports what the configuration and comments say of findings that are not there: exceptions (`[[allow]]`,
+//! `// ptxcheck: allow(…)`) that suppress nothing, comments that do not count because they have no reason or name no rule,
+//! and patterns of paths and kernels that nothing fits.
+//!
+//! ## Why is this bad?
+//!
+//! An exception outlives the code that it was made for, and then hides the next defect in its place. A pattern that nothing
+//! fits is misspelt, or for something that has been renamed.
+//!
+//! ## Example
+//!
+//! ```toml
+//! [[allow]]
+//! rule = "PTX403"
+//! kernel = "legacy_reduce"     # renamed last year
+//! reason = "ticket 1234"
+//! ```
+//!
+//! ## Use instead
+//!
+//! Remove it, or say what is there now.
+//!
+//! ## Limits
+//!
+//! It holds for a run over all that the configuration is for: a run over a part of it has no use for the rest. Comments
+//! are looked for in PTX and LLVM IR, and in the sources that findings and kernels point to. An exception for rules about images alone
+//! is left to audits.
+
+use crate::rule::{Check, Family, Level, Rule};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX906",
+    name: "unused-suppression",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Run,
+    summary: "an exception or a pattern of the configuration matches nothing",
+    definite: Level::Warning,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Configuration,
+};

@@ -1,0 +1,70 @@
+//! Which of the lines that lead to a finding is shown: the call, or the line in the header that was inlined there.
+
+use super::places::Spelt;
+use crate::exceptions::ReportAt;
+use crate::finding::{Finding, Related, Source};
+use crate::scope::fits_path;
+use crate::settings::Settings;
+use crate::toolkit;
+
+/// Whether a source is a system header: the toolkit's, or one that the settings name.
+pub(super) fn is_system(file: &str, settings: &Settings, spelt: &mut Spelt<'_>) -> bool {
+    toolkit::is_header(file) || {
+        let patterns = &settings.headers.system;
+        !patterns.is_empty() && {
+            let path = spelt.path(file);
+            patterns.iter().any(|pattern| fits_path(pattern, &path))
+        }
+    }
+}
+
+/// Has a finding, and what is related to it, point where the settings want it.
+pub(super) fn choose(finding: &mut Finding, settings: &Settings, spelt: &mut Spelt<'_>) {
+    let headers = &settings.headers;
+    if headers.report_at == ReportAt::Call && headers.system.is_empty() {
+        return; // As it was located.
+    }
+    let related = finding
+        .related
+        .iter_mut()
+        .filter_map(|related| related.source.as_mut());
+    for source in finding.source.iter_mut().chain(related) {
+        split(source, settings, spelt);
+    }
+    let Some(source) = &finding.source else { return };
+    if headers.report_at == ReportAt::Both
+        && let Some(innermost) = source.inside.first()
+    {
+        let header = Source {
+            at: innermost.clone(),
+            inside: Vec::new(),
+            inlined_at: Vec::new(),
+        };
+        finding.related.insert(
+            0,
+            Related {
+                message: "in the header, it is this line".to_owned(),
+                location: None,
+                source: Some(header),
+            },
+        );
+    }
+}
+
+fn split(source: &mut Source, settings: &Settings, spelt: &mut Spelt<'_>) {
+    let mut frames = std::mem::take(&mut source.inside);
+    frames.push(source.at.clone());
+    frames.append(&mut source.inlined_at);
+    let at = match settings.headers.report_at {
+        ReportAt::Header => 0,
+        ReportAt::Call | ReportAt::Both => frames
+            .iter()
+            .position(|frame| !is_system(&frame.file, settings, spelt))
+            .unwrap_or(0),
+    };
+    source.inlined_at = frames.split_off(at + 1);
+    if let Some(shown) = frames.pop() {
+        source.at = shown;
+    }
+    source.inside = frames;
+}

@@ -1,0 +1,237 @@
+//! Findings that do not count, and who says so: a comment in the input, one in the sources, or an exception of the configuration.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::places::frames;
+use crate::comments::{Comment, for_line};
+use crate::exceptions::Allow;
+use crate::finding::{Finding, Suppression};
+use crate::inventory::InputReport;
+use crate::limits::MAX_EXPIRED_NOTES;
+use crate::scope::Whereabouts;
+use crate::settings::Settings;
+use crate::sources::Sources;
+
+/// What suppresses findings in a run, and what of it has done so.
+pub(super) struct Suppressions<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) sources: Sources,
+    /// Exceptions that a finding was for, by their place in the settings.
+    pub(super) used: Vec<bool>,
+    /// How many findings name an exception that no longer counts.
+    told: Vec<usize>,
+    /// Comments that suppressed a finding: the file or the image they lie in, and which one.
+    pub(super) used_comments: HashSet<(Where, usize)>,
+    /// The codes that a word stands for, or what is wrong with it.
+    covered: HashMap<String, Result<Vec<&'static str>, String>>,
+}
+
+/// Where a comment is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Where {
+    /// An image of an input.
+    Image(usize, u32),
+    /// A source.
+    Source(PathBuf),
+}
+
+impl<'a> Suppressions<'a> {
+    pub(super) fn new(settings: &'a Settings) -> Self {
+        Self {
+            settings,
+            sources: Sources::default(),
+            used: vec![false; settings.allows.len()],
+            told: vec![0; settings.allows.len()],
+            used_comments: HashSet::new(),
+            covered: HashMap::new(),
+        }
+    }
+
+    /// A sentence for each exception that no longer counts.
+    pub(super) fn expired(&self) -> Vec<String> {
+        let said = |allow: &Allow| {
+            let day = allow.expired.as_deref()?;
+            let codes = allow.codes.join(", ");
+            Some(format!(
+                "{}: the exception for {codes} ended on {day} and no longer counts: {}",
+                self.place(allow),
+                allow.reason
+            ))
+        };
+        self.settings.allows.iter().filter_map(said).collect()
+    }
+
+    fn place(&self, allow: &Allow) -> String {
+        let file = self.settings.file.as_deref().unwrap_or_default();
+        format!("{file}:{}:{}", allow.written.0, allow.written.1)
+    }
+
+    /// Marks a finding as suppressed if something says so. All that does so counts as used.
+    pub(super) fn decide(
+        &mut self,
+        finding: &mut Finding,
+        inputs: &[InputReport],
+        input: &str,
+        whereabouts: &Whereabouts<'_>,
+    ) {
+        if self.settings.reads_comments {
+            self.by_input(finding, inputs);
+            self.by_sources(finding, input);
+        }
+        self.by_settings(finding, input, whereabouts);
+    }
+
+    /// Comments of the text that was analysed.
+    fn by_input(&mut self, finding: &mut Finding, inputs: &[InputReport]) {
+        let (Some(number), Some(location)) = (finding.image, &finding.location) else {
+            return;
+        };
+        let (line, file) = (location.line, location.file.clone());
+        let image = inputs
+            .get(finding.input)
+            .and_then(|input| input.images.get(number as usize));
+        let Some(image) = image.filter(|image| !image.comments.is_empty()) else {
+            return;
+        };
+        let at = Where::Image(finding.input, number);
+        self.by_comments(finding, &image.comments, &at, &file, line);
+    }
+
+    /// Comments of the sources, on any line of the chain of calls.
+    fn by_sources(&mut self, finding: &mut Finding, input: &str) {
+        let Some(source) = &finding.source else { return };
+        let lines: Vec<(String, u32)> = frames(source)
+            .map(|frame| (frame.file.clone(), frame.line))
+            .collect();
+        for (file, line) in lines {
+            let Some(found) = self.sources.find(&file, input) else {
+                continue;
+            };
+            let comments = self.sources.comments(&found);
+            if for_line(comments, line).next().is_some() {
+                let comments = comments.to_vec();
+                self.by_comments(finding, &comments, &Where::Source(found), &file, line);
+            }
+        }
+    }
+
+    fn by_comments(
+        &mut self,
+        finding: &mut Finding,
+        comments: &[Comment],
+        at: &Where,
+        file: &str,
+        line: u32,
+    ) {
+        for index in for_line(comments, line) {
+            let comment = &comments[index];
+            match self.is_for(comment, finding.rule.code) {
+                Ok(false) => {}
+                Ok(true) => {
+                    self.used_comments.insert((at.clone(), index));
+                    if let (None, Ok(said)) = (&finding.suppressed, &comment.says) {
+                        finding.suppressed = Some(Suppression {
+                            by: "comment",
+                            reason: said.reason.clone(),
+                        });
+                    }
+                }
+                Err(wrong) => finding.notes.push(format!(
+                    "the comment at {file}:{}:{} does not count: {wrong}",
+                    comment.written.0, comment.written.1
+                )),
+            }
+        }
+    }
+
+    /// Whether a comment is for findings of the rule with this code.
+    fn is_for(&mut self, comment: &Comment, code: &str) -> Result<bool, String> {
+        let said = comment.says.as_ref().map_err(|wrong| (*wrong).to_owned())?;
+        let mut is_for = false;
+        for word in &said.words {
+            is_for |= self.codes(word)?.contains(&code);
+        }
+        Ok(is_for)
+    }
+
+    fn codes(&mut self, word: &str) -> Result<&[&'static str], String> {
+        let registry = &self.settings.registry;
+        let codes = self
+            .covered
+            .entry(word.to_owned())
+            .or_insert_with(|| registry.covered(word).map_err(|unknown| unknown.to_string()));
+        codes.as_deref().map_err(Clone::clone)
+    }
+
+    /// What is wrong with a comment, if something is.
+    pub(super) fn wrong_with(&mut self, comment: &Comment) -> Option<String> {
+        self.is_for(comment, "").err()
+    }
+
+    /// Exceptions of the configuration.
+    fn by_settings(&mut self, finding: &mut Finding, input: &str, whereabouts: &Whereabouts<'_>) {
+        let settings = self.settings;
+        let mut line: Option<Option<String>> = None;
+        for (index, allow) in settings.allows.iter().enumerate() {
+            if !allow.codes.contains(&finding.rule.code) || !allow.scope.holds(whereabouts) {
+                continue;
+            }
+            if let Some(pattern) = &allow.line {
+                let text = line.get_or_insert_with(|| line_of(finding, input, &mut self.sources));
+                if !text.as_ref().is_some_and(|text| pattern.fits(text)) {
+                    continue;
+                }
+            }
+            self.used[index] = true;
+            if let Some(day) = &allow.expired {
+                self.told[index] += 1;
+                if self.told[index] <= MAX_EXPIRED_NOTES {
+                    let place = self.place(allow);
+                    finding.notes.push(format!(
+                        "the exception at {place} for it ended on {day}: {}",
+                        allow.reason
+                    ));
+                }
+            } else if finding.suppressed.is_none() {
+                finding.suppressed = Some(Suppression {
+                    by: "config",
+                    reason: allow.reason.clone(),
+                });
+            }
+        }
+    }
+
+    /// Reads the comments of a source, for those that are never used.
+    pub(super) fn read(&mut self, file: &str, input: &str) {
+        if self.settings.reads_comments {
+            self.sources.find(file, input);
+        }
+    }
+
+    /// The comments of sources that suppress nothing: the file, and the comment.
+    pub(super) fn unused_in_sources(&self) -> Vec<(String, Comment)> {
+        let mut unused = Vec::new();
+        for (path, name, comments) in self.sources.commented() {
+            for (index, comment) in comments.iter().enumerate() {
+                if !self.is_used(Where::Source(Path::to_owned(path)), index) {
+                    unused.push((name.to_string_lossy().into_owned(), comment.clone()));
+                }
+            }
+        }
+        unused
+    }
+
+    pub(super) fn is_used(&self, at: Where, index: usize) -> bool {
+        self.used_comments.contains(&(at, index))
+    }
+}
+
+/// The line that a finding points to, without white space around it.
+fn line_of(finding: &Finding, input: &str, sources: &mut Sources) -> Option<String> {
+    let text = match &finding.source {
+        Some(source) => sources.line(&source.at.file, input, source.at.line)?,
+        None => &finding.line_text.as_ref()?.text,
+    };
+    Some(text.trim().to_owned())
+}

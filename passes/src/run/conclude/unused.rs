@@ -1,0 +1,233 @@
+//! What of the configuration nothing matches: exceptions that suppress nothing, patterns that nothing fits (PTX906).
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use super::places::{Places, Spelt, frames};
+use super::suppress::{Suppressions, Where};
+use crate::comments::Comment;
+use crate::exceptions::Allow;
+use crate::finding::{Certainty, Data, Finding, Frame, Location, Source};
+use crate::fingerprint;
+use crate::inventory::InputReport;
+use crate::patterns::{Pattern, Written};
+use crate::rule::{Check, Family, Level, Rule};
+use crate::scope::fits_path;
+use crate::settings::Settings;
+
+/// Collects what patterns can be for.
+pub(super) struct Unused<'a> {
+    settings: &'a Settings,
+    paths: HashSet<Rc<[String]>>,
+    names: HashSet<Rc<[String]>>,
+}
+
+impl<'a> Unused<'a> {
+    pub(super) fn new(inputs: &[InputReport], settings: &'a Settings) -> Self {
+        let mut unused = Self {
+            settings,
+            paths: HashSet::new(),
+            names: HashSet::new(),
+        };
+        let mut spelt = Spelt::new(&settings.root);
+        let names = inputs.iter().map(|input| &input.name);
+        for name in names.chain(&settings.left_out) {
+            unused.paths.insert(spelt.path(name));
+        }
+        for kernel in kernels(inputs) {
+            unused.names.insert(spelt.name(&kernel.name));
+            if let Some(source) = &kernel.source {
+                unused.paths.insert(spelt.path(&source.file));
+            }
+        }
+        unused
+    }
+
+    /// Takes note of where a finding is.
+    pub(super) fn see(&mut self, finding: &Finding, places: &Places, spelt: &mut Spelt<'_>) {
+        self.names.insert(Rc::clone(&places.names));
+        for frame in finding.source.iter().flat_map(frames) {
+            self.paths.insert(spelt.path(&frame.file));
+        }
+    }
+
+    /// What is to be said, once all findings are decided.
+    pub(super) fn findings(self, inputs: &[InputReport], mut suppressions: Suppressions<'_>) -> Vec<Finding> {
+        let settings = self.settings;
+        let Some(telling) = Telling::new(settings, inputs.len()) else {
+            return Vec::new();
+        };
+        let mut findings = Vec::new();
+        for (index, input) in inputs.iter().enumerate() {
+            for (number, image) in (0_u32..).zip(&input.images) {
+                for (place, comment) in image.comments.iter().enumerate() {
+                    if suppressions.is_used(Where::Image(index, number), place) {
+                        continue;
+                    }
+                    let message = about(comment, &mut suppressions);
+                    findings.push(Finding {
+                        input: index,
+                        image: Some(number),
+                        ..telling.in_file(message, &input.name, comment.written)
+                    });
+                }
+            }
+            for kernel in input.images.iter().flat_map(|image| &image.facts.kernels) {
+                let Some(source) = &kernel.source else { continue };
+                let mapped = settings.path_maps.iter().rev();
+                let mapped = mapped.filter_map(|map| map.apply(&source.file)).next();
+                suppressions.read(mapped.as_deref().unwrap_or(&source.file), &input.name);
+            }
+        }
+        for (file, comment) in suppressions.unused_in_sources() {
+            let message = about(&comment, &mut suppressions);
+            findings.push(telling.in_source(message, file, comment.written));
+        }
+        let file = settings.file.as_deref().unwrap_or_default();
+        for (allow, _) in settings
+            .allows
+            .iter()
+            .zip(&suppressions.used)
+            .filter(|(allow, is_used)| !**is_used && is_for_this_run(allow, settings))
+        {
+            let message = format!(
+                "no finding is one that this exception for {} is for",
+                allow.codes.join(", ")
+            );
+            findings.push(telling.in_file(message, file, allow.written));
+        }
+        for (pattern, what) in self.idle_patterns() {
+            let message = format!("no {what} fits the pattern `{pattern}`");
+            let written = pattern.written.unwrap_or((1, 1));
+            findings.push(telling.in_file(message, file, written));
+        }
+        findings
+    }
+
+    /// The patterns that nothing fits, and what they are for.
+    fn idle_patterns(&self) -> Vec<(&'a Pattern, &'static str)> {
+        let settings = self.settings;
+        let scopes = || settings.overrides.iter().map(|over| &over.scope);
+        let paths = settings
+            .exclude
+            .paths
+            .iter()
+            .chain(&settings.headers.system)
+            .chain(scopes().flat_map(|scope| &scope.paths));
+        let names = settings
+            .exclude
+            .kernels
+            .iter()
+            .chain(scopes().flat_map(|scope| &scope.kernels))
+            .chain(settings.launches.kernels.iter().map(|(pattern, _)| pattern));
+        let idle_path = |pattern: &&Pattern| !self.paths.iter().any(|path| fits_path(pattern, path));
+        let idle_name = |pattern: &&Pattern| {
+            !self
+                .names
+                .iter()
+                .flat_map(|name| &**name)
+                .any(|name| pattern.fits(name))
+        };
+        let mut idle: Vec<_> = paths
+            .filter(idle_path)
+            .map(|pattern| (pattern, "input and no source"))
+            .chain(names.filter(idle_name).map(|pattern| (pattern, "kernel")))
+            .collect();
+        idle.sort_by_key(|(pattern, _)| pattern.written);
+        idle
+    }
+}
+
+fn kernels(inputs: &[InputReport]) -> impl Iterator<Item = &crate::inventory::Kernel> {
+    let images = inputs.iter().flat_map(|input| &input.images);
+    images.flat_map(|image| &image.facts.kernels)
+}
+
+/// Whether a run like this one can make findings that an exception is for.
+fn is_for_this_run(allow: &Allow, settings: &Settings) -> bool {
+    let mut rules = allow.codes.iter().filter_map(|code| settings.registry.find(code));
+    settings.images_only || rules.any(|rule| rule.family != Family::Image)
+}
+
+fn about(comment: &Comment, suppressions: &mut Suppressions<'_>) -> String {
+    match suppressions.wrong_with(comment) {
+        Some(wrong) => format!("this comment does not count: {wrong}"),
+        None => "no finding is one that this comment is for".to_owned(),
+    }
+}
+
+/// Makes the findings of PTX906.
+struct Telling {
+    rule: &'static Rule,
+    level: Level,
+    /// Stands for no input.
+    input: usize,
+}
+
+impl Telling {
+    /// `None` if nobody wants them.
+    fn new(settings: &Settings, inputs: usize) -> Option<Self> {
+        let is_own = |rule: &&'static Rule| matches!(rule.check, Check::Configuration);
+        let rule = settings.registry.rules().find(is_own)?;
+        let level = settings.level_in(rule, Certainty::Definite, rule.definite, |_| false);
+        (level > Level::Allow).then_some(Self {
+            rule,
+            level,
+            input: inputs,
+        })
+    }
+
+    fn new_finding(&self, message: String) -> Finding {
+        Finding {
+            rule: self.rule,
+            certainty: Certainty::Definite,
+            level: self.level,
+            own_level: self.rule.definite,
+            fingerprint: fingerprint::of_instruction(self.rule.code, "", message.as_bytes()),
+            message,
+            notes: Vec::new(),
+            help: vec!["remove it, or say what is there now".to_owned()],
+            input: self.input,
+            image: None,
+            offset: 0,
+            function: None,
+            kernel: None,
+            location: None,
+            line_text: None,
+            source: None,
+            related: Vec::new(),
+            data: Data::default(),
+            suppressed: None,
+        }
+    }
+
+    fn in_file(&self, message: String, file: &str, (line, column): Written) -> Finding {
+        Finding {
+            location: Some(Location {
+                file: file.to_owned(),
+                line,
+                column,
+                end_line: line,
+                end_column: column,
+            }),
+            ..self.new_finding(message)
+        }
+    }
+
+    fn in_source(&self, message: String, file: String, (line, column): Written) -> Finding {
+        let at = Frame {
+            file,
+            line,
+            column,
+            function: None,
+        };
+        Finding {
+            source: Some(Source {
+                at,
+                inside: Vec::new(),
+                inlined_at: Vec::new(),
+            }),
+            ..self.new_finding(message)
+        }
+    }
+}

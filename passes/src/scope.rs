@@ -1,0 +1,214 @@
+//! Which findings an override, an exception or an exclusion is for: by path and by kernel.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use crate::patterns::Pattern;
+
+/// Where a finding has to be. A list that is empty holds of all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// One of these fits the input, or the source that the finding points to.
+    pub paths: Vec<Pattern>,
+    /// One of these fits the kernel, or the function where no kernel is known.
+    pub kernels: Vec<Pattern>,
+}
+
+/// Where a finding is, spelt in all the ways that patterns are held against.
+#[derive(Clone, Debug, Default)]
+pub struct Whereabouts<'a> {
+    /// Of the input, and of the source that it points to.
+    pub paths: Vec<&'a [String]>,
+    /// Of the kernel or function.
+    pub names: &'a [String],
+}
+
+impl Scope {
+    /// Whether it holds there.
+    #[must_use]
+    pub fn holds(&self, whereabouts: &Whereabouts<'_>) -> bool {
+        let fits = |patterns: &[Pattern], fits: &dyn Fn(&Pattern) -> bool| {
+            patterns.is_empty() || patterns.iter().any(fits)
+        };
+        fits(&self.paths, &|pattern| {
+            whereabouts.paths.iter().any(|path| fits_path(pattern, path))
+        }) && fits(&self.kernels, &|pattern| {
+            whereabouts.names.iter().any(|name| pattern.fits(name))
+        })
+    }
+}
+
+/// Whether a pattern fits one of the spellings of a path.
+#[must_use]
+pub fn fits_path(pattern: &Pattern, spellings: &[String]) -> bool {
+    if pattern.is_bare_name() {
+        // The last part is that of all spellings.
+        let path = spellings.first().map_or("", String::as_str);
+        return pattern.fits(path.rsplit('/').next().unwrap_or(path));
+    }
+    spellings.iter().any(|path| pattern.fits(path))
+}
+
+/// How paths are spelt for patterns, which are written relative to a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Root {
+    /// The folder that patterns are relative to: that of the configuration.
+    pub root: Option<PathBuf>,
+    /// The folder that inputs and sources are relative to: the working directory.
+    pub working: Option<PathBuf>,
+}
+
+impl Root {
+    /// The path as it is given, without `.` and `..` where they can go, and relative to the root if it lies below.
+    #[must_use]
+    pub fn spellings(&self, path: &str) -> Vec<String> {
+        let given = clean(path);
+        let mut spellings = Vec::with_capacity(2);
+        if let (Some(root), Some(working)) = (&self.root, &self.working) {
+            let below = |text: &Path| clean(&text.to_string_lossy());
+            let absolute = if is_absolute(&given) {
+                given.clone()
+            } else {
+                below(&working.join(&given))
+            };
+            let root = below(root);
+            let relative = absolute
+                .strip_prefix(root.trim_end_matches('/'))
+                .and_then(|rest| rest.strip_prefix('/'));
+            if let Some(relative) = relative
+                && relative != given
+            {
+                spellings.push(relative.to_owned());
+            }
+        }
+        spellings.insert(0, given);
+        spellings
+    }
+}
+
+fn is_absolute(path: &str) -> bool {
+    path.starts_with('/') || path.get(1..3) == Some(":/")
+}
+
+/// A path with `/` between its parts, without `.` and, where a part stands before it, without `..`.
+#[must_use]
+pub fn clean(path: &str) -> String {
+    let path: Cow<'_, str> = if path.contains('\\') {
+        path.replace('\\', "/").into()
+    } else {
+        path.into()
+    };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/').filter(|part| !matches!(*part, "" | ".")) {
+        if part == ".." && parts.last().is_some_and(|last| *last != "..") {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    let start = if path.starts_with('/') { "/" } else { "" };
+    format!("{start}{}", parts.join("/"))
+}
+
+/// The folder that a compiler saw a source in, and where it is here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathMap {
+    /// How the names of sources begin.
+    pub from: String,
+    /// What is put in place of it.
+    pub to: String,
+}
+
+impl PathMap {
+    /// The name of a source with what stands for its beginning; `None` if it begins with something else. A beginning ends where
+    /// a part of the name does.
+    #[must_use]
+    pub fn apply(&self, file: &str) -> Option<String> {
+        let rest = file.strip_prefix(&*self.from)?;
+        let is_separator = |text: &str| text.ends_with(['/', '\\']);
+        if !rest.is_empty() && !is_separator(&self.from) && !rest.starts_with(['/', '\\']) {
+            return None;
+        }
+        Some(match (self.to.as_str(), rest.strip_prefix(['/', '\\'])) {
+            // Relative to the working directory, and not to the root of the file system.
+            ("", Some(rest)) => rest.to_owned(),
+            (to, _) if is_separator(&self.from) && !is_separator(to) && !to.is_empty() => {
+                format!("{to}/{rest}")
+            }
+            (to, Some(bare)) if is_separator(to) => format!("{to}{bare}"),
+            (to, _) => format!("{to}{rest}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PathMap, Root, Scope, Whereabouts, clean};
+    use crate::patterns::Pattern;
+
+    #[test]
+    fn paths_are_spelt_as_given_and_below_the_root() {
+        let root = Root {
+            root: Some("/home/me/project".into()),
+            working: Some("/home/me/project/build".into()),
+        };
+        assert_eq!(root.spellings("../src/./k.cu"), ["../src/k.cu", "src/k.cu"]);
+        assert_eq!(
+            root.spellings("/home/me/project/src/k.cu"),
+            ["/home/me/project/src/k.cu", "src/k.cu"]
+        );
+        assert_eq!(
+            root.spellings("/home/me/projects/k.cu"),
+            ["/home/me/projects/k.cu"]
+        );
+        assert_eq!(Root::default().spellings("a\\b.cu"), ["a/b.cu"]);
+        assert_eq!(clean("/a/../../b/"), "/../b");
+    }
+
+    #[test]
+    fn a_scope_holds_of_paths_and_kernels_together() {
+        let paths = |texts: &[&str]| texts.iter().map(|text| Pattern::path(text).unwrap()).collect();
+        let names = ["_Z3foov".to_owned(), "foo()".to_owned()];
+        let spelt = Root::default().spellings("src/a.cu");
+        let at = Whereabouts {
+            paths: vec![&spelt],
+            names: &names,
+        };
+        let scope = |path: &[&str], kernel: &[&str]| Scope {
+            paths: paths(path),
+            kernels: kernel.iter().map(|text| Pattern::name(text).unwrap()).collect(),
+        };
+        assert!(Scope::default().holds(&at));
+        assert!(scope(&["lib/**", "src/**"], &["foo*"]).holds(&at));
+        assert!(scope(&["*.cu"], &[]).holds(&at) && scope(&["a.cu"], &[]).holds(&at));
+        assert!(!scope(&["src/**"], &["bar*"]).holds(&at));
+        assert!(!scope(&["lib/**"], &["foo*"]).holds(&at));
+    }
+
+    #[test]
+    fn beginnings_of_paths_are_replaced_part_by_part() {
+        let map = |from: &str, to: &str, file: &str| {
+            PathMap {
+                from: from.to_owned(),
+                to: to.to_owned(),
+            }
+            .apply(file)
+        };
+        assert_eq!(
+            map("/build/src", "src", "/build/src/k.cu").as_deref(),
+            Some("src/k.cu")
+        );
+        assert_eq!(
+            map("/build/src/", "src", "/build/src/k.cu").as_deref(),
+            Some("src/k.cu")
+        );
+        assert_eq!(
+            map("/build/src", "src/", "/build/src/k.cu").as_deref(),
+            Some("src/k.cu")
+        );
+        assert_eq!(map("/build/src", "", "/build/src/k.cu").as_deref(), Some("k.cu"));
+        assert_eq!(map("/build/src/", "", "/build/src/k.cu").as_deref(), Some("k.cu"));
+        assert_eq!(map("/build/src", "x", "/build/srcs/k.cu"), None);
+        assert_eq!(map("k.cu", "l.cu", "k.cu").as_deref(), Some("l.cu"));
+    }
+}

@@ -1,0 +1,258 @@
+//! `ptxcheck config`: what applies, and where it comes from.
+
+use std::fmt::Write as _;
+
+use anstream::ColorChoice;
+use ptxcheck_passes::finding::Certainty;
+use ptxcheck_passes::launches::Shape;
+use ptxcheck_passes::rule::{Level, Rule};
+use ptxcheck_passes::rules;
+use ptxcheck_passes::settings::{Change, LevelSetting, Settings};
+use serde::Serialize;
+
+use crate::args::{ConfigArgs, ListFormat};
+use crate::config::{self, Config, written};
+use crate::exit::Exit;
+use crate::output;
+use crate::render::escape;
+use crate::styles::BOLD;
+
+/// What holds where nothing else is said.
+const DEFAULTS: [(&str, &str); 5] = [
+    ("exclude.system-headers", "false"),
+    ("headers.report-at", "\"call\""),
+    ("launch.block", "any one-dimensional block of whole warps"),
+    ("params.near-limit", "90"),
+    ("audit.forbid-duplicates", "false"),
+];
+
+/// Where a default comes from.
+const DEFAULT: &str = "default";
+
+/// Prints the settings, or the schema of the file.
+#[must_use]
+pub fn run(args: &ConfigArgs) -> Exit {
+    if args.schema {
+        return output::print(config::SCHEMA, ColorChoice::AlwaysAnsi);
+    }
+    let config = match config::read(args.config.as_deref()) {
+        Ok(config) => config,
+        Err(problem) => return output::complain(&escape::line(&problem)),
+    };
+    let document = Document::new(&config, args);
+    match args.format {
+        ListFormat::Text => output::print(&document.text(), args.color.into()),
+        ListFormat::Json => match serde_json::to_string_pretty(&document) {
+            Ok(text) => output::print(&(text + "\n"), ColorChoice::AlwaysAnsi),
+            Err(error) => output::complain(&error.to_string()),
+        },
+    }
+}
+
+#[derive(Serialize)]
+struct Document {
+    schema_version: u32,
+    /// The configuration that is read.
+    file: Option<String>,
+    settings: Vec<Applied>,
+    levels: Vec<AppliedLevel>,
+}
+
+/// A setting.
+#[derive(Serialize)]
+struct Applied {
+    key: String,
+    value: String,
+    /// `ptxcheck.toml:3:1`, an option, or `default`.
+    from: String,
+    /// The option that wins over it.
+    overruled_by: Option<String>,
+}
+
+/// A rule's findings whose level is not their own, outside overrides.
+#[derive(Serialize)]
+struct AppliedLevel {
+    code: &'static str,
+    name: &'static str,
+    certainty: &'static str,
+    level: &'static str,
+    from: String,
+}
+
+impl Document {
+    fn new(config: &Config, args: &ConfigArgs) -> Self {
+        let file = config.file.as_ref().map(|file| file.display().to_string());
+        let name = file.as_deref().unwrap_or_default();
+        let launch = args.launch_block.map(launch_option);
+        let mut settings: Vec<Applied> = written::settings(&config.text)
+            .into_iter()
+            .map(|setting| Applied {
+                overruled_by: launch.clone().filter(|_| setting.key.starts_with("launch.")),
+                from: format!("{name}:{}:{}", setting.line, setting.column),
+                key: setting.key,
+                value: setting.value,
+            })
+            .collect();
+        let of_option = |key: &str, value: String, from: String| Applied {
+            key: key.to_owned(),
+            value,
+            from,
+            overruled_by: None,
+        };
+        if let (Some(option), Some(shape)) = (launch, args.launch_block) {
+            settings.push(of_option("launch.block", format!("{shape:?}"), option));
+        }
+        settings.extend(args.path_map.iter().map(|map| {
+            let option = format!("--path-map {}={}", map.from, map.to);
+            of_option("path-map", format!("\"{}\" is \"{}\"", map.from, map.to), option)
+        }));
+        if args.strict_config {
+            settings.push(of_option(
+                "strict-config",
+                "true".to_owned(),
+                "--strict-config".to_owned(),
+            ));
+        }
+        for (key, value) in DEFAULTS {
+            if settings.iter().all(|setting| setting.key != key) {
+                settings.push(of_option(key, value.to_owned(), DEFAULT.to_owned()));
+            }
+        }
+        Self {
+            schema_version: 1,
+            settings,
+            levels: levels(config, name, &args.levels.0),
+            file,
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = match &self.file {
+            Some(file) => format!("{BOLD}configuration: {}{BOLD:#}\n", escape::line(file)),
+            None => format!("{BOLD}no configuration file{BOLD:#}\n"),
+        };
+        let wide = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or(0).min(60);
+        let width = wide(
+            &mut self
+                .settings
+                .iter()
+                .map(|setting| setting.key.len() + setting.value.len() + 3),
+        );
+        for setting in &self.settings {
+            let line = format!("{} = {}", setting.key, setting.value);
+            let _ = write!(
+                text,
+                "{:width$}  # {}",
+                escape::line(&line),
+                escape::line(&setting.from)
+            );
+            if let Some(option) = &setting.overruled_by {
+                let _ = write!(text, ", but {option} wins");
+            }
+            text.push('\n');
+        }
+        if !self.levels.is_empty() {
+            let _ = writeln!(
+                text,
+                "\n{BOLD}findings whose level is not their own, outside overrides{BOLD:#}"
+            );
+        }
+        let width = self
+            .levels
+            .iter()
+            .map(|level| level.name.len())
+            .max()
+            .unwrap_or(0);
+        for level in &self.levels {
+            let _ = writeln!(
+                text,
+                "{}  {:width$}  {:9}  {:7}  # {}",
+                level.code,
+                level.name,
+                level.certainty,
+                level.level,
+                escape::line(&level.from)
+            );
+        }
+        text
+    }
+}
+
+fn launch_option([x, y, z]: Shape) -> String {
+    format!("--launch-block {x},{y},{z}")
+}
+
+/// The levels that differ from what they are without any setting, and what set them last.
+fn levels(config: &Config, file: &str, options: &[LevelSetting]) -> Vec<AppliedLevel> {
+    let base = config
+        .levels
+        .iter()
+        .map(|(setting, (line, column))| (*setting, format!("{file}:{line}:{column}")));
+    let run = options.iter().map(|setting| (*setting, option(setting)));
+    let all: Vec<(LevelSetting, String)> = base.chain(run).collect();
+    let mut levels = Vec::new();
+    for rule in rules::ALL {
+        for (can_be, certainty) in [
+            (rule.can_be_definite, Certainty::Definite),
+            (rule.can_be_potential, Certainty::Potential),
+        ] {
+            if can_be && let Some(level) = applied(rule, certainty, &all) {
+                levels.push(level);
+            }
+        }
+    }
+    levels
+}
+
+fn applied(
+    rule: &'static Rule,
+    certainty: Certainty,
+    all: &[(LevelSetting, String)],
+) -> Option<AppliedLevel> {
+    let level_after = |count: usize| {
+        let settings = Settings {
+            levels: all[..count].iter().map(|(setting, _)| *setting).collect(),
+            ..Settings::default()
+        };
+        settings.level(rule, certainty, rule.definite)
+    };
+    let level = level_after(all.len());
+    let set = |index: &usize| {
+        let setting = all[*index].0;
+        setting.selector.matches(rule, certainty)
+            && setting.level == level
+            && level_after(*index + 1) == level
+    };
+    if level == level_after(0) {
+        return None;
+    }
+    // The first from which on it has this level.
+    let mut from = all.len();
+    for index in (0..all.len())
+        .rev()
+        .take_while(|index| level_after(index + 1) == level)
+    {
+        if set(&index) {
+            from = index;
+        }
+    }
+    Some(AppliedLevel {
+        code: rule.code,
+        name: rule.name,
+        certainty: certainty.as_str(),
+        level: level.as_str(),
+        from: all.get(from).map(|(_, from)| from.clone()).unwrap_or_default(),
+    })
+}
+
+/// A level setting of the command line, as it can be written.
+fn option(setting: &LevelSetting) -> String {
+    let flag = match (setting.change, setting.level) {
+        (Change::Raise, _) => "-W",
+        (Change::Forbid, _) => "-F",
+        (Change::Set, Level::Allow) => "-A",
+        (Change::Set, Level::Error) => "-D",
+        (_, level) => return format!("--level {}={}", setting.selector, level.as_str()),
+    };
+    format!("{flag} {}", setting.selector)
+}

@@ -1,0 +1,265 @@
+//! The configuration as it is written: tables and keys, their types, and what they are for. `schema/config.schema.json` is made
+//! of it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use toml::Spanned;
+use toml::value::Datetime;
+
+/// Levels by selector.
+pub(super) type Levels = BTreeMap<Spanned<String>, Spanned<LevelWord>>;
+
+/// The configuration of ptxcheck
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "ptxcheck.toml"))]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct File {
+    /// Levels by code, name, message key, family, guideline (`G-2.1`), `all` or `potential`; `potential:` before one of these stands
+    /// for its potential findings alone. The narrower selector counts, wherever it stands
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, LevelWord>"))]
+    pub rules: Levels,
+    /// Levels for certain paths and kernels. Of several that hold, the last in the file counts
+    #[serde(rename = "override")]
+    pub overrides: Vec<Override>,
+    /// What is left out
+    pub exclude: Exclude,
+    /// Where findings are reported that come from headers
+    pub headers: Headers,
+    /// Findings that do not count, and why
+    #[cfg_attr(test, schemars(with = "Vec<Allow>"))]
+    pub allow: Vec<Spanned<Allow>>,
+    /// The blocks that kernels are launched with
+    // Its keys are names of kernels; `launch.rs` reads it.
+    #[serde(rename = "launch")]
+    #[cfg_attr(test, schemars(with = "schema::Launch"))]
+    pub _launch: Option<IgnoredAny>,
+    /// What is said of the parameters of kernels
+    pub params: Params,
+    /// What `ptxcheck audit` holds images against
+    pub audit: Audit,
+}
+
+/// A level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub(super) enum LevelWord {
+    /// Not reported
+    Allow,
+    /// Reported
+    Warning,
+    /// Reported, and the exit code is 1
+    Error,
+}
+
+/// Levels in certain places
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct Override {
+    /// Patterns of inputs, or of the sources that findings point to, relative to the folder of this file
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
+    pub path: Option<Spanned<Texts>>,
+    /// Patterns of kernels, by their names in the module or in C++
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
+    pub kernel: Option<Spanned<Texts>>,
+    /// The levels there
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, LevelWord>"))]
+    pub rules: Levels,
+}
+
+/// What is left out, and counted alone
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(super) struct Exclude {
+    /// Patterns of inputs, which are not looked at, and of the sources that findings point to
+    #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
+    pub paths: Option<Spanned<Texts>>,
+    /// Patterns of kernels
+    #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
+    pub kernels: Option<Spanned<Texts>>,
+    /// Findings of which no line lies outside system headers
+    pub system_headers: bool,
+}
+
+/// System headers: those of the CUDA toolkit, of clang and of the C++ library, and those named here
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(super) struct Headers {
+    /// The line that a finding points to which was inlined from such a header
+    pub report_at: ReportAtWord,
+    /// Patterns of other headers that are not yours
+    #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
+    pub system: Option<Spanned<Texts>>,
+}
+
+/// A line of the chain of calls.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub(super) enum ReportAtWord {
+    /// The innermost line outside such headers
+    #[default]
+    Call,
+    /// The innermost line
+    Header,
+    /// The call, and the line in the header beside it
+    Both,
+}
+
+/// An exception
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(transform = schema::require_reason))]
+#[serde(deny_unknown_fields)]
+pub(super) struct Allow {
+    /// Rules, by code, name, message key, family or guideline
+    #[cfg_attr(test, schemars(with = "schema::OneOrMore"))]
+    pub rule: Spanned<Texts>,
+    /// Why it is all right
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub reason: Option<Spanned<String>>,
+    /// Patterns of inputs, or of the sources that findings point to
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
+    pub path: Option<Spanned<Texts>>,
+    /// Patterns of kernels
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
+    pub kernel: Option<Spanned<Texts>>,
+    /// A pattern of the line that a finding points to, without white space around it
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub line: Option<Spanned<String>>,
+    /// The last day on which it counts, in UTC
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<schema::Date>"))]
+    pub expires: Option<Spanned<Datetime>>,
+}
+
+/// The parameters of kernels
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(super) struct Params {
+    /// Per cent of what can be passed to a kernel from which on PTX303 reports its parameters: 1 to 100; 90 where it is not said
+    #[cfg_attr(test, schemars(with = "Option<u8>", range(min = 1, max = 100)))]
+    pub near_limit: Option<Spanned<i64>>,
+}
+
+/// A policy for release files
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(super) struct Audit {
+    /// Targets that every kernel needs machine code for
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub require_sm: Vec<Spanned<String>>,
+    /// Targets that every kernel needs PTX for
+    #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
+    pub require_ptx: Option<Spanned<Texts>>,
+    /// The oldest driver that the files are to run with
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub min_driver: Option<Spanned<String>>,
+    /// Most bytes that the images for one target may take in a file, as in `50M`
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub max_target_size: Option<Spanned<String>>,
+    /// No image may lie twice in a file
+    pub forbid_duplicates: bool,
+}
+
+/// A text, or a list of texts with their places.
+#[derive(Debug)]
+pub(super) struct Texts(Vec<(Option<Range<usize>>, String)>);
+
+impl Texts {
+    /// Each text with the offset at which it begins, of those that stand in a list or alone.
+    pub(super) fn placed(spanned: &Spanned<Self>) -> impl Iterator<Item = (usize, &str)> {
+        let alone = spanned.span().start;
+        let texts = spanned.get_ref().0.iter();
+        texts.map(move |(span, text)| (span.as_ref().map_or(alone, |span| span.start), text.as_str()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Texts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrMore;
+
+        impl<'de> Visitor<'de> for OneOrMore {
+            type Value = Texts;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a text, or a list of texts")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Texts, E> {
+                Ok(Texts(vec![(None, text.to_owned())]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut texts: A) -> Result<Texts, A::Error> {
+                let mut all = Vec::new();
+                while let Some(text) = texts.next_element::<Spanned<String>>()? {
+                    all.push((Some(text.span()), text.into_inner()));
+                }
+                Ok(Texts(all))
+            }
+        }
+
+        deserializer.deserialize_any(OneOrMore)
+    }
+}
+
+/// Shapes that only the schema names.
+#[cfg(test)]
+pub(super) mod schema {
+    use std::collections::BTreeMap;
+
+    #[derive(schemars::JsonSchema)]
+    #[schemars(untagged)]
+    #[expect(dead_code, reason = "a shape")]
+    pub enum OneOrMore {
+        One(String),
+        More(Vec<String>),
+    }
+
+    /// A day, as in `2027-01-31`
+    #[derive(schemars::JsonSchema)]
+    #[schemars(extend("format" = "date"))]
+    #[expect(dead_code, reason = "a shape")]
+    pub struct Date(String);
+
+    /// Threads of a block in x, y and z; y and z may be left out
+    #[derive(schemars::JsonSchema)]
+    #[schemars(extend("minItems" = 1, "maxItems" = 3))]
+    #[expect(dead_code, reason = "a shape")]
+    pub struct Block(Vec<u32>);
+
+    #[derive(schemars::JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "a shape")]
+    pub struct KernelLaunch {
+        block: Block,
+    }
+
+    /// Blocks of all kernels, and of those that patterns name
+    #[derive(schemars::JsonSchema)]
+    #[expect(dead_code, reason = "a shape")]
+    pub struct Launch {
+        block: Option<Block>,
+        #[serde(flatten)]
+        kernels: BTreeMap<String, KernelLaunch>,
+    }
+
+    /// The program asks for a reason in its own words.
+    pub fn require_reason(schema: &mut schemars::Schema) {
+        schema.insert("required".to_owned(), serde_json::json!(["rule", "reason"]));
+    }
+}
