@@ -354,6 +354,14 @@ impl Settings {
         reckoned.level
     }
 
+    /// Whether a setting of the run forbids such findings: then no exception is made for them.
+    #[must_use]
+    pub fn forbids(&self, rule: &Rule, certainty: Certainty) -> bool {
+        self.levels
+            .iter()
+            .any(|setting| setting.change == Change::Forbid && setting.selector.matches(rule, certainty))
+    }
+
     /// The least certainty with which a finding of a rule of `family` can be reported.
     #[must_use]
     pub fn least_certainty(&self, family: Family) -> Certainty {

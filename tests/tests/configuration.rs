@@ -276,6 +276,14 @@ fn what_applies_is_shown_with_its_origin() {
     assert_eq!(of("PTX412").unwrap()["from"], "-D warp");
     // It is an error again.
     assert!(of("PTX401").is_none());
+    let large = format!("# {}\n", "x".repeat(1 << 20));
+    std::fs::write(folder.path().join("ptxcheck.toml"), large).unwrap();
+    let output = run_in(&folder, &["x.ptx"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        stderr(&output),
+        "ptxcheck: `ptxcheck.toml` is larger than 1048576 bytes\n"
+    );
     // What is wrong with a file is said here as it is by a check.
     std::fs::write(folder.path().join("ptxcheck.toml"), "[rulse]\n").unwrap();
     for command in [&["config"][..], &["x.ptx"], &["audit", "x.ptx"]] {

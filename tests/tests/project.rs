@@ -142,6 +142,18 @@ fn what_a_team_decided_is_what_it_gets() {
     ] {
         assert!(said.contains(wanted), "{said}");
     }
+    // What is forbidden has no exceptions.
+    let output = run_in(&folder, &["--format", "json", "-F", "zero-mask", "."]);
+    let (_, document) = report::document(&output).unwrap();
+    assert_eq!(document["summary"]["suppressed"], 0);
+    let legacy = report::findings(&document)
+        .iter()
+        .find(|finding| finding["kernel"] == "_Z10legacy_sumPf")
+        .unwrap();
+    assert_eq!(
+        legacy["notes"][0],
+        "it is forbidden, so the exception for it does not count: ticket 12: nobody calls it"
+    );
     // Options win over the file, but not over exceptions.
     let output = run_in(
         &folder,

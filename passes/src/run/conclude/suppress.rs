@@ -80,6 +80,14 @@ impl<'a> Suppressions<'a> {
             self.by_sources(finding, input);
         }
         self.by_settings(finding, input, whereabouts);
+        if self.settings.forbids(finding.rule, finding.certainty)
+            && let Some(suppression) = finding.suppressed.take()
+        {
+            finding.notes.push(format!(
+                "it is forbidden, so the exception for it does not count: {}",
+                suppression.reason
+            ));
+        }
     }
 
     /// Comments of the text that was analysed.
