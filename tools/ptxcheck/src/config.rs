@@ -522,6 +522,23 @@ forbid-duplicates = true
     }
 
     #[test]
+    fn examples_of_the_documents_are_read() {
+        let documents = [
+            include_str!("../CONFIGURATION.md"),
+            include_str!("../../../README.md"),
+        ];
+        let mut count = 0;
+        for document in documents {
+            for example in document.split("```toml\n").skip(1) {
+                let (example, _) = example.split_once("```").unwrap();
+                parse(example).unwrap_or_else(|error| panic!("{error:?}:\n{example}"));
+                count += 1;
+            }
+        }
+        assert!(count >= 6, "{count}");
+    }
+
+    #[test]
     fn the_first_file_of_a_project_names_all_there_is() {
         let template = include_str!("commands/init.toml");
         assert_eq!(super::written::settings(template), []);
