@@ -329,20 +329,21 @@ impl Settings {
         highest.level
     }
 
-    /// The level of such a finding in a place of which `is_in` says whether a scope holds there.
+    /// The level of such a finding in a place of which `is_in` says whether the override with an index holds there.
     #[must_use]
     pub fn level_in(
         &self,
         rule: &Rule,
         certainty: Certainty,
         own: Level,
-        is_in: impl Fn(&Scope) -> bool,
+        is_in: impl Fn(usize) -> bool,
     ) -> Level {
         let mut reckoned = Reckoned::new(certainty, own);
-        let here = self.overrides.iter().filter(|over| {
-            let is_about = |setting: &LevelSetting| setting.selector.matches(rule, certainty);
-            over.levels.iter().any(is_about) && is_in(&over.scope)
-        });
+        let here = self
+            .overrides
+            .iter()
+            .enumerate()
+            .filter_map(|(index, over)| is_in(index).then_some(over));
         let settings = self
             .base_levels
             .iter()

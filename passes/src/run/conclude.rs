@@ -6,8 +6,11 @@ mod places;
 mod suppress;
 mod unused;
 
+use std::collections::HashMap;
+
 use crate::finding::Finding;
 use crate::inventory::InputReport;
+use crate::patterns::Pattern;
 use crate::rule::{Check, Level};
 use crate::scope::{Whereabouts, fits_path};
 use crate::settings::Settings;
@@ -35,6 +38,7 @@ pub(super) fn conclude(inputs: &[InputReport], findings: Vec<Finding>, settings:
         expired: suppressions.expired(),
         ..Concluded::default()
     };
+    let mut held: HashMap<places::Key, Held> = HashMap::new();
     for mut finding in findings {
         map_paths(&mut finding, settings);
         headers::choose(&mut finding, settings, &mut spelt);
@@ -42,21 +46,23 @@ pub(super) fn conclude(inputs: &[InputReport], findings: Vec<Finding>, settings:
         if let Some(unused) = &mut unused {
             unused.see(&finding, &places, &mut spelt);
         }
-        let whereabouts = places.whereabouts();
-        if is_excluded(&finding, settings, &whereabouts, &mut spelt) {
+        let held = held
+            .entry(places.key())
+            .or_insert_with(|| Held::new(settings, &places.whereabouts()));
+        if is_excluded(&finding, settings, held, &mut spelt) {
             concluded.excluded += 1;
             continue;
         }
         if !settings.overrides.is_empty() {
-            finding.level = settings.level_in(finding.rule, finding.certainty, finding.own_level, |scope| {
-                scope.holds(&whereabouts)
+            finding.level = settings.level_in(finding.rule, finding.certainty, finding.own_level, |index| {
+                held.overrides[index]
             });
             if finding.level == Level::Allow {
                 continue;
             }
         }
         let name = inputs.get(finding.input).map_or("", |input| &input.name);
-        suppressions.decide(&mut finding, inputs, name, &whereabouts);
+        suppressions.decide(&mut finding, inputs, name, &held.allows);
         concluded.findings.push(finding);
     }
     if let Some(unused) = unused {
@@ -92,13 +98,37 @@ fn map_paths(finding: &mut Finding, settings: &Settings) {
     }
 }
 
-fn is_excluded(
-    finding: &Finding,
-    settings: &Settings,
-    whereabouts: &Whereabouts<'_>,
-    spelt: &mut Spelt<'_>,
-) -> bool {
-    let exclude = &settings.exclude;
+/// What of the settings is for findings in one place: thousands may lie there.
+struct Held {
+    is_excluded: bool,
+    /// Of each override, whether it holds.
+    overrides: Vec<bool>,
+    /// The exceptions that hold.
+    allows: Vec<usize>,
+}
+
+impl Held {
+    fn new(settings: &Settings, whereabouts: &Whereabouts<'_>) -> Self {
+        let exclude = &settings.exclude;
+        let fits_path = |pattern| whereabouts.paths.iter().any(|path| fits_path(pattern, path));
+        let fits_name = |pattern: &Pattern| whereabouts.names.iter().any(|name| pattern.fits(name));
+        let allows = settings.allows.iter().enumerate();
+        Self {
+            is_excluded: exclude.paths.iter().any(fits_path) || exclude.kernels.iter().any(fits_name),
+            overrides: settings
+                .overrides
+                .iter()
+                .map(|over| over.scope.holds(whereabouts))
+                .collect(),
+            allows: allows
+                .filter(|(_, allow)| allow.scope.holds(whereabouts))
+                .map(|(index, _)| index)
+                .collect(),
+        }
+    }
+}
+
+fn is_excluded(finding: &Finding, settings: &Settings, held: &Held, spelt: &mut Spelt<'_>) -> bool {
     // What went wrong with an input is said of every input that is looked at.
     if matches!(finding.rule.check, Check::Problem(_)) {
         return false;
@@ -108,11 +138,5 @@ fn is_excluded(
             frames(source).all(|frame| headers::is_system(&frame.file, settings, spelt))
         })
     };
-    let fits_one = |pattern| whereabouts.paths.iter().any(|path| fits_path(pattern, path));
-    exclude.paths.iter().any(fits_one)
-        || exclude
-            .kernels
-            .iter()
-            .any(|pattern| whereabouts.names.iter().any(|name| pattern.fits(name)))
-        || exclude.system_headers && in_headers_alone(spelt)
+    held.is_excluded || settings.exclude.system_headers && in_headers_alone(spelt)
 }

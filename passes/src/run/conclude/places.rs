@@ -43,6 +43,10 @@ impl<'a> Spelt<'a> {
     }
 }
 
+/// A place among those of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key(Vec<usize>, Option<String>);
+
 /// Where a finding is.
 pub(super) struct Places {
     pub(super) paths: Vec<Rc<[String]>>,
@@ -62,6 +66,15 @@ impl Places {
                 .collect(),
             names: name.map_or_else(|| Rc::from([]), |name| spelt.name(name)),
         }
+    }
+
+    /// Which place it is, as long as [`Spelt`] lives, which spells each path once.
+    pub(super) fn key(&self) -> Key {
+        let address = |spelt: &Rc<[String]>| Rc::as_ptr(spelt).cast::<String>().addr();
+        Key(
+            self.paths.iter().map(address).collect(),
+            self.names.first().cloned(),
+        )
     }
 
     pub(super) fn whereabouts(&self) -> Whereabouts<'_> {

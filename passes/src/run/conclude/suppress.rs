@@ -9,7 +9,6 @@ use crate::exceptions::Allow;
 use crate::finding::{Finding, Suppression};
 use crate::inventory::InputReport;
 use crate::limits::MAX_EXPIRED_NOTES;
-use crate::scope::Whereabouts;
 use crate::settings::Settings;
 use crate::sources::Sources;
 
@@ -67,19 +66,19 @@ impl<'a> Suppressions<'a> {
         format!("{file}:{}:{}", allow.written.0, allow.written.1)
     }
 
-    /// Marks a finding as suppressed if something says so. All that does so counts as used.
+    /// Marks a finding as suppressed if something says so: of the exceptions, `allows` hold where it is. All that does so counts as used.
     pub(super) fn decide(
         &mut self,
         finding: &mut Finding,
         inputs: &[InputReport],
         input: &str,
-        whereabouts: &Whereabouts<'_>,
+        allows: &[usize],
     ) {
         if self.settings.reads_comments {
             self.by_input(finding, inputs);
             self.by_sources(finding, input);
         }
-        self.by_settings(finding, input, whereabouts);
+        self.by_settings(finding, input, allows);
         if self.settings.forbids(finding.rule, finding.certainty)
             && let Some(suppression) = finding.suppressed.take()
         {
@@ -177,12 +176,13 @@ impl<'a> Suppressions<'a> {
         self.is_for(comment, "").err()
     }
 
-    /// Exceptions of the configuration.
-    fn by_settings(&mut self, finding: &mut Finding, input: &str, whereabouts: &Whereabouts<'_>) {
+    /// Exceptions of the configuration, of those that hold in its place.
+    fn by_settings(&mut self, finding: &mut Finding, input: &str, allows: &[usize]) {
         let settings = self.settings;
         let mut line: Option<Option<String>> = None;
-        for (index, allow) in settings.allows.iter().enumerate() {
-            if !allow.codes.contains(&finding.rule.code) || !allow.scope.holds(whereabouts) {
+        for &index in allows {
+            let allow = &settings.allows[index];
+            if !allow.codes.contains(&finding.rule.code) {
                 continue;
             }
             if let Some(pattern) = &allow.line {
