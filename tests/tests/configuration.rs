@@ -254,6 +254,7 @@ fn what_applies_is_shown_with_its_origin() {
         ("launch.block = [64, 1, 1]", "# --launch-block 64,1,1"),
         ("path-map = \"/ci\" is \".\"", "# --path-map /ci=."),
         ("headers.report-at = \"call\"", "# default"),
+        ("params.near-limit = 90", "# default"),
         (
             "PTX401  extra-lane-in-mask",
             "definite   warning  # ptxcheck.toml:2:1",
@@ -296,6 +297,27 @@ fn what_applies_is_shown_with_its_origin() {
             "{said}"
         );
     }
+}
+
+#[test]
+fn a_project_says_what_is_near_the_limit_of_parameters() {
+    // 4,096 bytes can be passed: 3,400 are 83 per cent.
+    let text = ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry k(.param .b8 p[3400])\n{\n\tret;\n}\n";
+    let of = |config: &str| {
+        let folder = folder(&[("k.ptx", text.as_bytes()), ("ptxcheck.toml", config.as_bytes())]);
+        let document = document(&folder, &["k.ptx"]);
+        report::codes(&document).len()
+    };
+    let on = "[rules]\nPTX303 = \"warning\"\n";
+    assert_eq!(of("[params]\nnear-limit = 75\n"), 0, "it is off");
+    assert_eq!(of(on), 0);
+    assert_eq!(of(&format!("{on}[params]\nnear-limit = 75\n")), 1);
+    assert_eq!(of(&format!("{on}[params]\nnear-limit = 84\n")), 0);
+    let folder = folder(&[("ptxcheck.toml", b"[params]\nnear-limit = 101\n")]);
+    assert_eq!(
+        stderr(&run_in(&folder, &["k.ptx"])),
+        "ptxcheck: ptxcheck.toml:2:14: `near-limit` is per cent: 1 to 100\n"
+    );
 }
 
 #[test]

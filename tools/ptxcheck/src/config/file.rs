@@ -150,7 +150,8 @@ pub(super) struct Allow {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(super) struct Params {
-    /// Per cent of what can be passed to a kernel from which on PTX303 reports its parameters: 1 to 100; 90 where it is not said
+    /// Per cent of what can be passed to a kernel: PTX303, where it is on, reports kernels whose parameters take more. 1 to 100; 90 if it
+    /// is not given
     #[cfg_attr(test, schemars(with = "Option<u8>", range(min = 1, max = 100)))]
     pub near_limit: Option<Spanned<i64>>,
 }
