@@ -26,7 +26,7 @@ use super::launch::Launch;
 use super::live::Live;
 use super::order::Order;
 use super::slice::Place;
-use super::value::{ALL, Lanes, Pool, ValueId, lanes};
+use super::value::{ALL, Lanes, Pool, ValueId, lanes, set_of};
 use crate::limits::{MAX_LANE_CELLS, MAX_LANE_ROUNDS, MAX_LANE_VECTORS, MAX_SYNC_STEPS};
 use crate::shared::Shared;
 use ptxcheck_ir::{InstructionId, Register, Value};
@@ -286,7 +286,7 @@ impl<'a> Flow<'a> {
         }
         let vector = self.pool.get(id);
         let holds = lanes(vector.exact).filter(|&lane| vector.bits[lane] & 1 == 1);
-        let holds = holds.fold(0, |all: Lanes, lane| all | 1 << lane);
+        let holds = set_of(holds);
         (holds, vector.exact & !holds)
     }
 

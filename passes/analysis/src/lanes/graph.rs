@@ -462,3 +462,16 @@ impl<'a> Builder<'a> {
 pub(super) fn is_full_barrier(instruction: &Instruction) -> bool {
     matches!(instruction.op, Op::Barrier(barrier) if barrier.waits && !barrier.counted && !barrier.cluster)
 }
+
+/// Whether barriers cut what runs into phases: there is one that waits for all threads of the CTA, and all others do, too, or
+/// are of the cluster. One with a count of threads, or one that only arrives, could let lanes on alone.
+pub(super) fn cut_phases<'i>(mut barriers: impl Iterator<Item = &'i Instruction>) -> bool {
+    let is_of_cluster =
+        |instruction: &Instruction| matches!(instruction.op, Op::Barrier(barrier) if barrier.cluster);
+    let mut is_cut = false;
+    barriers.all(|barrier| {
+        let is_full = is_full_barrier(barrier);
+        is_cut |= is_full;
+        is_full || is_of_cluster(barrier)
+    }) && is_cut
+}

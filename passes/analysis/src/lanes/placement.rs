@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 
 use super::flow::Flow;
 use super::graph::{Kind, NONE};
-use super::value::{ALL, Lanes, ValueId, lanes};
+use super::value::{ALL, Lanes, ValueId, lanes, set_of};
 use super::visible::{self, Visible};
 use crate::limits::{MAX_PLACEMENT_STEPS, MAX_SIBLING_STEPS};
 use ptxcheck_common::deadline::Deadline;
@@ -173,15 +173,7 @@ impl<'f, 'a> Placement<'f, 'a> {
             return self.entry;
         };
         let memo = exits as usize;
-        let before = match self.memo[memo].get(&root) {
-            Some(&known) => known,
-            None if depth > MAX_DEPTH => 0,
-            None => {
-                let found = self.find(root, exits, depth + 1);
-                self.memo[memo].insert(root, found);
-                found
-            }
-        };
+        let before = self.nested(root, exits, depth);
         if before == 0 {
             return 0;
         }
@@ -207,6 +199,19 @@ impl<'f, 'a> Placement<'f, 'a> {
             // What has been found inside the loop rests on the guess before.
             self.memo[memo].retain(|&inside, _| !order.is_in(inside, own) || inside == node);
         }
+    }
+
+    /// The same of another node while that of one is looked for; no lanes where the questions nest too deep.
+    fn nested(&mut self, node: u32, exits: Exits, depth: usize) -> Lanes {
+        if let Some(&known) = self.memo[exits as usize].get(&node) {
+            return known;
+        }
+        if depth > MAX_DEPTH {
+            return 0;
+        }
+        let found = self.find(node, exits, depth + 1);
+        self.memo[exits as usize].insert(node, found);
+        found
     }
 
     fn together(
@@ -244,17 +249,8 @@ impl<'f, 'a> Placement<'f, 'a> {
         }
         let test = self.flow.pool.get(test);
         let agree = lanes(departure.lanes & before).filter(|lane| test.is_splat(here | 1 << lane));
-        let agree = agree.fold(0, |all, lane| all | 1 << lane);
-        let memo = exits as usize;
-        let at_test = match self.memo[memo].get(&source) {
-            Some(&known) => known,
-            None if depth > MAX_DEPTH => 0,
-            None => {
-                let found = self.find(source, exits, depth + 1);
-                self.memo[memo].insert(source, found);
-                found
-            }
-        };
+        let agree = set_of(agree);
+        let at_test = self.nested(source, exits, depth);
         if here & !at_test == 0 { agree } else { 0 }
     }
 

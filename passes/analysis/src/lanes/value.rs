@@ -38,6 +38,11 @@ pub(super) fn lanes(mut set: Lanes) -> impl Iterator<Item = usize> {
     })
 }
 
+/// The set of these lanes.
+pub(super) fn set_of(lanes: impl Iterator<Item = usize>) -> Lanes {
+    lanes.fold(0, |set, lane| set | 1 << lane)
+}
+
 /// What is known of the lanes that are not exact, beyond their low bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Base {

@@ -13,10 +13,9 @@
 //!
 //! "Surely" rests on what is known of single lanes; what is said of lanes that stay together only decides between
 //! "comes along" and "perhaps".
-
 //!
-//! `meet.rs` says which collectives lanes may meet at, `phases.rs` between which barriers, `absent.rs` which lanes do not come, `sources.rs` which are read,
-//! `used.rs` whether what was read is used, `barrier.rs` judges barriers.
+//! `meet.rs` says which collectives lanes may meet at, `phases.rs` between which barriers, `absent.rs` which lanes do not
+//! come, `sources.rs` which are read, `used.rs` whether what was read is used, `barrier.rs` judges barriers.
 
 mod absent;
 mod barrier;

@@ -2,7 +2,7 @@
 
 use super::super::graph::NONE;
 use super::super::graph::Test;
-use super::super::value::{Lanes, ValueId, lanes};
+use super::super::value::{Lanes, ValueId, lanes, set_of};
 use super::{Flow, State};
 
 /// The ways from a branch that are being followed.
@@ -92,9 +92,7 @@ impl Flow<'_> {
                 let id = self.guard(node, state, guard.register, guard.negated);
                 self.tests[node as usize] = id;
                 let vector = self.pool.get(id);
-                let truths = lanes(vector.exact)
-                    .filter(|&lane| vector.bits[lane] & 1 == 1)
-                    .fold(0, |set: Lanes, lane| set | 1 << lane);
+                let truths = set_of(lanes(vector.exact).filter(|&lane| vector.bits[lane] & 1 == 1));
                 split = [here & (truths | !vector.exact), here & !(truths & vector.exact)];
                 let is_one = vector.is_splat(here);
                 let warp = vector.warp && here & !vector.exact != 0;
@@ -113,9 +111,9 @@ impl Flow<'_> {
                     self.diverge(node);
                 }
                 for (place, edge) in edges.clone().enumerate() {
-                    let taken = lanes(here)
-                        .filter(|&lane| vector.at(lane).is_none_or(|value| value == place as u64))
-                        .fold(0, |set: Lanes, lane| set | 1 << lane);
+                    let taken = set_of(
+                        lanes(here).filter(|&lane| vector.at(lane).is_none_or(|value| value == place as u64)),
+                    );
                     self.set_edge(edge, taken);
                 }
                 return;

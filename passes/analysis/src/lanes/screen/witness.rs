@@ -18,7 +18,7 @@ use super::basis::{Basis, with_callers};
 use super::kind::Kind;
 use super::look::Look;
 use super::meetings::{Meetings, Wanted};
-use crate::lanes::graph::is_full_barrier;
+use crate::lanes::graph::{cut_phases, is_full_barrier};
 use crate::lanes::launch::{converges, launch_of};
 use crate::limits::{INSTRUCTIONS_PER_INNER_STEP, MAX_INNER_LOOKS, MAX_LOOK_WARPS, MAX_SCREEN_STEPS};
 use ptxcheck_common::externs;
@@ -104,14 +104,20 @@ impl<'a, 'm> Search<'a, 'm> {
         look.begin();
         let mut wanted = Wanted::all(self.held[root.index()]);
         self.follow(&mut look, body, &mut wanted, Wanted::is_empty);
-        if !self.speaks_in_phases(&mut look, root, body) {
+        let asks_for_phases =
+            !body.collectives.is_empty() && has_phases(body) && converges(self.basis.module);
+        if wanted.is_empty() && !asks_for_phases {
+            return true;
+        }
+        let is_whole = look.wholes();
+        if asks_for_phases && !self.speaks_in_phases(&mut look, root, body, &is_whole) {
             return false;
         }
         if wanted.is_empty() {
             return true;
         }
         let wanted = wanted.meetings;
-        let rest = self.rest(&mut look, body, wanted);
+        let rest = self.rest(&mut look, body, &is_whole, wanted);
         if !self.speaks_for_called(&rest.called, wanted) {
             return false;
         }
@@ -122,11 +128,14 @@ impl<'a, 'm> Search<'a, 'm> {
     /// Whether all collectives of a root that only some lanes of a warp come to have a witness between the same barriers: lanes
     /// that wait at one are not met by those that are kept from it by a barrier (see `verdict/phases.rs`). Only what stands in
     /// the root itself is looked at.
-    fn speaks_in_phases(&self, look: &mut Look<'a, 'm>, root: FunctionId, body: &'a Body<'m>) -> bool {
-        if !has_phases(body) || body.collectives.is_empty() || !converges(self.basis.module) {
-            return true;
-        }
-        let (is_whole, dominators) = (look.wholes(), self.basis.module.function(root).dominators());
+    fn speaks_in_phases(
+        &self,
+        look: &mut Look<'a, 'm>,
+        root: FunctionId,
+        body: &'a Body<'m>,
+        is_whole: &[bool],
+    ) -> bool {
+        let dominators = self.basis.module.function(root).dominators();
         let mut offered: FxHashMap<(BlockId, Option<InstructionId>), Meetings> = FxHashMap::default();
         for &id in &body.collectives {
             let (instruction, block) = (body.instruction(id), body.block_of(id));
@@ -248,7 +257,8 @@ impl<'a, 'm> Search<'a, 'm> {
                 Some(body) if !wanted.is_empty() => {
                     let mut look = Look::new(self.basis, function, body);
                     look.begin();
-                    self.rest(&mut look, body, wanted)
+                    let is_whole = look.wholes();
+                    self.rest(&mut look, body, &is_whole, wanted)
                 }
                 _ => Rest::default(),
             };
@@ -315,10 +325,10 @@ impl<'a, 'm> Search<'a, 'm> {
     }
 
     /// What of `wanted` in a function is neither come to by all lanes together, nor has a witness in what they come to
-    /// from a place further up where they are; and what whole warps call.
-    fn rest(&self, look: &mut Look<'a, 'm>, body: &'a Body<'m>, wanted: Meetings) -> Rest {
+    /// from a place further up where they are; and what whole warps call. `is_whole`: the blocks that lanes of a warp come to
+    /// together.
+    fn rest(&self, look: &mut Look<'a, 'm>, body: &'a Body<'m>, is_whole: &[bool], wanted: Meetings) -> Rest {
         let mut rest = Rest::default();
-        let is_whole = look.wholes();
         let mut inner: FxHashMap<BlockId, Inner<'a, 'm>> = FxHashMap::default();
         let mut left = (body.instructions.len() + body.blocks.len()) / INSTRUCTIONS_PER_INNER_STEP;
         let dominators = self.basis.module.function(look.function).dominators();
@@ -504,16 +514,10 @@ fn own<'m>(
     Some(all)
 }
 
-/// Whether barriers cut what a body does into phases: all of them wait for all threads of the CTA, or are of the cluster.
+/// Whether barriers cut what a body does into phases.
 fn has_phases(body: &Body<'_>) -> bool {
-    let is_other =
-        |instruction: &Instruction| matches!(instruction.op, Op::Barrier(barrier) if !barrier.cluster);
-    body.has(Rare::BARRIER)
-        && body.instructions.iter().any(is_full_barrier)
-        && !body
-            .instructions
-            .iter()
-            .any(|instruction| is_other(instruction) && !is_full_barrier(instruction))
+    let is_barrier = |instruction: &&Instruction| matches!(instruction.op, Op::Barrier(_));
+    body.has(Rare::BARRIER) && cut_phases(body.instructions.iter().filter(is_barrier))
 }
 
 /// The last barrier of a block that waits for all threads, before an instruction if one is given.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::meet::Call;
 use super::{Issue, Judge, Problem, Spot, certainty};
 use crate::lanes::placement::{Departure, Departures, Exits};
-use crate::lanes::value::{Lanes, lanes};
+use crate::lanes::value::{Lanes, lanes, set_of};
 use crate::limits::MAX_SHOWN_DEPARTURES;
 use ptxcheck_ir::{Collective, InstructionId};
 
@@ -29,8 +29,7 @@ impl Judge<'_, '_> {
         };
         // A shuffle may read lanes that have ended, which do not count as missing.
         let never_here = self.never_here(call, mask, callers, named & (!here | other_mask));
-        let surely = never_here;
-        if !matches!(call.kind, Collective::Shuffle(_)) && self.need_not_look(surely) {
+        if !matches!(call.kind, Collective::Shuffle(_)) && self.need_not_look(never_here) {
             return Some(absent);
         }
         let along = self.placement.must(call.node, Exits::Loud) & here & callers;
@@ -84,6 +83,9 @@ impl Judge<'_, '_> {
 
     /// Of lanes that do not execute `call` with `mask`, those that execute nothing that would match while `callers` wait.
     fn never_here(&mut self, call: &Call, mask: Lanes, callers: Lanes, open: Lanes) -> Lanes {
+        if open == 0 {
+            return 0;
+        }
         let Some(phases) = &mut self.phases else {
             return match self.parts_at_barrier {
                 true => 0,
@@ -91,18 +93,19 @@ impl Judge<'_, '_> {
             };
         };
         let (flow, calls) = (self.flow, self.calls);
-        let of_kind: Vec<&Call> = calls.iter().filter(|other| other.kind == call.kind).collect();
+        let rank = |node: u32| flow.order.rank[node as usize];
         let misses = |&lane: &usize| {
             let may_match = |node: u32| {
-                let place = of_kind.binary_search_by_key(&flow.order.rank[node as usize], |other| {
-                    flow.order.rank[other.node as usize]
-                });
-                place.is_ok_and(|place| of_kind[place].mask_of(lane).is_none_or(|own| own == mask))
+                let number = calls.binary_search_by_key(&rank(node), |other| rank(other.node));
+                number.is_ok_and(|number| {
+                    let other = &calls[number];
+                    other.kind == call.kind && other.mask_of(lane).is_none_or(|own| own == mask)
+                })
             };
             let found = phases.misses(flow, &self.placement, (call.node, callers), lane, &may_match);
             found.unwrap_or(false)
         };
-        lanes(open).filter(misses).fold(0, |all, lane| all | 1 << lane)
+        set_of(lanes(open).filter(misses))
     }
 
     pub(super) fn missing(

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::Judge;
 use crate::lanes::flow::Flow;
-use crate::lanes::value::{Lanes, Vector, lanes};
+use crate::lanes::value::{Lanes, Vector, lanes, set_of};
 use crate::limits::MAX_NEIGHBOURS;
 use ptxcheck_ir::{Collective, Op};
 
@@ -61,9 +61,7 @@ pub(super) fn passers(flow: &Flow<'_>, calls: &[Call]) -> FxHashMap<(Collective,
         let mut left = flow.may[call.node as usize];
         while let Some(lane) = lanes(left).next() {
             let mask = call.mask_of(lane);
-            let alike = lanes(left)
-                .filter(|&other| call.mask_of(other) == mask)
-                .fold(0, |set: Lanes, other| set | 1 << other);
+            let alike = set_of(lanes(left).filter(|&other| call.mask_of(other) == mask));
             let known = all.entry((call.kind, mask)).or_default();
             known.twice |= known.once & alike;
             known.once |= alike;
@@ -92,9 +90,7 @@ pub(super) fn others(
     mask: Lanes,
 ) -> Lanes {
     let here = flow.may[call.node as usize];
-    let own = lanes(here)
-        .filter(|&lane| call.mask_of(lane).is_none_or(|own| own == mask))
-        .fold(0, |set: Lanes, lane| set | 1 << lane);
+    let own = set_of(lanes(here).filter(|&lane| call.mask_of(lane).is_none_or(|own| own == mask)));
     let same = passers.get(&(call.kind, Some(mask))).copied().unwrap_or_default();
     let any = passers.get(&(call.kind, None)).copied().unwrap_or_default();
     let twice = same.twice | any.twice | same.once & any.once;
@@ -124,9 +120,8 @@ impl Judge<'_, '_> {
         self.neighbours(number)
             .map(move |other| {
                 let here = self.flow.may[other.node as usize];
-                let differs = lanes(here & other.mask.exact)
-                    .filter(|&lane| other.mask_of(lane) != Some(mask))
-                    .fold(0, |set: Lanes, lane| set | 1 << lane);
+                let differs =
+                    set_of(lanes(here & other.mask.exact).filter(|&lane| other.mask_of(lane) != Some(mask)));
                 (other, here & !differs)
             })
             .filter(|(_, lanes)| *lanes != 0)

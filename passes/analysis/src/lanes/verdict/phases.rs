@@ -20,18 +20,18 @@
 //!
 //! Segments and pairs hold too much rather than too little: what is said to be missing never may come. A lane and those that
 //! call are followed apart, so that in a loop whose end they all decide alike it seems that one may end while others go on:
-//! nothing is sure there. Barriers with a
-//! count of threads, those that only arrive, and code that is not known could let lanes on alone: there are no phases then.
+//! nothing is sure there. Barriers with a count of threads, those that only arrive, and code that is not known could let
+//! lanes on alone: there are no phases then.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 use crate::lanes::flow::Flow;
-use crate::lanes::graph::{Kind, is_full_barrier};
+use crate::lanes::graph::{Kind, cut_phases, is_full_barrier};
 use crate::lanes::placement::Placement;
 use crate::lanes::value::Lanes;
 use crate::limits::MAX_PHASE_STEPS;
-use ptxcheck_ir::{Instruction, Op};
+use ptxcheck_ir::Instruction;
 
 /// What lanes may come to before the next barrier.
 struct Segment {
@@ -45,7 +45,7 @@ struct Segment {
 
 /// The phases of one solution.
 pub(super) struct Phases {
-    /// By the node that a segment begins behind, the entry for 0 and [`ENTRY`], and its lanes.
+    /// By the barrier that a segment begins behind, [`ENTRY`] for none, and the lanes that it is of.
     segments: FxHashMap<(u32, Lanes), Rc<Segment>>,
     steps_left: usize,
 }
@@ -57,15 +57,8 @@ impl Phases {
     /// Of a solution with these barriers, if they cut it into phases. `unknown`: lanes that may run code of which nothing is
     /// known.
     pub(super) fn new(flow: &Flow<'_>, barriers: &[u32], unknown: Lanes) -> Option<Self> {
-        let is_of_cluster =
-            |instruction: &Instruction| matches!(instruction.op, Op::Barrier(barrier) if barrier.cluster);
-        let fits = |&node: &u32| {
-            let body = flow.graph.context(node).body;
-            let barrier = body.instruction(flow.graph.instruction(node));
-            is_full_barrier(barrier) || is_of_cluster(barrier)
-        };
-        let is_cut = unknown == 0 && barriers.iter().any(|node| is_end(flow, *node));
-        (is_cut && barriers.iter().all(fits)).then(|| Self {
+        let barriers = barriers.iter().map(|&node| instruction(flow, node));
+        (unknown == 0 && cut_phases(barriers)).then(|| Self {
             segments: FxHashMap::default(),
             steps_left: MAX_PHASE_STEPS,
         })
@@ -161,8 +154,12 @@ impl Phases {
 /// Whether a node ends a phase.
 fn is_end(flow: &Flow<'_>, node: u32) -> bool {
     let graph = flow.graph;
-    graph.nodes[node as usize].kind == Kind::Barrier
-        && is_full_barrier(graph.context(node).body.instruction(graph.instruction(node)))
+    graph.nodes[node as usize].kind == Kind::Barrier && is_full_barrier(instruction(flow, node))
+}
+
+fn instruction<'f>(flow: &Flow<'f>, node: u32) -> &'f Instruction {
+    let graph = flow.graph;
+    graph.context(node).body.instruction(graph.instruction(node))
 }
 
 /// Whether a lane certainly does something visible from behind a barrier on.
