@@ -282,6 +282,18 @@ fn binary(
     }
     let (left_vector, right) = (pool.get(a), pool.get(b));
     result.limit = limit(op, bits, left_vector, right, by, left);
+    if let Some(set) = most_of_set(op, bits, left_vector, right, by, left)
+        && set <= result.limit
+    {
+        (result.limit, result.is_set) = (set, true);
+        if set == 0 {
+            result.exact |= left;
+            for lane in lanes(left) {
+                result.bits[lane] = 0;
+            }
+            return true;
+        }
+    }
     if let (B::And, Some(mask)) = (op, by)
         && lanes(left).all(|lane| mask <= ones(left_vector.low_bits(lane).0))
     {
@@ -413,6 +425,22 @@ fn most_set(vector: &Vector, bits: u8) -> u64 {
     } else {
         u64::BITS - limit.leading_zeros()
     })
+}
+
+/// The bits that the result may have in the lanes of `among`, where the operation keeps bits apart and some are certainly 0.
+fn most_of_set(op: BinaryOp, bits: u8, a: &Vector, b: &Vector, by: Option<u64>, among: Lanes) -> Option<u64> {
+    use BinaryOp as B;
+    let width = ones(bits);
+    let may_have = |vector: &Vector| vector.may_have(among) & width;
+    let shift = by.filter(|by| *by < u64::from(bits));
+    let set = match op {
+        B::And => may_have(a) & by.unwrap_or_else(|| may_have(b)),
+        B::Or | B::Xor => may_have(a) | may_have(b),
+        B::ShrUnsigned => may_have(a) >> shift?,
+        B::Shl => may_have(a) << shift? & width,
+        _ => return None,
+    };
+    Some(set).filter(|set| *set != width)
 }
 
 /// An upper bound of the result in the lanes that are not exact.

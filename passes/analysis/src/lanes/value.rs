@@ -67,7 +67,7 @@ pub(crate) struct Vector {
     pub warp: bool,
     /// The other lanes hold no more than this, as unsigned numbers.
     pub limit: u64,
-    /// And no other bits: they are sets of lanes that are among it.
+    /// And no other bits than it has.
     pub is_set: bool,
     /// See the module.
     pub bits: [u64; WARP],
@@ -127,12 +127,25 @@ impl Vector {
     /// The lanes that a set may have, in the lanes of `here`.
     #[must_use]
     pub(crate) fn names_at_most(&self, here: Lanes) -> Lanes {
+        self.may_have(here) as Lanes
+    }
+
+    /// The bits that it may have in the lanes of `here`.
+    #[must_use]
+    pub(crate) fn may_have(&self, here: Lanes) -> u64 {
         let rest = match here & !self.exact {
             0 => 0,
-            _ if self.is_set => self.limit as Lanes,
-            _ => ALL,
+            _ if self.is_set => self.limit,
+            _ => ones((u64::BITS - self.limit.leading_zeros()) as u8),
         };
-        lanes(here & self.exact).fold(rest, |all, lane| all | self.bits[lane] as Lanes)
+        lanes(here & self.exact).fold(rest, |all, lane| all | self.bits[lane])
+    }
+
+    /// The lanes in which it is not known, but certainly does not have the bit of that lane.
+    #[must_use]
+    pub(crate) fn without_own_bit(&self, here: Lanes) -> Lanes {
+        let unknown = here & !self.exact;
+        unknown & !(self.may_have(unknown) as Lanes)
     }
 
     /// The value in a lane, if it is known.

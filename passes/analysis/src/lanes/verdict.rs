@@ -336,6 +336,7 @@ impl Judge<'_, '_> {
                 outside |= callers & !mask;
             }
         }
+        outside |= call.mask.without_own_bit(here);
         for (problem, set) in [(Problem::NotNamed, outside), (Problem::ZeroMask, zero)] {
             if set == 0 {
                 continue;

@@ -258,6 +258,11 @@ impl Kind {
         }
     }
 
+    /// Whether it may be known of a mask which lanes it names, or of some that it does not name them.
+    pub(super) const fn may_tell_lanes(self) -> bool {
+        self.may_be_exact() || self.bits < WARP as u8 || self.zeros > 0
+    }
+
     /// Whether it may be exact.
     pub(super) const fn may_be_exact(self) -> bool {
         self.low == EXACT

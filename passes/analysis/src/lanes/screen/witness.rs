@@ -502,7 +502,7 @@ fn own<'m>(
                 [Value::Integer(literal), ..] => Kind::of_integer(literal),
                 _ => mask(look.get_or_insert_with(|| Look::new(basis, id, body)), body, at),
             };
-            if !mask.may_be_exact() {
+            if !mask.may_tell_lanes() {
                 continue;
             }
             if !mask.is_full() || !converges(basis.module) {
@@ -537,7 +537,7 @@ fn mask(look: &mut Look<'_, '_>, body: &Body<'_>, id: InstructionId) -> Kind {
     look.before(id).kind(mask.unwrap_or(Value::Unknown))
 }
 
-/// Whether an instruction is a collective whose mask is not known: of lanes that it names, nothing is definite.
+/// Whether an instruction is a collective of whose mask nothing is known: of lanes that it names, nothing is definite.
 fn names_unknown_lanes(look: &mut Look<'_, '_>, body: &Body<'_>, id: InstructionId) -> bool {
-    matches!(body.instruction(id).op, Op::Collective(_, true)) && !mask(look, body, id).may_be_exact()
+    matches!(body.instruction(id).op, Op::Collective(_, true)) && !mask(look, body, id).may_tell_lanes()
 }

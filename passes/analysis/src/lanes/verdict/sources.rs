@@ -4,7 +4,7 @@ use super::absent::Absent;
 use super::meet::Call;
 use super::{Judge, Problem, certainty, used};
 use crate::lanes::shuffle;
-use crate::lanes::value::{ALL, Lanes, lanes};
+use crate::lanes::value::{ALL, Lanes, WARP, lanes};
 use ptxcheck_ir::{Shuffle, Value};
 
 impl Judge<'_, '_> {
@@ -22,21 +22,28 @@ impl Judge<'_, '_> {
         };
         let existing = self.flow.launch.lanes();
         let (mut absent, mut perhaps, mut unknown) = (0, 0, 0);
-        let mut sources: Lanes = 0;
-        let mut maybe_sources: Lanes = 0;
+        // By lane, the one that it reads.
+        let mut read: [Lanes; WARP] = [0; WARP];
         for lane in lanes(here) {
-            let (Some(mask), Some(b), Some(c)) = (call.mask_of(lane), from.at(lane), control.at(lane)) else {
+            let (Some(b), Some(c)) = (from.at(lane), control.at(lane)) else {
                 unknown |= 1 << lane;
                 continue;
             };
-            if mask == 0 {
-                continue;
-            }
             let source = shuffle::source(mode, lane, b, c);
-            if source == lane {
+            let bit: Lanes = 1 << source;
+            let Some(mask) = call.mask_of(lane) else {
+                if source != lane && call.mask.may_have(1 << lane) as Lanes & bit == 0 {
+                    absent |= 1 << lane;
+                    read[lane] = bit;
+                } else {
+                    unknown |= 1 << lane;
+                }
+                continue;
+            };
+            if mask == 0 || source == lane {
                 continue;
             }
-            let bit: Lanes = 1 << source;
+            read[lane] = bit;
             let (missing, sibling) = missing
                 .iter()
                 .find(|group| group.0 == mask)
@@ -49,31 +56,33 @@ impl Judge<'_, '_> {
                 || here & bit == 0 && sibling & bit == 0 && missing & bit == 0 && self.unknown & bit == 0
             {
                 absent |= 1 << lane;
-                sources |= bit;
             } else if must & bit == 0 && missing & bit == 0 {
                 perhaps |= 1 << lane;
-                maybe_sources |= bit;
             }
         }
-        let is_one_source = mode == Shuffle::Index && from.is_splat(here) && control.is_splat(here);
-        let may_be_definite =
-            absent != 0 && unknown == 0 && (absent == here || is_one_source && absent & must != 0);
         if absent | perhaps == 0 || !self.is_result_read(call) {
             return unknown != 0;
         }
         // The value is undefined, not what happens: somebody has to use it.
-        let users = if may_be_definite {
-            used::certainly(self.flow, call.node, absent, &mut self.use_steps).unwrap_or(0)
-        } else {
-            0
+        let (flow, calls) = (self.flow, self.calls);
+        let users = match absent {
+            0 => None,
+            _ => used::certainly(
+                flow,
+                &mut self.placement,
+                calls,
+                (call.node, absent),
+                &mut self.use_steps,
+            ),
         };
-        let is_definite = may_be_definite && (users == here || users & must != 0);
-        let set = if is_definite {
-            sources
-        } else {
-            sources | maybe_sources
+        let users = users.unwrap_or(0);
+        let is_definite = users != 0 && (users == here || users & must != 0);
+        let readers = match (is_definite, absent & users) {
+            (false, _) => absent | perhaps,
+            (true, 0) => absent,
+            (true, own) => own,
         };
-        let readers = if is_definite { absent } else { absent | perhaps };
+        let set = lanes(readers).fold(0, |set, lane| set | read[lane]);
         let mut masks = lanes(readers).filter_map(|lane| call.mask_of(lane));
         let first = masks.next();
         let mask = first.filter(|_| masks.all(|other| Some(other) == first));

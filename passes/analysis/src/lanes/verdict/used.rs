@@ -6,13 +6,13 @@
 //!
 //! ```text
 //! on(n)       lanes that may be at n, having passed the shuffle and used nothing since
-//! held(n, x)  of these, the lanes in which x certainly holds something that was computed from what they read
+//! held(n, x)  of these, the lanes in which x certainly holds something that was computed from what was read
 //! used(n)     of these, the lanes that use some x at n in which they hold it
 //! on(s)     ∪= edge ∩ on(n) ∖ used(n)          held(s, x) ∩= held(n, x), for the lanes that come along
 //! ```
 //!
-//! Lanes for which `on` reaches the end, or which hold nothing any more, need not use it. Shuffles that hand the value on
-//! to others count as losing it.
+//! Lanes for which `on` reaches the end need not use it. A further shuffle hands the value on: lane l holds its result if the
+//! lane s that l reads holds the operand, s is at that shuffle whenever l is, and all ways there lead through the first one.
 
 use std::collections::BTreeSet;
 
@@ -21,8 +21,11 @@ use rustc_hash::FxHashMap;
 use super::super::flow::Flow;
 use super::super::graph::NONE;
 use super::super::graph::{Kind, Test};
-use super::super::value::Lanes;
+use super::super::placement::{Exits, Placement};
+use super::super::shuffle;
+use super::super::value::{Lanes, WARP, lanes, set_of};
 use super::super::visible;
+use super::meet::Call;
 use crate::slots::{Effect, SlotId};
 use ptxcheck_ir::evaluate::{evaluate, is_interpreted};
 use ptxcheck_ir::{
@@ -79,11 +82,21 @@ impl Held {
     }
 }
 
-/// Of the lanes in `readers` that pass the shuffle that a node is, those that certainly use what they read, each time or
-/// a later time that they pass it. `None` if `steps`, which it takes instructions and cells from, are used up.
-pub(super) fn certainly(flow: &Flow<'_>, shuffle: u32, readers: Lanes, steps: &mut usize) -> Option<Lanes> {
+/// Of the lanes that pass the shuffle that a node is, where those in `readers` read something undefined, those that certainly
+/// use it, each time or a later time that they pass it: readers, and lanes that further shuffles hand it to. `calls`: the
+/// collectives in order. `None` if `steps`, which it takes instructions and cells from, are used up.
+pub(super) fn certainly(
+    flow: &Flow<'_>,
+    placement: &mut Placement<'_, '_>,
+    calls: &[Call],
+    (shuffle, readers): (u32, Lanes),
+    steps: &mut usize,
+) -> Option<Lanes> {
+    let here = flow.may[shuffle as usize];
     let mut walk = Walk {
         flow,
+        placement,
+        calls,
         shuffle,
         readers,
         lost: 0,
@@ -94,21 +107,23 @@ pub(super) fn certainly(flow: &Flow<'_>, shuffle: u32, readers: Lanes, steps: &m
     walk.held.insert(
         shuffle,
         Held {
-            on: readers,
+            on: here,
             cells: FxHashMap::default(),
         },
     );
     walk.pending.insert(flow.order.rank[shuffle as usize]);
-    while walk.lost & readers != readers
+    while here & !walk.lost != 0
         && let Some(rank) = walk.pending.pop_first()
     {
         walk.node(flow.order.nodes[rank as usize])?;
     }
-    Some(readers & !walk.lost)
+    Some(here & !walk.lost)
 }
 
-struct Walk<'w, 'a> {
+struct Walk<'w, 'a, 'f, 'p> {
     flow: &'w Flow<'a>,
+    placement: &'w mut Placement<'f, 'p>,
+    calls: &'w [Call],
     shuffle: u32,
     readers: Lanes,
     /// The lanes that need not use it.
@@ -119,7 +134,7 @@ struct Walk<'w, 'a> {
     steps: &'w mut usize,
 }
 
-impl Walk<'_, '_> {
+impl Walk<'_, '_, '_, '_> {
     fn node(&mut self, node: u32) -> Option<()> {
         let flow = self.flow;
         let graph = flow.graph;
@@ -129,8 +144,10 @@ impl Walk<'_, '_> {
             context: graph.nodes[node as usize].context,
             readers: self.readers,
             shuffle: self.shuffle,
+            handed: None,
             held: self.held.get(&node)?.clone(),
         };
+        point.handed = self.handed(node);
         let spot = &graph.nodes[node as usize];
         *self.steps = self
             .steps
@@ -150,9 +167,10 @@ impl Walk<'_, '_> {
         }
         let mut held = point.held;
         held.restrict();
-        let holders = held.cells.values().fold(0, |all, lanes| all | lanes);
-        self.lost |= held.on & !holders;
-        held.on = holders & !self.lost;
+        if held.cells.is_empty() {
+            self.lost |= held.on;
+        }
+        held.on &= !self.lost;
         for edge in spot.edges.clone() {
             let lanes = flow.edges[edge as usize] & held.on;
             let target = graph.targets[edge as usize];
@@ -171,7 +189,34 @@ impl Walk<'_, '_> {
         }
         Some(())
     }
+
+    /// Which lanes a further shuffle hands values to, if the node is one.
+    fn handed(&mut self, node: u32) -> Option<Handed> {
+        let order = self.flow.order;
+        let rank = |node: u32| order.rank[node as usize];
+        if node == self.shuffle || !order.dominates(self.shuffle, node) {
+            return None;
+        }
+        let number = self
+            .calls
+            .binary_search_by_key(&rank(node), |call| rank(call.node))
+            .ok()?;
+        let call = &self.calls[number];
+        let (Collective::Shuffle(mode), Some(source), Some(control)) =
+            (call.kind, &call.source, &call.control)
+        else {
+            return None;
+        };
+        let must = self.placement.must(node, Exits::All);
+        Some(std::array::from_fn(|lane| {
+            let from = shuffle::source(mode, lane, source.at(lane)?, control.at(lane)?);
+            (from == lane || must >> from & 1 == 1).then_some(from as u8)
+        }))
+    }
 }
+
+/// By lane, the lane that it reads, if that is known and certainly takes part.
+type Handed = [Option<u8>; WARP];
 
 /// A place between two instructions of a node.
 struct Point<'w, 'a> {
@@ -180,6 +225,8 @@ struct Point<'w, 'a> {
     context: u32,
     readers: Lanes,
     shuffle: u32,
+    /// Of a further shuffle.
+    handed: Option<Handed>,
     held: Held,
 }
 
@@ -392,7 +439,15 @@ impl Point<'_, '_> {
         let graph = self.flow.graph;
         let uses = body.uses(instruction);
         match instruction.op {
-            Op::Collective(..) if self.node == self.shuffle && number == 0 => self.held.on,
+            Op::Collective(..) if self.node == self.shuffle && number == 0 => self.readers & self.held.on,
+            Op::Collective(..) if number == 0 => match (&self.handed, uses.get(1)) {
+                (Some(handed), Some(&data)) => {
+                    let held = self.of(data);
+                    let reads_held = |&lane: &usize| handed[lane].is_some_and(|from| held >> from & 1 == 1);
+                    set_of(lanes(self.held.on).filter(reads_held))
+                }
+                _ => 0,
+            },
             Op::Access(access) if access.kind == AccessKind::Load => {
                 let function = graph.context(self.node).function;
                 let slots = self.flow.module.function(function).slots();
