@@ -12,9 +12,6 @@ pub(crate) const SHOWN_SYNTAX_ERRORS: usize = 20;
 /// Most kernels, images or names that one finding lists; a count stands for the rest.
 pub(crate) const SHOWN_NAMES: usize = 8;
 
-/// Most instructions that a shuffle's control operand is followed through to the width that it is computed from.
-pub(crate) const MAX_WIDTH_STEPS: usize = 16;
-
 /// Most images of one container that are compared with each other. Real ones have as many as there are targets.
 pub(crate) const MAX_COMPARED_IMAGES: usize = 256;
 

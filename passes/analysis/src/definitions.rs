@@ -3,6 +3,8 @@
 use ptxcheck_common::groups::Groups;
 use ptxcheck_ir::{Body, Callee, InstructionId, Register, Value};
 
+use crate::limits::MAX_TRACE_STEPS;
+
 /// The instructions that write each register, in the order of the input.
 #[derive(Debug)]
 pub struct Definitions {
@@ -65,6 +67,24 @@ impl Definitions {
             [one] if body.instruction(one).guard.is_none() => Some(one),
             _ => None,
         }
+    }
+
+    /// Where a value comes from: `step` says of the only instruction that writes it which of its operands to go on with.
+    /// Ends at what no single instruction writes, at one for which `step` has no answer, or after 16 steps.
+    pub fn trace(
+        &self,
+        body: &Body<'_>,
+        mut value: Value,
+        mut step: impl FnMut(InstructionId) -> Option<Value>,
+    ) -> Value {
+        for _ in 0..MAX_TRACE_STEPS {
+            let Value::Register(register) = value else { break };
+            match self.only(body, register).and_then(&mut step) {
+                Some(next) => value = next,
+                None => break,
+            }
+        }
+        value
     }
 }
 

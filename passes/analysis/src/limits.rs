@@ -4,6 +4,9 @@
 /// functions that hand them on as arguments.
 pub(crate) const MAX_CALL_DEPTH: usize = 8;
 
+/// Most instructions that a value is traced back through, one after the other ([`crate::definitions::Definitions::trace`]).
+pub(crate) const MAX_TRACE_STEPS: usize = 16;
+
 /// Most chains of calls looked at for one collective.
 pub(crate) const MAX_CALL_CHAINS: usize = 256;
 

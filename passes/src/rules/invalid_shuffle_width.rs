@@ -35,7 +35,6 @@
 use crate::analysis::collectives::{SHUFFLE_CONTROL, Site};
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{BinaryOp, Collective, Op, Producer, Shuffle, Value};
-use crate::limits::MAX_WIDTH_STEPS;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -117,33 +116,32 @@ fn is_of_width(module: &ModuleContext<'_>, site: &Site, control: u32) -> bool {
 fn is_computed(module: &ModuleContext<'_>, site: &Site) -> bool {
     let function = module.module.function(site.function);
     let Some(body) = &function.body else { return false };
-    let definitions = module.function(site.function).definitions();
-    let operand = body.uses(body.instruction(site.instruction)).get(SHUFFLE_CONTROL);
-    let mut value = operand.copied();
-    let mut is_shifted = false;
-    for _ in 0..MAX_WIDTH_STEPS {
-        let Some(Value::Register(register)) = value else {
-            return false;
-        };
-        let Some(definition) = definitions.only(body, register) else {
-            return false;
-        };
-        let instruction = body.instruction(definition);
-        value = match (instruction.op, body.uses(instruction)) {
+    let analyses = module.function(site.function);
+    let operands = body.uses(body.instruction(site.instruction));
+    let Some(&control) = operands.get(SHUFFLE_CONTROL) else {
+        return false;
+    };
+    let (mut is_shifted, mut is_computed) = (false, false);
+    analyses.definitions().trace(body, control, |id| {
+        let instruction = body.instruction(id);
+        match (instruction.op, body.uses(instruction)) {
             (Op::Copy, &[from]) => Some(from),
             (Op::Binary(BinaryOp::Or | BinaryOp::Add, 32), &[from, Value::Integer(31)]) => Some(from),
             (Op::Binary(BinaryOp::Shl, 32), &[from, Value::Integer(8)]) => {
                 is_shifted = true;
                 Some(from)
             }
-            (Op::Binary(BinaryOp::Sub, 32), _) => return is_shifted,
-            _ => {
-                let store = module.function(site.function).store_for(definition);
-                store.and_then(|store| body.uses(body.instruction(store)).get(2).copied())
+            (Op::Binary(BinaryOp::Sub, 32), _) => {
+                is_computed = is_shifted;
+                None
             }
-        };
-    }
-    false
+            _ => {
+                let store = body.instruction(analyses.store_for(id)?);
+                body.uses(store).get(2).copied()
+            }
+        }
+    });
+    is_computed
 }
 
 /// Whether the bits above the clamp are a segment mask: ones from bit 12 down to the segment's size, then zeros.

@@ -44,9 +44,6 @@ pub static RULE: Rule = Rule {
     check: Check::Function(check),
 };
 
-/// Most copies and conversions that are followed.
-const MAX_STEPS: usize = 16;
-
 /// Bytes of a pointer.
 const POINTER_BYTES: u64 = 8;
 
@@ -108,19 +105,14 @@ fn parameter(function: &FunctionContext<'_>, callee: Value) -> Option<u16> {
 }
 
 /// What writes a value, through copies and conversions between spaces.
-fn source<'a>(function: &FunctionContext<'a>, mut value: Value) -> Option<&'a Instruction> {
-    for _ in 0..MAX_STEPS {
-        let only = function
-            .analyses()
-            .definitions()
-            .only(function.body, value.register()?)?;
-        let instruction = function.body.instruction(only);
+fn source<'a>(function: &FunctionContext<'a>, value: Value) -> Option<&'a Instruction> {
+    let (body, definitions) = (function.body, function.analyses().definitions());
+    let value = definitions.trace(body, value, |id| {
+        let instruction = body.instruction(id);
         match instruction.op {
-            Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) => {
-                value = *function.body.uses(instruction).first()?;
-            }
-            _ => return Some(instruction),
+            Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) => body.uses(instruction).first().copied(),
+            _ => None,
         }
-    }
-    None
+    });
+    Some(body.instruction(definitions.only(body, value.register()?)?))
 }

@@ -26,7 +26,7 @@
 use std::collections::BTreeSet;
 
 use crate::context::{FunctionContext, Place, Report};
-use crate::ir::{AccessKind, BinaryOp, BlockId, Call, Callee, InstructionId, Op, SymbolId, Value};
+use crate::ir::{AccessKind, BinaryOp, BlockId, Call, Callee, Op, SymbolId, Value};
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -48,9 +48,6 @@ const MAX_ARGUMENTS: usize = 32;
 
 /// What compilers make of `printf`: format, address of the buffer.
 const PRINT: &str = "vprintf";
-
-/// Most copies and additions that are followed from an address to its object.
-const MAX_STEPS: usize = 16;
 
 /// Most blocks in a row that are looked through for what is stored.
 const MAX_BLOCKS: usize = 64;
@@ -137,25 +134,21 @@ fn way_to(function: &FunctionContext<'_>, block: BlockId) -> Vec<BlockId> {
 
 /// The object that an address is based on, and the byte offset in it.
 fn place(function: &FunctionContext<'_>, value: Value) -> Option<(SymbolId, i64)> {
-    let (mut value, mut offset) = (value, 0_i64);
-    for _ in 0..MAX_STEPS {
-        let only: InstructionId = match value {
-            Value::Symbol(symbol, more) => return Some((symbol, offset.wrapping_add(i64::from(more)))),
-            _ => function
-                .analyses()
-                .definitions()
-                .only(function.body, value.register()?)?,
-        };
-        let instruction = function.body.instruction(only);
-        let uses = function.body.uses(instruction);
-        match (instruction.op, uses) {
-            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[from, ..]) => value = from,
+    let body = function.body;
+    let mut offset = 0_i64;
+    let base = function.analyses().definitions().trace(body, value, |id| {
+        let instruction = body.instruction(id);
+        match (instruction.op, body.uses(instruction)) {
+            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[from, ..]) => Some(from),
             (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(more)]) => {
-                value = from;
                 offset = offset.wrapping_add(more);
+                Some(from)
             }
-            _ => return None,
+            _ => None,
         }
+    });
+    match base {
+        Value::Symbol(symbol, more) => Some((symbol, offset.wrapping_add(i64::from(more)))),
+        _ => None,
     }
-    None
 }

@@ -73,9 +73,6 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// Most copies and additions that are followed from an address to its parameter.
-const MAX_STEPS: usize = 16;
-
 /// Generic addresses of parameters that a function is passed by value. LLVM wrote them (llvm/llvm-project, pull request
 /// 112278), ptxas says nothing, and the address is one in the kernel's parameters.
 fn parameters(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, report: &mut Report<'_>) {
@@ -84,22 +81,14 @@ fn parameters(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, repor
         let (Op::ToGeneric(Space::Param, _), &[from, ..]) = (instruction.op, body.uses(instruction)) else {
             continue;
         };
-        let mut value = from;
-        for _ in 0..MAX_STEPS {
-            if let Value::Param(..) = value {
-                break;
+        // Copies and additions lead from an address to its parameter.
+        let value = analyses.definitions().trace(body, from, |id| {
+            let instruction = body.instruction(id);
+            match (instruction.op, body.uses(instruction)) {
+                (Op::Copy | Op::Binary(BinaryOp::Add, _), &[next, ..]) => Some(next),
+                _ => None,
             }
-            let only = value
-                .register()
-                .and_then(|register| analyses.definitions().only(body, register));
-            let Some(only) = only.map(|only| body.instruction(only)) else {
-                break;
-            };
-            match (only.op, body.uses(only)) {
-                (Op::Copy | Op::Binary(BinaryOp::Add, _), &[next, ..]) => value = next,
-                _ => break,
-            }
-        }
+        });
         if let Value::Param(number, _) = value
             && analyses.is_reached(at)
         {
