@@ -1,5 +1,5 @@
 //! Fat binaries and what holds them, written byte by byte: where images are found, what hostile files do, and the rules
-//! that compare images. What compilers write is tried in `image_builds.rs`.
+//! that compare images. What compilers write is tried in `image_builds/`.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails")]
 

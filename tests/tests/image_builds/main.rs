@@ -1,0 +1,85 @@
+//! Objects, libraries and executables that nvcc and clang build from small sources, and what is found in them. Where a
+//! compiler is missing, its tests are counted as ignored.
+
+mod build;
+mod containers;
+mod symbols;
+
+use build::Build;
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use ptxcheck_tests::{missing, root};
+
+/// A compiler takes up to a gigabyte.
+const THREADS: usize = 2;
+
+type Case = fn(&Build) -> Result<(), String>;
+
+const NVCC: &[(&str, Case)] = &[
+    ("compression modes", containers::compression_modes),
+    ("relocatable device code", containers::relocatable),
+    ("a device link alone", containers::device_link),
+    ("link-time optimisation", containers::link_time_optimisation),
+    ("targets with suffixes", containers::suffixes),
+    ("an archive", containers::archived),
+    ("a stripped shared library", containers::stripped),
+    ("a debug build", containers::debug),
+    ("parameters that depend on the target", symbols::signatures),
+    ("a template for one target only", symbols::one_target),
+    ("launch bounds that depend on the target", symbols::bounds),
+    ("weak functions that differ", symbols::weak_functions),
+    ("a policy", containers::policy),
+    ("names of C, static and unused ones", symbols::registered_names),
+    ("a bundle of all targets", containers::concatenated),
+    ("paths of the machine", containers::build_paths),
+    ("a variable of the host, in four builds", symbols::host_variable),
+    ("a link set that is complete", symbols::complete),
+    (
+        "kernels that are launched and not registered",
+        symbols::unregistered,
+    ),
+    ("declarations that the device linker rejects", symbols::prototypes),
+];
+
+const CLANG: &[(&str, Case)] = &[
+    ("an object of clang's", containers::clang_object),
+    (
+        "a debug build of clang's, its images one by one",
+        containers::clang_debug,
+    ),
+    ("a kernel that only the host knows", symbols::registered),
+    ("bitcode for a link", containers::clang_bitcode),
+    (
+        "relocatable device code of clang's",
+        containers::clang_relocatable,
+    ),
+    (
+        "a variable of the host, in an executable",
+        symbols::host_variable_of_a_program,
+    ),
+];
+
+fn main() {
+    let mut args = Arguments::from_args();
+    args.test_threads.get_or_insert(THREADS);
+    let trials = [("nvcc", NVCC), ("clang", CLANG)]
+        .into_iter()
+        .flat_map(|(compiler, cases)| {
+            cases.iter().map(move |(name, case)| {
+                Trial::ignorable_test(format!("{compiler}: {name}"), move || attempt(compiler, *case))
+            })
+        });
+    libtest_mimic::run(&args, trials.collect()).exit();
+}
+
+fn attempt(compiler: &str, case: Case) -> Result<Completion, Failed> {
+    let toolchain = root().join(".toolchain");
+    if !toolchain.join(compiler).join("stamp").is_file() {
+        return missing::skip(&format!("{compiler} is not installed"));
+    }
+    let build = Build {
+        toolchain,
+        folder: tempfile::tempdir()?,
+    };
+    case(&build)?;
+    Ok(Completion::Completed)
+}
