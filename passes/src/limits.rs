@@ -12,6 +12,15 @@ pub(crate) const SHOWN_SYNTAX_ERRORS: usize = 20;
 /// Most kernels, images or names that one finding lists; a count stands for the rest.
 pub(crate) const SHOWN_NAMES: usize = 8;
 
+/// Most instructions that one operand of a warp collective is followed through, beyond moves, to see what it is made of.
+pub(crate) const MAX_OPERAND_STEPS: usize = 32;
+
+/// Most calls, one within the other, that the operands of a warp collective are followed through to those who pass them…
+pub(crate) const MAX_OPERAND_CALLS: usize = 4;
+
+/// … and most such calls altogether that are looked at for one collective.
+pub(crate) const MAX_OPERAND_CHAINS: usize = 256;
+
 /// Most images of one container that are compared with each other. Real ones have as many as there are targets.
 pub(crate) const MAX_COMPARED_IMAGES: usize = 256;
 

@@ -69,6 +69,21 @@ impl Definitions {
         }
     }
 
+    /// The instruction of `body` whose result `reader` finds in `register`: the only one that writes it, or the last that
+    /// does so in the reader's block before it. None where several may be that one.
+    #[must_use]
+    pub fn last(&self, body: &Body<'_>, register: Register, reader: InstructionId) -> Option<InstructionId> {
+        let writers = self.of(register);
+        if let [_] = writers {
+            return self.only(body, register);
+        }
+        let end = writers.partition_point(|&writer| writer < reader);
+        let last = *writers[..end].last()?;
+        let is_certain =
+            body.block_of(last) == body.block_of(reader) && body.instruction(last).guard.is_none();
+        is_certain.then_some(last)
+    }
+
     /// Where a value comes from: `step` says of the only instruction that writes it which of its operands to go on with.
     /// Ends at what no single instruction writes, at one for which `step` has no answer, or after 16 steps.
     pub fn trace(
@@ -113,7 +128,7 @@ pub(crate) fn read(body: &Body<'_>) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use crate::testing::with_ptx;
-    use ptxcheck_ir::Register;
+    use ptxcheck_ir::{InstructionId, Register};
 
     #[test]
     fn guards_and_arguments_are_read() {
@@ -134,6 +149,24 @@ mod tests {
                 argument.register().map(|register| read[register.index()]),
                 Some(true)
             );
+        });
+    }
+
+    #[test]
+    fn the_last_write_in_the_block_is_what_is_read() {
+        let text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n\
+            .reg .b32 %r<4>;\n.reg .pred %p<2>;\nmov.u32 %r1, 1;\nmov.u32 %r1, 2;\nmov.u32 %r2, %r1;\n\
+            @%p1 mov.u32 %r1, 3;\nmov.u32 %r3, %r1;\nl: mov.u32 %r3, %r2;\nret;\n}\n";
+        with_ptx(text, |module| {
+            let body = module.module.functions[0].body.as_ref().unwrap();
+            let definitions = super::Definitions::new(body);
+            let read = |reader: usize| {
+                let reader = InstructionId::new(reader);
+                let register = body.uses(body.instruction(reader))[0].register().unwrap();
+                definitions.last(body, register, reader).map(|id| id.index())
+            };
+            // The second of two; one that a guard may hold back; the only one, in another block.
+            assert_eq!([read(2), read(4), read(5)], [Some(1), None, Some(2)]);
         });
     }
 

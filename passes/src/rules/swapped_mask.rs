@@ -1,0 +1,182 @@
+//! ## What it does
+//!
+//! Finds shuffles, matches and reductions of a warp whose member mask is data that each lane loads for itself, and whose
+//! value is what masks are made of: a ballot, an `__activemask()`, or the constant with all bits set.
+//!
+//! ## Why is this bad?
+//!
+//! Both operands are 32-bit integers, so compilers say nothing when they change places. The data then decides which lanes
+//! take part: a mask without the lane that calls is undefined behaviour, and ptxas and the hardware may stop the kernel with
+//! an illegal instruction or wait for ever. Where it happens to fit, the result is about masks, and not about the data.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! unsigned mask = __ballot_sync(0xffffffff, in[threadIdx.x] > 0);
+//! out[threadIdx.x] = __reduce_max_sync(in[threadIdx.x], mask);
+//! ```
+//!
+//! ## Use instead
+//!
+//! The member mask is the first operand of an intrinsic, and the last of a PTX instruction:
+//!
+//! ```cuda
+//! out[threadIdx.x] = __reduce_max_sync(mask, in[threadIdx.x]);
+//! ```
+//!
+//! A compiler can make the same mistake: llvm/llvm-project, issue 131415, swapped the operands of every `redux.sync`.
+//!
+//! ## Limits
+//!
+//! The data is a load at an address that differs by `threadIdx.x` or the lane's number, directly or converted to an integer.
+//! A mask that a whole warp loads from one place, as from a table with an entry for each warp, is silent, and so is a ballot
+//! that itself has such a mask. Votes are silent, since their value is a condition. Both operands are followed through
+//! moves, the stack and the parameters of functions, and not through values that come from several places.
+
+use crate::analysis::call_graph::CallSite;
+use crate::context::{ModuleContext, Place, Report};
+use crate::ir::{Collective, FunctionId, InstructionId, Op, Value};
+use crate::limits::{MAX_OPERAND_CALLS, MAX_OPERAND_CHAINS};
+use crate::rule::{Check, Family, Level, Rule};
+
+use super::operand_origin::{Origin, argument, loaded_per_lane, made_for_masks};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX414",
+    name: "swapped-mask",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Warp,
+    summary: "the member mask and the value of a warp collective have changed places",
+    definite: Level::Warning,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Module(check),
+};
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for (id, function, body) in module.module.bodies() {
+        if function.is_damaged {
+            continue;
+        }
+        for &at in &body.collectives {
+            let instruction = body.instruction(at);
+            let (Op::Collective(kind, true), &[mask, value, ..]) = (instruction.op, body.uses(instruction))
+            else {
+                continue;
+            };
+            if !matches!(
+                kind,
+                Collective::Shuffle(_) | Collective::Match(_, 32) | Collective::Reduce
+            ) {
+                continue;
+            }
+            let begin = Frame {
+                function: id,
+                mask: Operand::At(mask),
+                value: Operand::At(value),
+                callers: Vec::new(),
+            };
+            each_swapped(module, begin, |found| {
+                if module.function(id).is_reached(at) {
+                    write(report, Place::Instruction(id, at, found.callers.clone()), kind, &found);
+                }
+            });
+        }
+    }
+}
+
+/// One of the two operands, as far as it is followed.
+#[derive(Clone, Copy)]
+enum Operand {
+    /// A value of the function that is looked at.
+    At(Value),
+    /// What the rule looks for, and the instruction that makes it; none makes a constant.
+    Found(Option<(FunctionId, InstructionId)>),
+}
+
+/// A function on the way from a collective to those that decide its operands.
+struct Frame {
+    function: FunctionId,
+    mask: Operand,
+    value: Operand,
+    /// The calls that lead to the collective, innermost first.
+    callers: Vec<CallSite>,
+}
+
+/// Calls `found` for each chain of calls in which mask and value have changed places.
+fn each_swapped(module: &ModuleContext<'_>, begin: Frame, mut found: impl FnMut(Frame)) {
+    let mut work = vec![begin];
+    let mut chains = 0;
+    while let Some(frame) = work.pop() {
+        let origin = |operand, judge: fn(&ModuleContext<'_>, FunctionId, Value) -> Origin| match operand {
+            Operand::At(value) => judge(module, frame.function, value),
+            Operand::Found(by) => Origin::Found(by),
+        };
+        let mask = origin(frame.mask, loaded_per_lane);
+        if matches!(mask, Origin::Other) {
+            continue;
+        }
+        let value = origin(frame.value, made_for_masks);
+        if let (Origin::Found(mask), Origin::Found(value)) = (&mask, &value) {
+            found(Frame {
+                mask: Operand::Found(*mask),
+                value: Operand::Found(*value),
+                ..frame
+            });
+            continue;
+        }
+        if matches!(value, Origin::Other) || frame.callers.len() == MAX_OPERAND_CALLS {
+            continue;
+        }
+        for call in module.call_graph().calls_to(frame.function) {
+            chains += 1;
+            if chains > MAX_OPERAND_CHAINS {
+                return;
+            }
+            if let (Some(mask), Some(value)) = (passed(module, call, &mask), passed(module, call, &value))
+                && module.may_call(call)
+            {
+                work.push(Frame {
+                    function: call.caller,
+                    mask,
+                    value,
+                    callers: frame.callers.iter().copied().chain([*call]).collect(),
+                });
+            }
+        }
+    }
+}
+
+/// An operand in the function that makes a call.
+fn passed(module: &ModuleContext<'_>, call: &CallSite, origin: &Origin) -> Option<Operand> {
+    let piece = match *origin {
+        Origin::Found(by) => return Some(Operand::Found(by)),
+        Origin::Param(piece) => piece,
+        Origin::Other => return None,
+    };
+    let body = module.module.function(call.caller).body.as_ref()?;
+    argument(body, call.instruction, piece).map(Operand::At)
+}
+
+fn write(report: &mut Report<'_>, place: Place, kind: Collective, found: &Frame) {
+    let operation = kind.cuda_name();
+    let made = match found.value {
+        Operand::Found(None) => "all ones",
+        _ => "a mask of lanes",
+    };
+    let finding = report.definite(
+        place,
+        format!("the member mask of `{operation}` is data that each lane loads, and its value is {made}: they have changed places"),
+    );
+    if let Operand::Found(Some((id, at))) = found.mask {
+        finding.related(Place::instruction(id, at), "the member mask is loaded here");
+    }
+    if let Operand::Found(Some((id, at))) = found.value {
+        finding.related(Place::instruction(id, at), "the value comes from here");
+    }
+    finding
+        .help("pass the mask first in CUDA, and last in PTX")
+        .data("operation", operation);
+}
