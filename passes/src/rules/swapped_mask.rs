@@ -35,7 +35,7 @@
 
 use crate::analysis::call_graph::CallSite;
 use crate::context::{ModuleContext, Place, Report};
-use crate::ir::{Collective, FunctionId, InstructionId, Op, Value};
+use crate::ir::{Collective, FunctionId, InstructionId, Value};
 use crate::limits::{MAX_OPERAND_CALLS, MAX_OPERAND_CHAINS};
 use crate::rule::{Check, Family, Level, Rule};
 
@@ -56,34 +56,34 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for (id, function, body) in module.module.bodies() {
-        if function.is_damaged {
+    for site in module.collectives() {
+        let is_exchange = matches!(
+            site.kind,
+            Collective::Shuffle(_) | Collective::Match(_, 32) | Collective::Reduce
+        );
+        // A mask that is a constant is no data. Callers are looked at below.
+        if !is_exchange || !site.sync || site.mask().is_some() || !site.callers.is_empty() {
             continue;
         }
-        for &at in &body.collectives {
-            let instruction = body.instruction(at);
-            let (Op::Collective(kind, true), &[mask, value, ..]) = (instruction.op, body.uses(instruction))
-            else {
-                continue;
-            };
-            if !matches!(
-                kind,
-                Collective::Shuffle(_) | Collective::Match(_, 32) | Collective::Reduce
-            ) {
-                continue;
+        let function = module.module.function(site.function);
+        let Some(body) = function.body.as_ref().filter(|_| !function.is_damaged) else {
+            continue;
+        };
+        let &[mask, value, ..] = body.uses(body.instruction(site.instruction)) else {
+            continue;
+        };
+        let begin = Frame {
+            function: site.function,
+            mask: Operand::At(mask),
+            value: Operand::At(value),
+            callers: Vec::new(),
+        };
+        each_swapped(module, begin, |found| {
+            if site.is_reached(module) {
+                let place = Place::Instruction(site.function, site.instruction, found.callers.clone());
+                write(report, place, site.kind, &found);
             }
-            let begin = Frame {
-                function: id,
-                mask: Operand::At(mask),
-                value: Operand::At(value),
-                callers: Vec::new(),
-            };
-            each_swapped(module, begin, |found| {
-                if module.function(id).is_reached(at) {
-                    write(report, Place::Instruction(id, at, found.callers.clone()), kind, &found);
-                }
-            });
-        }
+        });
     }
 }
 
