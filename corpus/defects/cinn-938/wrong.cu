@@ -3,7 +3,7 @@
 // class: B
 // when: blocks of 20 threads
 // launch: --launch-block 20
-// found: potential, its launch
+// found: its launch
 
 __device__ float product(float value) {
   for (int offset = 16; offset > 0; offset /= 2) value *= __shfl_down_sync(0xffffffff, value, offset);  //~ PTX404 PTX413

@@ -27,7 +27,8 @@
 //! ## Limits
 //!
 //! A definite finding names lanes that certainly execute the collective whenever it is reached; lanes that only may
-//! do so are a potential finding. Masks from memory or kernel parameters are not known. The mask 0 is PTX407.
+//! do so are a potential finding. Masks from memory or kernel parameters are not known, but for bits that are certainly 0:
+//! no lane above 15 is named by `mask & 0xffff`. The mask 0 is PTX407.
 
 use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};

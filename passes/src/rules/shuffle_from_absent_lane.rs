@@ -32,13 +32,12 @@
 //! ## Limits
 //!
 //! The last steps of a reduction let some lanes read beyond the mask and discard what they get. So a shuffle is
-//! reported as definite only if every lane that may execute it reads an absent lane, or if one constant lane is read
-//! that is absent, and the value is certainly used: as an address, a mask, a source lane, in a branch, in a store to memory
-//! that others see, or by code outside the module, directly or through copies, arithmetic, the stack and calls. A use
-//! that hangs off a condition, a factor or a mask that is not known is not certain; nor is one by another lane, which a
-//! further shuffle hands the value to. Else it is a potential finding: after `if (i >= n) return;` a butterfly reads lanes
-//! that may have ended, which matters where `n` is no multiple of 32. Where nothing reads what the shuffle gives, there
-//! is none. Source lanes that are computed from data are not known.
+//! reported as definite only if a lane certainly reads an absent one and the value is certainly used: as an address, a mask,
+//! a source lane, in a branch, in a store to memory that others see, or by code outside the module, directly or through
+//! copies, arithmetic, the stack and calls; by that lane, or by one that a further shuffle with known source lanes hands it
+//! to. A use that hangs off a condition, a factor or a mask that is not known is not certain. Else it is a potential finding:
+//! after `if (i >= n) return;` a butterfly reads lanes that may have ended, which matters where `n` is no multiple of 32.
+//! Where nothing reads what the shuffle gives, there is none. Source lanes that are computed from data are not known.
 
 use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};

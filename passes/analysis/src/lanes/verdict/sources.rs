@@ -22,6 +22,8 @@ impl Judge<'_, '_> {
         };
         let existing = self.flow.launch.lanes();
         let (mut absent, mut perhaps, mut unknown) = (0, 0, 0);
+        // Of the absent ones, those whose mask is not known, but certainly does not name what they read.
+        let mut in_part = 0;
         // By lane, the one that it reads.
         let mut read: [Lanes; WARP] = [0; WARP];
         for lane in lanes(here) {
@@ -34,6 +36,7 @@ impl Judge<'_, '_> {
             let Some(mask) = call.mask_of(lane) else {
                 if source != lane && call.mask.may_have(1 << lane) as Lanes & bit == 0 {
                     absent |= 1 << lane;
+                    in_part |= 1 << lane;
                     read[lane] = bit;
                 } else {
                     unknown |= 1 << lane;
@@ -78,10 +81,14 @@ impl Judge<'_, '_> {
         let users = users.unwrap_or(0);
         let is_definite = users != 0 && (users == here || users & must != 0);
         let readers = match (is_definite, absent & users) {
-            (false, _) => absent | perhaps,
+            // Code that reads beyond a mask of its own making mostly knows what to discard.
+            (false, _) => absent & !in_part | perhaps,
             (true, 0) => absent,
             (true, own) => own,
         };
+        if readers == 0 {
+            return unknown | in_part != 0;
+        }
         let set = lanes(readers).fold(0, |set, lane| set | read[lane]);
         let mut masks = lanes(readers).filter_map(|lane| call.mask_of(lane));
         let first = masks.next();
