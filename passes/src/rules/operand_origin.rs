@@ -2,7 +2,8 @@
 
 use crate::context::ModuleContext;
 use crate::ir::{
-    AccessKind, BinaryOp, Body, Callee, Collective, FunctionId, InstructionId, Op, Register, Space, Special, Value, Vote,
+    AccessKind, BinaryOp, Body, Callee, Collective, FunctionId, InstructionId, Op, Register, Space, Special,
+    Value, Vote,
 };
 use crate::limits::MAX_OPERAND_STEPS;
 
@@ -38,7 +39,12 @@ fn moved(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, value: Val
 }
 
 /// The instruction that alone writes a value.
-fn writer(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, value: Value) -> Option<InstructionId> {
+fn writer(
+    module: &ModuleContext<'_>,
+    id: FunctionId,
+    body: &Body<'_>,
+    value: Value,
+) -> Option<InstructionId> {
     let Value::Register(register) = value else {
         return None;
     };
@@ -270,10 +276,9 @@ impl Lanes<'_, '_> {
                 (kept >> low) & LANE_BITS == LANE_BITS && is_lane(self.module, id, body, one, low)
             }
             (Op::Binary(BinaryOp::Shl, _), &[one, Value::Integer(0..=8)])
-            | (
-                Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) | Op::Convert { from: 16.., .. },
-                &[one],
-            ) => self.differ(id, at, one),
+            | (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) | Op::Convert { from: 16.., .. }, &[one]) => {
+                self.differ(id, at, one)
+            }
             (Op::Binary(op, _) | Op::MulAdd(op, _), _) if op == BinaryOp::Add || is_product(op) => {
                 uses.iter().any(|&one| self.differ(id, at, one))
             }
