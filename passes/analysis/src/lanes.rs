@@ -36,7 +36,7 @@ use crate::limits::{MAX_LIBRARY_BLOCKS, MAX_POTENTIAL_CONTEXTS, MAX_REPEATED_BLO
 use crate::shared::Shared;
 use flow::Flow;
 use graph::{Graph, Kind};
-use launch::{converges, launch_of};
+use launch::converges;
 use live::Live;
 use order::Order;
 use ptxcheck_ir::{FunctionId, InstructionId, Special, Value};
@@ -45,6 +45,7 @@ use slice::Slices;
 use value::ALL;
 use verdict::{Reach, Verdict};
 
+pub(crate) use launch::launch_of;
 pub use launch::{Launch, Source};
 pub use value::Lanes;
 pub use verdict::{Issue, Problem, Spot};
@@ -380,7 +381,8 @@ fn definite(verdict: &Verdict) -> impl Iterator<Item = (u32, Problem)> + '_ {
         .map(|issue| (issue.node, issue.problem))
 }
 
-fn reads_other_dimensions(body: &ptxcheck_ir::Body<'_>) -> bool {
+/// Whether `%tid.y` or `%tid.z` is read.
+pub(crate) fn reads_other_dimensions(body: &ptxcheck_ir::Body<'_>) -> bool {
     body.instructions.iter().any(|instruction| {
         body.uses(instruction)
             .iter()

@@ -4,6 +4,7 @@
 //! Module ─► function::Analyses   of one function: CFG, dominators, definitions, slots, what is reached
 //!        ─► shared::Shared       of all functions, with the call graph and what is asked for
 //!        ─► lanes, provenance, collectives      of the module; they take Shared, and not each other's results
+//!        ─► out_of_bounds                       of the module, on its own
 //!        ─► module::ModuleAnalyses              keeps all of that for the rules
 //! ```
 //!
@@ -43,6 +44,7 @@ pub mod lanes;
 pub mod launches;
 mod limits;
 mod module;
+pub mod out_of_bounds;
 mod place;
 mod predicates;
 pub mod provenance;
@@ -53,6 +55,7 @@ mod shared;
 mod slots;
 #[cfg(test)]
 mod testing;
+mod threads;
 
 pub use certainty::Certainty;
 pub use function::Analyses;

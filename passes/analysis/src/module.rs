@@ -9,6 +9,7 @@ use ptxcheck_ir::Module;
 
 use crate::collectives::{self, Site};
 use crate::lanes::{self, Root};
+use crate::out_of_bounds::{self, Outside};
 use crate::provenance::{self, Violation};
 
 use crate::shared::{Asked, Shared};
@@ -19,6 +20,7 @@ pub struct ModuleAnalyses<'a> {
     collectives: OnceLock<Vec<Site>>,
     violations: OnceLock<Vec<Violation>>,
     lanes: OnceLock<Vec<Root>>,
+    outside: OnceLock<Vec<Outside>>,
 }
 
 impl<'a> Deref for ModuleAnalyses<'a> {
@@ -44,6 +46,7 @@ impl<'a> ModuleAnalyses<'a> {
             collectives: OnceLock::new(),
             violations: OnceLock::new(),
             lanes: OnceLock::new(),
+            outside: OnceLock::new(),
         }
     }
 
@@ -68,6 +71,12 @@ impl<'a> ModuleAnalyses<'a> {
     /// The warp collectives, in the contexts that decide their operands.
     pub fn collectives(&self) -> &[Site] {
         self.collectives.get_or_init(|| collectives::sites(self))
+    }
+
+    /// The accesses that threads make outside of objects, where the number of the thread decides the place; in the order of
+    /// the input.
+    pub fn outside(&self) -> &[Outside] {
+        self.outside.get_or_init(|| out_of_bounds::find(self))
     }
 
     /// The addresses that are used for what they are not, in the order of the input.

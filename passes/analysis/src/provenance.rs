@@ -18,7 +18,7 @@ mod aliases;
 mod calls;
 mod chosen;
 mod discover;
-mod extent;
+pub(crate) mod extent;
 mod function;
 mod guards;
 mod judge;

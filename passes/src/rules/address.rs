@@ -75,7 +75,7 @@ pub(super) fn object(module: &ModuleContext<'_>, violation: &Violation) -> Strin
 }
 
 /// A variable and where it is; nvcc's stack frame is a variable that nobody wrote.
-fn named(module: &ModuleContext<'_>, space: Space, symbol: SymbolId) -> String {
+pub(super) fn named(module: &ModuleContext<'_>, space: Space, symbol: SymbolId) -> String {
     let name = module.module.symbol_name(symbol);
     if name.is_empty() {
         memory(space).to_owned()

@@ -228,7 +228,7 @@ fn place(spot: &Spot) -> Place {
     Place::Instruction(spot.function, spot.instruction, spot.callers.clone())
 }
 
-fn numbers(lanes: Lanes) -> Vec<u64> {
+pub(super) fn numbers(lanes: Lanes) -> Vec<u64> {
     (0..32).filter(|lane| lanes >> lane & 1 == 1).collect()
 }
 

@@ -1,7 +1,8 @@
 //! ## What it does
 //!
 //! Finds accesses at a constant offset from a variable or a parameter that begin before it, end after it, or are not
-//! aligned to the size of the access although the object is. LLVM IR says of each access how its address is aligned, and
+//! aligned to the size of the access although the object is; and accesses of kernels at an offset that the number of the
+//! thread decides, where threads of the first warp certainly make them outside. LLVM IR says of each access how its address is aligned, and
 //! compilers take it apart where that is less than its size: it is held to what it says.
 //!
 //! ## Why is this bad?
@@ -15,21 +16,34 @@
 //!     ld.param.u32 %r1, [st+64];
 //! ```
 //!
+//! ```cuda
+//! __shared__ float sums[8];                    // one for each of 8 warps
+//! value = __shfl_xor_sync(0xffffffff, value, 1);
+//! if (threadIdx.x < 32) value = sums[threadIdx.x];
+//! ```
+//!
 //! ## Use instead
 //!
-//! An offset inside the object.
+//! An offset inside the object:
+//!
+//! ```cuda
+//! if (threadIdx.x < 8) value = sums[threadIdx.x];
+//! ```
 //!
 //! ## Limits
 //!
 //! Definite where the access is on every path through each other access of the object that may be inside it, else potential:
 //! where a compiler unrolls a loop over an array, it writes accesses past its end behind tests that the program never
-//! passes. Offsets that are computed at run time are not known, nor are the sizes of `extern` arrays and of definitions that
+//! passes. Of offsets that are computed at run time, those are known that hang off `threadIdx.x` and constants alone; they are
+//! followed where nothing but such conditions decides whether the thread comes there, and where the threads certainly exist:
+//! the shape of the blocks is known (`.reqntid`, --launch-block), or a collective on the way names all 32 lanes. Not known are the sizes of `extern` arrays and of definitions that
 //! another module may replace. Compilers put all local variables of a function into one object: leaving one of them for
 //! the next is not seen.
 
-use super::{address, wording};
+use super::{address, lane_report, wording};
+use crate::analysis::out_of_bounds::Outside;
 use crate::analysis::provenance::{Base, Violation, Wrong};
-use crate::context::{ModuleContext, Report};
+use crate::context::{ModuleContext, Place, Report};
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -39,7 +53,7 @@ pub static RULE: Rule = Rule {
     aliases: &[],
     guidelines: &[],
     family: Family::Space,
-    summary: "a constant offset lies outside its object, or is misaligned for the access",
+    summary: "a known offset lies outside its object, or is misaligned for the access",
     definite: Level::Warning,
     can_be_definite: true,
     can_be_potential: true,
@@ -70,6 +84,56 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         if let Some(size) = size(module, violation) {
             draft.data("size", size);
         }
+    }
+    for outside in module.outside() {
+        by_thread(module, outside, report);
+    }
+}
+
+/// Reports an access at an offset that the number of the thread decides.
+fn by_thread(module: &ModuleContext<'_>, outside: &Outside, report: &mut Report<'_>) {
+    let function = module.module.function(outside.function);
+    let (name, size) = match (outside.symbol, outside.param) {
+        (Some(symbol), _) => {
+            let known = module.module.symbol(symbol);
+            (address::named(module, known.space, symbol), known.size)
+        }
+        (None, Some(number)) => {
+            let number = usize::from(number);
+            let Some(param) = function.params.get(number) else {
+                return;
+            };
+            let kernel = module.module.function_name(outside.function);
+            (wording::parameter(kernel, number, param.name), Some(param.size))
+        }
+        (None, None) => return,
+    };
+    let offsets = match outside.offsets {
+        (one, other) if one == other => format!("offset {one}"),
+        (least, most) => format!("offsets {least} to {most}"),
+    };
+    let access = lane_report::subject(outside.lanes, "accesses", "access");
+    let message = match (outside.wrong, size) {
+        (Wrong::Misaligned, _) => {
+            format!("{access} {name} at {offsets}, not aligned to the size of the access")
+        }
+        (_, Some(size)) => format!(
+            "{access} {name} at {offsets}, and it has {}",
+            wording::bytes(size)
+        ),
+        (_, None) => format!("{access} {name} at {offsets}, outside of it"),
+    };
+    let place = Place::instruction(outside.function, outside.instruction);
+    let draft = report.definite(place, message);
+    draft.note("this is so in warp 0 of each block");
+    lane_report::assumption(draft, &outside.launch);
+    draft.help("let only those threads come here whose offset is inside the object");
+    draft.data(
+        "lanes",
+        crate::finding::Value::Numbers(lane_report::numbers(outside.lanes)),
+    );
+    if let Some(size) = size {
+        draft.data("size", size);
     }
 }
 

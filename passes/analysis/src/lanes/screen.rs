@@ -4,14 +4,12 @@
 //! Nothing is definite about a collective where another of its kind and mask may be executed by the lanes that it misses,
 //! nor where lanes come to it as whole warps. `witness` searches for that, in a kernel and what it calls, with `look`:
 //! what all lanes may come to, and what may be known at most of the values that decide it. `basis` is what is known before,
-//! `kind` says what a value may be, `calls` what functions are passed and return, and `exact` what the threads of one warp
-//! compute from their numbers.
+//! `kind` says what a value may be, and `calls` what functions are passed and return.
 //! Whatever is found on the way holds at any time of the search, so limits end it anywhere; the kernels that it leaves
 //! open are solved lane by lane.
 
 mod basis;
 mod calls;
-mod exact;
 mod kind;
 mod look;
 mod meetings;

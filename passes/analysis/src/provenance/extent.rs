@@ -6,7 +6,7 @@ use ptxcheck_ir::{Access, Function, Linkage, SymbolId};
 
 /// What an address can point into.
 #[derive(Clone, Copy)]
-pub(super) enum Object<'a> {
+pub(crate) enum Object<'a> {
     /// A variable.
     Symbol(SymbolId),
     /// The parameter with this number of this kernel.
@@ -14,7 +14,7 @@ pub(super) enum Object<'a> {
 }
 
 /// The size of a variable in bytes, if that is certain.
-pub(super) fn size(module: &Shared<'_>, symbol: SymbolId) -> Option<u64> {
+pub(crate) fn size(module: &Shared<'_>, symbol: SymbolId) -> Option<u64> {
     let symbol = module.module.symbol(symbol);
     // Another module's definition may be larger.
     let is_final = matches!(symbol.linkage, Linkage::Local | Linkage::External) && !symbol.is_undefined();
@@ -22,7 +22,7 @@ pub(super) fn size(module: &Shared<'_>, symbol: SymbolId) -> Option<u64> {
 }
 
 /// What is wrong with an access that starts so many bytes from the start of an object.
-pub(super) fn outside(module: &Shared<'_>, object: Object<'_>, start: i64, access: &Access) -> Option<Wrong> {
+pub(crate) fn outside(module: &Shared<'_>, object: Object<'_>, start: i64, access: &Access) -> Option<Wrong> {
     let (size, align) = match object {
         Object::Symbol(symbol) => (size(module, symbol)?, module.module.symbol(symbol).align),
         Object::Param(function, number) => {

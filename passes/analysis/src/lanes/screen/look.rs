@@ -22,13 +22,13 @@ mod results;
 
 use self::held::Held;
 use super::basis::Basis;
-use super::exact::Threads;
 use super::kind::Form;
 use crate::function::Analyses;
 use crate::lanes::value::WARP;
 use crate::lanes::visible;
 use crate::limits::LOOK_STEPS_PER_INSTRUCTION;
 use crate::predicates::{Predicates, Test};
+use crate::threads::Threads;
 use ptxcheck_ir::{
     BlockId, Body, Condition, FunctionId, Guard, Instruction, InstructionId, Op, Rare, Register, Value,
 };

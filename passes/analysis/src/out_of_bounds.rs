@@ -1,0 +1,242 @@
+//! Accesses whose place the number of the thread decides, and that threads certainly make outside of the object.
+//!
+//! The threads are those of warp 0, which every launch has; each is looked at by itself:
+//!
+//! ```text
+//! place(l)     the object and the offset that the address has in lane l, evaluated with `%tid.x` = l
+//! comes(l, b)  b is the entry; or comes(l, d) holds of its immediate dominator d, and b post-dominates d, or the branch at the
+//!              end of d is decided in lane l and b is, or post-dominates, the block that it leads to
+//! wrong        lanes l with comes(l, block of the access), whose guard holds, and place(l) outside of the object
+//! ```
+//!
+//! So no condition that is not known is passed on the way: whoever executes the kernel with such threads makes the access. That
+//! they exist is known where the shape of the blocks is, or where all 32 lanes of the warp are named by a collective that
+//! all ways to the access, or from it, lead through. Only kernels are looked at, since callers may pass functions anything.
+
+use ptxcheck_ir::{Access, BlockId, Body, Function, FunctionId, InstructionId, Op, Special, SymbolId, Value};
+
+use crate::function::Analyses;
+use crate::lanes::{Lanes, Launch, Source, launch_of, reads_other_dimensions};
+use crate::provenance::Wrong;
+use crate::provenance::extent::{Object, outside};
+use crate::shared::Shared;
+use crate::threads::{Start, Threads};
+
+/// An access that threads of warp 0 make outside of an object, or not aligned.
+#[derive(Clone, Debug)]
+pub struct Outside {
+    /// The kernel.
+    pub function: FunctionId,
+    /// The access.
+    pub instruction: InstructionId,
+    /// The variable; `None` for a parameter of the kernel.
+    pub symbol: Option<SymbolId>,
+    /// The number of the parameter, if it is one.
+    pub param: Option<u16>,
+    /// [`Wrong::OutOfBounds`] or [`Wrong::Misaligned`].
+    pub wrong: Wrong,
+    /// The lanes of warp 0 for which it is.
+    pub lanes: Lanes,
+    /// The least and the greatest offset of those, in bytes from the start of the object.
+    pub offsets: (i64, i64),
+    /// What is known or assumed of the kernel's launches.
+    pub launch: Launch,
+}
+
+/// All of a module, in the order of the input.
+pub(crate) fn find(module: &Shared<'_>) -> Vec<Outside> {
+    let mut found = Vec::new();
+    for (id, function, body) in module.module.bodies() {
+        if !function.is_kernel() || function.is_damaged || module.deadline.is_over_at_step() {
+            continue;
+        }
+        if let Some(kernel) = Kernel::new(module, id, function, body) {
+            found.extend(kernel.accesses());
+        }
+    }
+    found
+}
+
+/// A kernel of whose launches enough is known.
+struct Kernel<'a, 'm> {
+    module: &'a Shared<'m>,
+    id: FunctionId,
+    function: &'a Function<'m>,
+    body: &'a Body<'m>,
+    analyses: &'a Analyses<'m>,
+    threads: Threads<'a, 'm>,
+    launch: Launch,
+    /// The lanes of warp 0 that are in the first row of a block, where they exist.
+    row: u32,
+    /// The blocks with a collective that names all lanes; `None` if the shape of blocks is known.
+    full: Option<Vec<BlockId>>,
+}
+
+impl<'a, 'm> Kernel<'a, 'm> {
+    fn new(
+        module: &'a Shared<'m>,
+        id: FunctionId,
+        function: &'a Function<'m>,
+        body: &'a Body<'m>,
+    ) -> Option<Self> {
+        let reads_thread = |value: &Value| matches!(value, Value::Special(Special::Tid(0) | Special::LaneId));
+        let mut instructions = body.instructions.iter();
+        if !instructions.any(|instruction| body.uses(instruction).iter().any(reads_thread)) {
+            return None;
+        }
+        // A guarded end of the path is no branch, and post-dominators do not see it.
+        let ends = |last: &ptxcheck_ir::Instruction| {
+            last.guard.is_some() && matches!(last.op, Op::Return | Op::Exit | Op::Trap)
+        };
+        if body.instructions.iter().any(ends) {
+            return None;
+        }
+        let launch = launch_of(module, id, reads_other_dimensions(body));
+        let analyses = module.function(id);
+        let threads = Threads {
+            body,
+            definitions: analyses.definitions(),
+            warp: 0,
+        };
+        let full = match launch.shape {
+            // Blocks may have fewer threads than they are allowed.
+            Some(_) if launch.source == Source::Bound => return None,
+            Some(_) => None,
+            None if launch.is_folded => return None,
+            None => Some(full_collectives(&threads)),
+        };
+        if full.as_ref().is_some_and(Vec::is_empty) {
+            return None;
+        }
+        Some(Self {
+            module,
+            id,
+            function,
+            body,
+            analyses,
+            threads,
+            launch,
+            row: launch.shape.map_or(WARP, |[x, ..]| x.min(WARP)),
+            full,
+        })
+    }
+
+    fn accesses(&self) -> impl Iterator<Item = Outside> {
+        let all = (0..).map(InstructionId::new).zip(&self.body.instructions);
+        all.filter_map(
+            |(id, instruction)| match (instruction.op, self.body.uses(instruction)) {
+                (Op::Access(access), &[address @ Value::Register(_), Value::Integer(past), ..]) => {
+                    self.judge(id, &access, address, past)
+                }
+                _ => None,
+            },
+        )
+    }
+
+    fn judge(&self, id: InstructionId, access: &Access, address: Value, past: i64) -> Option<Outside> {
+        // Most addresses are of no object, or the same in all lanes.
+        let (_, last) = self.threads.address(address, self.row - 1)?;
+        if self
+            .threads
+            .address(address, 0)
+            .is_some_and(|(_, first)| first == last)
+        {
+            return None;
+        }
+        let mut found: Option<Outside> = None;
+        for lane in 0..self.row {
+            let Some((start, by)) = self.threads.address(address, lane) else {
+                continue;
+            };
+            let by = by.checked_add(past)?;
+            let (object, symbol, param) = match start {
+                Start::Symbol(symbol) => (Object::Symbol(symbol), Some(symbol), None),
+                Start::Param(number) => (Object::Param(self.function, number), None, Some(number)),
+            };
+            let Some(wrong) = outside(self.module, object, by, access) else {
+                continue;
+            };
+            if !self.executes(lane, id) {
+                continue;
+            }
+            let known = found.get_or_insert(Outside {
+                function: self.id,
+                instruction: id,
+                symbol,
+                param,
+                wrong,
+                lanes: 0,
+                offsets: (by, by),
+                launch: self.launch,
+            });
+            if (known.symbol, known.param, known.wrong) == (symbol, param, wrong) {
+                known.lanes |= 1 << lane;
+                known.offsets = (known.offsets.0.min(by), known.offsets.1.max(by));
+            }
+        }
+        found.filter(|_| self.exist(self.body.block_of(id)))
+    }
+
+    /// Whether a lane that executes the kernel certainly executes an instruction.
+    fn executes(&self, lane: u32, id: InstructionId) -> bool {
+        let instruction = self.body.instruction(id);
+        let is_held_back = instruction.guard.is_some_and(|guard| {
+            let holds = self.threads.at(Value::Register(guard.register), lane);
+            holds.is_none_or(|holds| (holds & 1 == 1) == guard.negated)
+        });
+        !is_held_back && self.analyses.is_reached(id) && self.comes(lane, self.body.block_of(id))
+    }
+
+    /// Whether a lane that executes the kernel certainly comes to a block.
+    fn comes(&self, lane: u32, mut block: BlockId) -> bool {
+        let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
+        while block.index() != 0 {
+            let Some(above) = dominators.immediate(block) else {
+                return false;
+            };
+            if !post.dominates(block, above) {
+                let chosen = self.chosen(lane, above);
+                if !chosen.is_some_and(|chosen| chosen == block || post.dominates(block, chosen)) {
+                    return false;
+                }
+            }
+            block = above;
+        }
+        true
+    }
+
+    /// The block that a lane goes on to from the end of another, where its branch is decided.
+    fn chosen(&self, lane: u32, block: BlockId) -> Option<BlockId> {
+        let (_, last) = self.body.block(block).next_back()?;
+        let guard = last.guard.filter(|_| last.op == Op::Branch)?;
+        let holds = self.threads.at(Value::Register(guard.register), lane)? & 1 == 1;
+        let way = usize::from(holds == guard.negated);
+        self.body.successors(block).get(way).copied()
+    }
+
+    /// Whether all lanes of warp 0 exist that are looked at, where an access in this block is executed.
+    fn exist(&self, block: BlockId) -> bool {
+        let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
+        self.full.as_ref().is_none_or(|full| {
+            full.iter()
+                .any(|&at| dominators.dominates(at, block) || post.dominates(at, block))
+        })
+    }
+}
+
+/// Lanes of a warp.
+const WARP: u32 = 32;
+
+/// The blocks with a collective that no guard keeps from being executed and that names all lanes.
+fn full_collectives(threads: &Threads<'_, '_>) -> Vec<BlockId> {
+    let body = threads.body;
+    let is_full = |&id: &InstructionId| {
+        let instruction = body.instruction(id);
+        let is_sync = instruction.guard.is_none() && matches!(instruction.op, Op::Collective(_, true));
+        let mask = body.uses(instruction).first().filter(|_| is_sync);
+        mask.and_then(|&mask| threads.same(mask))
+            .is_some_and(|mask| mask as Lanes == Lanes::MAX)
+    };
+    let all = body.collectives.iter().copied().filter(is_full);
+    all.map(|id| body.block_of(id)).collect()
+}
