@@ -13,7 +13,9 @@
 //! they exist is known where the shape of the blocks is, or where all 32 lanes of the warp are named by a collective that
 //! all ways to the access, or from it, lead through. Only kernels are looked at, since callers may pass functions anything.
 
-use ptxcheck_ir::{Access, BlockId, Body, Function, FunctionId, InstructionId, Op, Special, SymbolId, Value};
+use ptxcheck_ir::{
+    Access, BlockId, Body, Function, FunctionId, InstructionId, Op, Space, Special, SymbolId, Value,
+};
 
 use crate::function::Analyses;
 use crate::lanes::{Lanes, Launch, Source, launch_of, reads_other_dimensions};
@@ -125,7 +127,10 @@ impl<'a, 'm> Kernel<'a, 'm> {
         let all = (0..).map(InstructionId::new).zip(&self.body.instructions);
         all.filter_map(
             |(id, instruction)| match (instruction.op, self.body.uses(instruction)) {
-                (Op::Access(access), &[address @ Value::Register(_), Value::Integer(past), ..]) => {
+                // Global memory is what parameters point to; of what lies there in the module, most is not accessed by thread.
+                (Op::Access(access), &[address @ Value::Register(_), Value::Integer(past), ..])
+                    if access.space != Space::Global =>
+                {
                     self.judge(id, &access, address, past)
                 }
                 _ => None,
