@@ -32,14 +32,14 @@
 //!
 //! ## Limits
 //!
-//! Definite where the access is on every path through each other access of the object that may be inside it, else potential:
-//! where a compiler unrolls a loop over an array, it writes accesses past its end behind tests that the program never
-//! passes. Of offsets that are computed at run time, those outside of global memory are known that hang off `threadIdx.x` and
-//! constants alone; they are
-//! followed where nothing but such conditions decides whether the thread comes there, and where the threads certainly exist:
-//! the shape of the blocks is known (`.reqntid`, --launch-block), or a collective on the way names all 32 lanes. Not known are the sizes of `extern` arrays and of definitions that
-//! another module may replace. Compilers put all local variables of a function into one object: leaving one of them for
-//! the next is not seen.
+//! Definite where the access is on every path through each other access of the object that may be inside it, else
+//! potential: where a compiler unrolls a loop over an array, it writes accesses past its end behind tests that the
+//! program never passes. Of offsets that are computed at run time, those outside of global memory are known that hang off
+//! `threadIdx.x` and constants alone; they are followed where nothing but such conditions decides whether the thread
+//! comes there, and where the threads certainly exist: the shape of the blocks is known (`.reqntid`, --launch-block), or
+//! a collective on the way names all 32 lanes. Not known are the sizes of `extern` arrays and of definitions that another
+//! module may replace. Compilers put all local variables of a function into one object: leaving one of them for the next
+//! is not seen.
 
 use super::{address, lane_report, wording};
 use crate::analysis::out_of_bounds::Outside;
