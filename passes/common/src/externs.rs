@@ -60,7 +60,19 @@ fn provider(name: &str) -> Option<&'static str> {
 /// Whether ptxas, the driver or the compiler provides this function.
 #[must_use]
 pub fn is_provided(name: &str) -> bool {
-    matches!(provider(name), Some("ptxas" | "compiler"))
+    matches!(provider(name), Some("ptxas" | "compiler" | "optix"))
+}
+
+/// Whether a loader declares and defines this function in the PTX that it takes.
+#[must_use]
+pub fn is_of_loader(name: &str) -> bool {
+    provider(name) == Some("optix")
+}
+
+/// Whether the library that has this symbol is one that nvcc links without being told to.
+#[must_use]
+pub fn is_in_default_library(name: &str) -> bool {
+    provider(name) == Some("cudadevrt")
 }
 
 /// The library that has this symbol, where one is known to.
@@ -99,6 +111,8 @@ mod tests {
         assert_eq!(host_runtime("_ZTI4Base"), Some("run-time type information"));
         assert_eq!(host_runtime("_ZN4Base3runEv"), None);
         assert!(library("__cudaCDP2LaunchDeviceV2").is_some());
+        assert!(is_of_loader("_optix_get_launch_index_x") && !is_of_loader("optixTrace"));
+        assert!(is_in_default_library("cudaStreamDestroy") && !is_in_default_library("vprintf"));
         assert!(library("__nv_sinf").is_some() && library("__nv_nothing").is_none());
     }
 

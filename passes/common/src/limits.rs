@@ -18,6 +18,9 @@ pub const PARALLEL_STATEMENTS: usize = 20_000;
 /// Steps of loops in analyses between two looks at the clock: some ten microseconds.
 pub const STEPS_BETWEEN_CLOCKS: u32 = 4_096;
 
+/// Most functions and references that are gone over for what leads to the uses of an image.
+pub const MAX_CALLER_STEPS: usize = 1 << 22;
+
 /// Longest piece of a symbol's name in a message, in bytes. The payload has up to [`MANGLED_NAME_BYTES`] of it.
 pub const SHOWN_NAME_BYTES: usize = 400;
 

@@ -19,9 +19,6 @@ use ptxcheck_common::names;
 use ptxcheck_ir::LaunchBounds;
 use ptxcheck_ir::facts::{Facts, Kernel, Variable, WeakFunction};
 
-/// `st_other` of kernels.
-const IS_KERNEL: u8 = 0x10;
-
 /// The format of attributes that are followed by bytes.
 const SIZED: u8 = 4;
 const MAX_THREADS: u8 = 0x05;
@@ -151,14 +148,14 @@ fn symbols(file: &elf::Elf<'_>, infos: &NameMap<&str, &[u8]>, facts: &mut Facts)
             return;
         }
         match symbol.kind() {
-            object::SymbolKind::Text if raw.st_other().0 & IS_KERNEL != 0 => {
+            object::SymbolKind::Text if elf::is_kernel(raw) => {
                 let info = infos.get(name).copied().filter(|info| budget.take(info.len()));
                 let info = info.unwrap_or_default();
                 facts.kernels.push(kernel(name, info, symbol.size()));
             }
             // Local copies of functions that were not inlined have a `$` in their names.
             object::SymbolKind::Text if !name.starts_with('$') => facts.functions += 1,
-            object::SymbolKind::Data if is_variable(file, &symbol) && !name.contains('$') => {
+            _ if elf::is_cuda_variable(raw) && is_in_memory(file, &symbol) && !name.contains('$') => {
                 facts.variables.push(Variable {
                     name: name.to_owned(),
                     identity: names::normalised(name).into_owned(),
@@ -173,7 +170,8 @@ fn symbols(file: &elf::Elf<'_>, infos: &NameMap<&str, &[u8]>, facts: &mut Facts)
     }
 }
 
-fn is_variable<'a>(file: &elf::Elf<'a>, symbol: &impl object::ObjectSymbol<'a>) -> bool {
+/// Whether a symbol lies in global or constant memory.
+fn is_in_memory<'a>(file: &elf::Elf<'a>, symbol: &impl object::ObjectSymbol<'a>) -> bool {
     let section = symbol
         .section_index()
         .and_then(|index| file.section_by_index(index).ok());

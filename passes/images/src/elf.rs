@@ -12,6 +12,15 @@ pub(super) type Elf<'a> = ElfFile64<'a, LittleEndian, &'a [u8]>;
 /// What every ELF file begins with.
 pub(super) const MAGIC: &[u8] = b"\x7fELF";
 
+/// The type of symbols for variables in relocatable machine code of CUDA 13; finished code has `STT_OBJECT`.
+const STT_CUDA_OBJECT: elf::SymbolType = elf::SymbolType(13);
+
+/// `st_other` of kernels, in machine code.
+const STO_CUDA_ENTRY: u8 = 0x10;
+
+/// `st_other` of variables in shared memory, in machine code.
+const STO_CUDA_SHARED: u8 = 0x40;
+
 /// What a relocation takes in a file.
 pub(super) const RELOCATION_BYTES: usize = 24;
 
@@ -32,4 +41,19 @@ pub(super) fn is_cubin(elf: &Elf<'_>) -> bool {
 /// Whether it is an object that a linker has yet to read.
 pub(super) fn is_object(elf: &Elf<'_>) -> bool {
     elf.elf_header().e_type(LittleEndian) == elf::ET_REL
+}
+
+/// Whether a symbol of machine code is a variable.
+pub(super) fn is_cuda_variable(symbol: &elf::Sym64<LittleEndian>) -> bool {
+    [elf::STT_OBJECT, elf::STT_COMMON, STT_CUDA_OBJECT].contains(&symbol.st_type())
+}
+
+/// Whether a symbol of machine code lies in shared memory.
+pub(super) fn is_cuda_shared(symbol: &elf::Sym64<LittleEndian>) -> bool {
+    symbol.st_other.0 & STO_CUDA_SHARED != 0
+}
+
+/// Whether a symbol of machine code is a kernel, if it is a function.
+pub(super) fn is_kernel(symbol: &elf::Sym64<LittleEndian>) -> bool {
+    symbol.st_other.0 & STO_CUDA_ENTRY != 0
 }

@@ -21,7 +21,7 @@ use super::launches;
 use crate::host_names::{HostKind, HostNames};
 use crate::kinds::{Host, Registration};
 use crate::limits::MAX_SYMBOL_BYTES;
-use ptxcheck_common::names::{c_name, normalised};
+use ptxcheck_common::names::{c_name, demangle, normalised};
 
 const STUB: &str = "__device_stub__";
 
@@ -121,12 +121,7 @@ fn kernel_of_stub(symbol: &str) -> Option<String> {
     if LAMBDAS.iter().any(|placeholder| symbol.contains(placeholder)) {
         return None;
     }
-    let digits = symbol[..at].len()
-        - symbol[..at]
-            .trim_end_matches(|letter: char| letter.is_ascii_digit())
-            .len();
-    let (head, count) = symbol[..at].split_at(at - digits);
-    let length: usize = count.parse().ok()?;
+    let (head, length) = length_before(symbol, at)?;
     let identifier = symbol.get(at..at.checked_add(length)?)?;
     let after = &symbol[at + length..];
     // A length that ends inside the prefix names no stub.
@@ -138,6 +133,37 @@ fn kernel_of_stub(symbol: &str) -> Option<String> {
         _ if head.starts_with("_Z") && !name.is_empty() => Some(format!("{head}{}{name}{after}", name.len())),
         _ => None,
     }
+}
+
+/// What stands before the length of the identifier at `at`, and that length. The scope before it may end with digits, too:
+/// `_ZN12_GLOBAL__N_124__device_stub__k…` is `_GLOBAL__N_1` and 24. Where more than one length fits, the whole name decides.
+fn length_before(symbol: &str, at: usize) -> Option<(&str, usize)> {
+    let before = &symbol[..at];
+    let digits = before
+        .trim_end_matches(|letter: char| letter.is_ascii_digit())
+        .len();
+    let fitting = |start: &usize| {
+        let length: usize = before[*start..].parse().ok()?;
+        let is_length = !before[*start..].starts_with('0') && length > STUB.len();
+        (is_length && symbol.is_char_boundary(at.checked_add(length)?)).then_some((&before[..*start], length))
+    };
+    if ["_Z", "_ZL"].contains(&&before[..digits]) {
+        return fitting(&digits);
+    }
+    let mut all = (digits..at).filter_map(|start| fitting(&start));
+    let first = all.next()?;
+    if all.next().is_none() {
+        return Some(first);
+    }
+    let readable = demangle(symbol)?;
+    let identifier = &readable[readable.find(STUB)?..];
+    let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
+    let length = identifier
+        .find(|letter| !is_letter(letter))
+        .unwrap_or(identifier.len());
+    (digits..at)
+        .filter_map(|start| fitting(&start))
+        .find(|(_, fits)| *fits == length)
 }
 
 /// The names in the arguments of the registering calls.
@@ -209,6 +235,21 @@ mod tests {
             (
                 "_ZL62__device_stub__Z5applyIZ5plainPiEUnvdl0_PFvS0_E5plain1_EvS0_T_PiR1T",
                 None,
+            ),
+            (
+                "_ZN12_GLOBAL__N_116__device_stub__kEPi",
+                Some("_ZN12_GLOBAL__N_11kEPi"),
+            ),
+            (
+                "_ZN12_GLOBAL__N_124__device_stub__transformIfEEvT_PKS1_iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii",
+                Some(
+                    "_ZN12_GLOBAL__N_19transformIfEEvT_PKS1_iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii",
+                ),
+            ),
+            ("_ZN2v216__device_stub__kEPi", Some("_ZN2v21kEPi")),
+            (
+                "_ZN3BoxIiLi12EE16__device_stub__kEPi",
+                Some("_ZN3BoxIiLi12EE1kEPi"),
             ),
             ("__device_stub__", None),
             ("_Z99__device_stub__x", None),

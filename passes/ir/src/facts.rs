@@ -168,6 +168,9 @@ pub struct Open {
     pub uses: Vec<Located>,
     /// How many more functions and variables refer to it.
     pub more: u32,
+    /// The functions of the image that other images can call and that lead to a use: where nothing calls one of them, nothing
+    /// needs the symbol. `None` where a kernel or a variable of the image needs it.
+    pub needed_through: Option<Vec<String>>,
 }
 
 /// What a symbol is used as.

@@ -4,8 +4,9 @@ use super::{Open, Symbols, What, shapes};
 use crate::analysis::references::{self, Uses};
 use crate::context::Place;
 use crate::externs;
-use crate::ir::{Linkage, Module, Producer, SymbolKind};
+use crate::ir::{Function, Linkage, Module, Producer, SymbolKind};
 use crate::locate::Locator;
+use ptxcheck_common::callers::Callers;
 use ptxcheck_ir::limits::SHOWN_USES;
 
 /// The symbols of a module; `None` where some of it could not be read: the definition may be what was lost.
@@ -18,14 +19,10 @@ pub(crate) fn symbols(module: &Module<'_>) -> Option<Symbols> {
         SymbolKind::Function(id) => module.function(id).is_kernel(),
         SymbolKind::Variable | SymbolKind::TextureReference => false,
     };
-    let defined = module.symbols.iter().filter(|symbol| {
-        symbol.owner.is_none()
-            && matches!(
-                symbol.linkage,
-                Linkage::External | Linkage::Weak | Linkage::Common
-            )
-            && !is_kernel(symbol.kind)
-    });
+    let defined = module
+        .symbols
+        .iter()
+        .filter(|symbol| symbol.owner.is_none() && is_shown(symbol.linkage) && !is_kernel(symbol.kind));
     // What the driver or ptxas provides is nobody else's to define, and its uses need not be located.
     let is_open = |uses: &&Uses| {
         let symbol = module.symbol(uses.symbol);
@@ -33,16 +30,62 @@ pub(crate) fn symbols(module: &Module<'_>) -> Option<Symbols> {
     };
     Some(Symbols {
         defined: defined.map(|symbol| symbol.name.to_owned()).collect(),
-        open: references::undefined(module)
-            .iter()
-            .filter(is_open)
-            .map(|uses| open(module, uses))
-            .collect(),
+        open: all_open(module, references::undefined(module).iter().filter(is_open)),
         shapes: shapes::of(module),
     })
 }
 
-fn open(module: &Module<'_>, uses: &Uses) -> Open {
+fn all_open<'u>(module: &Module<'_>, uses: impl Iterator<Item = &'u Uses>) -> Vec<Open> {
+    let mut callers = None;
+    uses.map(|uses| {
+        let callers = callers.get_or_insert_with(|| callers_in(module));
+        open(module, uses, callers)
+    })
+    .collect()
+}
+
+/// The functions of a module, and who refers to them in code; a variable that holds the address of one needs it.
+fn callers_in(module: &Module<'_>) -> Callers {
+    let mut is_needed: Vec<bool> = module.functions.iter().map(Function::is_kernel).collect();
+    for symbol in &module.symbols {
+        for function in module
+            .initializer(symbol)
+            .iter()
+            .filter_map(|held| module.called(*held))
+        {
+            is_needed[function.index()] = true;
+        }
+    }
+    let references: Vec<(u32, u32)> = module
+        .bodies()
+        .flat_map(|(from, _, body)| {
+            let referred = body.references.iter();
+            let functions = referred.filter_map(|reference| module.called(reference.symbol));
+            functions.map(move |to| (from.index() as u32, to.index() as u32))
+        })
+        .collect();
+    Callers::new(is_needed, &references)
+}
+
+/// The functions through which other images come to need what is used here; `None` where this module does.
+fn needed_through(module: &Module<'_>, uses: &Uses, callers: &mut Callers) -> Option<Vec<String>> {
+    if !uses.initializers.is_empty() {
+        return None;
+    }
+    let users = uses.uses.iter().map(|(function, _)| function.index() as u32);
+    let leading = callers.leading_to(users)?;
+    let symbols = leading
+        .into_iter()
+        .map(|function| module.symbol(module.functions[function as usize].symbol));
+    let shown = symbols.filter(|symbol| is_shown(symbol.linkage));
+    Some(shown.map(|symbol| symbol.name.to_owned()).collect())
+}
+
+fn is_shown(linkage: Linkage) -> bool {
+    matches!(linkage, Linkage::External | Linkage::Weak | Linkage::Common)
+}
+
+fn open(module: &Module<'_>, uses: &Uses, callers: &mut Callers) -> Open {
     let locator = Locator::unplaced(module);
     let symbol = module.symbol(uses.symbol);
     let all: Vec<Place> = uses.places().collect();
@@ -65,5 +108,6 @@ fn open(module: &Module<'_>, uses: &Uses) -> Open {
             .map(|place| locator.located(place))
             .collect(),
         more: all.len().saturating_sub(SHOWN_USES) as u32,
+        needed_through: needed_through(module, uses, callers),
     }
 }

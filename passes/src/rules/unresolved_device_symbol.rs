@@ -33,8 +33,13 @@
 //! Names that are not declared are definite always. What the driver and ptxas provide (`vprintf`, `malloc`, `free`,
 //! `__assertfail`, …), dynamic shared memory and declarations that are not used are silent, and so are variables that
 //! LLVM IR declares weak (`threadIdx` in a debug build of clang): the code generator defines them, in this module
-//! alone. So is what a finished device link left behind: nvlink has found everything, except for functions that
-//! nothing calls. Where some of the device code cannot be read (syntax errors, LTO-IR), the definition may be there,
+//! alone. So is what a finished device link left behind: nvlink has found everything. So are functions that OptiX
+//! provides (`_optix_*`).
+//!
+//! A device linker drops functions that neither a kernel nor a variable leads to, and does not ask for the functions that
+//! those call; of an archive, other linkers take the members that are needed only. What only such functions use is potential
+//! with `--whole-program`, too. So is what the device runtime has (`cudaStreamDestroy`, `__cudaCDP2LaunchDeviceV2`): nvcc
+//! links it without being told to. A lone PTX text is compiled as it stands, all of it. Where some of the device code cannot be read (syntax errors, LTO-IR), the definition may be there,
 //! and nothing is definite.
 
 use super::link_report;
@@ -75,7 +80,9 @@ fn link_set(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
                 "input"
             }
         );
-        let is_definite = missing.is_settled && missing.is_known;
+        // nvcc links the device runtime without being told to.
+        let is_default = externs::is_in_default_library(missing.name) && !missing.stands_alone;
+        let is_definite = missing.is_settled && missing.is_known && !is_default;
         let draft = link_report::report(context, missing, is_definite, message, report);
         match externs::library(missing.name) {
             Some(library) => draft.help(format!("{library} has it: link with it")),
@@ -99,7 +106,8 @@ fn undeclared(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         return;
     }
     for (function, _, body) in module.module.bodies() {
-        for unknown in &body.undeclared {
+        let unknown = body.undeclared.iter();
+        for unknown in unknown.filter(|unknown| !externs::is_of_loader(unknown.name)) {
             report
                 .definite(
                     Place::instruction(function, unknown.instruction),

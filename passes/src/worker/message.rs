@@ -172,6 +172,7 @@ mod tests {
                     ..Located::default()
                 }],
                 more: 2,
+                needed_through: Some(vec!["f".to_owned()]),
             }],
             shapes: vec![Shape {
                 name: "table".to_owned(),

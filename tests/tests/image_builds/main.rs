@@ -3,6 +3,7 @@
 
 mod build;
 mod containers;
+mod projects;
 mod symbols;
 
 use build::Build;
@@ -38,6 +39,14 @@ const NVCC: &[(&str, Case)] = &[
         symbols::unregistered,
     ),
     ("declarations that the device linker rejects", symbols::prototypes),
+    (
+        "variables of relocatable machine code",
+        projects::relocatable_variables,
+    ),
+    (
+        "whole programs with something left open",
+        projects::whole_programs,
+    ),
 ];
 
 const CLANG: &[(&str, Case)] = &[
@@ -51,6 +60,10 @@ const CLANG: &[(&str, Case)] = &[
     (
         "relocatable device code of clang's",
         containers::clang_relocatable,
+    ),
+    (
+        "scopes whose names end with a digit",
+        projects::scopes_with_digits,
     ),
     (
         "a variable of the host, in an executable",
