@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_ir::cfg::Cfg;
-use ptxcheck_ir::{Body, Function, Instruction, InstructionId, Module, Register};
+use ptxcheck_ir::{Body, Function, Instruction, InstructionId, Module, Register, Special, Value};
 
 use crate::definitions::{self, Definitions};
 use crate::dominators::Dominators;
@@ -29,6 +29,7 @@ struct Computed {
     reached: Reached,
     reached_closely: Reached,
     slots: OnceLock<Box<Slots>>,
+    dimensions: OnceLock<[bool; 2]>,
 }
 
 /// What is ever executed of a function, once that is asked.
@@ -127,6 +128,22 @@ impl<'a> Analyses<'a> {
         let slot = self.loaded_slot(load, self.body().instruction(load))?;
         let store = self.slots().only_store(self.body(), slot)?;
         self.is_before(store, load).then_some(store)
+    }
+
+    /// `%tid.y` and `%tid.z`: true for one that some instruction reads.
+    pub(crate) fn read_dimensions(&self) -> [bool; 2] {
+        *self.computed().dimensions.get_or_init(|| {
+            let body = self.body();
+            let uses = body
+                .instructions
+                .iter()
+                .flat_map(|instruction| body.uses(instruction));
+            uses.fold([false; 2], |[y, z], value| match value {
+                Value::Special(Special::Tid(1)) => [true, z],
+                Value::Special(Special::Tid(2)) => [y, true],
+                _ => [y, z],
+            })
+        })
     }
 
     /// Which instructions write a register.

@@ -18,7 +18,7 @@ use ptxcheck_ir::{
 };
 
 use crate::function::Analyses;
-use crate::lanes::{Lanes, Launch, Source, launch_of, reads_other_dimensions};
+use crate::lanes::{Lanes, Launch, Source, launch_of};
 use crate::provenance::Wrong;
 use crate::provenance::extent::{Object, outside};
 use crate::shared::Shared;
@@ -93,7 +93,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
         if body.instructions.iter().any(ends) {
             return None;
         }
-        let launch = launch_of(module, id, reads_other_dimensions(body));
+        let launch = launch_of(module, id, module.reads_other_dimensions(id));
         let analyses = module.function(id);
         let threads = Threads {
             body,

@@ -5,7 +5,7 @@
 use std::sync::OnceLock;
 
 use ptxcheck_common::deadline::Deadline;
-use ptxcheck_ir::{FunctionId, Module};
+use ptxcheck_ir::{Call, Callee, FunctionId, Module};
 use rustc_hash::FxHashSet;
 
 use crate::call_graph::{CallGraph, CallSite};
@@ -104,6 +104,46 @@ impl<'a> Shared<'a> {
             }
             graph.cycles(|site| apparent.contains(&site.caller) && self.may_call(site))
         })
+    }
+
+    /// `%tid.y` and `%tid.z`: true for one that a function reads, or what it may call. A call through a pointer may be one of
+    /// any function of the module but kernels.
+    #[must_use]
+    pub(crate) fn read_dimensions(&self, root: FunctionId) -> [bool; 2] {
+        let mut seen = FxHashSet::from_iter([root]);
+        let (mut work, mut read, mut is_any) = (vec![root], [false; 2], false);
+        while let Some(function) = work.pop() {
+            let of = self.function(function).read_dimensions();
+            read = [read[0] || of[0], read[1] || of[1]];
+            if read == [true; 2] {
+                break;
+            }
+            let callees = self
+                .call_graph()
+                .calls_of(function)
+                .iter()
+                .map(|site| site.callee);
+            work.extend(callees.filter(|&callee| seen.insert(callee)));
+            let Some(body) = &self.module.function(function).body else {
+                continue;
+            };
+            let is_indirect = |call: &Call| matches!(call.callee, Callee::Indirect(_));
+            if !is_any && body.calls.iter().any(is_indirect) {
+                is_any = true;
+                let others = self
+                    .module
+                    .bodies()
+                    .filter(|(_, function, _)| !function.is_kernel());
+                work.extend(others.map(|(id, ..)| id).filter(|&id| seen.insert(id)));
+            }
+        }
+        read
+    }
+
+    /// Whether a function, or what it may call, reads `%tid.y` or `%tid.z`.
+    #[must_use]
+    pub(crate) fn reads_other_dimensions(&self, root: FunctionId) -> bool {
+        self.read_dimensions(root) != [false; 2]
     }
 
     /// Whether a call may be executed.

@@ -2,8 +2,9 @@
 //!
 //! The threads of a CTA are numbered by x, then y, then z; warp w holds numbers 32w to 32w + 31 (PTX ISA, Special
 //! Registers: `%laneid`, `%tid`). A known shape gives each lane its coordinates, and the last warp may lack lanes.
-//! Without one, CTAs are taken to be one-dimensional with a multiple of 32 threads: `%tid.x` is 32w + l. A kernel that
-//! reads `%tid.y` or `%tid.z` speaks against that, and nothing is known of its `%tid.x` beyond the warp's own lanes.
+//! Without one, CTAs are taken to have a multiple of 32 threads, and to be one-dimensional: `%tid.x` is 32w + l. A kernel that
+//! reads `%tid.y` or `%tid.z` speaks against the latter. It is solved for each of several layouts ([`Rows`]), and once for a
+//! `%tid.x` of which nothing is known, for what is potential.
 
 use super::value::{ALL, Lanes, Pool, ValueId, Vector, WARP};
 use crate::launches::{MAX_BLOCK_THREADS as MAX_THREADS, Shape};
@@ -24,10 +25,25 @@ pub struct Launch {
     pub source: Source,
     /// Most threads of a CTA.
     pub most: Option<u32>,
-    /// `%tid.x` says nothing of the lane: the CTA seems to have more dimensions, of unknown size.
+    /// The CTA seems to have more dimensions than one, of unknown size.
     pub is_folded: bool,
+    /// How the threads of a CTA of unknown shape lie in its warps.
+    pub(crate) rows: Rows,
     /// The warp that is looked at; `None` for whichever.
     pub warp: Option<u32>,
+}
+
+/// How threads lie in the warps of a CTA that has no known shape, but a multiple of 32 threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// One row: `%tid.x` is the number of the thread.
+    One,
+    /// Rows of whole warps: x is a multiple of 32, y and z are anything.
+    Whole,
+    /// These sides. One of [`MAX_THREADS`] stands for a number of rows or layers that is not known.
+    Sides(Shape),
+    /// Nothing is known of `%tid.x`; `%tid.y` and `%tid.z` are the same in all lanes of a warp. For what is potential.
+    Any,
 }
 
 /// Who decided the shape.
@@ -60,6 +76,7 @@ impl Launch {
         };
         let setting = stated.filter(fits);
         let small = most.filter(|most| *most < WARP as u32 && !reads_other_dimensions);
+        let is_folded = required.or(setting).is_none() && reads_other_dimensions;
         let (shape, source) = match (required, setting, small) {
             (Some(shape), ..) => (Some(shape), Source::Required),
             (None, Some(shape), _) => (Some(shape), Source::Settings),
@@ -71,7 +88,8 @@ impl Launch {
             overruled: stated.filter(|_| setting.is_none()),
             source,
             most: shape.and_then(threads).or(most),
-            is_folded: shape.is_none() && reads_other_dimensions,
+            is_folded,
+            rows: if is_folded { Rows::Any } else { Rows::One },
             warp: None,
         }
     }
@@ -124,11 +142,7 @@ impl Launch {
             Special::Tid(dimension) => self.tid(pool, usize::from(dimension)),
             Special::Ntid(dimension) => match (self.shape, dimension) {
                 (Some(shape), 0..=2) => pool.splat(u64::from(shape[usize::from(dimension)])),
-                (None, 0) if !self.is_folded => {
-                    let mut threads = Vector::uniform(pool.number((NTID, 0)), 5, [0; WARP]);
-                    threads.limit = u64::from(MAX_THREADS);
-                    pool.add(threads)
-                }
+                (None, 0..=2) => self.ntid(pool, usize::from(dimension)),
                 _ => self.uniform(pool, NTID + u64::from(dimension), 0),
             },
             Special::Ctaid(dimension) => self.uniform(pool, CTAID + u64::from(dimension), 0),
@@ -153,24 +167,65 @@ impl Launch {
         pool.unknown_uniform((what, site), 0)
     }
 
+    /// A side of a CTA of unknown shape.
+    fn ntid(&self, pool: &mut Pool, dimension: usize) -> ValueId {
+        let key = (NTID + dimension as u64, 0);
+        let most = u64::from(self.most.unwrap_or(MAX_THREADS).clamp(1, MAX_THREADS));
+        // One warp at least, and those up to the one that is looked at.
+        let threads = u64::from(self.warp.unwrap_or(0) + 1) * WARP as u64;
+        let (multiple, least, most) = match (self.rows, dimension) {
+            (Rows::One, 0) => (WARP as u64, threads, most),
+            (Rows::Whole, 0) => (WARP as u64, WARP as u64, most),
+            (Rows::Sides(sides), _) if sides[dimension] < MAX_THREADS => {
+                return pool.splat(u64::from(sides[dimension]));
+            }
+            (Rows::Sides([x, MAX_THREADS, _]), 2) if x > 0 => return pool.splat(1),
+            (Rows::Sides([x, y, _]), _) => {
+                let row = u64::from(if dimension == 1 { x } else { x * y });
+                // As many as make whole warps.
+                let multiple = WARP as u64 >> row.trailing_zeros().min(5);
+                let least = threads.div_ceil(row).next_multiple_of(multiple);
+                (multiple, least, most / row)
+            }
+            _ => (1, 1, most),
+        };
+        let low = multiple.trailing_zeros() as u8;
+        let mut side = Vector::uniform(pool.number(key), low, [0; WARP]);
+        (side.limit, side.least) = (most.max(least), least);
+        pool.add(side)
+    }
+
     fn tid(&self, pool: &mut Pool, dimension: usize) -> ValueId {
         let size = WARP as u64;
-        let Some(shape) = self.shape else {
-            if dimension != 0 {
-                return self.uniform(pool, TID + dimension as u64, 0);
+        match (self.shape, self.rows) {
+            (Some(shape), _) => self.coordinate(pool, shape, dimension),
+            (None, Rows::Sides(sides)) => self.coordinate(pool, sides, dimension),
+            // Warp 0 is the beginning of the first row.
+            (None, Rows::Whole) if dimension != 0 && self.warp == Some(0) => pool.splat(0),
+            (None, rows) if dimension != 0 => {
+                let mut tid = Vector::uniform(pool.number((TID + dimension as u64, 0)), 0, [0; WARP]);
+                tid.warp = rows == Rows::Whole;
+                pool.add(tid)
             }
-            if self.is_folded {
-                return ValueId::UNKNOWN;
+            (None, Rows::Any) => ValueId::UNKNOWN,
+            (None, Rows::One | Rows::Whole) => {
+                let warp = self.warp.filter(|warp| *warp == 0 || self.rows == Rows::One);
+                if let Some(warp) = warp {
+                    let first = u64::from(warp) * size;
+                    return pool.add(Vector::exact(std::array::from_fn(|lane| first + lane as u64)));
+                }
+                let mut tid =
+                    Vector::uniform(pool.number((TID, 0)), 5, std::array::from_fn(|lane| lane as u64));
+                tid.warp = true;
+                tid.limit = u64::from(self.most.unwrap_or(MAX_THREADS).clamp(1, MAX_THREADS)) - 1;
+                pool.add(tid)
             }
-            if let Some(warp) = self.warp {
-                let first = u64::from(warp) * size;
-                return pool.add(Vector::exact(std::array::from_fn(|lane| first + lane as u64)));
-            }
-            let mut tid = Vector::uniform(pool.number((TID, 0)), 5, std::array::from_fn(|lane| lane as u64));
-            tid.warp = true;
-            tid.limit = u64::from(self.most.unwrap_or(MAX_THREADS).clamp(1, MAX_THREADS)) - 1;
-            return pool.add(tid);
-        };
+        }
+    }
+
+    /// A coordinate of the threads in a CTA with these sides.
+    fn coordinate(&self, pool: &mut Pool, shape: Shape, dimension: usize) -> ValueId {
+        let size = WARP as u64;
         let [x, y, _] = shape.map(u64::from);
         let coordinate = |warp: u32, lane: usize| {
             let number = u64::from(warp) * size + lane as u64;

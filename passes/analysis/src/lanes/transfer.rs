@@ -279,9 +279,27 @@ fn binary(
     let by = by.map(|by| by & ones(bits));
     if op != B::And && op != B::ShrUnsigned || by == constant(pool.get(b), left) {
         low_bits(pool, op, bits, a, b, left, result);
+        if result.low >= bits {
+            // All of its bits are known: a product with 0.
+            result.exact |= left;
+            return true;
+        }
     }
     let (left_vector, right) = (pool.get(a), pool.get(b));
+    if let (B::And, Some(mask)) = (op, by)
+        && keeps_all(left_vector, mask, bits, left)
+    {
+        let (exact, warp) = (result.exact, result.warp);
+        let known = std::mem::replace(result, left_vector.clone());
+        result.warp = warp;
+        result.exact = exact | left & left_vector.exact;
+        for lane in lanes(!left) {
+            result.bits[lane] = known.bits[lane];
+        }
+        return true;
+    }
     result.limit = limit(op, bits, left_vector, right, by, left);
+    result.least = least(op, bits, left_vector, right, by, left);
     if let Some(set) = most_of_set(op, bits, left_vector, right, by, left)
         && set <= result.limit
     {
@@ -443,23 +461,43 @@ fn most_of_set(op: BinaryOp, bits: u8, a: &Vector, b: &Vector, by: Option<u64>, 
     Some(set).filter(|set| *set != width)
 }
 
+/// True if a mask clears only bits that are 0 in all lanes of `among` anyway.
+fn keeps_all(vector: &Vector, mask: u64, bits: u8, among: Lanes) -> bool {
+    let cleared = vector.may_have(among) & ones(bits) & !mask;
+    let are_zero = |lane: usize| {
+        let (low, known) = vector.low_bits(lane);
+        cleared & !(ones(low) & !known) == 0
+    };
+    vector.may_have(among) & !ones(bits) == 0 && lanes(among).all(are_zero)
+}
+
+/// A lower bound of the result in the lanes of `among`: of products and shifts that cannot overflow, of shifts to the right, and
+/// of differences of bits.
+fn least(op: BinaryOp, bits: u8, a: &Vector, b: &Vector, by: Option<u64>, among: Lanes) -> u64 {
+    use BinaryOp as B;
+    let overflows = || limit(op, bits, a, b, by, among) == u64::MAX;
+    let shift = by.and_then(|by| u32::try_from(by).ok());
+    let (x, y) = (a.at_least(among), b.at_least(among));
+    match op {
+        B::MulLow | B::MulWideUnsigned if x > 0 && y > 0 && !overflows() => x.saturating_mul(y),
+        B::Shl if x > 0 && !overflows() => shift.and_then(|by| x.checked_shl(by)).unwrap_or(0),
+        B::ShrUnsigned => shift.and_then(|by| x.checked_shr(by)).unwrap_or(0),
+        // Numbers in different blocks of 2^low differ in a bit above.
+        B::Xor => {
+            let low = u32::from(a.unknown_low(among).min(b.unknown_low(among)));
+            let is_below = |most: u64, least: u64| most.checked_shr(low) < least.checked_shr(low);
+            let differ = is_below(a.at_most(among), y) || is_below(b.at_most(among), x);
+            1_u64.checked_shl(low).filter(|_| differ).unwrap_or(0)
+        }
+        _ => 0,
+    }
+}
+
 /// An upper bound of the result in the lanes that are not exact.
 fn limit(op: BinaryOp, bits: u8, a: &Vector, b: &Vector, by: Option<u64>, among: Lanes) -> u64 {
     use BinaryOp as B;
     let width = ones(bits);
-    let most = |vector: &Vector| {
-        let exact = lanes(among & vector.exact)
-            .map(|lane| vector.bits[lane])
-            .max()
-            .unwrap_or(0);
-        if among & !vector.exact == 0 {
-            exact
-        } else {
-            exact.max(vector.limit)
-        }
-        .min(width)
-    };
-    let (x, y) = (most(a), most(b));
+    let (x, y) = (a.at_most(among).min(width), b.at_most(among).min(width));
     let bound = match op {
         B::Add => x.checked_add(y),
         B::MulLow | B::MulWideUnsigned => x.checked_mul(y),
@@ -490,6 +528,7 @@ fn convert(
     let narrow = from.min(to);
     let fits = source.limit <= ones(if signed { narrow.saturating_sub(1) } else { narrow });
     result.is_set = fits && source.is_set;
+    result.least = if fits { source.least } else { 0 };
     result.limit = if fits {
         source.limit
     } else if to <= from || !signed {

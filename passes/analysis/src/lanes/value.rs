@@ -69,6 +69,8 @@ pub(crate) struct Vector {
     pub limit: u64,
     /// And no other bits than it has.
     pub is_set: bool,
+    /// The other lanes hold no less than this, as unsigned numbers.
+    pub least: u64,
     /// See the module.
     pub bits: [u64; WARP],
 }
@@ -90,6 +92,7 @@ impl Vector {
         warp: false,
         limit: u64::MAX,
         is_set: false,
+        least: 0,
         bits: [0; WARP],
     };
 
@@ -139,6 +142,24 @@ impl Vector {
             _ => ones((u64::BITS - self.limit.leading_zeros()) as u8),
         };
         lanes(here & self.exact).fold(rest, |all, lane| all | self.bits[lane])
+    }
+
+    /// The least number that it may be in the lanes of `here`, unsigned.
+    #[must_use]
+    pub(crate) fn at_least(&self, here: Lanes) -> u64 {
+        let rest = if here & !self.exact == 0 {
+            u64::MAX
+        } else {
+            self.least
+        };
+        lanes(here & self.exact).fold(rest, |least, lane| least.min(self.bits[lane]))
+    }
+
+    /// The greatest number that it may be in the lanes of `here`, unsigned.
+    #[must_use]
+    pub(crate) fn at_most(&self, here: Lanes) -> u64 {
+        let rest = if here & !self.exact == 0 { 0 } else { self.limit };
+        lanes(here & self.exact).fold(rest, |most, lane| most.max(self.bits[lane]))
     }
 
     /// The lanes in which it is not known, but certainly does not have the bit of that lane.
@@ -372,6 +393,9 @@ impl Pool {
         } else {
             u64::MAX
         };
+        // Halved round after round, a least would take as many rounds to settle.
+        let least = (a.at_least(from_a), b.at_least(from_b));
+        joined.least = if least.0 == least.1 { least.0 } else { 0 };
         match same {
             Some(base) if is_same => joined.base = base,
             _ if is_shifted => {
@@ -399,7 +423,7 @@ impl Vector {
     }
 
     /// The alignment of the unknown part, 64 if there is none in `among`.
-    fn unknown_low(&self, among: Lanes) -> u8 {
+    pub(super) fn unknown_low(&self, among: Lanes) -> u8 {
         if among & !self.exact == 0 { 64 } else { self.low }
     }
 }

@@ -62,7 +62,7 @@ impl Flow<'_> {
                 0
             };
         }
-        vector.low = 0;
+        (vector.low, vector.least) = (0, 0);
         if let Base::Uniform(number) = vector.base {
             vector.base = Base::Uniform(self.pool.number((NEGATED, u64::from(number))));
         }

@@ -339,6 +339,7 @@ impl Flow<'_> {
             warp: vector.warp,
             limit: u64::MAX,
             is_set: false,
+            least: 0,
             bits: std::array::from_fn(|lane| vector.low_bits(lane).1),
         };
         let _ = site;

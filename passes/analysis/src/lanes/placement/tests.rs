@@ -2,14 +2,15 @@
 
 use rustc_hash::FxHashSet;
 
+use super::super::Calls;
 use super::super::flow::Flow;
 use super::super::graph::{Graph, Kind};
+use super::super::kernel::always;
 use super::super::launch::Launch;
 use super::super::live::Live;
 use super::super::order::Order;
 use super::super::slice::Slices;
 use super::super::value::{ALL, Lanes};
-use super::super::{Calls, always};
 use super::{Exits, Placement};
 use crate::testing::with_ptx;
 use ptxcheck_ir::LaunchBounds;

@@ -7,6 +7,7 @@
 //! zeros   so many low bits are certainly 0, and known to be
 //! form    what it certainly is
 //! is_set  it may be made of a set of lanes that is among others: the answer of an `activemask`, a ballot or a match
+//! floor   it may be known to be no less than a number of so many bits: 0 where there is none
 //! ```
 //!
 //! Each operation takes the kinds of its operands to one that covers whatever [`super::super::transfer`] can make of
@@ -51,6 +52,7 @@ pub(super) struct Kind {
     pub zeros: u8,
     pub form: Form,
     pub is_set: bool,
+    pub floor: u8,
 }
 
 /// [`Kind::low`] of what may be exact.
@@ -88,9 +90,17 @@ impl Kind {
     };
     /// `%ntid.x`, a multiple of 32
     pub(super) const THREADS: Self = Self {
-        zeros: 5,
-        ..Self::of(5, THREAD_BITS + 1, Form::Aligned)
+        zeros: ROW_BITS,
+        floor: ROW_BITS + 1,
+        ..Self::of(ROW_BITS, THREAD_BITS + 1, Form::Aligned)
     };
+    /// `%ntid.y` and `%ntid.z`, no less than 1
+    pub(super) const ROWS: Self = Self {
+        floor: 1,
+        ..Self::of(0, THREAD_BITS + 1, Form::Any)
+    };
+    /// `%tid.y` and `%tid.z`: 0 in warp 0, whose threads are in the first row
+    pub(super) const ROW: Self = Self::of(EXACT, THREAD_BITS, Form::Exactly(0));
 
     pub(super) const fn of(low: u8, bits: u8, form: Form) -> Self {
         Self {
@@ -101,6 +111,7 @@ impl Kind {
             zeros: 0,
             form,
             is_set: false,
+            floor: 0,
         }
     }
 
@@ -165,6 +176,23 @@ impl Kind {
         }
     }
 
+    /// The floor, of literals, too.
+    const fn least_bits(self) -> u8 {
+        match self.form {
+            Form::Exactly(value) if self.floor == 0 => 64 - (value as u64).leading_zeros() as u8,
+            _ => self.floor,
+        }
+    }
+
+    /// The floor of what is one or the other.
+    const fn common_floor(self, other: Self) -> u8 {
+        if self.least_bits() == other.least_bits() {
+            self.least_bits()
+        } else {
+            0
+        }
+    }
+
     /// Low bits that are not set as far as they are known.
     const fn clear(self) -> u8 {
         match self.form {
@@ -208,6 +236,7 @@ impl Kind {
             zeros: min(self.zeros, other.zeros),
             form,
             is_set: self.is_set || other.is_set,
+            floor: self.common_floor(other),
         }
     }
 
@@ -245,6 +274,7 @@ impl Kind {
             zeros: min(self.zeros, other.zeros),
             form,
             is_set: self.is_set || other.is_set,
+            floor: self.common_floor(other),
         }
     }
 
@@ -335,7 +365,35 @@ pub(super) fn result(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
     let result = of_operation(op, kinds, uses);
     Kind {
         is_set: !matches!(op, Op::Compare(..)) && kinds.iter().any(|kind| kind.is_set),
+        floor: floor(op, kinds),
         ..result
+    }
+}
+
+/// The floor of a result. Literals have none here: what is made of them alone is one.
+fn floor(op: Op, kinds: &[Kind]) -> u8 {
+    use BinaryOp as B;
+    if kinds.iter().all(|kind| kind.floor == 0) {
+        return 0;
+    }
+    let by = |kind: Kind| match kind.form {
+        Form::Exactly(by) => u8::try_from(by).unwrap_or(64),
+        _ => 64,
+    };
+    match (op, kinds) {
+        (Op::Copy | Op::Convert { .. }, &[kind]) => kind.floor,
+        (Op::Binary(op, _), &[a, b]) => match op {
+            B::MulLow | B::MulWideUnsigned if a.least_bits() > 0 && b.least_bits() > 0 => {
+                (a.least_bits() + b.least_bits() - 1).min(64)
+            }
+            B::Shl => a.floor.saturating_add(by(b)).min(64),
+            B::ShrUnsigned => a.floor.saturating_sub(by(b)),
+            B::DivUnsigned => a.floor.saturating_sub(b.least_bits().saturating_sub(1)),
+            B::And => max(a.floor, b.floor),
+            B::Xor => min(a.low, b.low).saturating_add(1).min(64),
+            _ => 0,
+        },
+        _ => 0,
     }
 }
 
@@ -555,7 +613,9 @@ fn combined(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind,
             };
             if !both {
                 let low = zeros((a, left)).max(zeros((b, right)));
-                return Kind::of(low, limit.min(64), Form::Aligned);
+                // The other factor does not count beside a 0.
+                let known = if a.is_zero() || b.is_zero() { EXACT } else { low };
+                return Kind::of(known, limit.min(64), Form::Aligned);
             }
             let form = if a.is_aligned() || b.is_aligned() {
                 Form::Aligned
@@ -714,6 +774,8 @@ pub(super) fn special(special: Special, has_shape: bool) -> Kind {
         | Special::LaneMaskGt => Kind::LANE,
         Special::Tid(_) | Special::Ntid(_) if has_shape => Kind::CONSTANT,
         Special::Ntid(0) => Kind::THREADS,
+        Special::Ntid(1 | 2) => Kind::ROWS,
+        Special::Tid(1 | 2) => Kind::ROW,
         _ => Kind::UNKNOWN,
     }
 }

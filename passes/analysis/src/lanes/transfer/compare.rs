@@ -21,7 +21,7 @@ fn decide(condition: Condition, bits: u8, a: &Vector, b: &Vector, lane: usize) -
             let most = limit
                 .checked_sub(known)
                 .map_or(limit, |above| known + (above & !ones(low)));
-            (known, most)
+            (known.max(vector.least.min(most)), most)
         }
     };
     let ((low_a, high_a), (low_b, high_b)) = (range(a), range(b));

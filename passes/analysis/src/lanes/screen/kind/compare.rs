@@ -21,6 +21,7 @@ pub(super) fn compared(
     if a.form == Form::Thread && is_between_warps(condition, right) {
         return outcome(false);
     }
+    let has_floor = a.floor > 0 || b.floor > 0;
     for (one, other, is_left) in [(a, b, true), (b, a, false)] {
         if !is_below(condition, is_left) || other.zeros == 0 {
             continue;
@@ -28,7 +29,7 @@ pub(super) fn compared(
         // 32m + lane < 32n: the lane does not count.
         if matches!(one.form, Form::Thread | Form::Row) && other.zeros >= ROW_BITS {
             // Either way, where n may be 0 and more than m.
-            let is_open = other.low <= other.zeros && !other.may_be_exact();
+            let is_open = other.low <= other.zeros && !other.may_be_exact() && other.floor == 0;
             let reach = if one.low <= ROW_BITS { ROW_BITS } else { one.bits };
             return if is_open && other.bits >= reach.saturating_add(2) {
                 Kind::UNKNOWN.cut(1)
@@ -45,7 +46,7 @@ pub(super) fn compared(
             _ => Some(other.low).filter(|_| !other.may_be_exact()),
         };
         let is_open = reach.is_some_and(|reach| reach == 0 || one.bits >= reach.saturating_add(2));
-        if one.low <= other.zeros && is_open && other.zeros < other.bits {
+        if one.low <= other.zeros && is_open && other.zeros < other.bits && !has_floor {
             return Kind::UNKNOWN.cut(1);
         }
     }
@@ -59,6 +60,7 @@ pub(super) fn compared(
     }
     let lane = a.lane || b.lane;
     let known = match (a.low > 0, b.low > 0) {
+        _ if has_floor => true,
         _ if is_bounded(condition, width, a, b) || is_bounded(condition, width, b, a) => true,
         (true, true) => {
             // Low bits alone decide whether two are equal; what is more needs one that is not aligned.

@@ -1,0 +1,52 @@
+//! The findings about one kernel.
+
+use super::launch::Launch;
+use super::value::Lanes;
+use super::verdict::{Issue, Problem, Spot};
+use ptxcheck_ir::FunctionId;
+
+/// What was found in a kernel, or in a function that no kernel of the module calls.
+pub struct Root {
+    /// The kernel or function.
+    pub function: FunctionId,
+    /// Its launches, as known or assumed.
+    pub launch: Launch,
+    /// What is wrong.
+    pub findings: Vec<Found>,
+    /// Nothing is known of it: too large, not whole, or the analysis did not settle.
+    pub is_unknown: bool,
+    /// Some collective has an operand that is not known, or is in an irreducible loop or behind one, so that nothing found
+    /// does not mean that nothing is wrong.
+    pub has_unknown: bool,
+    /// It was too much work to say where all lanes are, or what they hold.
+    pub is_limited: bool,
+}
+
+/// Something that is wrong, over all warps.
+pub struct Found {
+    /// What, in the first warp where it is.
+    pub issue: Issue,
+    /// The warps that it is in, if not in all that get there.
+    pub warps: Vec<u32>,
+    /// How many more like it there are, in other kernels and after other calls, that are left out.
+    pub more: usize,
+}
+
+impl Root {
+    /// Of which nothing is known.
+    pub(super) const fn nothing(function: FunctionId, launch: Launch) -> Self {
+        Self {
+            function,
+            launch,
+            findings: Vec::new(),
+            is_unknown: true,
+            has_unknown: true,
+            is_limited: false,
+        }
+    }
+}
+
+/// The order of findings.
+pub(super) fn key(found: &Found) -> (&Spot, Problem, Lanes) {
+    (&found.issue.spot, found.issue.problem, found.issue.lanes)
+}

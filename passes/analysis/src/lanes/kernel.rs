@@ -1,0 +1,512 @@
+//! What is wrong in one kernel, over all warps and all layouts of blocks that it is looked at for.
+//!
+//! A launch is first looked at for all its warps at once, and warp by warp where the index of the warp decides which way lanes
+//! go. Of a kernel that reads `%tid.y` or `%tid.z` and states no shape, each of several layouts is such a launch:
+//!
+//! ```text
+//! definite(k)   ⋂ definite(k, s) over the layouts s in which lanes may come to the place at all
+//! ```
+//!
+//! with the lanes that are concerned in each of them.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::flow::Flow;
+use super::found::{Found, Root, key};
+use super::graph::{self, Graph};
+use super::launch::{Launch, Rows, Source, converges, launch_of};
+use super::live::Live;
+use super::order::Order;
+use super::slice::Slices;
+use super::value::{Lanes, WARP};
+use super::verdict::{self, Issue, Problem, Reach, Spot, Verdict};
+use crate::certainty::Certainty;
+use crate::launches::{MAX_BLOCK_THREADS, Shape};
+use crate::shared::Shared;
+use ptxcheck_ir::FunctionId;
+
+/// Looks at a kernel, or at a function that no kernel reaches.
+pub(super) fn look(module: &Shared<'_>, slices: &Slices, function: FunctionId, least: Certainty) -> Root {
+    let kernel = module.module.function(function);
+    let Some(graph) = Graph::new(module, slices, function) else {
+        return Root::nothing(function, Launch::new(&kernel.launch, None, true));
+    };
+    let launch = launch_of(module, function, module.reads_other_dimensions(function));
+    let order = Order::new(&graph);
+    let kernel = Kernel {
+        module,
+        function,
+        is_kernel: kernel.is_kernel(),
+        converges: converges(module),
+        live: &Live::new(module, &graph, &order),
+        always: always(&graph, &order),
+        graph: &graph,
+        order: &order,
+    };
+    let root = if launch.is_folded {
+        kernel.in_each_layout(launch, least)
+    } else {
+        kernel.judged(launch, least).map(|judged| judged.root)
+    };
+    root.unwrap_or_else(|| Root {
+        is_limited: true,
+        ..Root::nothing(function, launch)
+    })
+}
+
+/// The sides of blocks that a kernel is looked at for if it reads `%tid.y` and states no shape, beside rows of whole warps.
+/// [`MAX_BLOCK_THREADS`]: as many as there are. Among them are rows that are no power of two: 20 × 8 threads are five warps.
+const LAYOUTS: [Shape; 10] = [
+    [16, MAX_BLOCK_THREADS, 1],
+    [8, MAX_BLOCK_THREADS, 1],
+    [4, MAX_BLOCK_THREADS, 1],
+    [2, MAX_BLOCK_THREADS, 1],
+    [1, MAX_BLOCK_THREADS, 1],
+    [20, MAX_BLOCK_THREADS, 1],
+    [48, MAX_BLOCK_THREADS, 1],
+    [3, MAX_BLOCK_THREADS, 1],
+    [16, 3, MAX_BLOCK_THREADS],
+    [10, 16, MAX_BLOCK_THREADS],
+];
+
+/// The same for kernels that read `%tid.z`.
+const DEEP_LAYOUTS: [Shape; 9] = [
+    [4, 4, MAX_BLOCK_THREADS],
+    [8, 8, MAX_BLOCK_THREADS],
+    [16, 1, MAX_BLOCK_THREADS],
+    [8, 2, MAX_BLOCK_THREADS],
+    [4, 1, MAX_BLOCK_THREADS],
+    [2, 2, MAX_BLOCK_THREADS],
+    [1, 1, MAX_BLOCK_THREADS],
+    [1, 16, MAX_BLOCK_THREADS],
+    [5, 5, MAX_BLOCK_THREADS],
+];
+
+/// The layouts of the blocks of a kernel that reads `%tid.y` or `%tid.z`, in the order in which they rule most out.
+fn layouts(launch: Launch, reads: [bool; 2]) -> Vec<Launch> {
+    let of = |rows| Launch { rows, ..launch };
+    let most = launch.most.unwrap_or(MAX_BLOCK_THREADS);
+    if most < WARP as u32 {
+        // Smaller than a warp: all that are allowed.
+        let sides = (1..=most).filter(|x| most.is_multiple_of(*x));
+        let exact = sides.map(|x| Launch {
+            shape: Some(if reads[0] {
+                [x, most / x, 1]
+            } else {
+                [x, 1, most / x]
+            }),
+            source: Source::Bound,
+            ..launch
+        });
+        return exact.collect();
+    }
+    let flat = LAYOUTS.iter().filter(|_| reads[0]);
+    let deep = DEEP_LAYOUTS
+        .iter()
+        .filter(|[_, y, _]| reads[1] && (reads[0] || *y == 1));
+    let fit = flat.chain(deep).filter(|[x, y, _]| {
+        let row = if *y == MAX_BLOCK_THREADS { *x } else { x * y };
+        row * (WARP as u32 >> row.trailing_zeros().min(5)) <= most
+    });
+    std::iter::once(of(Rows::Whole))
+        .chain(fit.map(|sides| of(Rows::Sides(*sides))))
+        .collect()
+}
+
+/// A kernel, with what is the same for all launches.
+struct Kernel<'k> {
+    module: &'k Shared<'k>,
+    function: FunctionId,
+    is_kernel: bool,
+    converges: bool,
+    graph: &'k Graph<'k>,
+    order: &'k Order,
+    live: &'k Live,
+    always: Vec<bool>,
+}
+
+/// The result of looking at one launch.
+struct Judged {
+    root: Root,
+    /// The collectives and barriers that lanes may come to.
+    reached: FxHashSet<u32>,
+}
+
+impl Kernel<'_> {
+    /// One solution; with it, that some branch would be decided if the index of the warp were known. `None`: it was too much
+    /// work.
+    fn solved(&self, launch: Launch, warp: Option<u32>, least: Certainty) -> Option<(Verdict, bool)> {
+        let launch = Launch { warp, ..launch };
+        let always = self.always.clone();
+        let mut flow = Flow::new(self.module, self.graph, self.order, self.live, launch, always)?;
+        let entry = if self.is_kernel { launch.lanes() } else { 0 };
+        let verdict = verdict::judge(&mut flow, entry, self.converges, least);
+        Some((verdict, flow.wants_warp))
+    }
+
+    /// A kernel of which the shape of blocks is not known and that reads `%tid.y` or `%tid.z`.
+    fn in_each_layout(&self, launch: Launch, least: Certainty) -> Option<Root> {
+        let mut definite = Common::default();
+        let mut is_limited = false;
+        for layout in layouts(launch, self.module.read_dimensions(self.function)) {
+            let judged = self.judged(layout, Certainty::Definite)?;
+            is_limited |= judged.root.is_limited;
+            definite.meet(judged);
+            if definite.found.is_empty() && self.are_all_judged(&definite.reached) {
+                break;
+            }
+        }
+        let mut root = if least == Certainty::Definite {
+            Root {
+                is_unknown: false,
+                is_limited,
+                ..Root::nothing(self.function, launch)
+            }
+        } else {
+            self.judged(launch, least)?.root
+        };
+        root.findings.retain_mut(|found| {
+            found.issue.certainty = Certainty::Potential;
+            !definite
+                .found
+                .contains_key(&(found.issue.node, found.issue.problem))
+        });
+        root.findings.extend(definite.found.into_values().flatten());
+        root.findings.sort_by(|a, b| key(a).cmp(&key(b)));
+        Some(root)
+    }
+
+    /// One launch. `None`: it was too much work.
+    fn judged(&self, launch: Launch, least: Certainty) -> Option<Judged> {
+        let partial = launch
+            .threads()
+            .is_some_and(|threads| threads > WARP as u32 && threads % WARP as u32 != 0);
+        // Warp 0 is in every launch, and no other one need be: what is definite in the kernel is so in warp 0, or does not
+        // come there.
+        let mut first = None;
+        if least == Certainty::Definite && launch.shape.is_none() {
+            let (verdict, _) = self.solved(launch, Some(0), least)?;
+            let mut issues = verdict.issues.iter();
+            let is_clear = issues.all(|issue| issue.certainty == Certainty::Potential);
+            let reached = reached(std::iter::once(&verdict));
+            if is_clear && self.are_all_judged(&reached) {
+                let root = Root {
+                    is_unknown: false,
+                    is_limited: verdict.is_limited,
+                    ..Root::nothing(self.function, launch)
+                };
+                return Some(Judged { root, reached });
+            }
+            first = Some(verdict);
+        }
+        let (runs, rest) = if partial {
+            let each = (0..launch.warps()).map(|warp| {
+                let (verdict, _) = self.solved(launch, Some(warp), Certainty::Potential)?;
+                Some((Some(warp), verdict))
+            });
+            (each.collect::<Option<Vec<_>>>()?, None)
+        } else {
+            self.warps(launch, first)?
+        };
+        Some(self.merged(launch, runs, rest))
+    }
+
+    /// All warps at once, or each for itself where they may differ. The second result is what is said of all at once, where
+    /// not each of them was looked at. `first`: what is definite in warp 0, if that was looked at.
+    fn warps(&self, launch: Launch, mut first: Option<Verdict>) -> Option<(Vec<Run>, Option<Verdict>)> {
+        let (verdict, wants_warp) = self.solved(launch, None, Certainty::Potential)?;
+        // What holds of all warps at once holds of each: where nothing may be wrong, no warp need be looked at.
+        let is = |certainty| verdict.issues.iter().any(|issue| issue.certainty == certainty);
+        let by_warp = verdict.reach.iter().filter(|(_, reach)| reach.by_warp);
+        let mut may_differ = wants_warp && (is(Certainty::Potential) || is(Certainty::Definite))
+            || verdict.has_asked && is(Certainty::Definite)
+            || by_warp.clone().next().is_some();
+        if !may_differ && is(Certainty::Definite) && launch.shape.is_none() {
+            // What is definite in all warps at once may be left open in one: lanes that certainly stay away from a barrier
+            // there may be waited for by those that come to it. And it may be that no warp comes there that exists.
+            if first.is_none() {
+                first = Some(self.solved(launch, Some(0), Certainty::Definite)?.0);
+            }
+            let settled: FxHashSet<(u32, Problem)> = first.iter().flat_map(definite).collect();
+            may_differ = definite(&verdict).any(|found| !settled.contains(&found));
+        }
+        if launch.is_folded && !may_differ {
+            // The number of the first thread of warp 0 is 0, whatever the sides are.
+            let settled: FxHashSet<(u32, Problem)> = definite(&verdict).collect();
+            may_differ = first
+                .iter()
+                .flat_map(definite)
+                .any(|found| !settled.contains(&found));
+        }
+        if !may_differ {
+            return Some((vec![(None, verdict)], None));
+        }
+        let issues = verdict.issues.iter().map(|issue| issue.node);
+        let mut open: Vec<u32> = issues.chain(by_warp.map(|(node, _)| *node)).collect();
+        open.sort_unstable();
+        open.dedup();
+        let mut runs = Vec::new();
+        for warp in 0..launch.warps() {
+            let (found, _) = self.solved(launch, Some(warp), Certainty::Potential)?;
+            // A node that is reached in a warp where nothing is definite stays potential, unless another warp
+            // that always exists settles it.
+            let (reach, definite) = by_node(&found);
+            open.retain(|node| {
+                let reach = reach.get(node).copied().unwrap_or_default();
+                let is_definite = definite.contains(node);
+                let is_settled = launch.surely_exists(warp) && is_definite && reach.surely;
+                !reach.maybe || is_definite && !is_settled
+            });
+            runs.push((Some(warp), found));
+            if warp + 1 < launch.warps() && open.is_empty() && launch.shape.is_none() {
+                return Some((runs, Some(verdict)));
+            }
+        }
+        Some((runs, None))
+    }
+
+    fn merged(&self, launch: Launch, mut runs: Vec<Run>, rest: Option<Verdict>) -> Judged {
+        let verdicts = || runs.iter().map(|(_, verdict)| verdict).chain(&rest);
+        let reached = reached(verdicts());
+        // In which rounds of an irreducible loop lanes meet is not known.
+        let has_unknown = self.judged_nodes().any(|node| self.order.is_tangled(node))
+            || verdicts().any(|verdict| verdict.reach.iter().any(|(_, reach)| reach.is_unknown));
+        let is_limited = verdicts().any(|verdict| verdict.is_limited);
+        let mut findings = merge(&launch, &mut runs, rest.as_ref());
+        let mut known: FxHashSet<(u32, Problem)> = findings
+            .iter()
+            .map(|found| (found.issue.node, found.issue.problem))
+            .collect();
+        for mut issue in rest.into_iter().flat_map(|rest| rest.issues) {
+            if known.insert((issue.node, issue.problem)) {
+                issue.certainty = Certainty::Potential;
+                findings.push(Found {
+                    issue,
+                    warps: Vec::new(),
+                    more: 0,
+                });
+            }
+        }
+        findings.sort_by(|a, b| key(a).cmp(&key(b)));
+        let root = Root {
+            function: self.function,
+            launch,
+            findings,
+            is_unknown: false,
+            has_unknown,
+            is_limited,
+        };
+        Judged { root, reached }
+    }
+
+    /// The collectives and barriers that something can be wrong with.
+    fn judged_nodes(&self) -> impl Iterator<Item = u32> + '_ {
+        let nodes = self.order.nodes.iter().copied();
+        nodes.filter(|&node| verdict::is_judged(self.graph, node))
+    }
+
+    fn are_all_judged(&self, reached: &FxHashSet<u32>) -> bool {
+        self.judged_nodes().all(|node| reached.contains(&node))
+    }
+}
+
+/// The warp that was looked at, `None` for all at once, and what was found.
+type Run = (Option<u32>, Verdict);
+
+/// The collectives and barriers that lanes may come to in one of several solutions.
+fn reached<'v>(verdicts: impl Iterator<Item = &'v Verdict>) -> FxHashSet<u32> {
+    let reach = verdicts.flat_map(|verdict| &verdict.reach);
+    reach
+        .filter(|(_, reach)| reach.maybe)
+        .map(|(node, _)| *node)
+        .collect()
+}
+
+/// What is definite in all layouts of blocks so far in which lanes come to the place.
+#[derive(Default)]
+struct Common {
+    found: BTreeMap<(u32, Problem), Vec<Found>>,
+    /// The collectives and barriers that lanes may come to in one of these layouts.
+    reached: FxHashSet<u32>,
+}
+
+impl Common {
+    /// Adds another layout.
+    fn meet(&mut self, judged: Judged) {
+        let mut others: BTreeMap<(u32, Problem), Vec<Found>> = BTreeMap::new();
+        for found in judged.root.findings {
+            if found.issue.certainty == Certainty::Definite {
+                let key = (found.issue.node, found.issue.problem);
+                others.entry(key).or_default().push(found);
+            }
+        }
+        self.found.retain(|key, all| {
+            if judged.reached.contains(&key.0) {
+                let other = others.get(key).map_or(&[][..], Vec::as_slice);
+                all.retain_mut(|found| meet(found, other));
+            }
+            !all.is_empty()
+        });
+        let new = others
+            .into_iter()
+            .filter(|((node, _), _)| !self.reached.contains(node));
+        self.found.extend(new);
+        self.reached.extend(judged.reached);
+    }
+}
+
+/// Keeps of a finding what holds in another layout, too; false if that is nothing.
+fn meet(found: &mut Found, others: &[Found]) -> bool {
+    let issue = &mut found.issue;
+    issue.lanes &= others.iter().fold(0, |all, other| all | other.issue.lanes);
+    issue.here |= others.iter().fold(0, |all, other| all | other.issue.here);
+    let is_shared = |mask: &Lanes| others.iter().all(|other| other.issue.mask == Some(*mask));
+    issue.mask = issue.mask.filter(is_shared);
+    issue.split = common(issue.split.take(), others.iter().map(|other| &other.issue.split));
+    issue.other = common(issue.other.take(), others.iter().map(|other| &other.issue.other));
+    // No warps are all of them.
+    let mut warps = others
+        .iter()
+        .map(|other| &other.warps)
+        .filter(|warps| !warps.is_empty());
+    let is_in_all = match warps.next() {
+        None => true,
+        Some(warps) if found.warps.is_empty() => {
+            found.warps.clone_from(warps);
+            true
+        }
+        Some(warps) => {
+            found.warps.retain(|warp| warps.contains(warp));
+            !found.warps.is_empty()
+        }
+    };
+    issue.lanes != 0 && is_in_all
+}
+
+/// The place that is named in all layouts, with the lanes that are in each.
+fn common<'f>(
+    named: Option<(Spot, Lanes)>,
+    mut others: impl Iterator<Item = &'f Option<(Spot, Lanes)>>,
+) -> Option<(Spot, Lanes)> {
+    let (spot, lanes) = named?;
+    let lanes = others.try_fold(lanes, |lanes, other| {
+        let (_, which) = other.as_ref().filter(|(there, _)| *there == spot)?;
+        Some(lanes & which)
+    })?;
+    (lanes != 0).then_some((spot, lanes))
+}
+
+/// What is known of each node in a verdict: how it is reached, and where something is definite.
+fn by_node(verdict: &Verdict) -> (FxHashMap<u32, Reach>, FxHashSet<u32>) {
+    let is_definite = |issue: &&Issue| issue.certainty == Certainty::Definite;
+    let definite = verdict.issues.iter().filter(is_definite);
+    (
+        verdict.reach.iter().copied().collect(),
+        definite.map(|issue| issue.node).collect(),
+    )
+}
+
+/// What is definite in one solution: nodes and problems.
+fn definite(verdict: &Verdict) -> impl Iterator<Item = (u32, Problem)> + '_ {
+    let issues = verdict.issues.iter();
+    issues
+        .filter(|issue| issue.certainty == Certainty::Definite)
+        .map(|issue| (issue.node, issue.problem))
+}
+
+/// The nodes that every lane passes: those that dominate the exit, in no loop.
+pub(super) fn always(graph: &Graph<'_>, order: &Order) -> Vec<bool> {
+    let mut always = vec![false; graph.nodes.len()];
+    let mut node = graph.exit;
+    if order.rank[node as usize] == graph::NONE {
+        return always;
+    }
+    loop {
+        always[node as usize] = order.loop_of[node as usize] == graph::NONE;
+        if node == 0 {
+            return always;
+        }
+        node = order.dominator(node);
+    }
+}
+
+/// One finding for each node and problem, over the warps that were looked at. `rest`: what is said of all at once, if others
+/// were not.
+fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)], rest: Option<&Verdict>) -> Vec<Found> {
+    let mut by_node: BTreeMap<(u32, Problem), Vec<(usize, Issue)>> = BTreeMap::new();
+    let mut reach: BTreeMap<u32, Vec<Reach>> = BTreeMap::new();
+    let count = runs.len();
+    for (number, (_, verdict)) in runs.iter_mut().enumerate() {
+        for (node, found) in &verdict.reach {
+            reach
+                .entry(*node)
+                .or_insert_with(|| vec![Reach::default(); count])[number] = *found;
+        }
+        for issue in verdict.issues.drain(..) {
+            by_node
+                .entry((issue.node, issue.problem))
+                .or_default()
+                .push((number, issue));
+        }
+    }
+    let mut found = Vec::new();
+    for ((node, problem), issues) in by_node {
+        let nothing = vec![Reach::default(); count];
+        let reach = reach.get(&node).unwrap_or(&nothing);
+        let is_definite_in = |number: usize| {
+            issues
+                .iter()
+                .any(|(run, issue)| *run == number && issue.certainty == Certainty::Definite)
+        };
+        let reached: Vec<usize> = (0..count).filter(|&number| reach[number].maybe).collect();
+        let is_definite = if count == 1 {
+            is_definite_in(0)
+        } else {
+            reached.iter().all(|&number| is_definite_in(number))
+                // The last warp of a block may lack lanes that the mask names for the sake of the others.
+                || problem != Problem::BeyondBlock && reached.iter().any(|&number| {
+                    let exists = runs[number].0.is_some_and(|warp| launch.surely_exists(warp));
+                    exists && reach[number].surely && is_definite_in(number)
+                })
+        };
+        let mut warps: Vec<u32> = issues
+            .iter()
+            .filter(|(_, issue)| !is_definite || issue.certainty == Certainty::Definite)
+            .filter_map(|(number, _)| runs[*number].0)
+            .collect();
+        warps.dedup();
+        let is_alike = |rest: &Verdict| {
+            let mut alike = rest
+                .issues
+                .iter()
+                .filter(|issue| (issue.node, issue.problem) == (node, problem));
+            alike.any(|issue| issue.certainty == Certainty::Definite || !is_definite)
+        };
+        if warps.len() == reached.len() && rest.is_none_or(is_alike) {
+            warps.clear();
+        }
+        let is_shown = |issue: &Issue| !is_definite || issue.certainty == Certainty::Definite;
+        // In the first warp that has it; several groups of lanes of that warp give several findings.
+        let first = issues
+            .iter()
+            .find(|(_, issue)| is_shown(issue))
+            .map(|(number, _)| *number);
+        for (number, mut issue) in issues {
+            if Some(number) == first && is_shown(&issue) {
+                if !is_definite {
+                    issue.certainty = Certainty::Potential;
+                }
+                found.push(Found {
+                    issue,
+                    warps: warps.clone(),
+                    more: 0,
+                });
+            }
+        }
+    }
+    // Most kernels have one, if any.
+    found.shrink_to_fit();
+    found
+}
