@@ -14,3 +14,20 @@ __global__ void one(const float *in, float *out) {
   __syncthreads();
   out[threadIdx.x] = sums[threadIdx.x ^ 1];
 }
+
+__global__ void overwritten_before_it_is_read(const float *in, float *out, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) counts[i] = int(in[i]);
+  __syncthreads();
+  for (int i = threadIdx.x; i < n; i += blockDim.x) sums[i] = in[i];
+  __syncthreads();
+  if (threadIdx.x < 32) out[threadIdx.x] = sums[threadIdx.x] + counts[threadIdx.x];  //~ PTX605
+}
+
+__global__ void no_barrier_between(const float *in, float *out) {
+  counts[threadIdx.x] = int(in[threadIdx.x]);
+  __syncthreads();
+  int count = counts[threadIdx.x ^ 1];
+  if (threadIdx.x < 64) sums[threadIdx.x] = in[threadIdx.x];  //~ PTX605
+  __syncthreads();
+  out[threadIdx.x] = sums[threadIdx.x & 63] + count;
+}

@@ -1,8 +1,12 @@
 //! Comments that say why a finding does not count: `// ptxcheck: allow(PTX401) reason`.
 //!
 //! They stand on the line of the finding, behind code, or on lines of their own above it. `//`, `/* … */`, `#` and `;` begin
-//! comments: of CUDA and PTX, of Python, of LLVM IR. In PTX and LLVM IR they come from inline assembly.
+//! comments: of CUDA and PTX, of Python, of LLVM IR. In PTX and LLVM IR they come from inline assembly, which is a string in
+//! LLVM IR; in sources, what stands in a string is no comment.
 
+mod literals;
+
+use literals::{Language, Literals};
 use memchr::memmem::Finder;
 
 use crate::limits::{MAX_COMMENTS, MAX_REASON_BYTES};
@@ -37,8 +41,24 @@ pub(crate) struct Said {
     pub(crate) reason: String,
 }
 
-/// The comments of a text, in order; at most [`MAX_COMMENTS`].
-pub(crate) fn of(text: &[u8]) -> Vec<Comment> {
+/// The comments of a source, in order; at most [`MAX_COMMENTS`].
+pub(crate) fn of_source(text: &[u8]) -> Vec<Comment> {
+    let mut of_c = Literals::new(text, Language::C);
+    let mut of_python = Literals::new(text, Language::Python);
+    find(text, |mark, at| match mark {
+        "//" | "/*" => !of_c.cover(at),
+        "#" => !of_python.cover(at),
+        _ => true,
+    })
+}
+
+/// The comments of PTX or LLVM IR, in order; at most [`MAX_COMMENTS`].
+pub(crate) fn of_module(text: &[u8]) -> Vec<Comment> {
+    find(text, |_, _| true)
+}
+
+/// The comments whose mark, at this byte, counts.
+fn find(text: &[u8], mut counts: impl FnMut(&str, usize) -> bool) -> Vec<Comment> {
     let mut comments = Vec::new();
     let finder = Finder::new(TAG);
     // Where the line begins that was counted up to.
@@ -50,8 +70,10 @@ pub(crate) fn of(text: &[u8]) -> Vec<Comment> {
             start += last + 1;
         }
         let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |length| at + length);
-        if let Some(comment) = comment(&text[start..end], at - start, line) {
-            comments.push(comment);
+        if let Some((mark, begin)) = mark(&text[start..at])
+            && counts(mark, start + begin)
+        {
+            comments.push(comment(&text[start..end], mark, begin, at - start, line));
         }
         if comments.len() >= MAX_COMMENTS {
             break;
@@ -61,24 +83,28 @@ pub(crate) fn of(text: &[u8]) -> Vec<Comment> {
     comments
 }
 
-/// The comment of a line whose tag stands `at` so many bytes; `None` if it stands in none.
-fn comment(line: &[u8], at: usize, number: u32) -> Option<Comment> {
-    let before = line[..at].trim_ascii_end();
+/// The mark that a line before a tag ends with, and where it begins.
+fn mark(before: &[u8]) -> Option<(&'static str, usize)> {
+    let before = before.trim_ascii_end();
     let mark = MARKS.into_iter().find(|mark| before.ends_with(mark.as_bytes()))?;
-    let begin = before.len() - mark.len();
+    Some((mark, before.len() - mark.len()))
+}
+
+/// The comment of a line whose mark begins at `begin`, and whose tag stands at `at`.
+fn comment(line: &[u8], mark: &str, begin: usize, at: usize, number: u32) -> Comment {
     let rest = String::from_utf8_lossy(&line[at + TAG.len()..]);
     let rest = match mark {
         "/*" => rest.split("*/").next().unwrap_or_default(),
         _ => &rest,
     };
-    Some(Comment {
+    Comment {
         written: (number, u32::try_from(begin + 1).unwrap_or(u32::MAX)),
         // `///` and `##` are comments, too.
-        is_alone: before[..begin]
+        is_alone: line[..begin]
             .iter()
             .all(|byte| byte.is_ascii_whitespace() || mark.as_bytes().contains(byte)),
         says: said(rest.trim()),
-    })
+    }
 }
 
 fn said(text: &str) -> Result<Said, &'static str> {
@@ -121,7 +147,7 @@ pub(crate) fn for_line(comments: &[Comment], line: u32) -> impl Iterator<Item = 
 
 #[cfg(test)]
 mod tests {
-    use super::{Comment, Said, for_line, of};
+    use super::{Comment, Said, for_line, of_module, of_source as of};
 
     fn said(comment: &Comment) -> (&[String], &str) {
         let Said { words, reason } = comment.says.as_ref().unwrap();
@@ -171,6 +197,27 @@ mod tests {
             "// see ptxcheck: x",
         ] {
             assert_eq!(of(text.as_bytes()), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn what_stands_in_a_string_is_no_comment() {
+        for text in [
+            r#"puts("// ptxcheck: allow(PTX403) x"); f();"#,
+            "R\"(\n// ptxcheck: allow(PTX403) x\n)\"; f();",
+            "'''\n# ptxcheck: allow(PTX403) x\n'''",
+            r##"print("# ptxcheck: allow(PTX403) x")"##,
+        ] {
+            assert_eq!(of(text.as_bytes()), [], "{text}");
+            assert_eq!(of_module(text.as_bytes()).len(), 1, "{text}");
+        }
+        for text in [
+            r#"puts("a"); // ptxcheck: allow(PTX403) x"#,
+            "// \"quoted\n// ptxcheck: allow(PTX403) x",
+            "c = '\"'; // ptxcheck: allow(PTX403) x",
+            "print('a') # ptxcheck: allow(PTX403) don't",
+        ] {
+            assert_eq!(of(text.as_bytes()).len(), 1, "{text}");
         }
     }
 

@@ -93,6 +93,12 @@ impl Selector {
             .strip_prefix(POTENTIAL)
             .and_then(|rest| rest.strip_prefix(':'))
         {
+            if rest.is_empty() {
+                return Err(UnknownSelector {
+                    word: text.to_owned(),
+                    nearest: None,
+                });
+            }
             return Ok(match Self::parse_in(rest, registry)? {
                 Self::Family(family) => Self::PotentialFamily(family),
                 Self::Guideline(guideline) => Self::PotentialGuideline(guideline),
@@ -189,6 +195,13 @@ impl UnknownSelector {
 
 impl std::fmt::Display for UnknownSelector {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.word.is_empty() || self.word.ends_with(':') {
+            formatter.write_str("a rule's code or name, a family or a guideline is missing")?;
+            return match &*self.word {
+                "" => Ok(()),
+                before => write!(formatter, " behind `{before}`"),
+            };
+        }
         write!(
             formatter,
             "`{}` is no rule's code or name, no family and no guideline",
@@ -203,6 +216,25 @@ impl std::fmt::Display for UnknownSelector {
 
 impl std::error::Error for UnknownSelector {}
 
+/// Whether a word may have meant another, as far as both are codes: of these, the number tells one from the next, so it is
+/// the same, or has two digits in each other's place.
+fn may_be_code(word: &str, candidate: &str) -> bool {
+    let number = |text: &str| {
+        let digits = text.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+        let is_code = digits.len() < text.len() && !digits.is_empty();
+        (is_code && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| digits.to_owned())
+    };
+    let (Some(meant), Some(written)) = (number(candidate), number(word)) else {
+        return true;
+    };
+    let sorted = |digits: &str| {
+        let mut digits = digits.as_bytes().to_vec();
+        digits.sort_unstable();
+        digits
+    };
+    sorted(&meant) == sorted(&written) && strsim::osa_distance(&meant, &written) <= 1
+}
+
 /// Of these words, the one that another may have meant: near enough, in whatever case.
 #[must_use]
 pub fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
@@ -210,7 +242,7 @@ pub fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Opti
     known
         .into_iter()
         .map(|candidate| (strsim::osa_distance(&lower, &candidate.to_lowercase()), candidate))
-        .filter(|(distance, candidate)| *distance <= candidate.len() / 3)
+        .filter(|(distance, candidate)| *distance <= candidate.len() / 3 && may_be_code(word, candidate))
         .min()
         .map(|(_, candidate)| candidate)
 }
@@ -514,7 +546,15 @@ mod tests {
                 "`warpp` is no rule's code or name, no family and no guideline; did you mean `warp`?",
             ),
             ("potential:potential", "`potential` is no rule's"),
-            ("potential:", "`` is no rule's"),
+            (
+                "potential:",
+                "a rule's code or name, a family or a guideline is missing behind `potential:`",
+            ),
+            ("", "a guideline is missing"),
+            ("PTX999", "no guideline (`ptxcheck rules` lists them)"),
+            ("PTX455", "no guideline (`ptxcheck rules` lists them)"),
+            ("PTX041", "did you mean `PTX401`?"),
+            ("PTC401", "did you mean `PTX401`?"),
         ] {
             let problem = Selector::parse(text).unwrap_err().to_string();
             assert!(problem.contains(wanted), "{problem}");

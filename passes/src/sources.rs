@@ -106,7 +106,7 @@ impl SourceText {
             starts: std::iter::once(0)
                 .chain(text.match_indices('\n').map(|(at, _)| at + 1))
                 .collect(),
-            comments: comments::of(text.as_bytes()),
+            comments: comments::of_source(text.as_bytes()),
             text,
         }
     }

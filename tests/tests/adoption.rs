@@ -96,7 +96,7 @@ fn what_was_not_analysed_is_said_and_can_be_an_error() {
     for (inputs, wanted) in [
         (
             &["machine.o"][..],
-            "1 of 1 image is machine code, which is not analysed, and 1 of 1 kernel is in no analysed image\n",
+            "the only image is machine code: nothing was analysed\n",
         ),
         (
             &["both.o"],

@@ -272,9 +272,9 @@ fn strict_configurations_have_nothing_left_over() {
     assert_eq!(
         told(&folder),
         [
-            "src/sums.cu:21:2: warning: no finding is one that this comment is for [PTX906]",
+            "src/sums.cu:21:2: warning: this comment suppresses nothing [PTX906]",
             "src/sums.cu:27:47: warning: this comment does not count: it gives no reason behind the bracket [PTX906]",
-            "ptxcheck.toml:13:1: warning: no finding is one that this exception for PTX407 is for [PTX906]",
+            "ptxcheck.toml:13:1: warning: this exception for PTX407 suppresses nothing [PTX906]",
             "ptxcheck.toml:25:10: warning: no input and no source fits the pattern `build/**` [PTX906]",
             "ptxcheck.toml:26:11: warning: no kernel fits the pattern `unknown` [PTX906]",
             "ptxcheck.toml:27:9: warning: no kernel fits the pattern `gone` [PTX906]",

@@ -54,7 +54,7 @@ pub static RULE: Rule = Rule {
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::NotNamed, |root, found| {
         let issue = &found.issue;
-        let operation = text::operation(issue);
+        let operation = text::operation(module, issue);
         let callers = match issue.certainty {
             Certainty::Definite => text::subject(issue.lanes, "executes", "execute"),
             Certainty::Potential => format!("{} may execute", text::named(issue.lanes)),
@@ -65,10 +65,13 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 text::mask_with_lanes(mask),
                 them(issue.lanes)
             ),
-            None => format!(
-                "{callers} `{operation}` with masks that do not name {}",
-                them(issue.lanes)
+            None if issue.lanes.count_ones() == 1 => format!(
+                "{callers} `{operation}`, and bit {} of its mask is always 0",
+                issue.lanes.trailing_zeros()
             ),
+            None => {
+                format!("{callers} `{operation}`, and the bit of each is always 0 in the mask that it passes")
+            }
         };
         let draft = text::begin(module, report, found, message);
         text::assumption(draft, &root.launch);

@@ -26,6 +26,8 @@ use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{FunctionId, Op};
 use crate::rule::{Check, Family, Level, Rule};
 
+use super::wording;
+
 /// The rule.
 pub static RULE: Rule = Rule {
     code: "PTX412",
@@ -63,13 +65,13 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             let Op::Collective(kind, _) = body.instruction(instruction).op else {
                 continue;
             };
-            let operation = kind.cuda_name();
+            let operation = wording::collective(module, id, instruction, kind);
             report
                 .definite(
                     Place::instruction(id, instruction),
                     format!("`{operation}` is a warp collective, and a kernel can reach it"),
                 )
-                .data("operation", operation);
+                .data("operation", kind.cuda_name());
         }
     }
 }

@@ -29,8 +29,9 @@
 //! silent. Masks that are not known are
 //! not compared.
 
-use crate::analysis::lanes::Problem;
+use crate::analysis::lanes::{Found, Issue, Problem, Root};
 use crate::context::{ModuleContext, Report};
+use crate::finding::Value;
 use crate::rule::{Check, Family, Level, Rule};
 
 use super::lane_report as text;
@@ -49,19 +50,69 @@ pub static RULE: Rule = Rule {
     check: Check::Module(check),
 };
 
+/// More masks than this of one call are one finding.
+const SEPARATE_MASKS: usize = 4;
+
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    text::each(module, Problem::DifferentMasks, |root, found| {
-        let issue = &found.issue;
-        let message = format!(
-            "the mask {} of `{}` names {}, which {} another mask",
-            text::mask(issue.mask.unwrap_or(0)),
-            text::operation(issue),
-            text::named(issue.lanes),
-            text::verb(issue.lanes, "passes", "pass"),
-        );
-        let draft = text::begin(module, report, found, message);
-        text::relate_other(draft, issue);
-        text::assumption(draft, &root.launch);
-        draft.help("let all lanes that the mask names pass the same mask");
-    });
+    for root in module.lanes() {
+        let different = |found: &&Found| found.issue.problem == Problem::DifferentMasks;
+        let mut by_call: Vec<Vec<&Found>> = Vec::new();
+        for found in root.findings.iter().filter(different) {
+            let is_same = |known: &&mut Vec<&Found>| {
+                known
+                    .first()
+                    .is_some_and(|first| is_one_call(&first.issue, &found.issue))
+            };
+            match by_call.iter_mut().find(is_same) {
+                Some(known) => known.push(found),
+                None => by_call.push(vec![found]),
+            }
+        }
+        for call in by_call {
+            if call.len() > SEPARATE_MASKS {
+                many(module, report, root, &call);
+            } else {
+                call.iter().for_each(|found| one(module, report, root, found));
+            }
+        }
+    }
+}
+
+fn is_one_call(one: &Issue, other: &Issue) -> bool {
+    let place = |issue: &Issue| (issue.spot.function, issue.spot.instruction, issue.certainty);
+    place(one) == place(other) && one.spot.callers == other.spot.callers
+}
+
+/// Lanes that pass many masks to one call.
+fn many(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, call: &[&Found]) {
+    let Some(&first) = call.first() else { return };
+    let operation = text::operation(module, &first.issue);
+    let here = call.iter().fold(0, |lanes, found| lanes | found.issue.here);
+    // The mask of one lane may be such that it names no other.
+    let who = if call.len() + 1 >= here.count_ones() as usize {
+        "each lane passes its own mask".to_owned()
+    } else {
+        format!("lanes pass {} different masks", call.len())
+    };
+    let message = format!("{who} to `{operation}`, and they name lanes that pass another");
+    let lanes = call.iter().fold(0, |lanes, found| lanes | found.issue.lanes);
+    let draft = text::begin(module, report, first, message);
+    draft.data("lanes", Value::Numbers(text::numbers(lanes)));
+    text::assumption(draft, &root.launch);
+    draft.help("let all lanes that the mask names pass the same mask");
+}
+
+fn one(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, found: &Found) {
+    let issue = &found.issue;
+    let message = format!(
+        "the mask {} of `{}` names {}, which {} another mask",
+        text::mask(issue.mask.unwrap_or(0)),
+        text::operation(module, issue),
+        text::named(issue.lanes),
+        text::verb(issue.lanes, "passes", "pass"),
+    );
+    let draft = text::begin(module, report, found, message);
+    text::relate_other(draft, issue);
+    text::assumption(draft, &root.launch);
+    draft.help("let all lanes that the mask names pass the same mask");
 }

@@ -1,8 +1,8 @@
 //! ## What it does
 //!
 //! Finds kernels whose code the compiler has removed because it reached undefined behaviour: a body without any
-//! instruction (not even `ret`), a body that is only `trap`, or a branch to a last label after which nothing comes.
-//! Potential: a kernel with parameters whose body is only `ret`.
+//! instruction (not even `ret`), a body that is only `trap`, or one that ends in nothing on every path.
+//! Potential: a kernel one path of which ends in nothing, and one with parameters whose body is only `ret`.
 //!
 //! ## Why is this bad?
 //!
@@ -33,8 +33,12 @@
 //! ## Limits
 //!
 //! The cause is not visible in the compiled form. A kernel that is one `trap` is definite only where the module says
-//! that NVIDIA's compiler wrote it, which ends a deliberate `__trap()` with a return; clang does not, so there, and
-//! where the comment with the compiler's name is lost, it is potential.
+//! that NVIDIA's compiler wrote it, which marks a deliberate `__trap()` or `asm("trap;")` as inline assembly: that is
+//! silent. Clang does not, so there, and where the comments of the compiler are lost, it is potential.
+//!
+//! A path that ends in nothing beside code that remains may be a precondition, `if (n < 0) __builtin_unreachable();`, which
+//! is right as long as it holds: that is potential. So it is where a call, a trap or an `exit` comes before the end, which
+//! may end the thread: a failed `assert`, or a function that never returns.
 //!
 //! A kernel that is only `ret` may have been empty in the source, or left to other architectures by a guard. It is potential,
 //! and silent where it has no parameters or another image of the run has code for a kernel of that name. In machine code that
@@ -79,24 +83,33 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 fn check_kernel(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, report: &mut Report<'_>) {
     let kernel = Place::Function(id);
     let end = empty_end(module, id, body);
-    let finding = match body.instructions.as_slice() {
-        [] => report.definite(
-            kernel,
-            "the kernel has no code, not even a return: the compiler removed its body",
-        ),
+    let (finding, left) = match body.instructions.as_slice() {
+        [] => {
+            let message = "the kernel has no code, not even a return: the compiler removed its body";
+            (report.definite(kernel, message), Remains::Nothing)
+        }
         [only] if only.op == Op::Trap && only.guard.is_none() => {
+            if module.module.origin.is_in_assembly(only) {
+                return;
+            }
             let message = "the kernel only traps: the compiler removed its body";
-            // Of the compilers that are known, this one alone never writes a lone trap for `__trap()`.
-            if module.module.producer == Producer::Nvvm {
+            // Of the compilers that are known, this one alone marks a deliberate trap.
+            let finding = if module.module.producer == Producer::Nvvm {
                 report.definite(kernel, message)
             } else {
                 report.potential(kernel, message)
-            }
+            };
+            (finding, Remains::Trap)
         }
-        _ if end.is_some() => report.definite(
-            kernel,
-            "a path of the kernel ends in nothing: the compiler removed what stood there",
-        ),
+        _ if end.is_some() && is_only_end(module, id, body) => {
+            let message = "the kernel ends in nothing: the compiler removed what stood there";
+            (report.definite(kernel, message), Remains::Nothing)
+        }
+        _ if end.is_some() => {
+            let message =
+                "a path of the kernel ends in nothing: the compiler took it for one that is never taken";
+            (report.potential(kernel, message), Remains::Path)
+        }
         _ => return,
     };
     if let Some(end) = end {
@@ -106,7 +119,7 @@ fn check_kernel(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, rep
             .map_or(module.module.function(id).declared, |last| last.debug);
         finding.related(Place::Text(id, end, debug), "nothing follows this label");
     }
-    explain(finding, module.module.function_name(id));
+    explain(finding, left, module.module.function_name(id));
 }
 
 /// Kernels that only return, and have code in no image.
@@ -150,22 +163,73 @@ fn check_bare(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) 
             };
             let message =
                 "the kernel takes parameters and only returns: the compiler may have removed its body";
-            explain(report.potential(place, message), name);
+            explain(report.potential(place, message), Remains::Return, name);
         }
     }
 }
 
-/// What such findings have in common.
-fn explain<P>(finding: &mut Draft<P>, kernel: &str) {
-    finding
-        .note(
+/// What is left of a kernel.
+#[derive(Clone, Copy)]
+enum Remains {
+    Nothing,
+    Trap,
+    Return,
+    /// All but what one path led to.
+    Path,
+}
+
+/// Adds the causes that leave such a kernel, and what to do about them.
+fn explain<P>(finding: &mut Draft<P>, left: Remains, kernel: &str) {
+    const TABLES: &str = "tables that device code indexes are `__device__ constexpr` or `__constant__`, what it writes is `__device__`";
+    const FUNCTIONS: &str =
+        "functions that it calls are `__device__`, or `constexpr` with all that they call";
+    let (causes, help) = match left {
+        Remains::Nothing => (
             "this happens when device code uses a host table, a reference to a host constant or a host function through \
-             `constexpr` or `__host__ __device__` code (`--expt-relaxed-constexpr`), throws in such code, stores to \
-             `__constant__` memory, or accesses a null pointer",
-        )
-        .help("tables that device code indexes are `__device__ constexpr` or `__constant__`, what it writes is `__device__`")
-        .help("functions that it calls are `__device__`, or `constexpr` with all that they call")
-        .data("symbol", kernel);
+             `constexpr` or `__host__ __device__` code (`--expt-relaxed-constexpr`), or accesses a null pointer",
+            &[TABLES, FUNCTIONS][..],
+        ),
+        Remains::Trap => (
+            "this happens when device code uses a host table or a reference to a host constant through `constexpr` code \
+             (`--expt-relaxed-constexpr`), stores to `__constant__` memory, or accesses a null pointer",
+            &[TABLES][..],
+        ),
+        Remains::Return => (
+            "this happens when what the kernel stores comes from a host function or a host pointer, through `constexpr` or \
+             `__host__ __device__` code (`--expt-relaxed-constexpr`), or goes to `__constant__` memory",
+            &[TABLES, FUNCTIONS][..],
+        ),
+        Remains::Path => (
+            "this happens where code throws (`throw`, `.at()`, `.value()`) or calls a host function through `constexpr` or \
+             `__host__ __device__` code (`--expt-relaxed-constexpr`), and where it says so itself: \
+             `__builtin_unreachable()`, `__builtin_assume()`, a function that is said not to return",
+            &[
+                "a path that is meant to be taken needs code that the device can execute; a precondition is right as long as it \
+               holds",
+            ][..],
+        ),
+    };
+    finding.note(causes);
+    for help in help {
+        finding.help(*help);
+    }
+    finding.data("symbol", kernel);
+}
+
+/// Whether every thread comes to the last block: the kernel ends nowhere else, goes in no circle, and executes nothing that
+/// may end a thread.
+fn is_only_end(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>) -> bool {
+    let cfg = module.function(id).cfg();
+    let may_end = |op| matches!(op, Op::Return | Op::Exit | Op::Trap | Op::Call(_));
+    body.blocks.iter().enumerate().all(|(number, _)| {
+        let block = BlockId::new(number);
+        let goes_on = |rank| {
+            let mut next = body.successors(block).iter();
+            next.all(|&next| cfg.rank(next) > Some(rank))
+                && body.block(block).all(|(_, instruction)| !may_end(instruction.op))
+        };
+        cfg.rank(block).is_none_or(goes_on)
+    })
 }
 
 /// The label of the last block, if nothing follows it and control comes to it from elsewhere.

@@ -73,10 +73,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             let message = format!(
                 "the mask {} of `{}` names {}, which {} not reach a matching {}",
                 text::mask(mask),
-                text::operation(issue),
+                text::operation(module, issue),
                 text::named(issue.lanes),
                 text::verb(issue.lanes, "does", "do"),
-                text::noun(issue),
+                text::noun(module, issue),
             );
             let draft = text::begin(module, report, found, message);
             text::assumption(draft, &root.launch);

@@ -1,9 +1,13 @@
 //! How the findings of the lane analysis are written: shared by the rules about warp collectives.
 
+use std::borrow::Cow;
+
 use crate::analysis::lanes::{Found, Issue, Lanes, Launch, Problem, Root, Source, Spot, is_full, ranges};
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::finding::Certainty;
-use crate::ir::{Collective, Value};
+use crate::ir::Value;
+
+use super::wording;
 
 /// Calls `write` with every finding of one kind.
 pub(super) fn each(module: &ModuleContext<'_>, problem: Problem, mut write: impl FnMut(&Root, &Found)) {
@@ -114,8 +118,19 @@ pub(super) fn named(lanes: Lanes) -> String {
     {
         return format!("lanes {first}, {second}, {third}, …, {last}");
     }
-    if [4, 8].iter().any(|&period| lanes.rotate_left(period) == lanes) {
-        return format!("{} lanes, {}", numbers.len(), binary(lanes));
+    // The same in each group of four: one run, of two or three lanes.
+    let (first, last) = (
+        lanes.trailing_zeros(),
+        3_u32.saturating_sub((lanes & 15).leading_zeros() - 28),
+    );
+    if lanes.rotate_left(4) == lanes && (lanes & 15).count_ones() == last + 1 - first {
+        return format!(
+            "lanes {first}-{last}, {}-{}, …, {}-{}",
+            first + 4,
+            last + 4,
+            first + 28,
+            last + 28
+        );
     }
     format!("lanes {}", listed(lanes))
 }
@@ -172,27 +187,21 @@ pub(super) fn mask_as_code(lanes: Lanes) -> String {
     }
 }
 
-/// A set of lanes in binary, lane 31 first.
-fn binary(lanes: Lanes) -> String {
-    let digits: Vec<String> = (0..8)
-        .rev()
-        .map(|part| format!("{:04b}", lanes >> (4 * part) & 15))
-        .collect();
-    format!("0b{}", digits.join("_"))
-}
-
 /// What lanes meet at that execute the operation: "call", or "instruction" where CUDA has no function for it.
-pub(super) fn noun(issue: &Issue) -> &'static str {
-    if operation(issue).starts_with("__") {
+pub(super) fn noun(module: &ModuleContext<'_>, issue: &Issue) -> &'static str {
+    if operation(module, issue).starts_with("__") {
         "call"
     } else {
         "instruction"
     }
 }
 
-/// The CUDA spelling of an issue's operation.
-pub(super) fn operation(issue: &Issue) -> &'static str {
-    issue.kind.map_or("__syncthreads", Collective::cuda_name)
+/// An issue's operation, as its source has it.
+pub(super) fn operation(module: &ModuleContext<'_>, issue: &Issue) -> Cow<'static, str> {
+    let (function, at) = (issue.spot.function, issue.spot.instruction);
+    issue.kind.map_or(Cow::Borrowed("__syncthreads"), |kind| {
+        wording::collective(module, function, at, kind)
+    })
 }
 
 /// The mask to write where these lanes take part; a ballot where that is known no better than "any".
@@ -264,7 +273,8 @@ mod tests {
             (0x0101_0101, "lanes 0, 8, 16 and 24"),
             (0xaaaa_aaaa, "lanes 1, 3, 5, …, 31"),
             (0x1111_1111, "lanes 0, 4, 8, …, 28"),
-            (0x3333_3333, "16 lanes, 0b0011_0011_0011_0011_0011_0011_0011_0011"),
+            (0x3333_3333, "lanes 0-1, 4-5, …, 28-29"),
+            (0xeeee_eeee, "lanes 1-3, 5-7, …, 29-31"),
             (0x0001_2345, "lanes 0, 2, 6, 8, 9, 13 and 16"),
             (u32::MAX, "all lanes"),
         ] {

@@ -56,7 +56,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let message = format!(
             "the mask {} of `{}` names {}, which {} not exist in this block",
             text::mask(issue.mask.unwrap_or(0)),
-            text::operation(issue),
+            text::operation(module, issue),
             text::named(issue.lanes),
             text::verb(issue.lanes, "does", "do"),
         );

@@ -2,8 +2,8 @@
 
 use crate::context::ModuleContext;
 use crate::ir::{
-    AccessKind, BinaryOp, Body, Callee, Collective, FunctionId, InstructionId, Op, Register, Space, Special,
-    Value, Vote,
+    AccessKind, BinaryOp, Body, Callee, Collective, FunctionId, Instruction, InstructionId, Op, Register,
+    Space, Special, Value, Vote,
 };
 use crate::limits::MAX_OPERAND_STEPS;
 
@@ -57,8 +57,26 @@ fn param(body: &Body<'_>, at: InstructionId) -> Option<Origin> {
     Some(Origin::Param((number, u32::try_from(offset).ok()?)))
 }
 
+/// Data that is loaded.
+pub(super) struct Loaded {
+    pub(super) origin: Origin,
+    /// It is an integer that was made of a floating-point number.
+    pub(super) is_converted: bool,
+}
+
 /// Whether a value is loaded at an address that is another one for each lane.
-pub(super) fn loaded_per_lane(module: &ModuleContext<'_>, id: FunctionId, value: Value) -> Origin {
+pub(super) fn loaded_per_lane(module: &ModuleContext<'_>, id: FunctionId, value: Value) -> Loaded {
+    let mut is_converted = false;
+    let origin = loaded_or_converted(module, id, value, &mut is_converted);
+    Loaded { origin, is_converted }
+}
+
+fn loaded_or_converted(
+    module: &ModuleContext<'_>,
+    id: FunctionId,
+    value: Value,
+    is_converted: &mut bool,
+) -> Origin {
     let Some(body) = &module.module.function(id).body else {
         return Origin::Other;
     };
@@ -79,7 +97,10 @@ pub(super) fn loaded_per_lane(module: &ModuleContext<'_>, id: FunctionId, value:
         let instruction = body.instruction(at);
         match (instruction.op, body.uses(instruction)) {
             // Floating-point numbers are not interpreted: what has one operand converts it.
-            (Op::Opaque, &[from @ Value::Register(_)]) => value = from,
+            (Op::Opaque, &[from @ Value::Register(_)]) => {
+                *is_converted |= rounds(module, instruction);
+                value = from;
+            }
             (Op::Access(access), &[address, ..])
                 if access.kind == AccessKind::Load
                     && matches!(
@@ -94,6 +115,13 @@ pub(super) fn loaded_per_lane(module: &ModuleContext<'_>, id: FunctionId, value:
         }
     }
     Origin::Other
+}
+
+/// Whether an instruction rounds a floating-point number to an integer, as only conversions of such do (PTX ISA, cvt).
+fn rounds(module: &ModuleContext<'_>, instruction: &Instruction) -> bool {
+    let name = module.module.origin.name(instruction).unwrap_or_default();
+    let mut parts = name.split('.');
+    parts.next() == Some("cvt") && parts.any(|part| matches!(part, "rni" | "rzi" | "rmi" | "rpi"))
 }
 
 /// Whether a value is a ballot, the mask of the active lanes, or all ones.

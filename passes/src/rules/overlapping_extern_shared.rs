@@ -1,7 +1,7 @@
 //! ## What it does
 //!
-//! Finds kernels that use two arrays of dynamic shared memory (`extern __shared__ T name[]`), in their own code or in
-//! functions that they call.
+//! Finds kernels that use two arrays of dynamic shared memory (`extern __shared__ T name[]`) at a time, in their own code or
+//! in functions that they call.
 //!
 //! ## Why is this bad?
 //!
@@ -21,15 +21,19 @@
 //!
 //! ## Limits
 //!
-//! A kernel may mean two names for the same memory, one after the other: then allow the rule. Only arrays that code in
-//! the module uses are seen, and calls through pointers are not followed.
+//! One array after the other is right, and silent: where a barrier lies between their uses, and what is read of an array was
+//! written to it since the other was last written. So is one array or the other, on two ways that no thread takes both.
+//! Uses are compared within one function, where a call stands for what the function does that is called. Addresses
+//! that are kept in memory are not followed beyond variables on the stack, nor are calls through pointers.
 
-use std::collections::BTreeMap;
+use rustc_hash::FxHashSet;
 
 use crate::context::{ModuleContext, Place, Report};
-use crate::ir::{FunctionId, InstructionId, SymbolId};
+use crate::ir::{FunctionId, SymbolId};
 use crate::names::told;
 use crate::rule::{Check, Family, Level, Rule};
+
+use super::shared_uses::{MAX_ARRAYS, Uses};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -45,27 +49,30 @@ pub static RULE: Rule = Rule {
     check: Check::Module(check),
 };
 
-/// The first use of an array.
-type Use = (FunctionId, InstructionId);
-
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    let arrays = module.module.symbols.iter();
-    if arrays.filter(|symbol| symbol.is_dynamic_shared()).count() < 2 {
+    let arrays: Vec<SymbolId> = (0..module.module.symbols.len())
+        .map(SymbolId::new)
+        .filter(|&symbol| module.module.symbol(symbol).is_dynamic_shared())
+        .take(MAX_ARRAYS)
+        .collect();
+    if arrays.len() < 2 {
         return;
     }
+    let uses = Uses::new(module, &arrays);
     for (id, function, _) in module.module.bodies() {
         if !function.is_kernel() {
             continue;
         }
-        // In the order of declaration.
-        let uses: Vec<(SymbolId, Use)> = used(module, id).into_iter().collect();
-        let [(first, first_use), (second, second_use), ..] = uses[..] else {
+        let found = functions(module, id)
+            .into_iter()
+            .find_map(|function| Some((function, uses.conflict(function)?)));
+        let Some((function, [(first_use, first), (second_use, second)])) = found else {
             continue;
         };
         let name = |symbol: SymbolId| told(module.module.symbol(symbol).name);
         report
             .definite(
-                Place::instruction(second_use.0, second_use.1),
+                Place::instruction(function, second_use),
                 format!(
                     "`{}` and `{}` are both dynamic shared arrays of one kernel: they begin at the same address",
                     name(first),
@@ -73,7 +80,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 ),
             )
             .related(
-                Place::instruction(first_use.0, first_use.1),
+                Place::instruction(function, first_use),
                 format!("`{}` is used here", name(first)),
             )
             .help("declare one array, and compute pointers to its parts")
@@ -81,29 +88,27 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// The dynamic shared arrays that a kernel uses, with the first use of each.
-fn used(module: &ModuleContext<'_>, kernel: FunctionId) -> BTreeMap<SymbolId, Use> {
-    let mut found = BTreeMap::new();
-    let mut reached = vec![false; module.module.functions.len()];
-    let mut open = vec![kernel];
-    reached[kernel.index()] = true;
-    while let Some(function) = open.pop() {
-        if let Some(body) = &module.module.function(function).body {
-            let analyses = module.function(function);
-            for reference in &body.references {
-                let is_array = module.module.symbol(reference.symbol).is_dynamic_shared();
-                if is_array && analyses.is_reached(reference.instruction) {
-                    found
-                        .entry(reference.symbol)
-                        .or_insert((function, reference.instruction));
-                }
-            }
-        }
+/// A kernel, and the functions that it calls if it uses several arrays.
+fn functions(module: &ModuleContext<'_>, kernel: FunctionId) -> Vec<FunctionId> {
+    let mut used: FxHashSet<SymbolId> = FxHashSet::default();
+    let mut found = vec![kernel];
+    let mut is_found = vec![false; module.module.functions.len()];
+    is_found[kernel.index()] = true;
+    let mut next = 0;
+    while let Some(&function) = found.get(next) {
+        next += 1;
+        let body = module.module.function(function).body.as_ref();
+        let references = body.into_iter().flat_map(|body| &body.references);
+        used.extend(
+            references
+                .map(|reference| reference.symbol)
+                .filter(|&symbol| module.module.symbol(symbol).is_dynamic_shared()),
+        );
         for site in module.call_graph().calls_of(function) {
-            if module.may_call(site) && !std::mem::replace(&mut reached[site.callee.index()], true) {
-                open.push(site.callee);
+            if module.may_call(site) && !std::mem::replace(&mut is_found[site.callee.index()], true) {
+                found.push(site.callee);
             }
         }
     }
-    found
+    if used.len() < 2 { Vec::new() } else { found }
 }

@@ -57,10 +57,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             let message = format!(
                 "the mask {} of `{}` names {}, {} may not reach a matching {}",
                 text::mask(issue.mask.unwrap_or(0)),
-                text::operation(issue),
+                text::operation(module, issue),
                 text::named(issue.lanes),
                 text::verb(issue.lanes, "which", "some of which"),
-                text::noun(issue),
+                text::noun(module, issue),
             );
             let draft = text::begin(module, report, found, message);
             text::assumption(draft, &root.launch);

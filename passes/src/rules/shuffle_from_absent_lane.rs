@@ -63,7 +63,7 @@ pub static RULE: Rule = Rule {
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::AbsentSource, |root, found| {
         let issue = &found.issue;
-        let operation = text::operation(issue);
+        let operation = text::operation(module, issue);
         let outside = issue.mask.is_some_and(|mask| issue.lanes & mask == 0);
         let reason = match (outside, issue.mask) {
             (true, Some(mask)) => format!("which its mask {} does not name", text::mask_with_lanes(mask)),

@@ -54,7 +54,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::Stale, |_, found| {
         let message = format!(
             "the mask of `{}` comes from `__activemask()`, and lanes may have left since",
-            text::operation(&found.issue)
+            text::operation(module, &found.issue)
         );
         let draft = text::begin(module, report, found, message);
         draft.help("take the mask with `__ballot_sync(0xffffffff, condition)` before the branch");

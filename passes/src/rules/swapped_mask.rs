@@ -28,18 +28,23 @@
 //!
 //! ## Limits
 //!
-//! The data is a load at an address that differs by `threadIdx.x` or the lane's number, directly or converted to an integer.
-//! A mask that a whole warp loads from one place, as from a table with an entry for each warp, is silent, and so is a ballot
+//! A definite finding has a floating-point number, converted to an integer, as its mask: nobody keeps masks in such. All
+//! other data is potential, since a thread may keep the mask of its group in memory, and −1 and ballots are values like
+//! others. In LLVM IR conversions are not told from other operations.
+//!
+//! The data is a load at an address that differs by `threadIdx.x` or the lane's number. A mask that a whole warp loads from one place, as from a table with an entry for each warp, is silent, and so is a ballot
 //! that itself has such a mask. Votes are silent, since their value is a condition. Both operands are followed through
 //! moves, the stack and the parameters of functions, and not through values that come from several places.
 
 use crate::analysis::call_graph::CallSite;
+use crate::analysis::collectives::Site;
 use crate::context::{ModuleContext, Place, Report};
-use crate::ir::{Collective, FunctionId, InstructionId, Value};
+use crate::ir::{Collective, FunctionId, InstructionId, Op, Value};
 use crate::limits::{MAX_OPERAND_CALLS, MAX_OPERAND_CHAINS};
 use crate::rule::{Check, Family, Level, Rule};
 
 use super::operand_origin::{Origin, argument, loaded_per_lane, made_for_masks};
+use super::wording;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -51,7 +56,7 @@ pub static RULE: Rule = Rule {
     summary: "the member mask and the value of a warp collective have changed places",
     definite: Level::Warning,
     can_be_definite: true,
-    can_be_potential: false,
+    can_be_potential: true,
     check: Check::Module(check),
 };
 
@@ -77,11 +82,12 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             mask: Operand::At(mask),
             value: Operand::At(value),
             callers: Vec::new(),
+            is_converted: false,
         };
         each_swapped(module, begin, |found| {
             if site.is_reached(module) {
                 let place = Place::Instruction(site.function, site.instruction, found.callers.clone());
-                write(report, place, site.kind, &found);
+                write(module, report, site, place, &found);
             }
         });
     }
@@ -103,6 +109,8 @@ struct Frame {
     value: Operand,
     /// The calls that lead to the collective, innermost first.
     callers: Vec<CallSite>,
+    /// The mask is made of a floating-point number.
+    is_converted: bool,
 }
 
 /// Calls `found` for each chain of calls in which mask and value have changed places.
@@ -110,19 +118,27 @@ fn each_swapped(module: &ModuleContext<'_>, begin: Frame, mut found: impl FnMut(
     let mut work = vec![begin];
     let mut chains = 0;
     while let Some(frame) = work.pop() {
-        let origin = |operand, judge: fn(&ModuleContext<'_>, FunctionId, Value) -> Origin| match operand {
-            Operand::At(value) => judge(module, frame.function, value),
+        let mut is_converted = frame.is_converted;
+        let mask = match frame.mask {
+            Operand::At(value) => {
+                let loaded = loaded_per_lane(module, frame.function, value);
+                is_converted |= loaded.is_converted;
+                loaded.origin
+            }
             Operand::Found(by) => Origin::Found(by),
         };
-        let mask = origin(frame.mask, loaded_per_lane);
         if matches!(mask, Origin::Other) {
             continue;
         }
-        let value = origin(frame.value, made_for_masks);
+        let value = match frame.value {
+            Operand::At(value) => made_for_masks(module, frame.function, value),
+            Operand::Found(by) => Origin::Found(by),
+        };
         if let (Origin::Found(mask), Origin::Found(value)) = (&mask, &value) {
             found(Frame {
                 mask: Operand::Found(*mask),
                 value: Operand::Found(*value),
+                is_converted,
                 ..frame
             });
             continue;
@@ -142,6 +158,7 @@ fn each_swapped(module: &ModuleContext<'_>, begin: Frame, mut found: impl FnMut(
                     function: call.caller,
                     mask,
                     value,
+                    is_converted,
                     callers: frame.callers.iter().copied().chain([*call]).collect(),
                 });
             }
@@ -160,16 +177,22 @@ fn passed(module: &ModuleContext<'_>, call: &CallSite, origin: &Origin) -> Optio
     argument(body, call.instruction, piece).map(Operand::At)
 }
 
-fn write(report: &mut Report<'_>, place: Place, kind: Collective, found: &Frame) {
-    let operation = kind.cuda_name();
-    let made = match found.value {
-        Operand::Found(None) => "all ones",
-        _ => "a mask of lanes",
+fn write(module: &ModuleContext<'_>, report: &mut Report<'_>, site: &Site, place: Place, found: &Frame) {
+    let operation = wording::collective(module, site.function, site.instruction, site.kind);
+    let mask = if found.is_converted {
+        "a converted floating-point number"
+    } else {
+        "loaded data"
     };
-    let finding = report.definite(
-        place,
-        format!("the member mask of `{operation}` is data that each lane loads, and its value is {made}: they have changed places"),
+    let message = format!(
+        "`{operation}` gets {mask} as its mask and {} as its value: the arguments look swapped",
+        value_in_words(module, found)
     );
+    let finding = if found.is_converted {
+        report.definite(place, message)
+    } else {
+        report.potential(place, message)
+    };
     if let Operand::Found(Some((id, at))) = found.mask {
         finding.related(Place::instruction(id, at), "the member mask is loaded here");
     }
@@ -178,5 +201,21 @@ fn write(report: &mut Report<'_>, place: Place, kind: Collective, found: &Frame)
     }
     finding
         .help("pass the mask first in CUDA, and last in PTX")
-        .data("operation", operation);
+        .data("operation", site.kind.cuda_name());
+}
+
+fn value_in_words(module: &ModuleContext<'_>, found: &Frame) -> &'static str {
+    let maker = match found.value {
+        Operand::Found(None) => return "0xffffffff",
+        Operand::Found(Some((function, at))) => {
+            let body = module.module.function(function).body.as_ref();
+            body.map(|body| body.instruction(at).op)
+        }
+        Operand::At(_) => None,
+    };
+    match maker {
+        Some(Op::ActiveMask) => "the mask of the active lanes",
+        Some(Op::Collective(..)) => "a ballot",
+        _ => "a mask of lanes",
+    }
 }

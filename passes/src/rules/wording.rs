@@ -1,4 +1,33 @@
-//! How messages word counts and parameters.
+//! How messages word counts, parameters and collectives.
+
+use std::borrow::Cow;
+
+use crate::context::ModuleContext;
+use crate::ir::{Collective, FunctionId, InstructionId};
+
+/// A collective as its source has it: `__reduce_add_sync` for `redux.sync.add`, which stands for several intrinsics, and the
+/// PTX where it was written so.
+pub(super) fn collective(
+    module: &ModuleContext<'_>,
+    function: FunctionId,
+    at: InstructionId,
+    kind: Collective,
+) -> Cow<'static, str> {
+    let spelt = || {
+        let instruction = module.module.function(function).body.as_ref()?.instruction(at);
+        let name = module.module.origin.name(instruction)?;
+        let operation = name.strip_prefix("redux.sync.")?.split('.').next()?.to_owned();
+        Some(if module.module.origin.is_in_assembly(instruction) {
+            name
+        } else {
+            format!("__reduce_{operation}_sync")
+        })
+    };
+    match kind {
+        Collective::Reduce => spelt().map_or(Cow::Borrowed(kind.cuda_name()), Cow::Owned),
+        _ => Cow::Borrowed(kind.cuda_name()),
+    }
+}
 
 /// "1 byte", "8 bytes".
 pub(super) fn bytes(count: u64) -> String {

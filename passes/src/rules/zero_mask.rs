@@ -33,7 +33,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::lane_report;
+use super::{lane_report, wording};
 use crate::analysis::collectives::Site;
 use crate::analysis::lanes::{Lanes, Problem, is_full};
 use crate::context::{ModuleContext, Place, Report};
@@ -67,7 +67,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         if !site.is_reached(module) {
             continue;
         }
-        let operation = site.kind.cuda_name();
+        let operation = wording::collective(module, site.function, site.instruction, site.kind);
         let right = match arriving.get(&(site.function, site.instruction)) {
             Some(Some(lanes)) if !is_full(*lanes) => lane_report::mask_as_code(*lanes),
             _ => "`0xffffffff` in converged code, or `__ballot_sync(0xffffffff, condition)` taken before the branch".to_owned(),
@@ -78,7 +78,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 format!("the member mask of `{operation}` is 0, so it does not name the lane that calls"),
             )
             .help(format!("name the lanes that reach this `{operation}`: {right}"))
-            .data("operation", operation)
+            .data("operation", site.kind.cuda_name())
             .data("mask", 0);
         if let Some(call) = site.callers.last() {
             finding.related(Place::call(*call), "the mask is passed here");
@@ -97,7 +97,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         };
         let message = format!(
             "{passes} the mask 0 to `{}`, so it does not name the lane that calls",
-            lane_report::operation(&found.issue),
+            lane_report::operation(module, &found.issue),
         );
         let draft = lane_report::begin(module, report, found, message);
         lane_report::assumption(draft, &root.launch);

@@ -55,7 +55,7 @@ pub(super) struct How<'a> {
 impl How<'_> {
     fn comments(self, text: &[u8]) -> Vec<Comment> {
         if self.settings.reads_comments {
-            comments::of(text)
+            comments::of_module(text)
         } else {
             Vec::new()
         }

@@ -77,12 +77,25 @@ impl<'a> Coverage<'a> {
     pub fn render(&self) -> String {
         let mut text = String::new();
         for (kind, &count) in &self.unanalysed {
+            if count == self.images {
+                let which = match count {
+                    1 => "the only image is".to_owned(),
+                    _ => format!("all {count} images are"),
+                };
+                let _ = writeln!(text, "{which} {}: nothing was analysed", describe(*kind));
+                continue;
+            }
             let verb = if count == 1 { "is" } else { "are" };
             let _ = write!(
                 text,
-                "{count} of {} {verb} {}",
+                "{count} of {} {verb} {}{}",
                 plural(self.images as u64, "image"),
-                describe(*kind)
+                describe(*kind),
+                if is_readable(*kind) {
+                    ""
+                } else {
+                    ", which is not analysed"
+                }
             );
             if *kind == ImageKind::Cubin && self.unanalysed_kernels > 0 {
                 let verb = if self.unanalysed_kernels == 1 { "is" } else { "are" };
@@ -114,16 +127,21 @@ impl<'a> Coverage<'a> {
 }
 
 fn is_analysed(image: &ImageReport) -> bool {
-    matches!(image.kind, ImageKind::Ptx | ImageKind::LlvmIr) && image.is_read
+    is_readable(image.kind) && image.is_read
+}
+
+const fn is_readable(kind: ImageKind) -> bool {
+    matches!(kind, ImageKind::Ptx | ImageKind::LlvmIr)
 }
 
 fn describe(kind: ImageKind) -> &'static str {
     match kind {
-        ImageKind::Ptx | ImageKind::LlvmIr => "could not be analysed",
-        ImageKind::Cubin => "machine code, which is not analysed",
-        ImageKind::LtoIr => "LTO-IR, a closed format, which is not analysed",
-        ImageKind::Bundle => "bundles of `nvcc --concat`, a closed format, which is not analysed",
-        ImageKind::Other => "of an unknown kind, which is not analysed",
+        ImageKind::Ptx => "PTX that could not be read",
+        ImageKind::LlvmIr => "LLVM IR that could not be read",
+        ImageKind::Cubin => "machine code",
+        ImageKind::LtoIr => "LTO-IR, a closed format",
+        ImageKind::Bundle => "of `nvcc --concat`, a closed format",
+        ImageKind::Other => "of an unknown kind",
     }
 }
 
@@ -200,6 +218,27 @@ mod tests {
             "2 of 4 images are machine code, which is not analysed, and 1 of 2 kernels is in no analysed image\n\
              1 of 4 images is LTO-IR, a closed format, which is not analysed\n"
         );
+    }
+
+    #[test]
+    fn a_run_without_anything_to_analyse_says_so() {
+        let cubin = (ImageKind::Cubin, &["a"][..]);
+        for (images, wanted) in [
+            (
+                &[cubin][..],
+                "the only image is machine code: nothing was analysed\n",
+            ),
+            (
+                &[cubin, cubin][..],
+                "all 2 images are machine code: nothing was analysed\n",
+            ),
+            (
+                &[(ImageKind::LtoIr, &[][..])][..],
+                "the only image is LTO-IR, a closed format: nothing was analysed\n",
+            ),
+        ] {
+            assert_eq!(Coverage::of(&outcome(images)).render(), wanted);
+        }
     }
 
     #[test]

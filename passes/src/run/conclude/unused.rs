@@ -90,10 +90,7 @@ impl<'a> Unused<'a> {
             .zip(&suppressions.used)
             .filter(|(allow, is_used)| !**is_used && is_for_this_run(allow, settings))
         {
-            let message = format!(
-                "no finding is one that this exception for {} is for",
-                allow.codes.join(", ")
-            );
+            let message = format!("this exception for {} suppresses nothing", allow.codes.join(", "));
             findings.push(telling.in_file(message, file, allow.written));
         }
         for (pattern, what) in self.idle_patterns() {
@@ -152,7 +149,7 @@ fn is_for_this_run(allow: &Allow, settings: &Settings) -> bool {
 fn about(comment: &Comment, suppressions: &mut Suppressions<'_>) -> String {
     match suppressions.wrong_with(comment) {
         Some(wrong) => format!("this comment does not count: {wrong}"),
-        None => "no finding is one that this comment is for".to_owned(),
+        None => "this comment suppresses nothing".to_owned(),
     }
 }
 
