@@ -1,8 +1,12 @@
 //! Digests of weak functions: equal for what one compiler makes of one source, whatever else is in the module.
 //!
 //! A body is its words. Registers and labels count by the order in which they appear, not by their names, and so do
-//! numbers that a compiler gives to what it names in a module (`_Z1kPi$6943`, `__unnamed_2`); of names of internal linkage
-//! the hashes are left out. White space, comments, `.loc` and the declarations of registers do not count.
+//! numbers that a compiler gives to what it names in a module (`_Z1kPi$6943`, `__unnamed_2`, `__local_depot3`); of names of
+//! internal linkage the hashes are left out. White space, comments, `.loc`, the declarations of registers and labels that
+//! nothing leads to do not count.
+
+mod options;
+mod words;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -10,8 +14,9 @@ use ptxcheck_common::maps::NameMap;
 use ptxcheck_ptx_parser::Tree;
 
 use ptxcheck_common::names;
-use ptxcheck_ir::facts::WeakFunction;
+use ptxcheck_ir::facts::{CompilerOptions, WeakFunction};
 use ptxcheck_ir::{Function, Linkage, Module};
+use words::Words;
 
 /// The weak functions and kernels that the module defines.
 pub(super) fn functions(tree: &Tree<'_>, module: &Module<'_>) -> Vec<WeakFunction> {
@@ -30,12 +35,13 @@ pub(super) fn functions(tree: &Tree<'_>, module: &Module<'_>) -> Vec<WeakFunctio
         .filter(weak)
         .filter_map(|function| {
             let name = module.symbol(function.symbol).name;
-            let (body, calls) = digests(texts.get(name.as_bytes())?);
+            let read = read(texts.get(name.as_bytes())?);
             Some(WeakFunction {
                 name: name.to_owned(),
                 signature: signature(function),
-                body,
-                calls,
+                body: read.all,
+                calls: read.calls,
+                options: read.options,
             })
         })
         .collect()
@@ -50,35 +56,58 @@ fn signature(function: &Function<'_>) -> u64 {
     hash.finish()
 }
 
-/// The digest of all words of a body, and that of the words of its calls.
-fn digests(body: &[u8]) -> (u64, u64) {
+/// What a body says.
+struct Read {
+    /// The digest of all its words.
+    all: u64,
+    /// That of the words of its calls.
+    calls: u64,
+    options: CompilerOptions,
+}
+
+fn read(body: &[u8]) -> Read {
     let (mut all, mut calls) = (DefaultHasher::new(), DefaultHasher::new());
     let mut numbers: NameMap<&[u8], usize> = NameMap::default();
+    let labels = labels(body);
+    let mut options = options::Evidence::default();
     let (mut is_skipped, mut is_call) = (false, false);
-    for word in Words(body) {
+    let mut words = Words(body).peekable();
+    while let Some(word) = words.next() {
         match word {
             b".loc" | b".reg" | b".pragma" => is_skipped = true,
             b";" | b"\n" => {
                 // A `.loc` ends with its line, everything else with `;`.
                 if word == b";" {
                     is_call = false;
+                    options.end();
                     b";".hash(&mut all);
                 }
                 is_skipped = false;
             }
             _ if is_skipped => {}
+            _ if labels.get(word) == Some(&false) && words.peek() == Some(&&b":"[..]) => {
+                words.next();
+            }
             [b'%' | b'$', ..] => {
+                options.see(word);
+                let next = numbers.len();
+                numbers.entry(word).or_insert(next).hash(&mut all);
+            }
+            _ if labels.contains_key(word) => {
                 let next = numbers.len();
                 numbers.entry(word).or_insert(next).hash(&mut all);
             }
             _ => {
+                options.see(word);
                 is_call |= word == b"call" || word.starts_with(b"call.");
                 let base = unnumbered(word);
-                if base.len() < word.len() {
+                if let Some(base) = base {
                     let next = numbers.len();
                     numbers.entry(word).or_insert(next).hash(&mut all);
+                    base.hash(&mut all);
+                    continue;
                 }
-                let name = names::normalised(std::str::from_utf8(base).unwrap_or_default());
+                let name = names::normalised(std::str::from_utf8(word).unwrap_or_default());
                 name.hash(&mut all);
                 if is_call && (word[0].is_ascii_alphanumeric() || word[0] == b'_') {
                     name.hash(&mut calls);
@@ -86,56 +115,61 @@ fn digests(body: &[u8]) -> (u64, u64) {
             }
         }
     }
-    (all.finish(), calls.finish())
+    Read {
+        all: all.finish(),
+        calls: calls.finish(),
+        options: options.options(),
+    }
 }
 
-/// A name without the number that the compiler has given it.
-fn unnumbered(word: &[u8]) -> &[u8] {
+/// The labels of a body, and whether something leads to each.
+fn labels(body: &[u8]) -> NameMap<&[u8], bool> {
+    let mut labels = NameMap::default();
+    let mut words = Words(body).peekable();
+    while let Some(word) = words.next() {
+        if words.peek() == Some(&&b":"[..]) {
+            labels.insert(word, false);
+        }
+    }
+    if labels.is_empty() {
+        return labels;
+    }
+    let mut words = Words(body).peekable();
+    while let Some(word) = words.next() {
+        if words.peek() != Some(&&b":"[..])
+            && let Some(is_used) = labels.get_mut(word)
+        {
+            *is_used = true;
+        }
+    }
+    labels
+}
+
+/// A name without the number that the compiler has given it, if it is one of those that it numbers in a module.
+fn unnumbered(word: &[u8]) -> Option<&[u8]> {
     let digits = word.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let base = &word[..word.len() - digits];
-    if digits > 0 && (base == b"__unnamed_" || base.len() > 1 && base.ends_with(b"$")) {
-        base
-    } else {
-        word
-    }
-}
-
-/// Words, single signs and line ends. Comments are left out.
-struct Words<'t>(&'t [u8]);
-
-impl<'t> Iterator for Words<'t> {
-    type Item = &'t [u8];
-
-    fn next(&mut self) -> Option<&'t [u8]> {
-        loop {
-            let blank = |byte: &u8| byte.is_ascii_whitespace() && *byte != b'\n';
-            let start = self.0.iter().position(|byte| !blank(byte))?;
-            self.0 = &self.0[start..];
-            let comment = match self.0 {
-                [b'/', b'/', ..] => memchr::memchr(b'\n', self.0).unwrap_or(self.0.len()),
-                [b'/', b'*', ..] => memchr::memmem::find(self.0, b"*/").map_or(self.0.len(), |end| end + 2),
-                _ => 0,
-            };
-            if comment == 0 {
-                break;
-            }
-            self.0 = &self.0[comment..];
-        }
-        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_$%.".contains(byte);
-        let length = self
-            .0
-            .iter()
-            .position(|byte| !is_word(byte))
-            .unwrap_or(self.0.len());
-        let (word, rest) = self.0.split_at(length.max(1));
-        self.0 = rest;
-        Some(word)
-    }
+    // clang's strings, `.str`, `.str1` and `.str.2`: the first of them has no number.
+    let base = match base.strip_suffix(b"_$_") {
+        Some(before) if digits > 0 => before,
+        _ => base,
+    };
+    let is_string = base == b"_$_str";
+    let is_family = [&b"__unnamed_"[..], b"__local_depot"].contains(&base);
+    let is_numbered = digits > 0
+        && (is_family || base.len() + digits < word.len() || base.len() > 1 && base.ends_with(b"$"));
+    (is_string || is_numbered).then_some(base)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::digests;
+    use super::read;
+
+    /// The digest of a body, and that of its calls.
+    fn digests(body: &[u8]) -> (u64, u64) {
+        let read = read(body);
+        (read.all, read.calls)
+    }
 
     #[test]
     fn names_of_registers_do_not_count() {
@@ -160,6 +194,36 @@ mod tests {
         let two =
             |a: &str, b: &str| digests(format!("{{ ld.f32 %f1, [{a}]; ld.f32 %f2, [{b}]; }}").as_bytes());
         assert_ne!(two("t$1", "t$2"), two("t$1", "t$1"));
+    }
+
+    #[test]
+    fn names_of_stack_frames_and_strings_do_not_count() {
+        let frame = |name: &str| {
+            digests(
+                format!("{{ .local .align 4 .b8 {name}[8]; mov.u64 %SPL, {name}; st.local [%SPL], 1; }}")
+                    .as_bytes(),
+            )
+        };
+        assert_eq!(frame("__local_depot0"), frame("__local_depot12"));
+        assert_ne!(frame("__local_depot0"), frame("buffer"));
+        let print = |name: &str| digests(format!("{{ mov.b64 %rd1, {name}; }}").as_bytes());
+        assert_eq!(print("_$_str"), print("_$_str1"));
+        assert_eq!(print("_$_str"), print("_$_str_$_2"));
+        assert_eq!(print("switch_$_table_$_f_$_1"), print("switch_$_table_$_f_$_2"));
+        assert_ne!(print("switch_$_table_$_f_$_1"), print("switch_$_table_$_g_$_1"));
+        assert_ne!(print("_$_str"), print("string"));
+    }
+
+    #[test]
+    fn names_of_labels_do_not_count_and_unused_ones_not_at_all() {
+        let wait = |label: &str, before: &str| {
+            digests(format!("{{ {before} {label}: @%p1 bra {label}; mov.u32 %r1, %r2; }}").as_bytes())
+        };
+        assert_eq!(wait("DONE_0", ""), wait("DONE_1", ""));
+        assert_eq!(wait("DONE_0", ""), wait("DONE_0", "$L__func_begin2: tmp :"));
+        assert_ne!(wait("DONE_0", ""), wait("DONE_0", "bra OTHER; OTHER:"));
+        let two = |a: &str, b: &str| digests(format!("{{ A: B: @%p1 bra {a}; bra {b}; }}").as_bytes());
+        assert_ne!(two("A", "B"), two("B", "A"));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::elf::{self, RELOCATION_BYTES};
 use crate::errors::BadFile;
 use ptxcheck_common::names;
 use ptxcheck_ir::LaunchBounds;
-use ptxcheck_ir::facts::{Facts, Kernel, Variable, WeakFunction};
+use ptxcheck_ir::facts::{CompilerOptions, Facts, Kernel, Variable, WeakFunction};
 
 /// The format of attributes that are followed by bytes.
 const SIZED: u8 = 4;
@@ -264,6 +264,7 @@ fn weak<'a>(
         signature: 0,
         body: body.finish(),
         calls: calls.finish(),
+        options: CompilerOptions::default(),
     })
 }
 

@@ -130,6 +130,45 @@ pub struct WeakFunction {
     pub body: u64,
     /// Digest of the calls in it, in order.
     pub calls: u64,
+    /// The options that it was compiled with, as far as it shows them.
+    pub options: CompilerOptions,
+}
+
+/// Options of a compiler that change what it makes of a source; `None` where the code does not show one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompilerOptions {
+    /// Denormal numbers count as zero: nvcc's `-ftz=true`.
+    pub flushes_denormals: Option<bool>,
+    /// Divisions are approximate: nvcc's `-prec-div=false`.
+    pub divides_roughly: Option<bool>,
+    /// Square roots are approximate: nvcc's `-prec-sqrt=false`.
+    pub takes_rough_roots: Option<bool>,
+    /// Products and sums are computed one by one: nvcc's `-fmad=false`.
+    pub fuses_nothing: Option<bool>,
+    /// `-O0`.
+    pub is_unoptimised: Option<bool>,
+}
+
+impl CompilerOptions {
+    /// The options of nvcc that one has been compiled with and the other has not.
+    #[must_use]
+    pub fn differing(&self, other: &Self) -> Vec<&'static str> {
+        let all = [
+            ("-O0", self.is_unoptimised, other.is_unoptimised),
+            ("-ftz=true", self.flushes_denormals, other.flushes_denormals),
+            ("-prec-div=false", self.divides_roughly, other.divides_roughly),
+            (
+                "-prec-sqrt=false",
+                self.takes_rough_roots,
+                other.takes_rough_roots,
+            ),
+            ("-fmad=false", self.fuses_nothing, other.fuses_nothing),
+        ];
+        let differs = |(name, one, other): (&'static str, Option<bool>, Option<bool>)| {
+            matches!((one, other), (Some(one), Some(other)) if one != other).then_some(name)
+        };
+        all.into_iter().filter_map(differs).collect()
+    }
 }
 
 /// What an image shows to a linker.

@@ -1,7 +1,8 @@
 //! ## What it does
 //!
 //! Compares the weak functions of relocatable device code (`-rdc=true`) that are linked together: same name and target,
-//! other parameters or another body. The numbers of registers and labels do not count, nor does line information.
+//! other parameters or another body. Names of registers and labels do not count, nor do numbers that a compiler gives to
+//! strings and stack frames in a module, labels that nothing leads to, and line information.
 //!
 //! ## Why is this bad?
 //!
@@ -27,16 +28,28 @@
 //!
 //! Definite where parameters differ, or where the bodies differ although they call the same functions and the same compiler
 //! wrote them. Where they call others, one may have inlined what the other could not see: potential. So are differences in
-//! machine code, where there is no PTX. The objects of one archive or executable are compared; those of several inputs only
-//! with `--link-set` or `--whole-program`.
+//! machine code, where there is no PTX.
+//!
+//! A warning where the bodies show that an option was on in one object and off in the other: `-ftz`, `-prec-div`, `-prec-sqrt`
+//! and `-fmad`, which `-use_fast_math` is made of, and `-O0` of clang's. Options by file are common and the source may have one
+//! definition, but one body does win, and with it its precision or speed: the choice is the linker's. Options that a body does
+//! not show (`-Os`) look like another definition.
+//!
+//! The objects of one archive or executable are compared; those of several inputs only with `--link-set` or
+//! `--whole-program`. Static libraries that each have a device link of their own (CMake's `CUDA_RESOLVE_DEVICE_SYMBOLS`) are
+//! not linked with each other on the device, wherever they end up: the images of each device link are a set of their own. Where
+//! a file shows several, an image without kernels, or with kernels that several of them have, is left out.
 
 use std::collections::BTreeMap;
 
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
-use crate::inventory::{ImageKind, ImageReport, Role, WeakFunction};
+use crate::inventory::{ImageKind, ImageReport, WeakFunction};
+use crate::link;
 use crate::names::told;
 use crate::rule::{Check, Family, Level, Rule};
+
+use super::link_report;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -61,32 +74,23 @@ struct Definition<'a> {
 }
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
-    // One link: an input, or all of them.
-    let mut links: Vec<Vec<Definition<'_>>> = Vec::new();
-    for (number, input) in context.inputs.iter().enumerate() {
-        if links.is_empty() || !context.is_one_program {
-            links.push(Vec::new());
-        }
-        let images = (0..).zip(&input.images).filter(|(_, image)| image.is_whole());
-        let linked = images.filter(|(_, image)| matches!(image.role, Role::Relocatable | Role::LeftOver));
-        for (index, image) in linked {
-            let definitions = image.facts.weak.iter().map(|function| Definition {
-                input: number,
-                image: index,
-                report: image,
+    for link in link::together(context.inputs, context.is_one_program) {
+        let definitions = link.into_iter().filter_map(|(input, image)| {
+            let report = context.inputs[input].images.get(image as usize)?;
+            let of = move |function| Definition {
+                input,
+                image,
+                report,
                 function,
-            });
-            if let Some(link) = links.last_mut() {
-                link.extend(definitions);
-            }
-        }
-    }
-    for link in links {
-        one(&link, report);
+            };
+            Some(report.facts.weak.iter().map(of))
+        });
+        let definitions: Vec<_> = definitions.flatten().collect();
+        one(context, &definitions, report);
     }
 }
 
-fn one(link: &[Definition<'_>], report: &mut Report<'_, ImagePlace>) {
+fn one(context: &ImagesContext<'_>, link: &[Definition<'_>], report: &mut Report<'_, ImagePlace>) {
     let mut by_name: BTreeMap<(&str, &str, ImageKind), Vec<&Definition<'_>>> = BTreeMap::new();
     for definition in link {
         let key = (
@@ -106,24 +110,26 @@ fn one(link: &[Definition<'_>], report: &mut Report<'_, ImagePlace>) {
         let Some(other) = definitions.iter().find(differs) else {
             continue;
         };
-        let Some((what, is_definite)) = difference(first, other) else {
+        let Some(difference) = difference(first, other) else {
             continue;
         };
         let mut place = ImagePlace::image(other.input, other.image);
         place.function = Some((*name).to_owned());
+        let whole = |definition: &Definition<'_>| {
+            let input = &context.inputs[definition.input].name;
+            let file = link_report::member(input, definition.report.member.as_deref());
+            format!("image {} of {file}", definition.image)
+        };
         let message = format!(
-            "weak function `{}` has {what} than in image {}",
+            "weak function `{}` has {} than in {}",
             told(name),
-            first.image
+            difference.what,
+            whole(first)
         );
-        let finding = if is_definite {
+        let finding = if difference.is_definite {
             report.definite(place, message)
         } else {
             report.potential(place, message)
-        };
-        let whole = |definition: &Definition<'_>| match &definition.report.member {
-            Some(member) => format!("image {} of `{member}`", definition.image),
-            None => format!("image {}", definition.image),
         };
         finding.note(format!(
             "for {target}, in {} and {}; the linker keeps one",
@@ -135,26 +141,63 @@ fn one(link: &[Definition<'_>], report: &mut Report<'_, ImagePlace>) {
             "images",
             Value::Numbers(vec![first.image.into(), other.image.into()]),
         );
-        finding.help("give all objects the same definition, or hide each in an anonymous namespace");
+        if difference.options.is_empty() {
+            finding.help("give all objects the same definition, or hide each in an anonymous namespace");
+            continue;
+        }
+        finding
+            .at_most(Level::Warning)
+            .note(format!(
+                "it looks as if one of them was compiled with {}, and the other without",
+                asked(&difference.options)
+            ))
+            .help("compile all objects of a link with the same options, or hide the function in an anonymous namespace")
+            .data(
+                "options",
+                Value::Texts(difference.options.iter().map(|option| (*option).to_owned()).collect()),
+            );
     }
 }
 
-/// What tells two definitions apart, and whether only their sources can.
-fn difference(a: &Definition<'_>, b: &Definition<'_>) -> Option<(&'static str, bool)> {
+/// The options of nvcc, in one word where there is one: `-use_fast_math`.
+fn asked(options: &[&str]) -> String {
+    let of_fast_math = ["-ftz=true", "-prec-div=false", "-prec-sqrt=false"];
+    let is_fast_math = options.len() > 1 && options.iter().all(|option| of_fast_math.contains(option));
+    let named: Vec<String> = options.iter().map(|option| format!("`{option}`")).collect();
+    let list = named.join(", ");
+    if is_fast_math {
+        format!("`-use_fast_math` ({list})")
+    } else {
+        list
+    }
+}
+
+/// What tells two definitions apart.
+struct Difference {
+    /// In words.
+    what: &'static str,
+    /// Only their sources can, or the options in question.
+    is_definite: bool,
+    /// The options that one of them was compiled with and the other was not.
+    options: Vec<&'static str>,
+}
+
+fn difference(a: &Definition<'_>, b: &Definition<'_>) -> Option<Difference> {
     let same_compiler = a.report.isa == b.report.isa
         && a.report.is_debug == b.report.is_debug
         && a.report.options == b.report.options
         && a.report.facts.producer == b.report.facts.producer;
     let (one, other) = (a.function, b.function);
     if one.signature != other.signature {
-        Some(("other parameters", true))
-    } else if one.body != other.body {
-        let is_ptx = a.report.kind == ImageKind::Ptx;
-        Some((
-            "another body",
-            is_ptx && same_compiler && one.calls == other.calls,
-        ))
-    } else {
-        None
+        return Some(Difference {
+            what: "other parameters",
+            is_definite: true,
+            options: Vec::new(),
+        });
     }
+    (one.body != other.body).then(|| Difference {
+        what: "another body",
+        is_definite: a.report.kind == ImageKind::Ptx && same_compiler && one.calls == other.calls,
+        options: one.options.differing(&other.options),
+    })
 }

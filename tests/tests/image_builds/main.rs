@@ -44,12 +44,20 @@ const NVCC: &[(&str, Case)] = &[
         projects::relocatable_variables,
     ),
     (
+        "inline functions in many units",
+        projects::functions_of_many_units,
+    ),
+    (
         "whole programs with something left open",
         projects::whole_programs,
     ),
 ];
 
 const CLANG: &[(&str, Case)] = &[
+    (
+        "inline functions in many units of clang's",
+        projects::functions_of_many_clang_units,
+    ),
     ("an object of clang's", containers::clang_object),
     (
         "a debug build of clang's, its images one by one",
