@@ -35,6 +35,30 @@ impl Random {
 /// Seeds with this bit make kernels that may have cycles which are entered at two places.
 pub const CYCLES: u64 = 1 << 40;
 
+/// Seeds with this bit make kernels for blocks of two and three dimensions, and for blocks that are smaller than a warp.
+pub const ROWS: u64 = 1 << 41;
+
+/// Blocks with a multiple of 32 threads, for kernels that read `%tid.y` or `%tid.z` and do not say theirs.
+const FOLDED: [[u64; 3]; 14] = [
+    [16, 4, 1],
+    [8, 8, 1],
+    [4, 8, 1],
+    [4, 4, 4],
+    [2, 16, 1],
+    [1, 32, 1],
+    [1, 1, 64],
+    [20, 8, 1],
+    [48, 2, 1],
+    [3, 32, 1],
+    [32, 2, 1],
+    [16, 3, 2],
+    [12, 8, 1],
+    [64, 1, 1],
+];
+
+/// Blocks smaller than a warp.
+const SMALL: [[u64; 3]; 5] = [[16, 1, 1], [8, 2, 1], [4, 2, 2], [8, 1, 1], [5, 3, 1]];
+
 /// Variables that statements assign.
 const VARIABLES: usize = 4;
 
@@ -108,6 +132,8 @@ struct Generator {
     has_barriers: bool,
     has_rows: bool,
     has_cycles: bool,
+    /// See [`ROWS`].
+    is_folded: bool,
 }
 
 /// A kernel.
@@ -116,9 +142,21 @@ pub struct Kernel {
     pub text: String,
     /// The block that it says it has.
     pub block: Option<[u64; 3]>,
+    /// It reads `%tid.y` or `%tid.z`.
+    is_folded: bool,
 }
 
 impl Kernel {
+    /// A block to launch it with.
+    pub fn launched(&self, random: &mut Random) -> [u64; 3] {
+        let threads = *random.pick(&[32, 64, 96]);
+        match self.block {
+            Some(block) => block,
+            None if self.is_folded => *random.pick(&FOLDED),
+            None => [threads, 1, 1],
+        }
+    }
+
     /// Its text without the functions that all of them have.
     pub fn code(&self) -> &str {
         let start = self.text.find(".visible").unwrap_or(0);
@@ -131,9 +169,12 @@ pub fn kernel(seed: u64) -> Kernel {
     let mut random = Random::new(seed);
     let target = if random.chance(12) { "sm_60" } else { "sm_90" };
     let left = 3 + random.below(9);
-    let block = random.chance(5).then(|| *random.pick(&BLOCKS));
+    let is_folded = seed & ROWS != 0;
+    let blocks: &[_] = if is_folded { &SMALL } else { &BLOCKS };
+    let block = random.chance(5).then(|| *random.pick(blocks));
     let mut generator = Generator {
         has_cycles: seed & CYCLES != 0,
+        is_folded,
         has_barriers: random.chance(3),
         has_rows: block.is_some() || random.chance(30),
         random,
@@ -158,7 +199,12 @@ pub fn kernel(seed: u64) -> Kernel {
     let _ = writeln!(text, ".reg .b32 %v<{VARIABLES}>;\n.reg .b64 %a<4>;");
     text.push_str(&generator.text);
     text.push_str("}\n");
-    Kernel { text, block }
+    let is_folded = generator.text.contains("%tid.y") || generator.text.contains("%tid.z");
+    Kernel {
+        text,
+        block,
+        is_folded: is_folded && block.is_none(),
+    }
 }
 
 impl Generator {
@@ -194,8 +240,58 @@ impl Generator {
         }
     }
 
+    /// A coordinate of the thread, a side of the block, or what is computed of them.
+    fn coordinate(&mut self) -> String {
+        let result = self.temporary();
+        let registers = ["%tid.y", "%tid.z", "%ntid.x", "%ntid.y", "%ntid.z", "%tid.x"];
+        match self.random.below(10) {
+            place @ 0..6 => self.line(&format!("mov.u32 {result}, {};", registers[place])),
+            6 | 7 => {
+                // The number of the thread.
+                let [x, y, z, width, depth] = std::array::from_fn(|_| self.temporary());
+                for (register, special) in [(&x, 'x'), (&y, 'y'), (&z, 'z')] {
+                    self.line(&format!("mov.u32 {register}, %tid.{special};"));
+                }
+                self.line(&format!("mov.u32 {width}, %ntid.x;"));
+                self.line(&format!("mov.u32 {depth}, %ntid.y;"));
+                self.line(&format!("mad.lo.s32 {y}, {depth}, {z}, {y};"));
+                self.line(&format!("mad.lo.s32 {result}, {y}, {width}, {x};"));
+            }
+            8 => {
+                let [x, y] = std::array::from_fn(|_| self.temporary());
+                self.line(&format!("mov.u32 {x}, %ntid.x;"));
+                self.line(&format!("mov.u32 {y}, %ntid.y;"));
+                self.line(&format!("mul.lo.u32 {result}, {x}, {y};"));
+                if self.random.chance(2) {
+                    self.line(&format!("mov.u32 {y}, %ntid.z;"));
+                    self.line(&format!("mul.lo.u32 {result}, {result}, {y};"));
+                }
+            }
+            _ => {
+                // Whole warps of the row, or whether the thread is in one of them.
+                let [width, thread] = std::array::from_fn(|_| self.temporary());
+                self.line(&format!("mov.u32 {width}, %ntid.x;"));
+                self.line(&format!("mov.u32 {thread}, %tid.x;"));
+                match self.random.below(3) {
+                    0 => self.line(&format!("and.b32 {result}, {width}, -32;")),
+                    1 => self.line(&format!("xor.b32 {result}, {width}, {thread};")),
+                    _ => {
+                        let predicate = self.predicate();
+                        self.line(&format!("and.b32 {width}, {width}, -32;"));
+                        self.line(&format!("setp.ge.u32 {predicate}, {thread}, {width};"));
+                        self.line(&format!("selp.b32 {result}, 1, 0, {predicate};"));
+                    }
+                }
+            }
+        }
+        result
+    }
+
     /// An operand that holds some number.
     fn value(&mut self) -> String {
+        if self.is_folded && self.random.chance(3) {
+            return self.coordinate();
+        }
         let result = self.temporary();
         match self.random.below(12) {
             9 if self.has_rows => self.line(&format!("mov.u32 {result}, %tid.y;")),

@@ -167,6 +167,8 @@ impl Kernel<'_> {
         } else {
             self.judged(launch, least)?.root
         };
+        // Which threads share a warp is not known.
+        root.has_unknown = true;
         root.findings.retain_mut(|found| {
             found.issue.certainty = Certainty::Potential;
             !definite
