@@ -105,7 +105,8 @@ pub(crate) static CLASS: [u8; 256] = {
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | b'%' => NAME_START | NAME,
             b'0'..=b'9' => NAME | DIGIT,
             b'.' => NAME,
-            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => BLANK,
+            // ptxas passes over the ^Z that ends texts of DOS, wherever it stands.
+            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c | 0x1a => BLANK,
             b'/' => SLASH,
             b',' | b';' | b']' | b'}' | b')' => CLOSER,
             _ => 0,

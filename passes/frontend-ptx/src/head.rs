@@ -1,7 +1,7 @@
 //! The head of a module: `.version`, `.target`, `.address_size` (PTX ISA, PTX Module Directives).
 //!
 //! A version or a target that is newer than this program is none of its business; one that is no version or target at all
-//! is malformed, and so is a module without them: the assembler and the driver reject it.
+//! is malformed, and so is a module without them, or a text with two modules: the assembler and the driver reject it.
 
 use ptxcheck_ptx_parser::Span;
 use ptxcheck_ptx_parser::ast::{Statement, StatementKind, Tree};
@@ -44,6 +44,17 @@ pub(super) fn malformed(tree: &Tree<'_>) -> Malformed {
         }
     }
     // What could not be read may be what is missing.
+    let is_blank = tree.source().trim_ascii().is_empty();
+    if tree.statements().is_empty() && tree.errors().is_empty() && !is_blank {
+        let end = tree.source().len() as u32;
+        found.add(Span::new(end, end), "`.version` at the start of the module");
+    }
+    let is_version = |statement: &&Statement| {
+        statement.kind() == StatementKind::Directive && tree.name(statement) == b".version"
+    };
+    if let Some(second) = tree.statements().iter().filter(is_version).nth(1) {
+        found.add(second.span(), "the end of the module, for a text holds one");
+    }
     if let (Some(first), true) = (tree.statements().first(), tree.errors().is_empty()) {
         let whole = first.span();
         let word = tree
@@ -194,6 +205,11 @@ mod tests {
             (".version 8.5\n.target sm_90\n.address_size x\n", vec!["x"]),
             (".target sm_90\n", vec![".target"]),
             (".version 8.5\n", vec![".version"]),
+            ("// a comment\n", vec![""]),
+            (
+                ".version 8.5\n.target sm_90\n.entry k() { ret; }\n.version 8.5\n.target sm_90\n.version 8.5\n",
+                vec![".version 8.5"],
+            ),
         ] {
             assert_eq!(odd(head), wanted, "{head}");
         }

@@ -51,6 +51,10 @@ const SPIRV: Foreign = Foreign {
     what: "SPIR-V",
     instead: FOR_NVIDIA,
 };
+const UTF_16: Foreign = Foreign {
+    what: "text in UTF-16",
+    instead: "ptxas does not read it either; convert it (`iconv -f UTF-16 -t UTF-8`)",
+};
 const CUDA: Foreign = Foreign {
     what: "CUDA source",
     instead: "give what the compiler makes of it, PTX (`nvcc -ptx -lineinfo`), an object or an executable",
@@ -92,6 +96,9 @@ pub(super) fn binary(bytes: &[u8]) -> Option<Foreign> {
     if let Some((_, foreign)) = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return Some(*foreign);
     }
+    if is_utf_16(bytes) {
+        return Some(UTF_16);
+    }
     let word = |offset| bytes::u16_at(bytes, offset);
     if bytes.starts_with(NVVM_MAGIC) {
         return (word(NVVM_LEVEL) == Some(OPTIX_LEVEL)).then_some(OPTIX);
@@ -131,6 +138,25 @@ pub(super) fn text(head: &[u8]) -> Option<Foreign> {
         }
     })
 }
+
+/// Whether a file begins with letters of ASCII as UTF-16 has them, in either order of bytes.
+fn is_utf_16(bytes: &[u8]) -> bool {
+    let marks = [&b"\xff\xfe"[..], b"\xfe\xff"];
+    let rest = marks
+        .iter()
+        .find_map(|mark| bytes.strip_prefix(*mark))
+        .unwrap_or(bytes);
+    let is_letter = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
+    let head = &rest[..rest.len().min(UTF_16_BYTES)];
+    let all = |is_it: fn(&[u8]) -> (u8, u8)| {
+        head.chunks_exact(2)
+            .all(|pair| matches!(is_it(pair), (letter, 0) if is_letter(letter)))
+    };
+    head.len() == UTF_16_BYTES && (all(|pair| (pair[0], pair[1])) || all(|pair| (pair[1], pair[0])))
+}
+
+/// Bytes at the beginning of a file that show whether it is UTF-16.
+const UTF_16_BYTES: usize = 32;
 
 /// A source: by its name unless it begins like PTX, or as what nothing else is that has this word.
 pub(super) fn source(name: &str, head: &[u8]) -> Option<Foreign> {
@@ -223,6 +249,11 @@ mod tests {
         bytes
     }
 
+    fn utf_16(bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
+        let text = "\u{feff}// PTX\r\n.version 9.2\r\n.target sm_90\r\n";
+        text.encode_utf16().flat_map(bytes).collect()
+    }
+
     #[test]
     fn content_tells() {
         let mut hsaco = vec![0; 64];
@@ -235,6 +266,8 @@ mod tests {
             (b"\x03\x02\x23\x07\0\0", SPIRV),
             (b"\x07\x23\x02\x03\0\0", SPIRV),
             (b"ML\xefR\x0d", MLIR),
+            (&utf_16(u16::to_le_bytes), UTF_16),
+            (&utf_16(u16::to_be_bytes), UTF_16),
             (b"; SPIR-V\n; Version: 1.0\n", SPIRV),
             (b"\n  OpCapability Shader\n", SPIRV),
             (b"\t.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n", AMD_ASSEMBLY),

@@ -8,9 +8,11 @@
 //! string  0 u64 offset of the key   8 u64 offset of the value   (version 2: 16 u64 size of the value)
 //! ```
 //!
-//! Offsets count from the header, keys and values end with a NUL.
+//! Kinds: 1 object, 2 bitcode, 3 cubin, 4 fat binary, 5 PTX, 6 SPIR-V; 0 for a file whose name says nothing to the packager,
+//! such as one that ends in `.ptx`. Offsets count from the header, keys and values end with a NUL.
 
 use super::bytes::{slice, text, u16_at, u32_at, u64_at};
+use super::form::{self, Form};
 use crate::kinds::ImageKind;
 
 pub(super) const MAGIC: &[u8] = b"\x10\xff\x10\xad";
@@ -76,16 +78,31 @@ fn read<'a>(bundle: &'a [u8], base: usize, images: &mut Vec<Bundled<'a>>) -> Opt
     for entry in table.chunks_exact(ENTRY_BYTES as usize) {
         let offset = u64_at(entry, 24)?;
         let payload = slice(bundle, offset, u64_at(entry, 32)?)?;
+        let step = if has_value_sizes { 24 } else { 16 };
+        let (strings, number) = (u64_at(entry, 8)?, u64_at(entry, 16)?);
+        let value = |key| value(bundle, strings, number, step, key);
+        // Code for other GPUs and hosts is not this program's.
+        if value("triple").is_some_and(|triple| !triple.starts_with("nvptx")) {
+            continue;
+        }
         let kind = match u16_at(entry, 0)? {
             2 => ImageKind::LlvmIr,
             1 | 3 => ImageKind::Cubin,
             5 => ImageKind::Ptx,
-            _ => ImageKind::Other,
+            // clang's packager does not know the kind of each file that it is given.
+            _ => match form::form("", payload) {
+                Form::Ptx => ImageKind::Ptx,
+                Form::Elf => ImageKind::Cubin,
+                Form::LlvmBitcode | Form::LlvmText => ImageKind::LlvmIr,
+                Form::LtoIr => ImageKind::LtoIr,
+                // It is found like all others.
+                Form::FatBinary => continue,
+                _ => ImageKind::Other,
+            },
         };
-        let step = if has_value_sizes { 24 } else { 16 };
         images.push(Bundled {
             kind,
-            target: value(bundle, u64_at(entry, 8)?, u64_at(entry, 16)?, step, "arch").unwrap_or_default(),
+            target: value("arch").unwrap_or_default(),
             offset: base + usize::try_from(offset).ok()?,
             payload,
         });
@@ -148,6 +165,31 @@ mod tests {
             ("sm_90", &b".version"[..])
         );
         assert_eq!(&bytes[images[1].offset..][..8], b".version");
+    }
+
+    #[test]
+    fn what_the_packager_does_not_know_is_told_by_its_bytes() {
+        let told = |kind: u16, payload: &[u8]| -> Vec<ImageKind> {
+            let bytes = one(kind, payload);
+            images(&bytes).0.iter().map(|image| image.kind).collect()
+        };
+        assert_eq!(told(0, b"// x\n.version 8.0\n.target sm_90\n"), [ImageKind::Ptx]);
+        assert_eq!(told(0, b"BC\xc0\xde12"), [ImageKind::LlvmIr]);
+        assert_eq!(told(0, b"\x7fELF\x02\x01"), [ImageKind::Cubin]);
+        assert_eq!(told(4, b"\x50\xed\x55\xba\x01\x00\x10\x00"), []);
+        assert_eq!(told(0, b"?"), [ImageKind::Other]);
+        assert_eq!(told(6, b"\x03\x02\x23\x07"), [ImageKind::Other]);
+    }
+
+    #[test]
+    fn images_for_other_gpus_are_passed_over() {
+        let mut bytes = one(2, b"BC\xc0\xde12");
+        let key = memchr::memmem::find(&bytes, b"arch\0sm_90").unwrap();
+        bytes[key..key + 10].copy_from_slice(b"triple\0am\0");
+        // The value begins behind the longer key.
+        let pair = 32 + ENTRY_BYTES as usize + 8;
+        bytes[pair..pair + 8].copy_from_slice(&(key as u64 + 7).to_le_bytes());
+        assert_eq!(images(&bytes).0.len(), 0);
     }
 
     #[test]

@@ -226,19 +226,14 @@ impl<'a> Contents<'a> {
                 continue;
             };
             let (images, trouble) = offloading::images(part);
-            for image in images {
-                // Fat binaries in a bundle are found like all others.
-                if image.kind != ImageKind::Other {
-                    self.images.push(Found {
-                        role: Role::Relocatable,
-                        offset: start + image.offset as u64,
-                        section: Some(offloading::SECTION.to_owned()),
-                        member: member.clone(),
-                        target: image.target,
-                        ..Found::whole(image.kind, image.payload)
-                    });
-                }
-            }
+            self.images.extend(images.into_iter().map(|image| Found {
+                role: Role::Relocatable,
+                offset: start + image.offset as u64,
+                section: Some(offloading::SECTION.to_owned()),
+                member: member.clone(),
+                target: image.target,
+                ..Found::whole(image.kind, image.payload)
+            }));
             if let Some(trouble) = trouble {
                 self.trouble(trouble);
             }

@@ -3,6 +3,9 @@
 //! Holds every kernel of a file against the targets that the policy requires: machine code for each of `require-sm`, PTX
 //! for each of `require-ptx`. Relocatable images that a finished link left in the file do not count: nothing loads them.
 //!
+//! Without `-rdc=true` each translation unit has images of its own and launches their kernels only: a template kernel has to
+//! have the target in each unit that launches it, and so has each of several static kernels of one name.
+//!
 //! ## Why is this bad?
 //!
 //! On a device without an image for it, a kernel fails at its launch with "no kernel image is available", long after the
@@ -37,6 +40,9 @@ use crate::inventory::{ImageKind, ImageReport, InputReport, Kernel, Role, listed
 use crate::limits::SHOWN_NAMES;
 use crate::names::told;
 use crate::rule::{Check, Family, Level, Rule};
+
+/// The section whose images host code registers.
+const REGISTERED: &str = ".nv_fatbin";
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -107,23 +113,16 @@ fn one(number: usize, input: &InputReport, required: Required<'_>, report: &mut 
     if input.images.iter().any(|image| required.may_be_met_by(image)) {
         return;
     }
-    // Name and first image of each kernel, and whether some image meets the requirement.
-    let mut kernels: BTreeMap<&str, (u32, &Kernel, bool)> = BTreeMap::new();
-    for (index, image) in input.counting() {
-        let is_met = required.is_met_by(image);
-        for kernel in &image.facts.kernels {
-            kernels
-                .entry(&kernel.identity)
-                .or_insert((index, kernel, false))
-                .2 |= is_met;
-        }
-    }
-    let missing: Vec<_> = kernels.values().filter(|(.., is_met)| !is_met).collect();
-    let Some((first, kernel, _)) = missing.first() else {
+    let kernels = kernels(input, required);
+    let missing: Vec<_> = kernels.values().filter_map(|kernel| kernel.without).collect();
+    let Some((first, kernel)) = missing.first() else {
         return;
     };
     let (what, target) = (required.describe(), required.target);
-    let (place, message) = if missing.len() == kernels.len() {
+    let is_elsewhere = kernels
+        .values()
+        .any(|kernel| kernel.without.is_some() && kernel.is_met);
+    let (place, message) = if missing.len() == kernels.len() && !is_elsewhere {
         let message = format!(
             "there is no {what} for sm_{target} of any of its {} kernels",
             kernels.len()
@@ -140,7 +139,7 @@ fn one(number: usize, input: &InputReport, required: Required<'_>, report: &mut 
     let names = missing
         .iter()
         .take(SHOWN_NAMES)
-        .map(|(_, kernel, _)| told(&kernel.name))
+        .map(|(_, kernel)| told(&kernel.name))
         .collect();
     let finding = report.definite(place, message);
     finding.note(format!("without it: {}", listed(names, missing.len())));
@@ -148,8 +147,11 @@ fn one(number: usize, input: &InputReport, required: Required<'_>, report: &mut 
     finding.data("kind", required.kind.as_str());
     finding.data(
         "kernels",
-        Value::Texts(missing.iter().map(|(_, kernel, _)| kernel.name.clone()).collect()),
+        Value::Texts(missing.iter().map(|(_, kernel)| kernel.name.clone()).collect()),
     );
+    if is_elsewhere {
+        finding.note("other objects in the file have it: each launches the kernels of its own images");
+    }
     if let Some(note) = compatible(input, required) {
         finding.note(note);
     }
@@ -161,6 +163,39 @@ fn one(number: usize, input: &InputReport, required: Required<'_>, report: &mut 
     finding.help(format!(
         "build all sources with `-gencode arch=compute_{target},code={code}_{target}`"
     ));
+}
+
+/// The kernels of one name.
+#[derive(Default)]
+struct Same<'a> {
+    /// The first that no image meets the requirement for, and its image.
+    without: Option<(u32, &'a Kernel)>,
+    /// One of them has such an image.
+    is_met: bool,
+}
+
+/// The kernels of a file, by name. What host code registers is a module for each container, whose kernels it launches and no
+/// others, whatever they are called; all other images are one program.
+fn kernels<'a>(input: &'a InputReport, required: Required<'_>) -> BTreeMap<&'a str, Same<'a>> {
+    let mut modules: BTreeMap<(&str, Option<u32>), (u32, &Kernel, bool)> = BTreeMap::new();
+    for (index, image) in input.counting() {
+        let is_registered = image.role == Role::Loadable && image.section.as_deref() == Some(REGISTERED);
+        let module = image.container.filter(|_| is_registered);
+        let is_met = required.is_met_by(image);
+        for kernel in &image.facts.kernels {
+            let known = modules.entry((&kernel.identity, module));
+            known.or_insert((index, kernel, false)).2 |= is_met;
+        }
+    }
+    let mut kernels: BTreeMap<&str, Same<'_>> = BTreeMap::new();
+    for ((name, _), (index, kernel, is_met)) in modules {
+        let same = kernels.entry(name).or_default();
+        same.is_met |= is_met;
+        if !is_met {
+            same.without.get_or_insert((index, kernel));
+        }
+    }
+    kernels
 }
 
 /// Machine code for an older target of the same generation runs there, too.

@@ -2,7 +2,7 @@
 //!
 //! Reports what is malformed in a PTX module: the place, what was expected there and what stands there instead. The
 //! parser goes on after the next `;` or `}`, so that one bad line hides nothing else. Malformed is also a module without
-//! `.version` and `.target`, or with ones that are none, an instruction with fewer operands than any of its forms has, a
+//! `.version` and `.target`, or with ones that are none, a second module in the same text, an instruction with fewer operands than any of its forms has, a
 //! guard that is no predicate register, and a branch to what is no label of the function.
 //!
 //! ## Why is this bad?

@@ -44,6 +44,10 @@ const NVCC: &[(&str, Case)] = &[
         projects::relocatable_variables,
     ),
     (
+        "kernels of one name in many units",
+        projects::kernels_of_many_units,
+    ),
+    (
         "inline functions in many units",
         projects::functions_of_many_units,
     ),

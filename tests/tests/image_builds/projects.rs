@@ -299,3 +299,43 @@ pub(super) fn functions_of_many_clang_units(build: &Build) -> Result<(), String>
     }
     Ok(())
 }
+
+/// Units that launch kernels of one name, one of them without code for a target.
+pub(super) fn kernels_of_many_units(build: &Build) -> Result<(), String> {
+    let source = "template <class T> __global__ void fill(T *out, T value) { *out = value; }\n\
+                  static __global__ void own(int *p) { *p = 1; }\n\
+                  void NAME(float *o) { fill<<<1, 32>>>(o, 1.f); own<<<1, 1>>>((int *)o); }\n";
+    build.write("a.cu", source)?;
+    build.write("b.cu", source)?;
+    build.write(
+        "main.cpp",
+        "void a(float *); void b(float *); int main() { a(nullptr); b(nullptr); }\n",
+    )?;
+    let old = "-gencode arch=compute_75,code=sm_75";
+    let both = format!("{old} -gencode arch=compute_90,code=sm_90");
+    let required = |file: &str| build.audit(&format!("--require-sm 75,90 {file}"));
+    for (targets, wanted) in [(old, vec!["PTX501"]), (&both, vec![])] {
+        build.nvcc(&format!("{both} -Xcompiler -fPIC -DNAME=a -c a.cu -o a.o"))?;
+        build.nvcc(&format!("{targets} -Xcompiler -fPIC -DNAME=b -c b.cu -o b.o"))?;
+        same("the unit", codes(&required("b.o")?), wanted.clone())?;
+        build.tool(Path::new("ar"), "rcs both.a a.o b.o")?;
+        same("a library", codes(&required("both.a")?), wanted.clone())?;
+        build.nvcc("-shared a.o b.o -o libboth.so")?;
+        let document = required("libboth.so")?;
+        same("a shared library", codes(&document), wanted.clone())?;
+        build.tool(Path::new("strip"), "libboth.so")?;
+        same("stripped", codes(&required("libboth.so")?), wanted.clone())?;
+        if let [finding] = report::findings(&document) {
+            let kernels = finding["data"]["kernels"].as_array();
+            same("the kernels", kernels.map(Vec::len), Some(2))?;
+        }
+    }
+    // A device link makes one program of them.
+    for unit in ["a", "b"] {
+        build.nvcc(&format!(
+            "-rdc=true {both} -DNAME={unit} -c {unit}.cu -o {unit}.o"
+        ))?;
+    }
+    build.nvcc(&format!("{both} main.cpp a.o b.o -o app"))?;
+    same("a device link", codes(&required("app")?), vec![])
+}
