@@ -42,11 +42,17 @@ pub(crate) const MAX_OBJECT_STEPS: usize = 4_000_000;
 /// Most facts that the space tests of one body give. Beyond, a test tells nothing.
 pub(crate) const MAX_SPACE_FACTS: usize = 256;
 
-/// Most blocks above a use that are looked at for what parameters have to be there.
+/// Most blocks above a use that are looked at for the first one that leads to it alone.
 pub(crate) const MAX_CONDITION_BLOCKS: usize = 64;
 
 /// Most instructions that a predicate is taken apart through, and most copies that a value is followed through.
 pub(crate) const MAX_PREDICATE_STEPS: usize = 16;
+
+/// Most operations that the number which decides a branch is computed through, …
+pub(crate) const MAX_DECIDED_STEPS: usize = 128;
+
+/// … and most operands of one.
+pub(crate) const MAX_DECIDED_USES: usize = 8;
 
 /// Most demands that one function makes of what its callers pass. Beyond, calls are not held against it.
 pub(crate) const MAX_DEMANDS: usize = 256;

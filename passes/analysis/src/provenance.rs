@@ -8,7 +8,7 @@
 //! solver.rs     one body               survey.rs     what in a body uses addresses
 //! function.rs   one body's uses        objects.rs    offsets in objects, escapes
 //! calls.rs      arguments and results  nulls.rs      address 0
-//! chosen.rs     uses for some callers  own_slot.rs  shared memory of one thread
+//! entered.rs    uses that calls reach  own_slot.rs   shared memory of one thread
 //! meeting.rs    where no reaching is needed               screen.rs    which functions need a look
 //! extent.rs     sizes of objects       suspects.rs  what of a function needs a look
 //! summary.rs    one function           here          one module: the functions that are called first
@@ -16,8 +16,8 @@
 
 mod aliases;
 mod calls;
-mod chosen;
 mod discover;
+mod entered;
 pub(crate) mod extent;
 mod function;
 mod guards;

@@ -30,7 +30,8 @@
 //! ## Limits
 //!
 //! Address 0 that is merely passed on, stored or compared is silent, and so is a function that lets something depend on
-//! a comparison of such an address with 0. Not definite: an address that is 0 on some paths only, even if the access
+//! a comparison of such an address with 0. An access that hangs on another argument, as a count beside the pointer, is silent
+//! unless the call passes what leads there. Not definite: an access behind a branch, or a guard of its own, that memory decides; an address that is 0 on some paths only, even if the access
 //! stands on one of these, as with a search that returns `nullptr` where it finds nothing and whose caller does not test
 //! for that; a volatile store to 0, which is how code crashes on purpose, and an access with a `trap` right behind it,
 //! which is what GCC makes of a path on which a pointer is null; an address that is an index alone, which is what an

@@ -24,7 +24,8 @@
 //!
 //! Addresses that are loaded from memory, other than from the stack, are not known. A kernel's pointer parameter is
 //! taken for one to global memory, and what rests on that alone is a potential finding. Calls through pointers are not
-//! followed, nor are functions that call each other in a cycle. LLVM's `atomicrmw` on a local variable of the same
+//! followed, nor are functions that call each other in a cycle. What a function does for some of its callers alone is
+//! judged as by PTX202. LLVM's `atomicrmw` on a local variable of the same
 //! function is a potential finding: optimised, it becomes a plain load and store.
 
 use super::address;

@@ -29,7 +29,9 @@
 //!
 //! A kernel's pointer parameter can't point to shared or local memory, so casting it there is a definite finding. Whether
 //! it points to global or constant memory only the host knows. Pointers that are loaded from memory are not known. Code
-//! behind a test of the space is judged by what the test leaves.
+//! behind a test of the space is judged by what the test leaves. What a function does with a pointer that it is passed is
+//! definite where the call certainly executes it: whatever else is passed, or since what is passed leads there. It is
+//! potential where memory decides, and silent where another argument may.
 
 use super::{address, wording};
 use crate::analysis::provenance::Wrong;

@@ -1,5 +1,8 @@
 //! What goes over a function's border: demands held against arguments, and what the function returns.
 
+use std::cell::OnceCell;
+
+use super::entered::Executed;
 use super::function::Judge;
 use super::guards::{self, Answers};
 use super::judge::Wrong;
@@ -27,9 +30,7 @@ impl Judge<'_> {
         let is_moved = self.solver.passes_composed(arguments, at);
         for demand in &summary.demands {
             let passed = arguments.iter().find(|argument| argument.passes(demand.piece));
-            let Some(argument) = passed.filter(|_| !self.is_ruled_out(demand, arguments)) else {
-                continue;
-            };
+            let Some(argument) = passed else { continue };
             let (value, tested) = self.solver.at(argument.value, at);
             let held = Held {
                 value: &value,
@@ -39,8 +40,16 @@ impl Judge<'_> {
                     || summary.tested.contains(&demand.piece) && demand.excluded == 0,
             };
             let callers: Vec<CallSite> = demand.callers.iter().copied().chain([site]).collect();
-            if let Some((wrong, element, is_definite, or)) = verdict(demand.used, &held) {
-                let is_definite = is_definite && demand.is_sole && !self.may_be_own_cta(wrong, &element);
+            // Asked where something is wrong alone.
+            let executed = OnceCell::new();
+            let executed = || *executed.get_or_init(|| self.executed(demand, arguments, at));
+            if let Some((wrong, element, is_definite, or)) = verdict(demand.used, &held)
+                && executed().may_be_wrong()
+            {
+                let is_definite = is_definite
+                    && demand.is_sole
+                    && executed() == Executed::Always
+                    && !self.may_be_own_cta(wrong, &element);
                 // Nothing is written wrongly there: the register is undefined here.
                 let (function, instruction, callers) = if wrong == Wrong::Undefined {
                     (self.id, at, Vec::new())
@@ -61,7 +70,7 @@ impl Judge<'_> {
                 });
             }
             if !summary.null_tested.contains(&demand.piece) {
-                self.null_passed(demand, argument.value, &value, &callers);
+                self.null_passed(demand, arguments, argument.value, &value, &callers);
             }
             if callers.len() >= MAX_CALL_DEPTH {
                 continue;
@@ -72,8 +81,7 @@ impl Judge<'_> {
             if passed_on.is_empty() {
                 continue;
             }
-            let mut choices = self.choices(at);
-            choices.extend(self.left_to_callers(demand, arguments));
+            let is_certain = demand.is_certain && self.is_certain(at);
             for passed in passed_on {
                 self.demand(Demand {
                     piece: passed.piece,
@@ -81,7 +89,8 @@ impl Judge<'_> {
                     excluded: passed.excluded | demand.excluded,
                     is_sole: passed.is_sole && demand.is_sole,
                     reach: reach.zip(passed.offset).and_then(|(a, b)| a.checked_add(b)),
-                    choices: choices.clone(),
+                    is_certain,
+                    decided: demand.decided,
                     function: demand.function,
                     instruction: demand.instruction,
                     callers: callers.clone(),

@@ -235,7 +235,8 @@ impl<'a> Judge<'a> {
                 excluded,
                 is_sole,
                 reach: offset.zip(past).and_then(|(a, b)| a.checked_add(b)),
-                choices: self.choices(at),
+                is_certain: self.is_certain(at),
+                decided: self.decided(at),
                 function: self.id,
                 instruction: at,
                 callers: Vec::new(),
@@ -271,7 +272,10 @@ impl<'a> Judge<'a> {
         let known = self.summary.demands.iter().any(|known| {
             (known.piece, known.used, known.excluded) == (demand.piece, demand.used, demand.excluded)
                 && known.is_sole >= demand.is_sole
-                && (known.choices.is_empty() || known.choices == demand.choices)
+                && (known.is_certain
+                    || !demand.is_certain
+                        && known.decided == demand.decided
+                        && known.callers == demand.callers)
                 && (known.reach.is_some() || demand.reach.is_none())
         });
         if !known && self.summary.demands.len() < MAX_DEMANDS {

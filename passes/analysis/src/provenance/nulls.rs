@@ -3,7 +3,8 @@
 //! ```text
 //! null       an integer n from 0 up, with the offset of the access under `NULL_PAGE`
 //! definite   every element of the address is null, the register and those that it is moved, counted or chosen from hold
-//!            nothing else anywhere in the body, and the code compares no such address with 0
+//!            nothing else anywhere in the body, the use is on every path from where null comes into it (of an access to a
+//!            number, from the entry of the function), and the code compares no such address with 0
 //! potential  some element is, or the register is null on this path alone (a search that found nothing, its result
 //!            used without a test: the compiler gives each outcome a path of its own); or the access is a deliberate
 //!            crash, a volatile store or one with a `trap` behind it, which is how GCC ends a path on which it has seen
@@ -11,6 +12,7 @@
 //!            element and never added to a base
 //! ```
 
+use super::entered::Executed;
 use super::function::Judge;
 use super::judge::{Effect, Use, Wrong, faults};
 use super::solver::Variable;
@@ -21,7 +23,8 @@ use crate::call_graph::CallSite;
 use crate::definitions::Definitions;
 use crate::limits::{MAX_PREDICATE_STEPS, NULL_PAGE};
 use ptxcheck_ir::{
-    Access, AccessKind, BinaryOp, BlockId, Body, Callee, InstructionId, Op, Register, UnaryOp, Value,
+    Access, AccessKind, Argument, BinaryOp, BlockId, Body, Callee, InstructionId, Op, Register, UnaryOp,
+    Value,
 };
 
 const fn is_wide_product(op: BinaryOp) -> bool {
@@ -188,7 +191,7 @@ impl Judge<'_> {
         if let Some((element, is_all)) = find(value, by) {
             let offset = element.offset.and_then(|offset| offset.checked_add(by));
             let element = Element { offset, ..element };
-            let is_definite = is_all && !is_crash(self.body, at, access) && self.is_always_null(base);
+            let is_definite = is_all && !is_crash(self.body, at, access) && self.is_always_null(base, at);
             self.report(at, Wrong::Null, used, element, is_definite, None);
         } else if self.is_baseless(base, value) {
             self.report(at, Wrong::Baseless, used, Element::number(None), false, None);
@@ -196,8 +199,9 @@ impl Judge<'_> {
     }
 
     /// Whether all definitions of an address bring null, those too that do not reach this use, and those of what it was
-    /// moved or chosen from or is so many bytes from.
-    fn is_always_null(&self, value: Value) -> bool {
+    /// moved or chosen from or is so many bytes from; and the use comes whenever null has been brought.
+    fn is_always_null(&self, value: Value, at: InstructionId) -> bool {
+        let is_call = matches!(self.body.instruction(at).op, Op::Call(_));
         let mut open = vec![value];
         for _ in 0..MAX_PREDICATE_STEPS {
             let Some(value) = open.pop() else { return true };
@@ -210,12 +214,34 @@ impl Judge<'_> {
                     return false;
                 }
                 let instruction = self.body.instruction(definition);
-                if let Op::Copy | Op::Binary(BinaryOp::Add | BinaryOp::Sub, _) | Op::Select = instruction.op {
-                    open.extend(self.body.uses(instruction).iter().take(2));
+                let uses = self.body.uses(instruction);
+                match instruction.op {
+                    Op::Copy | Op::Binary(BinaryOp::Add | BinaryOp::Sub, _) | Op::Select
+                        if uses.iter().any(|used| used.register().is_some()) =>
+                    {
+                        open.extend(uses.iter().take(2));
+                    }
+                    Op::Access(_) => match self.stores(definition) {
+                        Some(stores) if stores.iter().all(|&store| self.follows(store, at)) => {}
+                        _ => return false,
+                    },
+                    Op::CallResult(call) if self.follows(call, at) => {}
+                    Op::CallResult(_) => return false,
+                    // A compiler writes a number where it is used, wherever it comes from. What is called, or passed to a
+                    // call, stands there in the source.
+                    _ if is_call && self.follows(definition, at) || self.is_certain(at) => {}
+                    _ => return false,
                 }
             }
         }
         false
+    }
+
+    /// The stores to the place on the stack that a load reads.
+    fn stores(&self, load: InstructionId) -> Option<&[InstructionId]> {
+        let analyses = self.module.function(self.id);
+        let slot = analyses.loaded_slot(load, self.body.instruction(load))?;
+        Some(analyses.slots().stores(slot))
     }
 
     /// Whether an address is an index alone, scaled to the size of an element.
@@ -257,7 +283,7 @@ impl Judge<'_> {
         };
         let (value, _) = self.solver.at(callee, at);
         if let Some((element, is_all)) = find(&value, 0).filter(|_| !self.is_null_tested) {
-            let is_definite = is_all && self.is_always_null(callee);
+            let is_definite = is_all && self.is_always_null(callee, at);
             self.report(at, Wrong::Null, Use::Call, element, is_definite, None);
         }
         for passed in formals(&value).collect::<Vec<_>>() {
@@ -267,7 +293,8 @@ impl Judge<'_> {
                 excluded: passed.excluded,
                 is_sole: passed.is_sole,
                 reach: passed.offset,
-                choices: self.choices(at),
+                is_certain: self.is_certain(at),
+                decided: self.decided(at),
                 function: self.id,
                 instruction: at,
                 callers: Vec::new(),
@@ -279,6 +306,7 @@ impl Judge<'_> {
     pub(super) fn null_passed(
         &mut self,
         demand: &Demand,
+        arguments: &[Argument],
         argument: Value,
         value: &Provenance,
         callers: &[CallSite],
@@ -289,6 +317,13 @@ impl Judge<'_> {
         let Some((element, is_all)) = find(value, by) else {
             return;
         };
+        let Some(call) = callers.last().map(|site| site.instruction) else {
+            return;
+        };
+        let executed = self.executed(demand, arguments, call);
+        if !executed.may_be_wrong() {
+            return;
+        }
         let offset = element.offset.and_then(|offset| offset.checked_add(by));
         self.summary.violations.push(Violation {
             function: demand.function,
@@ -297,7 +332,10 @@ impl Judge<'_> {
             used: demand.used,
             element: Element { offset, ..element },
             of: self.id,
-            is_definite: is_all && demand.is_sole && self.is_always_null(argument),
+            is_definite: is_all
+                && demand.is_sole
+                && executed == Executed::Always
+                && self.is_always_null(argument, call),
             or: None,
             is_uncalled: false,
             callers: callers.to_vec(),

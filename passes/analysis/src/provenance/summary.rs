@@ -13,7 +13,7 @@
 use super::judge::{Use, Wrong, is_certain, judge};
 use super::value::{Base, Element, Form, Provenance, Trust, bit};
 use crate::call_graph::CallSite;
-use ptxcheck_ir::{FunctionId, InstructionId, Space};
+use ptxcheck_ir::{BlockId, FunctionId, Guard, InstructionId, Space};
 
 /// An address used for what it is not.
 #[derive(Clone, Debug)]
@@ -48,17 +48,13 @@ impl Violation {
     }
 }
 
-/// What a parameter has to be, or not, where a use is reached.
+/// What decides whether an instruction of a function is executed: the same for all that nothing parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
-    /// The parameter, and the byte offset in it.
-    pub(super) piece: (u16, u32),
-    /// Bits that are compared.
-    pub(super) bits: u8,
-    /// The number, in so many bits.
-    pub(super) number: u64,
-    /// It is that number, or it is another one.
-    pub(super) is_equal: bool,
+pub(super) struct Decided {
+    /// The first block that leads to it alone.
+    pub(super) block: BlockId,
+    /// Its own guard.
+    pub(super) guard: Option<Guard>,
 }
 
 /// A use of what the caller passes.
@@ -74,8 +70,10 @@ pub(super) struct Demand {
     pub is_sole: bool,
     /// Bytes past what is passed that are accessed, where constant and the access faults at address 0.
     pub reach: Option<i64>,
-    /// What parameters have to be where it is reached.
-    pub choices: Vec<Choice>,
+    /// It is executed whenever the function that has the summary is entered.
+    pub is_certain: bool,
+    /// What decides whether it is executed, in the function where it is.
+    pub decided: Decided,
     /// Where it is used.
     pub function: FunctionId,
     /// Where it is used.
@@ -89,7 +87,7 @@ pub(super) struct Demand {
 pub(super) struct Summary {
     /// What is wrong in it.
     pub violations: Vec<Violation>,
-    /// What it demands of its callers; one for each parameter, use, set of spaces ruled out and choice.
+    /// What it demands of its callers; one for each parameter, use, set of spaces ruled out and what decides it.
     pub demands: Vec<Demand>,
     /// Parameters whose space it, or a function that it calls, tests.
     pub tested: Vec<(u16, u32)>,

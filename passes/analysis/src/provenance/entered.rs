@@ -1,0 +1,322 @@
+//! Whether an instruction of a function is executed when the function is entered: always, for what some callers pass, or
+//! for what it finds in memory.
+//!
+//! ```text
+//! known      a number, a parameter that is passed one, and what is computed from such
+//! way        a way from the entry to an end of the function, by branches that go where what is known sends them
+//! always     each way comes by the instruction, whose own guard is known to hold
+//! never      no way does
+//! as passed  else, if a branch or a guard that decides it depends on what is passed
+//! perhaps    else
+//! ```
+//!
+//! A call is followed inwards: what it passes is known in the function called, and what that passes on in the next.
+
+use super::function::Judge;
+use super::summary::{Decided, Demand};
+use crate::function::Analyses;
+use crate::limits::{MAX_CONDITION_BLOCKS, MAX_DECIDED_STEPS, MAX_DECIDED_USES};
+use crate::shared::Shared;
+use ptxcheck_ir::evaluate::{evaluate, is_interpreted, ones};
+use ptxcheck_ir::{
+    Access, Argument, BlockId, Body, FunctionId, Guard, Instruction, InstructionId, Op, Value, registers,
+};
+
+/// Whether an instruction is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Executed {
+    Always,
+    Never,
+    AsPassed,
+    Perhaps,
+}
+
+impl Executed {
+    /// Whether a use that is wrong is worth a word: what the caller passes beside the pointer may be what keeps it away.
+    pub(super) const fn may_be_wrong(self) -> bool {
+        matches!(self, Self::Always | Self::Perhaps)
+    }
+}
+
+/// What parameters are known to be, by number and byte offset.
+type Passed = Vec<((u16, u32), u64)>;
+
+/// A function that is entered.
+pub(super) struct Entered<'a> {
+    body: &'a Body<'a>,
+    analyses: &'a Analyses<'a>,
+    passed: Passed,
+}
+
+impl Judge<'_> {
+    /// Whether what a demand is about is executed by a call that passes these arguments.
+    pub(super) fn executed(&self, demand: &Demand, arguments: &[Argument], call: InstructionId) -> Executed {
+        if demand.is_certain {
+            return Executed::Always;
+        }
+        let known = |argument: &Argument| {
+            let (value, _) = self.solver.at(argument.value, call);
+            let own = || Entered::of(self.module, self.id, Vec::new())?.known(argument.value);
+            let number = value.constant().map(|number| number as u64).or_else(own)?;
+            Some(((argument.param as u16, argument.offset), number))
+        };
+        let mut passed: Passed = arguments.iter().filter_map(known).collect();
+        let inner = (demand.function, demand.instruction);
+        let outer = demand.callers.iter().rev();
+        let mut found = Executed::Always;
+        for (function, at) in outer.map(|site| (site.caller, site.instruction)).chain([inner]) {
+            let Some(entered) = Entered::of(self.module, function, passed) else {
+                return Executed::Perhaps;
+            };
+            found = match (entered.comes_to(at), found) {
+                (Executed::Never, _) => return Executed::Never,
+                (Executed::Always, before) => before,
+                (Executed::Perhaps, Executed::AsPassed) => Executed::AsPassed,
+                (now, _) => now,
+            };
+            passed = entered.passes(at);
+        }
+        found
+    }
+
+    /// Whether an instruction is executed whenever the function is entered.
+    pub(super) fn is_certain(&self, at: InstructionId) -> bool {
+        let analyses = self.module.function(self.id);
+        let block = self.body.block_of(at);
+        let is_free = self.body.instruction(at).guard.is_none();
+        is_free
+            && analyses.post_dominators().dominates(block, BlockId::new(0))
+            && self
+                .guarded_ends()
+                .all(|end| analyses.dominators().dominates(block, end))
+    }
+
+    /// What decides whether an instruction is executed.
+    pub(super) fn decided(&self, at: InstructionId) -> Decided {
+        let analyses = self.module.function(self.id);
+        let (dominators, post) = (analyses.dominators(), analyses.post_dominators());
+        let own = self.body.block_of(at);
+        let above = std::iter::successors(Some(own), |&block| {
+            dominators
+                .immediate(block)
+                .filter(|&above| post.dominates(block, above))
+        });
+        Decided {
+            block: above.take(MAX_CONDITION_BLOCKS).last().unwrap_or(own),
+            guard: self.body.instruction(at).guard,
+        }
+    }
+
+    /// Whether an instruction is executed whenever another one is that stands before it.
+    pub(super) fn follows(&self, first: InstructionId, second: InstructionId) -> bool {
+        let analyses = self.module.function(self.id);
+        let (dominators, post) = (analyses.dominators(), analyses.post_dominators());
+        let (from, to) = (self.body.block_of(first), self.body.block_of(second));
+        let may_leave = |end: BlockId| dominators.dominates(from, end) && !dominators.dominates(to, end);
+        self.body.instruction(second).guard.is_none()
+            && post.dominates(to, from)
+            && !self.guarded_ends().any(may_leave)
+    }
+
+    /// Blocks at whose end some threads may leave the function, and others not.
+    pub(super) fn guarded_ends(&self) -> impl Iterator<Item = BlockId> + '_ {
+        (0..self.body.blocks.len()).map(BlockId::new).filter(|&block| {
+            let last = self.body.terminator(block);
+            last.is_some_and(|last| may_end(last) && last.guard.is_some())
+        })
+    }
+}
+
+/// Whether control may go nowhere in the function from an instruction.
+const fn may_end(last: &Instruction) -> bool {
+    matches!(last.op, Op::Return | Op::Exit | Op::Trap)
+}
+
+impl<'a> Entered<'a> {
+    /// `None` where the function has no body that is whole.
+    fn of(module: &'a Shared<'a>, function: FunctionId, passed: Passed) -> Option<Self> {
+        let known = module.module.function(function);
+        Some(Self {
+            body: known.body.as_ref().filter(|_| !known.is_damaged)?,
+            analyses: module.function(function),
+            passed,
+        })
+    }
+
+    /// What a call in it passes, as far as that is known.
+    fn passes(&self, call: InstructionId) -> Passed {
+        let Op::Call(number) = self.body.instruction(call).op else {
+            return Vec::new();
+        };
+        let arguments = self.body.arguments(self.body.call(number)).iter();
+        arguments
+            .filter_map(|argument| {
+                let number = self.known(argument.value)?;
+                Some(((argument.param as u16, argument.offset), number))
+            })
+            .collect()
+    }
+
+    fn comes_to(&self, at: InstructionId) -> Executed {
+        let target = self.body.block_of(at);
+        let own = self.body.instruction(at).guard;
+        let own_holds = own.map(|guard| self.holds(guard));
+        let comes = self.reached(BlockId::new(0), None);
+        if !comes[target.index()] || own_holds == Some(Some(false)) {
+            return Executed::Never;
+        }
+        let past = self.reached(BlockId::new(0), Some(target));
+        let avoids = (0..past.len()).any(|number| past[number] && self.may_leave(BlockId::new(number)));
+        if !avoids && own_holds != Some(None) {
+            return Executed::Always;
+        }
+        let is_open = |&number: &usize| past[number] && self.next(BlockId::new(number)).is_none();
+        let deciding = (0..past.len())
+            .filter(is_open)
+            .filter_map(|number| self.body.terminator(BlockId::new(number)));
+        let depends = |last: &Instruction| {
+            let index = registers(self.body.uses(last)).map(Value::Register);
+            let guard = last.guard.map(|guard| Value::Register(guard.register));
+            index.chain(guard).any(|value| self.is_of_passed(value))
+        };
+        let is_guard_of_passed = own.is_some_and(|guard| {
+            own_holds == Some(None) && self.is_of_passed(Value::Register(guard.register))
+        });
+        if is_guard_of_passed || deciding.into_iter().any(depends) {
+            Executed::AsPassed
+        } else {
+            Executed::Perhaps
+        }
+    }
+
+    /// The blocks that control comes to from one, going into `end` and no further.
+    fn reached(&self, from: BlockId, end: Option<BlockId>) -> Vec<bool> {
+        let mut seen = vec![false; self.body.blocks.len()];
+        let mut open = vec![from];
+        while let Some(block) = open.pop() {
+            if Some(block) == end || std::mem::replace(&mut seen[block.index()], true) {
+                continue;
+            }
+            match self.next(block) {
+                Some(next) => open.extend(next),
+                None => open.extend_from_slice(self.body.successors(block)),
+            }
+        }
+        seen
+    }
+
+    /// Where control goes on from a block if that is known: to one block, or, inside, nowhere.
+    fn next(&self, block: BlockId) -> Option<Option<BlockId>> {
+        let successors = self.body.successors(block);
+        let last = self.body.terminator(block);
+        match (last.map(|last| (last.op, last.guard)), successors) {
+            (Some((Op::Branch, Some(guard))), &[taken, other]) => {
+                Some(Some(if self.holds(guard)? { taken } else { other }))
+            }
+            (Some((Op::Return | Op::Exit | Op::Trap, Some(guard))), &[next]) => {
+                Some((!self.holds(guard)?).then_some(next))
+            }
+            (_, &[]) => Some(None),
+            (None | Some((Op::Branch, None)), &[next]) => Some(Some(next)),
+            _ => None,
+        }
+    }
+
+    /// Whether control may leave the function at the end of a block.
+    fn may_leave(&self, block: BlockId) -> bool {
+        match self.next(block) {
+            Some(next) => next.is_none(),
+            None => self.body.terminator(block).is_some_and(may_end),
+        }
+    }
+
+    fn holds(&self, guard: Guard) -> Option<bool> {
+        let number = self.known(Value::Register(guard.register))?;
+        Some((number & 1 == 1) != guard.negated)
+    }
+
+    /// The number that a value is.
+    fn known(&self, value: Value) -> Option<u64> {
+        self.number(value, &mut MAX_DECIDED_STEPS.clone())
+    }
+
+    fn number(&self, value: Value, left: &mut usize) -> Option<u64> {
+        *left = left.checked_sub(1)?;
+        let (register, is_complement) = match value {
+            Value::Integer(number) => return Some(number as u64),
+            Value::Register(register) => (register, false),
+            Value::Not(register) => (register, true),
+            _ => return None,
+        };
+        let definition = self.analyses.definitions().only(self.body, register)?;
+        let instruction = self.body.instruction(definition);
+        if self.body.results(instruction).first() != Some(&Value::Register(register)) {
+            return None;
+        }
+        let known = match instruction.op {
+            Op::Access(access) => extended(self.loaded(definition, instruction, left)?, &access),
+            Op::Unpack(_) => return None,
+            op if is_interpreted(op) => {
+                let uses = self.body.uses(instruction);
+                let mut values = [0; MAX_DECIDED_USES];
+                let values = values.get_mut(..uses.len())?;
+                for (value, &operand) in values.iter_mut().zip(uses) {
+                    *value = self.number(operand, left)?;
+                }
+                evaluate(op, values)?
+            }
+            _ => return None,
+        };
+        let bits = self.body.registers[register.index()].bits;
+        let known = if bits == 0 { known } else { known & ones(bits) };
+        Some(if is_complement { (known & 1) ^ 1 } else { known })
+    }
+
+    /// What a load reads: what is passed, or what has been put on the stack.
+    fn loaded(&self, at: InstructionId, load: &Instruction, left: &mut usize) -> Option<u64> {
+        if let Some((number, offset)) = self.body.loaded_param(load) {
+            let piece = (number, u32::try_from(offset).ok()?);
+            let passed = self.passed.iter().find(|(known, _)| *known == piece)?;
+            return Some(passed.1);
+        }
+        let store = self.body.instruction(self.analyses.store_for(at)?);
+        self.number(*self.body.uses(store).get(2)?, left)
+    }
+
+    /// Whether a value depends on what is passed.
+    fn is_of_passed(&self, value: Value) -> bool {
+        let mut open = vec![value];
+        let mut left = MAX_DECIDED_STEPS;
+        while let (Some(value), Some(fewer)) = (open.pop(), left.checked_sub(1)) {
+            left = fewer;
+            match value {
+                Value::Param(..) => return true,
+                Value::Register(register) | Value::Not(register) => {
+                    for &definition in self.analyses.definitions().of(register) {
+                        let instruction = self.body.instruction(definition);
+                        open.extend_from_slice(self.body.uses(instruction));
+                        if let Some(store) = self.analyses.store_for(definition) {
+                            open.extend_from_slice(self.body.uses(self.body.instruction(store)));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+}
+
+/// What a load makes of the number in memory.
+fn extended(number: u64, access: &Access) -> u64 {
+    let bits = access.bits;
+    if bits == 0 || bits >= 64 {
+        return number;
+    }
+    let low = number & ones(bits);
+    if access.signed && low >> (bits - 1) & 1 == 1 {
+        low | !ones(bits)
+    } else {
+        low
+    }
+}
