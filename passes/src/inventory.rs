@@ -218,6 +218,15 @@ impl ImageReport {
         self.is_read && !self.facts.is_damaged
     }
 
+    /// Whether it is known to define nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.is_whole()
+            && self.facts.kernels.is_empty()
+            && self.facts.functions == 0
+            && self.facts.variables.is_empty()
+    }
+
     /// What to call it: `PTX for sm_90`, `machine code for sm_90a`.
     #[must_use]
     pub fn describe(&self) -> String {

@@ -14,6 +14,7 @@ pub fn facts(tree: &Tree<'_>, module: &Module<'_>, with_weak: bool) -> Facts {
     let mut facts = Facts {
         producer: producer(tree.source()),
         paths: paths(tree),
+        needs_its_target: needs_its_target(tree.source()),
         is_debug: tree.target().any(|word| word == b"debug"),
         ..Facts::of(module)
     };
@@ -21,6 +22,16 @@ pub fn facts(tree: &Tree<'_>, module: &Module<'_>, with_weak: bool) -> Facts {
         facts.weak = weak::functions(tree, module);
     }
     facts
+}
+
+/// The beginnings of instructions that only targets with a letter have (PTX ISA 9.2, target notes of each).
+const SPECIFIC: [&[u8]; 3] = [b"wgmma.", b"setmaxnreg.", b"tcgen05."];
+
+/// Whether the text has one of them.
+fn needs_its_target(source: &[u8]) -> bool {
+    SPECIFIC
+        .iter()
+        .any(|word| memchr::memmem::find(source, word).is_some())
 }
 
 /// The `// Compiler …` and `// Based on …` comments that both of NVIDIA's compilers begin with. PTX in fat binaries has

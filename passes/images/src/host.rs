@@ -5,19 +5,20 @@
 //! * Whatever has a symbol table: the stub of a kernel is called `__device_stub_<name>` (nvcc: the mangled name without
 //!   its first underscore; clang: the kernel's own mangled name with the prefix before its last part). nvcc names the stubs
 //!   of `extern "C"` kernels as if they were C++, so a stub stands for either.
-//! * Relocatable device code: the sections `.nvHRKE`, `.nvHRDE`… list patterns of names for the linker. They name more
+//! * Relocatable device code by clang: see `offload_entries.rs`.
+//! * The same by nvcc: the sections `.nvHRKE`, `.nvHRDE`… list patterns of names for the linker. They name more
 //!   than there is, so they prove nothing.
 
 use std::collections::BTreeSet;
 
 use memchr::memmem;
-use object::read::SymbolIndex;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, RelocationTarget, SectionKind, SymbolKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bytes::{Budget, text};
 use super::elf::{self, Elf};
-use super::launches;
+use super::named::{Named, constant_text};
+use super::{launches, offload_entries};
 use crate::host_names::{HostKind, HostNames};
 use crate::kinds::{Host, Registration};
 use crate::limits::MAX_SYMBOL_BYTES;
@@ -33,7 +34,7 @@ const LAMBDAS: &[&str] = &["Unvdl", "Unvdtl", "Unvhdl"];
 pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
     host.is_linked |= !elf::is_object(elf);
     host.names.begin(member);
-    let mut found = BTreeSet::new();
+    let mut found: BTreeSet<Named> = offload_entries::names(elf).collect();
     let mut stubs: BTreeSet<String> = BTreeSet::new();
     let mut has_symbols = false;
     let mut calls: FxHashMap<usize, bool> = FxHashMap::default();
@@ -74,30 +75,35 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
         arguments(elf, &calls, &mut found);
     }
     // The call names a static kernel of relocatable code with its prefix, the stub without; and one of C by its name.
-    let called: FxHashSet<_> = found.iter().map(|(name, ..)| normalised(name)).collect();
+    let called: FxHashSet<_> = found.iter().map(|named| normalised(&named.name)).collect();
     let is_registered = |name: &str| called.contains(name);
     let launchable = launches::unregistered(elf, member, is_registered);
     host.unregistered.extend(launchable);
     stubs.retain(|stub| !is_registered(&normalised(stub)) && !c_name(stub).is_some_and(is_registered));
-    found.extend(stubs.into_iter().map(|name| (name, false, true)));
+    found.extend(stubs.into_iter().map(|name| Named {
+        name,
+        is_variable: false,
+        is_certain: true,
+    }));
     for section in elf.sections() {
         let Some(kind) = section.name().ok().and_then(|name| name.strip_prefix(".nvHR")) else {
             continue;
         };
         let names = section.data().unwrap_or_default().split(|byte| *byte == 0);
         let names = names.filter(|name| !name.is_empty() && name.len() <= MAX_SYMBOL_BYTES);
-        found.extend(names.map(|name| (text(name), !kind.starts_with('K'), false)));
+        found.extend(names.map(|name| Named {
+            name: text(name),
+            is_variable: !kind.starts_with('K'),
+            is_certain: false,
+        }));
     }
-    host.registered.extend(
-        found
-            .into_iter()
-            .map(|(name, is_variable, is_certain)| Registration {
-                name,
-                member: member.map(str::to_owned),
-                is_variable,
-                is_certain,
-            }),
-    );
+    host.registered
+        .extend(found.into_iter().map(|named| Registration {
+            name: named.name,
+            member: member.map(str::to_owned),
+            is_variable: named.is_variable,
+            is_certain: named.is_certain,
+        }));
 }
 
 /// Notes what host code defines.
@@ -167,7 +173,7 @@ fn length_before(symbol: &str, at: usize) -> Option<(&str, usize)> {
 }
 
 /// The names in the arguments of the registering calls.
-fn arguments(elf: &Elf<'_>, calls: &FxHashMap<usize, bool>, found: &mut BTreeSet<(String, bool, bool)>) {
+fn arguments(elf: &Elf<'_>, calls: &FxHashMap<usize, bool>, found: &mut BTreeSet<Named>) {
     for section in elf
         .sections()
         .filter(|section| section.kind() == SectionKind::Text)
@@ -178,7 +184,11 @@ fn arguments(elf: &Elf<'_>, calls: &FxHashMap<usize, bool>, found: &mut BTreeSet
                 continue;
             };
             if let Some(is_variable) = calls.get(&index.0) {
-                found.extend(name.take().map(|name| (name, *is_variable, true)));
+                found.extend(name.take().map(|name| Named {
+                    name,
+                    is_variable: *is_variable,
+                    is_certain: true,
+                }));
                 continue;
             }
             // Relative to the end of the instruction, which is where a 32-bit operand ends.
@@ -194,26 +204,6 @@ fn arguments(elf: &Elf<'_>, calls: &FxHashMap<usize, bool>, found: &mut BTreeSet
             name = constant_text(elf, index, offset).or(name);
         }
     }
-}
-
-/// The text in read-only data at `offset` from a symbol, if it can be a name.
-fn constant_text(elf: &Elf<'_>, symbol: SymbolIndex, offset: i64) -> Option<String> {
-    let symbol = elf.symbol_by_index(symbol).ok()?;
-    let section = elf.section_by_index(symbol.section_index()?).ok()?;
-    if !matches!(
-        section.kind(),
-        SectionKind::ReadOnlyData | SectionKind::ReadOnlyString
-    ) {
-        return None;
-    }
-    let at = usize::try_from(symbol.address().checked_add_signed(offset)?).ok()?;
-    let rest = section.data().ok()?.get(at..)?;
-    let name = &rest[..memchr::memchr(0, &rest[..rest.len().min(MAX_SYMBOL_BYTES)])?];
-    let is_name = name.first().is_some_and(|first| !first.is_ascii_digit())
-        && name
-            .iter()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"_$.".contains(byte));
-    is_name.then(|| text(name))
 }
 
 #[cfg(test)]

@@ -44,6 +44,8 @@ pub mod host_names;
 pub mod kinds;
 mod launches;
 mod limits;
+mod named;
+mod offload_entries;
 mod offloading;
 mod package;
 mod scan;

@@ -30,6 +30,8 @@ pub struct Facts {
     pub paths: Vec<String>,
     /// Kernels with parameters whose code is a return and nothing else: [`Located::function`] is the kernel.
     pub bare: Vec<Located>,
+    /// It has instructions that only its own architecture has, such as `wgmma`.
+    pub needs_its_target: bool,
     /// Built for debugging (`-G`).
     pub is_debug: bool,
     /// Some of it could not be read: what is missing proves nothing.

@@ -24,8 +24,10 @@
 //!
 //! ## Limits
 //!
-//! A fat binary without machine code is left alone: its PTX is meant for the devices it names. So is one whose kernels use
-//! instructions that only that architecture has: leave the PTX out there (`code=sm_90a` alone).
+//! A fat binary without machine code is left alone: its PTX is meant for the devices it names. So is PTX with instructions
+//! that only that architecture has (`wgmma`, `setmaxnreg`, `tcgen05`): there is no other PTX for these kernels, and it may be
+//! left out (`code=sm_90a` alone). Instructions of which some forms are common to all architectures (`mma` with scales,
+//! conversions to narrow types) are not looked for.
 
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
@@ -60,7 +62,8 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
             let is_forward = ptx.iter().any(|(_, image)| image.suffix().is_empty());
             let has_code = group.iter().any(|(_, image)| image.kind == ImageKind::Cubin);
             if has_code && !is_forward {
-                found.extend(ptx.iter().map(|(index, image)| (*index, *image)));
+                let others = ptx.iter().filter(|(_, image)| !image.facts.needs_its_target);
+                found.extend(others.map(|(index, image)| (*index, *image)));
             }
         }
         let Some((first, image)) = found.first() else {

@@ -24,7 +24,8 @@
 //! ## Limits
 //!
 //! Bytes are counted as they lie in the file, headers aside. Two images are duplicates if their unpacked bytes are the
-//! same; the same source compiled twice with other options is not.
+//! same; the same source compiled twice with other options is not. Images that define nothing, which nvcc writes for each
+//! unit without device code, are no duplicates.
 
 use std::collections::BTreeMap;
 
@@ -90,7 +91,9 @@ fn duplicates(number: usize, input: &InputReport, report: &mut Report<'_, ImageP
     let mut first: FxHashMap<u128, u32> = FxHashMap::default();
     let (mut again, mut bytes) = (Vec::new(), 0_u64);
     for (index, image) in (0_u32..).zip(&input.images) {
-        let Some(digest) = image.digest.filter(|_| image.role != Role::Embedded) else {
+        // What nvcc writes for a unit without device code is the same for all of them.
+        let counts = image.role != Role::Embedded && !image.is_empty();
+        let Some(digest) = image.digest.filter(|_| counts) else {
             continue;
         };
         if *first.entry(digest).or_insert(index) != index {

@@ -59,6 +59,10 @@ const NVCC: &[(&str, Case)] = &[
 
 const CLANG: &[(&str, Case)] = &[
     (
+        "what relocatable objects register",
+        projects::registered_by_a_table,
+    ),
+    (
         "inline functions in many units of clang's",
         projects::functions_of_many_clang_units,
     ),

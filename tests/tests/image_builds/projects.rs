@@ -339,3 +339,27 @@ pub(super) fn kernels_of_many_units(build: &Build) -> Result<(), String> {
     build.nvcc(&format!("{both} main.cpp a.o b.o -o app"))?;
     same("a device link", codes(&required("app")?), vec![])
 }
+
+/// What clang's relocatable objects register stands in a table, not in calls.
+pub(super) fn registered_by_a_table(build: &Build) -> Result<(), String> {
+    build.write(
+        "k.cu",
+        "extern \"C\" __global__ void c_kernel(int *p) { *p = 1; }\n\
+         namespace { __global__ void local(int *p) { *p = 4; } __device__ int inner; __constant__ int table[4]; }\n\
+         extern __device__ int elsewhere; __device__ int plain; static __device__ int own;\n\
+         template <class T> __device__ T of_template = T();\n\
+         void set(int *p) { cudaMemcpyToSymbol(own, p, 4); cudaMemcpyToSymbol(inner, p, 4); cudaMemcpyToSymbol(table, p, 4);\n\
+         cudaMemcpyToSymbol(of_template<int>, p, 4); cudaMemcpyToSymbol(elsewhere, p, 4); }\n\
+         __global__ void k(int *p) { *p = plain + own + of_template<int> + inner + table[*p] + elsewhere; }\n\
+         void run(int *p) { c_kernel<<<1, 1>>>(p); local<<<1, 1>>>(p); k<<<1, 1>>>(p); }\n",
+    )?;
+    for driver in ["--offload-new-driver", "--no-offload-new-driver"] {
+        build.clang(&format!("-std=c++17 -fgpu-rdc {driver} -O2 -c k.cu -o k.o"))?;
+        let document = build.audit("k.o")?;
+        same(driver, codes(&document), vec![])?;
+        let host = &document["inputs"][0]["host"];
+        let count = |what: &str| host[what].as_array().map(Vec::len);
+        same(driver, (count("kernels"), count("variables")), (Some(3), Some(5)))?;
+    }
+    Ok(())
+}

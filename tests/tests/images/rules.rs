@@ -262,6 +262,13 @@ fn architecture_specific_ptx_is_no_fallback() {
         [""; 0]
     );
     assert_eq!(codes(&container(std::slice::from_ref(&specific)), &[]), [""; 0]);
+    // There is no other PTX for such kernels.
+    let needed = clean("sm_90a", "k", "").replace("\tret;", "\tsetmaxnreg.dec.sync.aligned.u32 40;\n\tret;");
+    let needed = Entry {
+        flags: IS_64_BIT | SPECIFIC,
+        ..Entry::ptx(90, &needed)
+    };
+    assert_eq!(codes(&container(&[code(80), needed]), &[]), [""; 0]);
     // A bundle may hold other PTX.
     let bundle = Entry {
         kind: 0x100,
@@ -377,6 +384,10 @@ fn budgets_are_held() {
     assert_eq!(audited(&twice, &["--forbid-duplicates"]), ["PTX511"]);
     assert_eq!(audited(&one, &["--forbid-duplicates"]), [""; 0]);
     assert_eq!(audited(&twice, &[]), [""; 0]);
+    // Units without device code.
+    let empty = container(&[Entry::cubin(90, Elf::cubin(90, &[]).bytes())]);
+    let twice = [empty.clone(), empty].concat();
+    assert_eq!(audited(&twice, &["--forbid-duplicates"]), [""; 0]);
 }
 
 #[test]
