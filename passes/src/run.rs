@@ -8,6 +8,7 @@ mod assemble;
 mod conclude;
 mod images;
 mod input;
+mod module;
 mod problem;
 mod text;
 
@@ -22,6 +23,7 @@ use crate::settings::Settings;
 use crate::{fingerprint, locate};
 
 pub use crate::inventory::{ImageReport, InputReport, Problem, Status};
+pub use module::is_module;
 
 /// One thing to look at.
 #[derive(Debug)]

@@ -2,11 +2,11 @@
 
 use object::read::archive::ArchiveFile;
 
-use super::{elf, windows};
+use super::{bitcode, elf, windows};
 use crate::errors::BadFile;
 use ptxcheck_common::shown;
 
-/// A member that is an ELF or COFF file.
+/// A member that is an ELF or COFF file, or bitcode.
 pub(super) struct Member<'a> {
     pub(super) name: String,
     /// Offset in the archive, in bytes.
@@ -36,7 +36,11 @@ pub(super) fn members(bytes: &[u8]) -> Result<(Vec<Member<'_>>, Option<BadFile>)
             }
         };
         match member.data(bytes) {
-            Ok(content) if content.starts_with(elf::MAGIC) || windows::is_windows(content) => {
+            Ok(content)
+                if content.starts_with(elf::MAGIC)
+                    || content.starts_with(bitcode::MAGIC)
+                    || windows::is_windows(content) =>
+            {
                 members.push(Member {
                     name: shown::name(member.name()).into_owned(),
                     offset: member.file_range().0,

@@ -4,7 +4,8 @@
 //! bytes ── form ──┬─ PTX, LLVM IR ─────────────────────────────────────────────────────────┐
 //!                 ├─ ELF, archive, COFF, PE: where sections lie; host: what host code registers │
 //!                 └─ anything: fat binaries at any offset ── container ── entry ───────────┤
-//!                                   offloading: clang's own bundles ───────────────────────┴─► Found
+//!                                   offloading: clang's own bundles ───────────────────────┤
+//!                                   raw: what lies in the data of host files ──────────────┴─► Found
 //! Found ── decompress ── PTX for a front end, or cubin: what machine code declares
 //! ```
 //!
@@ -44,10 +45,12 @@ pub mod host_names;
 pub mod kinds;
 mod launches;
 mod limits;
+mod link_time;
 mod named;
 mod offload_entries;
 mod offloading;
 mod package;
+mod raw;
 mod scan;
 mod sections;
 mod windows;
@@ -58,4 +61,4 @@ pub use errors::{BadFile, Refusal};
 pub use foreign::Foreign;
 pub use form::{Form, form};
 pub use limits::{LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES};
-pub use scan::{Contents, Found, Trouble, scan};
+pub use scan::{Contents, Found, Trouble, scan, scan_with};

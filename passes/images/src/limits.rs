@@ -1,5 +1,8 @@
 //! Limits of this crate, by name. Exceeding one is a finding or a documented loss of precision, never a panic.
 
+/// Most bytes around `.version` that are looked at for the beginning of a text in the data of a host file.
+pub(crate) const MAX_RAW_HEAD_BYTES: usize = 4096;
+
 /// Largest image, unpacked, in bytes. The largest seen in production has 94 MB.
 pub const MAX_IMAGE_BYTES: u64 = 512 << 20;
 

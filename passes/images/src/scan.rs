@@ -4,7 +4,7 @@ use super::container::{self, Event};
 use super::decompress::Packing;
 use super::sections::{Section, Sections};
 use super::{Form, archive, form, host};
-use super::{elf, offloading, windows};
+use super::{bitcode, elf, link_time, offloading, raw, windows};
 use crate::kinds::ProblemKind;
 use crate::kinds::{Host, ImageKind, Role};
 use crate::limits::{MAX_IMAGES, SHOWN_FILE_PROBLEMS};
@@ -94,6 +94,17 @@ pub struct Contents<'a> {
 /// Looks through `bytes`, the content of a file called `name`, until `is_late` says that the time is over.
 #[must_use]
 pub fn scan<'a>(name: &str, bytes: &'a [u8], is_late: &dyn Fn() -> bool) -> Contents<'a> {
+    scan_with(name, bytes, is_late, &|_| false)
+}
+
+/// The same, for texts in the data of host files, too: those of which `is_module` says that they are modules of PTX.
+#[must_use]
+pub fn scan_with<'a>(
+    name: &str,
+    bytes: &'a [u8],
+    is_late: &dyn Fn() -> bool,
+    is_module: &dyn Fn(&[u8]) -> bool,
+) -> Contents<'a> {
     let mut contents = Contents {
         form: form(name, bytes),
         images: Vec::new(),
@@ -115,6 +126,9 @@ pub fn scan<'a>(name: &str, bytes: &'a [u8], is_late: &dyn Fn() -> bool) -> Cont
             return contents;
         }
         Form::LlvmText | Form::LlvmBitcode => {
+            if link_time::is_bitcode(bytes) {
+                contents.unsupported(format!("it is {}", link_time::MESSAGE));
+            }
             contents.images.push(Found::whole(ImageKind::LlvmIr, bytes));
             return contents;
         }
@@ -123,7 +137,12 @@ pub fn scan<'a>(name: &str, bytes: &'a [u8], is_late: &dyn Fn() -> bool) -> Cont
                 contents.images.push(Found::whole(ImageKind::Cubin, bytes));
                 return contents;
             }
-            Ok(file) => contents.object(&file, 0, None, &mut sections),
+            Ok(file) => {
+                if link_time::is_object(&file) {
+                    contents.unsupported(format!("it is {}", link_time::MESSAGE));
+                }
+                contents.object(&file, 0, None, &mut sections);
+            }
             Err(error) => contents.trouble(error.to_string()),
         },
         Form::Windows => {
@@ -145,6 +164,9 @@ pub fn scan<'a>(name: &str, bytes: &'a [u8], is_late: &dyn Fn() -> bool) -> Cont
     sections.sort();
     contents.bundles(bytes, &sections);
     contents.containers(bytes, &sections, is_late);
+    if !contents.is_late {
+        contents.raw(bytes, &sections, is_late, is_module);
+    }
     contents.images.sort_by_key(|image| image.offset);
     if let Some(host) = &mut contents.host {
         host.registered.sort();
@@ -172,15 +194,27 @@ impl<'a> Contents<'a> {
         }
     }
 
+    fn unsupported(&mut self, message: String) {
+        self.troubles.push(Trouble {
+            kind: ProblemKind::Unsupported,
+            message,
+        });
+    }
+
     fn archive(&mut self, bytes: &'a [u8], sections: &mut Sections, is_late: &dyn Fn() -> bool) {
         let (members, trouble) = match archive::members(bytes) {
             Ok(members) => members,
             Err(error) => return self.trouble(error.to_string()),
         };
+        let mut uncompiled = 0;
         for member in members {
             self.is_late |= is_late();
             if self.is_late {
                 return;
+            }
+            if member.bytes.starts_with(bitcode::MAGIC) {
+                uncompiled += u32::from(link_time::is_bitcode(member.bytes));
+                continue;
             }
             if !member.bytes.starts_with(elf::MAGIC) {
                 if let Err(error) = windows::add(member.bytes, member.offset, Some(&member.name), sections) {
@@ -194,9 +228,16 @@ impl<'a> Contents<'a> {
                     member: Some(member.name),
                     ..Found::whole(ImageKind::Cubin, member.bytes)
                 }),
-                Ok(file) => self.object(&file, member.offset, Some(&member.name), sections),
+                Ok(file) => {
+                    uncompiled += u32::from(link_time::is_object(&file));
+                    self.object(&file, member.offset, Some(&member.name), sections);
+                }
                 Err(error) => self.trouble(format!("`{}` in the archive: {error}", member.name)),
             }
+        }
+        if uncompiled > 0 {
+            let members = if uncompiled == 1 { "member" } else { "members" };
+            self.unsupported(format!("it has {uncompiled} {members} of {}", link_time::MESSAGE));
         }
         if let Some(trouble) = trouble {
             self.trouble(trouble.to_string());
@@ -238,6 +279,43 @@ impl<'a> Contents<'a> {
                 self.trouble(trouble);
             }
         }
+    }
+
+    /// Images in the data of host files.
+    fn raw(
+        &mut self,
+        bytes: &'a [u8],
+        sections: &Sections,
+        is_late: &dyn Fn() -> bool,
+        is_module: &dyn Fn(&[u8]) -> bool,
+    ) {
+        let place = |payload: &[u8]| payload.as_ptr().addr().saturating_sub(bytes.as_ptr().addr());
+        let mut known: Vec<(usize, usize)> = self
+            .images
+            .iter()
+            .map(|image| (image.offset as usize, place(image.payload) + image.payload.len()))
+            .collect();
+        known.sort_unstable();
+        let search = raw::Search {
+            sections,
+            known,
+            is_module,
+            is_late,
+        };
+        let room = MAX_IMAGES.saturating_sub(self.images.len());
+        let mut images = Vec::new();
+        let is_done = search.run(bytes, |raw| {
+            if images.len() < room {
+                images.push(Found {
+                    offset: raw.offset as u64,
+                    section: Some(raw.section.name.clone()),
+                    member: raw.section.member.clone(),
+                    ..Found::whole(raw.kind, raw.payload)
+                });
+            }
+        });
+        self.images.append(&mut images);
+        self.is_late |= !is_done;
     }
 
     fn containers(&mut self, bytes: &'a [u8], sections: &Sections, is_late: &dyn Fn() -> bool) {

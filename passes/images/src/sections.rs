@@ -69,6 +69,11 @@ impl Sections {
         (offset < section.end).then_some(section)
     }
 
+    /// All of them, in their order.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Section> {
+        self.0.iter()
+    }
+
     /// The sections with this name.
     pub(super) fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Section> {
         self.0.iter().filter(move |section| section.name == name)

@@ -163,7 +163,10 @@ impl<'a> Set<'a> {
     /// Whether the program cannot do without a symbol that an image leaves open.
     fn is_needed(&self, open: &Open, image: &ImageReport) -> bool {
         // ptxas compiles all of a text that is nothing but the program.
-        let is_alone = image.kind == ImageKind::Ptx && image.container.is_none() && self.inputs.len() == 1;
+        let is_alone = image.kind == ImageKind::Ptx
+            && image.container.is_none()
+            && image.section.is_none()
+            && self.inputs.len() == 1;
         let is_kept = open.what == What::Variable && image.member.is_none();
         is_alone || is_kept || is_needed(open, &self.needed)
     }

@@ -130,7 +130,8 @@ fn is_function(shape: &Shape) -> bool {
 fn shapes(inputs: &[InputReport]) -> impl Iterator<Item = (&ImageReport, Place<'_>)> {
     inputs.iter().enumerate().flat_map(|(number, input)| {
         let linked = (0_u32..).zip(&input.images).filter(|(_, image)| {
-            image.role == Role::Relocatable || image.role == Role::Loadable && image.container.is_none()
+            let is_lone = image.container.is_none() && image.section.is_none();
+            image.role == Role::Relocatable || image.role == Role::Loadable && is_lone
         });
         linked.flat_map(move |(index, image)| {
             let shapes = image.facts.symbols.iter().flat_map(|symbols| &symbols.shapes);

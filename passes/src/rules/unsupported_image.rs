@@ -1,7 +1,8 @@
 //! ## What it does
 //!
 //! Reports, once for a file, images whose format nobody outside NVIDIA can read: LTO-IR (`-dlto`), bundles that
-//! `nvcc --concat` writes, and images of kinds that this release does not know.
+//! `nvcc --concat` writes, and images of kinds that this release does not know. Also host objects that are yet to be compiled
+//! (`-flto` of clang's and GCC's) with device code inside: it is part of what the compiler keeps for itself.
 //!
 //! ## Why is this bad?
 //!
@@ -15,11 +16,13 @@
 //!
 //! ## Use instead
 //!
-//! Check the PTX that the same sources compile to (`nvcc -ptx`), or build a variant without `-dlto` for the check.
+//! Check the PTX that the same sources compile to (`nvcc -ptx`), or build a variant without `-dlto` for the check. Of host
+//! code for a link-time optimiser, check the linked file.
 //!
 //! ## Limits
 //!
-//! Where a file holds nothing else, nothing of it was analysed and the exit code is 2.
+//! Where a file holds nothing else, nothing of it was analysed and the exit code is 2. Host objects that are yet to be compiled
+//! count as files without device code there: their linked file has it.
 
 use crate::rule::{Check, Family, Level, ProblemKind, Rule};
 

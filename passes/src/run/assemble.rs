@@ -36,7 +36,12 @@ pub(super) fn assemble(
         },
     };
     for (kind, message) in looked.troubles {
-        input.problem(kind, message, None);
+        // Whoever links it sees the code in the linked file.
+        if kind == ProblemKind::Unsupported {
+            input.say(kind, message, None);
+        } else {
+            input.problem(kind, message, None);
+        }
     }
     for (number, image) in (0_u32..).zip(looked.images) {
         input.image(number, image);

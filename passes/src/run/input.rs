@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::module::is_module;
 use super::text::{self, How, Key, Texts};
 use super::{Bytes, Input};
 use crate::deadline::Deadline;
@@ -118,7 +119,8 @@ fn content(bytes: Bytes, name: &str, how: How<'_>) -> Result<Content, Trouble> {
 }
 
 fn look_at(bytes: &[u8], name: String, how: How<'_>, texts: &Texts) -> Looked {
-    let mut contents = image::scan(&name, bytes, &|| how.deadline.is_over());
+    let is_late = || how.deadline.is_over();
+    let mut contents = image::scan_with(&name, bytes, &is_late, &|text| is_module(text, how.deadline));
     if matches!(contents.form, Form::LlvmText | Form::LlvmBitcode) {
         contents.images.retain(|image| is_read(image.kind));
     }

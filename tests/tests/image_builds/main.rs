@@ -3,8 +3,10 @@
 
 mod build;
 mod containers;
+mod hosts;
 mod projects;
 mod symbols;
+mod units;
 
 use build::Build;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -43,14 +45,10 @@ const NVCC: &[(&str, Case)] = &[
         "variables of relocatable machine code",
         projects::relocatable_variables,
     ),
-    (
-        "kernels of one name in many units",
-        projects::kernels_of_many_units,
-    ),
-    (
-        "inline functions in many units",
-        projects::functions_of_many_units,
-    ),
+    ("kernels of one name in many units", units::kernels_of_many_units),
+    ("images in the data of programs", hosts::data_of_programs),
+    ("host code yet to be compiled", hosts::link_time_host),
+    ("inline functions in many units", units::functions_of_many_units),
     (
         "whole programs with something left open",
         projects::whole_programs,
@@ -58,13 +56,11 @@ const NVCC: &[(&str, Case)] = &[
 ];
 
 const CLANG: &[(&str, Case)] = &[
-    (
-        "what relocatable objects register",
-        projects::registered_by_a_table,
-    ),
+    ("host code yet to be compiled", hosts::clang_link_time_host),
+    ("what relocatable objects register", hosts::registered_by_a_table),
     (
         "inline functions in many units of clang's",
-        projects::functions_of_many_clang_units,
+        units::functions_of_many_clang_units,
     ),
     ("an object of clang's", containers::clang_object),
     (

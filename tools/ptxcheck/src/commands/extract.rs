@@ -9,6 +9,7 @@ use ptxcheck_passes::image::decompress::{Unpacked, allowance, unpack};
 use ptxcheck_passes::image::embedded::Beside;
 use ptxcheck_passes::image::{self, Content, Found, cubin};
 use ptxcheck_passes::inventory::ImageKind;
+use ptxcheck_passes::run::is_module;
 use ptxcheck_passes::shown;
 
 use crate::args::{ExtractArgs, ExtractKind};
@@ -35,7 +36,8 @@ pub fn run(args: &ExtractArgs) -> Exit {
         let folder = args.output.to_string_lossy();
         return output::complain(&format!("`{}` can't be made: {error}", escape::line(&folder)));
     }
-    let contents = image::scan(&name, &bytes, &|| deadline.is_over());
+    let is_late = || deadline.is_over();
+    let contents = image::scan_with(&name, &bytes, &is_late, &|text| is_module(text, &deadline));
     let mut exit = Exit::Clean;
     for trouble in &contents.troubles {
         exit = exit.worst(complain(&trouble.message));
