@@ -29,12 +29,23 @@ pub(super) enum Event<'a> {
     Broken { offset: usize, error: BadContainer },
 }
 
+/// What a part of a file is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Images, or it is not known.
+    Images,
+    /// Data of the host's program.
+    Data,
+    /// Its code.
+    Code,
+}
+
 /// Searches `bytes`. Containers inside the payloads of others do not count; those that a broken one claims to hold do.
-/// `is_code`: machine code of the host lies at an offset. There, the beginning of a header without an entry behind it is a
-/// number in an instruction, as in libraries that write fat binaries. Whether it came to the end before `is_late`.
+/// `place`: what lies at an offset of a host file. The beginning of a header without an entry behind it is a number in an
+/// instruction, or the constant of a program that writes or reads fat binaries. Whether it came to the end before `is_late`.
 pub(super) fn search<'a>(
     bytes: &'a [u8],
-    is_code: impl Fn(usize) -> bool,
+    place: impl Fn(usize) -> Place,
     is_late: &dyn Fn() -> bool,
     mut found: impl FnMut(Event<'a>),
 ) -> bool {
@@ -63,7 +74,12 @@ pub(super) fn search<'a>(
         let first = start + HEADER_BYTES;
         let left = (bytes.len() - first) as u64;
         let end = first + size.min(left) as usize;
-        if is_code(start) && Entry::parse(&bytes[first..end]).is_err() {
+        let is_number = match place(start) {
+            Place::Images => false,
+            Place::Data => size > left,
+            Place::Code => true,
+        };
+        if is_number && Entry::parse(&bytes[first..end]).is_err() {
             continue;
         }
         if size > left {
@@ -133,14 +149,14 @@ mod tests {
     }
 
     fn events(bytes: &[u8]) -> (Vec<(u32, Vec<u8>)>, Vec<String>) {
-        events_with_code(bytes, 0..0)
+        events_in(Place::Images, bytes)
     }
 
-    fn events_with_code(bytes: &[u8], code: std::ops::Range<usize>) -> (Vec<(u32, Vec<u8>)>, Vec<String>) {
+    fn events_in(place: Place, bytes: &[u8]) -> (Vec<(u32, Vec<u8>)>, Vec<String>) {
         let (mut entries, mut broken) = (Vec::new(), Vec::new());
         search(
             bytes,
-            |at| code.contains(&at),
+            |_| place,
             &|| false,
             |event| match event {
                 Event::Entry {
@@ -158,11 +174,24 @@ mod tests {
         let number =
             b"\x48\xb8\x50\xed\x55\xba\x01\x00\x10\x00\x49\xc7\x84\x24\xb0\x02\x00\x00\x00\x00\x00\x00";
         let file = [number.to_vec(), header(67), entry(1, b"abc")].concat();
-        let (entries, broken) = events_with_code(&file, 0..file.len());
+        let (entries, broken) = events_in(Place::Code, &file);
         assert_eq!(entries, [(0, b"abc".to_vec())]);
         assert!(broken.is_empty(), "{broken:?}");
         let (_, broken) = events(&file);
         assert_eq!(broken.len(), 1, "{broken:?}");
+    }
+
+    #[test]
+    fn a_constant_of_a_program_is_no_container() {
+        let constant = [MAGIC, b"\x7fELF in the archive: "].concat();
+        let (_, broken) = events_in(Place::Data, &constant);
+        assert!(broken.is_empty(), "{broken:?}");
+        let (_, broken) = events(&constant);
+        assert_eq!(broken.len(), 1);
+        // What may well be one that was broken is told of.
+        let cut = [header(20), vec![1; 32]].concat();
+        let (_, broken) = events_in(Place::Data, &cut);
+        assert_eq!(broken.len(), 1);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! From the bytes of a file to its images, not yet unpacked.
 
-use super::container::{self, Event};
+use super::container::{self, Event, Place};
 use super::decompress::Packing;
 use super::sections::{Section, Sections};
 use super::{Form, archive, form, host};
@@ -11,6 +11,9 @@ use crate::limits::{MAX_IMAGES, SHOWN_FILE_PROBLEMS};
 
 /// The section of relocatable device code. Executables of Windows keep eight bytes of a name.
 const RELOCATABLE: [&str; 2] = ["__nv_relfatbin", "__nv_rel"];
+
+/// The beginnings of the names of sections for images.
+const IMAGES: [&str; 3] = [".nv_fatb", "__nv_rel", offloading::SECTION];
 
 /// An image, as the file describes it.
 #[derive(Debug)]
@@ -321,8 +324,12 @@ impl<'a> Contents<'a> {
     fn containers(&mut self, bytes: &'a [u8], sections: &Sections, is_late: &dyn Fn() -> bool) {
         let mut is_full = false;
         let is_relocatable = |section: &Section| RELOCATABLE.contains(&section.name.as_str());
-        let is_code = |offset: usize| sections.at(offset as u64).is_some_and(|section| section.is_code);
-        let is_done = container::search(bytes, is_code, is_late, |event| match event {
+        let place = |offset: usize| match sections.at(offset as u64) {
+            Some(section) if section.is_code => Place::Code,
+            Some(section) if !IMAGES.iter().any(|name| section.name.starts_with(name)) => Place::Data,
+            _ => Place::Images,
+        };
+        let is_done = container::search(bytes, place, is_late, |event| match event {
             Event::Entry { .. } if self.images.len() >= MAX_IMAGES => is_full = true,
             Event::Entry {
                 entry,
