@@ -169,3 +169,82 @@ K workspace_if_asked(int *out, int n) {
   asm volatile("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.u32 %0, [%1]; }" : "+r"(value) : "l"(bias), "r"(n));
   out[0] = value;
 }
+
+// The cast comes before what decides; its result is used behind that alone.
+N int cast_first(const int *p, bool is_shared) {
+  unsigned at = in_window(p);
+  return is_shared ? load_shared(at) : *p;
+}
+K casts_first(int *out, const int *in) {
+  TILE
+  out[0] = cast_first(tile, true) + cast_first(table, false) + cast_first(in, false);
+}
+
+N void store_to(int *to, unsigned at, bool is_shared, int value) {
+  if (is_shared) asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(value));
+  else *to = value;
+}
+K caller_casts(int *out) {
+  TILE
+  store_to(tile, in_window(tile), true, 1);
+  store_to(out, in_window(out), false, 2);
+  store_to(table, in_window(table), false, 3);
+}
+
+struct Target {
+  int *p;
+  unsigned at;
+  bool is_shared;
+  __device__ __forceinline__ Target(int *p, bool is_shared) : p(p), at(in_window(p)), is_shared(is_shared) {}
+};
+N void store_through(const Target &target, int value) { store_to(target.p, target.at, target.is_shared, value); }
+K constructor_casts(int *out) {
+  TILE
+  store_through(Target(tile, true), 1);
+  store_through(Target(table, false), 2);
+  out[1] = tile[0];
+}
+
+K cast_before_a_loop(int *out, const int *in, int rounds) {
+  TILE
+  unsigned at = in_window(in);
+  for (int i = 0; i < rounds; ++i) out[i] = __isShared(in) ? load_shared(at + 4 * i) : in[i];
+}
+
+// Tests of the round before.
+K previous_pointer(int *out, const int *const *list, int n) {
+  const int *previous;
+  int sum = 0;
+  for (int i = 0; i < n; i++) {
+    const int *current = list[i];
+    if (i > 0)
+      if (__isShared(previous)) sum += load_global(current);
+    previous = current;
+  }
+  out[0] = sum;
+}
+
+K previous_answer(int *out, const int *const *list, int n) {
+  int was_shared;
+  int sum = 0;
+  for (int i = 0; i < n; i++) {
+    const int *current = list[i];
+    if (i > 0) {
+      if (was_shared) sum += load_global(current);
+      else sum += *current;
+    }
+    was_shared = __isShared(current);
+  }
+  out[0] = sum;
+}
+
+K first_of_two(int *out, const int *const *list, int n) {
+  const int *kept = list[0];
+  int sum = 0;
+  for (int i = 1; i < n; i++) {
+    bool is_shared = __isShared(kept);
+    kept = list[i];
+    if (is_shared) sum += load_global(kept);
+  }
+  out[0] = sum;
+}

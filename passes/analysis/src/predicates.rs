@@ -12,6 +12,7 @@
 //! true is that its lowest bit is set.
 
 use super::definitions::Definitions;
+use super::function::Analyses;
 use crate::limits::MAX_PREDICATE_STEPS;
 use ptxcheck_ir::{BinaryOp, Body, Condition, InstructionId, Logic, Op, Register, UnaryOp, Value};
 
@@ -42,7 +43,32 @@ pub(crate) struct Predicates<'a, A> {
 impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
     /// The tests whose outcomes follow from a predicate's being true (`holds`), or false: all that it depends on, or those
     /// among them that are not followed any further.
-    pub(crate) fn each_test(&self, predicate: Register, holds: bool, mut visit: impl FnMut(Test)) {
+    pub(crate) fn each_test(&self, predicate: Register, holds: bool, visit: impl FnMut(Test)) {
+        self.each(predicate, holds, |_, _| true, visit);
+    }
+
+    /// The same for a predicate that is read at `reader`, of those tests alone that every path to it makes anew: in a loop,
+    /// others may be of the round before.
+    pub(crate) fn each_current_test(
+        &self,
+        analyses: &Analyses<'_>,
+        (predicate, reader): (Register, InstructionId),
+        holds: bool,
+        visit: impl FnMut(Test),
+    ) {
+        let is_current =
+            |definition, by: Option<InstructionId>| analyses.is_before(definition, by.unwrap_or(reader));
+        self.each(predicate, holds, is_current, visit);
+    }
+
+    /// The tests among those that are followed through definitions for which `is_current` holds, given what reads them.
+    fn each(
+        &self,
+        predicate: Register,
+        holds: bool,
+        is_current: impl Fn(InstructionId, Option<InstructionId>) -> bool,
+        mut visit: impl FnMut(Test),
+    ) {
         let mut steps = 0;
         // Most predicates are one test, and take no memory.
         let mut open = Vec::new();
@@ -55,7 +81,7 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
         while let Some(test) = next {
             steps += 1;
             match self.definitions.only(self.body, test.register) {
-                Some(definition) if steps <= MAX_PREDICATE_STEPS => {
+                Some(definition) if steps <= MAX_PREDICATE_STEPS && is_current(definition, test.reader) => {
                     self.step(definition, test, &mut open, &mut visit);
                 }
                 _ => visit(test),

@@ -11,6 +11,7 @@
 //! entered.rs    uses that calls reach  own_slot.rs   shared memory of one thread
 //! meeting.rs    where no reaching is needed               screen.rs    which functions need a look
 //! extent.rs     sizes of objects       suspects.rs  what of a function needs a look
+//! results.rs    casts that matter
 //! summary.rs    one function           here          one module: the functions that are called first
 //! ```
 
@@ -27,6 +28,7 @@ mod nulls;
 mod objects;
 mod own_slot;
 mod reaching;
+mod results;
 mod screen;
 mod solver;
 mod sources;

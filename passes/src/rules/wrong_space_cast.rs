@@ -32,6 +32,10 @@
 //! behind a test of the space is judged by what the test leaves. What a function does with a pointer that it is passed is
 //! definite where the call certainly executes it: whatever else is passed, or since what is passed leads there. It is
 //! potential where memory decides, and silent where another argument may.
+//!
+//! A cast alone does no harm: of a pointer outside the window, the result is undefined (PTX ISA, cvta). So it is definite
+//! where the result is used on every path from the cast: by an access, by an operation that is not interpreted, or by a function
+//! that is passed it and certainly accesses it; else potential.
 
 use super::{address, wording};
 use crate::analysis::provenance::Wrong;

@@ -1,14 +1,14 @@
 //! Which registers hold the same value, for what a test of one says of the others.
 //!
 //! ```text
-//! same(r) = same(a)   if r := a is its only definition, unguarded
+//! same(r) = same(a)   if r := a is its only definition, unguarded, and dominated by the only one of a
 //!         = same(a)   if r := slot is its only definition, slot := a the only store to that slot, it dominates the
-//!                     load, and nothing else can write the slot
+//!                     load, and nothing else can write the slot; and the only definition of a dominates the store
 //!         = r         else
 //! ```
 //!
-//! The definition dominates what is read from it, so the copies are of the same moment: a way from a later definition
-//! to the reader that avoids the copy would make one from the entry, too.
+//! It holds where the definition of r dominates what reads it. Then the copies are of the same moment: a way from a later
+//! definition to the reader that avoids the copy would make one from the entry, too.
 
 use crate::function::Analyses;
 use crate::limits::MAX_PREDICATE_STEPS;
@@ -25,10 +25,11 @@ pub(super) fn representative(body: &Body<'_>, analyses: &Analyses<'_>, register:
         let Some(Value::Register(from)) = copied(body, analyses, definition) else {
             break;
         };
-        if analyses.definitions().of(from).len() != 1 {
-            break;
+        let reader = analyses.store_for(definition).unwrap_or(definition);
+        match analyses.definitions().of(from) {
+            &[earlier] if analyses.is_before(earlier, reader) => current = from,
+            _ => break,
         }
-        current = from;
     }
     current
 }

@@ -49,6 +49,9 @@ impl Judge<'_> {
                 let is_definite = is_definite
                     && demand.is_sole
                     && executed() == Executed::Always
+                    && (!demand.used.is_cast()
+                        || wrong == Wrong::Twice
+                        || self.is_used((demand.function, demand.instruction), &callers))
                     && !self.may_be_own_cta(wrong, &element);
                 // Nothing is written wrongly there: the register is undefined here.
                 let (function, instruction, callers) = if wrong == Wrong::Undefined {
@@ -139,7 +142,7 @@ impl Judge<'_> {
             return;
         };
         let analyses = self.module.function(self.id);
-        let Some((tested, space)) = guards::answer(self.body, analyses, answers, value) else {
+        let Some((tested, space)) = guards::answer(self.body, analyses, answers, (value, store)) else {
             return;
         };
         let (value, _) = self.solver.at(Value::Register(tested), store);

@@ -39,13 +39,35 @@ impl Executed {
 }
 
 /// What parameters are known to be, by number and byte offset.
-type Passed = Vec<((u16, u32), u64)>;
+pub(super) type Passed = Vec<((u16, u32), u64)>;
 
 /// A function that is entered.
 pub(super) struct Entered<'a> {
     body: &'a Body<'a>,
     analyses: &'a Analyses<'a>,
     passed: Passed,
+}
+
+impl Demand {
+    /// Whether what it is about is executed where the function is passed this.
+    pub(super) fn executed(&self, module: &Shared<'_>, mut passed: Passed) -> Executed {
+        let inner = (self.function, self.instruction);
+        let outer = self.callers.iter().rev();
+        let mut found = Executed::Always;
+        for (function, at) in outer.map(|site| (site.caller, site.instruction)).chain([inner]) {
+            let Some(entered) = Entered::of(module, function, passed) else {
+                return Executed::Perhaps;
+            };
+            found = match (entered.comes_to(at), found) {
+                (Executed::Never, _) => return Executed::Never,
+                (Executed::Always, before) => before,
+                (Executed::Perhaps, Executed::AsPassed) => Executed::AsPassed,
+                (now, _) => now,
+            };
+            passed = entered.passes(at);
+        }
+        found
+    }
 }
 
 impl Judge<'_> {
@@ -60,23 +82,7 @@ impl Judge<'_> {
             let number = value.constant().map(|number| number as u64).or_else(own)?;
             Some(((argument.param as u16, argument.offset), number))
         };
-        let mut passed: Passed = arguments.iter().filter_map(known).collect();
-        let inner = (demand.function, demand.instruction);
-        let outer = demand.callers.iter().rev();
-        let mut found = Executed::Always;
-        for (function, at) in outer.map(|site| (site.caller, site.instruction)).chain([inner]) {
-            let Some(entered) = Entered::of(self.module, function, passed) else {
-                return Executed::Perhaps;
-            };
-            found = match (entered.comes_to(at), found) {
-                (Executed::Never, _) => return Executed::Never,
-                (Executed::Always, before) => before,
-                (Executed::Perhaps, Executed::AsPassed) => Executed::AsPassed,
-                (now, _) => now,
-            };
-            passed = entered.passes(at);
-        }
-        found
+        demand.executed(self.module, arguments.iter().filter_map(known).collect())
     }
 
     /// Whether an instruction is executed whenever the function is entered.
@@ -86,9 +92,7 @@ impl Judge<'_> {
         let is_free = self.body.instruction(at).guard.is_none();
         is_free
             && analyses.post_dominators().dominates(block, BlockId::new(0))
-            && self
-                .guarded_ends()
-                .all(|end| analyses.dominators().dominates(block, end))
+            && guarded_ends(self.body).all(|end| analyses.dominators().dominates(block, end))
     }
 
     /// What decides whether an instruction is executed.
@@ -109,22 +113,38 @@ impl Judge<'_> {
 
     /// Whether an instruction is executed whenever another one is that stands before it.
     pub(super) fn follows(&self, first: InstructionId, second: InstructionId) -> bool {
-        let analyses = self.module.function(self.id);
-        let (dominators, post) = (analyses.dominators(), analyses.post_dominators());
-        let (from, to) = (self.body.block_of(first), self.body.block_of(second));
-        let may_leave = |end: BlockId| dominators.dominates(from, end) && !dominators.dominates(to, end);
-        self.body.instruction(second).guard.is_none()
-            && post.dominates(to, from)
-            && !self.guarded_ends().any(may_leave)
+        follows(self.body, self.module.function(self.id), first, second)
     }
+}
 
-    /// Blocks at whose end some threads may leave the function, and others not.
-    pub(super) fn guarded_ends(&self) -> impl Iterator<Item = BlockId> + '_ {
-        (0..self.body.blocks.len()).map(BlockId::new).filter(|&block| {
-            let last = self.body.terminator(block);
-            last.is_some_and(|last| may_end(last) && last.guard.is_some())
-        })
-    }
+/// Whether an instruction is executed whenever another one is that stands before it.
+pub(super) fn follows(
+    body: &Body<'_>,
+    analyses: &Analyses<'_>,
+    first: InstructionId,
+    second: InstructionId,
+) -> bool {
+    let (dominators, post) = (analyses.dominators(), analyses.post_dominators());
+    let (from, to) = (body.block_of(first), body.block_of(second));
+    let may_leave = |end: BlockId| dominators.dominates(from, end) && !dominators.dominates(to, end);
+    let is_free = match (body.instruction(first).guard, body.instruction(second).guard) {
+        (_, None) => true,
+        // Under one predicate both.
+        (Some(one), Some(other)) => one == other && analyses.definitions().of(one.register).len() == 1,
+        (None, Some(_)) => false,
+    };
+    is_free
+        && (from != to || first < second)
+        && post.dominates(to, from)
+        && !guarded_ends(body).any(may_leave)
+}
+
+/// Blocks at whose end some threads may leave the function, and others not.
+fn guarded_ends<'b>(body: &'b Body<'_>) -> impl Iterator<Item = BlockId> + 'b {
+    (0..body.blocks.len()).map(BlockId::new).filter(|&block| {
+        let last = body.terminator(block);
+        last.is_some_and(|last| may_end(last) && last.guard.is_some())
+    })
 }
 
 /// Whether control may go nowhere in the function from an instruction.
@@ -134,7 +154,7 @@ const fn may_end(last: &Instruction) -> bool {
 
 impl<'a> Entered<'a> {
     /// `None` where the function has no body that is whole.
-    fn of(module: &'a Shared<'a>, function: FunctionId, passed: Passed) -> Option<Self> {
+    pub(super) fn of(module: &'a Shared<'_>, function: FunctionId, passed: Passed) -> Option<Self> {
         let known = module.module.function(function);
         Some(Self {
             body: known.body.as_ref().filter(|_| !known.is_damaged)?,
@@ -144,7 +164,7 @@ impl<'a> Entered<'a> {
     }
 
     /// What a call in it passes, as far as that is known.
-    fn passes(&self, call: InstructionId) -> Passed {
+    pub(super) fn passes(&self, call: InstructionId) -> Passed {
         let Op::Call(number) = self.body.instruction(call).op else {
             return Vec::new();
         };

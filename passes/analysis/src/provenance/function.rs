@@ -5,11 +5,13 @@ use rustc_hash::FxHashSet;
 use super::guards::{Facts, Tested};
 use super::judge::{Use, Wrong, is_elsewhere, past, use_of};
 use super::objects::Accessed;
+use super::results;
 use super::solver::{Solver, callee};
 use super::summary::{Demand, Held, Passed, Summaries, Summary, Violation, formals, verdict};
 use super::survey::{Survey, seeds, survey};
 use super::suspects::Suspects;
 use super::value::{Base, Element, Form, Provenance};
+use crate::call_graph::CallSite;
 use crate::limits::MAX_DEMANDS;
 use crate::shared::Shared;
 use ptxcheck_ir::{AccessKind, Body, FunctionId, InstructionId, Op, Space, Value};
@@ -217,6 +219,7 @@ impl<'a> Judge<'a> {
                 _ => (wrong, element),
             };
             let is_sure = is_definite
+                && (!used.is_cast() || wrong == Wrong::Twice || self.is_used((self.id, at), &[]))
                 && !self.may_be_own_cta(wrong, &element)
                 && !self.may_be_plain(instruction.op, &element);
             self.report(at, wrong, used, element, is_sure, or);
@@ -242,6 +245,11 @@ impl<'a> Judge<'a> {
                 callers: Vec::new(),
             });
         }
+    }
+
+    /// Whether the result of a cast is certainly used, where that is or in the callers.
+    pub(super) fn is_used(&self, cast: (FunctionId, InstructionId), callers: &[CallSite]) -> bool {
+        results::is_used(self.module, self.solver.summaries, cast, callers)
     }
 
     /// Whether the code generator may make a plain access of an atomic, as it sees the local variable.

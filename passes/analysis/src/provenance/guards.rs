@@ -82,7 +82,7 @@ impl Facts {
             if let Some(guard) = body.instruction(id).guard
                 && facts.by_instruction.len() < MAX_SPACE_FACTS
             {
-                let found = question.implied(guard, true);
+                let found = question.implied(guard, id, true);
                 facts
                     .by_instruction
                     .extend(found.into_iter().map(|fact| (id, fact)));
@@ -112,6 +112,9 @@ impl Facts {
         body: &Body<'_>,
         analyses: &Analyses<'_>,
     ) -> (Provenance, Tested) {
+        if self.is_empty() || !is_current(analyses, register, at) {
+            return (value, Tested::No);
+        }
         let register = self.representative(register, body, analyses);
         if self.registers & mark(register) == 0 {
             return (value, Tested::No);
@@ -182,6 +185,11 @@ pub(super) fn holding(body: &Body<'_>, analyses: &Analyses<'_>, answers: &Answer
     found
 }
 
+/// Whether a register is written by one instruction, which every way to a reader has come by.
+fn is_current(analyses: &Analyses<'_>, register: Register, reader: InstructionId) -> bool {
+    matches!(analyses.definitions().of(register), &[only] if analyses.is_before(only, reader))
+}
+
 fn mark(register: Register) -> u64 {
     1 << (register.index() % 64)
 }
@@ -236,13 +244,18 @@ impl<'a> Question<'a> {
         let branches = cfg.reverse_postorder().iter().filter_map(|&block| {
             let last = self.body.terminator(block)?;
             let guard = last.guard.filter(|_| last.op == Op::Branch)?;
-            Some((guard, self.body.successors(block)))
+            let end = self.body.blocks[block.index()].instructions.end as usize;
+            Some((
+                guard,
+                InstructionId::new(end.checked_sub(1)?),
+                self.body.successors(block),
+            ))
         });
-        branches.flat_map(move |(guard, successors)| {
+        branches.flat_map(move |(guard, branch, successors)| {
             let edges = [true, false].into_iter().zip(successors);
             edges
                 .filter(|(_, successor)| cfg.predecessors(**successor).len() == 1)
-                .map(move |(taken, &successor)| (successor, self.implied(guard, taken)))
+                .map(move |(taken, &successor)| (successor, self.implied(guard, branch, taken)))
         })
     }
 
@@ -255,22 +268,27 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// What follows from a guard being passed (`taken`) or not.
-    fn implied(&self, guard: Guard, taken: bool) -> Vec<Fact> {
+    /// What follows from the guard of an instruction being passed (`taken`) or not.
+    fn implied(&self, guard: Guard, at: InstructionId, taken: bool) -> Vec<Fact> {
         let mut found = Vec::new();
         let predicates = self.predicates();
-        predicates.each_test(guard.register, taken != guard.negated, |test| {
-            if let Some((definition, (Value::Register(tested), space))) = self.asked(test)
-                && predicates.definitions.of(tested).len() == 1
-            {
-                found.push(Fact {
-                    register: representative(self.body, self.analyses, tested),
-                    space,
-                    holds: test.holds,
-                    test: definition,
-                });
-            }
-        });
+        predicates.each_current_test(
+            self.analyses,
+            (guard.register, at),
+            taken != guard.negated,
+            |test| {
+                if let Some((definition, (Value::Register(tested), space))) = self.asked(test)
+                    && is_current(self.analyses, tested, definition)
+                {
+                    found.push(Fact {
+                        register: representative(self.body, self.analyses, tested),
+                        space,
+                        holds: test.holds,
+                        test: definition,
+                    });
+                }
+            },
+        );
         found
     }
 
@@ -293,7 +311,7 @@ pub(super) fn answer(
     body: &Body<'_>,
     analyses: &Analyses<'_>,
     answers: &Answers<'_>,
-    value: Value,
+    (value, reader): (Value, InstructionId),
 ) -> Option<(Register, Space)> {
     let Value::Register(register) = value else {
         return None;
@@ -310,7 +328,7 @@ pub(super) fn answer(
         register,
         negated: false,
     };
-    match question.implied(guard, true).as_slice() {
+    match question.implied(guard, reader, true).as_slice() {
         &[fact] if fact.holds => Some((fact.register, fact.space)),
         _ => None,
     }

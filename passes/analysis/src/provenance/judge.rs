@@ -48,6 +48,11 @@ pub enum Use {
 }
 
 impl Use {
+    /// Whether it makes another address of the address, and nothing else.
+    pub(super) const fn is_cast(self) -> bool {
+        matches!(self, Self::ToGeneric(_) | Self::FromGeneric(_))
+    }
+
     /// The space that the use wants its address in.
     #[must_use]
     pub const fn space(self) -> Space {
