@@ -11,12 +11,13 @@
 //! entered.rs    uses that calls reach  own_slot.rs   shared memory of one thread
 //! meeting.rs    where no reaching is needed               screen.rs    which functions need a look
 //! extent.rs     sizes of objects       suspects.rs  what of a function needs a look
-//! results.rs    casts that matter
+//! results.rs    casts that matter          decided.rs   where control comes
 //! summary.rs    one function           here          one module: the functions that are called first
 //! ```
 
 mod aliases;
 mod calls;
+mod decided;
 mod discover;
 mod entered;
 pub(crate) mod extent;

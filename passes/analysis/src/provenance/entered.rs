@@ -12,14 +12,13 @@
 //!
 //! A call is followed inwards: what it passes is known in the function called, and what that passes on in the next.
 
-use super::function::Judge;
-use super::summary::{Decided, Demand};
+use super::summary::Demand;
 use crate::function::Analyses;
-use crate::limits::{MAX_CONDITION_BLOCKS, MAX_DECIDED_STEPS, MAX_DECIDED_USES};
+use crate::limits::{MAX_DECIDED_STEPS, MAX_DECIDED_USES};
 use crate::shared::Shared;
 use ptxcheck_ir::evaluate::{evaluate, is_interpreted, ones};
 use ptxcheck_ir::{
-    Access, Argument, BlockId, Body, FunctionId, Guard, Instruction, InstructionId, Op, Value, registers,
+    Access, BlockId, Body, FunctionId, Guard, Instruction, InstructionId, Op, Value, registers,
 };
 
 /// Whether an instruction is executed.
@@ -70,53 +69,6 @@ impl Demand {
     }
 }
 
-impl Judge<'_> {
-    /// Whether what a demand is about is executed by a call that passes these arguments.
-    pub(super) fn executed(&self, demand: &Demand, arguments: &[Argument], call: InstructionId) -> Executed {
-        if demand.is_certain {
-            return Executed::Always;
-        }
-        let known = |argument: &Argument| {
-            let (value, _) = self.solver.at(argument.value, call);
-            let own = || Entered::of(self.module, self.id, Vec::new())?.known(argument.value);
-            let number = value.constant().map(|number| number as u64).or_else(own)?;
-            Some(((argument.param as u16, argument.offset), number))
-        };
-        demand.executed(self.module, arguments.iter().filter_map(known).collect())
-    }
-
-    /// Whether an instruction is executed whenever the function is entered.
-    pub(super) fn is_certain(&self, at: InstructionId) -> bool {
-        let analyses = self.module.function(self.id);
-        let block = self.body.block_of(at);
-        let is_free = self.body.instruction(at).guard.is_none();
-        is_free
-            && analyses.post_dominators().dominates(block, BlockId::new(0))
-            && guarded_ends(self.body).all(|end| analyses.dominators().dominates(block, end))
-    }
-
-    /// What decides whether an instruction is executed.
-    pub(super) fn decided(&self, at: InstructionId) -> Decided {
-        let analyses = self.module.function(self.id);
-        let (dominators, post) = (analyses.dominators(), analyses.post_dominators());
-        let own = self.body.block_of(at);
-        let above = std::iter::successors(Some(own), |&block| {
-            dominators
-                .immediate(block)
-                .filter(|&above| post.dominates(block, above))
-        });
-        Decided {
-            block: above.take(MAX_CONDITION_BLOCKS).last().unwrap_or(own),
-            guard: self.body.instruction(at).guard,
-        }
-    }
-
-    /// Whether an instruction is executed whenever another one is that stands before it.
-    pub(super) fn follows(&self, first: InstructionId, second: InstructionId) -> bool {
-        follows(self.body, self.module.function(self.id), first, second)
-    }
-}
-
 /// Whether an instruction is executed whenever another one is that stands before it.
 pub(super) fn follows(
     body: &Body<'_>,
@@ -140,7 +92,7 @@ pub(super) fn follows(
 }
 
 /// Blocks at whose end some threads may leave the function, and others not.
-fn guarded_ends<'b>(body: &'b Body<'_>) -> impl Iterator<Item = BlockId> + 'b {
+pub(super) fn guarded_ends<'b>(body: &'b Body<'_>) -> impl Iterator<Item = BlockId> + 'b {
     (0..body.blocks.len()).map(BlockId::new).filter(|&block| {
         let last = body.terminator(block);
         last.is_some_and(|last| may_end(last) && last.guard.is_some())
@@ -256,7 +208,7 @@ impl<'a> Entered<'a> {
     }
 
     /// The number that a value is.
-    fn known(&self, value: Value) -> Option<u64> {
+    pub(super) fn known(&self, value: Value) -> Option<u64> {
         self.number(value, &mut MAX_DECIDED_STEPS.clone())
     }
 

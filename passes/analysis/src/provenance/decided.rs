@@ -1,0 +1,54 @@
+//! What decides whether the instructions of a body are executed, for those who judge it.
+
+use super::entered::{Entered, Executed, follows, guarded_ends};
+use super::function::Judge;
+use super::summary::{Decided, Demand};
+use crate::limits::MAX_CONDITION_BLOCKS;
+use ptxcheck_ir::{Argument, BlockId, InstructionId};
+
+impl Judge<'_> {
+    /// Whether what a demand is about is executed by a call that passes these arguments.
+    pub(super) fn executed(&self, demand: &Demand, arguments: &[Argument], call: InstructionId) -> Executed {
+        if demand.is_certain {
+            return Executed::Always;
+        }
+        let known = |argument: &Argument| {
+            let (value, _) = self.solver.at(argument.value, call);
+            let own = || Entered::of(self.module, self.id, Vec::new())?.known(argument.value);
+            let number = value.constant().map(|number| number as u64).or_else(own)?;
+            Some(((argument.param as u16, argument.offset), number))
+        };
+        demand.executed(self.module, arguments.iter().filter_map(known).collect())
+    }
+
+    /// Whether an instruction is executed whenever the function is entered.
+    pub(super) fn is_certain(&self, at: InstructionId) -> bool {
+        let analyses = self.module.function(self.id);
+        let block = self.body.block_of(at);
+        let is_free = self.body.instruction(at).guard.is_none();
+        is_free
+            && analyses.post_dominators().dominates(block, BlockId::new(0))
+            && guarded_ends(self.body).all(|end| analyses.dominators().dominates(block, end))
+    }
+
+    /// What decides whether an instruction is executed.
+    pub(super) fn decided(&self, at: InstructionId) -> Decided {
+        let analyses = self.module.function(self.id);
+        let (dominators, post) = (analyses.dominators(), analyses.post_dominators());
+        let own = self.body.block_of(at);
+        let above = std::iter::successors(Some(own), |&block| {
+            dominators
+                .immediate(block)
+                .filter(|&above| post.dominates(block, above))
+        });
+        Decided {
+            block: above.take(MAX_CONDITION_BLOCKS).last().unwrap_or(own),
+            guard: self.body.instruction(at).guard,
+        }
+    }
+
+    /// Whether an instruction is executed whenever another one is that stands before it.
+    pub(super) fn follows(&self, first: InstructionId, second: InstructionId) -> bool {
+        follows(self.body, self.module.function(self.id), first, second)
+    }
+}
