@@ -141,6 +141,50 @@ pub fn normalised(name: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
+/// `name` [`normalised`], and without the file that a static function or variable is compiled in, which nvcc puts into the names
+/// of its namespaces for internal linkage: `_ZN33_INTERNAL_f81de7b8_4_a_cu__Z2kaPi2stEi` is what other files have under another
+/// name, too.
+#[must_use]
+pub fn without_unit(name: &str) -> Cow<'_, str> {
+    let name = without_static_marks(name);
+    let find = |text: &str| {
+        HASHED
+            .iter()
+            .filter_map(|mark| Some((text.find(mark)?, *mark)))
+            .min()
+    };
+    if find(name).is_none() {
+        return Cow::Borrowed(name);
+    }
+    let mut text = String::with_capacity(name.len());
+    let (mut rest, mut unit) = (name, None);
+    while let Some((at, mark)) = find(rest) {
+        let (head, tail) = rest.split_at(at);
+        let plain = head
+            .trim_end_matches(|letter: char| letter.is_ascii_digit())
+            .len();
+        // What stands before a length may end with digits itself.
+        let fits = |start: &usize| {
+            let length: usize = head[*start..].parse().ok()?;
+            let is_unit = length >= mark.len() + MIN_HASH_DIGITS && tail.is_char_boundary(length);
+            is_unit.then_some((*start, length))
+        };
+        let mut all = (plain..at).filter_map(|start| fits(&start));
+        let same = |&(_, length): &(usize, usize)| Some(length - mark.len()) == unit;
+        let Some((start, length)) = all.clone().find(same).or_else(|| all.next()) else {
+            text.push_str(&rest[..at + mark.len()]);
+            rest = &tail[mark.len()..];
+            continue;
+        };
+        unit = Some(length - mark.len());
+        text.push_str(&head[..start]);
+        text.push_str(mark);
+        rest = &tail[length..];
+    }
+    text.push_str(rest);
+    Cow::Owned(text)
+}
+
 /// The name that a function has in C if `mangled` is what it has in C++: `k` for `_Z1kPi` and `_ZN2ns1kEPi`. `None` for
 /// names that have no counterpart in C, such as those of templates.
 #[must_use]
@@ -241,7 +285,7 @@ pub fn told(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{c_name, demangle, normalised, without_static_marks};
+    use super::{c_name, demangle, normalised, without_static_marks, without_unit};
     use crate::patterns::Pattern;
 
     fn is_called(name: &str, pattern: &str) -> bool {
@@ -307,6 +351,30 @@ mod tests {
         }
         assert_eq!(normalised("_Z1kPi"), "_Z1kPi");
         assert_eq!(normalised("_INTERNAL_beef_x"), "_INTERNAL_beef_x");
+    }
+
+    #[test]
+    fn names_without_their_unit() {
+        for (name, wanted) in [
+            ("_Z1kPi", "_Z1kPi"),
+            (
+                "_ZN33_INTERNAL_f81de7b8_4_a_cu__Z2kaPi2stEi",
+                "_ZN_INTERNAL_2stEi",
+            ),
+            (
+                "_ZN33_INTERNAL_f81de7b8_4_a_cu__Z2kaPi35_GLOBAL__N__f81de7b8_4_a_cu__Z2kaPi4anonEi",
+                "_ZN_INTERNAL__GLOBAL__N__4anonEi",
+            ),
+            (
+                "_ZN33_INTERNAL_f81de7b8_4_a_cu__Z2kaPi2v235_GLOBAL__N__f81de7b8_4_a_cu__Z2kaPi4anonEi",
+                "_ZN_INTERNAL_2v2_GLOBAL__N__4anonEi",
+            ),
+            ("_INTERNAL_", "_INTERNAL_"),
+            ("_ZN99_INTERNAL_f81de7b8", "_ZN99_INTERNAL_f81de7b8"),
+            ("_ZN11_INTERNAL_é", "_ZN11_INTERNAL_é"),
+        ] {
+            assert_eq!(without_unit(name), wanted, "{name}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! A body is its words. Registers and labels count by the order in which they appear, not by their names, and so do
 //! numbers that a compiler gives to what it names in a module (`_Z1kPi$6943`, `__unnamed_2`, `__local_depot3`); of names of
-//! internal linkage the hashes are left out. White space, comments, `.loc`, the declarations of registers and labels that
+//! internal linkage what stands for the file is left out. White space, comments, `.loc`, the declarations of registers and labels that
 //! nothing leads to do not count.
 
 mod options;
@@ -28,6 +28,9 @@ pub(super) fn functions(tree: &Tree<'_>, module: &Module<'_>) -> Vec<WeakFunctio
             whole.get(header.len()..).unwrap_or_default(),
         );
     }
+    let kernels = module.functions.iter().filter(|function| function.is_kernel());
+    let kernels = kernels.filter_map(|kernel| texts.get(module.symbol(kernel.symbol).name.as_bytes()));
+    let is_unoptimised = options::is_unoptimised(kernels.copied());
     let weak = |function: &&Function<'_>| module.symbol(function.symbol).linkage == Linkage::Weak;
     module
         .functions
@@ -41,7 +44,10 @@ pub(super) fn functions(tree: &Tree<'_>, module: &Module<'_>) -> Vec<WeakFunctio
                 signature: signature(function),
                 body: read.all,
                 calls: read.calls,
-                options: read.options,
+                options: CompilerOptions {
+                    is_unoptimised: is_unoptimised.or(read.options.is_unoptimised),
+                    ..read.options
+                },
             })
         })
         .collect()
@@ -107,7 +113,7 @@ fn read(body: &[u8]) -> Read {
                     base.hash(&mut all);
                     continue;
                 }
-                let name = names::normalised(std::str::from_utf8(word).unwrap_or_default());
+                let name = names::without_unit(std::str::from_utf8(word).unwrap_or_default());
                 name.hash(&mut all);
                 if is_call && (word[0].is_ascii_alphanumeric() || word[0] == b'_') {
                     name.hash(&mut calls);
@@ -188,8 +194,16 @@ mod tests {
         assert_ne!(load("_Z1kPi$1"), load("_Z1lPi$1"));
         assert_ne!(load("_Z1k1"), load("_Z1k2"));
         assert_eq!(
-            load("_ZN50_INTERNAL_0123abcd_4_a_cu_89abcdef_12345_1tE"),
-            load("_ZN50_INTERNAL_4567abcd_4_a_cu_89abcdef_12345_1tE")
+            load("_ZN40_INTERNAL_0123abcd_4_a_cu_89abcdef_123451tE"),
+            load("_ZN40_INTERNAL_4567abcd_4_a_cu_89abcdef_123451tE")
+        );
+        assert_eq!(
+            load("_ZN33_INTERNAL_f81de7b8_4_a_cu__Z2kaPi2stEi"),
+            load("_ZN34_INTERNAL_eaa84856_4_b_cu__Z3kb0Pi2stEi")
+        );
+        assert_ne!(
+            load("_ZN33_INTERNAL_f81de7b8_4_a_cu__Z2kaPi2stEi"),
+            load("_ZN34_INTERNAL_eaa84856_4_b_cu__Z3kb0Pi2suEi")
         );
         let two =
             |a: &str, b: &str| digests(format!("{{ ld.f32 %f1, [{a}]; ld.f32 %f2, [{b}]; }}").as_bytes());

@@ -31,7 +31,7 @@
 //! machine code, where there is no PTX.
 //!
 //! A warning where the bodies show that an option was on in one object and off in the other: `-ftz`, `-prec-div`, `-prec-sqrt`
-//! and `-fmad`, which `-use_fast_math` is made of, and `-O0` of clang's. Options by file are common and the source may have one
+//! and `-fmad`, which `-use_fast_math` is made of, and `-O0` (of clang's, and of nvcc's `-Xcicc`). Options by file are common and the source may have one
 //! definition, but one body does win, and with it its precision or speed: the choice is the linker's. Options that a body does
 //! not show (`-Os`) look like another definition.
 //!

@@ -16,17 +16,21 @@ inline __device__ __noinline__ int say(int i) { printf(\"value %d\\n\", i); retu
 inline __device__ __noinline__ int wait(int x) {
   int r; asm volatile(\"{\\n.reg .pred p;\\nsetp.gt.s32 p, %1, 3;\\n@p bra DONE_%=;\\nmov.u32 %0, 5;\\nDONE_%=:\\nselp.s32 %0, 1, 2, p;\\n}\"
   : \"=r\"(r) : \"r\"(x)); return r; }
+static __device__ __noinline__ int own(int x) { return x * 17 % 13; }
+namespace v2 { namespace { __device__ __noinline__ int hidden(int x) { return x + 99; } } }
+inline __device__ __noinline__ int calls(int x) { return own(x) + own(x + 1) + v2::hidden(x); }
 template <class T> __device__ __noinline__ T soft(T x) { return x / (T(1) + STEPS * x); }
 ";
 
 /// The same functions in another place of the unit.
-const FIRST: &str = "__global__ void a(float *o) { o[0] = smooth(o, 3) + say(1) + wait(2) + soft(o[1]); }\n";
+const FIRST: &str =
+    "__global__ void a(float *o) { o[0] = smooth(o, 3) + calls(2) + say(1) + wait(2) + soft(o[1]); }\n";
 const SECOND: &str = "\
 inline __device__ __noinline__ int before(const int *p, int n) {
   int q[8], r; for (int i = 0; i < n; i++) q[i] = p[i];
   asm volatile(\"{\\nbra L_%=;\\nL_%=:\\nmov.u32 %0, %1;\\n}\" : \"=r\"(r) : \"r\"(n)); return q[r & 7]; }
 #include \"h.h\"
-__global__ void b(float *o) { printf(\"other\\n\"); o[0] = before((int *)o, 2) + soft(o[2]) + wait(7) + say(3) + smooth(o, 4); }
+__global__ void b(float *o) { printf(\"other\\n\"); o[0] = before((int *)o, 2) + soft(o[2]) + wait(7) + say(3) + calls(1) + smooth(o, 4); }
 ";
 
 /// Writes the two units.
@@ -87,6 +91,9 @@ pub(super) fn functions_of_many_units(build: &Build) -> Result<(), String> {
         finding.contains("`a.o` and image 1 of `fast.o`"),
         true,
     )?;
+    build.nvcc("-rdc=true -arch=sm_80 -Xcicc -O0 -c b.cu -o slow.o")?;
+    let document = build.check("--link-set a.o slow.o")?;
+    same("-O0", levels(&document), vec![("PTX509", "warning")])?;
     build.nvcc("-rdc=true -arch=sm_80 -DSTEPS=3 -c b.cu -o other.o")?;
     let document = build.check("--link-set a.o other.o")?;
     same("a macro", levels(&document), vec![("PTX509", "error")])?;

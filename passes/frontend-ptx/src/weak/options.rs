@@ -6,12 +6,33 @@
 //! | `-prec-div=false` | `div.full.f32`, `div.approx.f32` | `div.rn.f32` |
 //! | `-prec-sqrt=false` | `sqrt.approx.f32` | `sqrt.rn.f32` |
 //! | `-fmad=false` | `add.rn.f32`, `mul.rn.f32`, and no other | `fma.rn.f32`, `add.f32`, `mul.f32` |
+//! | `-O0` | kernels access memory by generic addresses | by those that `cvta.to.global` makes |
 //! | `-O0` (clang) | parameters are stored to the stack | they stay in registers |
 //!
 //! As nvcc 13.5 and clang 22 write it. Functions of the libraries use `ex2.approx.ftz` whatever the options are, and sources
 //! may ask for any of these, so what shows both ways shows nothing.
 
+use super::words::Words;
 use ptxcheck_ir::facts::CompilerOptions;
+
+/// Whether the kernels of a module, whose bodies these are, show that it was not optimised; `None` where they do not show it.
+pub(super) fn is_unoptimised<'t>(kernels: impl Iterator<Item = &'t [u8]>) -> Option<bool> {
+    let mut is_generic = false;
+    for body in kernels {
+        if memchr::memmem::find(body, b"cvta.to.global.").is_some() {
+            return Some(false);
+        }
+        is_generic = is_generic || Words(body).any(is_generic_access);
+    }
+    is_generic.then_some(true)
+}
+
+/// `ld.u32` and `st.v2.f32`, but not `ld.global.u32`.
+fn is_generic_access(word: &[u8]) -> bool {
+    let operands = word.strip_prefix(b"ld.").or_else(|| word.strip_prefix(b"st."));
+    let mut parts = operands.unwrap_or_default().split(|byte| *byte == b'.');
+    parts.all(|part| matches!(part, [b'b' | b'u' | b's' | b'f' | b'v', digits @ ..] if digits.iter().all(u8::is_ascii_digit) && !digits.is_empty()))
+}
 
 /// What was seen of one option: its effect, and the effect of its absence.
 #[derive(Clone, Copy, Debug, Default)]
@@ -165,6 +186,23 @@ mod tests {
         let unfused = options("{ mul.rn.f32 %f1, %f2, %f3; add.rn.f32 %f1, %f1, %f4; }");
         assert_eq!(unfused.fuses_nothing, Some(true));
         assert_eq!(options("{ add.s32 %r1, %r2, 1; }"), CompilerOptions::default());
+    }
+
+    #[test]
+    fn unoptimised_kernels_use_generic_addresses() {
+        let of = |bodies: &[&'static str]| super::is_unoptimised(bodies.iter().map(|body| body.as_bytes()));
+        let (generic, global) = (
+            "{ ld.u32 %r1, [%rd1+4]; }",
+            "{ cvta.to.global.u64 %rd2, %rd1; st.v2.f32 [%rd3], {%f1, %f2}; }",
+        );
+        assert_eq!(of(&[generic]), Some(true));
+        assert_eq!(of(&["{ st.v2.f32 [%rd3], {%f1, %f2}; }"]), Some(true));
+        assert_eq!(of(&[generic, global]), Some(false));
+        assert_eq!(
+            of(&["{ ld.param.u64 %rd1, [k_param_0]; st.shared.u32 [%r1], %r2; }"]),
+            None
+        );
+        assert_eq!(of(&[]), None);
     }
 
     #[test]
