@@ -248,3 +248,43 @@ K first_of_two(int *out, const int *const *list, int n) {
   }
   out[0] = sum;
 }
+
+// Distances between windows, and spaces found by comparison.
+__device__ long long distance;
+K relative_in_elements(int *out) {
+  TILE
+  distance = (long long)((unsigned long long)(tile + 3) - (unsigned long long)table) >> 2;
+  __syncthreads();
+  unsigned long long at = (unsigned long long)table + ((unsigned long long)*(volatile long long *)&distance << 2);
+  out[0] = load_shared(in_window((const int *)at));
+}
+
+K relative_in_shared_memory(int *out) {
+  TILE
+  __shared__ long long off;
+  off = (long long)((unsigned long long)table - (unsigned long long)tile) / 4;
+  __syncthreads();
+  unsigned long long at = (unsigned long long)tile + (unsigned long long)off * 4;
+  out[0] = load_global((const int *)at);
+}
+
+N int same(const int *p, const int *other) { return p == other ? load_shared(in_window(p)) : *p; }
+K equal(int *out) { TILE out[0] = same(tile, tile) + same(table, tile); }
+
+N int near(const int *p, const int *start) {
+  return (unsigned long long)p - (unsigned long long)start < 256 ? load_shared(in_window(p)) : load_global(p);
+}
+K in_range(int *out) { TILE out[0] = near(tile + 3, tile) + near(table, tile); }
+
+N int between(const int *p, const int *start, const int *end) {
+  if (p >= start && p < end) return load_shared(in_window(p));
+  return load_global(p);
+}
+K in_bounds(int *out) { TILE out[0] = between(tile + 3, tile, tile + 64) + between(table, tile, tile + 64); }
+
+// An address that the host has reserved, above 4 GiB.
+K fixed_address(int *out) {
+  unsigned base = 0xffffffffu;
+  const int *p = (const int *)((unsigned long long)base + 5);
+  out[0] = *p;
+}

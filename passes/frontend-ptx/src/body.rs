@@ -225,7 +225,10 @@ impl<'a, 's> Lowering<'a, 's> {
                 },
                 StateSpace::Param => self.declare_slot(),
                 _ => match self.symbols.of_variable(first + number) {
-                    Some(symbol) => Binding::Symbol(symbol),
+                    Some(symbol) => match variable.registers() {
+                        Some(count) => Binding::Symbols(symbol, count),
+                        None => Binding::Symbol(symbol),
+                    },
                     None => continue,
                 },
             };

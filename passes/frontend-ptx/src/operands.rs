@@ -40,7 +40,7 @@ impl<'s> Lowering<'_, 's> {
             Some(Binding::Param(number)) => Value::Param(number, 0),
             Some(Binding::ReturnSlot(number)) => Value::ReturnSlot(number, 0),
             Some(Binding::Slot(slot)) => return Named::Slot(slot),
-            Some(Binding::Range(_)) => Value::Unknown,
+            Some(Binding::Range(_) | Binding::Symbols(..)) => Value::Unknown,
             None => match self.symbols.find(text) {
                 Some(symbol) => {
                     self.body.refer(symbol, &self.symbols.all[symbol.index()], false);

@@ -16,6 +16,8 @@ pub(super) enum Binding {
     Range(u32),
     /// A variable in memory, or a function.
     Symbol(SymbolId),
+    /// `v<n>`: the prefix of so many variables in memory, which one symbol stands for.
+    Symbols(SymbolId, u32),
     /// A `.param` variable that carries an argument or a result of a call; index in the slots of the lowering.
     Slot(u32),
     /// A parameter of the function.
@@ -90,30 +92,41 @@ impl<'s> Scopes<'s> {
         }
         self.get(name)
             .or_else(|| self.of_range(name, span, registers).map(Binding::Register))
+            .or_else(|| {
+                numbered(name).find_map(|(prefix, number)| match self.get(prefix) {
+                    Some(Binding::Symbols(symbol, count)) if number < count => Some(Binding::Symbol(symbol)),
+                    _ => None,
+                })
+            })
     }
 
-    /// The register of a range: every split of `%r12` into a prefix and a number is tried, the longest number first.
+    /// The register of a range.
     fn of_range(&self, name: &[u8], span: Span, registers: &mut Registers) -> Option<Register> {
-        let digits = name
-            .iter()
-            .rev()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count()
-            .min(10);
-        (name.len() - digits..name.len()).find_map(|split| {
-            let (prefix, number) = name.split_at(split);
-            if number.len() > 1 && number[0] == b'0' {
-                return None;
-            }
-            let Some(Binding::Range(range)) = self.get(prefix) else {
-                return None;
-            };
-            let number = number.iter().try_fold(0_u32, |sum, digit| {
-                sum.checked_mul(10)?.checked_add(u32::from(digit - b'0'))
-            })?;
-            registers.of_range(range, number, span)
+        numbered(name).find_map(|(prefix, number)| match self.get(prefix) {
+            Some(Binding::Range(range)) => registers.of_range(range, number, span),
+            _ => None,
         })
     }
+}
+
+/// Every split of `%r12` into a prefix and a number, the longest number first.
+pub(super) fn numbered(name: &[u8]) -> impl Iterator<Item = (&[u8], u32)> {
+    let digits = name
+        .iter()
+        .rev()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count()
+        .min(10);
+    (name.len() - digits..name.len()).filter_map(|split| {
+        let (prefix, number) = name.split_at(split);
+        if number.len() > 1 && number[0] == b'0' {
+            return None;
+        }
+        let number = number.iter().try_fold(0_u32, |sum, digit| {
+            sum.checked_mul(10)?.checked_add(u32::from(digit - b'0'))
+        })?;
+        Some((prefix, number))
+    })
 }
 
 /// A declared `%r<n>`.

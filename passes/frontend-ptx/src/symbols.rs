@@ -5,6 +5,7 @@ use ptxcheck_common::maps::NameMap;
 use ptxcheck_ptx_parser::Element;
 use ptxcheck_ptx_parser::ast::{self, Extent, ScalarType, StateSpace, StatementKind, Tree};
 
+use super::scope::numbered;
 use ptxcheck_ir::{
     DebugId, Function, FunctionId, FunctionKind, LaunchBounds, Linkage, Parameter, Slots, Space, Symbol,
     SymbolId, SymbolKind,
@@ -18,6 +19,8 @@ pub(super) struct Symbols<'s> {
     /// The syntax of each function's definition, by its place in the tree.
     pub(super) definitions: Vec<(FunctionId, usize)>,
     by_name: NameMap<&'s [u8], SymbolId>,
+    /// `v<n>`: so many variables with this prefix, which one symbol stands for.
+    numbered: NameMap<&'s [u8], (SymbolId, u32)>,
     of_variable: Vec<Option<SymbolId>>,
 }
 
@@ -54,6 +57,8 @@ pub(super) fn register_bits(variable: &ast::Variable) -> u8 {
 fn layout(variable: &ast::Variable) -> (Option<u64>, u32) {
     let size = match variable.extent {
         Extent::Unsized => None,
+        // One symbol stands for several variables, wherever they lie.
+        _ if variable.registers().is_some() => None,
         _ if variable.element_bytes().is_none() => Some(0),
         _ => Some(variable.bytes().unwrap_or(u64::MAX)),
     };
@@ -75,6 +80,7 @@ impl<'s> Symbols<'s> {
             initializers: Vec::new(),
             definitions: Vec::new(),
             by_name: NameMap::default(),
+            numbered: NameMap::default(),
             of_variable: vec![None; tree.variables().len()],
         };
         for (place, function) in tree.functions().iter().enumerate() {
@@ -89,7 +95,13 @@ impl<'s> Symbols<'s> {
 
     /// The module's symbol of this name.
     pub(super) fn find(&self, name: &[u8]) -> Option<SymbolId> {
-        self.by_name.get(name).copied()
+        let numbered = || {
+            numbered(name).find_map(|(prefix, number)| {
+                let &(symbol, count) = self.numbered.get(prefix)?;
+                (number < count).then_some(symbol)
+            })
+        };
+        self.by_name.get(name).copied().or_else(numbered)
     }
 
     /// The symbol of a declared variable, by its place in the tree.
@@ -221,6 +233,9 @@ impl<'s> Symbols<'s> {
         });
         if owner.is_none() {
             self.by_name.insert(name, id);
+            if let Some(count) = variable.registers() {
+                self.numbered.insert(name, (id, count));
+            }
         }
         id
     }
@@ -256,7 +271,7 @@ impl<'s> Symbols<'s> {
             let start = self.initializers.len();
             for element in tree.initializer(variable) {
                 if let Element::Address(address) = element {
-                    self.initializers.extend(self.by_name.get(address.symbol));
+                    self.initializers.extend(self.find(address.symbol));
                 }
             }
             self.all[id.index()].initializer = Slots::new(start, self.initializers.len());

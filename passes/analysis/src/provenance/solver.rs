@@ -450,8 +450,18 @@ impl<'a> Solver<'a> {
         let uses = self.body.uses(instruction);
         match instruction.op {
             Op::CallResult(call) => self.returned(call, uses, id),
-            Op::Access(_) => match self.effect(id, instruction) {
-                Effect::Load(slot) => self.held(Variable::Slot(slot), id),
+            Op::Access(access) => match self.effect(id, instruction) {
+                Effect::Load(slot) => {
+                    let held = self.held(Variable::Slot(slot), id);
+                    let mut results = self.body.defined(instruction);
+                    match (
+                        access.bits,
+                        results.next().map(|one| self.body.registers[one.index()].bits),
+                    ) {
+                        (32, Some(64)) => transfer::widened(&held, access.signed),
+                        _ => held,
+                    }
+                }
                 Effect::Store(_) => uses
                     .get(2)
                     .map_or(Provenance::Top, |&stored| self.at(stored, id).0),

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! a + n, a - n, a & -2^k, a | n, a ^ n    a's elements; the offset is kept for constants added or subtracted
-//! a × n, a << n, tid, 32 → 64 bits        a number, where a is no address that is known
+//! a × n, a << n, tid, 32 → 64 bits        a number, where a is no address that is known; of 64 bits that are not known: ⊤,
+//!                                         since they may be a difference of addresses, in elements
 //! a - b                                   a number in one window: whatever it is added to stays in its own; else composed,
 //!                                         as are a ^ b, a × n, a >> n for known addresses, and what is made of such a one
 //! a + composed                            ⊤: (s - g) + p may point wherever s does
@@ -45,10 +46,10 @@ pub(super) fn result(op: Op, inputs: &[Provenance], at: InstructionId) -> Proven
         (Op::Binary(BinaryOp::Sub, bits), [a, b]) => subtract(a, b, bits),
         (Op::Binary(BinaryOp::And, bits), [a, b]) => mask(a, b, bits),
         (Op::Binary(BinaryOp::Or | BinaryOp::Xor, _), [a, b]) => change_bits(a, b),
-        (Op::Binary(op, _), [a, b]) => arithmetic(op, a, b),
-        (Op::MulAdd(op, _), [a, b, c]) => add(&arithmetic(op, a, b), c),
+        (Op::Binary(op, bits), [a, b]) => arithmetic(op, a, b, bits),
+        (Op::MulAdd(op, bits), [a, b, c]) => add(&arithmetic(op, a, b, bits), c),
         (Op::Unary(op, _), [a]) => unary(op, a),
-        (Op::Convert { from, to, .. }, [a]) => convert(a, from, to),
+        (Op::Convert { from, signed, to }, [a]) => convert(a, from, signed, to),
         (Op::ToGeneric(space, _), [a]) => cast(a, Form::Raw, Form::Generic, space, at),
         (Op::FromGeneric(space, _), [a]) => cast(a, Form::Generic, Form::Raw, space, at),
         (Op::MapShared(space), [a]) => {
@@ -217,7 +218,7 @@ fn mask(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
         return Provenance::NUMBER;
     }
     if mask == i64::from(u32::MAX) && *value != Provenance::Top {
-        return convert(&convert(value, 64, 32), 32, 64);
+        return convert(&convert(value, 64, false, 32), 32, false, 64);
     }
     if value.is_number() {
         Provenance::NUMBER
@@ -228,7 +229,7 @@ fn mask(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
 
 /// Products, quotients, shifts, and the like. A difference of elements is one of addresses shifted, and comes back as one
 /// when it is multiplied by their size.
-fn arithmetic(op: BinaryOp, a: &Provenance, b: &Provenance) -> Provenance {
+fn arithmetic(op: BinaryOp, a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
     use BinaryOp as B;
     if is_bottom(a) || is_bottom(b) {
         return Provenance::Bottom;
@@ -236,11 +237,17 @@ fn arithmetic(op: BinaryOp, a: &Provenance, b: &Provenance) -> Provenance {
     if is_composed(a) || is_composed(b) {
         return Provenance::COMPOSED;
     }
+    if a.is_number() && b.is_number() {
+        return Provenance::NUMBER;
+    }
     let of_address = has_address(a) || has_address(b);
+    // What is loaded may be the difference of addresses in two windows, in elements.
+    let may_be_composed = bits > 32 && (*a == Provenance::Top || *b == Provenance::Top);
     match op {
         B::RemSigned | B::RemUnsigned => Provenance::NUMBER,
         B::MinSigned | B::MinUnsigned | B::MaxSigned | B::MaxUnsigned => Provenance::Top,
         _ if of_address => Provenance::COMPOSED,
+        B::MulLow | B::Shl if may_be_composed => Provenance::Top,
         B::MulLow | B::MulWideSigned | B::MulWideUnsigned | B::DivSigned | B::DivUnsigned => {
             Provenance::NUMBER
         }
@@ -250,7 +257,7 @@ fn arithmetic(op: BinaryOp, a: &Provenance, b: &Provenance) -> Provenance {
     }
 }
 
-fn convert(a: &Provenance, from: u8, to: u8) -> Provenance {
+fn convert(a: &Provenance, from: u8, signed: bool, to: u8) -> Provenance {
     if is_bottom(a) {
         return Provenance::Bottom;
     }
@@ -281,13 +288,36 @@ fn convert(a: &Provenance, from: u8, to: u8) -> Provenance {
         Form::Formal => false,
     };
     if a.elements().iter().all(survives) {
-        return a.map(cut);
+        // A number that is cut is taken with its sign, as offsets in a window are.
+        return a.map(|element| extended(cut(element), from.min(to), signed || !is_widened));
     }
     if is_widened {
         Provenance::NUMBER
     } else {
         Provenance::Top
     }
+}
+
+/// The number that so many bits of a number are, taken with its sign or without.
+fn extended(element: Element, bits: u8, signed: bool) -> Element {
+    let number = |number: i64| match (bits, signed) {
+        (32, true) => i64::from(number as i32),
+        (32, false) => i64::from(number as u32),
+        _ => number,
+    };
+    match element.form {
+        Form::Number => Element {
+            offset: element.offset.map(number),
+            ..element
+        },
+        _ => element,
+    }
+}
+
+/// What 64 bits hold that are made of 32, with their sign or without.
+#[must_use]
+pub(super) fn widened(value: &Provenance, signed: bool) -> Provenance {
+    convert(value, 32, signed, 64)
 }
 
 /// What is left of an element in 32 bits: of a generic address the half that hardware takes for one in a window.
