@@ -106,8 +106,15 @@ pub(crate) const MAX_INNER_LOOKS: usize = 32;
 /// Most warps of a kernel that are looked at one by one.
 pub(crate) const MAX_LOOK_WARPS: u32 = 2;
 
-/// Most rounds of the lane analysis over one kernel.
-pub(crate) const MAX_LANE_ROUNDS: usize = 16;
+/// Most rounds of the lane analysis over one kernel. A round looks again at nodes whose input has changed, so late ones are
+/// short: a kernel with 31 levels of loops and 6,000 nodes takes 32, the last of 3 nodes.
+pub(crate) const MAX_LANE_ROUNDS: usize = 256;
+
+/// Most nodes that are looked at in all rounds over one kernel, as a multiple of those that it has.
+pub(crate) const MAX_LANE_VISITS: usize = 32;
+
+/// Rounds after which values that still change are given up.
+pub(crate) const LANE_ROUNDS_TO_WIDEN: usize = 12;
 
 /// Most lane vectors of one kernel.
 pub(crate) const MAX_LANE_VECTORS: usize = 400_000;
@@ -146,3 +153,6 @@ pub(crate) const MAX_PLACEMENT_STEPS: usize = 4_000_000;
 /// Most instructions and values that are looked at for uses of what the shuffles of one kernel read from lanes that do not
 /// take part. Beyond, no use is certain.
 pub(crate) const MAX_USE_STEPS: usize = 1_000_000;
+
+/// The same for one shuffle: what is read is used nearby, or not at all.
+pub(crate) const MAX_USE_STEPS_OF_ONE: usize = 1_000;

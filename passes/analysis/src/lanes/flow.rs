@@ -27,12 +27,11 @@ use super::live::Live;
 use super::order::Order;
 use super::slice::Place;
 use super::value::{ALL, Lanes, Pool, ValueId, lanes, set_of};
-use crate::limits::{MAX_LANE_CELLS, MAX_LANE_ROUNDS, MAX_LANE_VECTORS, MAX_SYNC_STEPS};
+use crate::limits::{
+    LANE_ROUNDS_TO_WIDEN, MAX_LANE_CELLS, MAX_LANE_ROUNDS, MAX_LANE_VECTORS, MAX_LANE_VISITS, MAX_SYNC_STEPS,
+};
 use crate::shared::Shared;
 use ptxcheck_ir::{InstructionId, Register, Value};
-
-/// Rounds after which values that still change are given up.
-const WIDEN_AFTER: usize = MAX_LANE_ROUNDS - 4;
 
 /// The solution for one graph and launch.
 pub(super) struct Flow<'a> {
@@ -124,11 +123,14 @@ impl<'a> Flow<'a> {
             is_read_early: vec![false; graph.singles as usize],
             steps_left: MAX_SYNC_STEPS.saturating_add(nodes.saturating_mul(8)),
         };
+        let mut visits_left = nodes.saturating_mul(MAX_LANE_VISITS);
         for round in 0..MAX_LANE_ROUNDS {
             for &node in &order.nodes {
-                if std::mem::replace(&mut flow.is_dirty[node as usize], false) {
-                    flow.node(node, round);
+                if !std::mem::replace(&mut flow.is_dirty[node as usize], false) {
+                    continue;
                 }
+                flow.node(node, round);
+                visits_left = visits_left.checked_sub(1)?;
                 if flow.pool.size() > MAX_LANE_VECTORS || module.deadline.is_over_at_step() {
                     return None;
                 }
@@ -207,7 +209,8 @@ impl<'a> Flow<'a> {
                 }
                 Some(known) => {
                     if !known.is(&from) {
-                        self.join(node, known, owner, &from, along, round);
+                        let from = (&from, along);
+                        self.join(node, known, owner, from, self.round_of(source, node), round);
                     }
                     owner |= along;
                 }
@@ -217,13 +220,32 @@ impl<'a> Flow<'a> {
         Some((here, state?)).filter(|_| here != 0)
     }
 
-    fn join(&mut self, node: u32, into: &mut State, had: Lanes, from: &State, along: Lanes, round: usize) {
+    /// The loop of which an edge begins another round.
+    fn round_of(&self, source: u32, target: u32) -> Option<u32> {
+        let of = self.order.loop_of[target as usize];
+        self.order.ends_round(source, target, target).then_some(of)
+    }
+
+    /// Joins what comes along another edge. `of`: the loop of which it begins another round: what that loop does not write
+    /// is what lanes have come to it with.
+    fn join(
+        &mut self,
+        node: u32,
+        into: &mut State,
+        had: Lanes,
+        (from, along): (&State, Lanes),
+        of: Option<u32>,
+        round: usize,
+    ) {
         let together = !self.is_divergent_join[node as usize] && !self.order.is_tangled(node);
         let live = self.live;
         for cell in live.entry(node) {
+            if of.is_some_and(|of| !live.is_changed_in(of, cell)) {
+                continue;
+            }
             let (a, b) = (into.get(cell), from.get(cell));
             // What is halved round after round may be the same on both ways in every other one.
-            let is_wide = round >= WIDEN_AFTER;
+            let is_wide = round >= LANE_ROUNDS_TO_WIDEN;
             if a == b && !is_wide || b == ValueId::NONE {
                 continue;
             }
@@ -242,17 +264,17 @@ impl<'a> Flow<'a> {
 
     /// The state along an edge: what a loop that lanes leave one by one has computed is not one value outside.
     fn leave(&mut self, source: u32, target: u32, state: State) -> State {
-        if !self.has_divergent_loop
-            || !self
-                .order
-                .left(source, target)
-                .any(|of| self.is_divergent_loop[of as usize])
-        {
+        if !self.has_divergent_loop {
             return state;
         }
+        // A loop that contains another one writes what that one writes.
+        let left = self.order.left(source, target);
+        let Some(of) = left.filter(|&of| self.is_divergent_loop[of as usize]).last() else {
+            return state;
+        };
         let mut state = state;
         let live = self.live;
-        for cell in live.entry(target) {
+        for cell in live.entry(target).filter(|&cell| live.is_changed_in(of, cell)) {
             let value = state.get(cell);
             if value != ValueId::NONE {
                 state.set(cell, self.blurred(value));

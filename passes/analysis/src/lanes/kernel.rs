@@ -25,7 +25,8 @@ use super::verdict::{self, Issue, Problem, Reach, Spot, Verdict};
 use crate::certainty::Certainty;
 use crate::launches::{MAX_BLOCK_THREADS, Shape};
 use crate::shared::Shared;
-use ptxcheck_ir::FunctionId;
+use crate::threads::Threads;
+use ptxcheck_ir::{FunctionId, Op};
 
 /// Looks at a kernel, or at a function that no kernel reaches.
 pub(super) fn look(module: &Shared<'_>, slices: &Slices, function: FunctionId, least: Certainty) -> Root {
@@ -50,10 +51,7 @@ pub(super) fn look(module: &Shared<'_>, slices: &Slices, function: FunctionId, l
     } else {
         kernel.judged(launch, least).map(|judged| judged.root)
     };
-    root.unwrap_or_else(|| Root {
-        is_limited: true,
-        ..Root::nothing(function, launch)
-    })
+    root.unwrap_or_else(|| kernel.unsolved(launch))
 }
 
 /// The sides of blocks that a kernel is looked at for if it reads `%tid.y` and states no shape, beside rows of whole warps.
@@ -210,14 +208,19 @@ impl Kernel<'_> {
             });
             (each.collect::<Option<Vec<_>>>()?, None)
         } else {
-            self.warps(launch, first)?
+            self.warps(launch, first, least)?
         };
         Some(self.merged(launch, runs, rest))
     }
 
     /// All warps at once, or each for itself where they may differ. The second result is what is said of all at once, where
     /// not each of them was looked at. `first`: what is definite in warp 0, if that was looked at.
-    fn warps(&self, launch: Launch, mut first: Option<Verdict>) -> Option<(Vec<Run>, Option<Verdict>)> {
+    fn warps(
+        &self,
+        launch: Launch,
+        mut first: Option<Verdict>,
+        least: Certainty,
+    ) -> Option<(Vec<Run>, Option<Verdict>)> {
         let (verdict, wants_warp) = self.solved(launch, None, Certainty::Potential)?;
         // What holds of all warps at once holds of each: where nothing may be wrong, no warp need be looked at.
         let is = |certainty| verdict.issues.iter().any(|issue| issue.certainty == certainty);
@@ -249,16 +252,28 @@ impl Kernel<'_> {
         let mut open: Vec<u32> = issues.chain(by_warp.map(|(node, _)| *node)).collect();
         open.sort_unstable();
         open.dedup();
+        let mut issues: Vec<&Issue> = verdict.issues.iter().collect();
+        issues.retain(|issue| issue.certainty <= least);
+        let lasts = |issue: &&Issue| issue.certainty == Certainty::Definite && lasts(issue.problem);
+        let passing: FxHashSet<u32> = issues
+            .iter()
+            .filter(|issue| !lasts(issue))
+            .map(|issue| issue.node)
+            .collect();
         let mut runs = Vec::new();
         for warp in 0..launch.warps() {
-            let (found, _) = self.solved(launch, Some(warp), Certainty::Potential)?;
+            let found = match first.take_if(|_| warp == 0 && least == Certainty::Definite) {
+                Some(first) => first,
+                None => self.solved(launch, Some(warp), least)?.0,
+            };
             // A node that is reached in a warp where nothing is definite stays potential, unless another warp
             // that always exists settles it.
             let (reach, definite) = by_node(&found);
             open.retain(|node| {
                 let reach = reach.get(node).copied().unwrap_or_default();
                 let is_definite = definite.contains(node);
-                let is_settled = launch.surely_exists(warp) && is_definite && reach.surely;
+                let is_sure = reach.surely || !verdict.has_asked && !passing.contains(node);
+                let is_settled = launch.surely_exists(warp) && is_definite && is_sure;
                 !reach.maybe || is_definite && !is_settled
             });
             runs.push((Some(warp), found));
@@ -303,6 +318,63 @@ impl Kernel<'_> {
         Judged { root, reached }
     }
 
+    /// A kernel that is too much work to solve: lanes that a constant mask does not name, where all lanes of a warp come.
+    fn unsolved(&self, launch: Launch) -> Root {
+        let mut findings = Vec::new();
+        let lanes = Launch {
+            warp: Some(0),
+            ..launch
+        }
+        .lanes();
+        let nodes = self
+            .judged_nodes()
+            .filter(|&node| self.always[node as usize] && self.is_kernel);
+        for node in nodes {
+            let context = self.graph.context(node);
+            let instruction = context.body.instruction(self.graph.instruction(node));
+            let (Op::Collective(kind, _), Some(&mask)) =
+                (instruction.op, context.body.uses(instruction).first())
+            else {
+                continue;
+            };
+            let threads = Threads {
+                body: context.body,
+                definitions: self.module.function(context.function).definitions(),
+                warp: 0,
+            };
+            let mask = threads
+                .same(mask)
+                .map(|mask| mask as Lanes)
+                .filter(|_| instruction.guard.is_none());
+            let Some(mask) = mask.filter(|mask| *mask != 0 && lanes & !mask != 0) else {
+                continue;
+            };
+            let issue = Issue {
+                problem: Problem::NotNamed,
+                certainty: Certainty::Definite,
+                spot: verdict::spot(self.graph, node),
+                lanes: lanes & !mask,
+                mask: Some(mask),
+                kind: Some(kind),
+                here: lanes,
+                split: None,
+                other: None,
+                node,
+            };
+            findings.push(Found {
+                issue,
+                warps: Vec::new(),
+                more: 0,
+            });
+        }
+        findings.sort_by(|a, b| key(a).cmp(&key(b)));
+        Root {
+            findings,
+            is_limited: true,
+            ..Root::nothing(self.function, launch)
+        }
+    }
+
     /// The collectives and barriers that something can be wrong with.
     fn judged_nodes(&self) -> impl Iterator<Item = u32> + '_ {
         let nodes = self.order.nodes.iter().copied();
@@ -312,6 +384,15 @@ impl Kernel<'_> {
     fn are_all_judged(&self, reached: &FxHashSet<u32>) -> bool {
         self.judged_nodes().all(|node| reached.contains(&node))
     }
+}
+
+/// True if what is definite of all warps at once is so in each that comes there: of a mask in the hands of lanes that it does
+/// not name, and of what they read. Who is missing may be another one in each.
+const fn lasts(problem: Problem) -> bool {
+    matches!(
+        problem,
+        Problem::NotNamed | Problem::ZeroMask | Problem::AbsentSource
+    )
 }
 
 /// The warp that was looked at, `None` for all at once, and what was found.

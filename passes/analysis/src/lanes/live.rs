@@ -7,18 +7,20 @@
 //! A kernel has thousands of cells that change, most of them alive in a few nodes: states are joined and compared over
 //! those alone.
 
-use super::graph::{Context, Graph, Test};
+use super::graph::{Context, Graph, NONE, Test};
 use super::order::Order;
 use super::slice::Place;
 use crate::shared::Shared;
 use crate::slots::Effect;
 use ptxcheck_ir::{InstructionId, Op, Register, Value};
 
-/// The cells that are alive, by node.
+/// The cells that are alive, by node, and those that loops may write.
 pub(super) struct Live {
     words: usize,
     entry: Vec<u64>,
     exit: Vec<u64>,
+    /// By loop, with those inside.
+    changed: Vec<u64>,
 }
 
 impl Live {
@@ -31,19 +33,27 @@ impl Live {
             words,
             entry: vec![0; nodes * words],
             exit: vec![0; nodes * words],
+            changed: vec![0; order.loops.len() * words],
         };
         // Read before it is written, in `entry` for a start.
         let mut written = vec![0; nodes * words];
+        let mut changed = vec![0; words];
         for node in 0..nodes {
             let range = node * words..(node + 1) * words;
+            changed.fill(0);
             let mut scan = Scan {
                 module,
                 graph,
                 node: node as u32,
                 read: &mut live.entry[range.clone()],
                 written: &mut written[range],
+                changed: &mut changed,
             };
             scan.node();
+            for of in order.loops_of(node as u32).take_while(|&of| of != NONE) {
+                let all = &mut live.changed[of as usize * words..][..words];
+                all.iter_mut().zip(&changed).for_each(|(all, new)| *all |= new);
+            }
         }
         let mut changed = true;
         while changed {
@@ -75,6 +85,11 @@ impl Live {
         cells(&self.entry[node as usize * self.words..][..self.words])
     }
 
+    /// Whether a loop may write a cell.
+    pub(super) fn is_changed_in(&self, of: u32, cell: usize) -> bool {
+        self.changed[of as usize * self.words + cell / 64] >> (cell % 64) & 1 == 1
+    }
+
     /// The cells that are alive when control leaves it.
     pub(super) fn exit(&self, node: u32) -> impl Iterator<Item = usize> + use<'_> {
         cells(&self.exit[node as usize * self.words..][..self.words])
@@ -92,13 +107,14 @@ fn cells(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// One node: what it reads before it writes it, and what it writes whatever happens.
+/// One node: the cells that it reads before it writes them, those that it writes whatever happens, and those that it may write.
 struct Scan<'a, 'g> {
     module: &'a Shared<'a>,
     graph: &'a Graph<'g>,
     node: u32,
     read: &'a mut [u64],
     written: &'a mut [u64],
+    changed: &'a mut [u64],
 }
 
 impl<'g> Scan<'_, 'g> {
@@ -183,6 +199,10 @@ impl<'g> Scan<'_, 'g> {
 
     /// Under a guard, what is not written stays, and counts as read.
     fn writes(&mut self, context: &Context<'g>, place: Option<Place>, is_guarded: bool) {
+        if let Some(Place::Multiple(cell)) = place {
+            let cell = (context.multiples + cell) as usize;
+            self.changed[cell / 64] |= 1 << (cell % 64);
+        }
         if is_guarded {
             self.reads(context, place);
         } else if let Some(Place::Multiple(cell)) = place {

@@ -283,7 +283,7 @@ impl Search<'_, '_> {
                     if !self.module.module.function(function).is_kernel() {
                         self.add(function, Key::Param(number, offset));
                     }
-                } else if !access.volatile && access.count == 1 {
+                } else if !access.volatile {
                     uses.iter().take(1).for_each(|&value| self.value(function, value));
                 }
             }

@@ -72,3 +72,64 @@ fn when_the_time_is_over_nothing_is_said() {
     );
     assert!(deadline.has_cut());
 }
+
+/// A kernel with more cells than are followed: nodes times registers with several definitions that a mask hangs off.
+fn vast(first: &str) -> String {
+    let mut text = format!(
+        "{HEAD}.visible .entry k(.param .u32 n)\n{{\n.reg .pred %p<2>;\n.reg .b32 %r<5000>;\nld.param.u32 %r0, [n];\n\
+         setp.eq.u32 %p1, %r0, 0;\n{first}\n"
+    );
+    for register in 1..4_200 {
+        let _ = writeln!(
+            text,
+            "mov.b32 %r{register}, 1;\n@%p1 mov.b32 %r{register}, 2;\nadd.u32 %r0, %r0, %r{register};\nbar.warp.sync %r0;"
+        );
+    }
+    text + "ret;\n}\n"
+}
+
+#[test]
+fn a_constant_mask_is_judged_in_what_is_too_much_work() {
+    let found = |first: &str| {
+        with_asked(&vast(first), Asked::all(), |module| {
+            let [root] = module.lanes() else {
+                panic!("there is one kernel");
+            };
+            assert!(root.is_limited);
+            let lanes = root.findings.iter().map(|found| found.issue.lanes);
+            lanes.collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(found("bar.warp.sync 255;"), [0xffff_ff00]);
+    assert!(found("bar.warp.sync -1;").is_empty());
+    // Some lanes may not come there, and nobody knows which.
+    assert!(found("@%p1 bar.warp.sync 255;").is_empty());
+}
+
+#[test]
+fn levels_of_loops_take_a_round_each_and_no_more() {
+    // What is read in the innermost loop is written in the one around all.
+    let depth = 40;
+    let mut text = format!(
+        "{HEAD}.visible .entry k(.param .u64 a)\n{{\n.reg .pred %p<50>;\n.reg .b32 %r<60>;\n.reg .b64 %rd<3>;\n\
+         ld.param.u64 %rd1, [a];\nmov.u32 %r50, %tid.x;\nmov.b32 %r51, 0;\n"
+    );
+    for level in 0..depth {
+        let _ = writeln!(text, "mov.b32 %r{level}, %r51;\nL{level}:");
+    }
+    text += "ld.global.u32 %r52, [%rd1];\nshfl.sync.down.b32 %r53, %r52, 4, 31, 255;\nst.global.u32 [%rd1], %r53;\n";
+    for level in (0..depth).rev() {
+        let _ = writeln!(
+            text,
+            "add.u32 %r{level}, %r{level}, 1;\nsetp.lt.u32 %p{level}, %r{level}, %r50;\n@%p{level} bra L{level};"
+        );
+    }
+    text += "shfl.sync.down.b32 %r53, %r52, 4, 31, 255;\nst.global.u32 [%rd1], %r53;\nret;\n}\n";
+    with_ptx(&text, |module| {
+        let [root] = module.lanes() else {
+            panic!("there is one kernel");
+        };
+        assert!(!root.is_limited);
+        assert!(root.findings.iter().any(|found| found.issue.lanes & 0xff == 0));
+    });
+}

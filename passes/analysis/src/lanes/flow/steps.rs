@@ -4,7 +4,8 @@ use super::super::graph::Kind;
 use super::super::slice::Place;
 use super::super::transfer::{self, MAX_USES, Site};
 use super::super::value::{ALL, Base, Lanes, ValueId, Vector, WARP, lanes};
-use super::{Flow, State, WIDEN_AFTER};
+use super::{Flow, State};
+use crate::limits::LANE_ROUNDS_TO_WIDEN;
 use crate::slots::{Effect, Slot};
 use ptxcheck_ir::evaluate::{is_interpreted, ones};
 use ptxcheck_ir::{
@@ -94,7 +95,7 @@ impl Flow<'_> {
             if (1..64).contains(&bits) {
                 value = self.cut(value, bits, site(CUT + number as u64));
             }
-            if round >= WIDEN_AFTER
+            if round >= LANE_ROUNDS_TO_WIDEN
                 && let Place::Single(cell) = place
             {
                 let old = self.singles[(context.singles + cell) as usize];
@@ -219,13 +220,13 @@ impl Flow<'_> {
         state: &State,
         step: InstructionId,
         instruction: &Instruction,
-        number: usize,
+        part: usize,
         site: Site,
     ) -> ValueId {
         let context = self.graph.context(node);
         let uses = context.body.uses(instruction);
         match instruction.op {
-            op if is_interpreted(op) => self.computed(node, state, op, uses, number, site),
+            op if is_interpreted(op) => self.computed(node, state, op, uses, part, site),
             Op::Access(access) if access.kind == AccessKind::Load => {
                 let slots = self.module.function(context.function).slots();
                 if let Effect::Load(slot) = slots.effect(step, instruction) {
@@ -234,22 +235,26 @@ impl Flow<'_> {
                         None => ValueId::UNKNOWN,
                     };
                 }
-                if let Some((number, offset)) = context.body.loaded_param(instruction) {
+                if let (Space::Param, &[Value::Param(number, offset), Value::Integer(0), ..]) =
+                    (access.space, uses)
+                {
                     if context.caller.is_some() {
-                        return match context.slice.param(number, offset) {
+                        let place = context.slice.param(number, offset).filter(|_| access.count == 1);
+                        return match place {
                             Some(place) => self.read(node, state, place),
                             None => ValueId::UNKNOWN,
                         };
                     }
                     let is_kernel = self.module.module.function(context.function).is_kernel();
-                    let key = (PARAM | u64::from(number), offset as u64);
+                    let piece = offset as u64 + part as u64 * u64::from(access.bits / 8);
+                    let key = (PARAM | u64::from(number), piece);
                     return if is_kernel {
                         self.pool.unknown_uniform(key, 0)
                     } else {
                         ValueId::UNKNOWN
                     };
                 }
-                if access.volatile || access.count != 1 || access.space == Space::Local {
+                if access.volatile || matches!(access.space, Space::Local | Space::Param) {
                     return ValueId::UNKNOWN;
                 }
                 let address = uses.first().copied().unwrap_or(Value::Unknown);
@@ -264,7 +269,7 @@ impl Flow<'_> {
                     ValueId::UNKNOWN
                 }
             }
-            Op::Collective(kind, true) => self.collective(node, state, kind, uses, number, site),
+            Op::Collective(kind, true) => self.collective(node, state, kind, uses, part, site),
             Op::ActiveMask => {
                 let name = self.pool.number(site.key);
                 self.active.insert(name, node);
@@ -275,10 +280,10 @@ impl Flow<'_> {
             }
             Op::CallResult(call) => self.result_of(node, state, call, uses),
             // A window lies anywhere, and at the same place for all lanes (PTX ISA, Generic Addressing).
-            Op::ToGeneric(space, bits) if number == 0 => {
+            Op::ToGeneric(space, bits) if part == 0 => {
                 self.moved(node, state, (BinaryOp::Add, bits), uses, space, site)
             }
-            Op::FromGeneric(space, bits) if number == 0 => {
+            Op::FromGeneric(space, bits) if part == 0 => {
                 self.moved(node, state, (BinaryOp::Sub, bits), uses, space, site)
             }
             _ => ValueId::UNKNOWN,

@@ -5,6 +5,7 @@ use super::meet::Call;
 use super::{Judge, Problem, certainty, used};
 use crate::lanes::shuffle;
 use crate::lanes::value::{ALL, Lanes, WARP, lanes};
+use crate::limits::MAX_USE_STEPS_OF_ONE;
 use ptxcheck_ir::{Shuffle, Value};
 
 impl Judge<'_, '_> {
@@ -68,16 +69,13 @@ impl Judge<'_, '_> {
         }
         // The value is undefined, not what happens: somebody has to use it.
         let (flow, calls) = (self.flow, self.calls);
+        let given = self.use_steps.min(MAX_USE_STEPS_OF_ONE);
+        let mut left = given;
         let users = match absent {
             0 => None,
-            _ => used::certainly(
-                flow,
-                &mut self.placement,
-                calls,
-                (call.node, absent),
-                &mut self.use_steps,
-            ),
+            _ => used::certainly(flow, &mut self.placement, calls, (call.node, absent), &mut left),
         };
+        self.use_steps -= given - left;
         let users = users.unwrap_or(0);
         let is_definite = users != 0 && (users == here || users & must != 0);
         let readers = match (is_definite, absent & users) {
