@@ -48,7 +48,7 @@ use crate::reached;
 use crate::shared::Shared;
 pub use judge::{Effect, Use, Wrong};
 use ptxcheck_common::limits::PARALLEL_STATEMENTS;
-use ptxcheck_ir::{FunctionId, InstructionId};
+use ptxcheck_ir::{FunctionId, InstructionId, Linkage};
 use summary::Summary;
 pub use summary::Violation;
 use suspects::Suspects;
@@ -79,7 +79,10 @@ fn found(
     for level in levels {
         let is_suspect = |id: &&FunctionId| !matches!(suspects[id.index()], Suspects::None);
         let looked_at: Vec<FunctionId> = level.iter().filter(is_suspect).copied().collect();
-        let finished = |id: FunctionId| summaries[id.index()].get();
+        let finished = |id: FunctionId| {
+            let summary = summaries[id.index()].get();
+            summary.filter(|_| !is_replaceable(module, id))
+        };
         let one = |&id: &FunctionId| {
             let suspects = &suspects[id.index()];
             if module.deadline.is_over_at_step() {
@@ -118,6 +121,32 @@ fn found(
     });
     doubt_never_called(module, &mut all);
     all
+}
+
+/// Whether a link may put another body in the place of a function's. Compilers make inline functions and instances of templates
+/// weak, too, all definitions of which are the same: those have names with a scope or arguments, or that are reserved, as the
+/// toolkit's.
+fn is_replaceable(module: &Shared<'_>, id: FunctionId) -> bool {
+    let symbol = module.module.symbol(module.module.function(id).symbol);
+    symbol.linkage == Linkage::Weak && !is_instance(symbol.name)
+}
+
+/// Whether a name, mangled as in the Itanium C++ ABI, is that of a member, of what lies in a namespace, or of an instance of a
+/// template: `_ZN…`, `_Z3maxIiE…`; or one that a program does not take: `__shfl_sync`.
+fn is_instance(name: &str) -> bool {
+    let Some(encoding) = name.strip_prefix("_Z") else {
+        return name.starts_with("__");
+    };
+    let identifier = encoding.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let length = encoding[..encoding.len() - identifier.len()].parse::<usize>();
+    match length {
+        Ok(length) => {
+            let rest = identifier.get(length..);
+            identifier.starts_with("__") || rest.is_some_and(|rest| rest.starts_with('I'))
+        }
+        // Of a nested name, an operator, or the like.
+        Err(_) => true,
+    }
 }
 
 /// Whether anything comes to what is wrong, by the calls that lead there.

@@ -193,6 +193,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             | Opcode::LLVMSExt
             | Opcode::LLVMTrunc => self.conversion(value, result),
             _ if is_pointer_to_address(opcode) => self.conversion(value, result),
+            Opcode::LLVMFPToUI | Opcode::LLVMFPToSI => self.rounded(value, result),
             _ => self.opaque(value, result),
         }
     }
@@ -212,6 +213,13 @@ impl<'m> Lowering<'_, '_, 'm> {
         }
         self.emit_lists(op, &result, &uses);
         self.scratch.uses = uses;
+    }
+
+    /// An integer made of a floating-point number: the second use stands for how it is rounded, which is not interpreted.
+    fn rounded(&mut self, value: User<'m>, result: Register) {
+        let Some(operand) = value.operand(0) else { return };
+        let uses = [self.value(operand), Value::Unknown];
+        self.emit(Op::Opaque, &[Value::Register(result)], &uses);
     }
 
     fn conversion(&mut self, value: User<'m>, result: Register) {

@@ -101,6 +101,13 @@ fn loaded_or_converted(
                 *is_converted |= rounds(module, instruction);
                 value = from;
             }
+            // LLVM's `fptoui` and `fptosi`.
+            (Op::Opaque, &[from @ Value::Register(_), Value::Unknown])
+                if module.module.origin.name(instruction).is_none() =>
+            {
+                *is_converted = true;
+                value = from;
+            }
             (Op::Access(access), &[address, ..])
                 if access.kind == AccessKind::Load
                     && matches!(

@@ -30,7 +30,7 @@
 //!
 //! A definite finding has a floating-point number, converted to an integer, as its mask: nobody keeps masks in such. All
 //! other data is potential, since a thread may keep the mask of its group in memory, and −1 and ballots are values like
-//! others. In LLVM IR conversions are not told from other operations.
+//! others.
 //!
 //! The data is a load at an address that differs by `threadIdx.x` or the lane's number. A mask that a whole warp loads from one place, as from a table with an entry for each warp, is silent, and so is a ballot
 //! that itself has such a mask. Votes are silent, since their value is a condition. Both operands are followed through
