@@ -131,8 +131,9 @@ pub fn scan_with<'a>(
         Form::LlvmText | Form::LlvmBitcode => {
             if link_time::is_bitcode(bytes) {
                 contents.unsupported(format!("it is {}", link_time::MESSAGE));
+            } else {
+                contents.images.push(Found::whole(ImageKind::LlvmIr, bytes));
             }
-            contents.images.push(Found::whole(ImageKind::LlvmIr, bytes));
             return contents;
         }
         Form::Elf => match elf::parse(bytes) {

@@ -161,7 +161,7 @@ fn refusal(contents: &Contents<'_>) -> Option<Trouble> {
         return None;
     }
     let message = match contents.form {
-        Form::LlvmText | Form::LlvmBitcode if contents.images.is_empty() => {
+        Form::LlvmText | Form::LlvmBitcode if contents.images.is_empty() && contents.troubles.is_empty() => {
             format!(
                 "it is {}; this release reads PTX and what holds PTX",
                 contents.form.describe()
