@@ -12,6 +12,7 @@
 //! meeting.rs    where no reaching is needed               screen.rs    which functions need a look
 //! extent.rs     sizes of objects       suspects.rs  what of a function needs a look
 //! results.rs    casts that matter          decided.rs   where control comes
+//! own_cta.rs    ranks in a cluster
 //! summary.rs    one function           here          one module: the functions that are called first
 //! ```
 
@@ -27,6 +28,7 @@ mod judge;
 mod meeting;
 mod nulls;
 mod objects;
+mod own_cta;
 mod own_slot;
 mod reaching;
 mod results;

@@ -20,8 +20,9 @@
 //!
 //! ## Limits
 //!
-//! Where the rank is read from a special register, or given in another function, it may be the CTA's own: a potential
-//! finding. So is an address that `isspacep.shared::cluster` has found to be in the cluster's shared memory. A conversion
+//! Where the rank is computed from a special register, is 0, which one CTA of each cluster has, or is given in another
+//! function, it may be the CTA's own: a potential finding. So it is behind a branch that depends on such a register, as where the
+//! rank is compared with `%cluster_ctarank`. So is an address that `isspacep.shared::cluster` has found to be in the cluster's shared memory. A conversion
 //! with `cvta.to.shared` is silent, and its result is still in the other CTA: `cuda::ptx` makes addresses for
 //! `.shared::cluster` in that way.
 

@@ -52,7 +52,7 @@ impl Judge<'_> {
                     && (!demand.used.is_cast()
                         || wrong == Wrong::Twice
                         || self.is_used((demand.function, demand.instruction), &callers))
-                    && !self.may_be_own_cta(wrong, &element);
+                    && !self.may_be_own_cta(wrong, &element, at);
                 // Nothing is written wrongly there: the register is undefined here.
                 let (function, instruction, callers) = if wrong == Wrong::Undefined {
                     (self.id, at, Vec::new())

@@ -220,7 +220,7 @@ impl<'a> Judge<'a> {
             };
             let is_sure = is_definite
                 && (!used.is_cast() || wrong == Wrong::Twice || self.is_used((self.id, at), &[]))
-                && !self.may_be_own_cta(wrong, &element)
+                && !self.may_be_own_cta(wrong, &element, at)
                 && !self.may_be_plain(instruction.op, &element);
             self.report(at, wrong, used, element, is_sure, or);
         }
@@ -258,22 +258,6 @@ impl<'a> Judge<'a> {
         matches!(op, Op::Access(access) if access.kind == AccessKind::ReadModifyWrite)
             && element.space == Space::Local
             && matches!(element.base, Base::Symbol(symbol) if is_own(symbol))
-    }
-
-    /// Whether an address in the cluster's shared memory may be in the CTA's own after all: the rank given to `mapa` is
-    /// read from a special register, or given elsewhere.
-    pub(super) fn may_be_own_cta(&self, wrong: Wrong, element: &Element) -> bool {
-        if wrong != Wrong::ClusterAsCta {
-            return false;
-        }
-        let Some(origin) = element.origin else {
-            return true;
-        };
-        let instruction = self.body.instruction(origin);
-        match (instruction.op, self.body.uses(instruction)) {
-            (Op::MapShared(_), [_, rank]) => self.solver.is_uniform_special(*rank),
-            _ => true,
-        }
     }
 
     pub(super) fn demand(&mut self, demand: Demand) {

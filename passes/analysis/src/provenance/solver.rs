@@ -182,28 +182,6 @@ impl<'a> Solver<'a> {
         self.facts.refine(register, held, at, self.body, self.analyses)
     }
 
-    /// Whether `value` is read from a special register that is the same for the whole grid or cluster.
-    #[must_use]
-    pub(super) fn is_uniform_special(&self, value: Value) -> bool {
-        let mut value = value;
-        for _ in 0..8 {
-            match value {
-                Value::Special(special) => return special == ptxcheck_ir::Special::Uniform,
-                Value::Register(register) => match self.analyses.definitions().of(register) {
-                    &[definition] if self.body.instruction(definition).op == Op::Copy => {
-                        match self.body.uses(self.body.instruction(definition)) {
-                            &[from] => value = from,
-                            _ => return false,
-                        }
-                    }
-                    _ => return false,
-                },
-                _ => return false,
-            }
-        }
-        false
-    }
-
     /// Solves which definitions reach what, for the variables among `touched` whose definitions disagree; those for which
     /// it is now known.
     fn refine(&mut self, touched: Vec<Variable>) -> Vec<Variable> {
