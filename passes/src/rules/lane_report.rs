@@ -83,7 +83,8 @@ pub(super) fn assumption(draft: &mut Draft, launch: &Launch) {
         (Source::Bound, Some([x, ..])) => format!("`.maxntid` allows no more than {x} threads a block"),
         _ if launch.is_folded => "the kernel reads `threadIdx.y` or `threadIdx.z`: what is certain here is so in blocks with \
                                   rows of 1, 2, 3, 4, 8, 16, 20, 32 and more threads alike, if they have a multiple of 32 \
-                                  threads (--launch-block X,Y,Z gives their real shape)"
+                                  threads, and one layer where `threadIdx.z` is not read (--launch-block X,Y,Z gives their \
+                                  real shape)"
             .to_owned(),
         _ => "blocks are assumed to be one-dimensional, with a multiple of 32 threads (--launch-block X,Y,Z or `.reqntid` \
               gives their real shape)"

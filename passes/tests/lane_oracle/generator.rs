@@ -142,17 +142,23 @@ pub struct Kernel {
     pub text: String,
     /// The block that it says it has.
     pub block: Option<[u64; 3]>,
-    /// It reads `%tid.y` or `%tid.z`.
-    is_folded: bool,
+    /// `%tid.y` and `%tid.z`: true for one that it reads.
+    reads: [bool; 2],
 }
 
 impl Kernel {
     /// A block to launch it with.
     pub fn launched(&self, random: &mut Random) -> [u64; 3] {
         let threads = *random.pick(&[32, 64, 96]);
+        // A dimension that a kernel does not read, its blocks are taken not to have.
+        let [y, z] = self.reads;
+        let fits = |block: &[u64; 3]| (y || block[1] == 1) && (z || block[2] == 1);
         match self.block {
             Some(block) => block,
-            None if self.is_folded => *random.pick(&FOLDED),
+            None if y || z => {
+                let fitting: Vec<_> = FOLDED.into_iter().filter(fits).collect();
+                *random.pick(&fitting)
+            }
             None => [threads, 1, 1],
         }
     }
@@ -199,12 +205,8 @@ pub fn kernel(seed: u64) -> Kernel {
     let _ = writeln!(text, ".reg .b32 %v<{VARIABLES}>;\n.reg .b64 %a<4>;");
     text.push_str(&generator.text);
     text.push_str("}\n");
-    let is_folded = generator.text.contains("%tid.y") || generator.text.contains("%tid.z");
-    Kernel {
-        text,
-        block,
-        is_folded: is_folded && block.is_none(),
-    }
+    let reads = ["%tid.y", "%tid.z"].map(|register| generator.text.contains(register));
+    Kernel { text, block, reads }
 }
 
 impl Generator {

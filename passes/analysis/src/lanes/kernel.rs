@@ -252,13 +252,9 @@ impl Kernel<'_> {
         let mut open: Vec<u32> = issues.chain(by_warp.map(|(node, _)| *node)).collect();
         open.sort_unstable();
         open.dedup();
-        let mut issues: Vec<&Issue> = verdict.issues.iter().collect();
-        issues.retain(|issue| issue.certainty <= least);
-        let lasts = |issue: &&Issue| issue.certainty == Certainty::Definite && lasts(issue.problem);
-        let passing: FxHashSet<u32> = issues
-            .iter()
-            .filter(|issue| !lasts(issue))
-            .map(|issue| issue.node)
+        // What is definite of all warps at once, and so in each that comes there.
+        let lasting: FxHashSet<(u32, Problem)> = definite(&verdict)
+            .filter(|(_, problem)| lasts(*problem) && !verdict.has_asked)
             .collect();
         let mut runs = Vec::new();
         for warp in 0..launch.warps() {
@@ -268,11 +264,13 @@ impl Kernel<'_> {
             };
             // A node that is reached in a warp where nothing is definite stays potential, unless another warp
             // that always exists settles it.
-            let (reach, definite) = by_node(&found);
+            let (reach, definite_at) = by_node(&found);
+            let passing = definite(&found).filter(|found| !lasting.contains(found));
+            let passing: FxHashSet<u32> = passing.map(|(node, _)| node).collect();
             open.retain(|node| {
                 let reach = reach.get(node).copied().unwrap_or_default();
-                let is_definite = definite.contains(node);
-                let is_sure = reach.surely || !verdict.has_asked && !passing.contains(node);
+                let is_definite = definite_at.contains(node);
+                let is_sure = reach.surely || !passing.contains(node);
                 let is_settled = launch.surely_exists(warp) && is_definite && is_sure;
                 !reach.maybe || is_definite && !is_settled
             });
