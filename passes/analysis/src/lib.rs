@@ -39,6 +39,7 @@ pub mod constants;
 pub mod dataflow;
 pub mod definitions;
 pub mod dominators;
+mod ends;
 mod function;
 pub mod lanes;
 pub mod launches;

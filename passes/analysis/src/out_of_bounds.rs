@@ -13,10 +13,14 @@
 //! they exist is known where the shape of the blocks is, or where all 32 lanes of the warp are named by a collective that
 //! all ways to the access, or from it, lead through. Only kernels are looked at, since callers may pass functions anything.
 
+use std::cell::LazyCell;
+
+use ptxcheck_common::externs;
 use ptxcheck_ir::{
-    Access, BlockId, Body, Function, FunctionId, InstructionId, Op, Space, Special, SymbolId, Value,
+    Access, BlockId, Body, Callee, Function, FunctionId, InstructionId, Op, Space, Special, SymbolId, Value,
 };
 
+use crate::ends::ends;
 use crate::function::Analyses;
 use crate::lanes::{Lanes, Launch, Source, launch_of};
 use crate::provenance::Wrong;
@@ -48,15 +52,34 @@ pub struct Outside {
 /// All of a module, in the order of the input.
 pub(crate) fn find(module: &Shared<'_>) -> Vec<Outside> {
     let mut found = Vec::new();
+    let ends = LazyCell::new(|| ends(module));
     for (id, function, body) in module.module.bodies() {
         if !function.is_kernel() || function.is_damaged || module.deadline.is_over_at_step() {
             continue;
         }
         if let Some(kernel) = Kernel::new(module, id, function, body) {
-            found.extend(kernel.accesses());
+            let all: Vec<Outside> = kernel.accesses().collect();
+            if !all.is_empty() && !calls_may_end(module, body, &ends) {
+                found.extend(all);
+            }
         }
     }
     found
+}
+
+/// Whether threads may not come back from some call in a body, which no branch shows.
+fn calls_may_end(module: &Shared<'_>, body: &Body<'_>, ends: &[bool]) -> bool {
+    body.calls.iter().any(|call| {
+        let callee = match call.callee {
+            Callee::Direct(symbol) => module.module.called(symbol),
+            Callee::Indirect(_) => None,
+        };
+        callee.is_none_or(|callee| {
+            let is_elsewhere = module.module.function(callee).body.is_none();
+            let name = module.module.function_name(callee);
+            ends[callee.index()] || is_elsewhere && !externs::is_provided(name)
+        })
+    })
 }
 
 /// A kernel of whose launches enough is known.

@@ -36,8 +36,10 @@
 //! potential: where a compiler unrolls a loop over an array, it writes accesses past its end behind tests that the
 //! program never passes. Of offsets that are computed at run time, those outside of global memory are known that hang off
 //! `threadIdx.x` and constants alone; they are followed where nothing but such conditions decides whether the thread
-//! comes there, and where the threads certainly exist: the shape of the blocks is known (`.reqntid`, --launch-block), or
-//! a collective on the way names all 32 lanes. Not known are the sizes of `extern` arrays and of definitions that another
+//! comes there, no function that is called may end the thread, and the threads certainly exist: the shape of the blocks is
+//! known (`.reqntid`, --launch-block), or a collective on the way names all 32 lanes. A mask that names lanes is taken to
+//! say that they exist, in line with the assumption that blocks have a multiple of 32 threads: a kernel that is launched
+//! with 16 threads and names 32 lanes is reported, and silent once its shape is stated. Not known are the sizes of `extern` arrays and of definitions that another
 //! module may replace. Compilers put all local variables of a function into one object: leaving one of them for the next
 //! is not seen.
 

@@ -14,10 +14,11 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::basis::{Basis, with_callers};
+use super::basis::Basis;
 use super::kind::Kind;
 use super::look::Look;
 use super::meetings::{Meetings, Wanted};
+use crate::ends::with_callers;
 use crate::lanes::graph::{cut_phases, is_full_barrier};
 use crate::lanes::launch::{converges, launch_of};
 use crate::limits::{INSTRUCTIONS_PER_INNER_STEP, MAX_INNER_LOOKS, MAX_LOOK_WARPS, MAX_SCREEN_STEPS};

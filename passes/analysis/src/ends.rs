@@ -1,0 +1,44 @@
+//! Functions that threads may not come back from.
+
+use ptxcheck_common::externs;
+use ptxcheck_ir::{Call, Callee, Function, FunctionId, Rare};
+
+use crate::call_graph::CallGraph;
+use crate::shared::Shared;
+
+/// By function: threads may end in a call of it, or in one that it makes. Functions of other modules are taken to return.
+pub(crate) fn ends(module: &Shared<'_>) -> Vec<bool> {
+    let graph = module.call_graph();
+    let of = |(number, function): (usize, &Function<'_>)| {
+        let id = FunctionId::new(number);
+        if function.noreturn {
+            return true;
+        }
+        let Some(body) = &function.body else {
+            return module.module.function_name(id) == externs::ASSERT_FAIL;
+        };
+        let is_unknown = |call: &Call| match call.callee {
+            Callee::Direct(symbol) => module.module.called(symbol).is_none(),
+            Callee::Indirect(_) => true,
+        };
+        !graph.calls_to(id).is_empty() && (body.has(Rare::END) || body.calls.iter().any(is_unknown))
+    };
+    let mut found: Vec<bool> = module.module.functions.iter().enumerate().map(of).collect();
+    for function in graph.cycles(|_| true).into_iter().flatten() {
+        found[function.index()] = true;
+    }
+    with_callers(graph, &mut found);
+    found
+}
+
+/// Marks what calls the functions that are marked, directly or through others.
+pub(crate) fn with_callers(graph: &CallGraph, found: &mut [bool]) {
+    let mut work: Vec<usize> = (0..found.len()).filter(|&function| found[function]).collect();
+    while let Some(function) = work.pop() {
+        for site in graph.calls_to(FunctionId::new(function)) {
+            if !std::mem::replace(&mut found[site.caller.index()], true) {
+                work.push(site.caller.index());
+            }
+        }
+    }
+}
