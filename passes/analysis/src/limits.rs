@@ -152,7 +152,7 @@ pub(crate) const MAX_PLACEMENT_STEPS: usize = 4_000_000;
 
 /// Most instructions and values that are looked at for uses of what the shuffles of one kernel read from lanes that do not
 /// take part. Beyond, no use is certain.
-pub(crate) const MAX_USE_STEPS: usize = 1_000_000;
+pub(crate) const MAX_USE_STEPS: usize = 250_000;
 
 /// The same for one shuffle: what is read is used nearby, or not at all.
-pub(crate) const MAX_USE_STEPS_OF_ONE: usize = 1_000;
+pub(crate) const MAX_USE_STEPS_OF_ONE: usize = 10_000;
