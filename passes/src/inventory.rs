@@ -218,7 +218,7 @@ impl ImageReport {
         self.is_read && !self.facts.is_damaged
     }
 
-    /// Whether it is known to define nothing.
+    /// True if it is known to define nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.is_whole()

@@ -216,7 +216,7 @@ impl std::fmt::Display for UnknownSelector {
 
 impl std::error::Error for UnknownSelector {}
 
-/// Whether a word may have meant another, as far as both are codes: of these, the number tells one from the next, so it is
+/// True if a word may have meant another, as far as both are codes: of these, the number tells one from the next, so it is
 /// the same, or has two digits in each other's place.
 fn may_be_code(word: &str, candidate: &str) -> bool {
     let number = |text: &str| {

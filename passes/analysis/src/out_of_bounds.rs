@@ -67,7 +67,7 @@ pub(crate) fn find(module: &Shared<'_>) -> Vec<Outside> {
     found
 }
 
-/// Whether threads may not come back from some call in a body, which no branch shows.
+/// True if threads may not come back from some call in a body, which no branch shows.
 fn calls_may_end(module: &Shared<'_>, body: &Body<'_>, ends: &[bool]) -> bool {
     body.calls.iter().any(|call| {
         let callee = match call.callee {

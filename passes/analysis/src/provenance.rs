@@ -125,7 +125,7 @@ fn found(
     all
 }
 
-/// Whether a link may put another body in the place of a function's. Compilers make inline functions and instances of templates
+/// True if a link may put another body in the place of a function's. Compilers make inline functions and instances of templates
 /// weak, too, all definitions of which are the same: those have names with a scope or arguments, or that are reserved, as the
 /// toolkit's.
 fn is_replaceable(module: &Shared<'_>, id: FunctionId) -> bool {
@@ -133,7 +133,7 @@ fn is_replaceable(module: &Shared<'_>, id: FunctionId) -> bool {
     symbol.linkage == Linkage::Weak && !is_instance(symbol.name)
 }
 
-/// Whether a name, mangled as in the Itanium C++ ABI, is that of a member, of what lies in a namespace, or of an instance of a
+/// True if a name, mangled as in the Itanium C++ ABI, is that of a member, of what lies in a namespace, or of an instance of a
 /// template: `_ZN…`, `_Z3maxIiE…`; or one that a program does not take: `__shfl_sync`.
 fn is_instance(name: &str) -> bool {
     let Some(encoding) = name.strip_prefix("_Z") else {

@@ -140,7 +140,7 @@ impl<'a> Shared<'a> {
         read
     }
 
-    /// Whether a function, or what it may call, reads `%tid.y` or `%tid.z`.
+    /// True if a function, or what it may call, reads `%tid.y` or `%tid.z`.
     #[must_use]
     pub(crate) fn reads_other_dimensions(&self, root: FunctionId) -> bool {
         self.read_dimensions(root) != [false; 2]

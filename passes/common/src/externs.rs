@@ -63,13 +63,13 @@ pub fn is_provided(name: &str) -> bool {
     matches!(provider(name), Some("ptxas" | "compiler" | "optix"))
 }
 
-/// Whether a loader declares and defines this function in the PTX that it takes.
+/// True if a loader declares and defines this function in the PTX that it takes.
 #[must_use]
 pub fn is_of_loader(name: &str) -> bool {
     provider(name) == Some("optix")
 }
 
-/// Whether the library that has this symbol is one that nvcc links without being told to.
+/// True if the library that has this symbol is one that nvcc links without being told to.
 #[must_use]
 pub fn is_in_default_library(name: &str) -> bool {
     provider(name) == Some("cudadevrt")

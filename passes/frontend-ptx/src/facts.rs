@@ -27,7 +27,7 @@ pub fn facts(tree: &Tree<'_>, module: &Module<'_>, with_weak: bool) -> Facts {
 /// The beginnings of instructions that only targets with a letter have (PTX ISA 9.2, target notes of each).
 const SPECIFIC: [&[u8]; 3] = [b"wgmma.", b"setmaxnreg.", b"tcgen05."];
 
-/// Whether the text has one of them.
+/// True if the text has one of them.
 fn needs_its_target(source: &[u8]) -> bool {
     SPECIFIC
         .iter()

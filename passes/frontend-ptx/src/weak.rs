@@ -62,7 +62,7 @@ fn signature(function: &Function<'_>) -> u64 {
     hash.finish()
 }
 
-/// What a body says.
+/// The content of a body.
 struct Read {
     /// The digest of all its words.
     all: u64,

@@ -29,7 +29,7 @@ pub(super) enum Event<'a> {
     Broken { offset: usize, error: BadContainer },
 }
 
-/// What a part of a file is for.
+/// The purpose of a part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// Images, or it is not known.

@@ -170,7 +170,7 @@ fn symbols(file: &elf::Elf<'_>, infos: &NameMap<&str, &[u8]>, facts: &mut Facts)
     }
 }
 
-/// Whether a symbol lies in global or constant memory.
+/// True if a symbol lies in global or constant memory.
 fn is_in_memory<'a>(file: &elf::Elf<'a>, symbol: &impl object::ObjectSymbol<'a>) -> bool {
     let section = symbol
         .section_index()

@@ -43,17 +43,17 @@ pub(super) fn is_object(elf: &Elf<'_>) -> bool {
     elf.elf_header().e_type(LittleEndian) == elf::ET_REL
 }
 
-/// Whether a symbol of machine code is a variable.
+/// True if a symbol of machine code is a variable.
 pub(super) fn is_cuda_variable(symbol: &elf::Sym64<LittleEndian>) -> bool {
     [elf::STT_OBJECT, elf::STT_COMMON, STT_CUDA_OBJECT].contains(&symbol.st_type())
 }
 
-/// Whether a symbol of machine code lies in shared memory.
+/// True if a symbol of machine code lies in shared memory.
 pub(super) fn is_cuda_shared(symbol: &elf::Sym64<LittleEndian>) -> bool {
     symbol.st_other.0 & STO_CUDA_SHARED != 0
 }
 
-/// Whether a symbol of machine code is a kernel, if it is a function.
+/// True if a symbol of machine code is a kernel, if it is a function.
 pub(super) fn is_kernel(symbol: &elf::Sym64<LittleEndian>) -> bool {
     symbol.st_other.0 & STO_CUDA_ENTRY != 0
 }

@@ -139,7 +139,7 @@ pub(super) fn text(head: &[u8]) -> Option<Foreign> {
     })
 }
 
-/// Whether a file begins with letters of ASCII as UTF-16 has them, in either order of bytes.
+/// True if a file begins with letters of ASCII as UTF-16 has them, in either order of bytes.
 fn is_utf_16(bytes: &[u8]) -> bool {
     let marks = [&b"\xff\xfe"[..], b"\xfe\xff"];
     let rest = marks

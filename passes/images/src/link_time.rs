@@ -17,18 +17,18 @@ const REGISTERS: &str = "__cudaRegisterAll";
 /// The section of images in objects that are compiled.
 const IMAGES: &str = ".nv_fatbin";
 
-/// What to say of such objects.
+/// The sentence about such objects.
 pub(super) const MESSAGE: &str = "host code that is yet to be compiled (`-flto`), with device code inside, which is not \
                                   looked into: check the linked file, or objects built without `-flto`";
 
-/// Whether bitcode is such an object.
+/// True if bitcode is such an object.
 pub(super) fn is_bitcode(bytes: &[u8]) -> bool {
     let is_one = bytes.starts_with(bitcode::MAGIC) || bytes.starts_with(bitcode::WRAPPER_MAGIC);
     let is_host = || bitcode::triple(bytes).is_none_or(|triple| !triple.starts_with("nvptx"));
     is_one && is_host() && memchr::memmem::find(bytes, WRAPPER).is_some()
 }
 
-/// Whether an ELF file is one.
+/// True if an ELF file is one.
 pub(super) fn is_object(elf: &Elf<'_>) -> bool {
     let mut budget = Budget::of(elf.data());
     let mut has_code = false;

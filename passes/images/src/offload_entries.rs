@@ -1,4 +1,4 @@
-//! What clang's offloading driver registers: a table in the section `llvm_offload_entries` of relocatable objects
+//! Registrations of clang's offloading driver: a table in the section `llvm_offload_entries` of relocatable objects
 //! (`-fgpu-rdc`), which the linker puts together for one call.
 //!
 //! ```text

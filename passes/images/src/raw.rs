@@ -41,12 +41,12 @@ pub(super) struct Raw<'a, 's> {
     pub(super) section: &'s Section,
 }
 
-/// What the search needs to know.
+/// The input of the search.
 pub(super) struct Search<'s> {
     pub(super) sections: &'s Sections,
     /// The ranges of images that are known, sorted.
     pub(super) known: Vec<(usize, usize)>,
-    /// Whether a text is a module.
+    /// True if a text is a module.
     pub(super) is_module: &'s dyn Fn(&[u8]) -> bool,
     pub(super) is_late: &'s dyn Fn() -> bool,
 }
@@ -115,7 +115,7 @@ impl<'s> Search<'s> {
     }
 }
 
-/// Whether one of the ranges, which are sorted, holds `at`.
+/// True if one of the ranges, which are sorted, holds `at`.
 fn holds(ranges: &[(usize, usize)], at: usize) -> bool {
     let next = ranges.partition_point(|(start, _)| *start <= at);
     next.checked_sub(1).is_some_and(|last| at < ranges[last].1)
@@ -148,7 +148,7 @@ fn whole_cubin(data: &[u8]) -> Option<&[u8]> {
     cubin::read(whole).ok().map(|_| whole)
 }
 
-/// Whether `.version 8.5`, white space or comments, and `.target sm_90` stand here.
+/// True if `.version 8.5`, white space or comments, and `.target sm_90` stand here.
 fn is_head(data: &[u8]) -> bool {
     let head = &data[..data.len().min(MAX_RAW_HEAD_BYTES)];
     let number = head[VERSION.len()..].trim_ascii_start();

@@ -15,7 +15,7 @@ const MAX_DELIMITER_BYTES: usize = 16;
 /// Most bytes between the quotes of a character: `\U0001F600`.
 const MAX_CHARACTER_BYTES: usize = 10;
 
-/// How a language writes literals and comments.
+/// The syntax of literals and comments in a language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
     C,
@@ -39,7 +39,7 @@ impl<'t> Literals<'t> {
         }
     }
 
-    /// Whether a byte stands in a literal; asked from the front of the text to its end.
+    /// True if a byte stands in a literal; asked from the front of the text to its end.
     pub(super) fn cover(&mut self, at: usize) -> bool {
         while self.last.end <= at {
             self.last = self.next();
@@ -123,7 +123,7 @@ impl<'t> Literals<'t> {
     }
 }
 
-/// Whether a quote behind this text begins a raw string: `R"`, `u8R"`, `LR"`.
+/// True if a quote behind this text begins a raw string: `R"`, `u8R"`, `LR"`.
 fn is_raw(before: &[u8]) -> bool {
     let Some(prefix) = before.strip_suffix(b"R") else {
         return false;

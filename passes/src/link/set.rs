@@ -160,7 +160,7 @@ impl<'a> Set<'a> {
         }
     }
 
-    /// Whether the program cannot do without a symbol that an image leaves open.
+    /// True if the program cannot do without a symbol that an image leaves open.
     fn is_needed(&self, open: &Open, image: &ImageReport) -> bool {
         // ptxas compiles all of a text that is nothing but the program.
         let is_alone = image.kind == ImageKind::Ptx
@@ -255,7 +255,7 @@ impl<'a> Set<'a> {
     }
 }
 
-/// Whether something in its image needs an open symbol, or another image does.
+/// True if something in its image needs an open symbol, or another image does.
 fn is_needed(open: &Open, needed: &NameSet<&str>) -> bool {
     let through = open.needed_through.as_ref();
     through.is_none_or(|functions| functions.iter().any(|name| needed.contains(name.as_str())))

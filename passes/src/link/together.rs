@@ -119,7 +119,7 @@ impl<'a> Results<'a> {
     }
 }
 
-/// Whether an image is what a device link left: nvlink says so in its machine code.
+/// True if an image is what a device link left: nvlink says so in its machine code.
 fn is_result(image: &ImageReport) -> bool {
     let producer = image.facts.producer.as_deref();
     image.kind == ImageKind::Cubin

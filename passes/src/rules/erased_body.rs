@@ -168,7 +168,7 @@ fn check_bare(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) 
     }
 }
 
-/// What is left of a kernel.
+/// The remains of a kernel.
 #[derive(Clone, Copy)]
 enum Remains {
     Nothing,
@@ -216,7 +216,7 @@ fn explain<P>(finding: &mut Draft<P>, left: Remains, kernel: &str) {
     finding.data("symbol", kernel);
 }
 
-/// Whether every thread comes to the last block: the kernel ends nowhere else, goes in no circle, and executes nothing that
+/// True if every thread comes to the last block: the kernel ends nowhere else, goes in no circle, and executes nothing that
 /// may end a thread.
 fn is_only_end(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>) -> bool {
     let cfg = module.function(id).cfg();

@@ -124,7 +124,7 @@ fn loaded_or_converted(
     Origin::Other
 }
 
-/// Whether an instruction rounds a floating-point number to an integer, as only conversions of such do (PTX ISA, cvt).
+/// True if an instruction rounds a floating-point number to an integer, as only conversions of such do (PTX ISA, cvt).
 fn rounds(module: &ModuleContext<'_>, instruction: &Instruction) -> bool {
     let name = module.module.origin.name(instruction).unwrap_or_default();
     let mut parts = name.split('.');

@@ -38,13 +38,13 @@ pub(super) struct Use {
     is_call: bool,
 }
 
-/// What a function does with arrays that it names itself.
+/// The uses that a function makes of arrays that it names itself.
 #[derive(Clone, Copy, Default)]
 struct Effects {
     reads: Set,
     writes: Set,
     has_barrier: bool,
-    /// What it returns is computed from these.
+    /// The arrays that its result is computed from.
     returned: Set,
 }
 
@@ -161,7 +161,7 @@ impl<'m, 'a> Uses<'m, 'a> {
         uses
     }
 
-    /// What a function that is called does, and those that it calls.
+    /// The uses of a function that is called, and of those that it calls.
     fn effects(&self, callee: Callee) -> Effects {
         let unknown = Effects {
             has_barrier: true,
@@ -302,7 +302,7 @@ impl<'f, 'b> Flow<'f, 'b> {
         }
     }
 
-    /// Whether a way leads from one instruction to another; past no barrier, if that is asked.
+    /// True if a way leads from one instruction to another; past no barrier, if that is asked.
     fn comes(&self, from: InstructionId, to: InstructionId, without_barrier: bool) -> bool {
         let is_free = |range: std::ops::Range<usize>| !without_barrier || !self.waits[range].contains(&true);
         let range = |block: BlockId| self.body.blocks[block.index()].instructions.range();
@@ -329,7 +329,7 @@ impl<'f, 'b> Flow<'f, 'b> {
         false
     }
 
-    /// Whether one of two instructions is on every path through the other, loops and branches of threads aside.
+    /// True if one of two instructions is on every path through the other, loops and branches of threads aside.
     fn are_together(&self, first: InstructionId, second: InstructionId) -> bool {
         let (first, second) = (self.anchor(first), self.anchor(second));
         let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());

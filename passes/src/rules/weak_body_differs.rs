@@ -172,7 +172,7 @@ fn asked(options: &[&str]) -> String {
     }
 }
 
-/// What tells two definitions apart.
+/// The difference between two definitions.
 struct Difference {
     /// In words.
     what: &'static str,

@@ -1,9 +1,9 @@
-//! Whether a text in the data of a host file is a module of PTX.
+//! Recognises modules of PTX among the texts in the data of a host file.
 
 use crate::deadline::Deadline;
 use ptxcheck_frontend_ptx::{self as ptx, PtxOrigin};
 
-/// Whether a text can be taken for a module: nothing in it is malformed, all that it names is declared, and it has code. Programs
+/// True if a text can be taken for a module: nothing in it is malformed, all that it names is declared, and it has code. Programs
 /// keep templates of modules, and pieces that they put together, which only look like one.
 #[must_use]
 pub fn is_module(text: &[u8], deadline: &Deadline) -> bool {

@@ -5,13 +5,13 @@ use super::value::Lanes;
 use super::verdict::{Issue, Problem, Spot};
 use ptxcheck_ir::FunctionId;
 
-/// What was found in a kernel, or in a function that no kernel of the module calls.
+/// The findings about a kernel, or about a function that no kernel of the module calls.
 pub struct Root {
     /// The kernel or function.
     pub function: FunctionId,
     /// Its launches, as known or assumed.
     pub launch: Launch,
-    /// What is wrong.
+    /// The findings.
     pub findings: Vec<Found>,
     /// Nothing is known of it: too large, not whole, or the analysis did not settle.
     pub is_unknown: bool,
@@ -28,12 +28,12 @@ pub struct Found {
     pub issue: Issue,
     /// The warps that it is in, if not in all that get there.
     pub warps: Vec<u32>,
-    /// How many more like it there are, in other kernels and after other calls, that are left out.
+    /// The number of others like it, in other kernels and after other calls, that are left out.
     pub more: usize,
 }
 
 impl Root {
-    /// Of which nothing is known.
+    /// A root of which nothing is known.
     pub(super) const fn nothing(function: FunctionId, launch: Launch) -> Self {
         Self {
             function,

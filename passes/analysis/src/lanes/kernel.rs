@@ -1,4 +1,4 @@
-//! What is wrong in one kernel, over all warps and all layouts of blocks that it is looked at for.
+//! The findings about one kernel, over all warps and all layouts of blocks that it is looked at for.
 //!
 //! A launch is first looked at for all its warps at once, and warp by warp where the index of the warp decides which way lanes
 //! go. Of a kernel that reads `%tid.y` or `%tid.z` and states no shape, each of several layouts is such a launch:
@@ -252,7 +252,7 @@ impl Kernel<'_> {
         let mut open: Vec<u32> = issues.chain(by_warp.map(|(node, _)| *node)).collect();
         open.sort_unstable();
         open.dedup();
-        // What is definite of all warps at once, and so in each that comes there.
+        // Definite for all warps at once, and so in each that comes there.
         let lasting: FxHashSet<(u32, Problem)> = definite(&verdict)
             .filter(|(_, problem)| lasts(*problem) && !verdict.has_asked)
             .collect();
@@ -405,7 +405,7 @@ fn reached<'v>(verdicts: impl Iterator<Item = &'v Verdict>) -> FxHashSet<u32> {
         .collect()
 }
 
-/// What is definite in all layouts of blocks so far in which lanes come to the place.
+/// The definite findings that hold in all layouts of blocks so far in which lanes come to the place.
 #[derive(Default)]
 struct Common {
     found: BTreeMap<(u32, Problem), Vec<Found>>,
@@ -479,7 +479,7 @@ fn common<'f>(
     (lanes != 0).then_some((spot, lanes))
 }
 
-/// What is known of each node in a verdict: how it is reached, and where something is definite.
+/// The reach of each node in a verdict, and the nodes with a definite finding.
 fn by_node(verdict: &Verdict) -> (FxHashMap<u32, Reach>, FxHashSet<u32>) {
     let is_definite = |issue: &&Issue| issue.certainty == Certainty::Definite;
     let definite = verdict.issues.iter().filter(is_definite);
@@ -489,7 +489,7 @@ fn by_node(verdict: &Verdict) -> (FxHashMap<u32, Reach>, FxHashSet<u32>) {
     )
 }
 
-/// What is definite in one solution: nodes and problems.
+/// The definite findings of one solution: nodes and problems.
 fn definite(verdict: &Verdict) -> impl Iterator<Item = (u32, Problem)> + '_ {
     let issues = verdict.issues.iter();
     issues

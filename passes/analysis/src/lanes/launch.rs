@@ -27,13 +27,13 @@ pub struct Launch {
     pub most: Option<u32>,
     /// The CTA seems to have more dimensions than one, of unknown size.
     pub is_folded: bool,
-    /// How the threads of a CTA of unknown shape lie in its warps.
+    /// The layout that is assumed of a CTA of unknown shape.
     pub(crate) rows: Rows,
     /// The warp that is looked at; `None` for whichever.
     pub warp: Option<u32>,
 }
 
-/// How threads lie in the warps of a CTA that has no known shape, but a multiple of 32 threads.
+/// Layouts of threads in the warps of a CTA that has no known shape, but a multiple of 32 threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rows {
     /// One row: `%tid.x` is the number of the thread.

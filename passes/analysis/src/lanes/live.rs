@@ -85,7 +85,7 @@ impl Live {
         cells(&self.entry[node as usize * self.words..][..self.words])
     }
 
-    /// Whether a loop may write a cell.
+    /// True if a loop may write a cell.
     pub(super) fn is_changed_in(&self, of: u32, cell: usize) -> bool {
         self.changed[of as usize * self.words + cell / 64] >> (cell % 64) & 1 == 1
     }

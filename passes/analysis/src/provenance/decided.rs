@@ -1,4 +1,4 @@
-//! What decides whether the instructions of a body are executed, for those who judge it.
+//! Conditions under which the instructions of a body are executed, for those who judge it.
 
 use super::entered::{Entered, Executed, follows, guarded_ends};
 use super::function::Judge;
@@ -7,7 +7,7 @@ use crate::limits::MAX_CONDITION_BLOCKS;
 use ptxcheck_ir::{Argument, BlockId, InstructionId};
 
 impl Judge<'_> {
-    /// Whether what a demand is about is executed by a call that passes these arguments.
+    /// True if what a demand is about is executed by a call that passes these arguments.
     pub(super) fn executed(&self, demand: &Demand, arguments: &[Argument], call: InstructionId) -> Executed {
         if demand.is_certain {
             return Executed::Always;
@@ -21,7 +21,7 @@ impl Judge<'_> {
         demand.executed(self.module, arguments.iter().filter_map(known).collect())
     }
 
-    /// Whether an instruction is executed whenever the function is entered.
+    /// True if an instruction is executed whenever the function is entered.
     pub(super) fn is_certain(&self, at: InstructionId) -> bool {
         let analyses = self.module.function(self.id);
         let block = self.body.block_of(at);
@@ -31,7 +31,7 @@ impl Judge<'_> {
             && guarded_ends(self.body).all(|end| analyses.dominators().dominates(block, end))
     }
 
-    /// What decides whether an instruction is executed.
+    /// The condition under which an instruction is executed.
     pub(super) fn decided(&self, at: InstructionId) -> Decided {
         let analyses = self.module.function(self.id);
         let (dominators, post) = (analyses.dominators(), analyses.post_dominators());
@@ -47,7 +47,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether an instruction is executed whenever another one is that stands before it.
+    /// True if an instruction is executed whenever another one is that stands before it.
     pub(super) fn follows(&self, first: InstructionId, second: InstructionId) -> bool {
         follows(self.body, self.module.function(self.id), first, second)
     }

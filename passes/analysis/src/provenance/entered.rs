@@ -1,4 +1,4 @@
-//! Whether an instruction of a function is executed when the function is entered: always, for what some callers pass, or
+//! Execution of an instruction of a function when the function is entered: always, for what some callers pass, or
 //! for what it finds in memory.
 //!
 //! ```text
@@ -21,7 +21,7 @@ use ptxcheck_ir::{
     Access, BlockId, Body, FunctionId, Guard, Instruction, InstructionId, Op, Value, registers,
 };
 
-/// Whether an instruction is executed.
+/// True if an instruction is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Executed {
     Always,
@@ -31,13 +31,13 @@ pub(super) enum Executed {
 }
 
 impl Executed {
-    /// Whether a use that is wrong is worth a word: what the caller passes beside the pointer may be what keeps it away.
+    /// True if a use that is wrong is worth a word: what the caller passes beside the pointer may be what keeps it away.
     pub(super) const fn may_be_wrong(self) -> bool {
         matches!(self, Self::Always | Self::Perhaps)
     }
 }
 
-/// What parameters are known to be, by number and byte offset.
+/// Known values of parameters, by number and byte offset.
 pub(super) type Passed = Vec<((u16, u32), u64)>;
 
 /// A function that is entered.
@@ -48,7 +48,7 @@ pub(super) struct Entered<'a> {
 }
 
 impl Demand {
-    /// Whether what it is about is executed where the function is passed this.
+    /// True if what it is about is executed where the function is passed this.
     pub(super) fn executed(&self, module: &Shared<'_>, mut passed: Passed) -> Executed {
         let inner = (self.function, self.instruction);
         let outer = self.callers.iter().rev();
@@ -69,7 +69,7 @@ impl Demand {
     }
 }
 
-/// Whether an instruction is executed whenever another one is that stands before it.
+/// True if an instruction is executed whenever another one is that stands before it.
 pub(super) fn follows(
     body: &Body<'_>,
     analyses: &Analyses<'_>,
@@ -99,7 +99,7 @@ pub(super) fn guarded_ends<'b>(body: &'b Body<'_>) -> impl Iterator<Item = Block
     })
 }
 
-/// Whether control may go nowhere in the function from an instruction.
+/// True if control may go nowhere in the function from an instruction.
 const fn may_end(last: &Instruction) -> bool {
     matches!(last.op, Op::Return | Op::Exit | Op::Trap)
 }
@@ -115,7 +115,7 @@ impl<'a> Entered<'a> {
         })
     }
 
-    /// What a call in it passes, as far as that is known.
+    /// The arguments that a call in it passes, as far as they are known.
     pub(super) fn passes(&self, call: InstructionId) -> Passed {
         let Op::Call(number) = self.body.instruction(call).op else {
             return Vec::new();
@@ -194,7 +194,7 @@ impl<'a> Entered<'a> {
         }
     }
 
-    /// Whether control may leave the function at the end of a block.
+    /// True if control may leave the function at the end of a block.
     fn may_leave(&self, block: BlockId) -> bool {
         match self.next(block) {
             Some(next) => next.is_none(),
@@ -244,7 +244,7 @@ impl<'a> Entered<'a> {
         Some(if is_complement { (known & 1) ^ 1 } else { known })
     }
 
-    /// What a load reads: what is passed, or what has been put on the stack.
+    /// The value that a load reads: an argument, or what has been put on the stack.
     fn loaded(&self, at: InstructionId, load: &Instruction, left: &mut usize) -> Option<u64> {
         if let Some((number, offset)) = self.body.loaded_param(load) {
             let piece = (number, u32::try_from(offset).ok()?);
@@ -255,7 +255,7 @@ impl<'a> Entered<'a> {
         self.number(*self.body.uses(store).get(2)?, left)
     }
 
-    /// Whether a value depends on what is passed.
+    /// True if a value depends on what is passed.
     fn is_of_passed(&self, value: Value) -> bool {
         let mut open = vec![value];
         let mut left = MAX_DECIDED_STEPS;
@@ -279,7 +279,7 @@ impl<'a> Entered<'a> {
     }
 }
 
-/// What a load makes of the number in memory.
+/// The number in memory as a load extends it.
 fn extended(number: u64, access: &Access) -> u64 {
     let bits = access.bits;
     if bits == 0 || bits >= 64 {

@@ -247,7 +247,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Whether the result of a cast is certainly used, where that is or in the callers.
+    /// True if the result of a cast is certainly used, where that is or in the callers.
     pub(super) fn is_used(&self, cast: (FunctionId, InstructionId), callers: &[CallSite]) -> bool {
         results::is_used(self.module, self.solver.summaries, cast, callers)
     }

@@ -185,7 +185,7 @@ pub(super) fn holding(body: &Body<'_>, analyses: &Analyses<'_>, answers: &Answer
     found
 }
 
-/// Whether a register is written by one instruction, which every way to a reader has come by.
+/// True if a register is written by one instruction, which every way to a reader has come by.
 fn is_current(analyses: &Analyses<'_>, register: Register, reader: InstructionId) -> bool {
     matches!(analyses.definitions().of(register), &[only] if analyses.is_before(only, reader))
 }
@@ -268,7 +268,7 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// What follows from the guard of an instruction being passed (`taken`) or not.
+    /// The facts that follow from the guard of an instruction being passed (`taken`) or not.
     fn implied(&self, guard: Guard, at: InstructionId, taken: bool) -> Vec<Fact> {
         let mut found = Vec::new();
         let predicates = self.predicates();

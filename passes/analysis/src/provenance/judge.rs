@@ -48,7 +48,7 @@ pub enum Use {
 }
 
 impl Use {
-    /// Whether it makes another address of the address, and nothing else.
+    /// True if it makes another address of the address, and nothing else.
     pub(super) const fn is_cast(self) -> bool {
         matches!(self, Self::ToGeneric(_) | Self::FromGeneric(_))
     }

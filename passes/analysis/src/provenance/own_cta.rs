@@ -1,4 +1,4 @@
-//! Whether an address in the shared memory of a cluster may be in the CTA's own: `mapa` was given the own rank.
+//! Addresses in the shared memory of a cluster that may be in the CTA's own: `mapa` was given the own rank.
 //!
 //! ```text
 //! own    the rank is 0, which one CTA of each cluster has; it is computed from a special register, `%cluster_ctarank` among
@@ -15,7 +15,7 @@ use crate::shared::Shared;
 use ptxcheck_ir::{BlockId, Body, Callee, FunctionId, InstructionId, Op, Special, Value};
 
 impl Judge<'_> {
-    /// Whether an address in the cluster's shared memory may be in the CTA's own after all, where it is used.
+    /// True if an address in the cluster's shared memory may be in the CTA's own after all, where it is used.
     pub(super) fn may_be_own_cta(&self, wrong: Wrong, element: &Element, at: InstructionId) -> bool {
         if wrong != Wrong::ClusterAsCta {
             return false;
@@ -31,7 +31,7 @@ impl Judge<'_> {
         known == Some(0) || is_of_rank(self.module, self.id, rank) || self.is_decided_by_rank(at)
     }
 
-    /// Whether a branch that leads to an instruction, or its own guard, depends on the rank of the CTA.
+    /// True if a branch that leads to an instruction, or its own guard, depends on the rank of the CTA.
     fn is_decided_by_rank(&self, at: InstructionId) -> bool {
         let dominators = self.module.function(self.id).dominators();
         let above = std::iter::successors(Some(self.body.block_of(at)), |&block| dominators.immediate(block));
@@ -43,7 +43,7 @@ impl Judge<'_> {
     }
 }
 
-/// Whether a value is computed from what is the same in all threads of a CTA, and special, as its rank in the cluster is.
+/// True if a value is computed from what is the same in all threads of a CTA, and special, as its rank in the cluster is.
 fn is_of_rank(module: &Shared<'_>, function: FunctionId, value: Value) -> bool {
     let mut left = MAX_DECIDED_STEPS;
     let mut open = vec![(function, value)];
@@ -74,7 +74,7 @@ fn is_of_rank(module: &Shared<'_>, function: FunctionId, value: Value) -> bool {
     false
 }
 
-/// What a function returns that a call calls.
+/// The values that the function of a call returns.
 fn returned(module: &Shared<'_>, body: &Body<'_>, call: InstructionId) -> Vec<(FunctionId, Value)> {
     let Some(Callee::Direct(symbol)) = body.callee(body.instruction(call)) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Whether the result of a cast is used: `cvta` of a pointer outside the window is undefined in its result alone (PTX ISA,
+//! Uses of the result of a cast: `cvta` of a pointer outside the window is undefined in its result alone (PTX ISA,
 //! cvta), so it does no harm until then.
 //!
 //! ```text
@@ -20,7 +20,7 @@ use crate::shared::Shared;
 use crate::slots::{Effect, SlotId};
 use ptxcheck_ir::{Body, FunctionId, InstructionId, Op, Register, Value};
 
-/// What becomes of a result.
+/// The fate of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     Used,
@@ -28,7 +28,7 @@ enum After {
     Unused,
 }
 
-/// Whether the result of a cast is certainly used: in the function that casts, or in one of those that the calls lead
+/// True if the result of a cast is certainly used: in the function that casts, or in one of those that the calls lead
 /// from, the innermost first, as far as each returns it to the next.
 pub(super) fn is_used<'a>(
     module: &'a Shared<'a>,
@@ -146,13 +146,13 @@ impl Result<'_> {
         }
     }
 
-    /// Whether a reader comes whenever the result is made.
+    /// True if a reader comes whenever the result is made.
     fn comes_before(&self, reader: InstructionId) -> bool {
         follows(self.body, self.analyses, self.at, reader)
     }
 }
 
-/// Whether an operation hands an address on, changed or not.
+/// True if an operation hands an address on, changed or not.
 const fn carries(op: Op) -> bool {
     matches!(
         op,

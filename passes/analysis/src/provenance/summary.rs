@@ -48,7 +48,7 @@ impl Violation {
     }
 }
 
-/// What decides whether an instruction of a function is executed: the same for all that nothing parts.
+/// The condition under which an instruction of a function is executed: the same for all that nothing parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decided {
     /// The first block that leads to it alone.
@@ -72,7 +72,7 @@ pub(super) struct Demand {
     pub reach: Option<i64>,
     /// It is executed whenever the function that has the summary is entered.
     pub is_certain: bool,
-    /// What decides whether it is executed, in the function where it is.
+    /// The condition under which it is executed, in the function where it is.
     pub decided: Decided,
     /// Where it is used.
     pub function: FunctionId,
@@ -87,7 +87,7 @@ pub(super) struct Demand {
 pub(super) struct Summary {
     /// What is wrong in it.
     pub violations: Vec<Violation>,
-    /// What it demands of its callers; one for each parameter, use, set of spaces ruled out and what decides it.
+    /// Its demands on callers; one for each parameter, use, set of spaces ruled out and what decides it.
     pub demands: Vec<Demand>,
     /// Parameters whose space it, or a function that it calls, tests.
     pub tested: Vec<(u16, u32)>,

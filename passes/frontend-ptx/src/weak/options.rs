@@ -15,7 +15,7 @@
 use super::words::Words;
 use ptxcheck_ir::facts::CompilerOptions;
 
-/// Whether the kernels of a module, whose bodies these are, show that it was not optimised; `None` where they do not show it.
+/// True if the kernels of a module, whose bodies these are, show that it was not optimised; `None` where they do not show it.
 pub(super) fn is_unoptimised<'t>(kernels: impl Iterator<Item = &'t [u8]>) -> Option<bool> {
     let mut is_generic = false;
     for body in kernels {
@@ -34,7 +34,7 @@ fn is_generic_access(word: &[u8]) -> bool {
     parts.all(|part| matches!(part, [b'b' | b'u' | b's' | b'f' | b'v', digits @ ..] if digits.iter().all(u8::is_ascii_digit) && !digits.is_empty()))
 }
 
-/// What was seen of one option: its effect, and the effect of its absence.
+/// The evidence for one option: its effect, and the effect of its absence.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     with: bool,
@@ -52,7 +52,7 @@ impl Seen {
     }
 }
 
-/// What the words of a body say of the options, so far.
+/// The evidence for options in the words of a body, so far.
 #[derive(Debug, Default)]
 pub(super) struct Evidence<'t> {
     flush: Seen,
@@ -62,7 +62,7 @@ pub(super) struct Evidence<'t> {
     fuses: bool,
     /// The registers that parameters were loaded to.
     parameters: Vec<&'t [u8]>,
-    /// How many of them were stored to the stack.
+    /// The number of them that were stored to the stack.
     stored: usize,
     /// The first words of the instruction that is being read.
     statement: Vec<&'t [u8]>,
@@ -132,7 +132,7 @@ impl<'t> Evidence<'t> {
         }
     }
 
-    /// What all of it says.
+    /// The conclusion from all of it.
     pub(super) fn options(&self) -> CompilerOptions {
         let loaded = self.parameters.len();
         let is_unoptimised = match self.stored {
