@@ -84,7 +84,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 format!("`{}` is used here", name(first)),
             )
             .help("declare one array, and compute pointers to its parts")
-            .data("symbol", module.module.symbol(second).name);
+            // The same wherever the uses stand.
+            .data("symbol", module.module.symbol(first.max(second)).name);
     }
 }
 
