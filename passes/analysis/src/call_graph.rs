@@ -67,6 +67,18 @@ impl CallGraph {
         &self.sites[self.starts[index] as usize..self.starts[index + 1] as usize]
     }
 
+    /// Marks what calls the functions that are marked, directly or through others; `found` is by function.
+    pub(crate) fn mark_callers(&self, found: &mut [bool]) {
+        let mut work: Vec<usize> = (0..found.len()).filter(|&function| found[function]).collect();
+        while let Some(function) = work.pop() {
+            for site in self.calls_to(FunctionId::new(function)) {
+                if !std::mem::replace(&mut found[site.caller.index()], true) {
+                    work.push(site.caller.index());
+                }
+            }
+        }
+    }
+
     /// The calls of a function, in the order of the input.
     #[must_use]
     pub fn calls_to(&self, callee: FunctionId) -> &[CallSite] {

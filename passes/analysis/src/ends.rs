@@ -3,7 +3,6 @@
 use ptxcheck_common::externs;
 use ptxcheck_ir::{Call, Callee, Function, FunctionId, Rare};
 
-use crate::call_graph::CallGraph;
 use crate::shared::Shared;
 
 /// By function: threads may end in a call of it, or in one that it makes. Functions of other modules are taken to return.
@@ -27,18 +26,6 @@ pub(crate) fn ends(module: &Shared<'_>) -> Vec<bool> {
     for function in graph.cycles(|_| true).into_iter().flatten() {
         found[function.index()] = true;
     }
-    with_callers(graph, &mut found);
+    graph.mark_callers(&mut found);
     found
-}
-
-/// Marks what calls the functions that are marked, directly or through others.
-pub(crate) fn with_callers(graph: &CallGraph, found: &mut [bool]) {
-    let mut work: Vec<usize> = (0..found.len()).filter(|&function| found[function]).collect();
-    while let Some(function) = work.pop() {
-        for site in graph.calls_to(FunctionId::new(function)) {
-            if !std::mem::replace(&mut found[site.caller.index()], true) {
-                work.push(site.caller.index());
-            }
-        }
-    }
 }

@@ -29,7 +29,6 @@ struct Computed {
     reached: Reached,
     reached_closely: Reached,
     slots: OnceLock<Box<Slots>>,
-    dimensions: OnceLock<[bool; 2]>,
 }
 
 /// What is ever executed of a function, once that is asked.
@@ -130,19 +129,17 @@ impl<'a> Analyses<'a> {
         self.is_before(store, load).then_some(store)
     }
 
-    /// `%tid.y` and `%tid.z`: true for one that some instruction reads.
+    /// `%tid.y` and `%tid.z`: true for one that some instruction reads. It is computed anew each time.
     pub(crate) fn read_dimensions(&self) -> [bool; 2] {
-        *self.computed().dimensions.get_or_init(|| {
-            let body = self.body();
-            let uses = body
-                .instructions
-                .iter()
-                .flat_map(|instruction| body.uses(instruction));
-            uses.fold([false; 2], |[y, z], value| match value {
-                Value::Special(Special::Tid(1)) => [true, z],
-                Value::Special(Special::Tid(2)) => [y, true],
-                _ => [y, z],
-            })
+        let body = self.body();
+        let uses = body
+            .instructions
+            .iter()
+            .flat_map(|instruction| body.uses(instruction));
+        uses.fold([false; 2], |[y, z], value| match value {
+            Value::Special(Special::Tid(1)) => [true, z],
+            Value::Special(Special::Tid(2)) => [y, true],
+            _ => [y, z],
         })
     }
 

@@ -66,6 +66,7 @@ pub struct Shared<'a> {
     functions: Vec<Analyses<'a>>,
     call_graph: OnceLock<CallGraph>,
     call_cycles: OnceLock<Vec<Vec<FunctionId>>>,
+    read_dimensions: OnceLock<[Vec<bool>; 2]>,
 }
 
 impl<'a> Shared<'a> {
@@ -80,6 +81,7 @@ impl<'a> Shared<'a> {
                 .collect(),
             call_graph: OnceLock::new(),
             call_cycles: OnceLock::new(),
+            read_dimensions: OnceLock::new(),
         }
     }
 
@@ -110,34 +112,24 @@ impl<'a> Shared<'a> {
     /// any function of the module but kernels.
     #[must_use]
     pub(crate) fn read_dimensions(&self, root: FunctionId) -> [bool; 2] {
-        let mut seen = FxHashSet::from_iter([root]);
-        let (mut work, mut read, mut is_any) = (vec![root], [false; 2], false);
-        while let Some(function) = work.pop() {
-            let of = self.function(function).read_dimensions();
-            read = [read[0] || of[0], read[1] || of[1]];
-            if read == [true; 2] {
-                break;
-            }
-            let callees = self
-                .call_graph()
-                .calls_of(function)
-                .iter()
-                .map(|site| site.callee);
-            work.extend(callees.filter(|&callee| seen.insert(callee)));
-            let Some(body) = &self.module.function(function).body else {
-                continue;
-            };
+        let read = self.read_dimensions.get_or_init(|| {
+            let own: Vec<[bool; 2]> = self.functions.iter().map(Analyses::read_dimensions).collect();
+            [0, 1].map(|dimension| self.readers(own.iter().map(|read| read[dimension]).collect()))
+        });
+        [read[0][root.index()], read[1][root.index()]]
+    }
+
+    /// `found`, by function, with those that may call one of them.
+    fn readers(&self, mut found: Vec<bool>) -> Vec<bool> {
+        let mut bodies = self.module.bodies();
+        if bodies.any(|(id, function, _)| !function.is_kernel() && found[id.index()]) {
             let is_indirect = |call: &Call| matches!(call.callee, Callee::Indirect(_));
-            if !is_any && body.calls.iter().any(is_indirect) {
-                is_any = true;
-                let others = self
-                    .module
-                    .bodies()
-                    .filter(|(_, function, _)| !function.is_kernel());
-                work.extend(others.map(|(id, ..)| id).filter(|&id| seen.insert(id)));
+            for (id, _, body) in self.module.bodies() {
+                found[id.index()] |= body.calls.iter().any(is_indirect);
             }
         }
-        read
+        self.call_graph().mark_callers(&mut found);
+        found
     }
 
     /// True if a function, or what it may call, reads `%tid.y` or `%tid.z`.

@@ -225,7 +225,7 @@ impl Kernel<'_> {
         // What holds of all warps at once holds of each: where nothing may be wrong, no warp need be looked at.
         let is = |certainty| verdict.issues.iter().any(|issue| issue.certainty == certainty);
         let by_warp = verdict.reach.iter().filter(|(_, reach)| reach.by_warp);
-        let mut may_differ = wants_warp && (is(Certainty::Potential) || is(Certainty::Definite))
+        let mut may_differ = wants_warp && !verdict.issues.is_empty()
             || verdict.has_asked && is(Certainty::Definite)
             || by_warp.clone().next().is_some();
         if !may_differ && is(Certainty::Definite) && launch.shape.is_none() {

@@ -179,7 +179,7 @@ impl Launch {
             (Rows::Sides(sides), _) if sides[dimension] < MAX_THREADS => {
                 return pool.splat(u64::from(sides[dimension]));
             }
-            (Rows::Sides([x, MAX_THREADS, _]), 2) if x > 0 => return pool.splat(1),
+            (Rows::Sides([_, MAX_THREADS, _]), 2) => return pool.splat(1),
             (Rows::Sides([x, y, _]), _) => {
                 let row = u64::from(if dimension == 1 { x } else { x * y });
                 // As many as make whole warps.

@@ -7,7 +7,7 @@
 //! A kernel has thousands of cells that change, most of them alive in a few nodes: states are joined and compared over
 //! those alone.
 
-use super::graph::{Context, Graph, NONE, Test};
+use super::graph::{Context, Graph, Test};
 use super::order::Order;
 use super::slice::Place;
 use crate::shared::Shared;
@@ -50,7 +50,7 @@ impl Live {
                 changed: &mut changed,
             };
             scan.node();
-            for of in order.loops_of(node as u32).take_while(|&of| of != NONE) {
+            for of in order.loops_of(node as u32) {
                 let all = &mut live.changed[of as usize * words..][..words];
                 all.iter_mut().zip(&changed).for_each(|(all, new)| *all |= new);
             }

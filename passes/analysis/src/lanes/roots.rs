@@ -34,16 +34,8 @@ impl Calls {
         }
         let holds = meets.clone();
         let graph = module.call_graph();
-        for reached in [&mut meets, &mut matters] {
-            let mut work: Vec<usize> = (0..count).filter(|&function| reached[function]).collect();
-            while let Some(function) = work.pop() {
-                for site in graph.calls_to(FunctionId::new(function)) {
-                    if !std::mem::replace(&mut reached[site.caller.index()], true) {
-                        work.push(site.caller.index());
-                    }
-                }
-            }
-        }
+        graph.mark_callers(&mut meets);
+        graph.mark_callers(&mut matters);
         Self {
             holds,
             meets,

@@ -18,7 +18,6 @@ use super::basis::Basis;
 use super::kind::Kind;
 use super::look::Look;
 use super::meetings::{Meetings, Wanted};
-use crate::ends::with_callers;
 use crate::lanes::graph::{cut_phases, is_full_barrier};
 use crate::lanes::launch::{converges, launch_of};
 use crate::limits::{INSTRUCTIONS_PER_INNER_STEP, MAX_INNER_LOOKS, MAX_LOOK_WARPS, MAX_SCREEN_STEPS};
@@ -70,7 +69,7 @@ impl<'a, 'm> Search<'a, 'm> {
             is_open[id.index()] = own.is_none();
         }
         let graph = basis.module.call_graph();
-        with_callers(graph, &mut is_open);
+        graph.mark_callers(&mut is_open);
         let mut work: Vec<usize> = (0..held.len()).filter(|&id| !held[id].is_empty()).collect();
         while let Some(function) = work.pop() {
             let own = held[function];
