@@ -116,7 +116,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
         if body.instructions.iter().any(ends) {
             return None;
         }
-        let launch = launch_of(module, id, module.reads_other_dimensions(id));
+        let launch = launch_of(module, id, false);
         let analyses = module.function(id);
         let threads = Threads {
             body,
@@ -127,10 +127,10 @@ impl<'a, 'm> Kernel<'a, 'm> {
             // Blocks may have fewer threads than they are allowed.
             Some(_) if launch.source == Source::Bound => return None,
             Some(_) => None,
-            None if launch.is_folded => return None,
             None => Some(full_collectives(&threads)),
         };
-        if full.as_ref().is_some_and(Vec::is_empty) {
+        let is_closed = |full: &Vec<BlockId>| full.is_empty() || module.reads_other_dimensions(id);
+        if full.as_ref().is_some_and(is_closed) {
             return None;
         }
         Some(Self {
