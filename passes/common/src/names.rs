@@ -163,7 +163,7 @@ pub fn without_unit(name: &str) -> Cow<'_, str> {
         let plain = head
             .trim_end_matches(|letter: char| letter.is_ascii_digit())
             .len();
-        // What stands before a length may end with digits itself.
+        // A scope before a length may end with digits itself.
         let fits = |start: &usize| {
             let length: usize = head[*start..].parse().ok()?;
             let is_unit = length >= mark.len() + MIN_HASH_DIGITS && tail.is_char_boundary(length);

@@ -222,14 +222,14 @@ impl Kernel<'_> {
         least: Certainty,
     ) -> Option<(Vec<Run>, Option<Verdict>)> {
         let (verdict, wants_warp) = self.solved(launch, None, Certainty::Potential)?;
-        // What holds of all warps at once holds of each: where nothing may be wrong, no warp need be looked at.
+        // A finding about all warps at once holds of each: where nothing may be wrong, no warp need be looked at.
         let is = |certainty| verdict.issues.iter().any(|issue| issue.certainty == certainty);
         let by_warp = verdict.reach.iter().filter(|(_, reach)| reach.by_warp);
         let mut may_differ = wants_warp && !verdict.issues.is_empty()
             || verdict.has_asked && is(Certainty::Definite)
             || by_warp.clone().next().is_some();
         if !may_differ && is(Certainty::Definite) && launch.shape.is_none() {
-            // What is definite in all warps at once may be left open in one: lanes that certainly stay away from a barrier
+            // A finding that is definite in all warps at once may be open in one: lanes that certainly stay away from a barrier
             // there may be waited for by those that come to it. And it may be that no warp comes there that exists.
             if first.is_none() {
                 first = Some(self.solved(launch, Some(0), Certainty::Definite)?.0);

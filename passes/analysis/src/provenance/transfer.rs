@@ -241,7 +241,7 @@ fn arithmetic(op: BinaryOp, a: &Provenance, b: &Provenance, bits: u8) -> Provena
         return Provenance::NUMBER;
     }
     let of_address = has_address(a) || has_address(b);
-    // What is loaded may be the difference of addresses in two windows, in elements.
+    // A loaded number may be the difference of addresses in two windows, in elements.
     let may_be_composed = bits > 32 && (*a == Provenance::Top || *b == Provenance::Top);
     match op {
         B::RemSigned | B::RemUnsigned => Provenance::NUMBER,
@@ -314,7 +314,7 @@ fn extended(element: Element, bits: u8, signed: bool) -> Element {
     }
 }
 
-/// What 64 bits hold that are made of 32, with their sign or without.
+/// The 64 bits that are made of 32, with their sign or without.
 #[must_use]
 pub(super) fn widened(value: &Provenance, signed: bool) -> Provenance {
     convert(value, 32, signed, 64)
