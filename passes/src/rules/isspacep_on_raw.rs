@@ -25,12 +25,11 @@
 //!
 //! A test is understood where its predicate decides a branch or guards an instruction, also through complements and
 //! conjunctions; not where it is kept in memory or returned by a function. An address in global memory is the same number
-//! as its generic one: testing that is a warning.
+//! as its generic one, so a test of it answers rightly and is not reported.
 
 use super::address;
 use crate::analysis::provenance::Wrong;
 use crate::context::{ModuleContext, Report};
-use crate::ir::Space;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -65,10 +64,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let is = address::sure(violation, "is", "may be");
         let message =
             format!("{name} tests generic addresses, but this one, of {object}, {is} one inside its window");
-        let draft = address::report(module, violation, message, report);
-        draft.help("test the generic address, before it is converted");
-        if violation.element.space == Space::Global {
-            draft.at_most(Level::Warning);
-        }
+        address::report(module, violation, message, report)
+            .help("test the generic address, before it is converted");
     }
 }

@@ -50,7 +50,6 @@ impl Judge<'_> {
                     && demand.is_sole
                     && executed() == Executed::Always
                     && (!demand.used.is_cast()
-                        || wrong == Wrong::Twice
                         || self.is_used((demand.function, demand.instruction), &callers))
                     && !self.may_be_own_cta(wrong, &element, at);
                 // Nothing is written wrongly there: the register is undefined here.

@@ -219,7 +219,7 @@ impl<'a> Judge<'a> {
                 _ => (wrong, element),
             };
             let is_sure = is_definite
-                && (!used.is_cast() || wrong == Wrong::Twice || self.is_used((self.id, at), &[]))
+                && (!used.is_cast() || self.is_used((self.id, at), &[]))
                 && !self.may_be_own_cta(wrong, &element, at)
                 && !self.may_be_plain(instruction.op, &element);
             self.report(at, wrong, used, element, is_sure, or);

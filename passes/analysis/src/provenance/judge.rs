@@ -157,7 +157,7 @@ fn raw(with: Use, space: Space) -> Option<Wrong> {
         Use::FromGeneric(wanted) if converts(wanted, space) => Some(Wrong::Twice),
         Use::FromGeneric(_) if space == Space::Global => Some(Wrong::Cast),
         Use::FromGeneric(_) => Some(Wrong::RawAsGeneric),
-        Use::Test(_) => Some(Wrong::TestOfRaw),
+        Use::Test(_) => (space != Space::Global).then_some(Wrong::TestOfRaw),
         Use::Map(Space::Generic) if space != Space::Global => Some(Wrong::RawAsGeneric),
         Use::Map(Space::Generic) => Some(Wrong::Access),
         Use::Map(_) => (!covers(Space::SharedCluster, space)).then_some(Wrong::Access),

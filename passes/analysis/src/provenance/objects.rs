@@ -222,10 +222,10 @@ impl Judge<'_> {
             let Some(element) = value.elements().iter().find(|element| is_local(element)) else {
                 continue;
             };
-            let is_definite = value
-                .elements()
-                .iter()
-                .all(|element| is_local(element) && element.trust == Trust::Certain)
+            // Half of an address names nothing.
+            let is_whole = access.bits >= 64;
+            let is_definite = is_whole
+                && value.elements().iter().all(|element| is_local(element) && element.trust == Trust::Certain)
                 && !is_own_slot(self.module, self.id, self.body, access, uses);
             self.report(
                 at,

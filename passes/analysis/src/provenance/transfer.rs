@@ -45,7 +45,7 @@ pub(super) fn result(op: Op, inputs: &[Provenance], at: InstructionId) -> Proven
         (Op::Binary(BinaryOp::Add, _), [a, b]) => add(a, b),
         (Op::Binary(BinaryOp::Sub, bits), [a, b]) => subtract(a, b, bits),
         (Op::Binary(BinaryOp::And, bits), [a, b]) => mask(a, b, bits),
-        (Op::Binary(BinaryOp::Or | BinaryOp::Xor, _), [a, b]) => change_bits(a, b),
+        (Op::Binary(op @ (BinaryOp::Or | BinaryOp::Xor), bits), [a, b]) => change_bits(op, a, b, bits),
         (Op::Binary(op, bits), [a, b]) => arithmetic(op, a, b, bits),
         (Op::MulAdd(op, bits), [a, b, c]) => add(&arithmetic(op, a, b, bits), c),
         (Op::Unary(op, _), [a]) => unary(op, a),
@@ -177,8 +177,9 @@ fn is_passed(value: &Provenance) -> bool {
         .any(|element| element.form == Form::Formal)
 }
 
-/// `or` and `xor`.
-fn change_bits(a: &Provenance, b: &Provenance) -> Provenance {
+/// `or` and `xor`. An address exclusive-or a number may be a hash or an encrypted pointer, which leads nowhere: it stays certain
+/// where the number can be a tag or a swizzle ([`is_tag`]), and in 32 bits, where indices in shared memory are swizzled.
+fn change_bits(op: BinaryOp, a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
     let is_one = a.is_number() || b.is_number() || is_bottom(a) || is_bottom(b);
     if !is_one && has_address(a) && has_address(b) {
         return if is_composed(a) != is_composed(b) {
@@ -187,7 +188,25 @@ fn change_bits(a: &Provenance, b: &Provenance) -> Provenance {
             Provenance::COMPOSED
         };
     }
-    add(&vague(a), &vague(b))
+    let changed = add(&vague(a), &vague(b));
+    let number = if a.is_number() { a } else { b };
+    if op == BinaryOp::Or || bits <= 32 || number.constant().is_some_and(is_tag) {
+        return changed;
+    }
+    changed.map(|element| match element.trust {
+        Trust::Certain if element.is_address() => Element {
+            trust: Trust::Weak,
+            ..*element
+        },
+        _ => *element,
+    })
+}
+
+/// True if a number changes bits of an address that a program may take for its own: below the 16 MiB of a window, or above the
+/// 48 bits of an address.
+const fn is_tag(number: i64) -> bool {
+    const ADDRESS: i64 = (1 << 48) - (1 << 24);
+    number & ADDRESS == 0
 }
 
 fn unary(op: UnaryOp, a: &Provenance) -> Provenance {
