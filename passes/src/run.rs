@@ -1,11 +1,12 @@
 //! A run: inputs in, findings out.
 //!
 //! `input.rs` looks at one input and its images, `text.rs` analyses PTX (each distinct text once a run), `assemble.rs`
-//! puts both together, `images.rs` runs the rules that compare images, `conclude.rs` has the settings decide what becomes of
-//! findings.
+//! puts both together, `images.rs` runs the rules that compare images, `copies.rs` leaves out what an object and its archive
+//! both say, `conclude.rs` has the settings decide what becomes of findings.
 
 mod assemble;
 mod conclude;
+mod copies;
 mod images;
 mod input;
 mod module;
@@ -146,6 +147,10 @@ fn run(inputs: Vec<Input>, settings: &Settings) -> Outcome {
     outcome
         .findings
         .extend(images::compare(&outcome.inputs, settings));
+    // Of release files, each counts by itself.
+    if !settings.images_only {
+        copies::leave_out(&outcome.inputs, &mut outcome.findings);
+    }
     locate::sort(&mut outcome.findings);
     number(&mut outcome.findings);
     let found = std::mem::take(&mut outcome.findings);

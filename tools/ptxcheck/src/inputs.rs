@@ -99,6 +99,9 @@ impl Inputs {
         let mut folders = std::mem::take(&mut self.folders);
         let mut is_full = false;
         let is_new = |entry: &DirEntry| {
+            if entry.depth() > 0 && is_probe(entry.path()) {
+                return false;
+            }
             if !entry.file_type().is_dir() {
                 return true;
             }
@@ -131,6 +134,25 @@ impl Inputs {
             self.add(folder, Bytes::Refused(ProblemKind::Limit, message));
         }
     }
+}
+
+/// The folder that CMake keeps its own files in.
+const CMAKE_FOLDER: &str = "CMakeFiles";
+
+/// Whether CMake built it to find out about the compiler: `CMakeFiles/3.25.1/CompilerIdCUDA`, `CMakeFiles/3.25.1/
+/// CMakeDetermineCompilerABI_CUDA.bin`, `CMakeFiles/CMakeScratch`, `CMakeFiles/CMakeTmp`, `CMakeFiles/cmTC_1a2b3.dir`.
+fn is_probe(path: &Path) -> bool {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+        return false;
+    };
+    let is_below_cmake = |levels| {
+        let above = path.ancestors().nth(levels).and_then(Path::file_name);
+        above.is_some_and(|name| name == CMAKE_FOLDER)
+    };
+    if name.starts_with("CompilerId") || name.starts_with("CMakeDetermineCompilerABI_") {
+        return is_below_cmake(2);
+    }
+    (matches!(name, "CMakeScratch" | "CMakeTmp") || name.starts_with("cmTC_")) && is_below_cmake(1)
 }
 
 /// Which folder it is, whatever its path.
@@ -232,7 +254,28 @@ fn starts_like_ptx(start: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::starts_like_ptx;
+    use std::path::Path;
+
+    use super::{is_probe, starts_like_ptx};
+
+    #[test]
+    fn what_cmake_builds_for_itself_is_known_by_its_path() {
+        for (path, wanted) in [
+            ("b/CMakeFiles/3.25.1/CompilerIdCUDA", true),
+            ("b/CMakeFiles/4.0.0-rc1/CompilerIdCUDA", true),
+            ("b/CMakeFiles/3.25.1/CMakeDetermineCompilerABI_CUDA.bin", true),
+            ("b/CMakeFiles/CMakeScratch", true),
+            ("CMakeFiles/CMakeTmp", true),
+            ("b/CMakeFiles/cmTC_4fb2a.dir", true),
+            ("b/CMakeFiles/app.dir", false),
+            ("b/CompilerIdCUDA", false),
+            ("b/src/CMakeScratch", false),
+            ("cmTC_4fb2a.dir", false),
+            ("b/CMakeFiles/3.25.1/app.o", false),
+        ] {
+            assert_eq!(is_probe(Path::new(path)), wanted, "{path}");
+        }
+    }
 
     #[test]
     fn ptx_is_known_by_its_first_directive() {

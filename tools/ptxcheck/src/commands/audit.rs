@@ -55,13 +55,11 @@ pub fn run(args: &AuditArgs) -> Exit {
             Err(error) => output::complain(&error.to_string()),
         },
         ListFormat::Text => {
-            let mut text = if args.quiet {
-                String::new()
-            } else {
-                audit::render(&outcome)
-            };
-            text.push_str(&full::render(&outcome));
-            output::print(&text, args.color.into())
+            let mut texts = full::render(&outcome);
+            if !args.quiet {
+                texts.insert(0, audit::render(&outcome));
+            }
+            output::print_each(&texts, args.color.into())
         }
     };
     if !args.quiet && args.format == ListFormat::Text {

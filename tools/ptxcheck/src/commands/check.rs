@@ -49,7 +49,7 @@ pub fn run(args: &CheckArgs) -> Exit {
         exit = exit.worst(write(output, &outcome, elapsed));
     }
     exit = exit.worst(match render(args.format, &outcome, elapsed) {
-        Ok(text) => output::print(&text, color(args)),
+        Ok(texts) => output::print_each(&texts, color(args)),
         Err(problem) => output::complain(&problem),
     });
     if args.verbose {
@@ -128,16 +128,20 @@ fn color(args: &CheckArgs) -> ColorChoice {
     }
 }
 
-fn render(format: Format, outcome: &Outcome, elapsed: Duration) -> Result<String, String> {
+/// One text a finding, or one document.
+fn render(format: Format, outcome: &Outcome, elapsed: Duration) -> Result<Vec<String>, String> {
     match format {
         Format::Full => Ok(full::render(outcome)),
         Format::Concise => Ok(concise::render(outcome)),
-        Format::Json => json::render(outcome, elapsed).map_err(|error| error.to_string()),
+        Format::Json => json::render(outcome, elapsed)
+            .map(|text| vec![text])
+            .map_err(|error| error.to_string()),
     }
 }
 
 fn write(output: &Output, outcome: &Outcome, elapsed: Duration) -> Exit {
-    let written = render(output.format, outcome, elapsed).and_then(|text| {
+    let written = render(output.format, outcome, elapsed).and_then(|texts| {
+        let text = texts.concat();
         let text = match output.format {
             Format::Full | Format::Concise => anstream::adapter::strip_str(&text).to_string(),
             Format::Json => text,

@@ -1,7 +1,5 @@
 //! Findings as compilers print them, one a line: `file:line:col: error: message (kernel k(int*), called at k.cu:9:3) [PTX401]`.
 
-use std::fmt::Write as _;
-
 use ptxcheck_passes::finding::Finding;
 use ptxcheck_passes::names::readable;
 use ptxcheck_passes::run::Outcome;
@@ -14,34 +12,33 @@ const SHOWN_CALLS: usize = 3;
 
 /// Everything found, one line a finding, with colours.
 #[must_use]
-pub fn render(outcome: &Outcome) -> String {
-    let mut text = String::new();
-    for finding in shown(outcome) {
-        let place = match Place::of(finding) {
-            Some(Place {
-                file,
-                line,
-                column: Some(column),
-                ..
-            }) => format!("{file}:{line}:{column}"),
-            Some(Place { file, line, .. }) => format!("{file}:{line}"),
-            None => input_name(outcome, finding).to_owned(),
-        };
-        let style = crate::styles::level(finding.level);
-        let context = match context(outcome, finding) {
-            context if context.is_empty() => String::new(),
-            context => format!(" ({})", context.join(", ")),
-        };
-        let _ = writeln!(
-            text,
-            "{}: {style}{}{style:#}: {}{context} [{}]",
-            escape::line(&place),
-            finding.level.as_str(),
-            escape::line(&finding.message),
-            finding.rule.code
-        );
-    }
-    text
+pub fn render(outcome: &Outcome) -> Vec<String> {
+    shown(outcome).map(|finding| line(outcome, finding)).collect()
+}
+
+fn line(outcome: &Outcome, finding: &Finding) -> String {
+    let place = match Place::of(finding) {
+        Some(Place {
+            file,
+            line,
+            column: Some(column),
+            ..
+        }) => format!("{file}:{line}:{column}"),
+        Some(Place { file, line, .. }) => format!("{file}:{line}"),
+        None => input_name(outcome, finding).to_owned(),
+    };
+    let style = crate::styles::level(finding.level);
+    let context = match context(outcome, finding) {
+        context if context.is_empty() => String::new(),
+        context => format!(" ({})", context.join(", ")),
+    };
+    format!(
+        "{}: {style}{}{style:#}: {}{context} [{}]\n",
+        escape::line(&place),
+        finding.level.as_str(),
+        escape::line(&finding.message),
+        finding.rule.code
+    )
 }
 
 /// What tells findings on one line of a source apart: the kernel or function, the calls that lead there, the image.
@@ -78,7 +75,7 @@ mod tests {
     use crate::render::samples;
 
     fn plain(outcome: &ptxcheck_passes::run::Outcome) -> String {
-        anstream::adapter::strip_str(&render(outcome)).to_string()
+        anstream::adapter::strip_str(&render(outcome).concat()).to_string()
     }
 
     #[test]

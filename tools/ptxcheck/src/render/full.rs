@@ -13,17 +13,19 @@ use ptxcheck_passes::sources::Sources;
 use super::places::{Place, Shown};
 use super::{escape, input_name, packed_image, position, shown};
 
-/// Everything found, with colours.
+/// Everything found, a text for each finding, with colours.
 #[must_use]
-pub fn render(outcome: &Outcome) -> String {
+pub fn render(outcome: &Outcome) -> Vec<String> {
     let mut sources = Sources::default();
     let renderer = Renderer::styled();
-    let mut text = String::new();
-    for finding in shown(outcome) {
-        let group = group(outcome, finding, &mut sources);
-        let _ = writeln!(text, "{}\n", renderer.render(&[group]));
-    }
-    text
+    shown(outcome)
+        .map(|finding| {
+            format!(
+                "{}\n\n",
+                renderer.render(&[group(outcome, finding, &mut sources)])
+            )
+        })
+        .collect()
 }
 
 fn group(outcome: &Outcome, finding: &Finding, sources: &mut Sources) -> Group<'static> {
@@ -201,7 +203,7 @@ mod tests {
     use crate::render::samples;
 
     fn plain(outcome: &ptxcheck_passes::run::Outcome) -> String {
-        anstream::adapter::strip_str(&render(outcome)).to_string()
+        anstream::adapter::strip_str(&render(outcome).concat()).to_string()
     }
 
     #[test]
