@@ -3,20 +3,20 @@
 use ptxcheck_common::maps::{NameMap, NameSet};
 
 use crate::finding::Finding;
-use crate::inventory::{ImageReport, InputReport};
+use crate::inventory::InputReport;
 
-/// Distance of an image from its compilation: an object or text of its own, a member of an archive, a linked file.
+/// Distance of an input from the compilation: an object or text of its own, an archive, a linked file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Distance {
     Object,
-    Member,
+    Archive,
     Linked,
 }
 
 impl Distance {
-    fn of(input: &InputReport, image: &ImageReport) -> Self {
+    fn of(input: &InputReport) -> Self {
         match () {
-            () if image.member.is_some() => Self::Member,
+            () if input.images.iter().any(|image| image.member.is_some()) => Self::Archive,
             () if input.host.as_ref().is_some_and(|host| host.is_linked) => Self::Linked,
             () => Self::Object,
         }
@@ -26,17 +26,17 @@ impl Distance {
 /// Drops the findings about an image whose text lies closer to its compilation in another input, where the same was found.
 /// Copies at the same distance keep theirs.
 pub(super) fn leave_out(inputs: &[InputReport], findings: &mut Vec<Finding>) {
-    let nearest = nearest(inputs);
+    let distances: Vec<Distance> = inputs.iter().map(Distance::of).collect();
+    let nearest = nearest(inputs, &distances);
     if nearest.is_empty() {
         return;
     }
     // The digest of a copied text, and whether the finding is about the copy that counts.
     let copied = |finding: &Finding| {
-        let input = inputs.get(finding.input)?;
-        let image = input.images.get(finding.image? as usize)?;
-        let digest = image.digest?;
+        let images = &inputs.get(finding.input)?.images;
+        let digest = images.get(finding.image? as usize)?.digest?;
         let nearest = *nearest.get(&digest)?;
-        Some((digest, Distance::of(input, image) == nearest))
+        Some((digest, distances[finding.input] == nearest))
     };
     let key = |digest: u128, finding: &Finding| (digest, finding.rule.code, finding.fingerprint.clone());
     let mut told = NameSet::default();
@@ -52,12 +52,10 @@ pub(super) fn leave_out(inputs: &[InputReport], findings: &mut Vec<Finding>) {
 }
 
 /// By the digest of a text that lies at several distances, the shortest of them.
-fn nearest(inputs: &[InputReport]) -> NameMap<u128, Distance> {
+fn nearest(inputs: &[InputReport], distances: &[Distance]) -> NameMap<u128, Distance> {
     let mut known: NameMap<u128, (Distance, bool)> = NameMap::default();
-    for input in inputs {
-        for image in &input.images {
-            let Some(digest) = image.digest else { continue };
-            let distance = Distance::of(input, image);
+    for (input, &distance) in inputs.iter().zip(distances) {
+        for digest in input.images.iter().filter_map(|image| image.digest) {
             let (nearest, differs) = known.entry(digest).or_insert((distance, false));
             *differs |= *nearest != distance;
             *nearest = distance.min(*nearest);
