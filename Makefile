@@ -91,8 +91,9 @@ mutants: llvm ## Has the same mutants checked each time: what the tests do of `f
 bless: ## Writes the golden renderings of the corpus anew
 	BLESS=1 $(CARGO) test $(FEATURES) --locked --package ptxcheck-tests --test corpus --test defects
 
-oracle: ## Holds the lane analysis against the machine, over 100,000 kernels
+oracle: ## Holds the analyses of lanes and of pointers against machines, over 100,000 kernels and 20,000 modules
 	LANE_KERNELS=$${LANE_KERNELS:-100000} $(CARGO) test $(FEATURES) --locked --release --package ptxcheck-passes --test lane_oracle -- --nocapture
+	POINTER_MODULES=$${POINTER_MODULES:-20000} $(CARGO) test $(FEATURES) --locked --release --package ptxcheck-passes --test provenance_oracle -- --nocapture
 
 # 1 means findings, and the demo has some.
 demo: llvm ## Builds the release and runs it over corpus/demo

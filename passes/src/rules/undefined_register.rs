@@ -26,7 +26,9 @@
 //!
 //! Only registers that nothing in the function writes are judged, and only as addresses; compilers leave undefined values
 //! that do not matter in data. A register that an unknown opcode names is taken for written. An access under a guard that
-//! a constant makes false is never executed, and not reported.
+//! a constant makes false is never executed, and not reported. Behind a comparison of the addresses of two variables, which
+//! never holds, nvcc leaves accesses through registers that nothing writes: those are reported, as the finding holds for
+//! whoever gets there.
 
 use super::address;
 use crate::analysis::provenance::{Base, Wrong};

@@ -119,7 +119,9 @@ impl Writer {
             ".reg .b64 %a<{POINTERS}>, %t;\n.reg .b32 %n<{NUMBERS}>, %h;\n.reg .pred %p<{PREDICATES}>, %q;\n\
              .local .align 8 .b8 d[64];\n.local .align 8 .b64 kept;"
         ));
-        self.line(&format!("ld.param.u64 %a0, [x{number}];\nld.param.u64 %a1, [y{number}];"));
+        self.line(&format!(
+            "ld.param.u64 %a0, [x{number}];\nld.param.u64 %a1, [y{number}];"
+        ));
         for register in 2..POINTERS {
             if !self.random.chance(40) {
                 self.assign_pointer(&format!("%a{register}"));
@@ -145,7 +147,7 @@ impl Writer {
     }
 
     fn statement(&mut self, depth: usize) {
-        match self.random.below(if depth == 0 { 12 } else { 17 }) {
+        match self.random.below(if depth == 0 { 13 } else { 18 }) {
             0 | 1 => {
                 let to = self.pointer();
                 self.assign_pointer(&to);
@@ -164,8 +166,9 @@ impl Writer {
             9 => self.keep(),
             10 | 11 if self.callees > 0 => self.call(),
             10 | 11 => self.cast_and_access(),
-            12..=14 => self.choice(depth),
-            15 => self.round(depth),
+            12 => self.by_argument(),
+            13..=15 => self.choice(depth),
+            16 => self.round(depth),
             _ => self.told(depth),
         }
     }
@@ -194,7 +197,10 @@ impl Writer {
     fn assign_number(&mut self, to: &str) {
         let line = match self.random.below(6) {
             0 | 1 => format!("mov.u32 {to}, {};", self.random.below(4)),
-            2 => format!("mov.u32 {to}, %tid.x;"),
+            2 => format!(
+                "mov.u32 {to}, {};",
+                self.random.pick(&["%tid.x", "%ctaid.x", "%cluster_ctarank"])
+            ),
             3 => format!("ld.global.u32 {to}, [g+{}];", self.random.pick(&OFFSETS)),
             4 => format!("and.b32 {to}, {}, {};", self.number(), self.random.below(4)),
             _ => format!("add.s32 {to}, {}, {};", self.number(), self.random.below(3)),
@@ -228,8 +234,14 @@ impl Writer {
         let offset = self.random.pick(&OFFSETS);
         let line = match self.random.below(9) {
             0..=2 => format!("add.s64 {to}, {from}, {offset};"),
-            3 => format!("sub.s64 %t, {from}, {other};\nadd.s64 {to}, %t, {};", self.pointer()),
-            4 => format!("xor.b64 %t, {from}, {other};\nxor.b64 {to}, %t, {};", self.pointer()),
+            3 => format!(
+                "sub.s64 %t, {from}, {other};\nadd.s64 {to}, %t, {};",
+                self.pointer()
+            ),
+            4 => format!(
+                "xor.b64 %t, {from}, {other};\nxor.b64 {to}, %t, {};",
+                self.pointer()
+            ),
             5 => format!(
                 "sub.s64 %t, {from}, {other};\nshr.s64 %t, %t, 3;\nst.global.u64 [slot], %t;\n\
                  ld.global.u64 %t, [slot];\nshl.b64 %t, %t, 3;\nadd.s64 {to}, %t, {other};"
@@ -250,7 +262,9 @@ impl Writer {
         let other = self.number();
         match self.random.below(6) {
             0 | 1 if space != ".const" => format!("st{space}.u32 [{at}+{offset}], {other};"),
-            2 if space != ".const" && space != ".local" => format!("atom{space}.add.u32 %h, [{at}+{offset}], 1;"),
+            2 if space != ".const" && space != ".local" => {
+                format!("atom{space}.add.u32 %h, [{at}+{offset}], 1;")
+            }
             3 => format!("ld{space}.u64 %t, [{at}+{offset}];"),
             _ => format!("ld{space}.u32 {other}, [{at}+{offset}];"),
         }
@@ -258,7 +272,9 @@ impl Writer {
 
     fn access(&mut self) {
         let at = self.pointer();
-        let space = self.random.pick(&["", "", "", ".global", ".shared", ".local", ".const"]);
+        let space = self
+            .random
+            .pick(&["", "", "", ".global", ".shared", ".local", ".const"]);
         let access = self.accessed(&at, space);
         let guard = match self.random.below(5) {
             0 => format!("@{} ", self.predicate()),
@@ -293,7 +309,12 @@ impl Writer {
     /// A pointer is kept in memory, or comes from there.
     fn keep(&mut self) {
         let pointer = self.pointer();
-        let (space, name) = self.random.pick(&[("local", "kept"), ("local", "kept"), ("global", "slot"), ("shared", "s")]);
+        let (space, name) = self.random.pick(&[
+            ("local", "kept"),
+            ("local", "kept"),
+            ("global", "slot"),
+            ("shared", "s"),
+        ]);
         let line = if self.random.chance(2) {
             format!("st.{space}.u64 [{name}], {pointer};")
         } else {
@@ -310,11 +331,50 @@ impl Writer {
         } else {
             self.random.below(3).to_string()
         };
+        // A pointer of its own, as often as not.
+        let one = if self.random.chance(2) {
+            let (variable, space) = self.random.pick(&VARIABLES);
+            let null = if self.random.chance(4) {
+                "mov.u64 %t, 0;\n"
+            } else {
+                ""
+            };
+            self.line(&format!(
+                "mov.u64 %t, {variable};\ncvta.{space}.u64 %t, %t;\n{null}"
+            ));
+            "%t".to_owned()
+        } else {
+            one
+        };
         self.line(&format!(
             "{{ .param .b64 x; .param .b64 y; .param .b32 z; .param .b64 back;\nst.param.b64 [x], {one};\n\
              st.param.b64 [y], {other};\nst.param.b32 [z], {number};\ncall.uni (back), f{callee}, (x, y, z);\n\
              ld.param.b64 {to}, [back]; }}"
         ));
+    }
+
+    /// An access to what is passed, as the number says that is passed beside it.
+    fn by_argument(&mut self) {
+        let over = self.label();
+        let space = self.random.pick(&SPACES);
+        let access = match self.random.below(3) {
+            0 => self.accessed("%a0", ""),
+            _ => format!(
+                "cvta.to.{space}.u64 %t, %a0;\n{}",
+                self.accessed("%t", &format!(".{space}"))
+            ),
+        };
+        let test = match self.random.below(3) {
+            0 => format!(
+                "and.b32 %h, %n0, {};\nsetp.eq.s32 %q, %h, 0;",
+                1 + self.random.below(2)
+            ),
+            _ => {
+                let relation = self.random.pick(&["eq", "ne", "lt", "ge", "gt"]);
+                format!("setp.{relation}.s32 %q, %n0, {};", self.random.below(3))
+            }
+        };
+        self.line(&format!("{test}\n@%q bra {over};\n{access}\n{over}:"));
     }
 
     fn choice(&mut self, depth: usize) {
@@ -336,7 +396,9 @@ impl Writer {
             self.line(&format!("{no}:"));
         }
         if self.random.chance(12) {
-            self.line(&format!("@{predicate} ret;").replace("ret", if self.callees > 0 { "exit" } else { "ret" }));
+            self.line(
+                &format!("@{predicate} ret;").replace("ret", if self.callees > 0 { "exit" } else { "ret" }),
+            );
         }
     }
 

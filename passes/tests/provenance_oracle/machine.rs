@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptxcheck_passes::analysis::evaluate::evaluate;
 use ptxcheck_passes::ir::{
-    Access, AccessKind, Body, Call, Callee, FunctionId, Instruction, InstructionId, Module, Op, Space, Special,
-    SymbolId, Value,
+    Access, AccessKind, Body, Call, Callee, FunctionId, Instruction, InstructionId, Module, Op, Space,
+    Special, SymbolId, Value,
 };
 
 use super::generator::Random;
@@ -44,6 +44,7 @@ pub type Place = (Vec<(usize, usize)>, usize, usize);
 pub struct Inputs {
     pub seed: u64,
     pub arguments: [u64; 3],
+    /// Number of the CTA in the grid, and rank in its cluster.
     pub rank: u64,
 }
 
@@ -59,8 +60,13 @@ impl Inputs {
         Self {
             seed,
             arguments: [pointers[0], pointers[1], random.below(4) as u64],
-            rank: random.below(2) as u64,
+            rank: 0,
         }
+    }
+
+    /// The same in the other CTA of a cluster of two.
+    pub const fn in_other_cta(self) -> Self {
+        Self { rank: 1, ..self }
     }
 }
 
@@ -117,10 +123,13 @@ pub struct Machine<'m> {
 pub fn run(module: &Module<'_>, kernel: FunctionId, inputs: Inputs) -> Outcome {
     let mut arguments = BTreeMap::new();
     for (number, bits) in inputs.arguments.into_iter().enumerate() {
-        arguments.insert((number as u64, 0), Content {
-            bits,
-            ..Content::default()
-        });
+        arguments.insert(
+            (number as u64, 0),
+            Content {
+                bits,
+                ..Content::default()
+            },
+        );
     }
     let mut machine = Machine {
         module,
@@ -233,6 +242,8 @@ impl<'m> Machine<'m> {
             Value::Integer(value) => value as u64,
             Value::Symbol(symbol, offset) => self.address_of(symbol).wrapping_add(offset as u64),
             Value::Special(Special::Tid(_)) => self.inputs.seed % 3,
+            // `%cluster_ctarank` is the only other one of the generator.
+            Value::Special(Special::Ctaid(_) | Special::Uniform) => self.inputs.rank,
             _ => 0,
         };
         Content {
@@ -245,7 +256,11 @@ impl<'m> Machine<'m> {
         let frame = self.frames.last().expect("a frame");
         let body = self.body(frame.function);
         let instruction = body.instruction(InstructionId::new(frame.next));
-        let registers: Vec<_> = body.results(instruction).iter().map(|value| value.register()).collect();
+        let registers: Vec<_> = body
+            .results(instruction)
+            .iter()
+            .map(|value| value.register())
+            .collect();
         for (register, &content) in registers.into_iter().zip(results) {
             let Some(register) = register else { continue };
             let bits = body.registers[register.index()].bits;
@@ -304,7 +319,11 @@ impl<'m> Machine<'m> {
             }
             Op::Access(access) => self.access(access, body, instruction),
             op => {
-                let uses: Vec<Content> = body.uses(instruction).iter().map(|&value| self.value(value)).collect();
+                let uses: Vec<Content> = body
+                    .uses(instruction)
+                    .iter()
+                    .map(|&value| self.value(value))
+                    .collect();
                 let result = self.computed(op, &uses);
                 self.resume(&[result]);
                 Ok(())
@@ -342,22 +361,28 @@ impl<'m> Machine<'m> {
         let first = uses.first().copied().unwrap_or_default();
         match op {
             Op::ToGeneric(space, _) => {
-                let is_right = is_in_window(space, first.bits) && (space != Space::Global || self.is_allocated(first.bits));
+                let is_inside = is_in_window(space, first.bits);
                 let bits = start_of(space).wrapping_add(first.bits);
-                self.cast(first, bits, is_right, is_in_window(space, first.bits))
+                self.cast(first, bits, space, is_inside)
             }
             Op::FromGeneric(space, _) => {
                 let raw = first.bits.wrapping_sub(start_of(space));
-                let is_right = is_in_window(space, raw) && (space != Space::Global || self.is_allocated(first.bits));
-                self.cast(first, raw, is_right, is_in_window(space, raw))
+                let is_inside = is_in_window(space, raw);
+                self.cast(first, raw, space, is_inside)
             }
             Op::MapShared(space) => {
-                let raw = first.bits.wrapping_sub(if space == Space::Generic { SHARED_WINDOW } else { 0 });
+                let raw = first
+                    .bits
+                    .wrapping_sub(if space == Space::Generic { SHARED_WINDOW } else { 0 });
                 let is_right = raw < CLUSTER;
                 let rank = uses.get(1).map_or(0, |rank| rank.bits) & 7;
-                let other = if rank == self.inputs.rank { 0 } else { (rank + 1) * CTA };
+                let other = if rank == self.inputs.rank {
+                    0
+                } else {
+                    (rank + 1) * CTA
+                };
                 let bits = first.bits.wrapping_sub(raw).wrapping_add(raw % CTA + other);
-                self.cast(first, bits, is_right, is_right)
+                self.cast(first, bits, Space::SharedCluster, is_right)
             }
             Op::IsSpace(space) => {
                 let found = space_of(first.bits);
@@ -388,15 +413,16 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// The result of a conversion.
-    fn cast(&mut self, from: Content, bits: u64, is_right: bool, is_defined: bool) -> Content {
+    /// The result of a conversion between generic addresses and those of a space. One that is in no other window is global.
+    fn cast(&mut self, from: Content, bits: u64, space: Space, is_inside: bool) -> Content {
+        let is_global = space == Space::Global;
+        let is_defined = is_inside && (!is_global || space_of(from.bits) == Space::Global);
+        let is_right = is_defined && (!is_global || self.is_allocated(from.bits));
         self.note_use(is_right && !from.is_undefined);
         // The result of an earlier conversion is used where that of this one is.
         let place = self.place();
         self.casts.push(place);
-        if from.cast.is_some() {
-            self.mark_used(from);
-        }
+        self.mark_used(from);
         Content {
             bits,
             is_undefined: from.is_undefined || !is_defined,
@@ -428,11 +454,15 @@ impl<'m> Machine<'m> {
         let is_inside = |raw: u64, space| raw & 0xff < OBJECT && self.is_variable(raw >> 8, space);
         match space {
             Space::Global => self.is_allocated(address),
-            Space::Shared | Space::SharedCluster => {
-                (raw % CTA).checked_sub(0x400).is_some_and(|raw| is_inside(raw, Space::Shared))
+            Space::Shared | Space::SharedCluster => (raw % CTA)
+                .checked_sub(0x400)
+                .is_some_and(|raw| is_inside(raw, Space::Shared)),
+            Space::Const => raw
+                .checked_sub(0x400)
+                .is_some_and(|raw| is_inside(raw, Space::Const)),
+            _ => {
+                (1..=self.frames.len() as u64).contains(&(raw >> 16)) && is_inside(raw & 0xffff, Space::Local)
             }
-            Space::Const => raw.checked_sub(0x400).is_some_and(|raw| is_inside(raw, Space::Const)),
-            _ => (1..=self.frames.len() as u64).contains(&(raw >> 16)) && is_inside(raw & 0xffff, Space::Local),
         }
     }
 
@@ -458,7 +488,8 @@ impl<'m> Machine<'m> {
         };
         let bytes = u64::from(access.bytes());
         let is_whole = (0..bytes).all(|byte| self.is_object(generic.wrapping_add(byte)));
-        let is_right = !address.is_undefined && is_there && is_allowed && is_whole && generic % bytes.max(1) == 0;
+        let is_right =
+            !address.is_undefined && is_there && is_allowed && is_whole && generic % bytes.max(1) == 0;
         is_right.then_some(generic)
     }
 
@@ -515,7 +546,8 @@ impl<'m> Machine<'m> {
 
     fn store(&mut self, target: u64, bytes: u64, stored: Content) {
         let place = self.place();
-        let is_address = is_in(stored.bits, LOCAL_WINDOW, WINDOW) || stored.bits < WINDOW || stored.is_undefined;
+        let is_address =
+            is_in(stored.bits, LOCAL_WINDOW, WINDOW) || stored.bits < WINDOW || stored.is_undefined;
         *self.outcome.harmless_stores.entry(place).or_default() |= bytes == 8 && !is_address;
         self.mark_used(stored);
         for byte in 0..bytes {

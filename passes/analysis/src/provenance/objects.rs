@@ -225,7 +225,10 @@ impl Judge<'_> {
             // Half of an address names nothing.
             let is_whole = access.bits >= 64;
             let is_definite = is_whole
-                && value.elements().iter().all(|element| is_local(element) && element.trust == Trust::Certain)
+                && value
+                    .elements()
+                    .iter()
+                    .all(|element| is_local(element) && element.trust == Trust::Certain)
                 && !is_own_slot(self.module, self.id, self.body, access, uses);
             self.report(
                 at,

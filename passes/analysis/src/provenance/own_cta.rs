@@ -1,9 +1,9 @@
 //! Addresses in the shared memory of a cluster that may be in the CTA's own: `mapa` was given the own rank.
 //!
 //! ```text
-//! own    the rank is 0, which one CTA of each cluster has; it is computed from a special register, `%cluster_ctarank` among
-//!        them, or by a function that reads one; it is given elsewhere; or the use stands behind a branch, or under a guard,
-//!        that depends on such a register
+//! own    the rank is 0, which one CTA of each cluster has; it is computed from the number of the CTA, be it `%ctaid` or
+//!        `%cluster_ctarank`, or by a function that reads one; it is given elsewhere; or the use stands behind a branch, or under
+//!        a guard, that depends on such a register
 //! ```
 
 use super::entered::Entered;
@@ -43,14 +43,14 @@ impl Judge<'_> {
     }
 }
 
-/// True if a value is computed from what is the same in all threads of a CTA, and special, as its rank in the cluster is.
+/// True if a value is computed from a special register that may differ from CTA to CTA, as the rank in the cluster does.
 fn is_of_rank(module: &Shared<'_>, function: FunctionId, value: Value) -> bool {
     let mut left = MAX_DECIDED_STEPS;
     let mut open = vec![(function, value)];
     while let (Some((function, value)), Some(fewer)) = (open.pop(), left.checked_sub(1)) {
         left = fewer;
         let register = match value {
-            Value::Special(Special::Uniform) => return true,
+            Value::Special(Special::Uniform | Special::Ctaid(_) | Special::Other) => return true,
             Value::Register(register) | Value::Not(register) => register,
             _ => continue,
         };

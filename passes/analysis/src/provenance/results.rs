@@ -2,7 +2,8 @@
 //! cvta), so it does no harm until then.
 //!
 //! ```text
-//! result     the registers that the cast writes, and those computed from them, through variables on the stack, too
+//! result     what the cast writes, and what is computed from that, through variables on the stack, too; a reader finds it where
+//!            no other definition reaches it
 //! used       an access at it, or an operation that is not interpreted, comes whenever the cast is executed; or a call that
 //!            passes it to a function that certainly accesses it
 //! returned   the function returns it whenever the cast is executed: then it is as the result of the call to the caller
@@ -17,8 +18,7 @@ use super::summary::Summaries;
 use crate::call_graph::CallSite;
 use crate::function::Analyses;
 use crate::shared::Shared;
-use crate::slots::{Effect, SlotId};
-use ptxcheck_ir::{Body, FunctionId, InstructionId, Op, Register, Value};
+use ptxcheck_ir::{Body, FunctionId, InstructionId, Op, Value};
 
 /// The fate of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +52,8 @@ struct Result<'a> {
     body: &'a Body<'a>,
     analyses: &'a Analyses<'a>,
     at: InstructionId,
-    registers: FxHashSet<Register>,
-    slots: FxHashSet<SlotId>,
+    /// The instructions that write it, or what is computed from it.
+    writers: FxHashSet<InstructionId>,
 }
 
 fn after<'a>(
@@ -69,22 +69,15 @@ fn after<'a>(
         body,
         analyses: module.function(function),
         at,
-        registers: body.defined(body.instruction(at)).collect(),
-        slots: FxHashSet::default(),
+        writers: FxHashSet::from_iter([at]),
     };
     let of_call = body.iter().filter(|(_, one)| one.op == Op::CallResult(at));
-    result
-        .registers
-        .extend(of_call.flat_map(|(_, one)| body.defined(one)));
+    result.writers.extend(of_call.map(|(id, _)| id));
     result.spread();
     let mut found = After::Unused;
     for (reader, instruction) in body.iter() {
         let uses = body.uses(instruction);
-        let is_result = |value: &Value| {
-            value
-                .register()
-                .is_some_and(|one| result.registers.contains(&one))
-        };
+        let is_result = |value: &Value| result.is_read(*value, reader);
         let is_used = match instruction.op {
             Op::Access(_) => uses.first().is_some_and(is_result),
             Op::Opaque | Op::MapShared(_) => uses.iter().any(is_result),
@@ -118,31 +111,65 @@ fn after<'a>(
 }
 
 impl Result<'_> {
-    /// Adds what is computed from what is known.
+    /// Adds what is computed from it: first all that may be, then without what may have been computed from something else.
     fn spread(&mut self) {
-        let slots = self.analyses.slots();
         loop {
-            let before = (self.registers.len(), self.slots.len());
-            for (id, instruction) in self.body.iter() {
-                let uses = self.body.uses(instruction);
-                let is_result =
-                    |value: &Value| value.register().is_some_and(|one| self.registers.contains(&one));
-                match (instruction.op, slots.effect(id, instruction)) {
-                    (_, Effect::Store(slot)) if uses.get(2).is_some_and(is_result) => {
-                        self.slots.insert(slot);
-                    }
-                    (_, Effect::Load(slot)) if self.slots.contains(&slot) => {
-                        self.registers.extend(self.body.defined(instruction));
-                    }
-                    (op, _) if carries(op) && uses.iter().any(is_result) => {
-                        self.registers.extend(self.body.defined(instruction));
-                    }
-                    _ => {}
+            let before = self.writers.len();
+            for (id, _) in self.body.iter() {
+                if self.hands_on(id, Self::may_be_read) {
+                    self.writers.insert(id);
                 }
             }
-            if before == (self.registers.len(), self.slots.len()) {
+            if before == self.writers.len() {
                 break;
             }
+        }
+        loop {
+            let others = self.writers.iter().copied().filter(|&id| !self.is_first(id));
+            let foreign: Vec<_> = others.filter(|&id| !self.hands_on(id, Self::is_read)).collect();
+            if foreign.is_empty() {
+                break;
+            }
+            for id in foreign {
+                self.writers.remove(&id);
+            }
+        }
+    }
+
+    /// True for the instruction that makes the result.
+    fn is_first(&self, id: InstructionId) -> bool {
+        id == self.at || self.body.instruction(id).op == Op::CallResult(self.at)
+    }
+
+    /// True if an instruction hands on what it reads, of which `is_read` says that it is the result.
+    fn hands_on(&self, id: InstructionId, is_read: fn(&Self, Value, InstructionId) -> bool) -> bool {
+        let instruction = self.body.instruction(id);
+        if let Some(store) = self.analyses.store_for(id) {
+            let stored = self.body.uses(self.body.instruction(store)).get(2);
+            return stored.is_some_and(|&stored| is_read(self, stored, store));
+        }
+        let mut uses = self.body.uses(instruction).iter();
+        carries(instruction.op) && uses.any(|&value| is_read(self, value, id))
+    }
+
+    /// True if a value may be the result, or computed from it.
+    fn may_be_read(&self, value: Value, _: InstructionId) -> bool {
+        let of = |register| self.analyses.definitions().of(register);
+        let register = value.register();
+        register.is_some_and(|register| of(register).iter().any(|writer| self.writers.contains(writer)))
+    }
+
+    /// True if a value is the result, or computed from it, where an instruction reads it.
+    fn is_read(&self, value: Value, reader: InstructionId) -> bool {
+        let Some(register) = value.register() else {
+            return false;
+        };
+        let definitions = self.analyses.definitions();
+        let last = definitions.last(self.body, register, reader);
+        match definitions.of(register) {
+            [] => false,
+            _ if last.is_some_and(|last| self.writers.contains(&last)) => true,
+            all => all.iter().all(|writer| self.writers.contains(writer)),
         }
     }
 
