@@ -7,7 +7,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 RULES := $(wildcard passes/src/rules/*.rs)
 
-.PHONY: help test lint dependencies docs package toolchain llvm llvm-19 build fuzz mutants demo bench scaling bless oracle test-llvm-19
+.PHONY: help test lint dependencies docs site package toolchain llvm llvm-19 build fuzz mutants demo bench scaling bless oracle test-llvm-19
 
 # Exit code 3 of install.sh: it is not to be had here. What needs it is then left out, and says so, unless
 # PTXCHECK_REQUIRE_COMPILERS is 1.
@@ -37,6 +37,9 @@ lint: llvm ## Checks the format, then clippy, with LLVM IR and without
 
 docs: llvm ## Checks the documentation of the libraries
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps $(FEATURES) --locked
+
+site: ## Builds the documentation's site into target/site/book
+	docs/build.sh
 
 # Verified, each crate is built as it is packaged, against the others as they are packaged, which takes minutes. `lint` leaves
 # that out.

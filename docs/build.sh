@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Builds the site of the documentation.
+#
+# usage: docs/build.sh [FOLDER]     default: target/site; the pages are in FOLDER/book
+# The pages are those in docs/src, those that lie beside what they describe, and one for each rule, made of the rule's file.
+# mdbook is built from its source, once, into .toolchain/mdbook.
+set -euo pipefail
+
+MDBOOK=0.5.4
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+out=${1:-$root/target/site}
+cd "$root"
+mdbook=$root/.toolchain/mdbook/bin/mdbook
+if [ "$("$mdbook" --version 2>/dev/null)" != "mdbook v$MDBOOK" ]; then
+  # Without what serves pages while they are written.
+  cargo install --quiet --locked --force --no-default-features --features search --version "$MDBOOK" \
+    --root "$root/.toolchain/mdbook" mdbook
+fi
+
+rm -rf "$out"
+mkdir -p "$out"
+cp docs/book.toml "$out"
+cp -r docs/src "$out/src"
+cp tools/ptxcheck/CONFIGURATION.md "$out/src/configuration.md"
+cp -r tools/ptxcheck/schema "$out/src/schema"
+for page in cmake make; do
+  cp "tools/$page/README.md" "$out/src/$page.md"
+done
+cargo run --quiet --locked --no-default-features --package ptxcheck-passes --example rule_pages -- "$out/src"
+"$mdbook" build "$out"
