@@ -73,6 +73,8 @@ pub struct ImageReport {
     pub role: Role,
     /// `sm_90a`; empty if nothing says.
     pub target: String,
+    /// The number of the virtual architecture that machine code was made from, where it says so: 80 of `compute_80`.
+    pub virtual_number: Option<u32>,
     /// PTX ISA version, `9.2`; empty if nothing says.
     pub isa: String,
     /// Size in bytes, unpacked.

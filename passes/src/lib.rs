@@ -50,6 +50,7 @@ mod link;
 mod locate;
 pub mod policy;
 pub mod progress;
+pub mod recompile;
 pub mod registry;
 pub mod rule;
 #[allow(

@@ -9,6 +9,7 @@ use crate::finding::Certainty;
 use crate::launches::Launches;
 use crate::policy::Policy;
 use crate::progress::Progress;
+use crate::recompile::Recompile;
 use crate::registry::Registry;
 use crate::rule::{Family, Level, Rule};
 use crate::scope::{PathMap, Root, Scope};
@@ -328,6 +329,8 @@ pub struct Settings {
     pub policy: Policy,
     /// How to start a process that reads LLVM IR; without one, it is read in this process, which LLVM can end.
     pub worker: Option<WorkerCommand>,
+    /// Makes the PTX of files that hold none, for the check; without one, it is not made.
+    pub recompile: Option<Arc<dyn Recompile>>,
 }
 
 /// How to start a worker: a program that calls `worker::serve`.

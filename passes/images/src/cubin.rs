@@ -25,6 +25,9 @@ const MAX_THREADS: u8 = 0x05;
 const REQUIRED_THREADS: u8 = 0x10;
 const PARAMETER: u8 = 0x17;
 
+/// Bytes before the name in a note.
+const CUINFO_NAME: usize = 12;
+
 /// The size field of a parameter has 14 bits.
 const MAX_PARAMETER_BYTES: u32 = (1 << 14) - 1;
 
@@ -36,6 +39,8 @@ pub const DEBUG_PTX: &str = ".nv_debug_ptx_txt";
 pub struct Cubin {
     /// `sm_90a`; empty for versions of the format that this release does not know.
     pub target: String,
+    /// The number of the virtual architecture that it was compiled for, 80 of `compute_80`, where its note says so.
+    pub virtual_number: Option<u32>,
     /// It is to be linked.
     pub is_relocatable: bool,
     /// What it declares.
@@ -62,6 +67,7 @@ pub fn read(bytes: &[u8]) -> Result<Cubin, BadFile> {
     let mut debug = debug_paths::Sections::default();
     let mut ptx = None;
     let mut command = String::new();
+    let mut virtual_number = None;
     for section in file.sections() {
         let Ok(name) = section.name() else {
             facts.is_damaged = true;
@@ -83,6 +89,8 @@ pub fn read(bytes: &[u8]) -> Result<Cubin, BadFile> {
             let note = data();
             facts.producer = producer(note);
             command = String::from_utf8_lossy(note).into_owned();
+        } else if name == ".note.nv.cuinfo" {
+            virtual_number = compiled_for(data());
         } else if name == ".nv_debug_info_reg_type" {
             facts.is_debug = true;
         }
@@ -97,6 +105,7 @@ pub fn read(bytes: &[u8]) -> Result<Cubin, BadFile> {
     }
     Ok(Cubin {
         target,
+        virtual_number,
         is_relocatable: elf::is_object(&file),
         ptx: ptx.filter(|_| facts.is_debug).map(|text| {
             text.iter()
@@ -268,6 +277,16 @@ fn weak<'a>(
     })
 }
 
+/// The virtual architecture in the note `.note.nv.cuinfo`: a header of 12 bytes, the 12 of the vendor's name, then the version
+/// of the note (2), the number of the architecture, and the version of the toolkit, as ptxas of CUDA 12 and 13 writes it.
+fn compiled_for(note: &[u8]) -> Option<u32> {
+    const NAME: &[u8] = b"NVIDIA Corp\0";
+    let name = note.get(CUINFO_NAME..)?;
+    let is_known = name.starts_with(NAME) && u16_at(note, CUINFO_NAME + NAME.len()) == Some(2);
+    let number = u16_at(note, CUINFO_NAME + NAME.len() + 2).filter(|_| is_known)?;
+    (number > 0).then_some(u32::from(number))
+}
+
 /// The tool and its version from the note: the text after the name of the tool in the third and following strings.
 fn producer(note: &[u8]) -> Option<String> {
     // 12 bytes of header, the name of the vendor, then six words of which the third and fourth are offsets into the
@@ -323,6 +342,19 @@ mod tests {
             let _ = kernel("k", &info[..length], 128);
         }
         assert_eq!(kernel("k", &[], 0).params, None);
+    }
+
+    #[test]
+    fn a_note_says_the_virtual_architecture() {
+        let mut note = vec![12, 0, 0, 0, 8, 0, 0, 0, 0xe8, 3, 0, 0];
+        note.extend(b"NVIDIA Corp\0");
+        note.extend([2, 0, 80, 0, 0x87, 0, 0, 0]);
+        assert_eq!(compiled_for(&note), Some(80));
+        for length in 0..28 {
+            assert_eq!(compiled_for(&note[..length]), None, "{length}");
+        }
+        note[24] = 3;
+        assert_eq!(compiled_for(&note), None);
     }
 
     #[test]

@@ -45,10 +45,12 @@ pub enum Role {
     LeftOver,
     /// Debuggers: PTX inside a cubin.
     Embedded,
+    /// Nobody: PTX that was made for the check, of code that the file has in another form. It lies in no file.
+    Recompiled,
 }
 
 impl Role {
-    /// The word in documents: `loadable`, `relocatable`, `left-over`, `embedded`.
+    /// The word in documents: `loadable`, `relocatable`, `left-over`, `embedded`, `recompiled`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -56,6 +58,7 @@ impl Role {
             Self::Relocatable => "relocatable",
             Self::LeftOver => "left-over",
             Self::Embedded => "embedded",
+            Self::Recompiled => "recompiled",
         }
     }
 
@@ -63,6 +66,12 @@ impl Role {
     #[must_use]
     pub const fn counts(self) -> bool {
         matches!(self, Self::Loadable | Self::Relocatable)
+    }
+
+    /// Whether it is PTX of code that the file has in another form, too.
+    #[must_use]
+    pub const fn is_copy(self) -> bool {
+        matches!(self, Self::Embedded | Self::Recompiled)
     }
 }
 

@@ -49,6 +49,15 @@ pub struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
+    /// PTX for a target that lies in no file.
+    #[must_use]
+    pub fn made(text: &'a [u8], target: String) -> Self {
+        Self {
+            target,
+            ..Self::whole(ImageKind::Ptx, text)
+        }
+    }
+
     /// The file itself is the image.
     fn whole(kind: ImageKind, bytes: &'a [u8]) -> Self {
         Self {

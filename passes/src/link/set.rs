@@ -110,7 +110,7 @@ struct Set<'a> {
 fn images(input: &InputReport) -> impl Iterator<Item = (u32, &ImageReport)> {
     (0..)
         .zip(&input.images)
-        .filter(|(_, image)| image.role != Role::Embedded)
+        .filter(|(_, image)| !image.role.is_copy())
 }
 
 /// Whether the driver loads it as it is: nothing is linked to it.
@@ -361,6 +361,7 @@ mod tests {
             kind: ImageKind::Ptx,
             role,
             target: "sm_90".to_owned(),
+            virtual_number: None,
             isa: String::new(),
             bytes: 0,
             packed: 0,

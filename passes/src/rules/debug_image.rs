@@ -26,7 +26,7 @@
 
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
-use crate::inventory::{ImageKind, ImageReport, Role};
+use crate::inventory::{ImageKind, ImageReport};
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -48,7 +48,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
         let is_packed = |image: &ImageReport| image.container.is_some() || image.kind == ImageKind::Cubin;
         let found: Vec<u32> = (0..)
             .zip(&input.images)
-            .filter(|(_, image)| image.is_debug && image.role != Role::Embedded && is_packed(image))
+            .filter(|(_, image)| image.is_debug && !image.role.is_copy() && is_packed(image))
             .map(|(index, _)| index)
             .collect();
         let Some(first) = found.first() else {
@@ -57,7 +57,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
         let all = input
             .images
             .iter()
-            .filter(|image| image.role != Role::Embedded)
+            .filter(|image| !image.role.is_copy())
             .count();
         let message = match found.len() {
             1 if all == 1 => "its only image is built with -G".to_owned(),

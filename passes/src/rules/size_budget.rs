@@ -33,7 +33,7 @@ use rustc_hash::FxHashMap;
 
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
-use crate::inventory::{InputReport, Role};
+use crate::inventory::InputReport;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -63,7 +63,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
 
 fn targets(number: usize, input: &InputReport, budget: u64, report: &mut Report<'_, ImagePlace>) {
     let mut sums: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    for image in input.images.iter().filter(|image| image.role != Role::Embedded) {
+    for image in input.images.iter().filter(|image| !image.role.is_copy()) {
         let (bytes, count) = sums.entry(&image.target).or_default();
         *bytes = bytes.saturating_add(image.packed);
         *count += 1;
@@ -92,7 +92,7 @@ fn duplicates(number: usize, input: &InputReport, report: &mut Report<'_, ImageP
     let (mut again, mut bytes) = (Vec::new(), 0_u64);
     for (index, image) in (0_u32..).zip(&input.images) {
         // What nvcc writes for a unit without device code is the same for all of them.
-        let counts = image.role != Role::Embedded && !image.is_empty();
+        let counts = !image.role.is_copy() && !image.is_empty();
         let Some(digest) = image.digest.filter(|_| counts) else {
             continue;
         };

@@ -163,15 +163,15 @@ impl Assembly<'_> {
         }
     }
 
-    /// What is wrong with PTX inside machine code is wrong with the PTX that lies in the file as well, where there is
-    /// some, and is told of that: the copy has neither comments nor locations.
+    /// What is wrong with PTX inside machine code, or made for the check, is wrong with the PTX that lies in the file as well, where
+    /// there is some, and is told of that.
     fn without_repetitions(&mut self) {
         let images = &self.report.images;
-        let embedded = |finding: &Finding| {
+        let copy = |finding: &Finding| {
             let number = finding.image?;
-            (images.get(number as usize)?.role == Role::Embedded).then_some(number)
+            images.get(number as usize)?.role.is_copy().then_some(number)
         };
-        if !images.iter().any(|image| image.role == Role::Embedded) {
+        if !images.iter().any(|image| image.role.is_copy()) {
             return;
         }
         // Of findings that are alike, as many count as the image has that has most of them. Copies come last.
@@ -183,14 +183,14 @@ impl Assembly<'_> {
             *count += 1;
             *count
         };
-        for finding in self.findings.iter().filter(|finding| embedded(finding).is_none()) {
+        for finding in self.findings.iter().filter(|finding| copy(finding).is_none()) {
             if let Some(number) = finding.image {
                 let most = told.entry(finding.fingerprint.clone()).or_default();
                 *most = (*most).max(count(finding, number));
             }
         }
         self.findings.retain(|finding| {
-            let Some(number) = embedded(finding) else {
+            let Some(number) = copy(finding) else {
                 return true;
             };
             // Problems of the copy are its own.
@@ -208,12 +208,14 @@ impl Assembly<'_> {
     /// Images in formats that nobody outside can read: said once for the file. Where there is nothing else, nothing was
     /// analysed, and that is a problem.
     fn unsupported(&mut self) {
+        let images = &self.report.images;
+        let is_recompiled = |image: &&ImageReport| {
+            let is_it = |made: &ImageReport| made.role == Role::Recompiled && made.sm() == image.sm();
+            image.kind == ImageKind::LtoIr && images.iter().any(is_it)
+        };
         let count = |kind| {
-            self.report
-                .images
-                .iter()
-                .filter(|image| image.kind == kind)
-                .count()
+            let of_kind = images.iter().filter(|image| image.kind == kind);
+            of_kind.filter(|image| !is_recompiled(image)).count()
         };
         let said: Vec<String> = [
             ImageKind::LtoIr,
@@ -231,7 +233,7 @@ impl Assembly<'_> {
             return;
         }
         let message = format!("it holds {}: present, not analysed", said.join(", "));
-        if self.report.images.iter().any(|image| is_read(image.kind)) {
+        if images.iter().any(|image| is_read(image.kind)) {
             self.say(ProblemKind::Unsupported, message, None);
         } else {
             self.problem(ProblemKind::Unsupported, message, None);

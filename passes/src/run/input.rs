@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -14,6 +15,7 @@ use crate::image::decompress::{self, Unpacked, unpack};
 use crate::image::embedded::Beside;
 use crate::image::{self, Content, Contents, Form, Found, Packing, Unread, cubin};
 use crate::inventory::{Facts, Host, ImageKind, ImageReport, Role, is_read};
+use crate::recompile;
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
 use ptxcheck_images::{LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES};
@@ -75,6 +77,10 @@ pub(super) fn panic(payload: &(dyn std::any::Any + Send)) -> Trouble {
 
 fn look_inside(input: Input, settings: &Settings, texts: &Texts) -> Looked {
     let deadline = Deadline::after(settings.timeout);
+    let path = match &input.bytes {
+        Bytes::File(path) if settings.recompile.is_some() => Some(path.clone()),
+        _ => None,
+    };
     let how = How {
         settings,
         deadline: &deadline,
@@ -90,7 +96,7 @@ fn look_inside(input: Input, settings: &Settings, texts: &Texts) -> Looked {
         ..how
     };
     let looked = guarded(input.name.clone(), || {
-        look_at(&bytes, input.name.clone(), how, texts)
+        look_at(&bytes, input.name.clone(), path.as_deref(), how, texts)
     });
     // Of what was made of bytes that changed meanwhile, nothing counts.
     match bytes.trouble() {
@@ -118,7 +124,7 @@ fn content(bytes: Bytes, name: &str, how: How<'_>) -> Result<Content, Trouble> {
     })
 }
 
-fn look_at(bytes: &[u8], name: String, how: How<'_>, texts: &Texts) -> Looked {
+fn look_at(bytes: &[u8], name: String, path: Option<&Path>, how: How<'_>, texts: &Texts) -> Looked {
     let is_late = || how.deadline.is_over();
     let mut contents = image::scan_with(&name, bytes, &is_late, &|text| is_module(text, how.deadline));
     if matches!(contents.form, Form::LlvmText | Form::LlvmBitcode) {
@@ -127,6 +133,8 @@ fn look_at(bytes: &[u8], name: String, how: How<'_>, texts: &Texts) -> Looked {
     if let Some(trouble) = refusal(&contents) {
         return Looked::refused(name, trouble);
     }
+    let made = recompiled(&name, path, &contents.images, how);
+    contents.images.retain(|image| !is_replaced(image, &made));
     let allowed = decompress::allowance(bytes.len() as u64);
     let images = images(&contents.images, allowed, how, texts);
     let mut troubles: Vec<Trouble> = contents
@@ -146,9 +154,11 @@ fn look_at(bytes: &[u8], name: String, how: How<'_>, texts: &Texts) -> Looked {
         }
         troubles.push((kind, message));
     }
+    let mut images = with_embedded(&contents.images, images, &made);
+    images.extend(made.into_iter().map(|text| of_recompiled(text, how, texts)));
     Looked {
         name,
-        images: with_embedded(&contents.images, images),
+        images,
         host: contents.host,
         troubles,
         is_refused: false,
@@ -235,12 +245,64 @@ fn claim(found: &Found<'_>) -> u64 {
     }
 }
 
-/// The images in their order, PTX inside machine code behind it.
-fn with_embedded(found: &[Found<'_>], pairs: Vec<Pair>) -> Vec<Image> {
+/// PTX that is made for the architectures of a file, with what it stands for.
+fn recompiled(name: &str, path: Option<&Path>, found: &[Found<'_>], how: How<'_>) -> Vec<Made> {
+    let Some(compiler) = &how.settings.recompile else {
+        return Vec::new();
+    };
+    let wanted = recompile::architectures(found);
+    if wanted.is_empty() || how.settings.images_only {
+        return Vec::new();
+    }
+    let object = recompile::Object {
+        name,
+        path,
+        architectures: wanted,
+    };
+    // Functions of objects are linked with those of others.
+    let is_linked = found.iter().any(|image| is_linked(image.role));
+    let texts = compiler.recompile(&object).into_iter();
+    texts.map(|text| Made { text, is_linked }).collect()
+}
+
+/// PTX that was made, and whether the code that it is of is linked with other code.
+struct Made {
+    text: recompile::Text,
+    is_linked: bool,
+}
+
+/// Whether PTX of the file is not looked at for one that was made.
+fn is_replaced(image: &Found<'_>, made: &[Made]) -> bool {
+    let is_it = |made: &Made| {
+        made.text.replaces && made.text.architecture == recompile::Architecture::of_target(&image.target)
+    };
+    image.kind == ImageKind::Ptx && made.iter().any(is_it)
+}
+
+/// The image of PTX that was made. The time that the compiler took is not its own.
+fn of_recompiled(made: Made, how: How<'_>, texts: &Texts) -> Image {
+    let deadline = Deadline::after(how.settings.timeout);
+    let Made { text, is_linked } = made;
+    let found = Found::made(&text.ptx, format!("sm_{}", text.architecture));
+    let mut image = Image::new(&found, None);
+    image.report.role = Role::Recompiled;
+    let how = How {
+        deadline: &deadline,
+        ..how
+    };
+    ptx(&mut image, &text.ptx, is_linked, how, texts);
+    image
+}
+
+/// The images in their order, PTX inside machine code behind it, unless it was made anew.
+fn with_embedded(found: &[Found<'_>], pairs: Vec<Pair>, made: &[Made]) -> Vec<Image> {
     let beside = Beside::of(found);
     let mut images = Vec::with_capacity(pairs.len());
     for (image, embedded) in pairs {
-        let counts = beside.counts(image.report.container, &image.report.target);
+        let report = &image.report;
+        let architecture = recompile::Architecture::of_machine_code(&report.target, report.virtual_number);
+        let counts = beside.counts(report.container, &report.target)
+            && made.iter().all(|made| made.text.architecture != architecture);
         images.push(image);
         images.extend(embedded.filter(|_| counts));
     }
@@ -253,6 +315,7 @@ impl Image {
             kind: found.kind,
             role: found.role,
             target: found.target.clone(),
+            virtual_number: None,
             isa: found.isa.clone(),
             bytes: found.unpacked.max(found.payload.len() as u64),
             packed: found.payload.len() as u64,
@@ -330,7 +393,8 @@ fn image_inside(found: &Found<'_>, how: How<'_>, texts: &Texts) -> Pair {
             image.trouble = Some((ProblemKind::Unreadable, message));
             return (image, None);
         }
-        ptx(&mut image, text, how, texts);
+        let is_linked = is_linked(found.role);
+        ptx(&mut image, text, is_linked, how, texts);
         return (image, None);
     }
     #[cfg(feature = "ir")]
@@ -353,6 +417,7 @@ fn image_inside(found: &Found<'_>, how: How<'_>, texts: &Texts) -> Pair {
             if cubin.is_relocatable && found.role == Role::Loadable {
                 image.report.role = Role::Relocatable;
             }
+            image.report.virtual_number = cubin.virtual_number;
             image.report.is_read = true;
             image.declare(Arc::new(cubin.facts));
             let embedded = cubin
@@ -374,7 +439,7 @@ fn embedded(found: &Found<'_>, cubin: &ImageReport, bytes: &[u8], how: How<'_>, 
     image.report.packed = bytes.len() as u64;
     image.report.section = Some(cubin::DEBUG_PTX.to_owned());
     // Lines keep their numbers: debug information counts them from the beginning of the section.
-    ptx(&mut image, bytes.trim_ascii_end(), how, texts);
+    ptx(&mut image, bytes.trim_ascii_end(), false, how, texts);
     image
 }
 
@@ -412,11 +477,13 @@ fn llvm(image: &mut Image, bytes: &[u8], how: How<'_>, texts: &Texts) {
     }
 }
 
-fn ptx(image: &mut Image, text: &[u8], how: How<'_>, texts: &Texts) {
-    let how = How {
-        with_weak: matches!(image.report.role, Role::Relocatable | Role::LeftOver),
-        ..how
-    };
+const fn is_linked(role: Role) -> bool {
+    matches!(role, Role::Relocatable | Role::LeftOver)
+}
+
+/// `with_weak`: it is linked with others.
+fn ptx(image: &mut Image, text: &[u8], with_weak: bool, how: How<'_>, texts: &Texts) {
+    let how = How { with_weak, ..how };
     let digest = texts.digest(text);
     image.report.digest = Some(digest);
     image.report.is_read = true;

@@ -62,13 +62,18 @@ impl Build {
     }
 
     pub(super) fn clang(&self, args: &str) -> Result<(), String> {
-        let clang = self.toolchain.join("clang");
-        let flags = format!(
+        self.tool(
+            &self.toolchain.join("clang/bin/clang-22"),
+            &self.clang_flags(args),
+        )
+    }
+
+    pub(super) fn clang_flags(&self, args: &str) -> String {
+        format!(
             "--cuda-path={0}/cuda -Wno-unknown-cuda-version -isystem {0}/stubs -isystem {0}/cuda/include/cccl \
              --no-offload-new-driver --cuda-gpu-arch=sm_90 {args}",
-            clang.display()
-        );
-        self.tool(&clang.join("bin/clang-22"), &flags)
+            self.toolchain.join("clang").display()
+        )
     }
 
     pub(super) fn document(&self, args: &str) -> Result<(i32, Value), String> {

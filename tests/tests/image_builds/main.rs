@@ -5,6 +5,7 @@ mod build;
 mod containers;
 mod hosts;
 mod projects;
+mod recompiled;
 mod symbols;
 mod units;
 
@@ -18,6 +19,9 @@ const THREADS: usize = 2;
 type Case = fn(&Build) -> Result<(), String>;
 
 const NVCC: &[(&str, Case)] = &[
+    ("kernels of each architecture", recompiled::each_architecture),
+    ("objects without PTX", recompiled::without_ptx),
+    ("everything analysed once", recompiled::require_analysed),
     ("compression modes", containers::compression_modes),
     ("relocatable device code", containers::relocatable),
     ("a device link alone", containers::device_link),
@@ -56,6 +60,7 @@ const NVCC: &[(&str, Case)] = &[
 ];
 
 const CLANG: &[(&str, Case)] = &[
+    ("objects compiled again", recompiled::of_clang),
     ("host code yet to be compiled", hosts::clang_link_time_host),
     ("what relocatable objects register", hosts::registered_by_a_table),
     (

@@ -180,17 +180,23 @@ pub struct CheckArgs {
     #[arg(long)]
     pub allow_empty: bool,
 
-    /// What is not analysed makes the exit code 2: machine code, closed formats, kernels that are too much work, inputs that
-    /// are called like device code and hold none
+    /// What is not analysed makes the exit code 2: kernels of which the PTX for an architecture of the inputs' machine code is
+    /// not there, closed formats, kernels that are too much work, inputs that are called like device code and hold none
     #[arg(long)]
     pub require_analysed: bool,
+
+    /// Make the PTX of objects that hold none, for each architecture that they have code for: the entry of FILE (a
+    /// compile_commands.json) that makes the object is run again with PTX as its output. Where that does not work, the exit
+    /// code is 2
+    #[arg(long, value_name = "FILE")]
+    pub compile_commands: Option<PathBuf>,
 
     /// Threads; 0 for one a core
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     pub jobs: usize,
 
-    /// Longest that one input may take, from opening it to its last finding; without it, LLVM IR has 30 s and 1 s more for
-    /// each MiB
+    /// Longest that one input may take, from opening it to its last finding, and each compilation of --compile-commands;
+    /// without it, LLVM IR has 30 s and 1 s more for each MiB, and a compilation 600 s
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod compile;
 mod config;
 mod coverage;
 mod exit;
@@ -16,6 +17,7 @@ mod render;
 mod response;
 mod styles;
 mod summary;
+mod unanalysed;
 mod version;
 
 use std::ffi::OsString;

@@ -26,7 +26,10 @@ pub fn shown(outcome: &Outcome) -> impl Iterator<Item = &Finding> {
 fn packed_image<'a>(outcome: &'a Outcome, finding: &Finding) -> Option<(u32, &'a ImageReport)> {
     let number = finding.image?;
     let image = outcome.inputs.get(finding.input)?.images.get(number as usize)?;
-    let is_packed = image.container.is_some() || image.section.is_some() || image.member.is_some();
+    let is_packed = image.container.is_some()
+        || image.section.is_some()
+        || image.member.is_some()
+        || image.role == Role::Recompiled;
     is_packed.then_some((number, image))
 }
 
@@ -34,6 +37,7 @@ fn packed_image<'a>(outcome: &'a Outcome, finding: &Finding) -> Option<(u32, &'a
 fn image_label(number: u32, image: &ImageReport) -> String {
     match &image.section {
         Some(section) if image.role == Role::Embedded => format!("image {number}, {section}"),
+        _ if image.role == Role::Recompiled => format!("compiled again for {}", image.target),
         _ => format!("image {number}"),
     }
 }

@@ -7,15 +7,17 @@ use anstream::ColorChoice;
 use ptxcheck_passes::launches::Launches;
 use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::progress::Progress;
+use ptxcheck_passes::recompile::Recompile;
 use ptxcheck_passes::run::{self, Outcome, Status};
 use ptxcheck_passes::settings::Settings;
 
 use crate::args::{CheckArgs, Format, Output};
-use crate::coverage::Coverage;
+use crate::compile::{Database, Recompiler};
+use crate::coverage::{Coverage, gaps};
 use crate::exit::Exit;
 use crate::progress::Display;
 use crate::render::{concise, escape, full, json};
-use crate::{config, file_list, inputs, output, summary};
+use crate::{config, file_list, inputs, output, summary, unanalysed};
 
 /// Analyses the inputs and prints what was found.
 #[must_use]
@@ -29,12 +31,19 @@ pub fn run(args: &CheckArgs) -> Exit {
         Ok(paths) => paths,
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
+    let recompiler = match recompiler(args) {
+        Ok(recompiler) => recompiler.map(Arc::new),
+        Err(problem) => return output::complain(&escape::line(&problem)),
+    };
     let progress = Arc::new(Progress::default());
     let (inputs, left_out) = inputs::collect(&paths, &settings.exclude, &settings.root);
     let settings = Settings {
         worker: super::worker::command(),
         progress: Some(Arc::clone(&progress)),
         left_out,
+        recompile: recompiler
+            .clone()
+            .map(|recompiler| recompiler as Arc<dyn Recompile>),
         ..settings
     };
     let display = Display::of(progress, args.quiet);
@@ -59,7 +68,47 @@ pub fn run(args: &CheckArgs) -> Exit {
         let summary = summary::render(&outcome, &coverage, &coverage.render(), elapsed);
         output::say(&summary, args.color.into());
     }
-    exit.worst(judge(&outcome, &coverage, args))
+    exit.worst(account(&outcome, &coverage, recompiler.as_deref(), args))
+        .worst(judge(&outcome, args))
+}
+
+/// The compilations to do again.
+fn recompiler(args: &CheckArgs) -> Result<Option<Recompiler>, String> {
+    let Some(file) = &args.compile_commands else {
+        return Ok(None);
+    };
+    let database = Database::read(file)?;
+    Ok(Some(Recompiler::by_database(database, args.timeout)))
+}
+
+/// Says which code was not analysed, and the exit code that this deserves.
+fn account(
+    outcome: &Outcome,
+    coverage: &Coverage<'_>,
+    recompiler: Option<&Recompiler>,
+    args: &CheckArgs,
+) -> Exit {
+    if recompiler.is_none() && !args.require_analysed {
+        if let Some(warning) = coverage.warning() {
+            output::say(&format!("ptxcheck: warning: {warning}\n"), args.color.into());
+        }
+        return Exit::Clean;
+    }
+    let gaps = gaps(outcome);
+    let failures = recompiler.map(Recompiler::failures).unwrap_or_default();
+    let mut sentences = unanalysed::sentences(&gaps, failures, recompiler.is_some());
+    if args.require_analysed {
+        sentences.extend(coverage.reasons());
+    }
+    if sentences.is_empty() {
+        return Exit::Clean;
+    }
+    let head = if args.require_analysed {
+        "not everything was analysed (--require-analysed): "
+    } else {
+        ""
+    };
+    output::complain(&format!("{head}{}", sentences.join("\nptxcheck: ")))
 }
 
 /// The settings of the configuration file, with the options of the command line over them.
@@ -89,7 +138,7 @@ pub(super) fn settings(args: &CheckArgs) -> Result<Settings, String> {
 }
 
 /// The exit code that the outcome deserves.
-fn judge(outcome: &Outcome, coverage: &Coverage<'_>, args: &CheckArgs) -> Exit {
+fn judge(outcome: &Outcome, args: &CheckArgs) -> Exit {
     if outcome.inputs.iter().any(summary::is_undone) {
         return Exit::Undone;
     }
@@ -101,17 +150,9 @@ fn judge(outcome: &Outcome, coverage: &Coverage<'_>, args: &CheckArgs) -> Exit {
             } else if outcome.inputs.is_empty() {
                 "no input found (--allow-empty makes this a success)"
             } else {
-                "no device code in the inputs (--allow-empty makes this a success)"
+                "no device code in the inputs: they hold code of the host alone (--allow-empty makes this a success)"
             },
         );
-    }
-    if args.require_analysed && !coverage.is_complete() {
-        let unanalysed = coverage.render();
-        let sentences: Vec<&str> = unanalysed.lines().collect();
-        return output::complain(&format!(
-            "not everything was analysed (--require-analysed): {}",
-            sentences.join("; ")
-        ));
     }
     let fails = outcome
         .findings

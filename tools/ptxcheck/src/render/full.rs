@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level as Title, Origin, Renderer, Snippet};
 use ptxcheck_passes::finding::{Finding, Frame, Location};
-use ptxcheck_passes::inventory::ImageKind;
+use ptxcheck_passes::inventory::{ImageKind, Role};
 use ptxcheck_passes::names::readable;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::Outcome;
@@ -45,7 +45,9 @@ fn group(outcome: &Outcome, finding: &Finding, sources: &mut Sources) -> Group<'
     group = group.elements(image(outcome, finding).map(|text| footer("image", text)));
     group = group.elements(finding.notes.iter().map(|note| footer("note", note)));
     group = group.elements(finding.help.iter().map(|help| footer("help", help)));
-    if let (Some(_), Some(location)) = (&finding.source, &finding.location) {
+    let is_recompiled =
+        packed_image(outcome, finding).is_some_and(|(_, image)| image.role == Role::Recompiled);
+    if let (Some(_), Some(location), false) = (&finding.source, &finding.location, is_recompiled) {
         let text = if is_ir(outcome, finding) { "llvm" } else { "ptx" };
         group = group.element(footer(text, format!("{}:{}", location.file, location.line)));
     }
@@ -174,6 +176,9 @@ fn chain(finding: &Finding) -> Vec<Element<'static>> {
 fn image(outcome: &Outcome, finding: &Finding) -> Option<String> {
     let (number, image) = packed_image(outcome, finding)?;
     let mut text = format!("{number}, {}", image.describe());
+    if image.role == Role::Recompiled {
+        text.push_str(", compiled again for the check");
+    }
     if let Some(section) = &image.section {
         let _ = write!(text, " in {section}");
     }

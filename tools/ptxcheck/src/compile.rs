@@ -1,0 +1,10 @@
+//! Compilations that are done again, with PTX as their output: `--compile-commands`.
+
+mod database;
+mod invocation;
+mod process;
+mod recompiler;
+mod rewrite;
+
+pub use database::Database;
+pub use recompiler::Recompiler;

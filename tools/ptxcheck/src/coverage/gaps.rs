@@ -1,0 +1,217 @@
+//! Kernels that an input has for an architecture whose PTX was not analysed.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::Path;
+
+use ptxcheck_passes::inventory::{ImageKind, ImageReport, Role};
+use ptxcheck_passes::names::readable;
+use ptxcheck_passes::recompile::Architecture;
+use ptxcheck_passes::run::{InputReport, Outcome};
+
+use super::is_analysed;
+use crate::render::escape;
+
+/// Most kernels that a message names.
+const SHOWN_KERNELS: usize = 4;
+
+/// Code of one input for one architecture that was not analysed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap<'a> {
+    /// The name of the input.
+    pub input: &'a str,
+    /// The virtual architecture that it was made from.
+    pub architecture: Architecture,
+    /// The kernels, by their names; none where the form of the code does not tell them.
+    pub kernels: Vec<&'a str>,
+}
+
+/// Those of a run, by input and architecture.
+#[must_use]
+pub fn gaps(outcome: &Outcome) -> Vec<Gap<'_>> {
+    outcome.inputs.iter().flat_map(of_input).collect()
+}
+
+fn of_input(input: &InputReport) -> Vec<Gap<'_>> {
+    let beside = Beside::of(input);
+    let sources = by_kernel(input);
+    let mut missing: BTreeMap<Architecture, BTreeSet<&str>> = BTreeMap::new();
+    for image in &input.images {
+        let architecture = architecture(image);
+        if beside.leaves_closed(image) {
+            missing.entry(architecture).or_default();
+            continue;
+        }
+        for kernel in image
+            .facts
+            .kernels
+            .iter()
+            .filter(|_| image.kind == ImageKind::Cubin)
+        {
+            let sources = sources.get(kernel.identity.as_str()).into_iter().flatten();
+            if !sources
+                .copied()
+                .any(|source| is_source(source, image, &architecture))
+            {
+                missing
+                    .entry(architecture.clone())
+                    .or_default()
+                    .insert(&kernel.name);
+            }
+        }
+    }
+    missing
+        .into_iter()
+        .map(|(architecture, kernels)| Gap {
+            input: &input.name,
+            architecture,
+            kernels: kernels.into_iter().collect(),
+        })
+        .collect()
+}
+
+fn architecture(image: &ImageReport) -> Architecture {
+    Architecture::of_machine_code(&image.target, image.virtual_number)
+}
+
+/// The analysed images that have a kernel, by its identity.
+fn by_kernel(input: &InputReport) -> HashMap<&str, Vec<&ImageReport>> {
+    let mut sources: HashMap<&str, Vec<&ImageReport>> = HashMap::new();
+    for image in input.images.iter().filter(|image| is_analysed(image)) {
+        for kernel in &image.facts.kernels {
+            sources.entry(&kernel.identity).or_default().push(image);
+        }
+    }
+    sources
+}
+
+/// Whether machine code was made from an analysed image, as far as their targets tell.
+fn is_source(source: &ImageReport, code: &ImageReport, wanted: &Architecture) -> bool {
+    match (source.kind, source.role) {
+        _ if wanted.number == 0 => true,
+        // It was made for this.
+        (_, Role::Recompiled) => source.sm() == wanted.number,
+        (ImageKind::Ptx, _) => wanted.is_from(&source.target, code.sm()),
+        // LLVM compiles for each real architecture by itself.
+        _ => source.target.is_empty() || source.sm() == code.sm(),
+    }
+}
+
+/// The analysed PTX of an input: that which lies in it, by container and architecture, and that which was made.
+pub(super) struct Beside {
+    lying: HashSet<(Option<u32>, u32)>,
+    made: HashSet<u32>,
+}
+
+impl Beside {
+    pub(super) fn of(input: &InputReport) -> Self {
+        let mut beside = Self {
+            lying: HashSet::new(),
+            made: HashSet::new(),
+        };
+        let ptx = |image: &&ImageReport| image.kind == ImageKind::Ptx && is_analysed(image);
+        for image in input.images.iter().filter(ptx) {
+            if image.role == Role::Recompiled {
+                beside.made.insert(image.sm());
+            } else {
+                beside.lying.insert((image.container, image.sm()));
+            }
+        }
+        beside
+    }
+
+    /// Whether PTX of the code of an image was made.
+    pub(super) fn is_made(&self, image: &ImageReport) -> bool {
+        !self.made.is_empty() && self.made.contains(&architecture(image).number)
+    }
+
+    /// Whether an image is LTO-IR, which does not tell its kernels, and no PTX that was compiled with it is there.
+    pub(super) fn leaves_closed(&self, image: &ImageReport) -> bool {
+        image.kind == ImageKind::LtoIr
+            && !self.is_made(image)
+            && !self.lying.contains(&(image.container, image.sm()))
+    }
+}
+
+impl Gap<'_> {
+    /// `` `a.o` (target `app`): kernels `k(int*)`, `l()` and 2 more for compute_80 were not analysed ``.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let shown = |name: &&str| format!("`{}`", escape::name(&readable(name)));
+        let mut names: Vec<String> = self.kernels.iter().take(SHOWN_KERNELS).map(shown).collect();
+        let subject = match self.kernels.len() {
+            0 => "code".to_owned(),
+            1 => format!("kernel {}", names.remove(0)),
+            count => {
+                let more = count - names.len();
+                let last = if more > 0 {
+                    format!("{more} more")
+                } else {
+                    names.pop().unwrap_or_default()
+                };
+                format!("kernels {} and {last}", names.join(", "))
+            }
+        };
+        let verb = if self.kernels.len() > 1 { "were" } else { "was" };
+        format!(
+            "{}: {subject} for compute_{} {verb} not analysed",
+            place(self.input),
+            self.architecture
+        )
+    }
+
+    /// The options that put PTX of it into the object.
+    #[must_use]
+    pub fn remedy(&self) -> String {
+        format!(
+            "add PTX to the build: `-gencode arch=compute_{0},code=compute_{0}`",
+            self.architecture
+        )
+    }
+}
+
+/// An input, with the target of CMake's that its path names.
+fn place(input: &str) -> String {
+    let mut folders = Path::new(input)
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy());
+    let target = folders
+        .find(|folder| folder == "CMakeFiles")
+        .and_then(|_| folders.next())
+        .and_then(|folder| Some(folder.strip_suffix(".dir")?.to_owned()));
+    let name = escape::line(input);
+    match target {
+        Some(target) => format!("`{name}` (target `{}`)", escape::line(&target)),
+        None => format!("`{name}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Gap;
+    use ptxcheck_passes::recompile::Architecture;
+
+    #[test]
+    fn what_was_not_analysed_is_named() {
+        let gap = |input, kernels: &[&'static str]| {
+            Gap {
+                input,
+                architecture: Architecture::of_target("sm_90a"),
+                kernels: kernels.to_vec(),
+            }
+            .sentence()
+        };
+        assert_eq!(
+            gap("b/CMakeFiles/app.dir/k.cu.o", &["_Z3badPi", "k"]),
+            "`b/CMakeFiles/app.dir/k.cu.o` (target `app`): kernels `bad(int*)` and `k` for compute_90a were not analysed"
+        );
+        assert_eq!(
+            gap("k.o", &["k"]),
+            "`k.o`: kernel `k` for compute_90a was not analysed"
+        );
+        assert_eq!(gap("k.o", &[]), "`k.o`: code for compute_90a was not analysed");
+        assert_eq!(
+            gap("k.o", &["a", "b", "c", "d", "e", "f"]),
+            "`k.o`: kernels `a`, `b`, `c`, `d` and 2 more for compute_90a were not analysed"
+        );
+    }
+}
