@@ -169,7 +169,7 @@ mod tests {
     use super::Database;
 
     fn database(text: &str) -> Database {
-        Database::parse("c.json".to_owned(), Path::new("/b"), text).unwrap()
+        Database::parse("c.json".to_owned(), Path::new("/b"), text).expect("a list")
     }
 
     fn words(database: &Database, path: &str) -> Option<Vec<String>> {

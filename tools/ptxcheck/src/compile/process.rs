@@ -77,7 +77,7 @@ mod tests {
     use super::run;
 
     fn shell(script: &str, limit: Duration) -> Result<(), String> {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         run(command, &folder.path().join("said"), limit)
