@@ -49,6 +49,56 @@ fn help_and_version() {
 }
 
 #[test]
+fn the_folder_of_the_cmake_files_is_beside_the_program() {
+    let folder = folder(&[("bin/keep", b""), ("share/cmake/ptxcheck/keep", b"")]);
+    let program = folder.path().join("bin/ptxcheck");
+    fs::hard_link(binary::path(), &program)
+        .or_else(|_| fs::copy(binary::path(), &program).map(drop))
+        .unwrap();
+    let ask = || {
+        std::process::Command::new(&program)
+            .arg("--cmake-dir")
+            .output()
+            .unwrap()
+    };
+    let output = ask();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("the CMake files are not installed"),
+        "{}",
+        stderr(&output)
+    );
+    fs::write(
+        folder.path().join("share/cmake/ptxcheck/ptxcheck-config.cmake"),
+        "",
+    )
+    .unwrap();
+    let output = ask();
+    assert_eq!(output.status.code(), Some(0));
+    let shown = stdout(&output);
+    let shown = std::path::Path::new(shown.trim_end()).canonicalize().unwrap();
+    assert_eq!(
+        shown,
+        folder.path().join("share/cmake/ptxcheck").canonicalize().unwrap()
+    );
+    let output = binary::run(["--cmake-dir", "x.ptx"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_launcher_wants_a_compiler() {
+    for (args, code, part) in [
+        (&["launch"][..], 2, "a compiler is wanted"),
+        (&["launch", "--help"], 0, "PTXCHECK_ARGS"),
+    ] {
+        let output = binary::run(args);
+        assert_eq!(output.status.code(), Some(code), "{args:?}");
+        let said = stdout(&output) + &stderr(&output);
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+#[test]
 fn wrong_usage_is_2_and_says_why() {
     let cases: [(&[&str], &str); 13] = [
         (&[], "PATH"),

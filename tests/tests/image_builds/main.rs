@@ -4,6 +4,7 @@
 mod build;
 mod containers;
 mod hosts;
+mod launcher;
 mod projects;
 mod recompiled;
 mod symbols;
@@ -19,6 +20,8 @@ const THREADS: usize = 2;
 type Case = fn(&Build) -> Result<(), String>;
 
 const NVCC: &[(&str, Case)] = &[
+    ("a compiler launcher", launcher::of_nvcc),
+    ("settings of a launcher", launcher::settings),
     ("kernels of each architecture", recompiled::each_architecture),
     ("objects without PTX", recompiled::without_ptx),
     ("everything analysed once", recompiled::require_analysed),
@@ -60,6 +63,7 @@ const NVCC: &[(&str, Case)] = &[
 ];
 
 const CLANG: &[(&str, Case)] = &[
+    ("a compiler launcher of clang's", launcher::of_clang),
     ("objects compiled again", recompiled::of_clang),
     ("host code yet to be compiled", hosts::clang_link_time_host),
     ("what relocatable objects register", hosts::registered_by_a_table),

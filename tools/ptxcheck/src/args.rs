@@ -63,6 +63,17 @@ Examples:
   ptxcheck --output json=report.json build/
   ptxcheck explain PTX401";
 
+const ABOUT_LAUNCH: &str = "\
+Run a compiler, then check the object that it has made
+
+For `-DCMAKE_CUDA_COMPILER_LAUNCHER=\"ptxcheck;launch\"`, or `\"ptxcheck;launch;ccache\"` with ccache behind it. What the \
+compiler says and its exit code pass through. Findings go to standard error in one piece, and the exit code is 1 or 2 as that of \
+`check`. An object that holds no PTX of a kernel for an architecture is compiled again with PTX as the output.
+
+The variable PTXCHECK_ARGS has options of `check`, separated by blanks, with quotes as in a shell; the configuration is the \
+nearest `ptxcheck.toml` above the source, else above the working directory. What CMake compiles to find out about the compiler is \
+not checked, nor is a call that makes no object.";
+
 /// The command line.
 #[derive(Debug, Parser)]
 #[command(
@@ -81,6 +92,9 @@ pub struct Cli {
     /// The command; none means `check`.
     #[command(subcommand)]
     pub command: Option<Command>,
+    /// Print the folder with the installed CMake files
+    #[arg(long, exclusive = true)]
+    pub cmake_dir: bool,
     /// The arguments of the implied `check`.
     #[command(flatten)]
     pub check: CheckArgs,
@@ -97,6 +111,9 @@ pub enum Command {
     Audit(Box<AuditArgs>),
     /// Write the images of a file out, unpacked
     Extract(ExtractArgs),
+    /// Run a compiler, then check the object that it has made: for CMAKE_CUDA_COMPILER_LAUNCHER
+    #[command(long_about = ABOUT_LAUNCH)]
+    Launch(LaunchArgs),
     /// List the rules
     Rules(RulesArgs),
     /// Show the documentation of a rule
@@ -300,6 +317,14 @@ pub enum ExtractKind {
     LtoIr,
     /// LLVM bitcode
     LlvmIr,
+}
+
+/// Arguments of `launch`. They are read before all others, as they are a compiler's.
+#[derive(Args, Debug)]
+pub struct LaunchArgs {
+    /// The compiler, and its arguments
+    #[arg(value_name = "COMPILER", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub command: Vec<std::ffi::OsString>,
 }
 
 /// Arguments of `rules`.

@@ -2,10 +2,12 @@
 
 pub mod audit;
 pub mod check;
+pub mod cmake_dir;
 pub mod completions;
 pub mod config;
 pub mod explain;
 pub mod extract;
 pub mod init;
+pub mod launch;
 pub mod rules;
 pub mod worker;

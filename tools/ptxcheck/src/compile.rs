@@ -1,4 +1,4 @@
-//! Compilations that are done again, with PTX as their output: `--compile-commands`.
+//! Compilations that are done again, with PTX as their output: `--compile-commands`, `launch`.
 
 mod database;
 mod invocation;
@@ -7,4 +7,5 @@ mod recompiler;
 mod rewrite;
 
 pub use database::Database;
+pub use invocation::Invocation;
 pub use recompiler::Recompiler;

@@ -111,15 +111,20 @@ pub fn read(file: Option<&Path>) -> Result<Config, String> {
     })
 }
 
+/// The nearest configuration file above a folder.
+pub fn nearest_above(folder: &Path) -> Option<PathBuf> {
+    folder
+        .ancestors()
+        .map(|folder| folder.join(FILE))
+        .find(|file| file.is_file())
+}
+
 /// The nearest file above the working directory: by its name alone if it lies in it.
 fn nearest() -> Option<PathBuf> {
     if Path::new(FILE).is_file() {
         return Some(PathBuf::from(FILE));
     }
-    let here = std::env::current_dir().ok()?;
-    here.ancestors()
-        .map(|folder| folder.join(FILE))
-        .find(|file| file.is_file())
+    nearest_above(&std::env::current_dir().ok()?)
 }
 
 /// An error with its 1-based line and column.

@@ -141,7 +141,7 @@ const CMAKE_FOLDER: &str = "CMakeFiles";
 
 /// Whether CMake built it to find out about the compiler: `CMakeFiles/3.25.1/CompilerIdCUDA`, `CMakeFiles/3.25.1/
 /// CMakeDetermineCompilerABI_CUDA.bin`, `CMakeFiles/CMakeScratch`, `CMakeFiles/CMakeTmp`, `CMakeFiles/cmTC_1a2b3.dir`.
-fn is_probe(path: &Path) -> bool {
+pub fn is_probe(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
         return false;
     };

@@ -18,6 +18,7 @@ mod response;
 mod styles;
 mod summary;
 mod unanalysed;
+mod verdict;
 mod version;
 
 use std::ffi::OsString;
@@ -32,14 +33,22 @@ use exit::Exit;
 fn main() -> ExitCode {
     panics::report_briefly();
     // Defects are caught for each input; what is caught here has been told.
-    std::panic::catch_unwind(run).unwrap_or(Exit::Undone).into()
+    std::panic::catch_unwind(run).unwrap_or_else(|_| Exit::Undone.into())
 }
 
-fn run() -> Exit {
+fn run() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
     if let Some(exit) = commands::worker::run(&args) {
-        return exit;
+        return exit.into();
     }
+    // Its words are a compiler's: `@FILE` is, too.
+    match commands::launch::run(&args) {
+        Some(code) => code,
+        None => command(args).into(),
+    }
+}
+
+fn command(args: Vec<OsString>) -> Exit {
     let args = match response::expand(args) {
         Ok(args) => args,
         Err(problem) => return output::complain(&render::escape::line(&problem)),
@@ -51,6 +60,9 @@ fn run() -> Exit {
         return output::complain(&problem);
     }
     let cli = Cli::parse_from(args);
+    if cli.cmake_dir {
+        return commands::cmake_dir::run();
+    }
     if cli.command.is_none()
         && let Some(problem) = cli
             .check
@@ -72,6 +84,10 @@ fn run() -> Exit {
         Some(Command::Config(args)) => commands::config::run(args),
         Some(Command::Init(args)) => commands::init::run(args),
         Some(Command::Completions(args)) => commands::completions::run(args),
+        // With a compiler behind it, it has run.
+        Some(Command::Launch(_)) => {
+            output::complain("a compiler is wanted, as in `ptxcheck launch nvcc -c k.cu`")
+        }
         Some(Command::Man(args)) => commands::completions::man(args),
     }
 }

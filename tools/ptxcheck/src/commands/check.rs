@@ -8,107 +8,125 @@ use ptxcheck_passes::launches::Launches;
 use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::progress::Progress;
 use ptxcheck_passes::recompile::Recompile;
-use ptxcheck_passes::run::{self, Outcome, Status};
+use ptxcheck_passes::run::{self, Outcome};
 use ptxcheck_passes::settings::Settings;
 
 use crate::args::{CheckArgs, Format, Output};
 use crate::compile::{Database, Recompiler};
-use crate::coverage::{Coverage, gaps};
+use crate::coverage::Coverage;
 use crate::exit::Exit;
 use crate::progress::Display;
 use crate::render::{concise, escape, full, json};
-use crate::{config, file_list, inputs, output, summary, unanalysed};
+use crate::verdict::Verdict;
+use crate::{config, file_list, inputs, output, summary};
 
 /// Analyses the inputs and prints what was found.
 #[must_use]
 pub fn run(args: &CheckArgs) -> Exit {
-    let started = Instant::now();
-    let settings = match settings(args) {
-        Ok(settings) => settings,
+    let recompiler = args.compile_commands.as_deref().map(Database::read).transpose();
+    let recompiler = match recompiler {
+        Ok(database) => database.map(|database| Recompiler::by_database(database, args.timeout)),
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
-    let paths = match file_list::with_listed(&args.paths, args.files_from.as_deref()) {
-        Ok(paths) => paths,
+    let checked = match Checked::of(args, recompiler) {
+        Ok(checked) => checked,
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
-    let recompiler = match recompiler(args) {
-        Ok(recompiler) => recompiler.map(Arc::new),
-        Err(problem) => return output::complain(&escape::line(&problem)),
-    };
-    let progress = Arc::new(Progress::default());
-    let (inputs, left_out) = inputs::collect(&paths, &settings.exclude, &settings.root);
-    let settings = Settings {
-        worker: super::worker::command(),
-        progress: Some(Arc::clone(&progress)),
-        left_out,
-        recompile: recompiler
-            .clone()
-            .map(|recompiler| recompiler as Arc<dyn Recompile>),
-        ..settings
-    };
-    let display = Display::of(progress, args.quiet);
-    let outcome = run::check(inputs, &settings);
-    drop(display);
-    let coverage = Coverage::of(&outcome);
-    let elapsed = started.elapsed();
-
+    let Checked { outcome, elapsed, .. } = &checked;
     // Files first: a reader that closes the pipe must not keep them from being written.
-    let mut exit = Exit::Clean;
-    for output in &args.output {
-        exit = exit.worst(write(output, &outcome, elapsed));
-    }
-    exit = exit.worst(match render(args.format, &outcome, elapsed) {
+    let mut exit = checked.write_files(args);
+    exit = exit.worst(match checked.render(args.format) {
         Ok(texts) => output::print_each(&texts, color(args)),
         Err(problem) => output::complain(&problem),
     });
     if args.verbose {
-        output::say(&summary::render_inputs(&outcome), args.color.into());
+        output::say(&summary::render_inputs(outcome), args.color.into());
     }
+    let coverage = Coverage::of(outcome);
     if !args.quiet && args.format != Format::Json {
-        let summary = summary::render(&outcome, &coverage, &coverage.render(), elapsed);
+        let summary = summary::render(outcome, &coverage, &coverage.render(), *elapsed);
         output::say(&summary, args.color.into());
     }
-    exit.worst(account(&outcome, &coverage, recompiler.as_deref(), args))
-        .worst(judge(&outcome, args))
+    let verdict = Verdict::of(outcome, &coverage, checked.recompiler.as_deref(), args);
+    if !verdict.said.is_empty() {
+        output::say(&verdict.said, args.color.into());
+    }
+    exit.worst(verdict.exit)
 }
 
-/// The compilations to do again.
-fn recompiler(args: &CheckArgs) -> Result<Option<Recompiler>, String> {
-    let Some(file) = &args.compile_commands else {
-        return Ok(None);
-    };
-    let database = Database::read(file)?;
-    Ok(Some(Recompiler::by_database(database, args.timeout)))
+/// What a check found.
+pub(super) struct Checked {
+    pub(super) outcome: Outcome,
+    pub(super) recompiler: Option<Arc<Recompiler>>,
+    elapsed: Duration,
 }
 
-/// Says which code was not analysed, and the exit code that this deserves.
-fn account(
-    outcome: &Outcome,
-    coverage: &Coverage<'_>,
-    recompiler: Option<&Recompiler>,
-    args: &CheckArgs,
-) -> Exit {
-    if recompiler.is_none() && !args.require_analysed {
-        if let Some(warning) = coverage.warning() {
-            output::say(&format!("ptxcheck: warning: {warning}\n"), args.color.into());
+impl Checked {
+    /// Checks the inputs that the arguments name.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the configuration or a list of inputs.
+    pub(super) fn of(args: &CheckArgs, recompiler: Option<Recompiler>) -> Result<Self, String> {
+        let started = Instant::now();
+        let settings = settings(args)?;
+        let paths = file_list::with_listed(&args.paths, args.files_from.as_deref())?;
+        let recompiler = recompiler.map(Arc::new);
+        let progress = Arc::new(Progress::default());
+        let (inputs, left_out) = inputs::collect(&paths, &settings.exclude, &settings.root);
+        let settings = Settings {
+            worker: super::worker::command(),
+            progress: Some(Arc::clone(&progress)),
+            left_out,
+            recompile: recompiler
+                .clone()
+                .map(|recompiler| recompiler as Arc<dyn Recompile>),
+            ..settings
+        };
+        let display = Display::of(progress, args.quiet);
+        let outcome = run::check(inputs, &settings);
+        drop(display);
+        Ok(Self {
+            outcome,
+            recompiler,
+            elapsed: started.elapsed(),
+        })
+    }
+
+    /// Writes the files of `--output`.
+    pub(super) fn write_files(&self, args: &CheckArgs) -> Exit {
+        let written = args.output.iter().map(|output| self.write(output));
+        written.fold(Exit::Clean, Exit::worst)
+    }
+
+    /// One text a finding, or one document.
+    pub(super) fn render(&self, format: Format) -> Result<Vec<String>, String> {
+        match format {
+            Format::Full => Ok(full::render(&self.outcome)),
+            Format::Concise => Ok(concise::render(&self.outcome)),
+            Format::Json => json::render(&self.outcome, self.elapsed)
+                .map(|text| vec![text])
+                .map_err(|error| error.to_string()),
         }
-        return Exit::Clean;
     }
-    let gaps = gaps(outcome);
-    let failures = recompiler.map(Recompiler::failures).unwrap_or_default();
-    let mut sentences = unanalysed::sentences(&gaps, failures, recompiler.is_some());
-    if args.require_analysed {
-        sentences.extend(coverage.reasons());
+
+    fn write(&self, output: &Output) -> Exit {
+        let written = self.render(output.format).and_then(|texts| {
+            let text = texts.concat();
+            let text = match output.format {
+                Format::Full | Format::Concise => anstream::adapter::strip_str(&text).to_string(),
+                Format::Json => text,
+            };
+            std::fs::write(&output.file, text).map_err(|error| error.to_string())
+        });
+        match written {
+            Ok(()) => Exit::Clean,
+            Err(problem) => output::complain(&format!(
+                "`{}` could not be written: {problem}",
+                escape::line(&output.file.to_string_lossy())
+            )),
+        }
     }
-    if sentences.is_empty() {
-        return Exit::Clean;
-    }
-    let head = if args.require_analysed {
-        "not everything was analysed (--require-analysed): "
-    } else {
-        ""
-    };
-    output::complain(&format!("{head}{}", sentences.join("\nptxcheck: ")))
 }
 
 /// The settings of the configuration file, with the options of the command line over them.
@@ -137,63 +155,10 @@ pub(super) fn settings(args: &CheckArgs) -> Result<Settings, String> {
     })
 }
 
-/// The exit code that the outcome deserves.
-fn judge(outcome: &Outcome, args: &CheckArgs) -> Exit {
-    if outcome.inputs.iter().any(summary::is_undone) {
-        return Exit::Undone;
-    }
-    let is_empty = outcome.inputs.iter().all(|input| input.status == Status::Skipped);
-    if is_empty && !args.allow_empty {
-        return output::complain(
-            if outcome.inputs.is_empty() && outcome.decisions.excluded_inputs > 0 {
-                "all inputs are excluded by the configuration (--allow-empty makes this a success)"
-            } else if outcome.inputs.is_empty() {
-                "no input found (--allow-empty makes this a success)"
-            } else {
-                "no device code in the inputs: they hold code of the host alone (--allow-empty makes this a success)"
-            },
-        );
-    }
-    let fails = outcome
-        .findings
-        .iter()
-        .any(|finding| finding.suppressed.is_none() && args.fail_on.fails(finding.level));
-    if fails { Exit::Findings } else { Exit::Clean }
-}
-
 /// The colours of standard output. A document for programs has none, and must not lose what looks like one.
 fn color(args: &CheckArgs) -> ColorChoice {
     match args.format {
         Format::Full | Format::Concise => args.color.into(),
         Format::Json => ColorChoice::AlwaysAnsi,
-    }
-}
-
-/// One text a finding, or one document.
-fn render(format: Format, outcome: &Outcome, elapsed: Duration) -> Result<Vec<String>, String> {
-    match format {
-        Format::Full => Ok(full::render(outcome)),
-        Format::Concise => Ok(concise::render(outcome)),
-        Format::Json => json::render(outcome, elapsed)
-            .map(|text| vec![text])
-            .map_err(|error| error.to_string()),
-    }
-}
-
-fn write(output: &Output, outcome: &Outcome, elapsed: Duration) -> Exit {
-    let written = render(output.format, outcome, elapsed).and_then(|texts| {
-        let text = texts.concat();
-        let text = match output.format {
-            Format::Full | Format::Concise => anstream::adapter::strip_str(&text).to_string(),
-            Format::Json => text,
-        };
-        std::fs::write(&output.file, text).map_err(|error| error.to_string())
-    });
-    match written {
-        Ok(()) => Exit::Clean,
-        Err(problem) => output::complain(&format!(
-            "`{}` could not be written: {problem}",
-            escape::line(&output.file.to_string_lossy())
-        )),
     }
 }

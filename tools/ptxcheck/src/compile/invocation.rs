@@ -84,6 +84,28 @@ impl Invocation {
         &self.words
     }
 
+    /// The object that the call makes, as it names it; `None` if it makes none, or something else.
+    pub fn object(&self) -> Option<PathBuf> {
+        let has = |options: &[&str]| self.words.iter().any(|word| options.contains(&word.as_str()));
+        if has(NO_OBJECT) || !has(OBJECT) {
+            return None;
+        }
+        let output = match output(&self.words) {
+            Some(output) => PathBuf::from(output),
+            None => {
+                let source = self.words.iter().rev().find(|word| is_source(word))?;
+                PathBuf::from(Path::new(source).file_stem()?).with_extension("o")
+            }
+        };
+        Some(output)
+    }
+
+    /// The source that is compiled: the last word that is called like one.
+    pub fn source(&self) -> Option<&Path> {
+        let source = self.words.iter().rev().find(|word| is_source(word));
+        source.map(Path::new)
+    }
+
     /// The arguments that make PTX of the same source for a virtual architecture, in the file `output`.
     pub fn for_ptx(&self, number: u32, suffix: &str, output: &str) -> Vec<String> {
         match self.compiler {
@@ -91,6 +113,34 @@ impl Invocation {
             Compiler::Clang => rewrite::clang(&self.words, number, suffix, output),
         }
     }
+}
+
+/// Options with which a compiler makes an object.
+const OBJECT: &[&str] = &["-c", "--compile", "-dc", "--device-c", "-dw", "--device-w"];
+
+/// Options with which it makes none, whatever else is asked of it.
+const NO_OBJECT: &[&str] = &[
+    "-E",
+    "--preprocess",
+    "-M",
+    "-MM",
+    "--generate-dependencies",
+    "-fsyntax-only",
+    "-dryrun",
+    "--dryrun",
+    "-###",
+    "-S",
+];
+
+fn is_source(word: &str) -> bool {
+    let extension = Path::new(word)
+        .extension()
+        .and_then(|extension| extension.to_str());
+    !word.starts_with('-')
+        && matches!(
+            extension,
+            Some("cu" | "cpp" | "cxx" | "cc" | "c" | "C" | "c++" | "cuh" | "hip")
+        )
 }
 
 /// The file that a call writes, as it names it: the last one counts.
@@ -152,6 +202,23 @@ mod tests {
         }
         for text in ["g++ -c a.cpp", "clang-format a.cu", ""] {
             assert!(invocation(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn calls_that_make_an_object_are_known() {
+        for (text, wanted) in [
+            ("nvcc -c s/a.cu -o b/a.o", Some("b/a.o")),
+            ("nvcc -dc s/a.cu", Some("a.o")),
+            ("clang++ -c x.cpp", Some("x.o")),
+            ("nvcc s/a.cu -o app", None),
+            ("nvcc -E -c s/a.cu", None),
+            ("nvcc --version", None),
+            ("nvcc -ptx a.cu", None),
+            ("nvcc -dlink a.o -o b.o", None),
+        ] {
+            let object = invocation(text).unwrap().object();
+            assert_eq!(object, wanted.map(PathBuf::from), "{text}");
         }
     }
 

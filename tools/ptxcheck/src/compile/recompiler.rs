@@ -34,6 +34,8 @@ pub struct Recompiler {
 enum Calls {
     /// A file with those of a build.
     Database(Database),
+    /// One that has just made an object.
+    One(Invocation),
 }
 
 impl Recompiler {
@@ -41,6 +43,12 @@ impl Recompiler {
     #[must_use]
     pub fn by_database(database: Database, timeout: Option<Duration>) -> Self {
         Self::new(Calls::Database(database), timeout)
+    }
+
+    /// By the call that makes the object which is checked.
+    #[must_use]
+    pub fn by_call(call: Invocation, timeout: Option<Duration>) -> Self {
+        Self::new(Calls::One(call), timeout)
     }
 
     fn new(calls: Calls, timeout: Option<Duration>) -> Self {
@@ -72,6 +80,7 @@ impl Recompiler {
         };
         match &self.calls {
             Calls::Database(database) => database.find(path),
+            Calls::One(call) => Ok(call.clone()),
         }
     }
 

@@ -1,0 +1,133 @@
+//! `ptxcheck launch COMPILER ARGS…`: the compiler, then a check of the object that it has made.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, ExitStatus};
+
+use anstream::ColorChoice;
+use clap::Parser as _;
+
+use super::check::Checked;
+use crate::args::{CheckArgs, Cli};
+use crate::compile::{Invocation, Recompiler};
+use crate::coverage::Coverage;
+use crate::exit::Exit;
+use crate::render::escape;
+use crate::verdict::Verdict;
+use crate::{config, inputs, output};
+
+/// The command.
+const WORD: &str = "launch";
+
+/// The variable with options of `check`.
+const VARIABLE: &str = "PTXCHECK_ARGS";
+
+/// Is the launcher, if these are its arguments, with a compiler among them.
+pub fn run(args: &[OsString]) -> Option<ExitCode> {
+    let (word, command) = args.get(1..)?.split_first()?;
+    let (program, words) = command.split_first()?;
+    if word != WORD || ["-h", "--help"].iter().any(|help| program == help) {
+        return None;
+    }
+    let status = match Command::new(program).args(words).status() {
+        Ok(status) => status,
+        Err(error) => {
+            let name = program.to_string_lossy();
+            output::complain(&format!(
+                "`{}` could not be started: {error}",
+                escape::line(&name)
+            ));
+            return Some(Exit::Undone.into());
+        }
+    };
+    if !status.success() {
+        return Some(code(status));
+    }
+    Some(check(command).into())
+}
+
+/// The exit code of a compiler; of one that was killed, that which a shell gives it.
+fn code(status: ExitStatus) -> ExitCode {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt as _;
+        if let Some(signal) = status.signal() {
+            return ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX));
+        }
+    }
+    ExitCode::from(
+        status
+            .code()
+            .and_then(|code| u8::try_from(code).ok())
+            .unwrap_or(1),
+    )
+}
+
+/// Checks the object of a call, if it made one.
+fn check(command: &[OsString]) -> Exit {
+    let Some((call, object)) = made_by(command) else {
+        return Exit::Clean;
+    };
+    let args = match arguments(&call, &object) {
+        Ok(args) => args,
+        Err(problem) => return output::complain(&problem),
+    };
+    let recompiler = Recompiler::by_call(call, args.timeout);
+    let checked = match Checked::of(&args, Some(recompiler)) {
+        Ok(checked) => checked,
+        Err(problem) => return output::complain(&escape::line(&problem)),
+    };
+    let exit = checked.write_files(&args);
+    let mut text = match checked.render(args.format) {
+        Ok(texts) => texts.concat(),
+        Err(problem) => return output::complain(&problem),
+    };
+    let outcome = &checked.outcome;
+    let coverage = Coverage::of(outcome);
+    let verdict = Verdict::of(outcome, &coverage, checked.recompiler.as_deref(), &args);
+    text.push_str(&verdict.said);
+    if !text.is_empty() {
+        output::say(&text, ColorChoice::from(args.color));
+    }
+    exit.worst(verdict.exit)
+}
+
+/// The call of a compiler in a command, and the object that it has made. `None` for what is not to be checked: other programs,
+/// other outputs, what CMake builds to find out about the compiler.
+fn made_by(command: &[OsString]) -> Option<(Invocation, PathBuf)> {
+    let words: Option<Vec<String>> = command
+        .iter()
+        .map(|word| word.to_str().map(str::to_owned))
+        .collect();
+    let folder = std::env::current_dir().ok()?;
+    let call = Invocation::new(words?, folder.clone()).ok()?;
+    let object = call.object()?;
+    let full = folder.join(&object);
+    let is_probe = full.ancestors().any(inputs::is_probe);
+    (full.is_file() && !is_probe).then_some((call, object))
+}
+
+/// The arguments of `check`: those of the variable, and what a launcher adds.
+fn arguments(call: &Invocation, object: &Path) -> Result<CheckArgs, String> {
+    let said = std::env::var_os(VARIABLE).unwrap_or_default();
+    let words = said.to_str().and_then(shlex::split);
+    let words = words.ok_or_else(|| format!("{VARIABLE} can't be split into words"))?;
+    let mut all: Vec<&OsStr> = ["ptxcheck", "--allow-empty"].map(OsStr::new).to_vec();
+    all.extend(words.iter().map(OsStr::new));
+    let cli = Cli::try_parse_from(all).map_err(|error| format!("in {VARIABLE}, {}", error.render()))?;
+    if cli.command.is_some() || !cli.check.paths.is_empty() || cli.check.files_from.is_some() {
+        return Err(format!("{VARIABLE} is for options of `check` alone"));
+    }
+    let mut args = cli.check;
+    args.paths = vec![object.to_owned()];
+    args.quiet = true;
+    // Builds run compilers side by side.
+    args.jobs = args.jobs.max(1);
+    let source = call.source().and_then(|source| std::path::absolute(source).ok());
+    let above = source
+        .as_deref()
+        .and_then(Path::parent)
+        .and_then(config::nearest_above);
+    args.config = args.config.or(above);
+    Ok(args)
+}

@@ -1,0 +1,99 @@
+//! The exit code that a check deserves, and what is to be said of it.
+
+use ptxcheck_passes::run::{Outcome, Status};
+
+use crate::args::CheckArgs;
+use crate::compile::Recompiler;
+use crate::coverage::{Coverage, gaps};
+use crate::exit::Exit;
+use crate::{summary, unanalysed};
+
+/// An exit code, and lines for standard error.
+#[derive(Debug)]
+pub struct Verdict {
+    /// The exit code.
+    pub exit: Exit,
+    /// Lines; empty where nothing is to be said.
+    pub said: String,
+}
+
+impl Verdict {
+    /// That of a run.
+    #[must_use]
+    pub fn of(
+        outcome: &Outcome,
+        coverage: &Coverage<'_>,
+        recompiler: Option<&Recompiler>,
+        args: &CheckArgs,
+    ) -> Self {
+        let mut verdict = Self {
+            exit: Exit::Clean,
+            said: String::new(),
+        };
+        verdict.account(outcome, coverage, recompiler, args);
+        verdict.judge(outcome, args);
+        verdict
+    }
+
+    fn complain(&mut self, problem: &str) {
+        self.said.push_str("ptxcheck: ");
+        self.said.push_str(problem);
+        self.said.push('\n');
+        self.exit = Exit::Undone;
+    }
+
+    /// Says which code was not analysed.
+    fn account(
+        &mut self,
+        outcome: &Outcome,
+        coverage: &Coverage<'_>,
+        recompiler: Option<&Recompiler>,
+        args: &CheckArgs,
+    ) {
+        if recompiler.is_none() && !args.require_analysed {
+            if let Some(warning) = coverage.warning() {
+                self.said = format!("ptxcheck: warning: {warning}\n");
+            }
+            return;
+        }
+        let failures = recompiler.map(Recompiler::failures).unwrap_or_default();
+        let mut sentences = unanalysed::sentences(&gaps(outcome), failures, recompiler.is_some());
+        if args.require_analysed {
+            sentences.extend(coverage.reasons());
+        }
+        let head = if args.require_analysed {
+            "not everything was analysed (--require-analysed): "
+        } else {
+            ""
+        };
+        for sentence in sentences {
+            self.complain(&format!("{head}{sentence}"));
+        }
+    }
+
+    fn judge(&mut self, outcome: &Outcome, args: &CheckArgs) {
+        if outcome.inputs.iter().any(summary::is_undone) {
+            self.exit = Exit::Undone;
+            return;
+        }
+        let is_empty = outcome.inputs.iter().all(|input| input.status == Status::Skipped);
+        if is_empty && !args.allow_empty {
+            return self.complain(
+                if outcome.inputs.is_empty() && outcome.decisions.excluded_inputs > 0 {
+                    "all inputs are excluded by the configuration (--allow-empty makes this a success)"
+                } else if outcome.inputs.is_empty() {
+                    "no input found (--allow-empty makes this a success)"
+                } else {
+                    "no device code in the inputs: they hold code of the host alone (--allow-empty makes this a success)"
+                },
+            );
+        }
+        let fails = outcome
+            .findings
+            .iter()
+            .any(|finding| finding.suppressed.is_none() && args.fail_on.fails(finding.level));
+        if fails {
+            self.exit = self.exit.worst(Exit::Findings);
+        }
+    }
+}
