@@ -26,7 +26,7 @@ pub fn run() -> Exit {
     let folders: Vec<PathBuf> = [Some(program), real]
         .into_iter()
         .flatten()
-        .filter_map(folder)
+        .filter_map(|program| folder(&program))
         .collect();
     match folders.iter().find(|folder| folder.join(FILE).is_file()) {
         Some(folder) => output::print(&format!("{}\n", folder.display()), ColorChoice::Never),
@@ -45,7 +45,7 @@ pub fn run() -> Exit {
 }
 
 /// `/usr/share/cmake/ptxcheck` for `/usr/bin/ptxcheck`.
-fn folder(program: PathBuf) -> Option<PathBuf> {
+fn folder(program: &Path) -> Option<PathBuf> {
     let mut folder = program.parent()?.parent()?.to_owned();
     folder.extend(FOLDER);
     Some(folder)
