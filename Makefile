@@ -7,7 +7,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 RULES := $(wildcard passes/src/rules/*.rs)
 
-.PHONY: help test lint dependencies docs site package toolchain llvm llvm-19 build fuzz mutants demo bench scaling bless oracle test-llvm-19
+.PHONY: help test lint dependencies docs site package toolchain llvm llvm-19 build packaging test-packaging fuzz mutants demo bench scaling bless oracle test-llvm-19
 
 # Exit code 3 of install.sh: it is not to be had here. What needs it is then left out, and says so, unless
 # PTXCHECK_REQUIRE_COMPILERS is 1.
@@ -15,7 +15,7 @@ install = code=0; tools/toolchain/install.sh $(1) || code=$$?; \
 	[ $$code -eq 0 ] || { [ $$code -eq 3 ] && [ "$${PTXCHECK_REQUIRE_COMPILERS:-}" != 1 ]; } || exit $$code
 
 help: ## Lists the targets
-	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 test: lint toolchain build ## Checks format and lints, installs the compilers, runs all tests and checks mutants
 	$(MAKE) --no-print-directory test-llvm-19
@@ -62,6 +62,16 @@ llvm: ## Installs LLVM 22, which reads LLVM IR
 
 build: llvm ## Builds the program
 	$(CARGO) build $(FEATURES) --locked --package ptxcheck
+
+packaging: toolchain ## Installs what the packaging tests build with
+	@$(call install,packaging)
+
+# CASES=fast: for those that take seconds. Nine builds of one project share what ccache holds in target/packaging.
+CASES ?=
+test-packaging: packaging llvm ## Builds projects with CMake and the other tools that the program is put into
+	$(CARGO) build $(FEATURES) --locked --release --package ptxcheck
+	PTXCHECK_BIN="$$(realpath "$${CARGO_TARGET_DIR:-target}")/release/ptxcheck" $(CARGO) test $(FEATURES) --locked --package ptxcheck-tests \
+		--test packaging -- --ignored $(CASES)
 
 llvm-19:
 	@$(call install,llvm-19)

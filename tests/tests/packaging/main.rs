@@ -1,0 +1,53 @@
+//! The program in what users put it into, with their real tools. `make test-packaging` runs these: they take minutes.
+//! `fast:` begins the names of those that take seconds. Where a tool is missing, its tests are counted as ignored.
+
+mod example;
+mod matrix;
+mod project;
+mod refusals;
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use project::{Cmake, Generator};
+use ptxcheck_tests::missing;
+
+/// Each runs two compilers at once.
+const THREADS: usize = 1;
+
+fn main() {
+    let mut args = Arguments::from_args();
+    args.test_threads.get_or_insert(THREADS);
+    let mut trials = vec![
+        trial("fast: the example".to_owned(), example::cmake),
+        trial("fast: calls that are refused".to_owned(), refusals::calls),
+        trial("fast: packages that are not there".to_owned(), refusals::packages),
+        trial("fast: FetchContent".to_owned(), example::fetched),
+        trial("fast: the version of the package".to_owned(), example::version),
+        trial("fast: an audit".to_owned(), example::audit),
+    ];
+    for cmake in Cmake::ALL {
+        for generator in Generator::ALL {
+            let name = format!("{cmake:?} CMake, {generator:?}");
+            trials.push(trial(format!("{name}: life of a defect"), move || {
+                matrix::life(cmake, generator)
+            }));
+        }
+        trials.push(trial(format!("{cmake:?} CMake: without edits"), move || {
+            matrix::without_edits(cmake, Generator::Ninja)
+        }));
+    }
+    libtest_mimic::run(&args, trials).exit();
+}
+
+fn trial(name: String, case: impl Fn() -> Result<(), String> + Send + 'static) -> Trial {
+    Trial::ignorable_test(name, move || attempt(&case)).with_ignored_flag(true)
+}
+
+fn attempt(case: &dyn Fn() -> Result<(), String>) -> Result<Completion, Failed> {
+    match case() {
+        Ok(()) => Ok(Completion::Completed),
+        Err(why) if why.ends_with(" is not installed") || why.ends_with(" is not on PATH") => {
+            missing::skip(&why)
+        }
+        Err(why) => Err(why.into()),
+    }
+}
