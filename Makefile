@@ -7,7 +7,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 RULES := $(wildcard passes/src/rules/*.rs)
 
-.PHONY: help test lint dependencies docs site package toolchain llvm llvm-19 build packaging test-packaging fuzz mutants demo bench scaling bless oracle test-llvm-19
+.PHONY: help test lint dependencies docs site package toolchain llvm llvm-19 build install packaging test-packaging fuzz mutants demo bench scaling bless oracle test-llvm-19
 
 # Exit code 3 of install.sh: it is not to be had here. What needs it is then left out, and says so, unless
 # PTXCHECK_REQUIRE_COMPILERS is 1.
@@ -62,6 +62,12 @@ llvm: ## Installs LLVM 22, which reads LLVM IR
 
 build: llvm ## Builds the program
 	$(CARGO) build $(FEATURES) --locked --package ptxcheck
+
+PREFIX ?= /usr/local
+install: llvm ## Builds the release and installs it with its CMake package below PREFIX
+	$(CARGO) build $(FEATURES) --locked --release --package ptxcheck
+	install -D "$${CARGO_TARGET_DIR:-target}/release/ptxcheck" "$(DESTDIR)$(PREFIX)/bin/ptxcheck"
+	install -D -m 644 -t "$(DESTDIR)$(PREFIX)/share/cmake/ptxcheck" tools/cmake/*.cmake
 
 packaging: toolchain ## Installs what the packaging tests build with
 	@$(call install,packaging)

@@ -24,8 +24,6 @@ cp docs/book.toml "$out"
 cp -r docs/src "$out/src"
 cp tools/ptxcheck/CONFIGURATION.md "$out/src/configuration.md"
 cp -r tools/ptxcheck/schema "$out/src/schema"
-for page in cmake make; do
-  cp "tools/$page/README.md" "$out/src/$page.md"
-done
+cp tools/cmake/README.md "$out/src/cmake.md"
 cargo run --quiet --locked --no-default-features --package ptxcheck-passes --example rule_pages -- "$out/src"
 "$mdbook" build "$out"

@@ -37,8 +37,8 @@ if(NOT TARGET ptxcheck::ptxcheck)
   else()
     set(ptxcheck_FOUND FALSE)
     string(CONCAT ptxcheck_NOT_FOUND_MESSAGE
-      "there is no program ptxcheck beside the CMake package nor on PATH. Install the wheel (`make wheel` in ptxcheck's "
-      "repository, then `pip install target/wheels/ptxcheck-*.whl`), run `make install PREFIX=<folder>` there and add "
+      "there is no program ptxcheck beside the CMake package nor on PATH. Run `make install PREFIX=<folder>` in ptxcheck's "
+      "repository and add "
       "<folder>/bin to PATH, or set ptxcheck_EXECUTABLE")
     if(NOT CMAKE_FIND_PACKAGE_NAME)
       message(FATAL_ERROR "${ptxcheck_NOT_FOUND_MESSAGE}")
