@@ -54,11 +54,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
         let Some(first) = found.first() else {
             continue;
         };
-        let all = input
-            .images
-            .iter()
-            .filter(|image| !image.role.is_copy())
-            .count();
+        let all = input.images.iter().filter(|image| !image.role.is_copy()).count();
         let message = match found.len() {
             1 if all == 1 => "its only image is built with -G".to_owned(),
             count => format!("{count} of its {all} images are built with -G"),
