@@ -3,6 +3,7 @@
 //!
 //! Writes `rules.md`, a table, and `rules/CODE.md` below the folder, and adds them to the folder's `SUMMARY.md`. Exit code 1 if
 //! something cannot be written.
+#![allow(clippy::print_stderr, reason = "the errors of a program")]
 
 use std::fmt::Write as _;
 use std::path::Path;

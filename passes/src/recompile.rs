@@ -10,7 +10,7 @@ use crate::image::kinds::split_target;
 use crate::inventory::ImageKind;
 
 /// Makes PTX for the check, without touching the file that it is for.
-pub trait Recompile: Debug + Send + Sync {
+pub trait Recompile: Debug + Send + Sync + std::panic::RefUnwindSafe {
     /// The PTX of `object`, for those of its architectures that it can be made for. Reasons where it cannot are the
     /// implementation's to tell.
     fn recompile(&self, object: &Object<'_>) -> Vec<Text>;
