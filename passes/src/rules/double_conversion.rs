@@ -21,6 +21,9 @@
 //!
 //! ## Limits
 //!
+//! What a second conversion makes does no harm until it is used: definite is one whose result is accessed on every path from it, or
+//! passed to a function that accesses it or has no body here; else it is potential.
+//!
 //! Addresses that are loaded from memory are not known.
 
 use super::address;

@@ -50,7 +50,7 @@ impl Judge<'_> {
                     && demand.is_sole
                     && executed() == Executed::Always
                     && (!demand.used.is_cast()
-                        || self.is_used((demand.function, demand.instruction), &callers))
+                        || self.is_used(wrong, (demand.function, demand.instruction), &callers))
                     && !self.may_be_own_cta(wrong, &element, at);
                 // Nothing is written wrongly there: the register is undefined here.
                 let (function, instruction, callers) = if wrong == Wrong::Undefined {

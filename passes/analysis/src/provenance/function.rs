@@ -219,7 +219,7 @@ impl<'a> Judge<'a> {
                 _ => (wrong, element),
             };
             let is_sure = is_definite
-                && (!used.is_cast() || self.is_used((self.id, at), &[]))
+                && (!used.is_cast() || self.is_used(wrong, (self.id, at), &[]))
                 && !self.may_be_own_cta(wrong, &element, at)
                 && !self.may_be_plain(instruction.op, &element);
             self.report(at, wrong, used, element, is_sure, or);
@@ -248,8 +248,15 @@ impl<'a> Judge<'a> {
     }
 
     /// True if the result of a cast is certainly used, where that is or in the callers.
-    pub(super) fn is_used(&self, cast: (FunctionId, InstructionId), callers: &[CallSite]) -> bool {
-        results::is_used(self.module, self.solver.summaries, cast, callers)
+    pub(super) fn is_used(
+        &self,
+        wrong: Wrong,
+        cast: (FunctionId, InstructionId),
+        callers: &[CallSite],
+    ) -> bool {
+        // No program passes on a pointer that was converted twice: the compiler has made it, and the callee takes it for one.
+        let leaving_counts = wrong == Wrong::Twice;
+        results::is_used(self.module, self.solver.summaries, cast, callers, leaving_counts)
     }
 
     /// Whether the code generator may make a plain access of an atomic, as it sees the local variable.

@@ -18,7 +18,7 @@ use super::summary::Summaries;
 use crate::call_graph::CallSite;
 use crate::function::Analyses;
 use crate::shared::Shared;
-use ptxcheck_ir::{Body, FunctionId, InstructionId, Op, Value};
+use ptxcheck_ir::{Body, Call, Callee, FunctionId, InstructionId, Op, Value};
 
 /// The fate of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,16 +29,18 @@ enum After {
 }
 
 /// True if the result of a cast is certainly used: in the function that casts, or in one of those that the calls lead
-/// from, the innermost first, as far as each returns it to the next.
+/// from, the innermost first, as far as each returns it to the next. With `leaving_counts`, a function without a body that is passed
+/// it uses it.
 pub(super) fn is_used<'a>(
     module: &'a Shared<'a>,
     summaries: &'a Summaries<'a>,
     (function, cast): (FunctionId, InstructionId),
     callers: &[CallSite],
+    leaving_counts: bool,
 ) -> bool {
     let outer = callers.iter().map(|site| (site.caller, site.instruction));
     for (function, at) in std::iter::once((function, cast)).chain(outer) {
-        match after(module, summaries, function, at) {
+        match after(module, summaries, function, at, leaving_counts) {
             After::Used => return true,
             After::Returned => {}
             After::Unused => return false,
@@ -61,6 +63,7 @@ fn after<'a>(
     summaries: &'a Summaries<'a>,
     function: FunctionId,
     at: InstructionId,
+    leaving_counts: bool,
 ) -> After {
     let Some(body) = module.module.function(function).body.as_ref() else {
         return After::Unused;
@@ -81,6 +84,10 @@ fn after<'a>(
         let is_used = match instruction.op {
             Op::Access(_) => uses.first().is_some_and(is_result),
             Op::Opaque | Op::MapShared(_) => uses.iter().any(is_result),
+            Op::Call(call) if leaving_counts && is_unseen(module, body.call(call)) => {
+                let mut arguments = body.arguments(body.call(call)).iter();
+                arguments.any(|argument| is_result(&argument.value))
+            }
             Op::Call(_) => {
                 let passed = callee(module, body, summaries, reader);
                 passed.is_some_and(|(summary, arguments)| {
@@ -108,6 +115,15 @@ fn after<'a>(
         }
     }
     found
+}
+
+/// True if a call names a function that has no body here.
+fn is_unseen(module: &Shared<'_>, call: &Call) -> bool {
+    let Callee::Direct(symbol) = call.callee else {
+        return false;
+    };
+    let callee = module.module.called(symbol);
+    callee.is_none_or(|callee| module.module.function(callee).body.is_none())
 }
 
 impl Result<'_> {
