@@ -151,7 +151,12 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
 
     /// Into the body that it was given, which is empty.
     pub(super) fn lower(mut self) {
-        for block in self.function.blocks() {
+        // A block without instructions is malformed, and bitcode of a few bytes can declare millions: a branch to one leads
+        // nowhere. The first block stays, as the entry.
+        for (number, block) in self.function.blocks().enumerate() {
+            if number > 0 && block.is_empty() {
+                continue;
+            }
             let label = self.new_label();
             self.scratch.label_of.get_or_insert(block.address(), label);
             self.scratch.blocks.push(block);

@@ -273,6 +273,11 @@ impl<'m> Block<'m> {
         self.0.addr()
     }
 
+    pub(crate) fn is_empty(self) -> bool {
+        // SAFETY: a live block.
+        unsafe { LLVMGetFirstInstruction(self.0).is_null() }
+    }
+
     pub(crate) fn instructions(self) -> impl Iterator<Item = User<'m>> {
         // SAFETY: a live block; each instruction leads to the next, and the last to null.
         unsafe {
