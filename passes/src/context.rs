@@ -175,7 +175,7 @@ impl<'a> ImagesContext<'a> {
         Self {
             inputs,
             policy: &settings.policy,
-            is_one_program: settings.link_set || settings.whole_program,
+            is_one_program: settings.is_one_program(),
             is_complete: settings.whole_program,
             missing: OnceLock::new(),
         }

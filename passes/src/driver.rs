@@ -5,11 +5,11 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::bare;
-use crate::context::{Draft, FunctionContext, ModuleContext, Report, limit_drafts};
+use crate::context::{Draft, FunctionContext, ModuleContext, Place, Report, limit_drafts};
 use crate::deadline::Deadline;
 use crate::finding::Finding;
 use crate::inventory::Facts;
-use crate::ir::Module;
+use crate::ir::{Function, Module};
 use crate::limits::MAX_FINDINGS;
 use crate::link;
 use crate::locate::Locator;
@@ -72,12 +72,30 @@ pub fn check_module(module: &Module<'_>, settings: &Settings) -> ModuleReport {
 /// The same, of a module that declares `facts`, until the deadline.
 pub(crate) fn check_until(
     module: &Module<'_>,
-    mut facts: Facts,
+    facts: Facts,
     settings: &Settings,
     deadline: &Deadline,
 ) -> ModuleReport {
-    facts.symbols = link::symbols(module);
-    facts.bare = bare::kernels(module);
+    analyse_until(module, declared(module, facts), settings, deadline)
+}
+
+/// `facts`, with what a module shows to a linker and its kernels without code.
+pub(crate) fn declared(module: &Module<'_>, facts: Facts) -> Facts {
+    Facts {
+        symbols: link::symbols(module),
+        bare: bare::kernels(module),
+        ..facts
+    }
+}
+
+/// Runs the rules over a module about which [`declared`] has been told, until the deadline. Functions of other modules have no
+/// findings.
+pub(crate) fn analyse_until(
+    module: &Module<'_>,
+    facts: Facts,
+    settings: &Settings,
+    deadline: &Deadline,
+) -> ModuleReport {
     let mut report = ModuleReport::of(module, facts);
     if settings.images_only {
         return report;
@@ -130,6 +148,7 @@ fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draf
             if context.deadline.is_over() {
                 found.retain(|draft| draft.is_finished);
             }
+            found.retain(|draft| is_own(context.module, &draft.place));
             drafts.append(&mut found);
         }
         Check::Function(check) => {
@@ -150,7 +169,8 @@ fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draf
                 }
                 drafts
             };
-            let bodies: Vec<_> = context.module.bodies().collect();
+            let is_own = |(_, function, _): &(_, &Function<'_>, _)| !function.is_imported;
+            let bodies: Vec<_> = context.module.bodies().filter(is_own).collect();
             let size: usize = bodies.iter().map(|(_, _, body)| body.instructions.len()).sum();
             if size < PARALLEL_STATEMENTS {
                 drafts.extend(bodies.into_iter().flat_map(of_one));
@@ -161,4 +181,15 @@ fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draf
         Check::Images(_) | Check::Problem(_) | Check::Configuration => {}
     }
     left_out
+}
+
+/// True if a place is not in a function, or about a symbol, that another module declares.
+fn is_own(module: &Module<'_>, place: &Place) -> bool {
+    match *place {
+        Place::Module => true,
+        Place::Symbol(symbol) => symbol.index() < module.symbols.len() - module.imported_symbols,
+        Place::Function(function) | Place::Text(function, ..) | Place::Instruction(function, ..) => {
+            !module.function(function).is_imported
+        }
+    }
 }

@@ -51,6 +51,13 @@ pub(crate) const MAX_SOURCES: usize = 1 << 16;
 /// Most findings that name an exception that no longer counts, each.
 pub(crate) const MAX_EXPIRED_NOTES: usize = 4;
 
+/// Most bytes of PTX of a link set in which calls are followed from one text to another: all of it is in memory at once.
+pub(crate) const MAX_LINKED_BYTES: usize = 256 << 20;
+
+/// Most instructions of functions of other inputs that are looked at with one text. Calls of further ones are of code that is not
+/// seen.
+pub(crate) const MAX_IMPORTED_INSTRUCTIONS: usize = 50_000;
+
 #[cfg(feature = "ir")]
 pub(crate) use of_workers::*;
 

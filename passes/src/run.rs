@@ -1,14 +1,16 @@
 //! A run: inputs in, findings out.
 //!
-//! `input.rs` looks at one input and its images, `text.rs` analyses PTX (each distinct text once a run), `assemble.rs`
-//! puts both together, `images.rs` runs the rules that compare images, `copies.rs` leaves out what an object and its archive
+//! `input.rs` looks at one input and its images, `text.rs` analyses PTX (each distinct text once a run), `linked.rs` what is linked
+//! with other inputs, `assemble.rs` puts both together, `images.rs` runs the rules that compare images, `copies.rs` leaves out what an object and its archive
 //! both say, `conclude.rs` has the settings decide what becomes of findings.
 
 mod assemble;
 mod conclude;
 mod copies;
+mod definitions;
 mod images;
 mod input;
+mod linked;
 mod module;
 mod problem;
 mod text;
@@ -134,6 +136,10 @@ fn run(inputs: Vec<Input>, settings: &Settings) -> Outcome {
             looked
         })
         .collect();
+    let images = looked
+        .iter()
+        .map(|input| input.images.iter().map(|image| &image.report));
+    linked::analyse(&texts.take_waiting(), images, settings, &texts);
     let mut outcome = Outcome {
         inputs: Vec::with_capacity(looked.len()),
         findings: Vec::new(),

@@ -343,6 +343,12 @@ pub struct WorkerCommand {
 }
 
 impl Settings {
+    /// True if all inputs are linked together.
+    #[must_use]
+    pub const fn is_one_program(&self) -> bool {
+        self.link_set || self.whole_program
+    }
+
     /// The highest level that a finding of `rule` can have that is `certainty` sure and whose own level is `own`, wherever it
     /// is.
     ///

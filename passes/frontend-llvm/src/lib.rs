@@ -211,6 +211,7 @@ fn lowered<R>(raw: raw::Module<'_>, bytes: &[u8], work: impl FnOnce(&Module<'_>)
     let origin = locations.finish((!is_bitcode(bytes)).then_some(bytes));
     let (target, isa) = target::target(raw);
     let module = Module {
+        imported_symbols: 0,
         producer: Producer::Llvm,
         target,
         isa,

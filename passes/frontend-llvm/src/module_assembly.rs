@@ -83,6 +83,7 @@ impl<'a, 'm> Symbols<'a, 'm> {
             noreturn: function.noreturn,
             alias_of: None,
             body: None,
+            is_imported: false,
             header,
             is_damaged: false,
             declared: DebugId::NONE,

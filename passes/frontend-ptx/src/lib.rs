@@ -150,6 +150,7 @@ fn module<'t>(
         is_damaged: !(tree.errors().is_empty() && malformed.is_empty()),
         errors: malformed.errors,
         errors_left_out: malformed.left_out,
+        imported_symbols: 0,
         origin,
     }
 }

@@ -10,7 +10,7 @@ use ptxcheck_ptx_parser::{LineIndex, Position, Span, debug_info};
 use crate::limits::MAX_ASSEMBLY_COMMENTS;
 use ptxcheck_ir::limits::MAX_INLINE_DEPTH;
 use ptxcheck_ir::places::Frame;
-use ptxcheck_ir::{DebugId, Instruction, Origin, SymbolId};
+use ptxcheck_ir::{DebugId, Ends, Instruction, Origin, SymbolId};
 
 /// The tree behind a module. A [`DebugId`] is the place of a `.loc` among the tree's statements.
 pub struct PtxOrigin<'t> {
@@ -208,6 +208,13 @@ impl Origin for PtxOrigin<'_> {
 
     fn text(&self, span: Span) -> &[u8] {
         self.tree.text(span)
+    }
+
+    fn ends(&self) -> Option<Ends> {
+        Some(Ends {
+            span: u32::try_from(self.tree.source().len()).ok()?,
+            debug: u32::try_from(self.tree.statements().len()).ok()?,
+        })
     }
 
     fn frames(&self, debug: DebugId) -> Vec<Frame> {

@@ -328,6 +328,7 @@ fn function_of<'s>(tree: &'s Tree<'s>, syntax: &ast::Function, symbol: SymbolId)
         noreturn,
         alias_of: None,
         body: None,
+        is_imported: false,
         header: syntax.header,
         is_damaged: tree
             .errors()

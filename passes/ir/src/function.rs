@@ -67,6 +67,8 @@ pub struct Function<'s> {
     pub header: Span,
     /// Some of its text could not be read: what is missing from it proves nothing.
     pub is_damaged: bool,
+    /// Another module defines it, or declares it: see [`super::linked`].
+    pub is_imported: bool,
     /// The first debug location of its body, which compilers give the line of its declaration, or [`DebugId::NONE`].
     pub declared: DebugId,
 }

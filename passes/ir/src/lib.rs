@@ -48,6 +48,7 @@ mod function;
 mod index;
 mod instruction;
 pub mod limits;
+pub mod linked;
 mod module;
 mod op;
 pub mod params;
@@ -63,7 +64,7 @@ pub use function::{
 };
 pub use index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
 pub use instruction::{Guard, Instruction, Value, registers};
-pub use module::{IsaVersion, Module, Origin, Producer, TableWord, Target, VirtualTable};
+pub use module::{Ends, IsaVersion, Module, Origin, Producer, TableWord, Target, VirtualTable};
 pub use ptxcheck_ptx_parser::{LineIndex, Position, Span, SyntaxError};
 pub use settle::{never_holds, settle};
 pub use symbol::{HostConstant, Linkage, Symbol, SymbolKind};

@@ -81,6 +81,15 @@ pub enum TableWord {
     Address,
 }
 
+/// The ends of spans and of debug locations: all that a module has are smaller, or for spans no greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// Greatest [`Span::end`].
+    pub span: u32,
+    /// One past the last [`DebugId`].
+    pub debug: u32,
+}
+
 /// What a module was made from: turns spans and debug locations into places. One implementation per front end.
 pub trait Origin: Sync {
     /// Where in the input's text a span of the device IR lies, where the input is text.
@@ -106,6 +115,11 @@ pub trait Origin: Sync {
 
     /// The PTX of a span of the device IR; empty where the input is none.
     fn text(&self, span: Span) -> &[u8];
+
+    /// The ends of its spans and debug locations; `None` where bodies are not taken from one module to another.
+    fn ends(&self) -> Option<Ends> {
+        None
+    }
 
     /// The frames of a debug location, innermost first; empty where there is none.
     fn frames(&self, debug: DebugId) -> Vec<Frame>;
@@ -135,6 +149,8 @@ pub struct Module<'s> {
     pub errors: Vec<SyntaxError>,
     /// How many more it found than it kept.
     pub errors_left_out: usize,
+    /// Symbols at the end that other modules declare or define: see [`super::linked`].
+    pub imported_symbols: usize,
     /// Turns spans and debug locations into places.
     pub origin: &'s dyn Origin,
 }

@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use super::module::is_module;
-use super::text::{self, How, Key, Texts};
+use super::problem::{Trouble, panic};
+use super::text::{self, How, Key, Texts, Waiting};
 use super::{Bytes, Input};
 use crate::deadline::Deadline;
 use crate::image::decompress::{self, Unpacked, unpack};
@@ -19,9 +20,6 @@ use crate::recompile;
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
 use ptxcheck_images::{LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES};
-
-/// A problem without a place: its kind, and a sentence.
-pub(super) type Trouble = (ProblemKind, String);
 
 /// What was seen of an input. What its texts say comes later.
 pub(super) struct Looked {
@@ -66,26 +64,20 @@ impl Looked {
     }
 }
 
-pub(super) fn panic(payload: &(dyn std::any::Any + Send)) -> Trouble {
-    let said = payload
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| payload.downcast_ref::<&str>().copied())
-        .unwrap_or("no message");
-    (ProblemKind::Internal, format!("the analysis failed: {said}"))
-}
-
 fn look_inside(input: Input, settings: &Settings, texts: &Texts) -> Looked {
     let deadline = Deadline::after(settings.timeout);
     let path = match &input.bytes {
         Bytes::File(path) if settings.recompile.is_some() => Some(path.clone()),
         _ => None,
     };
+    let waiting = Mutex::default();
     let how = How {
         settings,
         deadline: &deadline,
         with_weak: false,
         is_mapped: false,
+        waiting: (settings.is_one_program() && !settings.images_only).then_some(&waiting),
+        definitions: None,
     };
     let bytes = match content(input.bytes, &input.name, how) {
         Ok(bytes) => bytes,
@@ -98,6 +90,7 @@ fn look_inside(input: Input, settings: &Settings, texts: &Texts) -> Looked {
     let looked = guarded(input.name.clone(), || {
         look_at(&bytes, input.name.clone(), path.as_deref(), how, texts)
     });
+    texts.wait(waiting.into_inner().unwrap_or_else(PoisonError::into_inner));
     // Of what was made of bytes that changed meanwhile, nothing counts.
     match bytes.trouble() {
         Some(what) => Looked::refused(input.name, (ProblemKind::Unreadable, what.to_owned())),
@@ -470,9 +463,13 @@ fn llvm(image: &mut Image, bytes: &[u8], how: How<'_>, texts: &Texts) {
     let digest = texts.digest(bytes);
     image.report.digest = Some(digest);
     image.report.is_read = true;
-    let (key, is_first) = texts.claim(digest, false);
+    let key = Key {
+        digest,
+        with_weak: false,
+        is_linked: false,
+    };
     image.text = Some(key);
-    if is_first {
+    if texts.claim(key) {
         texts.put(key, text::of_ir(bytes, how));
     }
 }
@@ -481,15 +478,40 @@ const fn is_linked(role: Role) -> bool {
     matches!(role, Role::Relocatable | Role::LeftOver)
 }
 
+/// True if PTX is linked with that of other inputs: relocatable device code, and a text that is a file of its own.
+fn may_call_others(image: &ImageReport, with_weak: bool) -> bool {
+    match image.role {
+        Role::Relocatable | Role::LeftOver => true,
+        Role::Recompiled => with_weak,
+        Role::Loadable => image.container.is_none() && image.section.is_none(),
+        Role::Embedded => false,
+    }
+}
+
 /// `with_weak`: it is linked with others.
 fn ptx(image: &mut Image, text: &[u8], with_weak: bool, how: How<'_>, texts: &Texts) {
     let how = How { with_weak, ..how };
     let digest = texts.digest(text);
     image.report.digest = Some(digest);
     image.report.is_read = true;
-    let (key, is_first) = texts.claim(digest, how.with_weak);
+    let waiting = how.waiting.filter(|_| may_call_others(&image.report, with_weak));
+    let key = Key {
+        digest,
+        with_weak,
+        is_linked: waiting.is_some(),
+    };
     image.text = Some(key);
-    if is_first {
+    if !texts.claim(key) {
+        return;
+    }
+    if let Some(waiting) = waiting {
+        let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.push(Waiting {
+            key,
+            text: text.to_vec(),
+            with_weak,
+        });
+    } else {
         let read = AssertUnwindSafe(|| text::read(text, how));
         match catch_unwind(read) {
             Ok(read) => texts.put(key, read),

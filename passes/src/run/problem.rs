@@ -8,6 +8,19 @@ use crate::rule::{Check, Level, ProblemKind, Rule};
 use crate::settings::Settings;
 use crate::{fingerprint, locate};
 
+/// A problem without a place: its kind, and a sentence.
+pub(super) type Trouble = (ProblemKind, String);
+
+/// The panic of an analysis, by its payload.
+pub(super) fn panic(payload: &(dyn std::any::Any + Send)) -> Trouble {
+    let said = payload
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| payload.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    (ProblemKind::Internal, format!("the analysis failed: {said}"))
+}
+
 /// A place in a text.
 pub(super) struct Placed<'a> {
     pub(super) span: Span,

@@ -1,18 +1,21 @@
 //! The analysis of one PTX text. Where the text lies is not yet known: the same text may lie in many places.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ptxcheck_ptx_parser::{Cause, SyntaxError};
 use rustc_hash::FxHashMap;
 
+use super::definitions::Definitions;
 use super::problem::{Placed, finding};
 use crate::comments::{self, Comment};
 use crate::deadline::{Deadline, too_long};
 use crate::driver::{self, ModuleReport};
 use crate::finding::{Finding, left_out};
 use crate::inventory::{Facts, Problem};
-use crate::limits::SHOWN_SYNTAX_ERRORS;
+use crate::ir::Module;
+use crate::ir::linked::{self, LinkedOrigin};
+use crate::limits::{MAX_IMPORTED_INSTRUCTIONS, SHOWN_SYNTAX_ERRORS};
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
 #[cfg(feature = "ir")]
@@ -50,6 +53,10 @@ pub(super) struct How<'a> {
     pub(super) with_weak: bool,
     /// The bytes of the file are those that others see, and change.
     pub(super) is_mapped: bool,
+    /// Where texts go that are analysed with those of other inputs.
+    pub(super) waiting: Option<&'a Mutex<Vec<Waiting>>>,
+    /// The functions that other inputs define.
+    pub(super) definitions: Option<&'a Definitions<'a>>,
 }
 
 impl How<'_> {
@@ -119,9 +126,22 @@ pub(super) fn read(bytes: &[u8], how: How<'_>) -> Read {
         read.take(ModuleReport::of(&module, facts), how.settings, || how.late().1);
         return read;
     }
-    let report = driver::check_until(&module, facts, how.settings, how.deadline);
+    let facts = driver::declared(&module, facts);
+    let linked = LinkedOrigin::new(&origin);
+    let module = link(module, &linked, how);
+    let report = driver::analyse_until(&module, facts, how.settings, how.deadline);
     read.take(report, how.settings, || how.late().1);
     read
+}
+
+/// A module with the functions that it calls and other inputs define.
+fn link<'a>(mut module: Module<'a>, origin: &'a LinkedOrigin<'a>, how: How<'a>) -> Module<'a> {
+    if let Some(definitions) = how.definitions {
+        let target = module.target.name;
+        let find = |name: &str| definitions.find(target, name);
+        linked::link(&mut module, origin, find, MAX_IMPORTED_INSTRUCTIONS);
+    }
+    module
 }
 
 impl Read {
@@ -222,12 +242,28 @@ pub(super) struct Texts {
     read: Mutex<FxHashMap<Key, Arc<Read>>>,
     /// How many places hold each.
     claimed: Mutex<FxHashMap<Key, u32>>,
+    /// Those that are analysed together, by input.
+    waiting: Mutex<Vec<Vec<Waiting>>>,
 }
 
-/// Which text, and whether it was analysed with what the linker merges. Digest (keyed, so that nobody can make two
-/// texts meet) and length.
+/// A text and the way it is analysed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key(u128, bool);
+pub(super) struct Key {
+    /// Digest (keyed, so that nobody can make two texts meet) and length.
+    pub(super) digest: u128,
+    /// With what the linker merges.
+    pub(super) with_weak: bool,
+    /// With functions of other inputs.
+    pub(super) is_linked: bool,
+}
+
+/// A text that is analysed when those of the other inputs are there.
+pub(super) struct Waiting {
+    pub(super) key: Key,
+    pub(super) text: Vec<u8>,
+    /// It is linked with others: what the linker merges counts.
+    pub(super) with_weak: bool,
+}
 
 impl Texts {
     /// A digest of bytes, for this run.
@@ -235,13 +271,28 @@ impl Texts {
         u128::from(self.hasher.hash_one(bytes)) << 64 | bytes.len() as u128
     }
 
-    /// The key of the text with this digest, and whether the caller is to analyse it: nobody did before.
-    pub(super) fn claim(&self, digest: u128, with_weak: bool) -> (Key, bool) {
-        let key = Key(digest, with_weak);
+    /// True if the caller is to analyse the text: nobody did before.
+    pub(super) fn claim(&self, key: Key) -> bool {
         let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
         let places = claimed.entry(key).or_default();
         *places += 1;
-        (key, *places == 1)
+        *places == 1
+    }
+
+    /// Keeps the texts of an input for later.
+    pub(super) fn wait(&self, texts: Vec<Waiting>) {
+        if !texts.is_empty() {
+            self.waiting().push(texts);
+        }
+    }
+
+    /// Those that are kept for later.
+    pub(super) fn take_waiting(&self) -> Vec<Vec<Waiting>> {
+        std::mem::take(&mut self.waiting())
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Vec<Vec<Waiting>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn put(&self, key: Key, read: Read) {

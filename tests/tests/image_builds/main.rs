@@ -56,6 +56,7 @@ const NVCC: &[(&str, Case)] = &[
     ("images in the data of programs", hosts::data_of_programs),
     ("host code yet to be compiled", hosts::link_time_host),
     ("inline functions in many units", units::functions_of_many_units),
+    ("a function of another unit", units::function_of_another_unit),
     (
         "whole programs with something left open",
         projects::whole_programs,

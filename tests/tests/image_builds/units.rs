@@ -188,3 +188,44 @@ pub(super) fn kernels_of_many_units(build: &Build) -> Result<(), String> {
     build.nvcc(&format!("{both} main.cpp a.o b.o -o app"))?;
     same("a device link", codes(&required("app")?), vec![])
 }
+
+/// A mask that a function of another object returns, and a function of that name in an object without PTX.
+pub(super) fn function_of_another_unit(build: &Build) -> Result<(), String> {
+    build.write(
+        "k.cu",
+        "extern __device__ unsigned lanes();\n\
+         __global__ void k(int *out) {\n  int v = threadIdx.x;\n  if (threadIdx.x < 16)\n\
+         \x20   v += __shfl_xor_sync(lanes(), v, 1);\n  out[threadIdx.x] = v;\n}\n",
+    )?;
+    build.write(
+        "d.cu",
+        "static __device__ unsigned all() { return 0xffff0000u | LANES; }\n\
+         __device__ __noinline__ unsigned lanes() { return MASK; }\n",
+    )?;
+    let both = "-gencode arch=compute_80,code=[compute_80,sm_80]";
+    let one = |name: &str, code: &str, mask: &str| {
+        build.nvcc(&format!(
+            "-rdc=true -lineinfo {code} -DLANES=0xffff -DMASK={mask} -c d.cu -o {name}.o"
+        ))
+    };
+    build.nvcc(&format!("-rdc=true -lineinfo {both} -c k.cu -o k.o"))?;
+    one("wrong", both, "all()")?;
+    one("right", both, "0xffff")?;
+    one("closed", "-gencode arch=compute_80,code=sm_80", "all()")?;
+    build.tool(Path::new("ar"), "rcs libd.a wrong.o")?;
+    same("alone", codes(&build.check("k.o wrong.o")?), vec![])?;
+    same("right", codes(&build.check("--link-set k.o right.o")?), vec![])?;
+    same("no PTX", codes(&build.check("--link-set k.o closed.o")?), vec![])?;
+    same(
+        "one of two without PTX",
+        codes(&build.check("-A PTX509 --link-set k.o wrong.o closed.o")?),
+        vec![],
+    )?;
+    for set in ["k.o wrong.o", "libd.a k.o", "k.o wrong.o libd.a"] {
+        let document = build.check(&format!("--link-set {set}"))?;
+        same(set, codes(&document), vec!["PTX401"])?;
+        let line = &report::findings(&document)[0]["source"]["line"];
+        same("line", line.as_u64(), Some(5))?;
+    }
+    Ok(())
+}

@@ -167,8 +167,8 @@ pub struct CheckArgs {
     #[arg(short, long, help_heading = "Output")]
     pub verbose: bool,
 
-    /// The inputs are linked together: what one of them defines, the others can refer to (an archive, a library and an
-    /// executable are linked with themselves anyway)
+    /// The inputs are linked together: what one of them defines, the others can refer to and call (an archive, a library and
+    /// an executable are linked with themselves anyway, without following calls)
     #[arg(long)]
     pub link_set: bool,
 

@@ -1,0 +1,84 @@
+//! PTX of inputs that are linked together: analysed once all of it is there, so that a call leads to the function of another text
+//! where exactly one text for the same target has a strong definition of it (`definitions.rs`).
+//!
+//! A text is judged by what its own code does. What is wrong in a function of another text is told of that text.
+
+use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ptxcheck_common::maps::NameSet;
+use rayon::prelude::*;
+
+use super::definitions::{Definitions, Parsed};
+use super::problem::panic;
+use super::text::{self, How, Texts, Waiting};
+use crate::deadline::Deadline;
+use crate::inventory::{ImageKind, ImageReport, Role};
+use crate::limits::MAX_LINKED_BYTES;
+use crate::settings::Settings;
+
+/// Analyses the texts, by input: each input has its time. `images`: those of all inputs, by input.
+pub(super) fn analyse<'i, I: Iterator<Item = &'i ImageReport>>(
+    inputs: &[Vec<Waiting>],
+    images: impl Iterator<Item = I>,
+    settings: &Settings,
+    texts: &Texts,
+) {
+    if inputs.is_empty() {
+        return;
+    }
+    let all: Vec<&[u8]> = inputs
+        .iter()
+        .flatten()
+        .map(|waiting| waiting.text.as_slice())
+        .collect();
+    let size: usize = all.iter().map(|text| text.len()).sum();
+    let parsed = Parsed::of(
+        if size <= MAX_LINKED_BYTES { &all } else { &[] },
+        &without_ptx(images),
+    );
+    let origins = parsed.origins();
+    let definitions = Definitions::of(&parsed, &origins, settings);
+    inputs.par_iter().for_each(|input| {
+        let deadline = Deadline::after(settings.timeout);
+        input.par_iter().for_each(|waiting| {
+            let how = How {
+                settings,
+                deadline: &deadline,
+                with_weak: waiting.with_weak,
+                is_mapped: false,
+                waiting: None,
+                definitions: Some(&definitions),
+            };
+            let read = catch_unwind(AssertUnwindSafe(|| text::read(&waiting.text, how)));
+            texts.put(
+                waiting.key,
+                read.unwrap_or_else(|payload| text::failed(panic(payload.as_ref()), settings)),
+            );
+        });
+    });
+}
+
+/// What machine code for a link defines, where no PTX lies beside it.
+fn without_ptx<'i, I: Iterator<Item = &'i ImageReport>>(inputs: impl Iterator<Item = I>) -> NameSet<&'i str> {
+    let mut defined = NameSet::default();
+    for images in inputs {
+        let images: Vec<&ImageReport> = images.collect();
+        let beside = |image: &ImageReport| (image.member.clone(), image.container);
+        let ptx: HashSet<_> = images
+            .iter()
+            .filter(|image| image.kind == ImageKind::Ptx && image.role != Role::Embedded)
+            .map(|image| beside(image))
+            .collect();
+        let is_alone = |image: &&&ImageReport| {
+            image.kind == ImageKind::Cubin
+                && matches!(image.role, Role::Relocatable | Role::LeftOver)
+                && !ptx.contains(&beside(image))
+        };
+        for image in images.iter().filter(is_alone) {
+            let symbols = image.facts.symbols.iter();
+            defined.extend(symbols.flat_map(|symbols| &symbols.defined).map(String::as_str));
+        }
+    }
+    defined
+}
