@@ -58,7 +58,7 @@ toolchain: ## Installs the CUDA compilers of the tests into .toolchain
 
 llvm: ## Installs LLVM 22, which reads LLVM IR
 	@$(call install,llvm-22); [ $$code -eq 0 ] || \
-	echo "LLVM IR will not be an input of this build. README.md says how to install LLVM 22 on other systems."
+	echo "LLVM IR will not be an input of this build. CONTRIBUTING.md says how to install LLVM 22 on other systems."
 
 build: llvm ## Builds the program
 	$(CARGO) build $(FEATURES) --locked --package ptxcheck
@@ -118,7 +118,7 @@ oracle: ## Holds the analyses of lanes and of pointers against machines, over 10
 demo: llvm ## Builds the release and runs it over corpus/demo
 	$(CARGO) build $(FEATURES) --locked --release --package ptxcheck
 	@program=$$(realpath "$${CARGO_TARGET_DIR:-target}/release/ptxcheck"); code=0; \
-	(cd corpus/cuda && "$$program" ../demo) || code=$$?; [ $$code -le 1 ]
+	(cd corpus/demo && "$$program" .) || code=$$?; [ $$code -le 1 ]
 
 bench: ## Runs the benchmarks
 	$(CARGO) bench --workspace $(FEATURES) --locked

@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails")]
 
 use std::fs;
-use std::process::Output;
+use std::process::{Command, Output};
 
 use ptxcheck_tests::folder::{folder, run_in, run_with_stdin};
-use ptxcheck_tests::{binary, report};
+use ptxcheck_tests::{binary, report, root};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -427,4 +427,23 @@ fn a_configuration_that_is_not_understood_is_2() {
     let (code, told) = rows("", &[], &["--config", "none.toml"]);
     assert_eq!(code, Some(2));
     assert!(told.contains("`none.toml` can't be read"), "{told}");
+}
+
+#[test]
+fn the_demo_shows_one_finding_of_each_kind() {
+    let output = Command::new(binary::path())
+        .args(["--format", "concise", "-q", "."])
+        .current_dir(root().join("corpus/demo"))
+        .output()
+        .unwrap();
+    let text = stdout(&output);
+    let codes: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.rsplit_once('[')?.1.strip_suffix(']'))
+        .collect();
+    assert_eq!(
+        codes,
+        ["PTX107", "PTX401", "PTX503", "PTX204", "PTX301"],
+        "{text}"
+    );
 }

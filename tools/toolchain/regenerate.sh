@@ -3,7 +3,7 @@
 #
 #   corpus/compilers/nvcc-<version>/   <source>.<target>.<mode>.ptx and commands.tsv
 #   corpus/compilers/clang-<version>/  likewise
-#   corpus/demo/                       <source>.<compiler>.<target>.<mode>.ptx and commands.tsv
+#   corpus/demo/                       <source>.ptx, release.fatbin and commands.tsv
 #   corpus/defects/<case>/             wrong.ptx and fixed.ptx
 #
 # usage: regenerate.sh [nvcc|clang|demo|defects|all]      default: all
@@ -25,16 +25,14 @@ targets_G_nvcc="sm_75 sm_120"
 targets_G_clang="sm_90"
 large_G="cub_reduce cub_scan cooperative_groups_ok cooperative_partitions_ok space_cluster space_copies_ok space_bulk_copies_ok"
 
-# The demo: COMPILER TARGET MODE SOURCE.
+# The demo, of sources below corpus/demo and corpus/cuda: COMPILER TARGET MODE SOURCE.
 demo="
+nvcc  sm_90  O3 host_table
+nvcc  sm_90  O3 partial_warp
+nvcc  sm_90  O3 tile_pointer
+nvcc  sm_75  O3 wide_params
 nvcc  sm_90  O3 softmax_rows
 clang sm_120 O3 aggregated_atomics
-nvcc  sm_90  O3 ported_wave64
-nvcc  sm_120 G  zero_mask_values
-clang sm_90  O3 shuffle_width_columns
-nvcc  sm_90  O3 erased_table
-nvcc  sm_120 O3 erased_member_table
-nvcc  sm_75  O3 params_padding
 "
 
 has_word() {
@@ -74,7 +72,7 @@ selection() {
 demo_selection() {
   local compiler target mode stem
   while read -r compiler target mode stem; do
-    [ -z "$compiler" ] || echo "$compiler $target $mode $stem $stem.$compiler.$target.$mode.ptx"
+    [ -z "$compiler" ] || echo "$compiler $target $mode $stem $stem.ptx"
   done <<<"$demo"
 }
 
@@ -82,6 +80,7 @@ demo_selection() {
 # alone make 600 kB of DWARF.
 compile_one() {
   local compiler=$1 target=$2 mode=$3 source=$sources/$4.cu file=$5 options=()
+  [ -f "$source" ] || source=$root/corpus/cuda/$4.cu
   if [ "$compiler-$mode" = clang-G ] && ! grep -q -- -nocudainc "$source"; then
     options=(--cut-debug)
   fi
@@ -102,7 +101,7 @@ write_folder() {
   out=$(mktemp -d)
   list=$(cat)
   export -f compile_one
-  export here sources out
+  export here root sources out
   # shellcheck disable=SC2016
   echo "$list" | xargs -P "$(nproc)" -L 1 bash -c 'compile_one "$@"' compile_one || { rm -rf "$out"; exit 1; }
   { printf 'file\tcommand\tafterwards\n'; LC_ALL=C sort "$out"/*.command; } >"$out/commands.tsv"
@@ -114,6 +113,14 @@ write_folder() {
   mv "$out"/* "$folder"
   rmdir "$out"
   echo "${folder#"$root"/}: $(echo "$list" | wc -l) files, $(du -sb "$folder" | cut -f 1) bytes"
+}
+
+# Compiles the fat binary of the demo. Without line information, no path comes into it.
+write_release() {
+  local args=(-fatbin -gencode "arch=compute_75,code=compute_75" -gencode "arch=compute_90,code=compute_90"
+    release.cu -o release.fatbin)
+  (cd "$root/corpus/demo" && "$toolchain/nvcc/cuda/bin/nvcc" "${args[@]}")
+  printf 'release.fatbin\tnvcc %s\t\n' "${args[*]}" >>"$root/corpus/demo/commands.tsv"
 }
 
 # Compiles the defects, for sm_90 or the target that the source says.
@@ -148,7 +155,8 @@ if [ "$what" = clang ] || [ "$what" = all ]; then
   selection clang | write_folder "$root/corpus/compilers/clang-$version"
 fi
 if [ "$what" = demo ] || [ "$what" = all ]; then
-  demo_selection | write_folder "$root/corpus/demo"
+  (sources=$root/corpus/demo && demo_selection | write_folder "$root/corpus/demo")
+  write_release
 fi
 if [ "$what" = defects ] || [ "$what" = all ]; then
   write_defects
