@@ -7,7 +7,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 RULES := $(wildcard passes/src/rules/*.rs)
 
-.PHONY: help test lint dependencies docs site package toolchain llvm llvm-19 build install packaging test-packaging fuzz mutants demo bench scaling bless oracle test-llvm-19
+.PHONY: help test lint dependencies docs site package toolchain llvm llvm-19 build install wheel packaging test-packaging fuzz mutants demo bench scaling bless oracle test-llvm-19
 
 # Exit code 3 of install.sh: it is not to be had here. What needs it is then left out, and says so, unless
 # PTXCHECK_REQUIRE_COMPILERS is 1.
@@ -69,14 +69,23 @@ install: llvm ## Builds the release and installs it with its CMake package below
 	install -D "$${CARGO_TARGET_DIR:-target}/release/ptxcheck" "$(DESTDIR)$(PREFIX)/bin/ptxcheck"
 	install -D -m 644 -t "$(DESTDIR)$(PREFIX)/share/cmake/ptxcheck" tools/cmake/*.cmake
 
+wheel: ## Builds the wheel that `pip install` takes, into target/wheel
+	@$(call install,wheel)
+	@tools/python/wheel.sh
+
 packaging: toolchain ## Installs what the packaging tests build with
 	@$(call install,packaging)
 
 # CASES=fast: for those that take seconds. Nine builds of one project share what ccache holds in target/packaging.
 CASES ?=
-test-packaging: packaging llvm ## Builds projects with CMake and the other tools that the program is put into
-	$(CARGO) build $(FEATURES) --locked --release --package ptxcheck
-	PTXCHECK_BIN="$$(realpath "$${CARGO_TARGET_DIR:-target}")/release/ptxcheck" $(CARGO) test $(FEATURES) --locked --package ptxcheck-tests \
+test-packaging: packaging llvm ## Builds the wheel, and projects with CMake and the other tools that the program is put into
+	@$(call install,wheel)
+	@code=0; tools/python/wheel.sh || code=$$?; program=target/wheel/build/dist/ptxcheck; \
+	if [ $$code -eq 3 ] && [ "$${PTXCHECK_REQUIRE_COMPILERS:-}" != 1 ]; then \
+	  rm -f target/wheel/*.whl; program="$${CARGO_TARGET_DIR:-target}/release/ptxcheck"; \
+	  $(CARGO) build $(FEATURES) --locked --release --package ptxcheck; \
+	elif [ $$code -ne 0 ]; then exit $$code; fi; set -x; \
+	PTXCHECK_BIN="$$(realpath "$$program")" $(CARGO) test $(FEATURES) --locked --package ptxcheck-tests \
 		--test packaging -- --ignored $(CASES)
 
 llvm-19:

