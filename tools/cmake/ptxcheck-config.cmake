@@ -351,6 +351,11 @@ function(_ptxcheck_add target result)
   if(arg_LAUNCH)
     list(APPEND options --launch-block "${arg_LAUNCH}")
   endif()
+  # Where an object holds no PTX, the command that made it is run again for it. Other generators write no list of commands.
+  if(CMAKE_GENERATOR MATCHES "Makefiles|Ninja")
+    set_property(TARGET "${target}" PROPERTY EXPORT_COMPILE_COMMANDS ON)
+    list(APPEND options --compile-commands "${CMAKE_BINARY_DIR}/compile_commands.json")
+  endif()
   _ptxcheck_place("${target}" place)
   file(GENERATE OUTPUT "${place}.rsp" CONTENT "\"$<JOIN:$<TARGET_OBJECTS:${target}>,\"\n\">\"\n")
   _ptxcheck_add_rule("${target}_ptxcheck" "${target}" "${place}.stamp" "Checking the device code of ${target}"

@@ -6,6 +6,7 @@ mod matrix;
 mod project;
 mod refusals;
 mod wheel;
+mod without_ptx;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use project::{Cmake, Generator};
@@ -42,7 +43,40 @@ fn main() {
             matrix::without_edits(cmake, Generator::Ninja)
         }));
     }
+    trials.extend(without_ptx());
     libtest_mimic::run(&args, trials).exit();
+}
+
+/// Each version of CMake and each generator once or more, not all pairs.
+fn without_ptx() -> Vec<Trial> {
+    let pairs = [
+        (Cmake::Oldest, Generator::Makefiles),
+        (Cmake::System, Generator::Ninja),
+        (Cmake::Newest, Generator::MultiConfig),
+        (Cmake::Newest, Generator::Makefiles),
+    ];
+    let mut trials = Vec::new();
+    for (cmake, generator) in pairs {
+        let name = format!("{cmake:?} CMake, {generator:?}: objects without PTX");
+        trials.push(trial(name, move || without_ptx::life(cmake, generator)));
+    }
+    for (cmake, generator) in [
+        (Cmake::Oldest, Generator::Makefiles),
+        (Cmake::Newest, Generator::Makefiles),
+        (Cmake::Newest, Generator::Ninja),
+    ] {
+        let name = format!("{cmake:?} CMake, {generator:?}: long command lines");
+        trials.push(trial(name, move || without_ptx::long_lines(cmake, generator)));
+    }
+    for cmake in [Cmake::Oldest, Cmake::Newest] {
+        let name = format!("{cmake:?} CMake: configurations at once");
+        trials.push(trial(name, move || without_ptx::crossed(cmake)));
+    }
+    for generator in [Generator::Ninja, Generator::Makefiles] {
+        let name = format!("clang, {generator:?}");
+        trials.push(trial(name, move || without_ptx::of_clang(generator)));
+    }
+    trials
 }
 
 fn trial(name: String, case: impl Fn() -> Result<(), String> + Send + 'static) -> Trial {

@@ -79,6 +79,22 @@ pub(super) fn nvcc() -> Result<PathBuf, String> {
     }
 }
 
+/// The options with which CMake takes clang for CUDA, or what is missing.
+pub(super) fn clang() -> Result<[String; 3], String> {
+    let folder = root().join(".toolchain/clang");
+    if !folder.join("stamp").is_file() {
+        return Err("clang is not installed".to_owned());
+    }
+    let compiler = on_path("clang++-22")?;
+    let cuda = root().join(".toolchain/nvcc/cuda");
+    Ok([
+        format!("-DCMAKE_CUDA_COMPILER={}", compiler.display()),
+        format!("-DCUDAToolkit_ROOT={}", cuda.display()),
+        // The new one links with a program that is not in Debian's package of clang.
+        "-DCMAKE_CUDA_FLAGS=--no-offload-new-driver".to_owned(),
+    ])
+}
+
 /// How a command ended and what it said on both streams.
 #[derive(Debug)]
 pub(super) struct Said {
@@ -218,6 +234,8 @@ impl Project {
             .current_dir(&self.folder)
             .env("CUDACXX", &self.nvcc)
             .env("PATH", search_path())
+            // A header of cuRAND that clang includes, and that the toolkit of the tests lacks.
+            .env("CPLUS_INCLUDE_PATH", root().join(".toolchain/clang/stubs"))
             .env("CCACHE_DIR", scratch().join("ccache"))
             .env_remove("CMAKE_GENERATOR")
             .env_remove("VERBOSE");

@@ -131,13 +131,15 @@ impl Entry {
         words.filter(|words| !words.is_empty())
     }
 
-    /// The absolute path of the object.
+    /// The absolute path of the object. The command is right about it; the field is not always: CMake's Makefiles give it from the
+    /// top of the build, the directory from further down.
     fn output(&self) -> Option<PathBuf> {
-        let said = match &self.output {
-            Some(output) => Some(output.clone()),
-            None => invocation::output(&self.words()?).map(PathBuf::from),
-        };
-        let output = match said {
+        let words = self.words();
+        if words.is_none() && self.output.is_none() {
+            return None;
+        }
+        let said = words.as_deref().and_then(invocation::output).map(PathBuf::from);
+        let output = match said.or_else(|| self.output.clone()) {
             Some(output) => output,
             // As compilers call what has no name.
             None => PathBuf::from(self.file.file_stem()?).with_extension("o"),
@@ -187,7 +189,8 @@ mod tests {
             {"directory": "/b", "file": "/s/e.cu", "command": "nvcc -c one.cu -o Debug/e.o"},
             {"directory": "/b", "file": "/s/e.cu", "command": "nvcc -c two.cu -o Release/e.o"},
             {"directory": "/b", "file": "/s/e.cu", "command": "nvcc -c three.cu -o Release/e.o"},
-            {"directory": "/b", "file": "/s/g.cu", "command": "nvcc 'open -o g.o"}
+            {"directory": "/b", "file": "/s/g.cu", "command": "nvcc 'open -o g.o"},
+            {"directory": "/b/sub", "file": "/s/h.cu", "command": "nvcc -o h.o -c h.cu", "output": "sub/h.o"}
         ]"#,
         );
         let last = |path: &str| words(&database, path).and_then(|mut words| words.pop());
@@ -197,6 +200,7 @@ mod tests {
         );
         assert_eq!(last("/b/c.o").as_deref(), Some("c.cu"));
         assert_eq!(last("/b/sub/d.o").as_deref(), Some("d.cu"));
+        assert_eq!(last("/b/sub/h.o").as_deref(), Some("h.cu"));
         assert!(
             words(&database, "/b/Debug/e.o")
                 .unwrap()
