@@ -64,10 +64,13 @@ build: llvm ## Builds the program
 	$(CARGO) build $(FEATURES) --locked --package ptxcheck
 
 PREFIX ?= /usr/local
-install: llvm ## Builds the release and installs it with its CMake package below PREFIX
+install: llvm ## Builds the release and installs it with its CMake package and ptxcheck.mk below PREFIX
 	$(CARGO) build $(FEATURES) --locked --release --package ptxcheck
 	install -D "$${CARGO_TARGET_DIR:-target}/release/ptxcheck" "$(DESTDIR)$(PREFIX)/bin/ptxcheck"
 	install -D -m 644 -t "$(DESTDIR)$(PREFIX)/share/cmake/ptxcheck" tools/cmake/*.cmake
+	install -D -m 644 -t "$(DESTDIR)$(PREFIX)/share/ptxcheck" tools/make/ptxcheck.mk
+	mkdir -p "$(DESTDIR)$(PREFIX)/include"
+	ln -sf ../share/ptxcheck/ptxcheck.mk "$(DESTDIR)$(PREFIX)/include/ptxcheck.mk"
 
 wheel: ## Builds the wheel that `pip install` takes, into target/wheel
 	@$(call install,wheel)

@@ -2,11 +2,13 @@
 //! `fast:` begins the names of those that take seconds. Where a tool is missing, its tests are counted as ignored.
 
 mod example;
+mod make;
 mod matrix;
 mod project;
 mod refusals;
 mod wheel;
 mod without_ptx;
+mod workspace;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use project::{Cmake, Generator};
@@ -25,6 +27,9 @@ fn main() {
         trial("fast: FetchContent".to_owned(), example::fetched),
         trial("fast: the version of the package".to_owned(), example::version),
         trial("fast: an audit".to_owned(), example::audit),
+        trial("fast: make, the example".to_owned(), make::example),
+        trial("fast: make, several files".to_owned(), make::several),
+        trial("fast: make, objects without PTX".to_owned(), make::without_ptx),
     ];
     trials.extend([
         trial("wheel: the program".to_owned(), wheel::program),

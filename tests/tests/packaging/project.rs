@@ -292,9 +292,14 @@ fn scratch() -> PathBuf {
 
 /// PATH with the folder of the program under test in front.
 pub(super) fn search_path() -> std::ffi::OsString {
-    let own = binary::path().parent().map(Path::to_owned);
+    path_of(binary::path().parent().map(Path::to_owned))
+}
+
+/// PATH with these folders in front.
+pub(super) fn path_of(before: impl IntoIterator<Item = PathBuf>) -> std::ffi::OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::join_paths(own.into_iter().chain(std::env::split_paths(&path))).unwrap_or(path)
+    let folders = before.into_iter().chain(std::env::split_paths(&path));
+    std::env::join_paths(folders).unwrap_or(path)
 }
 
 pub(super) fn output(command: &mut Command) -> Result<Said, String> {
