@@ -7,7 +7,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 RULES := $(wildcard passes/src/rules/*.rs)
 
-.PHONY: help test lint dependencies docs site package toolchain llvm llvm-19 build install wheel packaging test-packaging fuzz mutants demo bench scaling bless oracle test-llvm-19
+.PHONY: help test lint dependencies docs site package toolchain llvm llvm-19 build install wheel archive packaging test-packaging fuzz mutants demo bench scaling bless oracle test-llvm-19
 
 # Exit code 3 of install.sh: it is not to be had here. What needs it is then left out, and says so, unless
 # PTXCHECK_REQUIRE_COMPILERS is 1.
@@ -75,6 +75,16 @@ install: llvm ## Builds the release and installs it with its CMake package and p
 wheel: ## Builds the wheel that `pip install` takes, into target/wheel
 	@$(call install,wheel)
 	@tools/python/wheel.sh
+
+# The name and the folders are those that `cargo binstall` is told of in tools/ptxcheck/Cargo.toml.
+archive: wheel ## Packs the program of the wheel, its CMake package and the licences, into target/archive
+	@version=$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1); \
+	name=ptxcheck-$$version-$$($${RUSTC:-rustc} -vV | sed -n 's/^host: //p'); folder=target/archive/$$name; rm -rf "$$folder"*; \
+	install -D target/wheel/build/dist/ptxcheck "$$folder/bin/ptxcheck"; \
+	install -D -m 644 -t "$$folder/share/cmake/ptxcheck" tools/cmake/*.cmake; \
+	install -m 644 LICENSE-APACHE LICENSE-MIT tools/python/README.md "$$folder"; \
+	tar --sort=name --owner=0 --group=0 --numeric-owner -C target/archive -czf "$$folder.tar.gz" "$$name"; rm -r "$$folder"; \
+	echo "$$folder.tar.gz"
 
 packaging: toolchain ## Installs what the packaging tests build with
 	@$(call install,packaging)

@@ -36,6 +36,7 @@ fn main() {
         trial("wheel: its tag and size".to_owned(), wheel::tag),
         trial("wheel: found by PATH".to_owned(), wheel::found_by_path),
         trial("wheel: an isolated build".to_owned(), wheel::isolated),
+        trial("wheel: the archive".to_owned(), wheel::archive),
     ]);
     for cmake in Cmake::ALL {
         for generator in Generator::ALL {

@@ -277,3 +277,44 @@ pub(super) fn isolated() -> Result<(), String> {
     build()?.must_succeed()?;
     Ok(())
 }
+
+/// `make archive` packs what `cargo binstall` is told to look for.
+pub(super) fn archive() -> Result<(), String> {
+    wheel()?;
+    let made = run(Command::new(on_path("make")?)
+        .args(["--no-print-directory", "archive"])
+        .current_dir(root()))?
+    .must_succeed()?;
+    let archive = made.text.lines().last().unwrap_or_default();
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let host = run(Command::new(rustc).arg("-vV"))?.must_succeed()?;
+    let target = host.text.lines().find_map(|line| line.strip_prefix("host: "));
+    let manifest =
+        fs::read_to_string(root().join("tools/ptxcheck/Cargo.toml")).map_err(|error| error.to_string())?;
+    let filled = |key: &str| {
+        let line = manifest.lines().find_map(|line| line.strip_prefix(key));
+        let value = line.and_then(|line| line.split('"').nth(1));
+        let value = value.ok_or_else(|| format!("the manifest has no {key}"))?;
+        Ok::<String, String>(
+            [
+                ("{ name }", "ptxcheck"),
+                ("{ bin }", "ptxcheck"),
+                ("{ binary-ext }", ""),
+                ("{ version }", env!("CARGO_PKG_VERSION")),
+                ("{ target }", target.unwrap_or_default()),
+            ]
+            .iter()
+            .fold(value.to_owned(), |text, (from, to)| text.replace(from, to)),
+        )
+    };
+    let url = filled("pkg-url")?;
+    if Path::new(archive).file_name() != Path::new(&url).file_name() {
+        return Err(format!("{archive} is not {url}"));
+    }
+    let listed = run(Command::new(on_path("tar")?).arg("tzf").arg(root().join(archive)))?.must_succeed()?;
+    listed
+        .has(&filled("bin-dir")?)?
+        .has("/share/cmake/ptxcheck/ptxcheck-config.cmake")?
+        .has("/LICENSE-MIT")?;
+    Ok(())
+}
