@@ -285,7 +285,8 @@ pub(super) fn archive() -> Result<(), String> {
         .args(["--no-print-directory", "archive"])
         .current_dir(root()))?
     .must_succeed()?;
-    let archive = made.text.lines().last().unwrap_or_default();
+    let archive = made.text.lines().find(|line| line.ends_with(".tar.gz"));
+    let archive = archive.unwrap_or_default();
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let host = run(Command::new(rustc).arg("-vV"))?.must_succeed()?;
     let target = host.text.lines().find_map(|line| line.strip_prefix("host: "));
