@@ -82,6 +82,7 @@ archive: wheel ## Packs the program of the wheel, its CMake package and the lice
 	name=ptxcheck-$$version-$$($${RUSTC:-rustc} -vV | sed -n 's/^host: //p'); folder=target/archive/$$name; rm -rf "$$folder"*; \
 	install -D target/wheel/build/dist/ptxcheck "$$folder/bin/ptxcheck"; \
 	install -D -m 644 -t "$$folder/share/cmake/ptxcheck" tools/cmake/*.cmake; \
+	install -D -m 644 -t "$$folder/share/ptxcheck" tools/make/ptxcheck.mk; \
 	install -m 644 LICENSE-APACHE LICENSE-MIT tools/python/README.md "$$folder"; \
 	tar --sort=name --owner=0 --group=0 --numeric-owner -C target/archive -czf "$$folder.tar.gz" "$$name"; rm -r "$$folder"; \
 	echo "$$folder.tar.gz"

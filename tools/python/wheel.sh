@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the wheel of the program, with LLVM's reader inside and the CMake package in its data.
+# Builds the wheel of the program, with LLVM's reader inside, and the CMake package and ptxcheck.mk in its data.
 #
 # usage: wheel.sh [FOLDER]      default: <repository>/target/wheel
 #
@@ -27,8 +27,9 @@ missing=$("$here/static-llvm/bin/llvm-config" --missing) || skip "a wheel has LL
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 package=$work/package
-mkdir -p "$package/ptxcheck.data/data/share/cmake/ptxcheck"
-cp "$root"/tools/cmake/*.cmake "$package/ptxcheck.data/data/share/cmake/ptxcheck"
+share=$package/ptxcheck.data/data/share
+install -D -m 644 -t "$share/cmake/ptxcheck" "$root"/tools/cmake/*.cmake
+install -D -m 644 -t "$share/ptxcheck" "$root/tools/make/ptxcheck.mk"
 cp "$here/README.md" "$root/LICENSE-APACHE" "$root/LICENSE-MIT" "$package"
 sed "s|^manifest-path = .*|manifest-path = \"$root/tools/ptxcheck/Cargo.toml\"|" "$here/pyproject.toml" >"$package/pyproject.toml"
 

@@ -99,6 +99,9 @@ pub(super) fn program() -> Result<(), String> {
     let cmake = run(environment.program().arg("--cmake-dir"))?.must_succeed()?;
     let package = environment.path("venv/share/cmake/ptxcheck");
     cmake.has(&package.to_string_lossy())?;
+    if !environment.path("venv/share/ptxcheck/ptxcheck.mk").is_file() {
+        return Err("ptxcheck.mk is not installed".to_owned());
+    }
     let demo = root().join("corpus/demo/partial_warp.ptx");
     run(environment.program().arg(demo))?.must_fail()?.has("PTX401")?;
     let text = environment.path("k.ll");
@@ -316,6 +319,7 @@ pub(super) fn archive() -> Result<(), String> {
     listed
         .has(&filled("bin-dir")?)?
         .has("/share/cmake/ptxcheck/ptxcheck-config.cmake")?
+        .has("/share/ptxcheck/ptxcheck.mk")?
         .has("/LICENSE-MIT")?;
     Ok(())
 }
