@@ -24,9 +24,10 @@ cp docs/book.toml "$out"
 cp -r docs/src "$out/src"
 cp tools/ptxcheck/CONFIGURATION.md "$out/src/configuration.md"
 cp -r tools/ptxcheck/schema "$out/src/schema"
-# The page of a tool is what lies beside it; a folder there is no page.
-for tool in cmake make; do
-  sed -e "s#\[example/\](example)#\`tools/$tool/example\`#g" -e 's#](\.\./\([a-z-]*\)/README\.md)#](\1.md)#g' \
+# The page of a tool is what lies beside it; its other files are no pages.
+for tool in cmake make launcher pre-commit github-action container; do
+  sed -e "s#\[[A-Za-z/]*\](\(example\|Containerfile\))#\`tools/$tool/\1\`#g" \
+    -e 's#](\.\./\([a-z-]*\)/README\.md)#](\1.md)#g' -e 's#](\.\./\.\./docs/src/#](#g' \
     "tools/$tool/README.md" >"$out/src/$tool.md"
 done
 cargo run --quiet --locked --no-default-features --package ptxcheck-passes --example rule_pages -- "$out/src"

@@ -11,10 +11,14 @@ use ptxcheck_tests::folder::{folder, run_in};
 use ptxcheck_tests::{binary, root};
 
 /// Pages that docs/build.sh takes from elsewhere, or makes.
-const MADE: [&str; 6] = [
+const MADE: [&str; 10] = [
     "configuration.md",
     "cmake.md",
     "make.md",
+    "launcher.md",
+    "pre-commit.md",
+    "github-action.md",
+    "container.md",
     "rules.md",
     "schema/check-v1.schema.json",
     "schema/audit-v1.schema.json",
@@ -57,6 +61,28 @@ fn links_lead_somewhere() {
         }
     }
     assert!(count > 30, "{count} links");
+}
+
+/// The texts of the tools, which are pages as well: from where they lie, and by the names that docs/build.sh gives them.
+#[test]
+fn links_of_tools_lead_somewhere() {
+    let script = fs::read_to_string(root().join("docs/build.sh")).unwrap();
+    let summary = fs::read_to_string(root().join("docs/src/SUMMARY.md")).unwrap();
+    let tools = script.split_once("for tool in ").unwrap().1;
+    let tools = tools.split_once(';').unwrap().0;
+    let mut count = 0;
+    for tool in tools.split(' ') {
+        let folder = root().join("tools").join(tool);
+        let text = fs::read_to_string(folder.join("README.md")).unwrap();
+        for link in links(&text) {
+            assert!(folder.join(link).exists(), "{tool}: {link}");
+            count += 1;
+        }
+        let page = format!("{tool}.md");
+        assert!(MADE.contains(&page.as_str()), "{page}");
+        assert!(links(&summary).any(|link| link == page), "{page}");
+    }
+    assert!(count > 10, "{count} links");
 }
 
 #[test]

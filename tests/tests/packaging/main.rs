@@ -1,9 +1,13 @@
 //! The program in what users put it into, with their real tools. `make test-packaging` runs these: they take minutes.
 //! `fast:` begins the names of those that take seconds. Where a tool is missing, its tests are counted as ignored.
 
+mod action;
+mod container;
 mod example;
+mod launcher;
 mod make;
 mod matrix;
+mod pre_commit;
 mod project;
 mod refusals;
 mod wheel;
@@ -20,24 +24,9 @@ const THREADS: usize = 1;
 fn main() {
     let mut args = Arguments::from_args();
     args.test_threads.get_or_insert(THREADS);
-    let mut trials = vec![
-        trial("fast: the example".to_owned(), example::cmake),
-        trial("fast: calls that are refused".to_owned(), refusals::calls),
-        trial("fast: packages that are not there".to_owned(), refusals::packages),
-        trial("fast: FetchContent".to_owned(), example::fetched),
-        trial("fast: the version of the package".to_owned(), example::version),
-        trial("fast: an audit".to_owned(), example::audit),
-        trial("fast: make, the example".to_owned(), make::example),
-        trial("fast: make, several files".to_owned(), make::several),
-        trial("fast: make, objects without PTX".to_owned(), make::without_ptx),
-    ];
-    trials.extend([
-        trial("wheel: the program".to_owned(), wheel::program),
-        trial("wheel: its tag and size".to_owned(), wheel::tag),
-        trial("wheel: found by PATH".to_owned(), wheel::found_by_path),
-        trial("wheel: an isolated build".to_owned(), wheel::isolated),
-        trial("wheel: the archive".to_owned(), wheel::archive),
-    ]);
+    let mut trials = of_cmake();
+    trials.extend(of_tools());
+    trials.extend(of_the_wheel());
     for cmake in Cmake::ALL {
         for generator in Generator::ALL {
             let name = format!("{cmake:?} CMake, {generator:?}");
@@ -51,6 +40,52 @@ fn main() {
     }
     trials.extend(without_ptx());
     libtest_mimic::run(&args, trials).exit();
+}
+
+fn of_cmake() -> Vec<Trial> {
+    vec![
+        trial("fast: the example".to_owned(), example::cmake),
+        trial("fast: calls that are refused".to_owned(), refusals::calls),
+        trial("fast: packages that are not there".to_owned(), refusals::packages),
+        trial("fast: FetchContent".to_owned(), example::fetched),
+        trial("fast: the version of the package".to_owned(), example::version),
+        trial("fast: an audit".to_owned(), example::audit),
+        trial("fast: the launcher, Ninja".to_owned(), || {
+            launcher::example(Generator::Ninja)
+        }),
+        trial("fast: the launcher, Makefiles".to_owned(), || {
+            launcher::example(Generator::Makefiles)
+        }),
+        trial(
+            "fast: the launcher, objects without PTX".to_owned(),
+            launcher::without_ptx,
+        ),
+        trial("fast: the launcher before ccache".to_owned(), launcher::with_ccache),
+    ]
+}
+
+fn of_tools() -> Vec<Trial> {
+    vec![
+        trial("fast: make, the example".to_owned(), make::example),
+        trial("fast: make, several files".to_owned(), make::several),
+        trial("fast: make, objects without PTX".to_owned(), make::without_ptx),
+        trial("fast: pre-commit, sources".to_owned(), pre_commit::sources),
+        trial("fast: pre-commit, PTX".to_owned(), pre_commit::committed),
+        trial("fast: pre-commit, the script".to_owned(), pre_commit::script),
+        trial("fast: the action, findings".to_owned(), action::steps_find),
+        trial("fast: the action, what is wrong".to_owned(), action::steps_refuse),
+    ]
+}
+
+fn of_the_wheel() -> Vec<Trial> {
+    vec![
+        trial("wheel: the program".to_owned(), wheel::program),
+        trial("wheel: its tag and size".to_owned(), wheel::tag),
+        trial("wheel: found by PATH".to_owned(), wheel::found_by_path),
+        trial("wheel: an isolated build".to_owned(), wheel::isolated),
+        trial("wheel: the archive".to_owned(), wheel::archive),
+        trial("wheel: the container".to_owned(), container::recipe),
+    ]
 }
 
 /// Each version of CMake and each generator once or more, not all pairs.

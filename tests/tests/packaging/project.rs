@@ -238,14 +238,25 @@ impl Project {
             .env("CPLUS_INCLUDE_PATH", root().join(".toolchain/clang/stubs"))
             .env("CCACHE_DIR", scratch().join("ccache"))
             .env_remove("CMAKE_GENERATOR")
+            .env_remove("PTXCHECK_ARGS")
             .env_remove("VERBOSE");
         command
     }
 
     /// Runs CMake's first step with these arguments.
     pub(super) fn configure(&self, arguments: &[&str]) -> Result<Said, String> {
+        self.configure_in(&[], arguments)
+    }
+
+    /// The same with these variables.
+    pub(super) fn configure_in(
+        &self,
+        variables: &[(&str, &str)],
+        arguments: &[&str],
+    ) -> Result<Said, String> {
         let mut command = self.command();
         command
+            .envs(variables.iter().copied())
             .args(["-S", "source", "-B", "build", "-G", self.generator.name()])
             .arg("-DCMAKE_CUDA_ARCHITECTURES=90")
             .arg(format!(
@@ -264,7 +275,13 @@ impl Project {
     }
 
     pub(super) fn build_with(&self, arguments: &[&str]) -> Result<Said, String> {
+        self.build_in(&[], arguments)
+    }
+
+    /// The same with these variables.
+    pub(super) fn build_in(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Result<Said, String> {
         let mut command = self.command();
+        command.envs(variables.iter().copied());
         command.args(["--build", "build"]).args(arguments);
         match self.generator {
             Generator::Makefiles => command.args(["--", "-k", "-j2"]),

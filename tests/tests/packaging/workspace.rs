@@ -25,8 +25,13 @@ impl Workspace {
     /// One with a copy of a folder of the repository.
     pub(super) fn of(folder: &str) -> Result<Self, String> {
         let workspace = Self::new()?;
-        copy_folder(&root().join(folder), workspace.folder.path())?;
+        workspace.copy(folder, "")?;
         Ok(workspace)
+    }
+
+    /// Copies a folder of the repository to one of this.
+    pub(super) fn copy(&self, from: &str, to: &str) -> Result<(), String> {
+        copy_folder(&root().join(from), &self.path(to))
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {

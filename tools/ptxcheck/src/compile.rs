@@ -2,6 +2,7 @@
 
 mod database;
 mod invocation;
+mod options_file;
 mod process;
 mod recompiler;
 mod rewrite;

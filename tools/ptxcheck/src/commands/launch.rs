@@ -1,7 +1,7 @@
 //! `ptxcheck launch COMPILER ARGS…`: the compiler, then a check of the object that it has made.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus};
 
 use anstream::ColorChoice;
@@ -63,16 +63,64 @@ fn code(status: ExitStatus) -> ExitCode {
     )
 }
 
-/// Checks the object of a call, if it made one.
+/// Checks the objects of a call, if it made some.
 fn check(command: &[OsString]) -> Exit {
-    let Some((call, object)) = made_by(command) else {
+    let Ok(folder) = std::env::current_dir() else {
         return Exit::Clean;
     };
-    let args = match arguments(&call, &object) {
+    // Of other programs than compilers of device code, nothing is to be said.
+    let words: Vec<String> = command
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let Ok(call) = Invocation::new(words, folder.clone()) else {
+        return Exit::Clean;
+    };
+    let call = match call.expanded() {
+        Ok(call) => call,
+        Err(problem) => return pass(&format!("what the compiler made was not checked: {problem}")),
+    };
+    let is_exact = command.iter().all(|word| word.to_str().is_some());
+    let objects = call.objects().into_iter();
+    let exits = objects.map(|(object, call)| check_object(&call, &object, &folder.join(&object), is_exact));
+    exits.fold(Exit::Clean, Exit::worst)
+}
+
+/// Says that an object goes unchecked.
+fn pass(reason: &str) -> Exit {
+    output::say(
+        &format!("ptxcheck: warning: {}\n", escape::line(reason)),
+        ColorChoice::Auto,
+    );
+    Exit::Clean
+}
+
+/// Checks an object of a call; not what CMake builds to find out about the compiler, nor what goes to no file.
+fn check_object(call: &Invocation, object: &Path, full: &Path, is_exact: bool) -> Exit {
+    if full.ancestors().any(inputs::is_probe) || object == Path::new("-") {
+        return Exit::Clean;
+    }
+    let name = object.display();
+    if !is_exact {
+        return pass(&format!(
+            "`{name}` was not checked: an argument of the compiler's is not UTF-8"
+        ));
+    }
+    match full.metadata() {
+        Ok(file) if file.is_file() => check_file(call, object),
+        Ok(_) => Exit::Clean,
+        Err(error) => pass(&format!(
+            "`{name}`, as the compiler's call has it, was not checked: {error}"
+        )),
+    }
+}
+
+fn check_file(call: &Invocation, object: &Path) -> Exit {
+    let args = match arguments(call, object) {
         Ok(args) => args,
         Err(problem) => return output::complain(&problem),
     };
-    let recompiler = Recompiler::by_call(call, args.timeout);
+    let recompiler = Recompiler::by_call(call.clone(), args.timeout);
     let checked = match Checked::of(&args, Some(recompiler)) {
         Ok(checked) => checked,
         Err(problem) => return output::complain(&escape::line(&problem)),
@@ -92,21 +140,6 @@ fn check(command: &[OsString]) -> Exit {
     exit.worst(verdict.exit)
 }
 
-/// The call of a compiler in a command, and the object that it has made. `None` for what is not to be checked: other programs,
-/// other outputs, what CMake builds to find out about the compiler.
-fn made_by(command: &[OsString]) -> Option<(Invocation, PathBuf)> {
-    let words: Option<Vec<String>> = command
-        .iter()
-        .map(|word| word.to_str().map(str::to_owned))
-        .collect();
-    let folder = std::env::current_dir().ok()?;
-    let call = Invocation::new(words?, folder.clone()).ok()?;
-    let object = call.object()?;
-    let full = folder.join(&object);
-    let is_probe = full.ancestors().any(inputs::is_probe);
-    (full.is_file() && !is_probe).then_some((call, object))
-}
-
 /// The arguments of `check`: those of the variable, and what a launcher adds.
 fn arguments(call: &Invocation, object: &Path) -> Result<CheckArgs, String> {
     let said = std::env::var_os(VARIABLE).unwrap_or_default();
@@ -123,7 +156,10 @@ fn arguments(call: &Invocation, object: &Path) -> Result<CheckArgs, String> {
     args.quiet = true;
     // Builds run compilers side by side.
     args.jobs = args.jobs.max(1);
-    let source = call.source().and_then(|source| std::path::absolute(source).ok());
+    let source = call
+        .sources()
+        .last()
+        .and_then(|source| std::path::absolute(source).ok());
     let above = source
         .as_deref()
         .and_then(Path::parent)

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::rewrite;
+use super::{options_file, rewrite};
 
 /// The compilers whose calls are understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,12 @@ impl Compiler {
         let is_clang = rest.is_empty() || rest.strip_prefix('-').is_some_and(is_version);
         is_clang.then_some(Self::Clang)
     }
+
+    /// The first one that is called in a command, and where.
+    fn among(words: &[String]) -> Option<(usize, Self)> {
+        let mut words = words.iter().enumerate();
+        words.find_map(|(index, word)| Some((index, Self::of(word)?)))
+    }
 }
 
 /// A call of a compiler in a folder.
@@ -49,11 +55,7 @@ impl Invocation {
     ///
     /// A sentence, if no compiler is known in it.
     pub fn new(words: Vec<String>, directory: PathBuf) -> Result<Self, String> {
-        let known = words
-            .iter()
-            .enumerate()
-            .find_map(|(index, word)| Some((index, Compiler::of(word)?)));
-        let Some((index, compiler)) = known else {
+        let Some((index, compiler)) = Compiler::among(&words) else {
             let first = words.first().map_or("", String::as_str);
             return Err(format!("`{first}` is neither nvcc nor clang"));
         };
@@ -84,26 +86,51 @@ impl Invocation {
         &self.words
     }
 
-    /// The object that the call makes, as it names it; `None` if it makes none, or something else.
-    pub fn object(&self) -> Option<PathBuf> {
-        let has = |options: &[&str]| self.words.iter().any(|word| options.contains(&word.as_str()));
-        if has(NO_OBJECT) || !has(OBJECT) {
-            return None;
-        }
-        let output = match output(&self.words) {
-            Some(output) => PathBuf::from(output),
-            None => {
-                let source = self.words.iter().rev().find(|word| is_source(word))?;
-                PathBuf::from(Path::new(source).file_stem()?).with_extension("o")
-            }
-        };
-        Some(output)
+    /// The same call, with the words of files of options in the place of the files' names.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about the file that can't be read.
+    pub fn expanded(mut self) -> Result<Self, String> {
+        self.words = options_file::expand(self.compiler, self.words, &self.directory)?;
+        Ok(self)
     }
 
-    /// The source that is compiled: the last word that is called like one.
-    pub fn source(&self) -> Option<&Path> {
-        let source = self.words.iter().rev().find(|word| is_source(word));
-        source.map(Path::new)
+    /// The objects that the call makes, as it names them, each with the call that makes it alone; none if it makes something else.
+    pub fn objects(&self) -> Vec<(PathBuf, Self)> {
+        let has = |options: &[&str]| self.words.iter().any(|word| options.contains(&word.as_str()));
+        if has(NO_OBJECT) || !has(OBJECT) {
+            return Vec::new();
+        }
+        if let Some(output) = value(Some(self.compiler), &self.words, OUTPUT) {
+            return vec![(PathBuf::from(output), self.clone())];
+        }
+        let folder = match self.compiler {
+            Compiler::Nvcc => value(None, &self.words, OUTPUT_FOLDER).unwrap_or_default(),
+            Compiler::Clang => "",
+        };
+        let object = |source: &Path| {
+            let name = PathBuf::from(source.file_stem()?).with_extension("o");
+            Some((Path::new(folder).join(name), self.of_source(source)))
+        };
+        self.sources().filter_map(object).collect()
+    }
+
+    /// The same call without its other sources.
+    fn of_source(&self, source: &Path) -> Self {
+        let others: Vec<&Path> = self.sources().filter(|other| *other != source).collect();
+        let is_other = |word: &String| others.contains(&Path::new(word));
+        let mut call = self.clone();
+        call.words.retain(|word| !is_other(word));
+        call
+    }
+
+    /// The sources that are compiled: the words that are called like some, and are no values of options.
+    pub fn sources(&self) -> impl Iterator<Item = &Path> {
+        rewrite::operands(self.compiler, &self.words)
+            .into_iter()
+            .map(Path::new)
+            .filter(|word| is_source(word))
     }
 
     /// The arguments that make PTX of the same source for a virtual architecture, in the file `output`.
@@ -132,32 +159,46 @@ const NO_OBJECT: &[&str] = &[
     "-S",
 ];
 
-fn is_source(word: &str) -> bool {
-    let extension = Path::new(word)
-        .extension()
-        .and_then(|extension| extension.to_str());
-    !word.starts_with('-')
-        && matches!(
-            extension,
-            Some("cu" | "cpp" | "cxx" | "cc" | "c" | "C" | "c++" | "cuh" | "hip")
-        )
+/// Options for the file that is written.
+const OUTPUT: &[&str] = &["-o", "--output-file"];
+
+/// Options of nvcc's for the folder that objects without such a name are written to.
+const OUTPUT_FOLDER: &[&str] = &["-odir", "--output-directory"];
+
+fn is_source(word: &Path) -> bool {
+    let extension = word.extension().and_then(|extension| extension.to_str());
+    matches!(
+        extension,
+        Some("cu" | "cpp" | "cxx" | "cc" | "c" | "C" | "c++" | "cuh" | "hip")
+    )
 }
 
-/// The file that a call writes, as it names it: the last one counts.
-pub fn output(words: &[String]) -> Option<&str> {
-    let mut output = None;
+/// The file that a command writes, as it names it: the last one counts.
+pub fn output(command: &[String]) -> Option<&str> {
+    let compiler = Compiler::among(command).map(|(_, compiler)| compiler);
+    value(compiler, command, OUTPUT)
+}
+
+/// The value of the last of some options: in the next word, behind `=`, or, to clang, behind `-o`.
+fn value<'a>(compiler: Option<Compiler>, words: &'a [String], options: &[&str]) -> Option<&'a str> {
+    let mut found = None;
     let mut words = words.iter();
     while let Some(word) = words.next() {
-        match word.as_str() {
-            "-o" | "--output-file" => output = words.next().map(String::as_str).or(output),
-            other => {
-                let joined = ["-o=", "--output-file="];
-                let value = joined.iter().find_map(|option| other.strip_prefix(option));
-                output = value.or(output);
-            }
+        for option in options {
+            let Some(rest) = word.strip_prefix(option) else {
+                continue;
+            };
+            let value = match rest.strip_prefix('=') {
+                _ if rest.is_empty() => words.next().map(String::as_str),
+                Some(value) => Some(value),
+                None if compiler == Some(Compiler::Clang) && *option == "-o" => Some(rest),
+                None => None,
+            };
+            found = value.or(found);
+            break;
         }
     }
-    output
+    found
 }
 
 #[cfg(test)]
@@ -208,18 +249,26 @@ mod tests {
     #[test]
     fn calls_that_make_an_object_are_known() {
         for (text, wanted) in [
-            ("nvcc -c s/a.cu -o b/a.o", Some("b/a.o")),
-            ("nvcc -dc s/a.cu", Some("a.o")),
-            ("clang++ -c x.cpp", Some("x.o")),
-            ("nvcc s/a.cu -o app", None),
-            ("nvcc -E -c s/a.cu", None),
-            ("nvcc --version", None),
-            ("nvcc -ptx a.cu", None),
-            ("nvcc -dlink a.o -o b.o", None),
+            ("nvcc -c s/a.cu -o b/a.o", &["b/a.o"][..]),
+            ("nvcc -dc s/a.cu", &["a.o"]),
+            ("nvcc -c s/a.cu -include x.cuh -I b.c t/b.cu", &["a.o", "b.o"]),
+            ("nvcc -c s/a.cu -odir=o --keep-dir k.c", &["o/a.o"]),
+            ("clang++ -c x.cpp", &["x.o"]),
+            ("clang++ -ob/y.o -c x.cu", &["b/y.o"]),
+            ("nvcc s/a.cu -o app", &[]),
+            ("nvcc -E -c s/a.cu", &[]),
+            ("nvcc --version", &[]),
+            ("nvcc -ptx a.cu", &[]),
+            ("nvcc -dlink a.o -o b.o", &[]),
         ] {
-            let object = invocation(text).unwrap().object();
-            assert_eq!(object, wanted.map(PathBuf::from), "{text}");
+            let objects = invocation(text).unwrap().objects();
+            let objects: Vec<PathBuf> = objects.into_iter().map(|(object, _)| object).collect();
+            let wanted: Vec<PathBuf> = wanted.iter().map(PathBuf::from).collect();
+            assert_eq!(objects, wanted, "{text}");
         }
+        let objects = invocation("nvcc -c s/a.cu -DX b.cu").unwrap().objects();
+        assert_eq!(objects[0].1.words(), ["-c", "s/a.cu", "-DX"]);
+        assert_eq!(objects[1].1.words(), ["-c", "-DX", "b.cu"]);
     }
 
     #[test]
@@ -227,6 +276,7 @@ mod tests {
         assert_eq!(output(&words("-c a.cu -o a.o -o b.o")), Some("b.o"));
         assert_eq!(output(&words("-c a.cu --output-file=a.o")), Some("a.o"));
         assert_eq!(output(&words("-c a.cu -o")), None);
-        assert_eq!(output(&words("-odir x -c a.cu")), None);
+        assert_eq!(output(&words("nvcc -odir x -c a.cu")), None);
+        assert_eq!(output(&words("clang -c a.cu -ob.o")), Some("b.o"));
     }
 }

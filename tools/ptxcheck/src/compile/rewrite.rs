@@ -3,6 +3,7 @@
 //! All that decides the code stays: macros, folders, dialects, options for a phase, files of options. What says where the output
 //! goes, which one it is, and what is written beside it does not.
 
+use super::invocation::Compiler;
 use Value::{Joined, Next, None as Alone};
 
 /// Where the value of an option stands.
@@ -172,6 +173,28 @@ fn without(words: &[String], dropped: &[(&str, Value)], kept: &[&str]) -> Vec<St
         }
     }
     left
+}
+
+/// The words that are neither options nor their values, as far as options that take a word are known here.
+pub fn operands(compiler: Compiler, words: &[String]) -> Vec<&str> {
+    let (dropped, kept) = match compiler {
+        Compiler::Nvcc => (NVCC_DROPPED, NVCC_KEPT),
+        Compiler::Clang => (CLANG_DROPPED, CLANG_KEPT),
+    };
+    let takes_next = |word: &String| {
+        let is_it = |(option, value): &(&str, Value)| *value == Next && word == option;
+        kept.contains(&word.as_str()) || dropped.iter().any(is_it)
+    };
+    let mut operands = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if takes_next(word) {
+            words.next();
+        } else if !word.starts_with('-') {
+            operands.push(word.as_str());
+        }
+    }
+    operands
 }
 
 fn is_option(word: &str, option: &str, value: Value) -> bool {
