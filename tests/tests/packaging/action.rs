@@ -100,7 +100,10 @@ fn prepare() -> Result<Workspace, String> {
 /// Runs the line with nvcc of the example's workflow.
 fn compile(workspace: &Workspace) -> Result<(), String> {
     let workflow = workspace.read(".github/workflows/ptxcheck.yml")?;
-    let line = workflow.lines().map(str::trim).find(|line| line.starts_with("nvcc "));
+    let line = workflow
+        .lines()
+        .map(str::trim)
+        .find(|line| line.starts_with("nvcc "));
     let line = line.ok_or("the workflow calls no nvcc")?;
     workspace.run("bash", &["-c", line])?.must_succeed()?;
     Ok(())

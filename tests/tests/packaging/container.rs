@@ -25,7 +25,11 @@ impl Debian {
     fn new(release: &str) -> Result<Self, String> {
         let debootstrap = on_path("debootstrap").or_else(|missing| {
             let program = PathBuf::from("/usr/sbin/debootstrap");
-            if program.is_file() { Ok(program) } else { Err(missing) }
+            if program.is_file() {
+                Ok(program)
+            } else {
+                Err(missing)
+            }
         })?;
         let user = output(Command::new("id").arg("-u"))?;
         if user.text.trim() != "0" {
@@ -55,7 +59,10 @@ impl Debian {
             .arg(self.path("/"))
             .args(["/bin/sh", "-c", "cd \"$1\" && shift && exec \"$@\"", "sh", folder])
             .args(words)
-            .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+            .env(
+                "PATH",
+                "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            )
             .env("DEBIAN_FRONTEND", "noninteractive");
         output(&mut command)
     }
@@ -85,10 +92,14 @@ fn instructions() -> Result<Vec<(String, String)>, String> {
     let file = root().join("tools/container/Containerfile");
     let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
     let text = text.replace("\\\n", " ");
-    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let lines = text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines
         .map(|line| {
-            let (word, rest) = line.split_once(' ').ok_or_else(|| format!("no instruction: {line}"))?;
+            let (word, rest) = line
+                .split_once(' ')
+                .ok_or_else(|| format!("no instruction: {line}"))?;
             Ok((word.to_owned(), rest.to_owned()))
         })
         .collect()
@@ -124,8 +135,14 @@ pub(super) fn recipe() -> Result<(), String> {
     };
     // Before the minute that Debian takes.
     let is_wheel = |name: &str| Path::new(name).extension().is_some_and(|end| end == "whl");
-    let files = fs::read_dir(root().join("target/wheel")).ok().into_iter().flatten();
-    if !files.flatten().any(|file| is_wheel(&file.file_name().to_string_lossy())) {
+    let files = fs::read_dir(root().join("target/wheel"))
+        .ok()
+        .into_iter()
+        .flatten();
+    if !files
+        .flatten()
+        .any(|file| is_wheel(&file.file_name().to_string_lossy()))
+    {
         return Err("the wheel is not installed".to_owned());
     }
     let debian = Debian::new(release)?;
@@ -153,7 +170,11 @@ pub(super) fn recipe() -> Result<(), String> {
     }
     copy_folder(&root().join("corpus/rules/PTX407"), &debian.path("/work/build"))?;
     let run = |arguments: &[&str]| {
-        let words: Vec<&str> = entry.iter().map(String::as_str).chain(arguments.iter().copied()).collect();
+        let words: Vec<&str> = entry
+            .iter()
+            .map(String::as_str)
+            .chain(arguments.iter().copied())
+            .collect();
         debian.run(&folder, &words)
     };
     let said = run(&["build/fires_on_one_lane.ptx"])?.must_fail()?;

@@ -60,7 +60,10 @@ fn of_cmake() -> Vec<Trial> {
             "fast: the launcher, objects without PTX".to_owned(),
             launcher::without_ptx,
         ),
-        trial("fast: the launcher before ccache".to_owned(), launcher::with_ccache),
+        trial(
+            "fast: the launcher before ccache".to_owned(),
+            launcher::with_ccache,
+        ),
     ]
 }
 
