@@ -59,6 +59,10 @@ const NVCC: &[(&str, Case)] = &[
     ("inline functions in many units", units::functions_of_many_units),
     ("a function of another unit", units::function_of_another_unit),
     (
+        "right functions of another unit",
+        units::right_functions_of_another_unit,
+    ),
+    (
         "whole programs with something left open",
         projects::whole_programs,
     ),

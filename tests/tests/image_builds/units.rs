@@ -229,3 +229,48 @@ pub(super) fn function_of_another_unit(build: &Build) -> Result<(), String> {
     }
     Ok(())
 }
+
+/// Kernels that are right for what functions of another unit do, and would not be for something else.
+const RIGHT_KERNELS: &str = r#"
+extern __device__ unsigned now();
+extern __device__ unsigned half_mask(int i);
+extern __device__ void leave(int i);
+extern __device__ void meet();
+extern __device__ void set(unsigned *p);
+extern __device__ void change();
+extern __device__ int *where(int *p);
+__device__ unsigned lanes = 0xffffffffu;
+__global__ void k1(int *o) { int v = o[threadIdx.x]; if (threadIdx.x < 16) v += __shfl_xor_sync(now(), v, 1); o[threadIdx.x] = v; }
+__global__ void k2(int *o) { int v = o[threadIdx.x]; int i = threadIdx.x & 31; v += __shfl_xor_sync(half_mask(i), v, 1); o[threadIdx.x] = v; }
+__global__ void k3(int *o) { leave(threadIdx.x); int v = o[threadIdx.x]; v += __shfl_xor_sync(0xffffu, v, 1); o[threadIdx.x] = v; }
+__global__ void k4(int *o) { if (blockIdx.x) meet(); else { meet(); } o[threadIdx.x] = 1; }
+__global__ void k5(int *o) { unsigned m; set(&m); int v = o[threadIdx.x]; if (threadIdx.x < 16) v += __shfl_xor_sync(m, v, 1); o[threadIdx.x] = v; }
+__global__ void k6(int *o) { change(); int v = o[threadIdx.x]; if (threadIdx.x < 16) v += __shfl_xor_sync(lanes, v, 1); o[threadIdx.x] = v; }
+__global__ void k7(int *o) { __shared__ int t[64]; int *p = where(t); *p = 1; o[threadIdx.x] = t[0]; }
+"#;
+
+const RIGHT_FUNCTIONS: &str = r#"
+extern __device__ unsigned lanes;
+__device__ __noinline__ unsigned now() { return __activemask(); }
+__device__ __noinline__ unsigned half_mask(int i) { return i < 16 ? 0xffffu : 0xffff0000u; }
+__device__ __noinline__ void leave(int i) { if ((i & 31) >= 16) asm volatile("exit;"); }
+__device__ __noinline__ void meet() { __syncthreads(); }
+__device__ __noinline__ void set(unsigned *p) { *p = 0xffffu; }
+__device__ __noinline__ void change() { lanes = 0xffffu; }
+__device__ __noinline__ int *where(int *p) { return p + 3; }
+"#;
+
+/// Masks, ends of lanes, barriers and pointers of functions of another unit, none of them wrong.
+pub(super) fn right_functions_of_another_unit(build: &Build) -> Result<(), String> {
+    build.write("k.cu", RIGHT_KERNELS)?;
+    build.write("f.cu", RIGHT_FUNCTIONS)?;
+    for options in ["-lineinfo", "-G"] {
+        for unit in ["k", "f"] {
+            build.nvcc(&format!(
+                "-rdc=true {options} -arch=sm_90 -ptx {unit}.cu -o {unit}.ptx"
+            ))?;
+        }
+        same(options, codes(&build.check("--link-set k.ptx f.ptx")?), vec![])?;
+    }
+    Ok(())
+}
