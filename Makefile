@@ -84,6 +84,7 @@ archive: wheel ## Packs the program of the wheel, its CMake package and the lice
 	install -D -m 644 -t "$$folder/share/cmake/ptxcheck" tools/cmake/*.cmake; \
 	install -D -m 644 -t "$$folder/share/ptxcheck" tools/make/ptxcheck.mk; \
 	install -m 644 LICENSE-APACHE LICENSE-MIT tools/python/README.md "$$folder"; \
+	tools/python/notices.py >"$$folder/LICENSES-OF-OTHERS" || exit; \
 	tar --sort=name --owner=0 --group=0 --numeric-owner -C target/archive -czf "$$folder.tar.gz" "$$name"; rm -r "$$folder"; \
 	echo "$$folder.tar.gz"
 

@@ -31,6 +31,7 @@ share=$package/ptxcheck.data/data/share
 install -D -m 644 -t "$share/cmake/ptxcheck" "$root"/tools/cmake/*.cmake
 install -D -m 644 -t "$share/ptxcheck" "$root/tools/make/ptxcheck.mk"
 cp "$here/README.md" "$root/LICENSE-APACHE" "$root/LICENSE-MIT" "$package"
+"$here/notices.py" >"$package/LICENSES-OF-OTHERS"
 sed "s|^manifest-path = .*|manifest-path = \"$root/tools/ptxcheck/Cargo.toml\"|" "$here/pyproject.toml" >"$package/pyproject.toml"
 
 # No path of this machine comes into the program.

@@ -2,6 +2,7 @@
 //! `fast:` begins the names of those that take seconds. Where a tool is missing, its tests are counted as ignored.
 
 mod action;
+mod archive;
 mod container;
 mod example;
 mod launcher;
@@ -86,7 +87,11 @@ fn of_the_wheel() -> Vec<Trial> {
         trial("wheel: its tag and size".to_owned(), wheel::tag),
         trial("wheel: found by PATH".to_owned(), wheel::found_by_path),
         trial("wheel: an isolated build".to_owned(), wheel::isolated),
-        trial("wheel: the archive".to_owned(), wheel::archive),
+        trial("wheel: the archive".to_owned(), archive::layout),
+        trial(
+            "wheel: its parts that are not there".to_owned(),
+            archive::missing_parts,
+        ),
         trial("wheel: the container".to_owned(), container::recipe),
     ]
 }

@@ -8,6 +8,7 @@ use std::process::Command;
 use ptxcheck_tests::root;
 use tempfile::TempDir;
 
+use super::archive;
 use super::project::{Said, nvcc, on_path};
 
 /// Largest wheel, in bytes.
@@ -17,7 +18,7 @@ const MAX_BYTES: u64 = 10_000_000;
 const LIBRARIES: [&str; 4] = ["libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2"];
 
 /// The wheel, or what is missing.
-fn wheel() -> Result<PathBuf, String> {
+pub(super) fn wheel() -> Result<PathBuf, String> {
     let is_wheel = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("ptxcheck-") && name.ends_with(".whl")
@@ -64,6 +65,16 @@ impl Environment {
         self.folder.path().join(name)
     }
 
+    /// The licences of what is linked into the program.
+    fn licences(&self) -> Result<PathBuf, String> {
+        let said = run(Command::new(self.bin().join("python")).args([
+            "-c",
+            "import importlib.metadata as m; d = m.distribution('ptxcheck'); \
+             print(next(d.locate_file(f) for f in d.files if f.name == 'LICENSES-OF-OTHERS'))",
+        ]))?;
+        Ok(PathBuf::from(said.must_succeed()?.text.trim()))
+    }
+
     fn program(&self) -> Command {
         Command::new(self.bin().join("ptxcheck"))
     }
@@ -84,7 +95,7 @@ impl Environment {
     }
 }
 
-fn run(command: &mut Command) -> Result<Said, String> {
+pub(super) fn run(command: &mut Command) -> Result<Said, String> {
     let output = command
         .output()
         .map_err(|error| format!("{command:?}: {error}"))?;
@@ -100,8 +111,9 @@ pub(super) fn program() -> Result<(), String> {
     let package = environment.path("venv/share/cmake/ptxcheck");
     cmake.has(&package.to_string_lossy())?;
     if !environment.path("venv/share/ptxcheck/ptxcheck.mk").is_file() {
-        return Err("ptxcheck.mk is not installed".to_owned());
+        return Err("the wheel has no ptxcheck.mk".to_owned());
     }
+    archive::licences(&environment.licences()?)?;
     let demo = root().join("corpus/demo/partial_warp.ptx");
     run(environment.program().arg(demo))?.must_fail()?.has("PTX401")?;
     let text = environment.path("k.ll");
@@ -174,7 +186,7 @@ pub(super) fn tag() -> Result<(), String> {
     let needed: Option<u32> = versions.filter_map(leading_number).max();
     let tag = name.split("manylinux_2_").nth(1).and_then(leading_number);
     match (needed, tag) {
-        (Some(needed), Some(tag)) if needed <= tag => Ok(()),
+        (Some(needed), Some(tag)) if needed == tag => Ok(()),
         _ => Err(format!("{name} needs the C library 2.{needed:?}")),
     }
 }
@@ -278,48 +290,5 @@ pub(super) fn isolated() -> Result<(), String> {
     build()?.must_fail()?.has("PTX407")?.has("k.cu:3:")?;
     fs::write(folder.join("k.cu"), SOURCE.replace("(0)", "()")).map_err(|error| error.to_string())?;
     build()?.must_succeed()?;
-    Ok(())
-}
-
-/// `make archive` packs what `cargo binstall` is told to look for.
-pub(super) fn archive() -> Result<(), String> {
-    wheel()?;
-    let made = run(Command::new(on_path("make")?)
-        .args(["--no-print-directory", "archive"])
-        .current_dir(root()))?
-    .must_succeed()?;
-    let archive = made.text.lines().find(|line| line.ends_with(".tar.gz"));
-    let archive = archive.unwrap_or_default();
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let host = run(Command::new(rustc).arg("-vV"))?.must_succeed()?;
-    let target = host.text.lines().find_map(|line| line.strip_prefix("host: "));
-    let manifest =
-        fs::read_to_string(root().join("tools/ptxcheck/Cargo.toml")).map_err(|error| error.to_string())?;
-    let filled = |key: &str| {
-        let line = manifest.lines().find_map(|line| line.strip_prefix(key));
-        let value = line.and_then(|line| line.split('"').nth(1));
-        let value = value.ok_or_else(|| format!("the manifest has no {key}"))?;
-        Ok::<String, String>(
-            [
-                ("{ name }", "ptxcheck"),
-                ("{ bin }", "ptxcheck"),
-                ("{ binary-ext }", ""),
-                ("{ version }", env!("CARGO_PKG_VERSION")),
-                ("{ target }", target.unwrap_or_default()),
-            ]
-            .iter()
-            .fold(value.to_owned(), |text, (from, to)| text.replace(from, to)),
-        )
-    };
-    let url = filled("pkg-url")?;
-    if Path::new(archive).file_name() != Path::new(&url).file_name() {
-        return Err(format!("{archive} is not {url}"));
-    }
-    let listed = run(Command::new(on_path("tar")?).arg("tzf").arg(root().join(archive)))?.must_succeed()?;
-    listed
-        .has(&filled("bin-dir")?)?
-        .has("/share/cmake/ptxcheck/ptxcheck-config.cmake")?
-        .has("/share/ptxcheck/ptxcheck.mk")?
-        .has("/LICENSE-MIT")?;
     Ok(())
 }
