@@ -107,7 +107,7 @@ pub struct ImageReport {
     /// What of its code was too much work to analyse, as a sentence.
     pub limit: Option<String>,
     /// Two images with the same digest have the same bytes, unpacked. Of machine code it is made where a policy asks
-    /// for duplicates.
+    /// for duplicates, and where PTX is made of code without.
     pub digest: Option<u128>,
     /// What it declares.
     pub facts: Arc<Facts>,

@@ -395,7 +395,7 @@ fn image_inside(found: &Found<'_>, how: How<'_>, texts: &Texts) -> Pair {
         llvm(&mut image, &bytes, how, texts);
         return (image, None);
     }
-    if how.settings.policy.forbid_duplicates {
+    if how.settings.policy.forbid_duplicates || how.settings.recompile.is_some() {
         image.report.digest = Some(texts.digest(&bytes));
     }
     match cubin::read(&bytes) {

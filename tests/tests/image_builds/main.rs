@@ -23,6 +23,7 @@ const NVCC: &[(&str, Case)] = &[
     ("a compiler launcher", launcher::of_nvcc),
     ("calls of a launcher that are unusual", launcher::unusual),
     ("settings of a launcher", launcher::settings),
+    ("archives beside recompiled objects", recompiled::beside_objects),
     ("kernels of each architecture", recompiled::each_architecture),
     ("objects without PTX", recompiled::without_ptx),
     ("everything analysed once", recompiled::require_analysed),

@@ -171,6 +171,39 @@ pub(super) fn without_ptx(build: &Build) -> Result<(), String> {
     )
 }
 
+/// Archives and libraries have no entry; what they hold of an object that has one was analysed there.
+pub(super) fn beside_objects(build: &Build) -> Result<(), String> {
+    prepare(build)?;
+    let flags = "-gencode arch=compute_80,code=sm_80 -Xcompiler -fPIC";
+    let object = object(build, "nvcc", flags, "real", true)?;
+    fs::copy(build.path(&object), build.path("real.o")).map_err(|error| error.to_string())?;
+    build.tool(std::path::Path::new("ar"), "rcs libreal.a real.o")?;
+    build.nvcc("-shared real.o -o libreal.so")?;
+    fs::remove_file(build.path("real.o")).map_err(|error| error.to_string())?;
+    let with = ["-q", "--require-analysed", "--compile-commands", "cc.json"];
+    let run = |inputs: &[&str]| run(build, &[&with[..], inputs].concat());
+    let output = run(&[&object, "libreal.a", "libreal.so"])?;
+    same(
+        "beside",
+        (output.status.code(), said(&output)),
+        (Some(1), String::new()),
+    )?;
+    let output = run(&["libreal.a"])?;
+    same("alone", output.status.code(), Some(2))?;
+    same(
+        &said(&output),
+        said(&output).contains("`libreal.a`: kernels"),
+        true,
+    )?;
+    // Other code under the same name.
+    build.write("k.cu", &SOURCE.replace("p[1] = 2", "p[1] = 3"))?;
+    build.nvcc("-gencode arch=compute_80,code=sm_80 -DMASK=0 -Iinclude -c k.cu -o real.o")?;
+    fs::remove_file(build.path("libreal.a")).map_err(|error| error.to_string())?;
+    build.tool(std::path::Path::new("ar"), "rcs libreal.a real.o")?;
+    let output = run(&[&object, "libreal.a"])?;
+    same(&said(&output), output.status.code(), Some(2))
+}
+
 pub(super) fn require_analysed(build: &Build) -> Result<(), String> {
     prepare(build)?;
     for (name, targets, is_complete) in [

@@ -14,13 +14,6 @@ struct Debian {
     folder: TempDir,
 }
 
-impl Drop for Debian {
-    fn drop(&mut self) {
-        // What packages leave mounted would be emptied with the folder.
-        let _ = Command::new("umount").arg(self.path("/proc")).output();
-    }
-}
-
 impl Debian {
     fn new(release: &str) -> Result<Self, String> {
         let debootstrap = on_path("debootstrap").or_else(|missing| {
@@ -54,10 +47,13 @@ impl Debian {
 
     /// Runs a program in a folder of it.
     fn run(&self, folder: &str, words: &[&str]) -> Result<Said, String> {
-        let mut command = Command::new("chroot");
+        // What is mounted goes away with the command: nothing outside can be reached when the folder is emptied.
+        let script = "mount -t proc proc \"$1/proc\" && exec chroot \"$1\" /bin/sh -c 'cd \"$1\" && shift && exec \"$@\"' sh \"${@:2}\"";
+        let mut command = Command::new("unshare");
         command
+            .args(["--mount", "bash", "-c", script, "bash"])
             .arg(self.path("/"))
-            .args(["/bin/sh", "-c", "cd \"$1\" && shift && exec \"$@\"", "sh", folder])
+            .arg(folder)
             .args(words)
             .env(
                 "PATH",

@@ -10,7 +10,7 @@ use ptxcheck_passes::inventory::{ImageKind, ImageReport};
 use ptxcheck_passes::run::{InputReport, Outcome, Status};
 
 use gaps::Beside;
-pub use gaps::{Gap, gaps};
+pub use gaps::{Gap, Gaps, gaps};
 
 use crate::render::escape;
 use crate::summary::plural;
@@ -244,6 +244,7 @@ mod tests {
         });
         let mut image = like.clone();
         image.kind = kind;
+        image.digest = None;
         image.is_read = kind != ImageKind::LtoIr;
         image.facts = Arc::new(Facts {
             kernels: kernels.collect(),
@@ -308,7 +309,7 @@ mod tests {
             image.virtual_number = number;
         }
         let told = |outcome: &Outcome| -> Vec<(String, usize)> {
-            let gaps = gaps(outcome);
+            let gaps = gaps(outcome, |_, _| false).all;
             gaps.iter()
                 .map(|gap| (gap.architecture.to_string(), gap.kernels.len()))
                 .collect()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ptxcheck_passes::recompile::Architecture;
 
-use crate::coverage::Gap;
+use crate::coverage::{Gap, Gaps};
 use crate::render::escape;
 
 /// Most sentences; a count stands for the rest.
@@ -13,15 +13,20 @@ const SHOWN: usize = 20;
 /// A sentence for each input and architecture. `failures`: why no PTX could be made, where that was tried.
 #[must_use]
 pub fn sentences(
-    gaps: &[Gap<'_>],
+    gaps: &Gaps<'_>,
     mut failures: BTreeMap<(String, Architecture), String>,
     is_tried: bool,
 ) -> Vec<String> {
     let mut sentences = Vec::new();
-    for gap in gaps {
+    for gap in &gaps.all {
         let reason = failures.remove(&(gap.input.to_owned(), gap.architecture.clone()));
         sentences.push(sentence(gap, reason.as_deref(), is_tried));
     }
+    failures.retain(|(input, architecture), _| {
+        let elsewhere = gaps.elsewhere.iter();
+        let is_it = |(name, known): &&(&str, Architecture)| name == input && known == architecture;
+        !elsewhere.into_iter().any(|place| is_it(&place))
+    });
     // Code without kernels.
     for ((input, architecture), reason) in &failures {
         let gap = Gap {
@@ -61,7 +66,7 @@ mod tests {
     use ptxcheck_passes::recompile::Architecture;
 
     use super::sentences;
-    use crate::coverage::Gap;
+    use crate::coverage::{Gap, Gaps};
 
     #[test]
     fn a_reason_stands_beside_what_it_is_for() {
@@ -73,7 +78,11 @@ mod tests {
         };
         let failures = [("a.o", "it failed"), ("b.o", "it is late")]
             .map(|(input, reason)| ((input.to_owned(), architecture.clone()), reason.to_owned()));
-        let said = sentences(&[gap], BTreeMap::from(failures), true);
+        let gaps = Gaps {
+            all: vec![gap],
+            ..Gaps::default()
+        };
+        let said = sentences(&gaps, BTreeMap::from(failures), true);
         assert_eq!(said.len(), 2);
         assert!(said[0].starts_with(
             "`a.o`: kernel `k` for compute_80 was not analysed: it failed; add PTX to the build: \
@@ -94,6 +103,10 @@ mod tests {
                 kernels: Vec::new(),
             })
             .collect();
+        let gaps = Gaps {
+            all: gaps,
+            ..Gaps::default()
+        };
         let said = sentences(&gaps, BTreeMap::new(), false);
         assert_eq!(said.len(), 21);
         assert!(said[20].contains("5 more"), "{}", said[20]);

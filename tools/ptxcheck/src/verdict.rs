@@ -1,5 +1,6 @@
 //! The exit code that a check deserves, and what is to be said of it.
 
+use ptxcheck_passes::recompile::Architecture;
 use ptxcheck_passes::run::{Outcome, Status};
 
 use crate::args::CheckArgs;
@@ -57,7 +58,11 @@ impl Verdict {
             return;
         }
         let failures = recompiler.map(Recompiler::failures).unwrap_or_default();
-        let mut sentences = unanalysed::sentences(&gaps(outcome), failures, recompiler.is_some());
+        let is_failed = |input: &str, architecture: &Architecture| {
+            failures.contains_key(&(input.to_owned(), architecture.clone()))
+        };
+        let gaps = gaps(outcome, is_failed);
+        let mut sentences = unanalysed::sentences(&gaps, failures, recompiler.is_some());
         if args.require_analysed {
             sentences.extend(coverage.reasons());
         }

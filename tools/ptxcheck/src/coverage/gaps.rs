@@ -25,48 +25,82 @@ pub struct Gap<'a> {
     pub kernels: Vec<&'a str>,
 }
 
-/// Those of a run, by input and architecture.
-#[must_use]
-pub fn gaps(outcome: &Outcome) -> Vec<Gap<'_>> {
-    outcome.inputs.iter().flat_map(of_input).collect()
+/// What of a run was not analysed.
+#[derive(Debug, Default)]
+pub struct Gaps<'a> {
+    /// By input and architecture.
+    pub all: Vec<Gap<'a>>,
+    /// The inputs and architectures whose code is that of another input, where it was analysed: archives and libraries beside the
+    /// objects that they were made of.
+    pub elsewhere: BTreeSet<(&'a str, Architecture)>,
 }
 
-fn of_input(input: &InputReport) -> Vec<Gap<'_>> {
-    let beside = Beside::of(input);
-    let sources = by_kernel(input);
-    let mut missing: BTreeMap<Architecture, BTreeSet<&str>> = BTreeMap::new();
-    for image in &input.images {
-        let architecture = architecture(image);
-        if beside.leaves_closed(image) {
-            missing.entry(architecture).or_default();
-            continue;
-        }
-        for kernel in image
-            .facts
-            .kernels
-            .iter()
-            .filter(|_| image.kind == ImageKind::Cubin)
-        {
-            let sources = sources.get(kernel.identity.as_str()).into_iter().flatten();
-            if !sources
-                .copied()
-                .any(|source| is_source(source, image, &architecture))
-            {
-                missing
-                    .entry(architecture.clone())
-                    .or_default()
-                    .insert(&kernel.name);
+/// What of a run was not analysed. `is_failed`: no PTX could be made of an input for an architecture.
+#[must_use]
+pub fn gaps(outcome: &Outcome, is_failed: impl Fn(&str, &Architecture) -> bool) -> Gaps<'_> {
+    let mut known = HashSet::new();
+    for input in &outcome.inputs {
+        let sources = by_kernel(input);
+        let cubins = input.images.iter().filter(|image| image.kind == ImageKind::Cubin);
+        let analysed = cubins.filter(|image| {
+            let architecture = architecture(image);
+            unseen(image, &architecture, &sources).next().is_none() && !is_failed(&input.name, &architecture)
+        });
+        known.extend(analysed.filter_map(|image| image.digest));
+    }
+    let mut gaps = Gaps::default();
+    for input in &outcome.inputs {
+        gaps.add(input, &known);
+    }
+    gaps
+}
+
+impl<'a> Gaps<'a> {
+    fn add(&mut self, input: &'a InputReport, known: &HashSet<u128>) {
+        let beside = Beside::of(input);
+        let sources = by_kernel(input);
+        let mut missing: BTreeMap<Architecture, BTreeSet<&str>> = BTreeMap::new();
+        for image in &input.images {
+            let architecture = architecture(image);
+            if beside.leaves_closed(image) {
+                missing.entry(architecture).or_default();
+                continue;
+            }
+            if image.kind != ImageKind::Cubin {
+                continue;
+            }
+            if image.digest.is_some_and(|digest| known.contains(&digest)) {
+                self.elsewhere.insert((&input.name, architecture));
+                continue;
+            }
+            let unseen: BTreeSet<&str> = unseen(image, &architecture, &sources).collect();
+            if !unseen.is_empty() {
+                missing.entry(architecture).or_default().extend(unseen);
             }
         }
+        self.all
+            .extend(missing.into_iter().map(|(architecture, kernels)| Gap {
+                input: &input.name,
+                architecture,
+                kernels: kernels.into_iter().collect(),
+            }));
     }
-    missing
-        .into_iter()
-        .map(|(architecture, kernels)| Gap {
-            input: &input.name,
-            architecture,
-            kernels: kernels.into_iter().collect(),
-        })
-        .collect()
+}
+
+/// The kernels of machine code that no analysed image of its input is the source of.
+fn unseen<'a>(
+    image: &'a ImageReport,
+    architecture: &Architecture,
+    sources: &HashMap<&str, Vec<&ImageReport>>,
+) -> impl Iterator<Item = &'a str> {
+    let has_source = |identity: &str| {
+        let mut sources = sources.get(identity).into_iter().flatten();
+        sources.any(|source| is_source(source, image, architecture))
+    };
+    let kernels = image.facts.kernels.iter();
+    kernels
+        .filter(move |kernel| !has_source(&kernel.identity))
+        .map(|kernel| kernel.name.as_str())
 }
 
 fn architecture(image: &ImageReport) -> Architecture {
