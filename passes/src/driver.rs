@@ -88,8 +88,8 @@ pub(crate) fn declared(module: &Module<'_>, facts: Facts) -> Facts {
     }
 }
 
-/// Runs the rules over a module about which [`declared`] has been told, until the deadline. Functions of other modules have no
-/// findings.
+/// Runs the rules over a module about which [`declared`] has been told, until the deadline. Functions of other modules have
+/// findings only by calls of this one.
 pub(crate) fn analyse_until(
     module: &Module<'_>,
     facts: Facts,
@@ -183,13 +183,17 @@ fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draf
     left_out
 }
 
-/// True if a place is not in a function, or about a symbol, that another module declares.
+/// True if a place is not in a function, or about a symbol, that another module declares; also if calls lead there from this
+/// module, and what is wrong hangs on them.
 fn is_own(module: &Module<'_>, place: &Place) -> bool {
-    match *place {
+    let is_defined_here = |function| !module.function(function).is_imported;
+    match place {
         Place::Module => true,
         Place::Symbol(symbol) => symbol.index() < module.symbols.len() - module.imported_symbols,
-        Place::Function(function) | Place::Text(function, ..) | Place::Instruction(function, ..) => {
-            !module.function(function).is_imported
+        Place::Function(function) | Place::Text(function, ..) => is_defined_here(*function),
+        Place::Instruction(function, _, callers) => {
+            let outermost = callers.last().map_or(*function, |call| call.caller);
+            is_defined_here(outermost)
         }
     }
 }

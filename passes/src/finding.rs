@@ -164,6 +164,9 @@ pub struct Finding {
     pub offset: u32,
     /// The function it lies in, as the input names it.
     pub function: Option<String>,
+    /// Another input defines that function, and code of this input calls it so that it is wrong: the place in the input is that
+    /// of the call.
+    pub is_elsewhere: bool,
     /// The kernel through which it is reached, where the rule knows one.
     pub kernel: Option<String>,
     /// The place in the input.

@@ -78,7 +78,11 @@ impl<'a> Locator<'a> {
         }
         let spot = self.spot(&draft.place);
         let kernel = self.kernel(&draft.place, spot.function);
-        let (location, line_text) = text(self.module.origin, spot.span, self.name);
+        let is_elsewhere = spot
+            .function
+            .is_some_and(|id| self.module.function(id).is_imported);
+        let span = self.shown(&draft.place, spot.span);
+        let (location, line_text) = text(self.module.origin, span, self.name);
         let function = spot.function.map(|id| self.module.function_name(id));
         let source = self.source(&spot);
         let shown = source.as_ref().map(|source| &source.at);
@@ -99,7 +103,7 @@ impl<'a> Locator<'a> {
             help: draft.help,
             input: self.input,
             image: Some(self.image),
-            offset: self.offset(spot.span),
+            offset: self.offset(span),
             function: function.map(str::to_owned),
             kernel: kernel.map(|id| self.module.function_name(id).to_owned()),
             location,
@@ -112,6 +116,7 @@ impl<'a> Locator<'a> {
                 &names::normalised(function.unwrap_or_default()),
                 self.module.origin.text(spot.span),
             ),
+            is_elsewhere,
             suppressed: None,
         })
     }
@@ -166,6 +171,18 @@ impl<'a> Locator<'a> {
             let instruction = body.instruction(instruction);
             (instruction.span, instruction.debug)
         })
+    }
+
+    /// The span to show of a place: that of the innermost call of this module where another one has the function.
+    fn shown(&self, place: &Place, span: Span) -> Span {
+        let is_defined_here = |id: FunctionId| !self.module.function(id).is_imported;
+        match place {
+            Place::Instruction(function, _, callers) if !is_defined_here(*function) => callers
+                .iter()
+                .find(|call| is_defined_here(call.caller))
+                .map_or(span, |call| self.instruction(call.caller, call.instruction).0),
+            _ => span,
+        }
     }
 
     /// Adds the calls that lead to an instruction of a function, as far as the rule has not named them: the first one of

@@ -153,6 +153,7 @@ fn run(inputs: Vec<Input>, settings: &Settings) -> Outcome {
     outcome
         .findings
         .extend(images::compare(&outcome.inputs, settings));
+    copies::leave_out_told(&mut outcome.findings);
     // Of release files, each counts by itself.
     if !settings.images_only {
         copies::leave_out(&outcome.inputs, &mut outcome.findings);

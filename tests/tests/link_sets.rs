@@ -234,3 +234,59 @@ fn functions_that_call_each_other_are_followed_once() {
     let codes = linked(&[&caller(), &there, &back]);
     assert!(codes.iter().all(|(code, _)| code == "PTX602"), "{codes:?}");
 }
+
+/// Half of the lanes call `fold` with the mask that is given.
+fn folds(mask: &str) -> String {
+    let kernel = format!(
+        ".visible .entry k(.param .u64 k_param_0)
+{{
+	.reg .pred %p<3>;
+	.reg .b32 %r<9>;
+	.reg .b64 %rd<2>;
+	mov.u32 %r1, %tid.x;
+	mov.u32 %r7, %r1;
+	setp.gt.u32 %p1, %r1, 15;
+	@%p1 bra $done;
+	{{
+	.param .b32 param0;
+	st.param.b32 [param0+0], {mask};
+	.param .b32 retval0;
+	call.uni (retval0), fold, (param0);
+	ld.param.b32 %r7, [retval0+0];
+	}}
+$done:
+	ld.param.u64 %rd1, [k_param_0];
+	st.global.u32 [%rd1], %r7;
+	ret;
+}}
+"
+    );
+    module(
+        "sm_90",
+        &[".extern .func (.param .b32 out) fold(.param .b32 in);\n", &kernel],
+    )
+}
+
+/// A function that passes its mask, or another one, to a shuffle.
+fn fold(mask: &str) -> String {
+    other(&[&format!(
+        ".visible .func (.param .b32 out) fold(.param .b32 in)\n{{\n\t.reg .b32 %r<4>;\n\tld.param.b32 %r1, [in];\n\t\
+         mov.u32 %r2, %tid.x;\n\tshfl.sync.bfly.b32 %r3, %r2, 1, 31, {mask};\n\tst.param.b32 [out+0], %r3;\n\tret;\n}}\n"
+    )])
+}
+
+#[test]
+fn what_is_passed_to_a_function_of_another_input_is_told_of_the_call() {
+    assert_eq!(linked(&[&folds(FULL), &fold("%r1")]), defect(0));
+    assert_eq!(linked(&[&folds(HALF), &fold("%r1")]), []);
+    // Two that call it, of which one is right.
+    let right = folds(HALF)
+        .replace(" k(", " right(")
+        .replace("k_param", "right_param");
+    assert_eq!(linked(&[&right, &folds(FULL), &fold("%r1")]), defect(1));
+    // Without a call it is wrong as well, and told once.
+    assert_eq!(
+        linked(&[&folds(FULL), &fold("0")]),
+        vec![("PTX407".to_owned(), 1)]
+    );
+}

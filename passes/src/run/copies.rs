@@ -1,4 +1,5 @@
-//! Findings about one text in an object, in the archive that the object is a member of, and in what was linked of it.
+//! Findings about one text in an object, in the archive that the object is a member of, and in what was linked of it; and about
+//! one function, in its text and in those that call it.
 
 use ptxcheck_common::maps::{NameMap, NameSet};
 
@@ -49,6 +50,20 @@ pub(super) fn leave_out(inputs: &[InputReport], findings: &mut Vec<Finding>) {
         Some((digest, false)) => !told.contains(&key(digest, finding)),
         _ => true,
     });
+}
+
+/// Drops findings about a function of another input that are told of that input, too: they hang on no call.
+pub(super) fn leave_out_told(findings: &mut Vec<Finding>) {
+    if findings.iter().all(|finding| !finding.is_elsewhere) {
+        return;
+    }
+    let key = |finding: &Finding| (finding.rule.code, finding.fingerprint.clone());
+    let told: NameSet<_> = findings
+        .iter()
+        .filter(|finding| !finding.is_elsewhere)
+        .map(key)
+        .collect();
+    findings.retain(|finding| !finding.is_elsewhere || !told.contains(&key(finding)));
 }
 
 /// By the digest of a text that lies at several distances, the shortest of them.

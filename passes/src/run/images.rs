@@ -123,6 +123,7 @@ fn finding(
         source: at.source,
         related,
         data: draft.data,
+        is_elsewhere: false,
         suppressed: None,
     })
 }

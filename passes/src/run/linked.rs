@@ -1,7 +1,8 @@
 //! PTX of inputs that are linked together: analysed once all of it is there, so that a call leads to the function of another text
 //! where exactly one text for the same target has a strong definition of it (`definitions.rs`).
 //!
-//! A text is judged by what its own code does. What is wrong in a function of another text is told of that text.
+//! A text is judged by what its own code does. What is wrong in a function of another text is told of that text, unless it hangs on
+//! what calls of this one pass.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -92,6 +92,7 @@ pub(super) fn finding(
         source: None,
         related: Vec::new(),
         data: Data::default(),
+        is_elsewhere: false,
         suppressed: None,
     })
 }

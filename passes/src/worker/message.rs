@@ -213,6 +213,7 @@ mod tests {
             .into_iter()
             .collect(),
             fingerprint: "0123456789abcdef".to_owned(),
+            is_elsewhere: false,
             suppressed: None,
         };
         Answer::Checked(Box::new(ModuleReport {

@@ -194,6 +194,7 @@ impl Telling {
             source: None,
             related: Vec::new(),
             data: Data::default(),
+            is_elsewhere: false,
             suppressed: None,
         }
     }
