@@ -75,15 +75,18 @@ apt_install() {
   apt update && apt install --no-install-recommends "$1"
 }
 
-# Prints a python that has pip; makes a virtual environment in folder $1 if the system's has none.
+# Prints a python that has pip; makes a virtual environment in folder $1 if the system's has none, for which Debian's python3
+# needs a package of its own.
 python_with_pip() {
-  command -v python3 >/dev/null || return 1
   if python3 -m pip --version >/dev/null 2>&1; then
     echo python3
-  else
-    python3 -m venv "$1/venv" >>"$log" 2>&1 || return 1
-    echo "$1/venv/bin/python"
+    return
   fi
+  if ! python3 -m venv "$1/venv" >>"$log" 2>&1; then
+    rm -rf "$1/venv"
+    apt_install python3-venv && python3 -m venv "$1/venv" >>"$log" 2>&1 || return 1
+  fi
+  echo "$1/venv/bin/python"
 }
 
 install_nvcc() {

@@ -178,7 +178,11 @@ pub(super) fn recipe() -> Result<(), String> {
     run(&["--cmake-dir"])?
         .must_succeed()?
         .has("/usr/local/share/cmake/ptxcheck")?;
-    for file in ["cmake/ptxcheck/ptxcheck-config.cmake", "ptxcheck/ptxcheck.mk"] {
+    for file in [
+        "cmake/ptxcheck/ptxcheck-config.cmake",
+        "ptxcheck/ptxcheck.mk",
+        "doc/ptxcheck/LICENSES-OF-OTHERS",
+    ] {
         if !debian.path("/usr/local/share").join(file).is_file() {
             return Err(format!("the image has no {file}"));
         }
