@@ -30,7 +30,7 @@ def is_macro(package):
 def linked_crates():
     """Crates of others that the program is made of, sorted, without what only builds need."""
     target = next(line.split()[1] for line in output("rustc", "-vV").splitlines() if line.startswith("host:"))
-    metadata = json.loads(output("cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", target,
+    metadata = json.loads(output("cargo", "metadata", "--quiet", "--format-version", "1", "--locked", "--filter-platform", target,
                                  "--manifest-path", str(ROOT / "tools" / PROGRAM / "Cargo.toml")))
     packages = {package["id"]: package for package in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
