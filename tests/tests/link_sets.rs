@@ -237,34 +237,13 @@ fn functions_that_call_each_other_are_followed_once() {
 
 /// Half of the lanes call `fold` with the mask that is given.
 fn folds(mask: &str) -> String {
-    let kernel = format!(
-        ".visible .entry k(.param .u64 k_param_0)
-{{
-	.reg .pred %p<3>;
-	.reg .b32 %r<9>;
-	.reg .b64 %rd<2>;
-	mov.u32 %r1, %tid.x;
-	mov.u32 %r7, %r1;
-	setp.gt.u32 %p1, %r1, 15;
-	@%p1 bra $done;
-	{{
-	.param .b32 param0;
-	st.param.b32 [param0+0], {mask};
-	.param .b32 retval0;
-	call.uni (retval0), fold, (param0);
-	ld.param.b32 %r7, [retval0+0];
-	}}
-$done:
-	ld.param.u64 %rd1, [k_param_0];
-	st.global.u32 [%rd1], %r7;
-	ret;
-}}
-"
-    );
-    module(
-        "sm_90",
-        &[".extern .func (.param .b32 out) fold(.param .b32 in);\n", &kernel],
-    )
+    let shuffle = KERNEL.find("\tshfl").unwrap();
+    let end = KERNEL.find("$done:").unwrap();
+    let kernel = format!("{}\tmov.u32 %r7, %r6;\n{}", &KERNEL[..shuffle], &KERNEL[end..]);
+    let kernel = kernel
+        .replace("pick", "fold")
+        .replace("[param0+0], %r1", &format!("[param0+0], {mask}"));
+    module("sm_90", &[&EXTERN.replace("pick", "fold"), &kernel])
 }
 
 /// A function that passes its mask, or another one, to a shuffle.

@@ -448,7 +448,7 @@ const fn forth(span: Span, first: Ends) -> Span {
     )
 }
 
-/// Whether what a call passes is what a definition takes.
+/// True if a definition takes as many parameters, of the same sizes, as calls pass.
 fn are_alike(declared: &[Parameter<'_>], defined: &[Parameter<'_>]) -> bool {
     let alike = |(one, other): (&Parameter<'_>, &Parameter<'_>)| one.size == other.size;
     declared.len() == defined.len() && declared.iter().zip(defined).all(alike)

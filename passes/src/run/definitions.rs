@@ -16,7 +16,7 @@ use crate::ir::linked::Definition;
 use crate::ir::{FunctionId, Linkage, Module, SymbolKind};
 use crate::settings::Settings;
 
-/// What `work` makes, if it is wanted and does not panic: whose text it is says that where it is analysed.
+/// The result of `work`, if it is wanted and does not panic. A panic is reported where the text itself is analysed.
 fn guarded<T>(work: impl FnOnce() -> Option<T>, is_wanted: bool) -> Option<T> {
     is_wanted
         .then(|| catch_unwind(AssertUnwindSafe(work)).ok().flatten())
@@ -60,7 +60,7 @@ fn declared(all: &[&[u8]]) -> Vec<Declared> {
         .collect()
 }
 
-/// Who defines a function: the text with this number, or several.
+/// The text that defines a function, by its number; `None` where several do.
 type Definer = Option<usize>;
 
 /// By target and name.

@@ -60,7 +60,7 @@ pub(super) fn analyse<'i, I: Iterator<Item = &'i ImageReport>>(
     });
 }
 
-/// What machine code for a link defines, where no PTX lies beside it.
+/// Functions and variables that relocatable machine code defines where no PTX lies beside it.
 fn without_ptx<'i, I: Iterator<Item = &'i ImageReport>>(inputs: impl Iterator<Item = I>) -> NameSet<&'i str> {
     let mut defined = NameSet::default();
     for images in inputs {

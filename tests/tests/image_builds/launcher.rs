@@ -154,7 +154,7 @@ pub(super) fn unusual(build: &Build) -> Result<(), String> {
             (Some(0), warning),
         )?;
     }
-    // What is called like a compiler, and makes no object.
+    // Programs that are called like a compiler, and make no object.
     build.write("nvcc-none", "#!/bin/sh\n")?;
     let words = ["sh", "nvcc-none", "-c", "src/bad.cu", "-o", "none.o"].map(str::to_owned);
     let output = launch(build, &[], &words)?;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::project::on_path;
 use super::wheel::{run, wheel};
 
-/// What is linked into the program, one of each origin: a crate, the standard library, Debian's archives.
+/// Names in the list of licences, one of each origin: a crate, the standard library, Debian's archives.
 const LINKED: [&str; 7] = [
     "clap ",
     "zstd-sys ",
@@ -23,7 +23,7 @@ const LINKED: [&str; 7] = [
     "libstdc++.a",
 ];
 
-/// What lies beside the program, and the licences.
+/// Files of the archive beside the program, licences included.
 const BESIDE: [&str; 4] = [
     "share/cmake/ptxcheck/ptxcheck-config.cmake",
     "share/ptxcheck/ptxcheck.mk",
@@ -55,7 +55,7 @@ fn host() -> Result<String, String> {
         .ok_or_else(|| "rustc names no host".to_owned())
 }
 
-/// What the program's manifest says to cargo binstall.
+/// The entries of the program's manifest for cargo binstall.
 fn metadata() -> Result<Value, String> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps", "--locked"])
@@ -112,7 +112,7 @@ pub(super) fn layout() -> Result<(), String> {
     licences(&unpacked.join("LICENSES-OF-OTHERS"))
 }
 
-/// What is linked stands in the text with its licence, and no folder of the machine that built it.
+/// The list of licences names all that is linked, and no folder of the machine that built it.
 pub(super) fn licences(file: &Path) -> Result<(), String> {
     let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     for part in LINKED {

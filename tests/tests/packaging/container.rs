@@ -47,7 +47,7 @@ impl Debian {
 
     /// Runs a program in a folder of it.
     fn run(&self, folder: &str, words: &[&str]) -> Result<Said, String> {
-        // What is mounted goes away with the command: nothing outside can be reached when the folder is emptied.
+        // Mounts end with the command: nothing outside can be reached when the folder is emptied.
         let script = "mount -t proc proc \"$1/proc\" && exec chroot \"$1\" /bin/sh -c 'cd \"$1\" && shift && exec \"$@\"' sh \"${@:2}\"";
         let mut command = Command::new("unshare");
         command

@@ -39,7 +39,7 @@ pub(super) fn without_ptx() -> Result<(), String> {
     Ok(())
 }
 
-/// What ccache has in its cache is checked as well.
+/// Objects that come from ccache's cache are checked as well.
 pub(super) fn with_ccache() -> Result<(), String> {
     let ccache = on_path("ccache")?;
     let project = Project::new(Cmake::System, Generator::Ninja)?;

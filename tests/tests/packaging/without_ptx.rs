@@ -10,7 +10,7 @@ fn source(mask: &str) -> String {
     )
 }
 
-/// What the file in the folder below has before [`source`]: its mask is in another folder.
+/// First lines, before [`source`], of the file in the folder below: its mask is in another folder.
 const BEGINNING: &str = "#include \"mask.h\"\n#ifndef OF_THIS_FILE\n#error a macro is missing\n#endif\n";
 
 /// The places of the defects in [`write_sources`].

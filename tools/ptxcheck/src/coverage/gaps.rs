@@ -25,7 +25,7 @@ pub struct Gap<'a> {
     pub kernels: Vec<&'a str>,
 }
 
-/// What of a run was not analysed.
+/// The parts of a run that were not analysed.
 #[derive(Debug, Default)]
 pub struct Gaps<'a> {
     /// By input and architecture.
@@ -35,7 +35,7 @@ pub struct Gaps<'a> {
     pub elsewhere: BTreeSet<(&'a str, Architecture)>,
 }
 
-/// What of a run was not analysed. `is_failed`: no PTX could be made of an input for an architecture.
+/// The parts of a run that were not analysed. `is_failed`: no PTX could be made of an input for an architecture.
 #[must_use]
 pub fn gaps(outcome: &Outcome, is_failed: impl Fn(&str, &Architecture) -> bool) -> Gaps<'_> {
     let mut known = HashSet::new();
