@@ -5,7 +5,6 @@
 use ptxcheck_tests::folder::{folder, run_in};
 use ptxcheck_tests::report;
 use serde_json::Value;
-use tempfile::TempDir;
 
 /// The mask of this kernel's shuffle, which lanes 0 to 15 reach, is what `pick` returns.
 const KERNEL: &str = "\
@@ -72,24 +71,32 @@ fn other(functions: &[&str]) -> String {
     module("sm_90", functions)
 }
 
-/// The findings in these texts, with the option or without: code and input.
-fn found(texts: &[&str], options: &[&str]) -> Vec<(String, u64)> {
+/// The exit code and the document of a run over these texts: 0.ptx, 1.ptx and so on.
+fn document(texts: &[&str], options: &[&str]) -> (i32, Value) {
     let names: Vec<String> = (0..texts.len()).map(|number| format!("{number}.ptx")).collect();
     let files: Vec<(&str, &[u8])> = names
         .iter()
         .zip(texts)
         .map(|(name, text)| (name.as_str(), text.as_bytes()))
         .collect();
-    let folder: TempDir = folder(&files);
+    let folder = folder(&files);
     let mut args = vec!["--format", "json"];
     args.extend(options);
     args.extend(names.iter().map(String::as_str));
-    let (code, document) = report::document(&run_in(&folder, &args)).unwrap();
-    assert!(code < 2, "{document}");
+    report::document(&run_in(&folder, &args)).unwrap()
+}
+
+fn code(finding: &Value) -> String {
+    finding["code"].as_str().unwrap().to_owned()
+}
+
+/// The findings in these texts: code and input.
+fn found(texts: &[&str], options: &[&str]) -> Vec<(String, u64)> {
+    let (exit, document) = document(texts, options);
+    assert!(exit < 2, "{document}");
     let of = |finding: &Value| {
         let file = finding["location"]["file"].as_str().unwrap();
-        let input = file.trim_end_matches(".ptx").parse().unwrap();
-        (finding["code"].as_str().unwrap().to_owned(), input)
+        (code(finding), file.trim_end_matches(".ptx").parse().unwrap())
     };
     report::findings(&document).iter().map(of).collect()
 }
@@ -155,7 +162,7 @@ fn the_callee_is_unknown_unless_one_input_defines_it_for_the_target() {
     for others in several {
         let mut texts = vec![caller.as_str()];
         texts.extend(others.iter().map(String::as_str));
-        let options = ["--link-set", "--format", "json", "-A", "PTX902"];
+        let options = ["--link-set", "-A", "PTX902"];
         let warps: Vec<_> = found_partly(&texts, &options);
         assert_eq!(warps, Vec::<String>::new(), "{}", others.join("\n"));
     }
@@ -165,19 +172,8 @@ fn the_callee_is_unknown_unless_one_input_defines_it_for_the_target() {
 
 /// The codes of the family of warps, where some texts may be broken.
 fn found_partly(texts: &[&str], options: &[&str]) -> Vec<String> {
-    let names: Vec<String> = (0..texts.len()).map(|number| format!("{number}.ptx")).collect();
-    let files: Vec<(&str, &[u8])> = names
-        .iter()
-        .zip(texts)
-        .map(|(name, text)| (name.as_str(), text.as_bytes()))
-        .collect();
-    let folder = folder(&files);
-    let mut args = options.to_vec();
-    args.extend(names.iter().map(String::as_str));
-    let (_, document) = report::document(&run_in(&folder, &args)).unwrap();
-    let codes = report::findings(&document)
-        .iter()
-        .map(|finding| finding["code"].as_str().unwrap().to_owned());
+    let (_, document) = document(texts, options);
+    let codes = report::findings(&document).iter().map(code);
     codes.filter(|code| code.starts_with("PTX4")).collect()
 }
 
@@ -193,28 +189,18 @@ fn a_strong_function_counts_over_a_weak_one() {
 #[test]
 fn functions_of_one_name_in_two_inputs_are_told_apart() {
     // Both inputs have a local function `own`, with other results.
-    let full = other(&[&constant("", "own", FULL), &forward(".visible", "pick", "own")]);
-    let caller = module(
-        "sm_90",
-        &[
+    let caller = |own| {
+        let parts = [
             EXTERN,
-            &constant("", "own", HALF),
+            &constant("", "own", own),
             &forward("", "use", "own"),
             KERNEL,
-        ],
-    );
-    assert_eq!(linked(&[&caller, &full]), defect(0));
-    let right = other(&[&constant("", "own", HALF), &forward(".visible", "pick", "own")]);
-    let caller = module(
-        "sm_90",
-        &[
-            EXTERN,
-            &constant("", "own", FULL),
-            &forward("", "use", "own"),
-            KERNEL,
-        ],
-    );
-    assert_eq!(linked(&[&caller, &right]), []);
+        ];
+        module("sm_90", &parts)
+    };
+    let callee = |own| other(&[&constant("", "own", own), &forward(".visible", "pick", "own")]);
+    assert_eq!(linked(&[&caller(HALF), &callee(FULL)]), defect(0));
+    assert_eq!(linked(&[&caller(FULL), &callee(HALF)]), []);
 }
 
 #[test]

@@ -55,13 +55,13 @@ impl<'s> LinkedOrigin<'s> {
         Some((part.module.origin, part.first))
     }
 
-    fn of<'i>(&self, instruction: &'i Instruction) -> (&'s dyn Origin, std::borrow::Cow<'i, Instruction>) {
-        use std::borrow::Cow;
+    /// The origin of an instruction, and the instruction as it is there.
+    fn of(&self, instruction: &Instruction) -> (&'s dyn Origin, Instruction) {
         match self.part(instruction.span) {
-            None => (self.own, Cow::Borrowed(instruction)),
+            None => (self.own, *instruction),
             Some((origin, first)) => {
                 let span = back(instruction.span, first);
-                (origin, Cow::Owned(Instruction { span, ..*instruction }))
+                (origin, Instruction { span, ..*instruction })
             }
         }
     }
@@ -126,7 +126,7 @@ impl Origin for LinkedOrigin<'_> {
 }
 
 /// Takes into `module` the bodies of functions that it calls and that others define, and of those that these call, up to `limit`
-/// instructions; how many functions. `find` has the one strong definition of a function in another module: a definition of the
+/// instructions. `find` has the one strong definition of a function in another module: a definition of the
 /// module's own that is weak gives way to it. A function is left without a body where none or several define it, where its
 /// parameters are others than those it is called with, and where some of its module could not be read.
 pub fn link<'s>(
@@ -134,13 +134,13 @@ pub fn link<'s>(
     origin: &'s LinkedOrigin<'s>,
     find: impl Fn(&str) -> Option<Definition<'s>>,
     limit: usize,
-) -> usize {
+) {
     let Some(end) = module.origin.ends() else {
-        return 0;
+        return;
     };
+    let own_symbols = module.symbols.len();
     let mut linker = Linker {
         names: names(module),
-        own_symbols: module.symbols.len(),
         module,
         find,
         end,
@@ -149,25 +149,23 @@ pub fn link<'s>(
         open: Vec::new(),
         seen: FxHashSet::default(),
         left: limit,
-        taken: 0,
     };
     linker.link();
-    let (taken, parts) = (linker.taken, linker.parts);
-    if taken > 0 {
+    let parts = linker.parts;
+    module.imported_symbols = module.symbols.len() - own_symbols;
+    if !parts.is_empty() {
         // Nobody else has it yet.
         let _ = origin.parts.set(parts);
         module.origin = origin;
         debug_assert_eq!(crate::verify(module), Ok(()));
     }
-    taken
 }
 
 /// The symbols of a module that others see.
 fn names<'s>(module: &Module<'s>) -> NameMap<&'s str, SymbolId> {
-    let visible = |symbol: &Symbol<'_>| symbol.owner.is_none() && symbol.linkage != Linkage::Local;
     let numbered = (0..).map(SymbolId::new).zip(&module.symbols);
     numbered
-        .filter(|(_, symbol)| visible(symbol))
+        .filter(|(_, symbol)| is_visible(symbol))
         .map(|(id, symbol)| (symbol.name, id))
         .collect()
 }
@@ -179,7 +177,6 @@ struct Linker<'l, 's, F> {
     module: &'l mut Module<'s>,
     find: F,
     names: NameMap<&'s str, SymbolId>,
-    own_symbols: usize,
     /// Where the spans and debug locations of the next part begin.
     end: Ends,
     parts: Vec<Part<'s>>,
@@ -190,7 +187,6 @@ struct Linker<'l, 's, F> {
     seen: FxHashSet<FunctionId>,
     /// Instructions that may still be taken.
     left: usize,
-    taken: usize,
 }
 
 impl<'s, F: Fn(&str) -> Option<Definition<'s>>> Linker<'_, 's, F> {
@@ -206,7 +202,6 @@ impl<'s, F: Fn(&str) -> Option<Definition<'s>>> Linker<'_, 's, F> {
             next += 1;
             self.resolve(function, own);
         }
-        self.module.imported_symbols = self.module.symbols.len() - self.own_symbols;
     }
 
     /// Notes the functions that a body calls by name and that others may define.
@@ -278,7 +273,6 @@ impl<'s, F: Fn(&str) -> Option<Definition<'s>>> Linker<'_, 's, F> {
         function.noreturn |= defined.noreturn;
         function.is_imported = true;
         function.body = Some(body);
-        self.taken += 1;
         true
     }
 

@@ -16,11 +16,9 @@ use crate::ir::linked::Definition;
 use crate::ir::{FunctionId, Linkage, Module, SymbolKind};
 use crate::settings::Settings;
 
-/// The result of `work`, if it is wanted and does not panic. A panic is reported where the text itself is analysed.
-fn guarded<T>(work: impl FnOnce() -> Option<T>, is_wanted: bool) -> Option<T> {
-    is_wanted
-        .then(|| catch_unwind(AssertUnwindSafe(work)).ok().flatten())
-        .flatten()
+/// The result of `work`, if it does not panic. A panic is reported where the text itself is analysed.
+fn guarded<T>(work: impl FnOnce() -> Option<T>) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(work)).ok().flatten()
 }
 
 /// The functions that a text declares, by name.
@@ -56,7 +54,7 @@ impl Declared {
 
 fn declared(all: &[&[u8]]) -> Vec<Declared> {
     all.par_iter()
-        .map(|text| guarded(|| Declared::of(text), true).unwrap_or_default())
+        .map(|text| guarded(|| Declared::of(text)).unwrap_or_default())
         .collect()
 }
 
@@ -134,10 +132,11 @@ impl<'b> Parsed<'b> {
     pub(super) fn of(all: &[&'b [u8]], elsewhere: &NameSet<&str>) -> Self {
         let declared = declared(all);
         let index = index(all, &declared, elsewhere);
+        let parse = |text| guarded(|| ptxcheck_ptx_parser::parse(text).ok());
         let trees = all
             .par_iter()
             .zip(needed(all, &declared, &index))
-            .map(|(text, is_needed)| guarded(|| ptxcheck_ptx_parser::parse(text).ok(), is_needed))
+            .map(|(text, is_needed)| is_needed.then(|| parse(text)).flatten())
             .collect();
         Self { index, trees }
     }
@@ -163,7 +162,7 @@ impl<'a> Definitions<'a> {
     ) -> Self {
         let source = |(tree, origin): (&'a Option<Tree<'a>>, &'a Option<PtxOrigin<'a>>)| {
             let (tree, origin) = (tree.as_ref()?, origin.as_ref()?);
-            guarded(|| Source::of(tree, origin, settings), true)
+            guarded(|| Source::of(tree, origin, settings))
         };
         Self {
             index: &parsed.index,

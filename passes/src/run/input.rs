@@ -509,13 +509,8 @@ fn ptx(image: &mut Image, text: &[u8], with_weak: bool, how: How<'_>, texts: &Te
         waiting.push(Waiting {
             key,
             text: text.to_vec(),
-            with_weak,
         });
     } else {
-        let read = AssertUnwindSafe(|| text::read(text, how));
-        match catch_unwind(read) {
-            Ok(read) => texts.put(key, read),
-            Err(payload) => texts.put(key, text::failed(panic(payload.as_ref()), how.settings)),
-        }
+        texts.analyse(key, text, how);
     }
 }

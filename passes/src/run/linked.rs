@@ -5,14 +5,12 @@
 //! what calls of this one pass.
 
 use std::collections::HashSet;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ptxcheck_common::maps::NameSet;
 use rayon::prelude::*;
 
 use super::definitions::{Definitions, Parsed};
-use super::problem::panic;
-use super::text::{self, How, Texts, Waiting};
+use super::text::{How, Texts, Waiting};
 use crate::deadline::Deadline;
 use crate::inventory::{ImageKind, ImageReport, Role};
 use crate::limits::MAX_LINKED_BYTES;
@@ -46,16 +44,12 @@ pub(super) fn analyse<'i, I: Iterator<Item = &'i ImageReport>>(
             let how = How {
                 settings,
                 deadline: &deadline,
-                with_weak: waiting.with_weak,
+                with_weak: waiting.key.with_weak,
                 is_mapped: false,
                 waiting: None,
                 definitions: Some(&definitions),
             };
-            let read = catch_unwind(AssertUnwindSafe(|| text::read(&waiting.text, how)));
-            texts.put(
-                waiting.key,
-                read.unwrap_or_else(|payload| text::failed(panic(payload.as_ref()), settings)),
-            );
+            texts.analyse(waiting.key, &waiting.text, how);
         });
     });
 }

@@ -1,13 +1,14 @@
 //! The analysis of one PTX text. Where the text lies is not yet known: the same text may lie in many places.
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ptxcheck_ptx_parser::{Cause, SyntaxError};
 use rustc_hash::FxHashMap;
 
 use super::definitions::Definitions;
-use super::problem::{Placed, finding};
+use super::problem::{Placed, Trouble, finding, panic};
 use crate::comments::{self, Comment};
 use crate::deadline::{Deadline, too_long};
 use crate::driver::{self, ModuleReport};
@@ -261,8 +262,6 @@ pub(super) struct Key {
 pub(super) struct Waiting {
     pub(super) key: Key,
     pub(super) text: Vec<u8>,
-    /// It is linked with others: what the linker merges counts.
-    pub(super) with_weak: bool,
 }
 
 impl Texts {
@@ -295,6 +294,15 @@ impl Texts {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Analyses a text that was claimed; a panic inside is a problem of the text.
+    pub(super) fn analyse(&self, key: Key, text: &[u8], how: How<'_>) {
+        let analysed = catch_unwind(AssertUnwindSafe(|| read(text, how)));
+        self.put(
+            key,
+            analysed.unwrap_or_else(|payload| failed(panic(payload.as_ref()), how.settings)),
+        );
+    }
+
     pub(super) fn put(&self, key: Key, read: Read) {
         let mut map = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         map.insert(key, Arc::new(read));
@@ -315,7 +323,7 @@ impl Texts {
 }
 
 /// What is known of a text whose analysis failed.
-pub(super) fn failed((kind, message): (ProblemKind, String), settings: &Settings) -> Read {
+pub(super) fn failed((kind, message): Trouble, settings: &Settings) -> Read {
     let mut read = Read {
         is_64_bit: true,
         is_failed: true,
