@@ -9,7 +9,9 @@ use rayon::prelude::*;
 
 use super::module::is_module;
 use super::problem::{Trouble, panic};
-use super::text::{self, How, Key, Texts, Waiting};
+#[cfg(feature = "ir")]
+use super::text;
+use super::text::{How, Key, Texts, Waiting};
 use super::{Bytes, Input};
 use crate::deadline::Deadline;
 use crate::image::decompress::{self, Unpacked, unpack};

@@ -323,7 +323,7 @@ impl Texts {
 }
 
 /// What is known of a text whose analysis failed.
-pub(super) fn failed((kind, message): Trouble, settings: &Settings) -> Read {
+fn failed((kind, message): Trouble, settings: &Settings) -> Read {
     let mut read = Read {
         is_64_bit: true,
         is_failed: true,
