@@ -1,4 +1,4 @@
-//! Which registers hold a constant, flow-sensitively, for the few registers that a question depends on.
+//! Constants in registers and slots, flow-sensitively, for the few variables that a question depends on.
 //!
 //! ```text
 //! lattice  ⊥ (not written yet) < Known(v) for each v < ⊤ (Unknown), per register of the slice
@@ -7,8 +7,8 @@
 //!          else ⊤; under a guard, the join with what the register held before
 //! ```
 //!
-//! What is written once, hangs off such alone and is written before it is read holds one value wherever it is read:
-//! that is *fixed*. The rest, and what hangs off it, *flows*.
+//! A variable that is written once, without a guard, from such variables alone, and before it is read, holds one
+//! value wherever it is read: it is *fixed*. All other variables are flow-sensitive: they *flow*.
 //!
 //! ```text
 //! fixed(r)   one definition, unguarded, of fixed inputs
@@ -19,11 +19,11 @@
 //! Nothing is known of the registers of a body with syntax errors: a write may be what was lost. Values spilled to `.local` memory are followed through their slots (see `slots`). Masks and their like hang off a handful of registers, so a function with ten thousand costs no more than one with
 //! ten.
 
-mod outlook;
+mod may_be_constant;
 
 use rustc_hash::FxHashMap;
 
-use self::outlook::Outlook;
+use self::may_be_constant::MayBeConstant;
 use super::cfg::Cfg;
 use super::dataflow::{Analysis, Cursor, Solution, solve};
 use super::definitions::Definitions;
@@ -31,6 +31,7 @@ use super::evaluate::{absorbed, evaluate, is_interpreted, may_absorb, ones, sign
 use super::slots::{Effect, SlotId, Slots};
 use crate::function::Analyses;
 use crate::limits::{MAX_SLICE_REGISTERS, MAX_SOLUTION_CELLS};
+use crate::variable::Variable;
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_ir::{BlockId, Body, Instruction, InstructionId, Op, Register, Value};
 
@@ -68,7 +69,7 @@ impl Constant {
 /// A piece of a parameter: its number and a byte offset in it.
 pub type ParamPiece = (u16, u32);
 
-/// What a caller passes, by piece; pieces that are missing are unknown.
+/// Constants that a caller passes, by piece; pieces that are missing are unknown.
 pub type Arguments = FxHashMap<ParamPiece, Constant>;
 
 /// The constants of one body that some values depend on.
@@ -76,7 +77,7 @@ pub struct Constants<'a> {
     body: &'a Body<'a>,
     slice: Slice<'a>,
     cfg: &'a Cfg,
-    held: Held,
+    extent: Extent,
     /// The parameters that the slice reads.
     pub params: Vec<ParamPiece>,
 }
@@ -98,13 +99,13 @@ impl<'a> Constants<'a> {
             && cells <= MAX_SOLUTION_CELLS
             && let Some(solution) = solve(body, constants.cfg, slice)
         {
-            constants.held = Held::ByPlace(solution);
+            constants.extent = Extent::Flowing(solution);
         }
         constants
     }
 
-    /// The same of what is fixed alone: what flows is unknown. Costs next to nothing for seeds that hang off something else
-    /// than constants.
+    /// The constants among fixed variables alone; those that flow are unknown. Costs next to nothing for seeds that
+    /// depend on anything but constants.
     #[must_use]
     pub fn fixed(
         body: &'a Body<'a>,
@@ -122,7 +123,7 @@ impl<'a> Constants<'a> {
             body,
             slice,
             cfg: analyses.cfg(),
-            held: Held::Everywhere,
+            extent: Extent::Fixed,
             params,
         }
     }
@@ -138,9 +139,9 @@ impl<'a> Constants<'a> {
         mut visit: impl FnMut(InstructionId, &dyn Fn(Value) -> Constant) -> T,
     ) -> Vec<T> {
         let nothing = Vec::new();
-        let mut cursor = match &self.held {
-            Held::Everywhere => None,
-            Held::ByPlace(solution) => Some(Cursor::new(self.body, &self.slice, solution)),
+        let mut cursor = match &self.extent {
+            Extent::Fixed => None,
+            Extent::Flowing(solution) => Some(Cursor::new(self.body, &self.slice, solution)),
         };
         instructions
             .map(|instruction| {
@@ -150,7 +151,7 @@ impl<'a> Constants<'a> {
                     _ => &nothing,
                 };
                 visit(instruction, &|value| match value {
-                    // Where nothing comes, nothing is known.
+                    // Nothing is known in unreachable code.
                     Value::Register(_) | Value::Not(_) if !is_reached => Constant::Unknown,
                     _ => self.slice.value(state, value),
                 })
@@ -159,19 +160,12 @@ impl<'a> Constants<'a> {
     }
 }
 
-/// What the slice holds.
-enum Held {
-    /// What is fixed, and nothing else.
-    Everywhere,
-    /// What flows, by block.
-    ByPlace(Solution<Vec<Constant>>),
-}
-
-/// What holds a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Key {
-    Register(Register),
-    Slot(SlotId),
+/// Extent of the solution.
+enum Extent {
+    /// Fixed variables alone.
+    Fixed,
+    /// Also flow-sensitive variables: their state at each block's entry.
+    Flowing(Solution<Vec<Constant>>),
 }
 
 const NO_PLACE: u32 = u32::MAX;
@@ -186,21 +180,21 @@ struct Slice<'a> {
     definitions: &'a Definitions,
     /// Those of the body, once it follows one.
     slots: &'a Slots,
-    /// What the slice follows: first what flows, which the states hold.
-    keys: Vec<Key>,
+    /// Variables of the slice: first the flow-sensitive ones, whose values are in the states.
+    variables: Vec<Variable>,
     flowing: usize,
-    /// What [`Self::busy`] says.
+    /// For each block: whether it writes a flow-sensitive variable; empty if every block may.
     busy: Vec<bool>,
-    /// Of the keys from [`Self::flowing`] on.
+    /// Values of the variables from [`Self::flowing`] on.
     fixed: Vec<Constant>,
-    /// By register its place among the keys, [`NO_PLACE`] for those that are not followed: looked up for every result of
-    /// the body.
+    /// For each register its index in `variables`, [`NO_PLACE`] for those that are not followed: looked up for every
+    /// result of the body.
     register_places: Vec<u32>,
     slot_places: FxHashMap<SlotId, u32>,
     /// The loads of slots that it follows.
     loads: Vec<(InstructionId, SlotId)>,
     /// By register, whether it is worth being followed; empty while nothing was asked.
-    outlooks: Vec<Outlook>,
+    may_be_constant: Vec<MayBeConstant>,
     /// Only what is fixed is.
     is_fixed: bool,
 }
@@ -212,7 +206,7 @@ fn loaded_param(body: &Body<'_>, instruction: &Instruction) -> Option<ParamPiece
 }
 
 impl<'a> Slice<'a> {
-    /// What `seeds` hang off, without what leads to nothing that is known.
+    /// Slice of `seeds`, without variables that can never be known.
     fn of(
         body: &'a Body<'a>,
         analyses: &'a Analyses<'_>,
@@ -227,14 +221,14 @@ impl<'a> Slice<'a> {
             deadline: analyses.deadline(),
             definitions: analyses.definitions(),
             slots: &NO_SLOTS,
-            keys: Vec::new(),
+            variables: Vec::new(),
             flowing: 0,
             busy: Vec::new(),
             fixed: Vec::new(),
             register_places: Vec::new(),
             slot_places: FxHashMap::default(),
             loads: Vec::new(),
-            outlooks: Vec::new(),
+            may_be_constant: Vec::new(),
             is_fixed,
         };
         slice.follow(analyses, seeds);
@@ -247,69 +241,72 @@ impl<'a> Slice<'a> {
             if let Some(register) = seed.register()
                 && self.may_be_known(analyses, register)
             {
-                self.add(Key::Register(register));
+                self.add(Variable::Register(register));
             }
         }
         let mut next = 0;
-        while let Some(&key) = self.keys.get(next) {
+        while let Some(&variable) = self.variables.get(next) {
             if self.deadline.is_over_at_step() {
                 break;
             }
             next += 1;
-            for &writer in self.writers(key) {
+            for &writer in self.writers(variable) {
                 if let Some(slot) = analyses.loaded_slot(writer, self.body.instruction(writer)) {
                     self.slots = analyses.slots();
                     self.loads.push((writer, slot));
                 }
-                if self.may_write_known(analyses, key, writer) {
+                if self.may_write_known(analyses, variable, writer) {
                     for input in self.inputs(writer) {
                         self.add(input);
                     }
                 } else if let Some(guard) = self.body.instruction(writer).guard {
                     // It may keep what was there.
-                    self.add(Key::Register(guard.register));
+                    self.add(Variable::Register(guard.register));
                 }
             }
         }
     }
 
-    /// What writes what `key` holds.
-    fn writers(&self, key: Key) -> &'a [InstructionId] {
-        match key {
-            Key::Register(register) => self.definitions.of(register),
-            Key::Slot(slot) => self.slots.stores(slot),
-        }
+    /// Instructions that write a variable.
+    fn writers(&self, variable: Variable) -> &'a [InstructionId] {
+        variable.writers(self.definitions, self.slots)
     }
 
-    /// What an instruction's outcome hangs off.
-    fn inputs(&self, id: InstructionId) -> impl Iterator<Item = Key> + use<'a> {
+    /// Variables that the outcome of an instruction depends on.
+    fn inputs(&self, id: InstructionId) -> impl Iterator<Item = Variable> + use<'a> {
         let instruction = self.body.instruction(id);
         let uses = self.body.uses(instruction);
         let (slot, read) = match self.slots.effect(id, instruction) {
-            Effect::Load(slot) => (Some(Key::Slot(slot)), &[][..]),
+            Effect::Load(slot) => (Some(Variable::Slot(slot)), &[][..]),
             Effect::Store(_) => (None, uses.get(2..3).unwrap_or_default()),
             _ if is_interpreted(instruction.op) => (None, uses),
             _ => (None, &[][..]),
         };
-        let guard = instruction.guard.map(|guard| Key::Register(guard.register));
-        let read = read.iter().filter_map(|&value| key(value));
+        let guard = instruction.guard.map(|guard| Variable::Register(guard.register));
+        let read = read.iter().filter_map(|&value| Variable::read_by(value));
         guard.into_iter().chain(slot).chain(read)
     }
 
-    /// By key, whether it flows.
+    /// By variable, whether it flows.
     fn flows(&self, analyses: &Analyses<'_>) -> Vec<bool> {
-        let mut flows: Vec<bool> = self.keys.iter().map(|&key| !self.may_be_fixed(key)).collect();
+        let mut flows: Vec<bool> = self
+            .variables
+            .iter()
+            .map(|&variable| !self.may_be_fixed(variable))
+            .collect();
         for &(load, slot) in &self.loads {
-            if let (&[store], Some(place)) = (self.writers(Key::Slot(slot)), self.place(Key::Slot(slot)))
-                && !flows[place]
+            if let (&[store], Some(place)) = (
+                self.writers(Variable::Slot(slot)),
+                self.place(Variable::Slot(slot)),
+            ) && !flows[place]
             {
                 flows[place] = !analyses.is_before(store, load);
             }
         }
-        // What hangs off what flows.
-        let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); self.keys.len()];
-        for (place, &key) in self.keys.iter().enumerate() {
-            let inputs = self.writers(key).iter().flat_map(|&id| self.inputs(id));
+        // Variables that depend on a flow-sensitive one are flow-sensitive.
+        let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); self.variables.len()];
+        for (place, &variable) in self.variables.iter().enumerate() {
+            let inputs = self.writers(variable).iter().flat_map(|&id| self.inputs(id));
             for input in inputs.filter_map(|input| self.place(input)) {
                 dependents[input].push(place);
             }
@@ -327,16 +324,16 @@ impl<'a> Slice<'a> {
 
     /// By block, whether something in it writes what flows; empty if all may.
     fn busy(&self) -> Vec<bool> {
-        let flowing = &self.keys[..self.flowing];
-        let is_spoiled = |key: &Key| match *key {
-            Key::Slot(slot) => self.slots.is_spoiled(slot),
-            Key::Register(_) => false,
+        let flowing = &self.variables[..self.flowing];
+        let is_spoiled = |variable: &Variable| match *variable {
+            Variable::Slot(slot) => self.slots.is_spoiled(slot),
+            Variable::Register(_) => false,
         };
         if flowing.iter().any(is_spoiled) {
             return Vec::new();
         }
         let mut busy = vec![false; self.body.blocks.len()];
-        for &id in flowing.iter().flat_map(|&key| self.writers(key)) {
+        for &id in flowing.iter().flat_map(|&variable| self.writers(variable)) {
             busy[self.body.block_of(id).index()] = true;
         }
         busy
@@ -347,12 +344,12 @@ impl<'a> Slice<'a> {
         let flows = self.flows(analyses);
         self.reorder(&flows);
         self.busy = self.busy();
-        // What dominates comes first in this order: what is written later has not been where it is read.
+        // In this order, dominators come first: a later write is not visible to an earlier read.
         let rank = |&id: &InstructionId| Some((self.cfg.rank(self.body.block_of(id))?, id));
-        let fixed = &self.keys[self.flowing..];
+        let fixed = &self.variables[self.flowing..];
         let mut steps: Vec<_> = fixed
             .iter()
-            .flat_map(|&key| self.writers(key))
+            .flat_map(|&variable| self.writers(variable))
             .filter_map(rank)
             .collect();
         steps.sort_unstable();
@@ -362,89 +359,92 @@ impl<'a> Slice<'a> {
             let instruction = self.body.instruction(id);
             for number in 0..usize::from(instruction.results) {
                 if let Value::Register(register) = self.body.results(instruction)[number]
-                    && let Some(place) = self.fixed_place(Key::Register(register))
+                    && let Some(place) = self.fixed_place(Variable::Register(register))
                 {
                     self.fixed[place] = self.written(&[], id, instruction, number, register);
                 }
             }
             if let Effect::Store(slot) = self.slots.effect(id, instruction)
-                && let Some(place) = self.fixed_place(Key::Slot(slot))
+                && let Some(place) = self.fixed_place(Variable::Slot(slot))
             {
                 self.fixed[place] = self.stored(&[], slot, instruction);
             }
         }
     }
 
-    /// Whether it is written once, unguarded, and by nothing else.
-    fn may_be_fixed(&self, key: Key) -> bool {
+    /// True if it is written once, unguarded, and by nothing else.
+    fn may_be_fixed(&self, variable: Variable) -> bool {
         let is_guarded = |id: InstructionId| self.body.instruction(id).guard.is_some();
-        match (key, self.writers(key)) {
-            (Key::Register(_), []) => true,
-            (Key::Register(_), &[one]) => !is_guarded(one),
-            (Key::Slot(slot), _) => self.slots.only_store(self.body, slot).is_some(),
+        match (variable, self.writers(variable)) {
+            (Variable::Register(_), []) => true,
+            (Variable::Register(_), &[one]) => !is_guarded(one),
+            (Variable::Slot(slot), _) => self.slots.only_store(self.body, slot).is_some(),
             _ => false,
         }
     }
 
     /// Puts what flows first.
     fn reorder(&mut self, flows: &[bool]) {
-        let (mut keys, mut fixed) = (Vec::new(), Vec::new());
-        for (&key, &flows) in self.keys.iter().zip(flows) {
-            if flows { &mut keys } else { &mut fixed }.push(key);
+        let (mut variables, mut fixed) = (Vec::new(), Vec::new());
+        for (&variable, &flows) in self.variables.iter().zip(flows) {
+            if flows { &mut variables } else { &mut fixed }.push(variable);
         }
-        self.flowing = keys.len();
-        keys.append(&mut fixed);
-        for (place, &key) in (0..).zip(&keys) {
-            self.set_place(key, place);
+        self.flowing = variables.len();
+        variables.append(&mut fixed);
+        for (place, &variable) in (0..).zip(&variables) {
+            self.set_place(variable, place);
         }
-        self.keys = keys;
+        self.variables = variables;
     }
 
-    /// What lies past the limit is left out, and so unknown.
-    fn add(&mut self, key: Key) {
-        if self.keys.len() < MAX_SLICE_REGISTERS && self.place(key).is_none() {
-            self.set_place(key, self.keys.len() as u32);
-            self.keys.push(key);
+    /// Adds a variable; past the limit it is left out, and so unknown.
+    fn add(&mut self, variable: Variable) {
+        if self.variables.len() < MAX_SLICE_REGISTERS && self.place(variable).is_none() {
+            self.set_place(variable, self.variables.len() as u32);
+            self.variables.push(variable);
         }
     }
 
-    fn set_place(&mut self, key: Key, place: u32) {
-        match key {
-            Key::Register(register) => {
+    fn set_place(&mut self, variable: Variable, place: u32) {
+        match variable {
+            Variable::Register(register) => {
                 if self.register_places.is_empty() {
                     self.register_places = vec![NO_PLACE; self.body.registers.len()];
                 }
                 self.register_places[register.index()] = place;
             }
-            Key::Slot(slot) => {
+            Variable::Slot(slot) => {
                 self.slot_places.insert(slot, place);
             }
         }
     }
 
-    /// Its number among the keys.
-    fn place(&self, key: Key) -> Option<usize> {
-        let place = match key {
-            Key::Register(register) => *self.register_places.get(register.index())?,
-            Key::Slot(slot) => self.slot_places.get(&slot).copied().unwrap_or(NO_PLACE),
+    /// Its number among the variables.
+    fn place(&self, variable: Variable) -> Option<usize> {
+        let place = match variable {
+            Variable::Register(register) => *self.register_places.get(register.index())?,
+            Variable::Slot(slot) => self.slot_places.get(&slot).copied().unwrap_or(NO_PLACE),
         };
         (place != NO_PLACE).then_some(place as usize)
     }
 
-    /// Where the states hold what it holds, if that flows.
-    fn flowing_place(&self, key: Key) -> Option<usize> {
-        self.place(key).filter(|&place| place < self.flowing)
+    /// Index of its value in the states, if it flows.
+    fn flowing_place(&self, variable: Variable) -> Option<usize> {
+        self.place(variable).filter(|&place| place < self.flowing)
     }
 
-    /// Where [`Self::fixed`] says what it holds.
-    fn fixed_place(&self, key: Key) -> Option<usize> {
-        self.place(key)?.checked_sub(self.flowing)
+    /// Index of its value in [`Self::fixed`].
+    fn fixed_place(&self, variable: Variable) -> Option<usize> {
+        self.place(variable)?.checked_sub(self.flowing)
     }
 
     fn params(&self) -> Vec<ParamPiece> {
-        let registers = self.keys.iter().filter(|key| matches!(key, Key::Register(_)));
+        let registers = self
+            .variables
+            .iter()
+            .filter(|variable| matches!(variable, Variable::Register(_)));
         let mut params: Vec<_> = registers
-            .flat_map(|&key| self.writers(key))
+            .flat_map(|&variable| self.writers(variable))
             .filter_map(|definition| loaded_param(self.body, self.body.instruction(*definition)))
             .collect();
         params.sort_unstable();
@@ -452,8 +452,8 @@ impl<'a> Slice<'a> {
         params
     }
 
-    fn held(&self, state: &[Constant], key: Key) -> Constant {
-        let known = self.place(key).and_then(|place| {
+    fn held(&self, state: &[Constant], variable: Variable) -> Constant {
+        let known = self.place(variable).and_then(|place| {
             let fixed = || self.fixed.get(place.checked_sub(self.flowing)?);
             fixed().or_else(|| state.get(place))
         });
@@ -461,7 +461,7 @@ impl<'a> Slice<'a> {
     }
 
     fn register(&self, state: &[Constant], register: Register) -> Constant {
-        self.held(state, Key::Register(register))
+        self.held(state, Variable::Register(register))
     }
 
     fn value(&self, state: &[Constant], value: Value) -> Constant {
@@ -489,7 +489,7 @@ impl<'a> Slice<'a> {
             return extended(instruction, passed);
         }
         if let Effect::Load(slot) = self.slots.effect(id, instruction) {
-            return match self.held(state, Key::Slot(slot)) {
+            return match self.held(state, Variable::Slot(slot)) {
                 // Memory that nothing has written holds anything.
                 Constant::Unwritten => Constant::Unknown,
                 held => extended(instruction, held),
@@ -563,7 +563,7 @@ impl Analysis for Slice<'_> {
         });
         for (number, result) in self.body.results(instruction).iter().enumerate() {
             if let Value::Register(register) = *result
-                && let Some(place) = self.flowing_place(Key::Register(register))
+                && let Some(place) = self.flowing_place(Variable::Register(register))
             {
                 let outcome = self.written(state, id, instruction, number, register);
                 write(&mut state[place], outcome, executed);
@@ -597,7 +597,7 @@ fn extended(instruction: &Instruction, value: Constant) -> Constant {
 }
 
 impl Slice<'_> {
-    /// What a result becomes, at the width of its register.
+    /// Value of a result, at the width of its register.
     fn written(
         &self,
         state: &[Constant],
@@ -616,7 +616,7 @@ impl Slice<'_> {
         }
     }
 
-    /// What a slot becomes by its store.
+    /// Value of a slot after its store.
     fn stored(&self, state: &[Constant], slot: SlotId, store: &Instruction) -> Constant {
         let bits = ones((self.slots.slots[slot as usize].bytes * 8) as u8);
         let value = self.body.uses(store).get(2);
@@ -636,11 +636,11 @@ impl Slice<'_> {
         match self.slots.effect(id, instruction) {
             effect @ (Effect::Store(slot) | Effect::Spoil(slot)) => {
                 for other in self.slots.overlapping(slot) {
-                    if let Some(place) = self.flowing_place(Key::Slot(other)) {
+                    if let Some(place) = self.flowing_place(Variable::Slot(other)) {
                         write(&mut state[place], Constant::Unknown, executed);
                     }
                 }
-                if let Some(place) = self.flowing_place(Key::Slot(slot)) {
+                if let Some(place) = self.flowing_place(Variable::Slot(slot)) {
                     let value = match effect {
                         Effect::Store(_) => self.stored(state, slot, instruction),
                         _ => Constant::Unknown,
@@ -649,8 +649,8 @@ impl Slice<'_> {
                 }
             }
             Effect::SpoilEscaped => {
-                for (key, held) in self.keys.iter().zip(state) {
-                    if let Key::Slot(slot) = *key
+                for (variable, held) in self.variables.iter().zip(state) {
+                    if let Variable::Slot(slot) = *variable
                         && self.slots.escapes(slot)
                     {
                         *held = Constant::Unknown;
@@ -660,9 +660,4 @@ impl Slice<'_> {
             Effect::Load(_) | Effect::None => {}
         }
     }
-}
-
-/// What holds a value, if it is a register.
-fn key(value: Value) -> Option<Key> {
-    value.register().map(Key::Register)
 }

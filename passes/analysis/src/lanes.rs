@@ -1,18 +1,21 @@
-//! Where the lanes of a warp go, and what is wrong with the collectives that they meet at.
+//! Control flow of the 32 lanes of each warp, and defects of the collectives and barriers that they execute.
+//! `LANES.md`, beside the crate's manifest, explains the analysis.
 //!
-//! `roots` says where to begin, `slice` what has to be known, `graph`, `order` and `loops` lay out the code of a kernel with its
-//! calls in place, `kernel` looks at the launches of one, `launch` knows the warps, `live` what is read again, `value` and `transfer` what registers hold in each
-//! lane, `flow` solves for lanes and values, `placement` says who is where, `shuffle` who is read, `asked` what code may
-//! know of that itself, and `verdict` judges.
+//! Modules: `roots` chooses the entry points, `slice` the variables that matter; `graph`, `order` and `loops` lay out
+//! a kernel's code with its calls in place; `kernel` analyses the launches of one kernel and `launch` knows their
+//! warps; `live` finds the cells that are read again; `value` and `transfer` are the lattice and its transfer
+//! functions; `flow` solves for lanes and values; `placement` says which lanes arrive, `shuffle` which lane is read,
+//! `membership` what code may know of other lanes; `verdict` judges, and `screen` leaves out kernels without a
+//! definite finding.
 
-mod asked;
+mod finding;
 mod flow;
-mod found;
 mod graph;
 mod kernel;
 mod launch;
 mod live;
 mod loops;
+mod membership;
 mod order;
 mod placement;
 mod roots;
@@ -31,20 +34,21 @@ use crate::certainty::Certainty;
 use crate::limits::{MAX_LIBRARY_BLOCKS, MAX_POTENTIAL_CONTEXTS, MAX_REPEATED_BLOCKS, ROOTS_AT_ONCE};
 use crate::shared::Shared;
 use ptxcheck_ir::{FunctionId, InstructionId};
-use roots::{Calls, Room};
+use roots::{Budget, Calls};
 use slice::Slices;
 use value::ALL;
 
-pub use found::{Found, Root};
+pub use finding::{LaneFinding, Root};
 pub(crate) use launch::launch_of;
-pub use launch::{Launch, Source};
+pub use launch::{Launch, ShapeSource};
 pub use value::Lanes;
-pub use verdict::{Issue, Problem, Spot};
+pub use verdict::{Issue, Problem, Site};
 
 /// The roots of a module that have collectives or barriers, in the order of the input: all of them, or those that may
 /// have a finding of the certainty asked for.
 ///
-/// What the screen leaves out has no definite finding, whether or not it is looked at for the sake of potential ones.
+/// Kernels that the screen leaves out have no definite finding, even where they are solved for their potential
+/// findings.
 #[must_use]
 pub(crate) fn analyse(module: &Shared<'_>, least: Certainty) -> Vec<Root> {
     let calls = Calls::new(module);
@@ -59,14 +63,14 @@ pub(crate) fn analyse(module: &Shared<'_>, least: Certainty) -> Vec<Root> {
     let suspects: FxHashSet<FunctionId> = suspects.into_iter().collect();
     let visited = calls.visited(module, &roots);
     let slices = Slices::new(module, &visited);
-    let room = Room {
-        new: MAX_LIBRARY_BLOCKS,
-        known: MAX_REPEATED_BLOCKS,
+    let budget = Budget {
+        novel: MAX_LIBRARY_BLOCKS,
+        repeated: MAX_REPEATED_BLOCKS,
     };
-    let affordable = calls.affordable(module, &roots, &visited, room);
+    let affordable = calls.affordable(module, &roots, &visited, budget);
     let one = |&function: &FunctionId| {
         let nothing = || {
-            Root::nothing(
+            Root::unknown(
                 function,
                 Launch::new(&module.module.function(function).launch, None, true),
             )
@@ -74,15 +78,15 @@ pub(crate) fn analyse(module: &Shared<'_>, least: Certainty) -> Vec<Root> {
         if !affordable[function.index()] || module.deadline.is_over() {
             return nothing();
         }
-        let root = kernel::look(module, &slices, function, least);
-        // What was cut short proves nothing.
+        let root = kernel::analyse(module, &slices, function, least);
+        // A solution that the deadline cut short proves nothing.
         if module.deadline.is_over() {
             nothing()
         } else {
             root
         }
     };
-    let mut room = Shown::default();
+    let mut shown = Shown::default();
     let mut all = Vec::with_capacity(roots.len());
     for some in roots.chunks(ROOTS_AT_ONCE) {
         let mut looked_at: Vec<Root> = if some.len() < 4 {
@@ -96,18 +100,19 @@ pub(crate) fn analyse(module: &Shared<'_>, least: Certainty) -> Vec<Root> {
                     found.issue.certainty = Certainty::Potential;
                 }
             }
-            room.keep(root, all.len());
-            all.push(std::mem::replace(root, Root::nothing(root.function, root.launch)));
+            shown.keep(root, all.len());
+            all.push(std::mem::replace(root, Root::unknown(root.function, root.launch)));
         }
     }
-    room.count(&mut all);
+    shown.count(&mut all);
     all
 }
 
 /// Potential findings of one kind at one instruction, over all roots and calls that lead there.
 #[derive(Default)]
 struct Shown {
-    /// How many there are, and the last that is kept: its root, and its place among that one's.
+    /// By instruction and problem: the number of potential findings, and the last one that is kept (its root, and its
+    /// index among the findings of that root).
     of: FxHashMap<(FunctionId, InstructionId, Problem), (usize, [usize; 2])>,
 }
 
@@ -118,7 +123,7 @@ impl Shown {
         root.findings.retain(|found| {
             let issue = &found.issue;
             let is_kept = issue.certainty == Certainty::Definite || {
-                let key = (issue.spot.function, issue.spot.instruction, issue.problem);
+                let key = (issue.site.function, issue.site.instruction, issue.problem);
                 let (count, last) = self.of.entry(key).or_default();
                 *count += 1;
                 if *count <= MAX_POTENTIAL_CONTEXTS {
@@ -165,7 +170,7 @@ pub fn ranges(set: Lanes) -> String {
     text
 }
 
-/// Whether a set is a whole warp.
+/// True if a set holds all lanes of a warp.
 #[must_use]
 pub const fn is_full(set: Lanes) -> bool {
     set == ALL

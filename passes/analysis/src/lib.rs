@@ -57,6 +57,7 @@ mod slots;
 #[cfg(test)]
 mod testing;
 mod threads;
+mod variable;
 
 pub use certainty::Certainty;
 pub use function::Analyses;

@@ -92,19 +92,19 @@ pub(crate) const MAX_HELPER_INSTRUCTIONS: usize = 100;
 pub(crate) const MAX_SCREEN_STEPS: usize = 100_000_000;
 
 /// Most steps of a look for what all lanes may come to, for each instruction of a function. Beyond, no more is found.
-pub(crate) const LOOK_STEPS_PER_INSTRUCTION: usize = 32;
+pub(crate) const REACH_STEPS_PER_INSTRUCTION: usize = 32;
 
 /// Most definitions that hang off each other in such a look. Beyond, anything may be known.
-pub(crate) const MAX_LOOK_DEPTH: usize = 64;
+pub(crate) const MAX_KNOWABLE_DEPTH: usize = 64;
 
 /// Instructions and blocks of a function for each step of the looks that begin inside it, all together.
 pub(crate) const INSTRUCTIONS_PER_INNER_STEP: usize = 2;
 
 /// Most looks that begin inside a function.
-pub(crate) const MAX_INNER_LOOKS: usize = 32;
+pub(crate) const MAX_INNER_SEARCHES: usize = 32;
 
 /// Most warps of a kernel that are looked at one by one.
-pub(crate) const MAX_LOOK_WARPS: u32 = 2;
+pub(crate) const MAX_SCREENED_WARPS: u32 = 2;
 
 /// Most rounds of the lane analysis over one kernel. A round looks again at nodes whose input has changed, so late ones are
 /// short: a kernel with 31 levels of loops and 6,000 nodes takes 32, the last of 3 nodes.
@@ -145,7 +145,7 @@ pub(crate) const MAX_SIBLING_STEPS: usize = 4_000_000;
 
 /// Steps of looking where lanes that have asked about others may go, for one kernel. Beyond, what hangs off that is not
 /// definite.
-pub(crate) const MAX_ASKED_STEPS: usize = 4_000_000;
+pub(crate) const MAX_MEMBERSHIP_STEPS: usize = 4_000_000;
 
 /// Steps of looking where lanes leave the way to a collective, for one kernel.
 pub(crate) const MAX_PLACEMENT_STEPS: usize = 4_000_000;

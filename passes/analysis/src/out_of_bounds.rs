@@ -22,7 +22,7 @@ use ptxcheck_ir::{
 
 use crate::ends::ends;
 use crate::function::Analyses;
-use crate::lanes::{Lanes, Launch, Source, launch_of};
+use crate::lanes::{Lanes, Launch, ShapeSource, launch_of};
 use crate::provenance::Wrong;
 use crate::provenance::extent::{Object, outside};
 use crate::shared::Shared;
@@ -125,7 +125,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
         };
         let full = match launch.shape {
             // Blocks may have fewer threads than they are allowed.
-            Some(_) if launch.source == Source::Bound => return None,
+            Some(_) if launch.source == ShapeSource::Bound => return None,
             Some(_) => None,
             None => Some(full_collectives(&threads)),
         };

@@ -29,7 +29,7 @@
 //! silent. Masks that are not known are
 //! not compared.
 
-use crate::analysis::lanes::{Found, Issue, Problem, Root};
+use crate::analysis::lanes::{LaneFinding, Issue, Problem, Root};
 use crate::context::{ModuleContext, Report};
 use crate::finding::Value;
 use crate::rule::{Check, Family, Level, Rule};
@@ -55,10 +55,10 @@ const SEPARATE_MASKS: usize = 4;
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for root in module.lanes() {
-        let different = |found: &&Found| found.issue.problem == Problem::DifferentMasks;
-        let mut by_call: Vec<Vec<&Found>> = Vec::new();
+        let different = |found: &&LaneFinding| found.issue.problem == Problem::DifferentMasks;
+        let mut by_call: Vec<Vec<&LaneFinding>> = Vec::new();
         for found in root.findings.iter().filter(different) {
-            let is_same = |known: &&mut Vec<&Found>| {
+            let is_same = |known: &&mut Vec<&LaneFinding>| {
                 known
                     .first()
                     .is_some_and(|first| is_one_call(&first.issue, &found.issue))
@@ -79,12 +79,12 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 }
 
 fn is_one_call(one: &Issue, other: &Issue) -> bool {
-    let place = |issue: &Issue| (issue.spot.function, issue.spot.instruction, issue.certainty);
-    place(one) == place(other) && one.spot.callers == other.spot.callers
+    let place = |issue: &Issue| (issue.site.function, issue.site.instruction, issue.certainty);
+    place(one) == place(other) && one.site.callers == other.site.callers
 }
 
 /// Lanes that pass many masks to one call.
-fn many(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, call: &[&Found]) {
+fn many(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, call: &[&LaneFinding]) {
     let Some(&first) = call.first() else { return };
     let operation = text::operation(module, &first.issue);
     let here = call.iter().fold(0, |lanes, found| lanes | found.issue.here);
@@ -102,7 +102,7 @@ fn many(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, call: 
     draft.help("let all lanes that the mask names pass the same mask");
 }
 
-fn one(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, found: &Found) {
+fn one(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, found: &LaneFinding) {
     let issue = &found.issue;
     let message = format!(
         "the mask {} of `{}` names {}, which {} another mask",

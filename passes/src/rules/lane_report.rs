@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::analysis::lanes::{Found, Issue, Lanes, Launch, Problem, Root, Source, Spot, is_full, ranges};
+use crate::analysis::lanes::{LaneFinding, Issue, Lanes, Launch, Problem, Root, ShapeSource, Site, is_full, ranges};
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::finding::Certainty;
 use crate::ir::Value;
@@ -10,7 +10,7 @@ use crate::ir::Value;
 use super::wording;
 
 /// Calls `write` with every finding of one kind.
-pub(super) fn each(module: &ModuleContext<'_>, problem: Problem, mut write: impl FnMut(&Root, &Found)) {
+pub(super) fn each(module: &ModuleContext<'_>, problem: Problem, mut write: impl FnMut(&Root, &LaneFinding)) {
     for root in module.lanes() {
         for found in root
             .findings
@@ -26,11 +26,11 @@ pub(super) fn each(module: &ModuleContext<'_>, problem: Problem, mut write: impl
 pub(super) fn begin<'r>(
     module: &ModuleContext<'_>,
     report: &'r mut Report<'_>,
-    found: &Found,
+    found: &LaneFinding,
     message: String,
 ) -> &'r mut Draft {
     let issue = &found.issue;
-    let place = place(&issue.spot);
+    let place = place(&issue.site);
     let draft = match issue.certainty {
         Certainty::Definite => report.definite(place, message),
         Certainty::Potential => report.potential(place, message),
@@ -43,13 +43,13 @@ pub(super) fn begin<'r>(
         draft.data("mask", u64::from(mask));
     }
     draft.data("lanes", crate::finding::Value::Numbers(numbers(issue.lanes)));
-    if let Some((spot, lanes)) = &issue.split {
+    if let Some((site, lanes)) = &issue.split {
         let message = if is_full(*lanes) {
             "lanes may go different ways here".to_owned()
         } else {
             format!("{} another way here", subject(*lanes, "goes", "go"))
         };
-        draft.related(place_of(spot), message);
+        draft.related(place_of(site), message);
     }
     if let Some(passed) = passed_mask(module, issue) {
         draft.related(passed, "the mask is passed here");
@@ -76,12 +76,12 @@ pub(super) fn begin<'r>(
 /// Adds what is taken for granted about launches.
 pub(super) fn assumption(draft: &mut Draft, launch: &Launch) {
     draft.note(match (launch.source, launch.shape) {
-        (Source::Required, Some([x, y, z])) => format!("`.reqntid` makes every block {x} × {y} × {z} threads"),
-        (Source::Settings, Some([x, y, z])) => {
+        (ShapeSource::Required, Some([x, y, z])) => format!("`.reqntid` makes every block {x} × {y} × {z} threads"),
+        (ShapeSource::Settings, Some([x, y, z])) => {
             format!("the settings make every block of this kernel {x} × {y} × {z} threads")
         }
-        (Source::Bound, Some([x, ..])) => format!("`.maxntid` allows no more than {x} threads a block"),
-        _ if launch.is_folded => "the kernel reads `threadIdx.y` or `threadIdx.z`: what is certain here is so in blocks with \
+        (ShapeSource::Bound, Some([x, ..])) => format!("`.maxntid` allows no more than {x} threads a block"),
+        _ if launch.is_multidimensional => "the kernel reads `threadIdx.y` or `threadIdx.z`: what is certain here is so in blocks with \
                                   rows of 1, 2, 3, 4, 8, 16, 20, 32 and more threads alike, if they have a multiple of 32 \
                                   threads, and one layer where `threadIdx.z` is not read (--launch-block X,Y,Z gives their \
                                   real shape)"
@@ -92,7 +92,7 @@ pub(super) fn assumption(draft: &mut Draft, launch: &Launch) {
     });
     if let Some([x, y, z]) = launch.overruled {
         let bound = match launch.source {
-            Source::Required => "`.reqntid`",
+            ShapeSource::Required => "`.reqntid`",
             _ => "`.maxntid`, which allows fewer threads",
         };
         draft.note(format!(
@@ -199,7 +199,7 @@ pub(super) fn noun(module: &ModuleContext<'_>, issue: &Issue) -> &'static str {
 
 /// An issue's operation, as its source has it.
 pub(super) fn operation(module: &ModuleContext<'_>, issue: &Issue) -> Cow<'static, str> {
-    let (function, at) = (issue.spot.function, issue.spot.instruction);
+    let (function, at) = (issue.site.function, issue.site.instruction);
     issue.kind.map_or(Cow::Borrowed("__syncthreads"), |kind| {
         wording::collective(module, function, at, kind)
     })
@@ -231,12 +231,12 @@ pub(super) fn group(mask: Lanes) -> Option<u32> {
     is_group.then_some(size)
 }
 
-pub(super) fn place_of(spot: &Spot) -> Place {
-    place(spot)
+pub(super) fn place_of(site: &Site) -> Place {
+    place(site)
 }
 
-fn place(spot: &Spot) -> Place {
-    Place::Instruction(spot.function, spot.instruction, spot.callers.clone())
+fn place(site: &Site) -> Place {
+    Place::Instruction(site.function, site.instruction, site.callers.clone())
 }
 
 pub(super) fn numbers(lanes: Lanes) -> Vec<u64> {
@@ -245,13 +245,13 @@ pub(super) fn numbers(lanes: Lanes) -> Vec<u64> {
 
 /// The call that passes the mask, where the function that executes the collective only hands it on.
 fn passed_mask(module: &ModuleContext<'_>, issue: &Issue) -> Option<Place> {
-    let call = issue.spot.callers.first()?;
-    let body = module.module.function(issue.spot.function).body.as_ref()?;
-    let mask = body.uses(body.instruction(issue.spot.instruction)).first()?;
+    let call = issue.site.callers.first()?;
+    let body = module.module.function(issue.site.function).body.as_ref()?;
+    let mask = body.uses(body.instruction(issue.site.instruction)).first()?;
     let Value::Register(register) = mask else {
         return None;
     };
-    let definitions = module.function(issue.spot.function).definitions();
+    let definitions = module.function(issue.site.function).definitions();
     let is_param = definitions.of(*register).iter().any(|&definition| {
         body.uses(body.instruction(definition))
             .iter()

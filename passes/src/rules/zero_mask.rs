@@ -86,8 +86,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     }
     // Where only some lanes pass 0, or it takes the lanes to see it.
     lane_report::each(module, Problem::ZeroMask, |root, found| {
-        let spot = &found.issue.spot;
-        if at.contains(&(spot.function, spot.instruction)) {
+        let site = &found.issue.site;
+        if at.contains(&(site.function, site.instruction)) {
             return;
         }
         let lanes = found.issue.lanes;
@@ -109,9 +109,9 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 fn arriving(module: &ModuleContext<'_>) -> FxHashMap<(FunctionId, InstructionId), Option<Lanes>> {
     let mut arriving = FxHashMap::default();
     lane_report::each(module, Problem::ZeroMask, |_, found| {
-        let spot = &found.issue.spot;
+        let site = &found.issue.site;
         let lanes = arriving
-            .entry((spot.function, spot.instruction))
+            .entry((site.function, site.instruction))
             .or_insert(Some(0));
         *lanes = lanes
             .filter(|_| found.more == 0 && found.warps.is_empty())

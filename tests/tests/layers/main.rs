@@ -100,7 +100,13 @@ const CIRCLES: &[Circle] = &[
     },
     Circle {
         package: "passes/analysis",
-        files: &["constants", "constants::outlook", "function", "reached", "shared"],
+        files: &[
+            "constants",
+            "constants::may_be_constant",
+            "function",
+            "reached",
+            "shared",
+        ],
         reason: "one idea: what is known of a function; what is reached needs constants, which need its other analyses",
     },
     Circle {
@@ -111,16 +117,16 @@ const CIRCLES: &[Circle] = &[
     Circle {
         package: "passes/analysis",
         files: &[
-            "lanes::screen::basis",
             "lanes::screen::calls",
-            "lanes::screen::look",
-            "lanes::screen::look::held",
+            "lanes::screen::facts",
+            "lanes::screen::optimistic_reach",
+            "lanes::screen::optimistic_reach::variables",
         ],
-        reason: "one idea: a look at a function asks what callers pass, which looks at the callers",
+        reason: "one idea: the search of a function needs the arguments of its callers, which need a search of these",
     },
     Circle {
         package: "passes/analysis",
-        files: &["lanes::screen::kind", "lanes::screen::kind::compare"],
+        files: &["lanes::screen::knowable", "lanes::screen::knowable::compare"],
         reason: "one idea: a lattice, and its comparisons",
     },
     Circle {

@@ -1,4 +1,4 @@
-//! Which lanes go where, and what they hold there.
+//! Solver: the lanes that take each edge, and the values that they hold.
 //!
 //! ```text
 //! may(entry)    the lanes that exist
@@ -25,7 +25,7 @@ use super::graph::NONE;
 use super::launch::Launch;
 use super::live::Live;
 use super::order::Order;
-use super::slice::Place;
+use super::slice::Cell;
 use super::value::{ALL, Lanes, Pool, ValueId, lanes, set_of};
 use crate::limits::{
     LANE_ROUNDS_TO_WIDEN, MAX_LANE_CELLS, MAX_LANE_ROUNDS, MAX_LANE_VECTORS, MAX_LANE_VISITS, MAX_SYNC_STEPS,
@@ -50,7 +50,7 @@ pub(super) struct Flow<'a> {
     pub edges: Vec<Lanes>,
     /// The lanes that may be at each node.
     pub may: Vec<Lanes>,
-    /// What each test looks at: the guard, or the index of a table.
+    /// Value of each test: the guard, or the index of a table.
     pub tests: Vec<ValueId>,
     /// A branch would be decided if the warp were known.
     pub wants_warp: bool,
@@ -91,7 +91,7 @@ impl<'a> Flow<'a> {
         always: Vec<bool>,
     ) -> Option<Self> {
         let nodes = graph.nodes.len();
-        if nodes.saturating_mul(graph.multiples as usize) > MAX_LANE_CELLS {
+        if nodes.saturating_mul(graph.flowing as usize) > MAX_LANE_CELLS {
             return None;
         }
         let mut flow = Self {
@@ -174,7 +174,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// What comes along the edges into a node.
+    /// Join of the states along the edges into a node.
     fn entry(
         &mut self,
         node: u32,
@@ -184,7 +184,7 @@ impl<'a> Flow<'a> {
     ) -> Option<(Lanes, State)> {
         let graph = self.graph;
         let (mut here, mut state, mut owner) = (here, entry, ALL);
-        // What comes from before a loop is what its rounds are held against, in whatever order the edges are listed: a
+        // Rounds of a loop are joined into the state from before the loop, in whatever order the edges are listed: a
         // value that grows from round to round would never settle the other way about.
         let is_back = |edge: &&u32| self.order.is_back(graph.sources[**edge as usize], node);
         let incoming = graph.incoming(node).iter();
@@ -244,7 +244,7 @@ impl<'a> Flow<'a> {
                 continue;
             }
             let (a, b) = (into.get(cell), from.get(cell));
-            // What is halved round after round may be the same on both ways in every other one.
+            // A value that is halved round after round may be equal on both edges in every other one.
             let is_wide = round >= LANE_ROUNDS_TO_WIDEN;
             if a == b && !is_wide || b == ValueId::NONE {
                 continue;
@@ -290,8 +290,8 @@ impl<'a> Flow<'a> {
         let context = self.graph.context(node);
         let id = match context.slice.register(predicate) {
             None => return (0, 0),
-            Some(Place::Single(cell)) => self.singles[(context.singles + cell) as usize],
-            Some(Place::Multiple(cell)) => {
+            Some(Cell::Single(cell)) => self.singles[(context.singles + cell) as usize],
+            Some(Cell::Flowing(cell)) => {
                 let first = self.graph.nodes[node as usize].instructions.start as usize;
                 let mut written = context.body.instructions[first..before.index()].iter();
                 if written.any(|write| context.body.defined(write).any(|register| register == predicate)) {
@@ -299,7 +299,7 @@ impl<'a> Flow<'a> {
                 }
                 let state = self.input[node as usize].as_ref();
                 state.map_or(ValueId::NONE, |state| {
-                    state.get((context.multiples + cell) as usize)
+                    state.get((context.flowing + cell) as usize)
                 })
             }
         };

@@ -30,16 +30,17 @@ pub(super) struct Context<'a> {
     pub slice: &'a Slice,
     /// The context and the instruction that call it.
     pub caller: Option<(u32, InstructionId)>,
-    /// The number of its first cell that is in no state, and of its first that is.
+    /// The numbers of its first single-assignment cell and, below, of its first flow-sensitive one, over all
+    /// contexts.
     pub singles: u32,
     /// See `singles`.
-    pub multiples: u32,
+    pub flowing: u32,
     depth: usize,
 }
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NodeKind {
     /// Instructions without any of the following.
     Plain,
     /// A collective.
@@ -54,7 +55,7 @@ pub(super) enum Kind {
     Unknown,
 }
 
-/// What decides between the successors of a node.
+/// Test that decides between the successors of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Test {
     /// There is one successor, or none.
@@ -72,9 +73,9 @@ pub(super) struct Node {
     pub context: u32,
     /// Its instructions.
     pub instructions: Range<u32>,
-    /// What it is.
-    pub kind: Kind,
-    /// What decides where lanes go from it.
+    /// Kind of the node.
+    pub kind: NodeKind,
+    /// Test that decides which edge a lane takes.
     pub test: Test,
     /// Its edges, by number: those of [`Graph::targets`].
     pub edges: Range<u32>,
@@ -86,9 +87,9 @@ pub(super) struct Graph<'a> {
     pub contexts: Vec<Context<'a>>,
     /// The nodes; the entry first.
     pub nodes: Vec<Node>,
-    /// Where edges lead.
+    /// Target of each edge.
     pub targets: Vec<u32>,
-    /// Where they come from.
+    /// Source of each edge.
     pub sources: Vec<u32>,
     /// The edges that lead to each node.
     incoming: Groups<u32>,
@@ -97,7 +98,7 @@ pub(super) struct Graph<'a> {
     /// Cells in no state, over all contexts.
     pub singles: u32,
     /// Cells in states, over all contexts.
-    pub multiples: u32,
+    pub flowing: u32,
     /// The node where threads end.
     pub exit: u32,
     /// By node: it does nothing but end threads.
@@ -105,7 +106,7 @@ pub(super) struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    /// Of `root`; `None` if its code is not whole, or too large.
+    /// Graph of `root`; `None` if its code is not whole, or too large.
     #[must_use]
     pub(super) fn new(module: &'a Shared<'a>, slices: &'a Slices, root: FunctionId) -> Option<Self> {
         let mut builder = Builder {
@@ -116,7 +117,7 @@ impl<'a> Graph<'a> {
             edges: Vec::new(),
             queue: Vec::new(),
             singles: 0,
-            multiples: 0,
+            flowing: 0,
             reserved: 0,
         };
         let nodes = builder.cost(root)?;
@@ -131,7 +132,7 @@ impl<'a> Graph<'a> {
         builder.nodes.push(Node {
             context: 0,
             instructions: 0..0,
-            kind: Kind::Plain,
+            kind: NodeKind::Plain,
             test: Test::None,
             edges: 0..0,
         });
@@ -152,7 +153,7 @@ impl<'a> Graph<'a> {
         let incoming = Groups::new(nodes.len(), edges);
         let is_end = |node: &Node| {
             let edges = node.edges.start as usize..node.edges.end as usize;
-            node.kind == Kind::Plain
+            node.kind == NodeKind::Plain
                 && node.instructions.len() <= 1
                 && targets[edges].iter().all(|&target| target == exit)
         };
@@ -169,7 +170,7 @@ impl<'a> Graph<'a> {
             sources,
             incoming,
             singles: builder.singles,
-            multiples: builder.multiples,
+            flowing: builder.flowing,
             exit,
             ends,
         })
@@ -189,7 +190,7 @@ impl<'a> Graph<'a> {
         edges.map(|&edge| self.sources[edge as usize])
     }
 
-    /// Whether a node does nothing but end threads.
+    /// True if a node does nothing but end threads.
     #[must_use]
     pub(super) fn is_end(&self, node: u32) -> bool {
         self.ends[node as usize]
@@ -255,11 +256,11 @@ struct Builder<'a> {
     edges: Vec<(u32, u32)>,
     queue: Vec<(u32, u32, u32)>,
     singles: u32,
-    multiples: u32,
+    flowing: u32,
     reserved: usize,
 }
 
-/// Whether a block is cut at an instruction.
+/// True if a block is cut at an instruction.
 fn is_cut(op: Op) -> bool {
     matches!(op, Op::Collective(..) | Op::Barrier(_) | Op::Call(_))
 }
@@ -299,18 +300,18 @@ impl<'a> Builder<'a> {
             slice,
             caller,
             singles: self.singles,
-            multiples: self.multiples,
+            flowing: self.flowing,
             depth,
         });
         self.singles += slice.singles;
-        self.multiples += slice.multiples;
+        self.flowing += slice.flowing;
         let count = self.cost(function)?;
         let first = self.nodes.len() as u32;
         self.reserved += count;
         let empty = Node {
             context,
             instructions: 0..0,
-            kind: Kind::Plain,
+            kind: NodeKind::Plain,
             test: Test::None,
             edges: 0..0,
         };
@@ -319,7 +320,7 @@ impl<'a> Builder<'a> {
         Some(first)
     }
 
-    /// Whether `function` is in the chain of calls that leads to a context.
+    /// True if `function` is in the chain of calls that leads to a context.
     fn is_recursive(&self, context: u32, function: FunctionId) -> bool {
         let mut current = &self.contexts[context as usize];
         loop {
@@ -410,31 +411,31 @@ impl<'a> Builder<'a> {
         Some(())
     }
 
-    fn cut(&mut self, context: u32, id: InstructionId, rest: u32) -> (Kind, u32) {
+    fn cut(&mut self, context: u32, id: InstructionId, rest: u32) -> (NodeKind, u32) {
         let body = self.contexts[context as usize].body;
         let instruction = body.instruction(id);
         match instruction.op {
-            Op::Collective(..) => return (Kind::Collective, rest),
-            Op::Barrier(_) => return (Kind::Barrier, rest),
+            Op::Collective(..) => return (NodeKind::Collective, rest),
+            Op::Barrier(_) => return (NodeKind::Barrier, rest),
             _ => {}
         }
         let Some(Callee::Direct(symbol)) = body.callee(instruction) else {
-            return (Kind::Unknown, rest);
+            return (NodeKind::Unknown, rest);
         };
         let module = self.module.module;
         let Some(callee) = module.called(symbol) else {
-            return (Kind::Unknown, rest);
+            return (NodeKind::Unknown, rest);
         };
         let function = module.function(callee);
         let name = module.function_name(callee);
         if function.noreturn || name == externs::ASSERT_FAIL {
-            return (Kind::Quiet, EXIT);
+            return (NodeKind::Quiet, EXIT);
         }
         if function.body.is_none() {
             let kind = if externs::is_provided(name) {
-                Kind::Quiet
+                NodeKind::Quiet
             } else {
-                Kind::Unknown
+                NodeKind::Unknown
             };
             return (kind, rest);
         }
@@ -450,21 +451,28 @@ impl<'a> Builder<'a> {
             && let number = self.contexts.len() as u32
             && let Some(first) = self.enter(callee, Some((context, id)), depth, rest)
         {
-            return (Kind::Enter(number), first);
+            return (NodeKind::Enter(number), first);
         }
         let is_silent = self.slices.of(callee).is_none();
-        (if is_silent { Kind::Quiet } else { Kind::Unknown }, rest)
+        (
+            if is_silent {
+                NodeKind::Quiet
+            } else {
+                NodeKind::Unknown
+            },
+            rest,
+        )
     }
 }
 
-/// Whether an instruction is a barrier that waits for all threads of the CTA.
+/// True if an instruction is a barrier that waits for all threads of the CTA.
 #[must_use]
 pub(super) fn is_full_barrier(instruction: &Instruction) -> bool {
     matches!(instruction.op, Op::Barrier(barrier) if barrier.waits && !barrier.counted && !barrier.cluster)
 }
 
-/// Whether barriers cut what runs into phases: there is one that waits for all threads of the CTA, and all others do, too, or
-/// are of the cluster. One with a count of threads, or one that only arrives, could let lanes on alone.
+/// True if barriers cut an execution into phases: there is one that waits for all threads of the CTA, and all others
+/// do, too, or are of the cluster. One with a count of threads, or one that only arrives, could let lanes on alone.
 pub(super) fn cut_phases<'i>(mut barriers: impl Iterator<Item = &'i Instruction>) -> bool {
     let is_of_cluster =
         |instruction: &Instruction| matches!(instruction.op, Op::Barrier(barrier) if barrier.cluster);

@@ -13,15 +13,15 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::finding::{LaneFinding, Root, key};
 use super::flow::Flow;
-use super::found::{Found, Root, key};
 use super::graph::{self, Graph};
-use super::launch::{Launch, Rows, Source, converges, launch_of};
+use super::launch::{Launch, Layout, ShapeSource, converges, launch_of};
 use super::live::Live;
 use super::order::Order;
 use super::slice::Slices;
 use super::value::{Lanes, WARP};
-use super::verdict::{self, Issue, Problem, Reach, Spot, Verdict};
+use super::verdict::{self, Issue, Problem, Reach, Site, Verdict};
 use crate::certainty::Certainty;
 use crate::launches::{MAX_BLOCK_THREADS, Shape};
 use crate::shared::Shared;
@@ -29,10 +29,10 @@ use crate::threads::Threads;
 use ptxcheck_ir::{FunctionId, Op};
 
 /// Looks at a kernel, or at a function that no kernel reaches.
-pub(super) fn look(module: &Shared<'_>, slices: &Slices, function: FunctionId, least: Certainty) -> Root {
+pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId, least: Certainty) -> Root {
     let kernel = module.module.function(function);
     let Some(graph) = Graph::new(module, slices, function) else {
-        return Root::nothing(function, Launch::new(&kernel.launch, None, true));
+        return Root::unknown(function, Launch::new(&kernel.launch, None, true));
     };
     let launch = launch_of(module, function, module.reads_other_dimensions(function));
     let order = Order::new(&graph);
@@ -46,7 +46,7 @@ pub(super) fn look(module: &Shared<'_>, slices: &Slices, function: FunctionId, l
         graph: &graph,
         order: &order,
     };
-    let root = if launch.is_folded {
+    let root = if launch.is_multidimensional {
         kernel.in_each_layout(launch, least)
     } else {
         kernel.judged(launch, least).map(|judged| judged.root)
@@ -69,7 +69,7 @@ const LAYOUTS: [Shape; 10] = [
     [10, 16, MAX_BLOCK_THREADS],
 ];
 
-/// The same for kernels that read `%tid.z`.
+/// Further layouts, for kernels that read `%tid.z`.
 const DEEP_LAYOUTS: [Shape; 9] = [
     [4, 4, MAX_BLOCK_THREADS],
     [8, 8, MAX_BLOCK_THREADS],
@@ -84,7 +84,7 @@ const DEEP_LAYOUTS: [Shape; 9] = [
 
 /// The layouts of the blocks of a kernel that reads `%tid.y` or `%tid.z`, in the order in which they rule most out.
 fn layouts(launch: Launch, reads: [bool; 2]) -> Vec<Launch> {
-    let of = |rows| Launch { rows, ..launch };
+    let of = |layout| Launch { layout, ..launch };
     let most = launch.most.unwrap_or(MAX_BLOCK_THREADS);
     if most < WARP as u32 {
         // Smaller than a warp: all that are allowed.
@@ -95,7 +95,7 @@ fn layouts(launch: Launch, reads: [bool; 2]) -> Vec<Launch> {
             } else {
                 [x, 1, most / x]
             }),
-            source: Source::Bound,
+            source: ShapeSource::Bound,
             ..launch
         });
         return exact.collect();
@@ -108,8 +108,8 @@ fn layouts(launch: Launch, reads: [bool; 2]) -> Vec<Launch> {
         let row = if *y == MAX_BLOCK_THREADS { *x } else { x * y };
         row * (WARP as u32 >> row.trailing_zeros().min(5)) <= most
     });
-    std::iter::once(of(Rows::Whole))
-        .chain(fit.map(|sides| of(Rows::Sides(*sides))))
+    std::iter::once(of(Layout::Whole))
+        .chain(fit.map(|sides| of(Layout::Sides(*sides))))
         .collect()
 }
 
@@ -160,12 +160,12 @@ impl Kernel<'_> {
             Root {
                 is_unknown: false,
                 is_limited,
-                ..Root::nothing(self.function, launch)
+                ..Root::unknown(self.function, launch)
             }
         } else {
             self.judged(launch, least)?.root
         };
-        // Which threads share a warp is not known.
+        // The threads that share a warp are not known.
         root.has_unknown = true;
         root.findings.retain_mut(|found| {
             found.issue.certainty = Certainty::Potential;
@@ -195,7 +195,7 @@ impl Kernel<'_> {
                 let root = Root {
                     is_unknown: false,
                     is_limited: verdict.is_limited,
-                    ..Root::nothing(self.function, launch)
+                    ..Root::unknown(self.function, launch)
                 };
                 return Some(Judged { root, reached });
             }
@@ -237,7 +237,7 @@ impl Kernel<'_> {
             let settled: FxHashSet<(u32, Problem)> = first.iter().flat_map(definite).collect();
             may_differ = definite(&verdict).any(|found| !settled.contains(&found));
         }
-        if launch.is_folded && !may_differ {
+        if launch.is_multidimensional && !may_differ {
             // The number of the first thread of warp 0 is 0, whatever the sides are.
             let settled: FxHashSet<(u32, Problem)> = definite(&verdict).collect();
             may_differ = first
@@ -297,7 +297,7 @@ impl Kernel<'_> {
         for mut issue in rest.into_iter().flat_map(|rest| rest.issues) {
             if known.insert((issue.node, issue.problem)) {
                 issue.certainty = Certainty::Potential;
-                findings.push(Found {
+                findings.push(LaneFinding {
                     issue,
                     warps: Vec::new(),
                     more: 0,
@@ -350,7 +350,7 @@ impl Kernel<'_> {
             let issue = Issue {
                 problem: Problem::NotNamed,
                 certainty: Certainty::Definite,
-                spot: verdict::spot(self.graph, node),
+                site: verdict::site(self.graph, node),
                 lanes: lanes & !mask,
                 mask: Some(mask),
                 kind: Some(kind),
@@ -359,7 +359,7 @@ impl Kernel<'_> {
                 other: None,
                 node,
             };
-            findings.push(Found {
+            findings.push(LaneFinding {
                 issue,
                 warps: Vec::new(),
                 more: 0,
@@ -369,7 +369,7 @@ impl Kernel<'_> {
         Root {
             findings,
             is_limited: true,
-            ..Root::nothing(self.function, launch)
+            ..Root::unknown(self.function, launch)
         }
     }
 
@@ -408,7 +408,7 @@ fn reached<'v>(verdicts: impl Iterator<Item = &'v Verdict>) -> FxHashSet<u32> {
 /// The definite findings that hold in all layouts of blocks so far in which lanes come to the place.
 #[derive(Default)]
 struct Common {
-    found: BTreeMap<(u32, Problem), Vec<Found>>,
+    found: BTreeMap<(u32, Problem), Vec<LaneFinding>>,
     /// The collectives and barriers that lanes may come to in one of these layouts.
     reached: FxHashSet<u32>,
 }
@@ -416,7 +416,7 @@ struct Common {
 impl Common {
     /// Adds another layout.
     fn meet(&mut self, judged: Judged) {
-        let mut others: BTreeMap<(u32, Problem), Vec<Found>> = BTreeMap::new();
+        let mut others: BTreeMap<(u32, Problem), Vec<LaneFinding>> = BTreeMap::new();
         for found in judged.root.findings {
             if found.issue.certainty == Certainty::Definite {
                 let key = (found.issue.node, found.issue.problem);
@@ -439,7 +439,7 @@ impl Common {
 }
 
 /// Keeps of a finding what holds in another layout, too; false if that is nothing.
-fn meet(found: &mut Found, others: &[Found]) -> bool {
+fn meet(found: &mut LaneFinding, others: &[LaneFinding]) -> bool {
     let issue = &mut found.issue;
     issue.lanes &= others.iter().fold(0, |all, other| all | other.issue.lanes);
     issue.here |= others.iter().fold(0, |all, other| all | other.issue.here);
@@ -468,15 +468,15 @@ fn meet(found: &mut Found, others: &[Found]) -> bool {
 
 /// The place that is named in all layouts, with the lanes that are in each.
 fn common<'f>(
-    named: Option<(Spot, Lanes)>,
-    mut others: impl Iterator<Item = &'f Option<(Spot, Lanes)>>,
-) -> Option<(Spot, Lanes)> {
-    let (spot, lanes) = named?;
+    named: Option<(Site, Lanes)>,
+    mut others: impl Iterator<Item = &'f Option<(Site, Lanes)>>,
+) -> Option<(Site, Lanes)> {
+    let (site, lanes) = named?;
     let lanes = others.try_fold(lanes, |lanes, other| {
-        let (_, which) = other.as_ref().filter(|(there, _)| *there == spot)?;
+        let (_, which) = other.as_ref().filter(|(there, _)| *there == site)?;
         Some(lanes & which)
     })?;
-    (lanes != 0).then_some((spot, lanes))
+    (lanes != 0).then_some((site, lanes))
 }
 
 /// The reach of each node in a verdict, and the nodes with a definite finding.
@@ -515,7 +515,7 @@ pub(super) fn always(graph: &Graph<'_>, order: &Order) -> Vec<bool> {
 
 /// One finding for each node and problem, over the warps that were looked at. `rest`: what is said of all at once, if others
 /// were not.
-fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)], rest: Option<&Verdict>) -> Vec<Found> {
+fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)], rest: Option<&Verdict>) -> Vec<LaneFinding> {
     let mut by_node: BTreeMap<(u32, Problem), Vec<(usize, Issue)>> = BTreeMap::new();
     let mut reach: BTreeMap<u32, Vec<Reach>> = BTreeMap::new();
     let count = runs.len();
@@ -579,7 +579,7 @@ fn merge(launch: &Launch, runs: &mut [(Option<u32>, Verdict)], rest: Option<&Ver
                 if !is_definite {
                     issue.certainty = Certainty::Potential;
                 }
-                found.push(Found {
+                found.push(LaneFinding {
                     issue,
                     warps: warps.clone(),
                     more: 0,

@@ -1,9 +1,9 @@
-//! Which threads a warp consists of.
+//! Launches: the threads of each warp, and the values of special registers.
 //!
 //! The threads of a CTA are numbered by x, then y, then z; warp w holds numbers 32w to 32w + 31 (PTX ISA, Special
 //! Registers: `%laneid`, `%tid`). A known shape gives each lane its coordinates, and the last warp may lack lanes.
 //! Without one, CTAs are taken to have a multiple of 32 threads, and to be one-dimensional: `%tid.x` is 32w + l. A kernel that
-//! reads `%tid.y` or `%tid.z` speaks against the latter. It is solved for each of several layouts ([`Rows`]), and once for a
+//! reads `%tid.y` or `%tid.z` speaks against the latter. It is solved for each of several layouts ([`Layout`]), and once for a
 //! `%tid.x` of which nothing is known, for what is potential.
 
 use super::value::{ALL, Lanes, Pool, ValueId, Vector, WARP};
@@ -14,30 +14,30 @@ use ptxcheck_ir::{FunctionId, LaunchBounds, Special};
 /// Most warps of a CTA.
 pub(super) const MAX_WARPS: u32 = MAX_THREADS / WARP as u32;
 
-/// What is known of a kernel's launches.
+/// Bounds and assumptions about a kernel's launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// The exact shape of a CTA.
     pub shape: Option<Shape>,
-    /// What the settings say in vain: `.reqntid` differs, or `.maxntid` allows fewer threads.
+    /// Shape of the settings that is ignored: `.reqntid` differs, or `.maxntid` allows fewer threads.
     pub overruled: Option<Shape>,
-    /// Where the shape comes from, for notes.
-    pub source: Source,
+    /// Origin of the shape, for notes.
+    pub source: ShapeSource,
     /// Most threads of a CTA.
     pub most: Option<u32>,
     /// The CTA seems to have more dimensions than one, of unknown size.
-    pub is_folded: bool,
+    pub is_multidimensional: bool,
     /// The layout that is assumed of a CTA of unknown shape.
-    pub(crate) rows: Rows,
+    pub(crate) layout: Layout,
     /// The warp that is looked at; `None` for whichever.
     pub warp: Option<u32>,
 }
 
 /// Layouts of threads in the warps of a CTA that has no known shape, but a multiple of 32 threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rows {
+pub(crate) enum Layout {
     /// One row: `%tid.x` is the number of the thread.
-    One,
+    OneRow,
     /// Rows of whole warps: x is a multiple of 32, y and z are anything.
     Whole,
     /// These sides. One of [`MAX_THREADS`] stands for a number of rows or layers that is not known.
@@ -46,10 +46,10 @@ pub(crate) enum Rows {
     Any,
 }
 
-/// Who decided the shape.
+/// Origin of the shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Source {
+pub enum ShapeSource {
     /// Nobody.
     Assumed,
     /// `.reqntid`
@@ -61,8 +61,8 @@ pub enum Source {
 }
 
 impl Launch {
-    /// Of a kernel. `.reqntid` wins over the settings, which win over assumptions. Blocks of more threads than
-    /// `.maxntid` allows can't be launched (PTX ISA, `.maxntid`), so a setting that says so counts for nothing.
+    /// Launches of a kernel. `.reqntid` wins over the settings, which win over assumptions. Blocks of more threads
+    /// than `.maxntid` allows can't be launched (PTX ISA, `.maxntid`), so a setting that says so counts for nothing.
     #[must_use]
     pub(crate) fn new(bounds: &LaunchBounds, setting: Option<Shape>, reads_other_dimensions: bool) -> Self {
         let threads = |shape: Shape| shape.iter().try_fold(1_u32, |all, &side| all.checked_mul(side));
@@ -76,20 +76,24 @@ impl Launch {
         };
         let setting = stated.filter(fits);
         let small = most.filter(|most| *most < WARP as u32 && !reads_other_dimensions);
-        let is_folded = required.or(setting).is_none() && reads_other_dimensions;
+        let is_multidimensional = required.or(setting).is_none() && reads_other_dimensions;
         let (shape, source) = match (required, setting, small) {
-            (Some(shape), ..) => (Some(shape), Source::Required),
-            (None, Some(shape), _) => (Some(shape), Source::Settings),
-            (None, None, Some(most)) => (Some([most, 1, 1]), Source::Bound),
-            _ => (None, Source::Assumed),
+            (Some(shape), ..) => (Some(shape), ShapeSource::Required),
+            (None, Some(shape), _) => (Some(shape), ShapeSource::Settings),
+            (None, None, Some(most)) => (Some([most, 1, 1]), ShapeSource::Bound),
+            _ => (None, ShapeSource::Assumed),
         };
         Self {
             shape,
             overruled: stated.filter(|_| setting.is_none()),
             source,
             most: shape.and_then(threads).or(most),
-            is_folded,
-            rows: if is_folded { Rows::Any } else { Rows::One },
+            is_multidimensional,
+            layout: if is_multidimensional {
+                Layout::Any
+            } else {
+                Layout::OneRow
+            },
             warp: None,
         }
     }
@@ -100,7 +104,7 @@ impl Launch {
         self.shape.map(|[x, y, z]| x * y * z)
     }
 
-    /// How many warps can differ.
+    /// Number of warps that can differ.
     #[must_use]
     pub fn warps(&self) -> u32 {
         self.threads().or(self.most).map_or(MAX_WARPS, |threads| {
@@ -116,7 +120,7 @@ impl Launch {
         if left >= WARP as u32 { ALL } else { (1 << left) - 1 }
     }
 
-    /// Whether a warp with this index exists in every launch.
+    /// True if a warp with this index exists in every launch.
     #[must_use]
     pub fn surely_exists(&self, warp: u32) -> bool {
         warp == 0
@@ -135,7 +139,7 @@ impl Launch {
         }
     }
 
-    /// What a special register holds. Registers that change over time make a new value at each `site`.
+    /// Value of a special register. Registers that change over time have a new value at each `site`.
     pub(crate) fn special(&self, pool: &mut Pool, special: Special, site: u64) -> ValueId {
         let lane_of = |value: fn(u64) -> u64| Vector::exact(std::array::from_fn(|lane| value(lane as u64)));
         match special {
@@ -173,14 +177,14 @@ impl Launch {
         let most = u64::from(self.most.unwrap_or(MAX_THREADS).clamp(1, MAX_THREADS));
         // One warp at least, and those up to the one that is looked at.
         let threads = u64::from(self.warp.unwrap_or(0) + 1) * WARP as u64;
-        let (multiple, least, most) = match (self.rows, dimension) {
-            (Rows::One, 0) => (WARP as u64, threads, most),
-            (Rows::Whole, 0) => (WARP as u64, WARP as u64, most),
-            (Rows::Sides(sides), _) if sides[dimension] < MAX_THREADS => {
+        let (multiple, least, most) = match (self.layout, dimension) {
+            (Layout::OneRow, 0) => (WARP as u64, threads, most),
+            (Layout::Whole, 0) => (WARP as u64, WARP as u64, most),
+            (Layout::Sides(sides), _) if sides[dimension] < MAX_THREADS => {
                 return pool.splat(u64::from(sides[dimension]));
             }
-            (Rows::Sides([_, MAX_THREADS, _]), 2) => return pool.splat(1),
-            (Rows::Sides([x, y, _]), _) => {
+            (Layout::Sides([_, MAX_THREADS, _]), 2) => return pool.splat(1),
+            (Layout::Sides([x, y, _]), _) => {
                 let row = u64::from(if dimension == 1 { x } else { x * y });
                 // As many as make whole warps.
                 let multiple = WARP as u64 >> row.trailing_zeros().min(5);
@@ -197,19 +201,21 @@ impl Launch {
 
     fn tid(&self, pool: &mut Pool, dimension: usize) -> ValueId {
         let size = WARP as u64;
-        match (self.shape, self.rows) {
+        match (self.shape, self.layout) {
             (Some(shape), _) => self.coordinate(pool, shape, dimension),
-            (None, Rows::Sides(sides)) => self.coordinate(pool, sides, dimension),
+            (None, Layout::Sides(sides)) => self.coordinate(pool, sides, dimension),
             // Warp 0 is the beginning of the first row.
-            (None, Rows::Whole) if dimension != 0 && self.warp == Some(0) => pool.splat(0),
-            (None, rows) if dimension != 0 => {
+            (None, Layout::Whole) if dimension != 0 && self.warp == Some(0) => pool.splat(0),
+            (None, layout) if dimension != 0 => {
                 let mut tid = Vector::uniform(pool.number((TID + dimension as u64, 0)), 0, [0; WARP]);
-                tid.warp = rows == Rows::Whole;
+                tid.warp = layout == Layout::Whole;
                 pool.add(tid)
             }
-            (None, Rows::Any) => ValueId::UNKNOWN,
-            (None, Rows::One | Rows::Whole) => {
-                let warp = self.warp.filter(|warp| *warp == 0 || self.rows == Rows::One);
+            (None, Layout::Any) => ValueId::UNKNOWN,
+            (None, Layout::OneRow | Layout::Whole) => {
+                let warp = self
+                    .warp
+                    .filter(|warp| *warp == 0 || self.layout == Layout::OneRow);
                 if let Some(warp) = warp {
                     let first = u64::from(warp) * size;
                     return pool.add(Vector::exact(std::array::from_fn(|lane| first + lane as u64)));
@@ -261,7 +267,7 @@ impl Launch {
     }
 }
 
-// What names the unknown values of special registers; sites of instructions are below.
+// Keys of the unknown values of special registers; keys of instructions are below.
 const TID: u64 = u64::MAX - 4;
 const NTID: u64 = u64::MAX - 8;
 const CTAID: u64 = u64::MAX - 12;
@@ -277,7 +283,7 @@ pub(crate) fn launch_of(module: &Shared<'_>, function: FunctionId, reads_other: 
 /// The first target whose lanes are scheduled on their own.
 const INDEPENDENT_LANES: u32 = 70;
 
-/// Whether lanes may meet at different instructions.
+/// True if lanes may meet at different instructions.
 pub(super) fn converges(module: &Shared<'_>) -> bool {
     module.module.target.sm >= INDEPENDENT_LANES || module.module.target.sm == 0
 }
@@ -322,27 +328,27 @@ mod tests {
             (launch.shape, launch.source, launch.overruled)
         };
         let (small, large) = ([32, 4, 1], [256, 1, 1]);
-        assert_eq!(of(None, None, large), (Some(large), Source::Settings, None));
+        assert_eq!(of(None, None, large), (Some(large), ShapeSource::Settings, None));
         assert_eq!(
             of(Some(small), None, large),
-            (Some(small), Source::Required, Some(large))
+            (Some(small), ShapeSource::Required, Some(large))
         );
         assert_eq!(
             of(Some(small), None, small),
-            (Some(small), Source::Required, None)
+            (Some(small), ShapeSource::Required, None)
         );
         // `.maxntid` bounds the threads, not the sides.
         assert_eq!(
             of(None, Some([256, 1, 1]), small),
-            (Some(small), Source::Settings, None)
+            (Some(small), ShapeSource::Settings, None)
         );
         assert_eq!(
             of(None, Some([128, 1, 1]), large),
-            (None, Source::Assumed, Some(large))
+            (None, ShapeSource::Assumed, Some(large))
         );
         assert_eq!(
             of(None, Some([16, 1, 1]), large),
-            (Some([16, 1, 1]), Source::Bound, Some(large))
+            (Some([16, 1, 1]), ShapeSource::Bound, Some(large))
         );
     }
 

@@ -1,4 +1,4 @@
-//! Which cells of the states are read again later.
+//! Liveness of the flow-sensitive cells.
 //!
 //! ```text
 //! entry(n) = read(n) ∪ (exit(n) ∖ written(n))        exit(n) = ⋃ entry(s) over the successors s
@@ -9,7 +9,7 @@
 
 use super::graph::{Context, Graph, Test};
 use super::order::Order;
-use super::slice::Place;
+use super::slice::Cell;
 use crate::shared::Shared;
 use crate::slots::Effect;
 use ptxcheck_ir::{InstructionId, Op, Register, Value};
@@ -24,10 +24,10 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Of a graph.
+    /// Liveness of the cells of a graph.
     #[must_use]
     pub(super) fn new(module: &Shared<'_>, graph: &Graph<'_>, order: &Order) -> Self {
-        let words = (graph.multiples as usize).div_ceil(64);
+        let words = (graph.flowing as usize).div_ceil(64);
         let nodes = graph.nodes.len();
         let mut live = Self {
             words,
@@ -166,7 +166,7 @@ impl<'g> Scan<'_, 'g> {
                     self.writes(context, slice.slot(slot), is_guarded);
                 }
             }
-            // What it leaves alone stays.
+            // A slot that is not spoiled keeps its value.
             Effect::SpoilEscaped | Effect::None => {}
         }
         for register in body.defined(instruction) {
@@ -187,9 +187,9 @@ impl<'g> Scan<'_, 'g> {
         self.reads(context, context.slice.register(register));
     }
 
-    fn reads(&mut self, context: &Context<'g>, place: Option<Place>) {
-        if let Some(Place::Multiple(cell)) = place {
-            let cell = (context.multiples + cell) as usize;
+    fn reads(&mut self, context: &Context<'g>, place: Option<Cell>) {
+        if let Some(Cell::Flowing(cell)) = place {
+            let cell = (context.flowing + cell) as usize;
             let (word, bit) = (cell / 64, 1 << (cell % 64));
             if self.written[word] & bit == 0 {
                 self.read[word] |= bit;
@@ -198,15 +198,15 @@ impl<'g> Scan<'_, 'g> {
     }
 
     /// Under a guard, what is not written stays, and counts as read.
-    fn writes(&mut self, context: &Context<'g>, place: Option<Place>, is_guarded: bool) {
-        if let Some(Place::Multiple(cell)) = place {
-            let cell = (context.multiples + cell) as usize;
+    fn writes(&mut self, context: &Context<'g>, place: Option<Cell>, is_guarded: bool) {
+        if let Some(Cell::Flowing(cell)) = place {
+            let cell = (context.flowing + cell) as usize;
             self.changed[cell / 64] |= 1 << (cell % 64);
         }
         if is_guarded {
             self.reads(context, place);
-        } else if let Some(Place::Multiple(cell)) = place {
-            let cell = (context.multiples + cell) as usize;
+        } else if let Some(Cell::Flowing(cell)) = place {
+            let cell = (context.flowing + cell) as usize;
             self.written[cell / 64] |= 1 << (cell % 64);
         }
     }

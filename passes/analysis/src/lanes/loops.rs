@@ -94,7 +94,7 @@ impl Search<'_, '_> {
         self.rank[source as usize] != NONE && self.rank[source as usize] >= self.rank[target as usize]
     }
 
-    /// Whether an edge closes a natural loop.
+    /// True if an edge closes a natural loop.
     fn is_natural(&self, source: u32, target: u32) -> bool {
         self.is_back(source, target) && self.dominators.dominates(target, source)
     }

@@ -23,7 +23,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Of `graph`. Time is nearly linear in its edges.
+    /// Orders of `graph`. Time is nearly linear in its edges.
     #[must_use]
     pub(super) fn new(graph: &Graph<'_>) -> Self {
         let nodes = postorder(graph);
@@ -57,19 +57,19 @@ impl Order {
         self.dominators.immediate(node).unwrap_or(node)
     }
 
-    /// Whether `a` dominates `b`; both are reached.
+    /// True if `a` dominates `b`; both are reached.
     #[must_use]
     pub(super) fn dominates(&self, a: u32, b: u32) -> bool {
         self.dominators.dominates(a, b)
     }
 
-    /// Whether an irreducible loop contains a node or leads to it: nobody knows which rounds lanes are in there.
+    /// True if an irreducible loop contains a node or leads to it: the rounds that lanes are in are not known there.
     #[must_use]
     pub(super) fn is_tangled(&self, node: u32) -> bool {
         self.tangled.get(node as usize).copied().unwrap_or(false)
     }
 
-    /// Whether a node is in a loop.
+    /// True if a node is in a loop.
     #[must_use]
     pub(super) fn is_in(&self, node: u32, of: u32) -> bool {
         let inner = self.loop_of[node as usize];
@@ -93,15 +93,15 @@ impl Order {
             .take_while(move |&of| !self.is_in(target, of))
     }
 
-    /// Whether an edge goes back in [`Self::nodes`]: to the header of a loop around its source, or into an irreducible
-    /// loop around it.
+    /// True if an edge goes back in [`Self::nodes`]: to the header of a loop around its source, or into an
+    /// irreducible loop around it.
     #[must_use]
     pub(super) fn is_back(&self, source: u32, target: u32) -> bool {
         self.rank[source as usize] >= self.rank[target as usize]
     }
 
-    /// Whether an edge goes back to the header of a natural loop around `node`: what comes along it is in another round
-    /// than what comes to `node` now.
+    /// True if an edge goes back to the header of a natural loop around `node`: lanes that take it are in another
+    /// round than lanes that come to `node` now.
     #[must_use]
     pub(super) fn ends_round(&self, source: u32, target: u32, node: u32) -> bool {
         let own = self.loop_of[target as usize];

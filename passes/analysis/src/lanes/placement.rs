@@ -1,24 +1,24 @@
-//! Who is where: which lanes are surely at a point when some lane of their warp is, and which have left on the way.
+//! Arrival of lanes: those that are surely at a point when some lane of their warp is, and those that have left before.
 //!
 //! ```text
-//! loud(n)      lanes that may do something visible from n on: a store, an atomic, a call, a collective, a barrier
-//! avoid(n)     lanes that may get from n to their end without doing so, after the last collective that may be where others
-//!              wait for them: what comes before it, comes before whatever those do next
-//! exits(B)     edges that leave B, the nodes between a dominator d and n: who takes one is not at n
-//! must(n)      lanes of must(d) that no such edge may take, but for edges that are *shared*: all of may(n) are in must(b)
+//! act(n)       lanes that may have a visible effect from n on: a store, an atomic, a call, a collective, a barrier
+//! silent(n)    lanes that may get from n to their end without one, after the last collective that may be where others wait
+//!              for them: effects before it come before whatever those do next
+//! exits(B)     edges that leave B, the nodes between a dominator d and n: a lane that takes one is not at n
+//! must(n)      lanes of must(d) that no such edge may take, except edges that are *shared*: all of may(n) are in must(b)
 //!              at the branch b that the edge leaves, and all agree there, so that nobody is at n if one has taken it
 //! must(h)      of a loop header: the greatest set for which the same holds from one round of the loop to the next
 //! ```
 //!
-//! An exit by which a lane is *quiet* until its end does not count: a lane that has ended satisfies a collective. So
-//! must(n) reads "here, or ended without a further sign".
+//! An exit after which a lane is *silent* until its end does not count: a lane that has ended satisfies a collective. So
+//! must(n) reads "here, or ended without a visible effect".
 
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
 use super::flow::Flow;
-use super::graph::{Kind, NONE};
+use super::graph::{NONE, NodeKind};
 use super::value::{ALL, Lanes, ValueId, lanes, set_of};
 use super::visible::{self, Visible};
 use crate::limits::{MAX_PLACEMENT_STEPS, MAX_SIBLING_STEPS};
@@ -27,19 +27,19 @@ use ptxcheck_common::deadline::Deadline;
 /// The placement of lanes in one solution.
 pub(super) struct Placement<'f, 'a> {
     flow: &'f Flow<'a>,
-    loud: Vec<Lanes>,
-    avoid: Vec<Lanes>,
-    /// By node, with quiet exits counted or not.
+    may_act: Vec<Lanes>,
+    may_end_silently: Vec<Lanes>,
+    /// For each node, with silent exits counted or not.
     memo: [FxHashMap<u32, Lanes>; 2],
-    /// What the entry holds surely.
+    /// Lanes that surely begin together at the entry.
     entry: Lanes,
     steps_left: usize,
-    /// Of looking for siblings.
+    /// Steps left for the search of siblings.
     sibling_steps_left: usize,
     deadline: &'f Deadline,
     mark: Vec<u32>,
     epoch: u32,
-    /// By loop: the lanes that leave it or one around it quietly, and loudly.
+    /// For each loop: the lanes that leave it, or one around it, and may end silently; and those that may have a visible effect.
     exits: Vec<(Lanes, Lanes)>,
     /// By node, the first of the straight code that it is in.
     first: Vec<u32>,
@@ -54,20 +54,20 @@ pub(super) struct Departures {
     /// The lanes that may take one.
     pub leaving: Lanes,
     /// Those of them that may do something visible after.
-    pub loud: Lanes,
+    pub may_act: Lanes,
     /// Those of them that may end without doing so.
-    pub not_noisy: Lanes,
+    pub may_end_silently: Lanes,
     /// Loud ones leave where the index of the warp decides.
     pub by_warp: bool,
 }
 
-/// Whether exits that end quietly count.
+/// Exits that count as leaving the way to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exits {
     /// All of them: `must` is "surely here".
     All,
-    /// Not the quiet ones: `must` is "surely here or ended".
-    Loud,
+    /// All but silent ones: `must` is "surely here or ended".
+    NotSilent,
 }
 
 /// An edge by which lanes leave the way to a node.
@@ -90,19 +90,19 @@ impl<'f, 'a> Placement<'f, 'a> {
         let visible: Vec<Visible> = (0..graph.nodes.len() as u32)
             .map(|node| {
                 let mut found = visible::of(flow, node);
-                if flow.graph.nodes[node as usize].kind == Kind::Collective {
+                if flow.graph.nodes[node as usize].kind == NodeKind::Collective {
                     found.surely = signs.contains(&node);
                 }
                 found
             })
             .collect();
-        let (loud, avoid) = endings(flow, &visible);
+        let (may_act, may_end_silently) = endings(flow, &visible);
         Self {
             flow,
-            exits: loop_exits(flow, &loud, &avoid),
+            exits: loop_exits(flow, &may_act, &may_end_silently),
             first: straight_code(flow),
-            loud,
-            avoid,
+            may_act,
+            may_end_silently,
             memo: [FxHashMap::default(), FxHashMap::default()],
             entry,
             steps_left: MAX_PLACEMENT_STEPS,
@@ -116,14 +116,14 @@ impl<'f, 'a> Placement<'f, 'a> {
 
     /// The lanes that certainly do nothing visible from a node on.
     #[must_use]
-    pub(super) fn quiet(&self, node: u32) -> Lanes {
-        !self.loud[node as usize]
+    pub(super) fn surely_silent(&self, node: u32) -> Lanes {
+        !self.may_act[node as usize]
     }
 
     /// The lanes that certainly do something visible from a node on, or never end.
     #[must_use]
-    pub(super) fn noisy(&self, node: u32) -> Lanes {
-        !self.avoid[node as usize]
+    pub(super) fn surely_acting(&self, node: u32) -> Lanes {
+        !self.may_end_silently[node as usize]
     }
 
     /// The lanes that are surely at a node when some lane of their warp is.
@@ -196,12 +196,13 @@ impl<'f, 'a> Placement<'f, 'a> {
                 return found;
             }
             guess = found;
-            // What has been found inside the loop rests on the guess before.
+            // Results inside the loop rest on the guess before.
             self.memo[memo].retain(|&inside, _| !order.is_in(inside, own) || inside == node);
         }
     }
 
-    /// The same of another node while that of one is looked for; no lanes where the questions nest too deep.
+    /// Result for another node, needed for the one that is being computed; no lanes where such requests nest too
+    /// deep.
     fn nested(&mut self, node: u32, exits: Exits, depth: usize) -> Lanes {
         if let Some(&known) = self.memo[exits as usize].get(&node) {
             return known;
@@ -306,8 +307,8 @@ impl<'f, 'a> Placement<'f, 'a> {
                 if target != graph.exit && self.mark[target as usize] == self.epoch {
                     continue;
                 }
-                if exits == Exits::Loud {
-                    lanes &= !self.quiet(target);
+                if exits == Exits::NotSilent {
+                    lanes &= !self.surely_silent(target);
                 }
                 if lanes != 0 {
                     found.push(Departure { source, edge, lanes });
@@ -317,7 +318,7 @@ impl<'f, 'a> Placement<'f, 'a> {
         Some(found)
     }
 
-    /// Whether the lanes that are at `from` together come to `node` together, those that end quietly aside.
+    /// True if the lanes that are at `from` together come to `node` together, except those that end silently.
     pub(super) fn stay_together(&mut self, from: u32, node: u32) -> bool {
         let order = self.flow.order;
         if order.is_tangled(node)
@@ -329,26 +330,26 @@ impl<'f, 'a> Placement<'f, 'a> {
         let Some(between) = self.between(from, node) else {
             return false;
         };
-        let Some(departures) = self.departures_of(&between, node, Exits::Loud) else {
+        let Some(departures) = self.departures_of(&between, node, Exits::NotSilent) else {
             return false;
         };
         let before = self.flow.may[from as usize];
         departures.iter().all(|departure| departure.lanes & before == 0)
     }
 
-    /// Whether a way may lead from one of two nodes to the other within one round of the loops around that.
+    /// True if a path may lead from one of two nodes to the other within one round of the loops around the latter.
     pub(super) fn is_on_way(&mut self, one: u32, other: u32) -> bool {
         if self.first[one as usize] == self.first[other as usize] {
             return true;
         }
-        // What is spent on this is not missing elsewhere.
+        // A budget of its own: this search must not use up that of the others.
         let left = std::mem::replace(&mut self.steps_left, self.sibling_steps_left);
         let leads = self.leads_to(one, other) || self.leads_to(other, one);
         self.sibling_steps_left = std::mem::replace(&mut self.steps_left, left);
         leads
     }
 
-    /// Whether a way leads from one node to another within one round of the loops around the latter.
+    /// True if a path leads from one node to another within one round of the loops around the latter.
     pub(super) fn leads_to(&mut self, from: u32, to: u32) -> bool {
         self.way(to)
             .is_none_or(|_| self.mark[from as usize] == self.epoch)
@@ -414,17 +415,17 @@ impl<'f, 'a> Placement<'f, 'a> {
         found.all.sort_by_key(|departure| departure.edge);
         for departure in &found.all {
             let target = graph.targets[departure.edge as usize];
-            let heard = departure.lanes & !self.quiet(target);
+            let acting = departure.lanes & !self.surely_silent(target);
             found.leaving |= departure.lanes;
-            found.loud |= heard;
-            found.not_noisy |= departure.lanes & !self.noisy(target);
+            found.may_act |= acting;
+            found.may_end_silently |= departure.lanes & !self.surely_acting(target);
             let test = self.flow.tests[departure.source as usize];
-            found.by_warp |= heard != 0 && test != ValueId::NONE && self.flow.pool.get(test).warp;
+            found.by_warp |= acting != 0 && test != ValueId::NONE && self.flow.pool.get(test).warp;
         }
         Some(found)
     }
 
-    /// Whether the budget is spent: what else is asked is not known.
+    /// True if the budget is spent: further answers are "not known".
     #[must_use]
     pub(super) const fn is_spent(&self) -> bool {
         self.steps_left == 0
@@ -432,12 +433,12 @@ impl<'f, 'a> Placement<'f, 'a> {
 
     /// The lanes that leave the loops around `node` without certainly doing something visible after. Empty where there
     /// is no loop.
-    pub(super) fn quiet_loop_exits(&self, node: u32) -> Lanes {
+    pub(super) fn silent_loop_exits(&self, node: u32) -> Lanes {
         self.exits(node).0
     }
 
     /// The lanes that leave the loops around `node` and may do something visible after.
-    pub(super) fn loud_loop_exits(&self, node: u32) -> Lanes {
+    pub(super) fn acting_loop_exits(&self, node: u32) -> Lanes {
         self.exits(node).1
     }
 
@@ -447,27 +448,27 @@ impl<'f, 'a> Placement<'f, 'a> {
     }
 }
 
-/// By loop, the lanes that leave it, or a loop around it, quietly and loudly.
-fn loop_exits(flow: &Flow<'_>, loud: &[Lanes], avoid: &[Lanes]) -> Vec<(Lanes, Lanes)> {
+/// For each loop, the lanes that leave it or one around it, and then may end silently, or may have a visible effect.
+fn loop_exits(flow: &Flow<'_>, may_act: &[Lanes], may_end_silently: &[Lanes]) -> Vec<(Lanes, Lanes)> {
     let (graph, order) = (flow.graph, flow.order);
     let mut exits = vec![(0, 0); order.loops.len()];
     for &node in &order.nodes {
         for edge in graph.nodes[node as usize].edges.clone() {
             let (lanes, target) = (flow.edges[edge as usize], graph.targets[edge as usize]);
             let left = order.left(node, target);
-            // Whoever leaves a loop leaves those inside it.
+            // A lane that leaves a loop leaves the loops inside it.
             if let Some(outermost) = left.last() {
-                let (quiet, heard) = &mut exits[outermost as usize];
-                *quiet |= lanes & avoid[target as usize];
-                *heard |= lanes & loud[target as usize];
+                let (silent, acting) = &mut exits[outermost as usize];
+                *silent |= lanes & may_end_silently[target as usize];
+                *acting |= lanes & may_act[target as usize];
             }
         }
     }
     // Outer loops come after those inside them.
     for of in (0..exits.len()).rev() {
-        if let Some(&(quiet, heard)) = exits.get(order.loops[of].parent as usize) {
-            exits[of].0 |= quiet;
-            exits[of].1 |= heard;
+        if let Some(&(silent, acting)) = exits.get(order.loops[of].parent as usize) {
+            exits[of].0 |= silent;
+            exits[of].1 |= acting;
         }
     }
     exits
@@ -497,40 +498,40 @@ const MAX_DEPTH: usize = 64;
 /// By node: the lanes that may do something visible from it on, and those that may not.
 fn endings(flow: &Flow<'_>, visible: &[Visible]) -> (Vec<Lanes>, Vec<Lanes>) {
     let graph = flow.graph;
-    let mut loud = vec![0; graph.nodes.len()];
-    let mut avoid = vec![0; graph.nodes.len()];
-    avoid[graph.exit as usize] = ALL;
+    let mut may_act = vec![0; graph.nodes.len()];
+    let mut may_end_silently = vec![0; graph.nodes.len()];
+    may_end_silently[graph.exit as usize] = ALL;
     let mut late = vec![0; graph.nodes.len()];
     let mut changed = true;
     while changed {
         changed = false;
         for &node in flow.order.nodes.iter().rev().filter(|&&node| node != graph.exit) {
             if flow.module.deadline.is_over_at_step() {
-                return (loud, avoid);
+                return (may_act, may_end_silently);
             }
             let index = node as usize;
             let kind = graph.nodes[index].kind;
-            let meets = kind == Kind::Collective && !visible[index].surely;
-            let (mut new_loud, mut new_avoid) = (if visible[index].maybe { ALL } else { 0 }, 0);
+            let meets = kind == NodeKind::Collective && !visible[index].surely;
+            let (mut new_act, mut new_silent) = (if visible[index].maybe { ALL } else { 0 }, 0);
             let mut new_late = if meets { ALL } else { 0 };
             for edge in graph.nodes[index].edges.clone() {
                 let (along, target) = (flow.edges[edge as usize], graph.targets[edge as usize] as usize);
-                new_loud |= along & loud[target];
+                new_act |= along & may_act[target];
                 new_late |= along & late[target];
-                let unheard = match kind {
+                let is_unseen = match kind {
                     _ if !visible[index].surely => ALL,
-                    Kind::Collective | Kind::Barrier => 0,
+                    NodeKind::Collective | NodeKind::Barrier => 0,
                     _ => late[target],
                 };
-                new_avoid |= along & avoid[target] & unheard;
+                new_silent |= along & may_end_silently[target] & is_unseen;
             }
-            if (new_loud, new_avoid, new_late) != (loud[index], avoid[index], late[index]) {
-                (loud[index], avoid[index], late[index]) = (new_loud, new_avoid, new_late);
+            if (new_act, new_silent, new_late) != (may_act[index], may_end_silently[index], late[index]) {
+                (may_act[index], may_end_silently[index], late[index]) = (new_act, new_silent, new_late);
                 changed = true;
             }
         }
     }
-    (loud, avoid)
+    (may_act, may_end_silently)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! Where the analysis of lanes begins, and which functions it follows from there.
+//! Entry points of the lane analysis, and the functions that it follows from there.
 
 use crate::limits::{MAX_HELPER_INSTRUCTIONS, MAX_INLINE_NODES};
 use crate::shared::Shared;
 use ptxcheck_common::externs;
 use ptxcheck_ir::{Callee, FunctionId, Rare};
 
-/// Which functions reach what, through direct calls.
+/// Functions that reach a collective, a barrier or unknown code through direct calls.
 pub(super) struct Calls {
     /// Has a collective or a barrier itself.
     pub holds: Vec<bool>,
@@ -16,7 +16,7 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// Of a module.
+    /// Marks the functions of a module.
     #[must_use]
     pub(super) fn new(module: &Shared<'_>) -> Self {
         let count = module.module.functions.len();
@@ -83,13 +83,13 @@ impl Calls {
     }
 }
 
-/// How many blocks of functions that no kernel reaches are looked at, with all that they call.
+/// Number of blocks of functions that no kernel reaches, callees included, that may still be analysed.
 #[derive(Clone, Copy)]
-pub(super) struct Room {
-    /// Of those that bring something that has not been looked at.
-    pub new: usize,
-    /// Of the others: they call what others have called.
-    pub known: usize,
+pub(super) struct Budget {
+    /// For functions through which a function with collectives is analysed for the first time.
+    pub novel: usize,
+    /// For the others: their callees have all been analysed.
+    pub repeated: usize,
 }
 
 impl Calls {
@@ -101,7 +101,7 @@ impl Calls {
         module: &Shared<'_>,
         roots: &[FunctionId],
         visited: &[bool],
-        room: Room,
+        budget: Budget,
     ) -> Vec<bool> {
         let functions = &module.module.functions;
         let mut affordable = vec![false; functions.len()];
@@ -117,7 +117,10 @@ impl Calls {
             *left = rest.unwrap_or(*left);
             rest.is_some()
         };
-        let Room { mut new, mut known } = room;
+        let Budget {
+            mut novel,
+            mut repeated,
+        } = budget;
         let mut others = Vec::new();
         for &root in roots {
             if module.module.function(root).is_kernel() {
@@ -131,12 +134,12 @@ impl Calls {
                     work.extend(callees(module, visited, function));
                 }
             }
-            if !brings_something || !take(root, &mut new) {
+            if !brings_something || !take(root, &mut novel) {
                 others.push(root);
             }
         }
         for root in others {
-            take(root, &mut known);
+            take(root, &mut repeated);
         }
         for root in roots {
             affordable[root.index()] |= module.module.function(*root).is_kernel();
@@ -189,16 +192,16 @@ impl Costs<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Calls, Room};
+    use super::{Budget, Calls};
     use crate::testing::with_ptx;
 
     /// The roots that there is room for.
-    fn looked_at(text: &str, new: usize, known: usize) -> Vec<String> {
+    fn looked_at(text: &str, novel: usize, repeated: usize) -> Vec<String> {
         with_ptx(text, |module| {
             let calls = Calls::new(module);
             let roots = calls.roots(module);
             let visited = calls.visited(module, &roots);
-            let room = calls.affordable(module, &roots, &visited, Room { new, known });
+            let room = calls.affordable(module, &roots, &visited, Budget { novel, repeated });
             let found = roots.iter().filter(|root| room[root.index()]);
             found
                 .map(|root| module.module.function_name(*root).to_owned())

@@ -1,4 +1,4 @@
-//! Which lane a shuffle reads (PTX ISA, `shfl.sync`).
+//! Source lane of a shuffle (PTX ISA, `shfl.sync`).
 //!
 //! ```text
 //! clamp = c[4:0]   segment = c[12:8]   max = (l and segment) or (clamp and not segment)   min = l and segment

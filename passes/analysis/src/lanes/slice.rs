@@ -1,50 +1,40 @@
-//! Which registers, slots, parameters and results the lane analysis has to know.
+//! Slice: the registers, slots, parameters and results that the lane analysis has to know.
 //!
-//! Backwards, across calls, from what decides where lanes go (guards of branches, of calls and of collectives) and
-//! from the operands of collectives that verdicts look at. A function's *cells* are what is left; all else costs
-//! nothing. Cells with one unguarded definition hold one value wherever they are read; only the others are part of
-//! the states that flow along edges.
+//! Computed backwards, across calls, from the guards of branches, calls and collectives, and from the operands of
+//! collectives that verdicts need. Each variable of the slice is a *cell*; all other variables cost nothing. A cell
+//! with one unguarded definition holds one value wherever it is read; only the others are part of the states that
+//! flow along edges.
 
 use rustc_hash::FxHashMap;
 
 use crate::limits::MAX_SLICE_REGISTERS;
 use crate::shared::Shared;
 use crate::slots::{Effect, SlotId, Slots};
+use crate::variable::{FrameVariable, Variable};
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
     AccessKind, Body, Callee, Collective, FunctionId, InstructionId, Op, Register, Value, Vote,
 };
 
-/// Where a cell is kept.
+/// Storage of one variable of the slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// In no state: it has one definition. A number among those of the function.
+pub(super) enum Cell {
+    /// Outside of the states: it has one definition. Its number within the function.
     Single(u32),
-    /// In the states. A number among those of the function.
-    Multiple(u32),
-}
-
-/// What a function's cells hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Key {
-    Register(Register),
-    Slot(SlotId),
-    /// Piece of a parameter: its number and byte offset.
-    Param(u16, i32),
-    /// Piece of the return value at a byte offset.
-    Result(i32),
+    /// In the states. Its number within the function.
+    Flowing(u32),
 }
 
 /// The cells of one function.
 #[derive(Default)]
 pub(super) struct Slice {
-    places: FxHashMap<Key, Place>,
-    registers: Vec<Option<Place>>,
-    keys: Vec<Key>,
-    /// How many cells are in no state.
+    places: FxHashMap<FrameVariable, Cell>,
+    registers: Vec<Option<Cell>>,
+    keys: Vec<FrameVariable>,
+    /// Number of single-assignment cells.
     pub singles: u32,
-    /// How many are.
-    pub multiples: u32,
+    /// Number of flow-sensitive cells.
+    pub flowing: u32,
     /// The instructions that write cells, in the order of the input.
     pub steps: Vec<InstructionId>,
 }
@@ -52,40 +42,42 @@ pub(super) struct Slice {
 impl Slice {
     /// The cell of a register.
     #[must_use]
-    pub(super) fn register(&self, register: Register) -> Option<Place> {
+    pub(super) fn register(&self, register: Register) -> Option<Cell> {
         self.registers.get(register.index()).copied().flatten()
     }
 
     /// The cell of a slot.
     #[must_use]
-    pub(super) fn slot(&self, slot: SlotId) -> Option<Place> {
-        self.places.get(&Key::Slot(slot)).copied()
+    pub(super) fn slot(&self, slot: SlotId) -> Option<Cell> {
+        self.places.get(&FrameVariable::slot(slot)).copied()
     }
 
     /// The cell of a piece of a parameter.
     #[must_use]
-    pub(super) fn param(&self, number: u16, offset: i32) -> Option<Place> {
-        self.places.get(&Key::Param(number, offset)).copied()
+    pub(super) fn param(&self, number: u16, offset: i32) -> Option<Cell> {
+        self.places
+            .get(&FrameVariable::Param(u32::from(number), offset))
+            .copied()
     }
 
     /// The cell of a piece of the return value.
     #[must_use]
-    pub(super) fn result(&self, offset: i32) -> Option<Place> {
-        self.places.get(&Key::Result(offset)).copied()
+    pub(super) fn result(&self, offset: i32) -> Option<Cell> {
+        self.places.get(&FrameVariable::Result(offset)).copied()
     }
 
     /// The slots that have cells.
-    pub(super) fn slots(&self) -> impl Iterator<Item = (SlotId, Place)> + '_ {
+    pub(super) fn slots(&self) -> impl Iterator<Item = (SlotId, Cell)> + '_ {
         self.keys.iter().filter_map(|key| match key {
-            Key::Slot(slot) => Some((*slot, self.places[key])),
+            FrameVariable::Own(Variable::Slot(slot)) => Some((*slot, self.places[key])),
             _ => None,
         })
     }
 
     /// The pieces of parameters that have cells.
-    pub(super) fn params(&self) -> impl Iterator<Item = (u16, i32, Place)> + '_ {
+    pub(super) fn params(&self) -> impl Iterator<Item = (u32, i32, Cell)> + '_ {
         self.keys.iter().filter_map(|key| match key {
-            Key::Param(number, offset) => Some((*number, *offset, self.places[key])),
+            FrameVariable::Param(number, offset) => Some((*number, *offset, self.places[key])),
             _ => None,
         })
     }
@@ -97,7 +89,7 @@ pub(super) struct Slices {
 }
 
 impl Slices {
-    /// Of all functions that `visited` names; only calls among these are followed.
+    /// Slices of all functions that `visited` names; only calls among these are followed.
     #[must_use]
     pub(super) fn new(module: &Shared<'_>, visited: &[bool]) -> Self {
         let mut search = Search {
@@ -142,12 +134,12 @@ struct Search<'a, 'm> {
     module: &'a Shared<'m>,
     visited: &'a [bool],
     of: Vec<Option<Slice>>,
-    queue: Vec<(FunctionId, Key)>,
+    queue: Vec<(FunctionId, FrameVariable)>,
     left: usize,
 }
 
 impl Search<'_, '_> {
-    fn add(&mut self, function: FunctionId, key: Key) {
+    fn add(&mut self, function: FunctionId, key: FrameVariable) {
         let Some(slice) = &mut self.of[function.index()] else {
             return;
         };
@@ -155,7 +147,7 @@ impl Search<'_, '_> {
             return;
         }
         if let std::collections::hash_map::Entry::Vacant(entry) = slice.places.entry(key) {
-            entry.insert(Place::Multiple(0));
+            entry.insert(Cell::Flowing(0));
             slice.keys.push(key);
             self.queue.push((function, key));
             self.left -= 1;
@@ -164,7 +156,7 @@ impl Search<'_, '_> {
 
     fn value(&mut self, function: FunctionId, value: Value) {
         if let Value::Register(register) | Value::Not(register) = value {
-            self.add(function, Key::Register(register));
+            self.add(function, FrameVariable::register(register));
         }
     }
 
@@ -195,30 +187,30 @@ impl Search<'_, '_> {
                 _ => false,
             };
             if let (true, Some(guard)) = (decides, instruction.guard) {
-                self.add(function, Key::Register(guard.register));
+                self.add(function, FrameVariable::register(guard.register));
             }
         }
     }
 
-    fn follow(&mut self, function: FunctionId, key: Key) {
+    fn follow(&mut self, function: FunctionId, key: FrameVariable) {
         let module = self.module;
         let Some(body) = module.module.function(function).body.as_ref() else {
             return;
         };
         let analyses = module.function(function);
         match key {
-            Key::Register(register) => {
+            FrameVariable::Own(Variable::Register(register)) => {
                 for &definition in analyses.definitions().of(register) {
                     self.definition(function, body, analyses.slots(), definition);
                 }
             }
-            Key::Slot(slot) => {
+            FrameVariable::Own(Variable::Slot(slot)) => {
                 let slots = analyses.slots();
                 for wide in std::iter::once(slot).chain(slots.overlapping(slot)) {
                     for &store in slots.stores(wide) {
                         let instruction = body.instruction(store);
                         if let Some(guard) = instruction.guard {
-                            self.add(function, Key::Register(guard.register));
+                            self.add(function, FrameVariable::register(guard.register));
                         }
                         if let Some(&value) = body.uses(instruction).get(2) {
                             self.value(function, value);
@@ -226,7 +218,7 @@ impl Search<'_, '_> {
                     }
                 }
             }
-            Key::Param(number, offset) => {
+            FrameVariable::Param(number, offset) => {
                 for site in module.call_graph().calls_to(function) {
                     let Some(caller) = module.module.function(site.caller).body.as_ref() else {
                         continue;
@@ -238,20 +230,19 @@ impl Search<'_, '_> {
                         continue;
                     };
                     for argument in caller.arguments(caller.call(call)) {
-                        if argument.param == u32::from(number) && i32::try_from(argument.offset) == Ok(offset)
-                        {
+                        if argument.param == number && i32::try_from(argument.offset) == Ok(offset) {
                             self.value(site.caller, argument.value);
                         }
                     }
                 }
             }
-            Key::Result(offset) => {
+            FrameVariable::Result(offset) => {
                 for instruction in &body.instructions {
                     if let Some((at, value)) = body.returned(instruction)
                         && at == offset
                     {
                         if let Some(guard) = instruction.guard {
-                            self.add(function, Key::Register(guard.register));
+                            self.add(function, FrameVariable::register(guard.register));
                         }
                         self.value(function, value);
                     }
@@ -269,7 +260,7 @@ impl Search<'_, '_> {
     ) {
         let instruction = body.instruction(definition);
         if let Some(guard) = instruction.guard {
-            self.add(function, Key::Register(guard.register));
+            self.add(function, FrameVariable::register(guard.register));
         }
         let uses = body.uses(instruction);
         match instruction.op {
@@ -278,10 +269,10 @@ impl Search<'_, '_> {
             }
             Op::Access(access) if access.kind == AccessKind::Load => {
                 if let Effect::Load(slot) = slots.effect(definition, instruction) {
-                    self.add(function, Key::Slot(slot));
+                    self.add(function, FrameVariable::slot(slot));
                 } else if let Some((number, offset)) = body.loaded_param(instruction) {
                     if !self.module.module.function(function).is_kernel() {
-                        self.add(function, Key::Param(number, offset));
+                        self.add(function, FrameVariable::Param(u32::from(number), offset));
                     }
                 } else if !access.volatile {
                     uses.iter().take(1).for_each(|&value| self.value(function, value));
@@ -292,7 +283,7 @@ impl Search<'_, '_> {
                     && let [Value::Integer(offset), ..] = uses
                     && let Ok(offset) = i32::try_from(*offset)
                 {
-                    self.add(callee, Key::Result(offset));
+                    self.add(callee, FrameVariable::Result(offset));
                 }
             }
             _ => {}
@@ -315,14 +306,14 @@ fn finish(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, slice: &mu
     let spoils_escaped = slice
         .keys
         .iter()
-        .any(|key| matches!(key, Key::Slot(slot) if slots.escapes(*slot)));
+        .any(|key| matches!(key, FrameVariable::Own(Variable::Slot(slot)) if slots.escapes(*slot)));
     for (number, instruction) in body.instructions.iter().enumerate() {
         let id = InstructionId::new(number);
         let mut writes = body
             .defined(instruction)
-            .any(|register| slice.places.contains_key(&Key::Register(register)));
+            .any(|register| slice.places.contains_key(&FrameVariable::register(register)));
         if let Some((offset, _)) = body.returned(instruction)
-            && slice.places.contains_key(&Key::Result(offset))
+            && slice.places.contains_key(&FrameVariable::Result(offset))
         {
             let entry = returns.entry(offset).or_default();
             entry.0 += 1;
@@ -340,20 +331,20 @@ fn finish(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, slice: &mu
     }
     for &key in &slice.keys {
         let is_single = match key {
-            Key::Register(register) => definitions.only(body, register).is_some(),
-            Key::Slot(slot) => slots.only_store(body, slot).is_some(),
-            Key::Param(..) => true,
-            Key::Result(offset) => returns.get(&offset) == Some(&(1, false)),
+            FrameVariable::Own(Variable::Register(register)) => definitions.only(body, register).is_some(),
+            FrameVariable::Own(Variable::Slot(slot)) => slots.only_store(body, slot).is_some(),
+            FrameVariable::Param(..) => true,
+            FrameVariable::Result(offset) => returns.get(&offset) == Some(&(1, false)),
         };
         let place = if is_single {
             slice.singles += 1;
-            Place::Single(slice.singles - 1)
+            Cell::Single(slice.singles - 1)
         } else {
-            slice.multiples += 1;
-            Place::Multiple(slice.multiples - 1)
+            slice.flowing += 1;
+            Cell::Flowing(slice.flowing - 1)
         };
         slice.places.insert(key, place);
-        if let Key::Register(register) = key {
+        if let FrameVariable::Own(Variable::Register(register)) = key {
             slice.registers[register.index()] = Some(place);
         }
     }
@@ -362,5 +353,5 @@ fn finish(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, slice: &mu
 fn touches(slice: &Slice, slots: &Slots, slot: SlotId) -> bool {
     std::iter::once(slot)
         .chain(slots.overlapping(slot))
-        .any(|slot| slice.places.contains_key(&Key::Slot(slot)))
+        .any(|slot| slice.places.contains_key(&FrameVariable::slot(slot)))
 }

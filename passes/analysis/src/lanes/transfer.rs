@@ -1,4 +1,4 @@
-//! What the interpreted operations make of lane vectors.
+//! Transfer functions of the interpreted operations on lane vectors.
 //!
 //! ```text
 //! lane exact in all uses            evaluate(op, …) of that lane
@@ -23,7 +23,7 @@ pub(super) const MAX_USES: usize = 8;
 
 /// An operation to apply: the lanes that execute it, and what names the unknown value it makes.
 #[derive(Clone, Copy)]
-pub(super) struct Site {
+pub(super) struct Application {
     /// The lanes that may be here.
     pub here: Lanes,
     /// Two operations with equal keys make the same unknown value.
@@ -31,7 +31,7 @@ pub(super) struct Site {
 }
 
 /// The one result of `op`.
-pub(super) fn apply(pool: &mut Pool, op: Op, uses: &[ValueId], site: Site) -> ValueId {
+pub(super) fn apply(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> ValueId {
     if uses.is_empty() || uses.len() > MAX_USES || uses.contains(&ValueId::NONE) {
         return ValueId::UNKNOWN;
     }
@@ -56,7 +56,7 @@ pub(super) fn apply(pool: &mut Pool, op: Op, uses: &[ValueId], site: Site) -> Va
     result
 }
 
-fn compute(pool: &mut Pool, op: Op, uses: &[ValueId], site: Site) -> ValueId {
+fn compute(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> ValueId {
     let mut result = Vector::UNKNOWN;
     let mut warp = true;
     {
@@ -97,7 +97,7 @@ fn compute(pool: &mut Pool, op: Op, uses: &[ValueId], site: Site) -> ValueId {
                 pool,
                 Op::Binary(op, bits),
                 &uses[..2],
-                Site {
+                Application {
                     key: (site.key.0, site.key.1 | PRODUCT),
                     ..site
                 },
@@ -178,7 +178,7 @@ fn compute(pool: &mut Pool, op: Op, uses: &[ValueId], site: Site) -> ValueId {
 
 const PRODUCT: u64 = 1 << 40;
 
-/// Whether each use holds the same value in all lanes of `among`.
+/// True if each operand holds the same value in all lanes of `among`.
 fn is_uniform(pool: &Pool, uses: &[ValueId], among: Lanes) -> bool {
     uses.iter().all(|&id| pool.get(id).is_splat(among))
 }
@@ -419,7 +419,7 @@ fn binary(
                         _ => x ^ y,
                     };
                 }
-                // What a mask clears is 0, whatever was there.
+                // Bits that the mask clears are 0.
                 let cleared = match (op, by) {
                     (B::And, Some(mask)) => mask.trailing_zeros().min(u32::from(bits)) as u8,
                     _ => 0,
@@ -433,7 +433,7 @@ fn binary(
     }
 }
 
-/// How many bits are set at most in the lanes that are not exact.
+/// Most bits that are set in the lanes that are not exact.
 fn most_set(vector: &Vector, bits: u8) -> u64 {
     let limit = vector.limit & ones(bits);
     u64::from(if limit != vector.limit {

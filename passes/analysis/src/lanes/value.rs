@@ -1,4 +1,4 @@
-//! What a register holds in each of the 32 lanes of a warp.
+//! Abstract value of a register: one element for each of the 32 lanes of a warp.
 //!
 //! ```text
 //! a lane is exact      its value is bits[l]
@@ -43,7 +43,7 @@ pub(super) fn set_of(lanes: impl Iterator<Item = usize>) -> Lanes {
     lanes.fold(0, |set, lane| set | 1 << lane)
 }
 
-/// What is known of the lanes that are not exact, beyond their low bits.
+/// Knowledge of the lanes that are not exact, beyond their low bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Base {
     /// They share one unknown value; equal numbers mean the same one.
@@ -59,19 +59,20 @@ pub(crate) enum Base {
 pub(crate) struct Vector {
     /// The lanes whose value is known.
     pub exact: Lanes,
-    /// How many low bits of the other lanes are known, or of how many bits their unknown part is a multiple.
+    /// Number of known low bits of the other lanes; for a uniform base, the power of two that divides their unknown
+    /// part.
     pub low: u8,
-    /// What else is known of them.
+    /// Further knowledge of the other lanes.
     pub base: Base,
     /// They would be exact if the index of the warp were known.
     pub warp: bool,
     /// The other lanes hold no more than this, as unsigned numbers.
     pub limit: u64,
-    /// And no other bits than it has.
+    /// `limit` is a set of bits, and the other lanes have no bit outside of it.
     pub is_set: bool,
     /// The other lanes hold no less than this, as unsigned numbers.
     pub least: u64,
-    /// See the module.
+    /// Value, offset or low bits by lane: see the module.
     pub bits: [u64; WARP],
 }
 
@@ -117,7 +118,7 @@ impl Vector {
         }
     }
 
-    /// The same for sets of lanes that are among `all`.
+    /// The same value, known to be a set of lanes among `all`.
     #[must_use]
     pub(crate) fn among(self, all: Lanes) -> Self {
         Self {
@@ -213,7 +214,7 @@ impl Vector {
         Some(normal)
     }
 
-    /// Whether all lanes of `among` hold the same value: all exact and equal, or the same unknown plus equal offsets.
+    /// True if all lanes of `among` hold the same value: all exact and equal, or the same unknown plus equal offsets.
     #[must_use]
     pub(crate) fn is_splat(&self, among: Lanes) -> bool {
         let exact = among & self.exact;
@@ -243,7 +244,7 @@ pub(crate) struct Pool {
     ids: FxHashMap<Vector, ValueId>,
     splats: FxHashMap<u64, ValueId>,
     numbers: FxHashMap<(u64, u64), u32>,
-    /// What operations have made of the same uses in the same lanes.
+    /// Cache of [`super::transfer::apply`].
     pub(super) applied: FxHashMap<Applied, ValueId>,
 }
 

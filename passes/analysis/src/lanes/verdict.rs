@@ -1,9 +1,9 @@
-//! What is wrong with the collectives and barriers of one solution.
+//! Verdicts on the collectives and barriers of one solution.
 //!
 //! For lanes L that pass the mask m at a collective c, and a lane j that m names:
 //!
 //! ```text
-//! j comes along            j ∈ must(c) with the same mask, or j has ended quietly
+//! j comes along            j ∈ must(c) with the same mask, or j has ended silently
 //! j is missing, surely     j executes no collective of the same kind with mask m in the same phase (see `phases.rs`; where
 //!                          there are none, anywhere), nor code of which nothing is known; wherever it leaves the way to c
 //!                          it certainly does something visible after; and, if c is in a loop, j does not end while the
@@ -29,9 +29,9 @@ use rustc_hash::FxHashMap;
 use self::absent::Absent;
 use self::meet::{Call, Passers, call, others, passers, waiting};
 use self::phases::Phases;
-use super::asked::Asked;
 use super::flow::Flow;
-use super::graph::{Graph, Kind, is_full_barrier};
+use super::graph::{Graph, NodeKind, is_full_barrier};
+use super::membership::MembershipQueries;
 use super::placement::{Exits, Placement};
 use super::value::{Base, Lanes, lanes};
 use crate::call_graph::CallSite;
@@ -39,7 +39,7 @@ use crate::certainty::Certainty;
 use crate::limits::MAX_USE_STEPS;
 use ptxcheck_ir::{Collective, FunctionId, InstructionId, Op};
 
-/// What is wrong.
+/// Kind of a defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Problem {
     /// PTX401, PTX402: lanes that the mask names do not come.
@@ -64,7 +64,7 @@ pub enum Problem {
 
 /// An instruction with the calls that lead to it, innermost first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Spot {
+pub struct Site {
     /// The function.
     pub function: FunctionId,
     /// The instruction.
@@ -76,12 +76,12 @@ pub struct Spot {
 /// One thing that is wrong.
 #[derive(Clone, Debug)]
 pub struct Issue {
-    /// What.
+    /// Kind of the defect.
     pub problem: Problem,
-    /// How sure that is.
+    /// Certainty of the defect.
     pub certainty: Certainty,
-    /// Where.
-    pub spot: Spot,
+    /// Instruction that is wrong, with the calls that lead to it.
+    pub site: Site,
     /// The lanes that it is wrong with.
     pub lanes: Lanes,
     /// The mask, where it is known.
@@ -90,15 +90,15 @@ pub struct Issue {
     pub kind: Option<Collective>,
     /// The lanes that may be there.
     pub here: Lanes,
-    /// Where the lanes in question went another way.
-    pub split: Option<(Spot, Lanes)>,
+    /// Branch at which the lanes in question went another way.
+    pub split: Option<(Site, Lanes)>,
     /// The other instruction that the matter is about.
-    pub other: Option<(Spot, Lanes)>,
+    pub other: Option<(Site, Lanes)>,
     /// The node, within its graph.
     pub(crate) node: u32,
 }
 
-/// What was found at one collective or barrier.
+/// Facts about one collective or barrier.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reach {
     /// Some lane may get there.
@@ -111,10 +111,10 @@ pub(super) struct Reach {
     pub by_warp: bool,
 }
 
-/// What was found in one solution.
+/// Verdicts of one solution.
 #[derive(Default)]
 pub(super) struct Verdict {
-    /// What is wrong.
+    /// Defects, in the order of the graph.
     pub issues: Vec<Issue>,
     /// Each collective and barrier node.
     pub reach: Vec<(u32, Reach)>,
@@ -135,9 +135,9 @@ pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: C
     for &node in &flow.order.nodes {
         match graph.nodes[node as usize].kind {
             _ if flow.may[node as usize] == 0 => {}
-            Kind::Collective => calls.push(node),
-            Kind::Barrier => barriers.push(node),
-            Kind::Unknown => unknown |= flow.may[node as usize],
+            NodeKind::Collective => calls.push(node),
+            NodeKind::Barrier => barriers.push(node),
+            NodeKind::Unknown => unknown |= flow.may[node as usize],
             _ => {}
         }
     }
@@ -162,7 +162,7 @@ pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: C
     let mut judge = Judge {
         flow,
         placement,
-        asked: None,
+        membership: None,
         waiting: waiting(flow, &barriers),
         calls: &calls,
         unknown,
@@ -187,7 +187,7 @@ pub(super) fn judge(flow: &mut Flow<'_>, entry: Lanes, converges: bool, least: C
     judge.verdict
 }
 
-/// Whether a node is a collective or a barrier that something can be wrong with.
+/// True if a node is a collective or a barrier that is judged.
 #[must_use]
 pub(super) fn is_judged(graph: &Graph<'_>, node: u32) -> bool {
     let instruction = || {
@@ -195,8 +195,8 @@ pub(super) fn is_judged(graph: &Graph<'_>, node: u32) -> bool {
         body.instruction(graph.instruction(node))
     };
     match graph.nodes[node as usize].kind {
-        Kind::Collective => matches!(instruction().op, Op::Collective(_, true)),
-        Kind::Barrier => is_full_barrier(instruction()),
+        NodeKind::Collective => matches!(instruction().op, Op::Collective(_, true)),
+        NodeKind::Barrier => is_full_barrier(instruction()),
         _ => false,
     }
 }
@@ -205,8 +205,8 @@ struct Judge<'f, 'a> {
     flow: &'f Flow<'a>,
     placement: Placement<'f, 'a>,
     calls: &'f [Call],
-    /// Where lanes ask about others, once that matters.
-    asked: Option<Asked<'f, 'a>>,
+    /// Membership queries, computed once a finding needs them.
+    membership: Option<MembershipQueries<'f, 'a>>,
     /// The lanes that may come to barriers.
     waiting: Passers,
     /// Lanes that may run code of which nothing is known.
@@ -218,21 +218,21 @@ struct Judge<'f, 'a> {
     /// The lanes that may pass a mask, or one that is not known, to a kind of collective.
     passers: FxHashMap<(Collective, Option<Lanes>), Passers>,
     converges: bool,
-    /// What is less certain may be left out.
+    /// Findings of a lower certainty may be left out.
     least: Certainty,
-    /// What may still be looked at for uses of what shuffles read.
+    /// Steps left for the search of uses of shuffled values.
     use_steps: usize,
     verdict: Verdict,
 }
 
 impl Judge<'_, '_> {
-    /// Whether nothing that is asked for can be wrong where these lanes are missing at most.
+    /// True if no finding of the certainty asked for is possible with at most these lanes missing.
     fn need_not_look(&self, missing: Lanes) -> bool {
         self.least == Certainty::Definite && missing & !self.unknown == 0
     }
 
-    fn spot(&self, node: u32) -> Spot {
-        spot(self.flow.graph, node)
+    fn site(&self, node: u32) -> Site {
+        site(self.flow.graph, node)
     }
 
     /// Judges the collective with this number.
@@ -294,9 +294,9 @@ impl Judge<'_, '_> {
             let masks = lanes(known).filter_map(|lane| call.mask_of(lane));
             let named = masks.fold(0, |all, mask| all | mask);
             let (flow, calls) = (self.flow, self.calls);
-            let asked = self.asked.get_or_insert_with(|| {
+            let asked = self.membership.get_or_insert_with(|| {
                 let answers = calls.iter().filter_map(|call| Some((call.node, call.answer?)));
-                Asked::new(flow, &answers.collect())
+                MembershipQueries::new(flow, &answers.collect())
             });
             if asked.may_know(call.node, named) {
                 for issue in &mut self.verdict.issues[before..] {
@@ -316,7 +316,7 @@ impl Judge<'_, '_> {
         Issue {
             problem,
             certainty: Certainty::Potential,
-            spot: self.spot(call.node),
+            site: self.site(call.node),
             lanes,
             mask,
             kind: Some(call.kind),
@@ -380,8 +380,8 @@ const fn certainty(is_definite: bool) -> Certainty {
 
 /// The place of the instruction that a node is.
 #[must_use]
-pub(super) fn spot(graph: &Graph<'_>, node: u32) -> Spot {
-    Spot {
+pub(super) fn site(graph: &Graph<'_>, node: u32) -> Site {
+    Site {
         function: graph.context(node).function,
         instruction: graph.instruction(node),
         callers: graph.callers(graph.nodes[node as usize].context),

@@ -1,11 +1,11 @@
-//! What others see of the instructions of a node.
+//! Visible effects of the instructions of a node: those that other threads see.
 //!
 //! *Surely*: stores to memory that is not the thread's own, atomics, collectives, barriers. *Maybe*: those under a
 //! guard, calls that are not followed, prefetches and copies, and what is not interpreted and has no result. The end
 //! of the grid (`trap`, a failed assertion) is no sign: nobody waits any more.
 
 use super::flow::Flow;
-use super::graph::Kind;
+use super::graph::NodeKind;
 use crate::definitions::Definitions;
 use crate::shared::Shared;
 use crate::slots::{Effect, Slots};
@@ -13,7 +13,7 @@ use ptxcheck_ir::{
     AccessKind, BinaryOp, Body, FunctionId, Instruction, InstructionId, Op, Space, SymbolId, Value,
 };
 
-/// What is visible of a node to others.
+/// Visible effects of a node.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Visible {
     /// Something is, whenever a lane passes the node.
@@ -22,33 +22,33 @@ pub(super) struct Visible {
     pub maybe: bool,
 }
 
-/// What is visible of a node.
+/// Visible effects of a node.
 #[must_use]
 pub(super) fn of(flow: &Flow<'_>, node: u32) -> Visible {
     let graph = flow.graph;
-    let spot = &graph.nodes[node as usize];
-    match spot.kind {
-        Kind::Collective | Kind::Barrier => {
+    let current = &graph.nodes[node as usize];
+    match current.kind {
+        NodeKind::Collective | NodeKind::Barrier => {
             return Visible {
                 surely: true,
                 maybe: true,
             };
         }
-        Kind::Quiet if graph.successors(node).all(|target| target == graph.exit) => {
+        NodeKind::Quiet if graph.successors(node).all(|target| target == graph.exit) => {
             return Visible::default();
         }
-        Kind::Quiet | Kind::Unknown => {
+        NodeKind::Quiet | NodeKind::Unknown => {
             return Visible {
                 surely: false,
                 maybe: true,
             };
         }
-        Kind::Enter(_) => return Visible::default(),
-        Kind::Plain => {}
+        NodeKind::Enter(_) => return Visible::default(),
+        NodeKind::Plain => {}
     }
     let context = graph.context(node);
     let mut found = Visible::default();
-    for number in spot.instructions.clone() {
+    for number in current.instructions.clone() {
         let id = InstructionId::new(number as usize);
         let one = of_instruction(flow.module, context.function, context.body, id);
         found.surely |= one.surely;
@@ -57,7 +57,7 @@ pub(super) fn of(flow: &Flow<'_>, node: u32) -> Visible {
     found
 }
 
-/// What is visible of an instruction that is no collective, no barrier and no call.
+/// Visible effects of an instruction that is no collective, no barrier and no call.
 #[must_use]
 pub(super) fn of_instruction(
     module: &Shared<'_>,
@@ -91,7 +91,7 @@ pub(super) fn of_instruction(
     }
 }
 
-/// Whether a generic store certainly writes memory that is not the thread's own.
+/// True if a generic store certainly writes memory that is not the thread's own.
 #[must_use]
 pub(super) fn is_seen(module: &Shared<'_>, function: FunctionId, body: &Body<'_>, id: InstructionId) -> bool {
     let store = body.instruction(id);
@@ -105,7 +105,7 @@ pub(super) fn is_seen(module: &Shared<'_>, function: FunctionId, body: &Body<'_>
 /// Longest chain of definitions that an address is followed through.
 const MAX_CHAIN: usize = 64;
 
-/// Whether the address of a generic store may point into the thread's own memory.
+/// True if the address of a generic store may point into the thread's own memory.
 fn may_be_own(
     body: &Body<'_>,
     definitions: &Definitions,

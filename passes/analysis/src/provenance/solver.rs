@@ -19,14 +19,8 @@ use crate::function::Analyses;
 use crate::limits::{MAX_PROVENANCE_ROUNDS, MAX_REACHING_STEPS};
 use crate::shared::Shared;
 use crate::slots::{Effect, SlotId};
-use ptxcheck_ir::{Argument, Body, Call, Callee, Function, FunctionId, InstructionId, Op, Register, Value};
-
-/// What holds a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Variable {
-    Register(Register),
-    Slot(SlotId),
-}
+pub(super) use crate::variable::Variable;
+use ptxcheck_ir::{Argument, Body, Call, Callee, Function, FunctionId, InstructionId, Op, Value};
 
 pub(super) const NO_NODE: u32 = u32::MAX;
 

@@ -1,14 +1,14 @@
-//! What cells hold: read and written at a node.
+//! Reads and writes of cells at a node.
 
 use super::super::graph::NONE;
-use super::super::slice::Place;
-use super::super::transfer::{self, Site};
+use super::super::slice::Cell;
+use super::super::transfer::{self, Application};
 use super::super::value::{Base, ValueId, WARP, lanes};
 use super::{Flow, State};
 use ptxcheck_ir::evaluate::ones;
 use ptxcheck_ir::{Op, Register, Value};
 
-// Mark the keys of the unknown values that operands are ([`Site::key`]).
+// Mark the keys of the unknown values that operands are ([`Application::key`]).
 const SPECIAL: u64 = 1 << 30;
 const SYMBOL: u64 = 1 << 63;
 const NEGATED: u64 = 1 << 61;
@@ -77,21 +77,21 @@ impl Flow<'_> {
         }
     }
 
-    pub(super) fn read(&mut self, node: u32, state: &State, place: Place) -> ValueId {
+    pub(super) fn read(&mut self, node: u32, state: &State, place: Cell) -> ValueId {
         let context = self.graph.context(node);
-        self.read_in(node, state, place, context.singles, context.multiples)
+        self.read_in(node, state, place, context.singles, context.flowing)
     }
 
     pub(super) fn read_in(
         &mut self,
         node: u32,
         state: &State,
-        place: Place,
+        place: Cell,
         singles: u32,
-        multiples: u32,
+        flowing: u32,
     ) -> ValueId {
         let value = match place {
-            Place::Single(cell) => {
+            Cell::Single(cell) => {
                 let cell = (singles + cell) as usize;
                 if self.singles[cell] == ValueId::NONE {
                     // Some way leads here that does not pass its definition: nobody knows what it holds.
@@ -109,7 +109,7 @@ impl Flow<'_> {
                     value
                 }
             }
-            Place::Multiple(cell) => state.get((multiples + cell) as usize),
+            Cell::Flowing(cell) => state.get((flowing + cell) as usize),
         };
         // A register that nothing has written holds anything.
         if value == ValueId::NONE {
@@ -119,7 +119,7 @@ impl Flow<'_> {
         }
     }
 
-    /// Whether a divergent loop lies between a definition in loop `from` and a node.
+    /// True if a divergent loop lies between a definition in loop `from` and a node.
     fn is_left(&self, from: u32, node: u32) -> bool {
         let mut current = from;
         while current != NONE && !self.order.is_in(node, current) {
@@ -135,15 +135,15 @@ impl Flow<'_> {
         &mut self,
         node: u32,
         state: &mut State,
-        place: Place,
+        place: Cell,
         value: ValueId,
-        kept: Option<(ValueId, Site)>,
+        kept: Option<(ValueId, Application)>,
     ) {
         let context = self.graph.context(node);
         match place {
-            Place::Single(cell) => self.set_single(context.singles + cell, value, node),
-            Place::Multiple(cell) => {
-                let cell = (context.multiples + cell) as usize;
+            Cell::Single(cell) => self.set_single(context.singles + cell, value, node),
+            Cell::Flowing(cell) => {
+                let cell = (context.flowing + cell) as usize;
                 let value = match kept {
                     None => value,
                     // Under a guard, the lanes where it does not hold keep what they have.

@@ -1,4 +1,4 @@
-//! What the cells hold that are written in several places, at one place of the graph.
+//! Values of the flow-sensitive cells at one point of the graph.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ impl State {
         self.0.binary_search_by_key(&(cell as u32), |(cell, _)| *cell)
     }
 
-    /// What a cell holds; [`ValueId::NONE`] if nothing has been written.
+    /// Value of a cell; [`ValueId::NONE`] if nothing has been written.
     pub(super) fn get(&self, cell: usize) -> ValueId {
         self.place(cell).map_or(ValueId::NONE, |place| self.0[place].1)
     }
@@ -27,12 +27,12 @@ impl State {
         }
     }
 
-    /// Whether they are one.
+    /// True if both share one allocation, and so are equal.
     pub(super) fn is(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
-    /// The same, of these cells alone, in their order.
+    /// The same state restricted to these cells, which come in their order.
     pub(super) fn of(&self, cells: impl Iterator<Item = usize>) -> Self {
         let held = cells.filter_map(|cell| {
             let place = self.place(cell).ok()?;

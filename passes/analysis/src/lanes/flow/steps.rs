@@ -1,8 +1,8 @@
-//! What the instructions of a node write into cells.
+//! Transfer of the instructions of a node: the values that they write into cells.
 
-use super::super::graph::Kind;
-use super::super::slice::Place;
-use super::super::transfer::{self, MAX_USES, Site};
+use super::super::graph::NodeKind;
+use super::super::slice::Cell;
+use super::super::transfer::{self, Application, MAX_USES};
 use super::super::value::{ALL, Base, Lanes, ValueId, Vector, WARP, lanes};
 use super::{Flow, State};
 use crate::limits::LANE_ROUNDS_TO_WIDEN;
@@ -13,7 +13,7 @@ use ptxcheck_ir::{
     Space, Value, Vote,
 };
 
-// Mark the keys of the unknown values that instructions make ([`Site::key`]).
+// Mark the keys of the unknown values that instructions make ([`Application::key`]).
 const PARAM: u64 = 1 << 62;
 const WINDOW: u64 = 1 << 60;
 const GUARDED: u64 = 0x1000;
@@ -23,15 +23,15 @@ const SLOT: u64 = 0x4000;
 impl Flow<'_> {
     pub(super) fn instructions(&mut self, node: u32, here: Lanes, state: &mut State, round: usize) {
         let graph = self.graph;
-        let spot = &graph.nodes[node as usize];
+        let current = &graph.nodes[node as usize];
         let context = graph.context(node);
-        if let Kind::Enter(callee) = spot.kind {
+        if let NodeKind::Enter(callee) = current.kind {
             self.pass_arguments(node, callee, state);
         }
         let steps = &context.slice.steps;
-        let first = steps.partition_point(|step| (step.index() as u32) < spot.instructions.start);
+        let first = steps.partition_point(|step| (step.index() as u32) < current.instructions.start);
         for &step in &steps[first..] {
-            if step.index() as u32 >= spot.instructions.end {
+            if step.index() as u32 >= current.instructions.end {
                 break;
             }
             self.step(node, here, state, step, round);
@@ -49,15 +49,13 @@ impl Flow<'_> {
                 .body
                 .arguments(context.body.call(call))
                 .iter()
-                .find(|argument| {
-                    argument.param == u32::from(number) && i32::try_from(argument.offset) == Ok(offset)
-                })
+                .find(|argument| argument.param == number && i32::try_from(argument.offset) == Ok(offset))
                 .map(|argument| argument.value);
             let value = match passed {
                 Some(value) => self.value(node, state, value),
                 None => ValueId::UNKNOWN,
             };
-            if let Place::Single(cell) = place {
+            if let Cell::Single(cell) = place {
                 self.set_single(inner.singles + cell, value, node);
             }
         }
@@ -75,7 +73,7 @@ impl Flow<'_> {
         let (body, slice) = (context.body, context.slice);
         let instruction = body.instruction(step);
         let identity = u64::from(self.graph.nodes[node as usize].context) << 32 | step.index() as u64;
-        let site = |part: u64| Site {
+        let site = |part: u64| Application {
             here,
             key: (identity, part << 48),
         };
@@ -96,7 +94,7 @@ impl Flow<'_> {
                 value = self.cut(value, bits, site(CUT + number as u64));
             }
             if round >= LANE_ROUNDS_TO_WIDEN
-                && let Place::Single(cell) = place
+                && let Cell::Single(cell) = place
             {
                 let old = self.singles[(context.singles + cell) as usize];
                 if old != ValueId::NONE && old != value {
@@ -124,7 +122,7 @@ impl Flow<'_> {
     }
 
     /// Cuts exact values to the width of their register.
-    pub(super) fn cut(&mut self, value: ValueId, bits: u8, site: Site) -> ValueId {
+    pub(super) fn cut(&mut self, value: ValueId, bits: u8, site: Application) -> ValueId {
         if value == ValueId::NONE {
             return ValueId::UNKNOWN;
         }
@@ -149,8 +147,8 @@ impl Flow<'_> {
         state: &mut State,
         step: InstructionId,
         instruction: &Instruction,
-        guard: Option<(ValueId, Site)>,
-        site: Site,
+        guard: Option<(ValueId, Application)>,
+        site: Application,
     ) {
         let context = self.graph.context(node);
         let (body, slice) = (context.body, context.slice);
@@ -197,14 +195,14 @@ impl Flow<'_> {
         }
     }
 
-    /// What a slot inside another holds after a store to that one: memory is little-endian.
-    fn piece(&mut self, stored: &Slot, inner: &Slot, value: ValueId, site: Site) -> ValueId {
+    /// Value of a slot that lies inside another one, after a store to the latter: memory is little-endian.
+    fn piece(&mut self, stored: &Slot, inner: &Slot, value: ValueId, site: Application) -> ValueId {
         let from = inner.offset - stored.offset;
         if from < 0 || from + i64::from(inner.bytes) > i64::from(stored.bytes) || stored.bytes > 8 {
             return ValueId::UNKNOWN;
         }
         let by = self.pool.splat(from as u64 * 8);
-        let part = |number| Site {
+        let part = |number| Application {
             key: (site.key.0, site.key.1 | number << 32),
             ..site
         };
@@ -221,7 +219,7 @@ impl Flow<'_> {
         step: InstructionId,
         instruction: &Instruction,
         part: usize,
-        site: Site,
+        site: Application,
     ) -> ValueId {
         let context = self.graph.context(node);
         let uses = context.body.uses(instruction);
@@ -298,7 +296,7 @@ impl Flow<'_> {
         (op, bits): (BinaryOp, u8),
         uses: &[Value],
         space: Space,
-        site: Site,
+        site: Application,
     ) -> ValueId {
         let Some(&address) = uses.first() else {
             return ValueId::UNKNOWN;
@@ -308,15 +306,15 @@ impl Flow<'_> {
         transfer::apply(&mut self.pool, Op::Binary(op, bits), &[address, window], site)
     }
 
-    /// What a load of a slot makes of it: narrow loads leave zeros, or the sign, above.
+    /// Value that a load reads from a slot: a narrow load leaves zeros, or copies of the sign, above.
     fn extended(
         &mut self,
         node: u32,
         state: &State,
-        place: Place,
+        place: Cell,
         body: &Body<'_>,
         instruction: &Instruction,
-        site: Site,
+        site: Application,
     ) -> ValueId {
         let value = self.read(node, state, place);
         let Op::Access(access) = instruction.op else {
@@ -329,7 +327,7 @@ impl Flow<'_> {
         if target == access.bits || value == ValueId::UNKNOWN {
             return value;
         }
-        // Whether the load extends by sign or by zeros is not known here: what is above is known only if both agree.
+        // The sign is not considered here: the bits above are known only if both extensions agree.
         let top = access.bits.saturating_sub(1);
         let vector = self.pool.get(value);
         let is_small = lanes(vector.exact).all(|lane| vector.bits[lane] >> top == 0)
@@ -362,7 +360,7 @@ impl Flow<'_> {
         op: Op,
         uses: &[Value],
         number: usize,
-        site: Site,
+        site: Application,
     ) -> ValueId {
         let mut values = [ValueId::UNKNOWN; MAX_USES];
         if uses.len() > MAX_USES {
@@ -399,7 +397,7 @@ impl Flow<'_> {
         kind: Collective,
         uses: &[Value],
         number: usize,
-        site: Site,
+        site: Application,
     ) -> ValueId {
         let mask = uses.first().copied().unwrap_or(Value::Unknown);
         let mask = self.value(node, state, mask);
@@ -502,13 +500,13 @@ impl Flow<'_> {
             .callee_of(here, call)
             .and_then(|callee| Some((callee, callee.slice.result(offset)?)))
         {
-            Some((callee, place)) => self.read_in(node, state, place, callee.singles, callee.multiples),
+            Some((callee, place)) => self.read_in(node, state, place, callee.singles, callee.flowing),
             None => ValueId::UNKNOWN,
         }
     }
 }
 
-/// Whether the first result of a collective is a set of lanes that its mask names.
+/// True if the first result of a collective is a set of lanes that its mask names.
 const fn names_lanes(kind: Collective) -> bool {
     matches!(kind, Collective::Vote(Vote::Ballot) | Collective::Match(..))
 }

@@ -1,4 +1,4 @@
-//! Where lanes go from a branch, and where they come together again.
+//! Branches: the lanes that take each edge, and the joins at which they meet again.
 
 use super::super::graph::NONE;
 use super::super::graph::Test;
@@ -82,11 +82,11 @@ impl Walk {
 impl Flow<'_> {
     /// Splits the lanes of a node among its edges.
     pub(super) fn branch(&mut self, node: u32, here: Lanes, state: &State) {
-        let spot = &self.graph.nodes[node as usize];
-        let edges = spot.edges.clone();
+        let current = &self.graph.nodes[node as usize];
+        let edges = current.edges.clone();
         let count = edges.len();
         let mut split = [here; 2];
-        match spot.test {
+        match current.test {
             Test::None => {}
             Test::Guard(guard) => {
                 let id = self.guard(node, state, guard.register, guard.negated);
@@ -132,10 +132,11 @@ impl Flow<'_> {
         }
     }
 
-    /// Marks what a branch whose lanes may disagree makes divergent: follows its ways until they are one again.
+    /// Follows the paths from a branch whose lanes may disagree until they are one again, and marks the joins and
+    /// loops on them as divergent.
     ///
-    /// Each way has a label, its first node; a node that two labels reach is a join, and its own label from there on. Straight
-    /// code is passed over.
+    /// Each path has a label, its first node; a node that two labels reach is a join, and its own label from there
+    /// on. Straight code is skipped.
     pub(super) fn diverge(&mut self, branch: u32) {
         let graph = self.graph;
         if std::mem::replace(&mut self.is_followed[branch as usize], true) {

@@ -1,10 +1,10 @@
-//! Who is where, for small kernels. Their collectives are the points that are asked for, in the order of the text.
+//! Arrival of lanes in small kernels. Their collectives are the points that are asked for, in the order of the text.
 
 use rustc_hash::FxHashSet;
 
 use super::super::Calls;
 use super::super::flow::Flow;
-use super::super::graph::{Graph, Kind};
+use super::super::graph::{Graph, NodeKind};
 use super::super::kernel::always;
 use super::super::launch::Launch;
 use super::super::live::Live;
@@ -43,7 +43,7 @@ fn with(code: &str, ask: impl FnOnce(&mut Placement<'_, '_>, &[u32])) {
         );
         let flow = flow.expect("it settles");
         let mut points: Vec<u32> = (0..graph.nodes.len() as u32)
-            .filter(|&node| matches!(graph.nodes[node as usize].kind, Kind::Collective))
+            .filter(|&node| matches!(graph.nodes[node as usize].kind, NodeKind::Collective))
             .collect();
         points.sort_by_key(|&node| graph.instruction(node));
         let mut placement = Placement::new(&flow, ALL, &FxHashSet::default());
@@ -51,13 +51,13 @@ fn with(code: &str, ask: impl FnOnce(&mut Placement<'_, '_>, &[u32])) {
     });
 }
 
-/// What `must` says of the first collective, with and without quiet exits.
+/// Result of `must` for the first collective, with all exits and without silent ones.
 fn must(code: &str) -> (Lanes, Lanes) {
     let mut found = (0, 0);
     with(code, |placement, points| {
         found = (
             placement.must(points[0], Exits::All),
-            placement.must(points[0], Exits::Loud),
+            placement.must(points[0], Exits::NotSilent),
         );
     });
     found
@@ -96,8 +96,8 @@ fn nobody_is_sure_behind_an_unknown_condition() {
 fn who_ends_quietly_is_no_longer_waited_for() {
     let quiet = format!("setp.ge.s32 %p1, %r3, %r2;\n@%p1 bra DONE;\n{SYNC}{STORE}DONE:\nret;");
     assert_eq!(must(&quiet), (0, ALL));
-    let loud = format!("setp.ge.s32 %p1, %r3, %r2;\n@%p1 bra DONE;\n{SYNC}ret;\nDONE:\n{STORE}ret;");
-    assert_eq!(must(&loud), (0, 0));
+    let may_act = format!("setp.ge.s32 %p1, %r3, %r2;\n@%p1 bra DONE;\n{SYNC}ret;\nDONE:\n{STORE}ret;");
+    assert_eq!(must(&may_act), (0, 0));
 }
 
 #[test]
@@ -123,12 +123,12 @@ fn endings_are_quiet_noisy_or_neither() {
         let after = |node: u32| graph.successors(node).next().expect("it goes on");
         // Behind the second, lanes 0 to 15 end, and the others store.
         let second = after(points[1]);
-        assert_eq!(placement.quiet(second), 0xffff);
-        assert_eq!(placement.noisy(second), 0xffff_0000);
+        assert_eq!(placement.surely_silent(second), 0xffff);
+        assert_eq!(placement.surely_acting(second), 0xffff_0000);
         // Behind the first, all may come to a collective: no sign for sure, as long as nobody says so.
         let first = after(points[0]);
-        assert_eq!(placement.quiet(first), 0);
-        assert_eq!(placement.quiet(after(points[2])), ALL);
+        assert_eq!(placement.surely_silent(first), 0);
+        assert_eq!(placement.surely_silent(after(points[2])), ALL);
     });
 }
 

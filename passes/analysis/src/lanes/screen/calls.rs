@@ -1,18 +1,18 @@
-//! What functions are passed and return, from wherever they are called.
+//! Arguments and results of functions, over all of their call sites.
 
 use std::cell::{Cell, RefCell};
 
 use rustc_hash::FxHashMap;
 
-use super::basis::Basis;
-use super::kind::{Kind, special};
-use super::look::Look;
+use super::facts::ModuleFacts;
+use super::knowable::{Knowable, special};
+use super::optimistic_reach::OptimisticReach;
 use crate::limits::MAX_SCREEN_STEPS;
 use ptxcheck_ir::{Argument, Body, FunctionId, InstructionId, Op, Value};
 
-/// What has been asked.
+/// Cache of arguments and results.
 pub(super) struct Calls {
-    known: RefCell<FxHashMap<(FunctionId, Piece), Kind>>,
+    known: RefCell<FxHashMap<(FunctionId, Piece), Knowable>>,
     /// Instructions of functions that may still be looked at.
     left: Cell<usize>,
 }
@@ -26,7 +26,7 @@ impl Default for Calls {
     }
 }
 
-/// What goes into a function, or out of it.
+/// Value that goes into a function, or out of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Piece {
     /// A parameter, by number and byte offset.
@@ -34,17 +34,17 @@ enum Piece {
     Result,
 }
 
-impl<'m> Basis<'_, 'm> {
-    /// What callers pass in a piece of a parameter. `depth`: see [`Look::in_depth`].
-    pub(super) fn passed(&self, function: FunctionId, number: u16, offset: i32, depth: usize) -> Kind {
+impl<'m> ModuleFacts<'_, 'm> {
+    /// Join of the arguments that callers pass in a piece of a parameter. `depth`: see [`OptimisticReach::in_depth`].
+    pub(super) fn passed(&self, function: FunctionId, number: u16, offset: i32, depth: usize) -> Knowable {
         self.asked(function, Piece::Param(number, offset), || {
-            let (mut passed, mut look) = (Kind::default(), None);
+            let (mut passed, mut reach) = (Knowable::default(), None);
             for site in self.module.call_graph().calls_to(function) {
                 let Some(body) = &self.module.module.function(site.caller).body else {
-                    return Kind::LANE;
+                    return Knowable::LANE;
                 };
                 let Op::Call(call) = body.instruction(site.instruction).op else {
-                    return Kind::LANE;
+                    return Knowable::LANE;
                 };
                 let mut arguments = body.arguments(body.call(call)).iter();
                 let passes = |argument: &&Argument| {
@@ -52,23 +52,23 @@ impl<'m> Basis<'_, 'm> {
                 };
                 let value = arguments.find(passes).map_or(Value::Unknown, |found| found.value);
                 let place = (site.caller, body, site.instruction);
-                passed = passed.join(self.value(value, place, depth, &mut look));
+                passed = passed.join(self.value(value, place, depth, &mut reach));
             }
             passed
         })
     }
 
-    /// What a function returns.
-    pub(super) fn returned(&self, function: FunctionId, depth: usize) -> Kind {
+    /// Join of the values that a function returns.
+    pub(super) fn returned(&self, function: FunctionId, depth: usize) -> Knowable {
         self.asked(function, Piece::Result, || {
             let Some(body) = &self.module.module.function(function).body else {
-                return Kind::UNKNOWN;
+                return Knowable::UNKNOWN;
             };
-            let (mut result, mut count, mut look) = (Kind::default(), 0, None);
+            let (mut result, mut count, mut reach) = (Knowable::default(), 0, None);
             for (number, instruction) in body.instructions.iter().enumerate() {
                 if let Some((_, value)) = body.returned(instruction) {
                     let place = (function, body, InstructionId::new(number));
-                    result = result.join(self.value(value, place, depth, &mut look));
+                    result = result.join(self.value(value, place, depth, &mut reach));
                     count += 1;
                 }
             }
@@ -77,41 +77,47 @@ impl<'m> Basis<'_, 'm> {
     }
 
     /// Looks something up once. Round a cycle of calls, anything may be known.
-    fn asked(&self, function: FunctionId, piece: Piece, find: impl FnOnce() -> Kind) -> Kind {
+    fn asked(&self, function: FunctionId, piece: Piece, find: impl FnOnce() -> Knowable) -> Knowable {
         let key = (function, piece);
         if let Some(&known) = self.calls.known.borrow().get(&key) {
             return known;
         }
-        self.calls.known.borrow_mut().insert(key, Kind::LANE);
+        self.calls.known.borrow_mut().insert(key, Knowable::LANE);
         let found = find();
-        let found = if found.is_defined { found } else { Kind::UNKNOWN };
+        let found = if found.is_defined {
+            found
+        } else {
+            Knowable::UNKNOWN
+        };
         self.calls.known.borrow_mut().insert(key, found);
         found
     }
 
-    /// A value before an instruction of a function, whoever calls that. `look`: at the function of the place before.
+    /// Bound of a value before an instruction of a function, for all of its callers. `reach`: the search of the
+    /// previous call, reused within one function.
     fn value<'b>(
         &'b self,
         value: Value,
         (function, body, at): (FunctionId, &'b Body<'m>, InstructionId),
         depth: usize,
-        look: &mut Option<Look<'b, 'm>>,
-    ) -> Kind {
+        reach: &mut Option<OptimisticReach<'b, 'm>>,
+    ) -> Knowable {
         match value {
             Value::Register(_) | Value::Not(_) => {}
-            Value::Integer(value) => return Kind::of_integer(value),
+            Value::Integer(value) => return Knowable::of_integer(value),
             Value::Special(of) => return special(of, self.has_shape),
-            _ => return Kind::UNKNOWN,
+            _ => return Knowable::UNKNOWN,
         }
-        if look.as_ref().is_none_or(|look| look.function != function) {
+        if reach.as_ref().is_none_or(|reach| reach.function != function) {
             let left = self.calls.left.get();
             let Some(left) = left.checked_sub(body.blocks.len() + body.registers.len()) else {
-                return Kind::LANE;
+                return Knowable::LANE;
             };
             self.calls.left.set(left);
-            *look = Some(Look::new(self, function, body).in_depth(depth));
+            *reach = Some(OptimisticReach::new(self, function, body).in_depth(depth));
         }
-        look.as_mut()
-            .map_or(Kind::LANE, |look| look.before(at).kind(value))
+        reach
+            .as_mut()
+            .map_or(Knowable::LANE, |reach| reach.before(at).kind(value))
     }
 }

@@ -13,7 +13,7 @@ fn module(code: &str) -> String {
     )
 }
 
-/// Whether that kernel is looked at lane by lane for definite findings.
+/// Number of kernels in `code` that are solved lane by lane for definite findings.
 fn suspects(code: &str) -> usize {
     with_ptx(&module(code), |module| {
         assert_eq!(lanes::analyse(module, Certainty::Potential).len(), 1);
@@ -21,7 +21,7 @@ fn suspects(code: &str) -> usize {
     })
 }
 
-/// How many suspects there are where lanes for which `%p1` holds go past a collective, after each of `starts`.
+/// Checks the number of suspects where lanes for which `%p1` holds skip a collective, after each of `starts`.
 fn each(starts: &[&str], expected: usize) {
     for start in starts {
         assert_eq!(
@@ -189,7 +189,7 @@ fn who_has_seen_that_all_are_there_comes_with_all() {
 
 #[test]
 fn what_all_lanes_pick_alike_tells_none_apart() {
-    // Which way lanes go is known of all alike, or of none.
+    // The way that lanes take is known for all of them, or for none.
     let pick = |test: &str| {
         format!(
             "{test} @%p6 bra M; mov.u32 %r4, 0; bra N; M: ld.global.u32 %r4, [%a0]; N: setp.ne.u32 %p1, %r4, 0;"
@@ -208,7 +208,7 @@ fn what_a_lane_holds_is_what_has_led_there() {
         // Once around a loop or twice: nobody knows.
         "mov.u32 %r5, 0; setp.eq.u32 %p3, %r0, 7; N: mov.u32 %r6, %r5; mov.u32 %r5, 1; not.pred %p2, %p3; \
          mov.pred %p3, -1; @%p2 bra N; setp.lt.u32 %p4, %r1, %r6; selp.u32 %r4, 1, 0, %p4;",
-        // What all lanes have set is no role, whatever thread 0 does beside.
+        // A flag that all lanes load is no role, even if thread 0 stores beside.
         "ld.global.u32 %r3, [%a0]; setp.ne.u32 %p2, %r1, 0; @%p2 bra M; st.global.u32 [%a0], %r1; M: \
          and.b32 %r4, %r3, 4;",
     ] {
@@ -272,7 +272,7 @@ fn results_and_arguments_are_followed() {
 
 /// The same as [`suspects`], where the analysis of all lanes has nothing definite to say or something, as expected.
 fn agrees(code: &str) -> usize {
-    // What lanes do in the end: who has nothing more to do is not missed.
+    // A lane that has nothing more to do is not missed.
     let code = &format!("{code} st.global.u32 [%a0], %r1;");
     let found = suspects(code);
     with_ptx(&module(code), |module| {
@@ -357,7 +357,7 @@ fn what_ends_lanes_keeps_them_from_what_follows() {
 
 #[test]
 fn a_round_may_come_back_from_two_places() {
-    // What the counter holds where the rounds end is what it holds where they begin, whatever way lanes took.
+    // The counter holds the same where rounds end and where they begin, on every path that lanes take.
     let round = |back: &str, beside: &str| {
         agrees(&format!(
             "mov.u32 %r5, 0; H: setp.eq.u32 %p3, %r5, 0; @%p3 bra B; {MEET} B: setp.ge.u32 %p4, %r1, %r0; @%p4 bra C; \
@@ -382,7 +382,7 @@ fn what_a_register_holds_is_kept_past_branches_that_do_not_change_it() {
     assert_eq!(past("ld.global.u32 %r5, [%a0];", store), 0);
     assert_eq!(past("mov.u32 %r5, 0;", store), 0);
     assert_eq!(past("mov.u32 %r5, 1;", store), 1);
-    // What lanes 0 to 15 hold of their own keeps them from the first as well.
+    // Own values of lanes 0 to 15 keep them from the first as well.
     assert_eq!(past("mov.u32 %r5, 1;", "mov.u32 %r5, 2;"), 1);
 }
 
@@ -404,7 +404,7 @@ fn variables_on_the_stack_are_known_where_they_are_read() {
     };
     assert_eq!(rounds("0"), 0);
     assert_eq!(rounds("%r2"), 1);
-    // What is stored last is what is read, whatever was there before.
+    // The last store decides what is read, whatever was there before.
     let last = |value: &str| {
         code(&format!(
             "st.local.u32 [%s], %r2; ld.global.u32 %r3, [%a0]; bra K; K: st.local.u32 [%s], {value}; bra M; \
@@ -468,7 +468,7 @@ fn what_whole_warps_call_is_looked_at_like_a_kernel() {
     assert_eq!(called(lanes, ""), 1);
     // Lanes that do not call it may come to another one like it.
     assert_eq!(called(&format!("{MEET}\n{lanes}"), ""), 0);
-    // What speaks for those that call it does not for the others.
+    // A witness for the lanes that call does not speak for the others.
     assert_eq!(called(lanes, &format!("{MEET}\n{}", branch(lanes))), 1);
 }
 
@@ -531,6 +531,6 @@ fn failed_assertions_part_nobody() {
     };
     assert_eq!(suspects(""), 0);
     assert_eq!(suspects("st.local.u32 [%a1], %r3;"), 0);
-    // What others see is a sign that a lane went another way.
+    // A visible effect shows that a lane went another way.
     assert_eq!(suspects("st.global.u32 [%a0], %r3;"), 1);
 }

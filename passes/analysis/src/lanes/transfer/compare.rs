@@ -1,4 +1,4 @@
-//! What comparisons make of lane vectors.
+//! Transfer functions of comparisons.
 
 use super::super::value::ValueId;
 use super::super::value::{Base, Lanes, Pool, Vector, lanes};
@@ -6,7 +6,7 @@ use super::constant;
 use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{Condition, Logic, Op};
 
-/// What is known of a comparison in one lane.
+/// Outcome of a comparison in one lane, if it is known.
 fn decide(condition: Condition, bits: u8, a: &Vector, b: &Vector, lane: usize) -> Option<bool> {
     use Condition as C;
     let width = ones(bits);
@@ -73,8 +73,8 @@ fn threshold(condition: Condition, swapped: bool, bound: u64, bits: u8) -> Optio
     }
 }
 
-/// Whether the blocks of 2^k numbers decide, in which the operands lie: for each, the block is the same in all lanes, and
-/// if both lie in one, the lanes agree. So `32w + lane < 32n`, with unknown w and n, is one outcome.
+/// True if blocks of 2^k numbers decide the comparison: for each operand, the block is the same in all lanes, and if
+/// both operands lie in one block, the lanes agree. So `32w + lane < 32n`, with unknown w and n, is one outcome.
 fn is_within_blocks(condition: Condition, bits: u8, a: &Vector, b: &Vector, undecided: Lanes) -> bool {
     let block = |vector: &Vector| match vector.base {
         _ if undecided & !vector.exact == 0 => Some(bits.saturating_sub(1)),
@@ -100,7 +100,7 @@ fn is_within_blocks(condition: Condition, bits: u8, a: &Vector, b: &Vector, unde
     is_one_block(a) && is_one_block(b) && outcomes.all(|other| Some(other) == first)
 }
 
-/// Whether the lanes in `undecided` all have the same, unknown outcome.
+/// True if the lanes in `undecided` all have the same, unknown outcome.
 fn is_one_outcome(condition: Condition, bits: u8, a: &Vector, b: &Vector, undecided: Lanes) -> bool {
     if a.is_splat(undecided) && b.is_splat(undecided) || is_within_blocks(condition, bits, a, b, undecided) {
         return true;
@@ -165,7 +165,7 @@ pub(super) fn compare(
     true
 }
 
-/// The same for two predicates.
+/// Logic operation on two predicates.
 pub(super) fn connect(
     logic: Logic,
     (a, b): (&Vector, &Vector),
@@ -185,7 +185,7 @@ pub(super) fn connect(
     true
 }
 
-/// What a predicate is known to be in a lane.
+/// Value of a predicate in a lane, if it is known.
 fn truth(predicate: &Vector, lane: usize) -> Option<bool> {
     predicate.at(lane).map(|value| value & 1 == 1)
 }
@@ -198,7 +198,7 @@ struct Needs {
 }
 
 impl Needs {
-    /// Whether all undecided lanes need the same.
+    /// True if all undecided lanes need the same.
     const fn are_shared(&self, logic: Logic) -> bool {
         let (first, second) = (self.first == self.undecided, self.second == self.undecided);
         match logic {

@@ -1,11 +1,11 @@
-//! What operations make of vectors: in examples, and held against what they compute.
+//! Transfer functions of vectors: examples, and a comparison with concrete lanes.
 
 use super::super::value::{ALL, Base, Lanes, Pool, ValueId, Vector, WARP, lanes};
-use super::{Site, apply};
+use super::{Application, apply};
 use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{BinaryOp as B, Condition as C, Logic, Op, UnaryOp};
 
-const SITE: Site = Site {
+const SITE: Application = Application {
     here: ALL,
     key: (1, 1),
 };
@@ -176,7 +176,7 @@ fn only_lanes_that_are_here_count() {
     mixed.bits = std::array::from_fn(|lane| lane as u64 % 8);
     let mixed = pool.add(mixed);
     let three = pool.splat(3);
-    let site = Site { here: 0xff, ..SITE };
+    let site = Application { here: 0xff, ..SITE };
     let found = apply(&mut pool, Op::Binary(B::Add, 32), &[mixed, three], site);
     assert!((0..8).all(|lane| pool.get(found).at(lane) == Some(lane as u64 + 3)));
 }
@@ -201,7 +201,7 @@ impl Random {
     }
 }
 
-/// How many worlds a vector is looked at in.
+/// Number of concrete worlds for each vector.
 const WORLDS: usize = 4;
 
 /// A vector, and what the lanes hold in some worlds that it describes.
@@ -316,7 +316,7 @@ fn operation(random: &mut Random) -> (Op, usize) {
     }
 }
 
-/// What a vector says of the lanes in `here` that a world does not bear out.
+/// Statement of a vector about the lanes in `here` that a world contradicts.
 fn difference(vector: &Vector, world: &[u64; WARP], here: Lanes) -> Option<String> {
     for lane in lanes(here) {
         let value = world[lane];
@@ -366,7 +366,7 @@ fn vectors_hold_what_operations_compute() {
             // Division by zero is not defined.
             let Some(worlds) = worlds else { continue };
             let ids: Vec<ValueId> = uses.iter().map(|&at| known[at].id).collect();
-            let site = Site {
+            let site = Application {
                 here,
                 key: (20, step),
             };

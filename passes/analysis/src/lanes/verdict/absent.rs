@@ -3,13 +3,13 @@
 use std::rc::Rc;
 
 use super::meet::Call;
-use super::{Issue, Judge, Problem, Spot, certainty};
+use super::{Issue, Judge, Problem, Site, certainty};
 use crate::lanes::placement::{Departure, Departures, Exits};
 use crate::lanes::value::{Lanes, lanes, set_of};
 use crate::limits::MAX_SHOWN_DEPARTURES;
 use ptxcheck_ir::{Collective, InstructionId};
 
-/// What is known of where the lanes of a mask are.
+/// Lanes that a mask names and that do not come along.
 pub(super) struct Absent {
     pub(super) surely: Lanes,
     pub(super) perhaps: Lanes,
@@ -17,7 +17,8 @@ pub(super) struct Absent {
 }
 
 impl Judge<'_, '_> {
-    /// Which lanes that `mask` names do not come to `call`, where `callers` pass it; `None` if the budget is spent.
+    /// Lanes that `mask` names and that do not come to `call`, where `callers` pass it; `None` if the budget is
+    /// spent.
     pub(super) fn absent(&mut self, call: &Call, mask: Lanes, callers: Lanes) -> Option<Absent> {
         let here = self.flow.may[call.node as usize];
         let named = mask & self.flow.launch.lanes();
@@ -32,7 +33,7 @@ impl Judge<'_, '_> {
         if !matches!(call.kind, Collective::Shuffle(_)) && self.need_not_look(never_here) {
             return Some(absent);
         }
-        let along = self.placement.must(call.node, Exits::Loud) & here & callers;
+        let along = self.placement.must(call.node, Exits::NotSilent) & here & callers;
         let open = named & !along;
         if open == 0 {
             return Some(absent);
@@ -40,13 +41,13 @@ impl Judge<'_, '_> {
         let departures = self.placement.departures(call.node)?;
         let Departures {
             leaving,
-            loud,
-            not_noisy,
+            may_act,
+            may_end_silently,
             ..
         } = *departures;
         absent.departures = Some(departures);
         // Ended without a sign, whichever way they left: a collective waits for no lane that has ended.
-        let gone = open & !loud & (!here | callers) & !other_mask;
+        let gone = open & !may_act & (!here | callers) & !other_mask;
         let mut gone = gone & (leaving | !here);
         let headers: Vec<u32> = self
             .flow
@@ -55,16 +56,17 @@ impl Judge<'_, '_> {
             .map(|of| self.flow.order.loops[of as usize].header)
             .collect();
         if !headers.is_empty() {
-            // Who leaves a loop around the collective later on, and is heard of then, is missing in the next round.
+            // A lane that leaves a loop around the collective later, with a visible effect, is missing in the next
+            // round.
             let rounds = headers.iter().fold(u32::MAX, |all, &header| {
-                all & self.placement.must(header, Exits::Loud)
+                all & self.placement.must(header, Exits::NotSilent)
             });
-            gone &= rounds | !self.placement.loud_loop_exits(call.node);
+            gone &= rounds | !self.placement.acting_loop_exits(call.node);
         }
         let open = open & !gone;
-        let mut surely = never_here & open & !not_noisy & !self.unknown;
+        let mut surely = never_here & open & !may_end_silently & !self.unknown;
         if !headers.is_empty() {
-            let left = self.placement.quiet_loop_exits(call.node);
+            let left = self.placement.silent_loop_exits(call.node);
             if surely & left != 0 {
                 let together = headers.into_iter().fold(u32::MAX, |all, header| {
                     all & self.placement.must(header, Exits::All)
@@ -81,7 +83,7 @@ impl Judge<'_, '_> {
         Some(absent)
     }
 
-    /// Of lanes that do not execute `call` with `mask`, those that execute nothing that would match while `callers` wait.
+    /// Lanes of `open`, which do not execute `call` with `mask`, that execute nothing matching while `callers` wait.
     fn never_here(&mut self, call: &Call, mask: Lanes, callers: Lanes, open: Lanes) -> Lanes {
         if open == 0 {
             return 0;
@@ -141,10 +143,10 @@ impl Judge<'_, '_> {
                 && let Some((found, found_lanes)) = self.best_match(number, *mask, set)
             {
                 problem = Problem::Unconverged;
-                other = Some((self.spot(found), found_lanes));
+                other = Some((self.site(found), found_lanes));
             } else if sure && let Some((found, found_lanes)) = self.sibling(number, *mask, set) {
                 problem = Problem::DifferentMasks;
-                other = Some((self.spot(found), found_lanes));
+                other = Some((self.site(found), found_lanes));
             }
             let departures = absent.departures.as_deref();
             let split = departures.and_then(|departures| self.parting(&departures.all, set));
@@ -158,8 +160,8 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// Where most of `set` went another way, and which of them.
-    pub(super) fn parting(&self, departures: &[Departure], set: Lanes) -> Option<(Spot, Lanes)> {
+    /// Branch at which most of `set` went another way, and those lanes.
+    pub(super) fn parting(&self, departures: &[Departure], set: Lanes) -> Option<(Site, Lanes)> {
         let leaving = |departure: &&Departure| departure.lanes & set;
         let most = departures
             .iter()
@@ -170,26 +172,26 @@ impl Judge<'_, '_> {
     }
 
     /// The branch that a node ends with.
-    fn branch(&self, node: u32) -> Option<Spot> {
-        let spot = &self.flow.graph.nodes[node as usize];
+    fn branch(&self, node: u32) -> Option<Site> {
+        let site = &self.flow.graph.nodes[node as usize];
         let context = self.flow.graph.context(node);
         // A guard on a collective, a barrier or a call stands on that instruction itself.
-        let last = if spot.instructions.is_empty() || !self.ends_with_test(node) {
-            spot.instructions.end
+        let last = if site.instructions.is_empty() || !self.ends_with_test(node) {
+            site.instructions.end
         } else {
-            spot.instructions.end - 1
+            site.instructions.end - 1
         };
-        ((last as usize) < context.body.instructions.len()).then(|| Spot {
+        ((last as usize) < context.body.instructions.len()).then(|| Site {
             function: context.function,
             instruction: InstructionId::new(last as usize),
-            callers: self.flow.graph.callers(spot.context),
+            callers: self.flow.graph.callers(site.context),
         })
     }
 
     fn ends_with_test(&self, node: u32) -> bool {
-        let spot = &self.flow.graph.nodes[node as usize];
+        let site = &self.flow.graph.nodes[node as usize];
         let body = self.flow.graph.context(node).body;
-        spot.instructions
+        site.instructions
             .end
             .checked_sub(1)
             .is_some_and(|last| body.instructions[last as usize].op.is_terminator())

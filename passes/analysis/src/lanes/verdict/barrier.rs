@@ -23,12 +23,12 @@ impl Judge<'_, '_> {
         let Some(departures) = self.placement.departures(node) else {
             return;
         };
-        let along = self.placement.must(node, Exits::Loud);
-        let mut surely = never_here & !departures.not_noisy & !self.unknown & !along;
+        let along = self.placement.must(node, Exits::NotSilent);
+        let mut surely = never_here & !departures.may_end_silently & !self.unknown & !along;
         if self.flow.order.loops_of(node).next().is_some() {
-            surely &= !self.placement.quiet_loop_exits(node);
+            surely &= !self.placement.silent_loop_exits(node);
         }
-        let perhaps = existing & !along & departures.loud;
+        let perhaps = existing & !along & departures.may_act;
         // Warps in which nobody skips it speak against what holds in others.
         self.verdict.reach.push((
             node,
@@ -46,7 +46,7 @@ impl Judge<'_, '_> {
         self.verdict.issues.push(Issue {
             problem: Problem::SkippedBarrier,
             certainty: certainty(surely != 0),
-            spot: self.spot(node),
+            site: self.site(node),
             lanes: set,
             mask: None,
             kind: None,

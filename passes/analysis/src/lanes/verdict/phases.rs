@@ -1,4 +1,4 @@
-//! Which lanes may meet in time: the barriers of the CTA cut the execution of a block into phases.
+//! Phases: barriers of the CTA bound in time the collectives at which lanes may meet.
 //!
 //! A barrier that waits for all threads of the CTA lets nobody on before all threads that have not ended have come to one
 //! (PTX ISA, `barrier`). So the lanes of a warp that have not ended pass their k-th such barrier together, wherever in the
@@ -27,13 +27,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 use crate::lanes::flow::Flow;
-use crate::lanes::graph::{Kind, cut_phases, is_full_barrier};
+use crate::lanes::graph::{NodeKind, cut_phases, is_full_barrier};
 use crate::lanes::placement::Placement;
 use crate::lanes::value::Lanes;
 use crate::limits::MAX_PHASE_STEPS;
 use ptxcheck_ir::Instruction;
 
-/// What lanes may come to before the next barrier.
+/// Code that lanes may come to before the next barrier.
 struct Segment {
     /// The collectives, in order.
     collectives: Vec<u32>,
@@ -54,8 +54,8 @@ pub(super) struct Phases {
 const ENTRY: u32 = u32::MAX;
 
 impl Phases {
-    /// Of a solution with these barriers, if they cut it into phases. `unknown`: lanes that may run code of which nothing is
-    /// known.
+    /// Phases of a solution with these barriers, if they cut it into phases. `unknown`: lanes that may run unknown
+    /// code.
     pub(super) fn new(flow: &Flow<'_>, barriers: &[u32], unknown: Lanes) -> Option<Self> {
         let barriers = barriers.iter().map(|&node| instruction(flow, node));
         (unknown == 0 && cut_phases(barriers)).then(|| Self {
@@ -64,7 +64,7 @@ impl Phases {
         })
     }
 
-    /// Whether `lane` surely misses the others where `callers` execute the collective that a node is, which waits for it: it
+    /// True if `lane` surely misses the others where `callers` execute the collective `call`, which waits for it: it
     /// comes to no collective that `may_match` in the same phase. `None` if the budget is spent.
     pub(super) fn misses(
         &mut self,
@@ -84,8 +84,8 @@ impl Phases {
             self.pay(1 + there.next.len() * here.next.len() + here.collectives.len())?;
             if there.collectives.binary_search(&call).is_ok() {
                 is_called = true;
-                let is_heard = of_lane == ENTRY || is_heard_after(flow, placement, of_lane, own);
-                if !is_heard || here.collectives.iter().any(|&node| may_match(node)) {
+                let acts = of_lane == ENTRY || acts_after(flow, placement, of_lane, own);
+                if !acts || here.collectives.iter().any(|&node| may_match(node)) {
                     return Some(false);
                 }
             }
@@ -121,7 +121,7 @@ impl Phases {
             } else if is_end(flow, node) {
                 segment.next.push(node);
             } else {
-                if graph.nodes[node as usize].kind == Kind::Collective {
+                if graph.nodes[node as usize].kind == NodeKind::Collective {
                     segment.collectives.push(node);
                 }
                 work.push(node);
@@ -151,10 +151,10 @@ impl Phases {
     }
 }
 
-/// Whether a node ends a phase.
+/// True if a node ends a phase.
 fn is_end(flow: &Flow<'_>, node: u32) -> bool {
     let graph = flow.graph;
-    graph.nodes[node as usize].kind == Kind::Barrier && is_full_barrier(instruction(flow, node))
+    graph.nodes[node as usize].kind == NodeKind::Barrier && is_full_barrier(instruction(flow, node))
 }
 
 fn instruction<'f>(flow: &Flow<'f>, node: u32) -> &'f Instruction {
@@ -162,12 +162,12 @@ fn instruction<'f>(flow: &Flow<'f>, node: u32) -> &'f Instruction {
     graph.context(node).body.instruction(graph.instruction(node))
 }
 
-/// Whether a lane certainly does something visible from behind a barrier on.
-fn is_heard_after(flow: &Flow<'_>, placement: &Placement<'_, '_>, barrier: u32, lane: Lanes) -> bool {
+/// True if a lane certainly has a visible effect after a barrier.
+fn acts_after(flow: &Flow<'_>, placement: &Placement<'_, '_>, barrier: u32, lane: Lanes) -> bool {
     let graph = flow.graph;
     let mut edges = graph.nodes[barrier as usize].edges.clone();
     edges.all(|edge| {
         let target = graph.targets[edge as usize];
-        flow.edges[edge as usize] & lane == 0 || placement.noisy(target) & lane != 0
+        flow.edges[edge as usize] & lane == 0 || placement.surely_acting(target) & lane != 0
     })
 }

@@ -23,9 +23,9 @@ impl Judge<'_, '_> {
         };
         let existing = self.flow.launch.lanes();
         let (mut absent, mut perhaps, mut unknown) = (0, 0, 0);
-        // Of the absent ones, those whose mask is not known, but certainly does not name what they read.
+        // Absent ones whose mask is unknown, but certainly does not name the lane that they read.
         let mut in_part = 0;
-        // By lane, the one that it reads.
+        // For each lane, the one that it reads.
         let mut read: [Lanes; WARP] = [0; WARP];
         for lane in lanes(here) {
             let (Some(b), Some(c)) = (from.at(lane), control.at(lane)) else {
@@ -98,7 +98,7 @@ impl Judge<'_, '_> {
         unknown != 0
     }
 
-    /// Whether anything reads the value that a shuffle gives.
+    /// True if anything reads the value that a shuffle returns.
     fn is_result_read(&self, call: &Call) -> bool {
         let context = self.flow.graph.context(call.node);
         let shuffle = context.body.instruction(self.flow.graph.instruction(call.node));

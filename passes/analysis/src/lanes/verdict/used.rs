@@ -1,4 +1,4 @@
-//! Whether what a shuffle has read is certainly used.
+//! Certain uses of a value that a shuffle has read.
 //!
 //! A value that was read from a lane that does not take part is undefined; the behaviour is not, as long as nobody uses
 //! the value (PTX ISA, `shfl.sync`). A use is: an address, a mask, a source lane, a branch, what is stored to memory that
@@ -20,38 +20,28 @@ use rustc_hash::FxHashMap;
 
 use super::super::flow::Flow;
 use super::super::graph::NONE;
-use super::super::graph::{Kind, Test};
+use super::super::graph::{NodeKind, Test};
 use super::super::placement::{Exits, Placement};
 use super::super::shuffle;
 use super::super::value::{Lanes, WARP, lanes, set_of};
 use super::super::visible;
 use super::meet::Call;
-use crate::slots::{Effect, SlotId};
+use crate::slots::Effect;
+use crate::variable::{FrameVariable, Variable};
 use ptxcheck_ir::evaluate::{evaluate, is_interpreted};
 use ptxcheck_ir::{
     AccessKind, BinaryOp, Body, Callee, Collective, Guard, Instruction, InstructionId, Logic, Op, Register,
     Space, Value,
 };
 
-/// Where a value is kept, in one context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Place {
-    Register(Register),
-    Slot(SlotId),
-    /// Piece of a parameter: its number and byte offset.
-    Param(u32, u32),
-    /// Piece of the return value at a byte offset.
-    Result(i32),
-}
-
-/// What lanes hold at one point: see the module.
+/// Lanes and the undefined values that they hold at one point: see the module.
 #[derive(Clone, Default)]
-struct Held {
+struct UndefinedValues {
     on: Lanes,
-    cells: FxHashMap<(u32, Place), Lanes>,
+    cells: FxHashMap<(u32, FrameVariable), Lanes>,
 }
 
-impl Held {
+impl UndefinedValues {
     /// Takes what comes along an edge with some lanes; true if that changes anything.
     fn merge(&mut self, lanes: Lanes, from: &Self) -> bool {
         let (both, new) = (lanes & self.on, lanes & !self.on);
@@ -72,7 +62,7 @@ impl Held {
         changed
     }
 
-    /// What is held in no lane that is still on the way is forgotten.
+    /// Drops cells that no lane still on the way holds.
     fn restrict(&mut self) {
         let on = self.on;
         self.cells.retain(|_, held| {
@@ -82,9 +72,10 @@ impl Held {
     }
 }
 
-/// Of the lanes that pass the shuffle that a node is, where those in `readers` read something undefined, those that certainly
-/// use it, each time or a later time that they pass it: readers, and lanes that further shuffles hand it to. `calls`: the
-/// collectives in order. `None` if `steps`, which it takes instructions and cells from, are used up.
+/// Lanes that certainly use an undefined value, among those that pass the shuffle `shuffle`, each time or a later
+/// time that they pass it: lanes of `readers`, which read something undefined there, and lanes that further shuffles
+/// hand it to. `calls`: the collectives in order. `None` if `steps`, which instructions and cells are counted
+/// against, are used up.
 pub(super) fn certainly(
     flow: &Flow<'_>,
     placement: &mut Placement<'_, '_>,
@@ -106,7 +97,7 @@ pub(super) fn certainly(
     };
     walk.held.insert(
         shuffle,
-        Held {
+        UndefinedValues {
             on: here,
             cells: FxHashMap::default(),
         },
@@ -128,7 +119,7 @@ struct Walk<'w, 'a, 'f, 'p> {
     readers: Lanes,
     /// The lanes that need not use it.
     lost: Lanes,
-    held: FxHashMap<u32, Held>,
+    held: FxHashMap<u32, UndefinedValues>,
     /// Nodes to look at, by rank.
     pending: BTreeSet<u32>,
     steps: &'w mut usize,
@@ -148,14 +139,14 @@ impl Walk<'_, '_, '_, '_> {
             held: self.held.get(&node)?.clone(),
         };
         point.handed = self.handed(node);
-        let spot = &graph.nodes[node as usize];
+        let current = &graph.nodes[node as usize];
         *self.steps = self
             .steps
-            .checked_sub(1 + spot.instructions.len() + point.held.cells.len())?;
-        for number in spot.instructions.clone() {
+            .checked_sub(1 + current.instructions.len() + point.held.cells.len())?;
+        for number in current.instructions.clone() {
             point.instruction(InstructionId::new(number as usize));
         }
-        match spot.test {
+        match current.test {
             Test::None => {}
             Test::Guard(guard) => point.uses(Value::Register(guard.register)),
             Test::Table(index, guard) => {
@@ -171,7 +162,7 @@ impl Walk<'_, '_, '_, '_> {
             self.lost |= held.on;
         }
         held.on &= !self.lost;
-        for edge in spot.edges.clone() {
+        for edge in current.edges.clone() {
             let lanes = flow.edges[edge as usize] & held.on;
             let target = graph.targets[edge as usize];
             if lanes == 0 {
@@ -190,7 +181,7 @@ impl Walk<'_, '_, '_, '_> {
         Some(())
     }
 
-    /// Which lanes a further shuffle hands values to, if the node is one.
+    /// Lanes that read through a further shuffle, if the node is one.
     fn handed(&mut self, node: u32) -> Option<Handed> {
         let order = self.flow.order;
         let rank = |node: u32| order.rank[node as usize];
@@ -225,21 +216,21 @@ struct Point<'w, 'a> {
     context: u32,
     readers: Lanes,
     shuffle: u32,
-    /// Of a further shuffle.
+    /// Lanes that the node hands values to, if it is a further shuffle.
     handed: Option<Handed>,
-    held: Held,
+    held: UndefinedValues,
 }
 
 impl Point<'_, '_> {
     /// The lanes in which an operand holds it.
     fn of(&self, value: Value) -> Lanes {
         match value {
-            Value::Register(register) | Value::Not(register) => self.at(Place::Register(register)),
+            Value::Register(register) | Value::Not(register) => self.at(FrameVariable::register(register)),
             _ => 0,
         }
     }
 
-    fn at(&self, place: Place) -> Lanes {
+    fn at(&self, place: FrameVariable) -> Lanes {
         self.held.cells.get(&(self.context, place)).copied().unwrap_or(0) & self.held.on
     }
 
@@ -248,7 +239,7 @@ impl Point<'_, '_> {
         self.held.on &= !self.of(value);
     }
 
-    fn set(&mut self, context: u32, place: Place, lanes: Lanes) {
+    fn set(&mut self, context: u32, place: FrameVariable, lanes: Lanes) {
         if lanes == 0 {
             self.held.cells.remove(&(context, place));
         } else {
@@ -266,7 +257,7 @@ impl Point<'_, '_> {
             _ => return (0, 0),
         };
         let known = match self.in_range() {
-            // Who reads another lane is in range.
+            // A lane that reads another lane is in range.
             Some(inside) if inside == register => (self.readers, 0),
             _ => self.flow.truth(self.node, id, register),
         };
@@ -286,7 +277,7 @@ impl Point<'_, '_> {
     }
 
     /// Writes a place under the guard of an instruction, if it has one.
-    fn write(&mut self, place: Place, lanes: Lanes, guard: Option<(Lanes, Lanes)>) {
+    fn write(&mut self, place: FrameVariable, lanes: Lanes, guard: Option<(Lanes, Lanes)>) {
         let lanes = match guard {
             None => lanes,
             Some((holds, fails)) => {
@@ -305,8 +296,8 @@ impl Point<'_, '_> {
         if instruction.op.is_terminator() {
             return;
         }
-        // What is a node of its own has its guard in the branch before it.
-        let own = graph.nodes[self.node as usize].kind == Kind::Plain;
+        // Collectives, barriers and calls are nodes of their own: their guard is the branch before them.
+        let own = graph.nodes[self.node as usize].kind == NodeKind::Plain;
         let guard = instruction.guard.filter(|_| own);
         let truth = guard.map(|guard| self.truth(id, guarded(guard)));
         let runs = truth.map_or(Lanes::MAX, |(holds, _)| holds);
@@ -331,10 +322,10 @@ impl Point<'_, '_> {
                 continue;
             };
             let lanes = self.result(id, body, instruction, number);
-            self.write(Place::Register(register), lanes, truth);
+            self.write(FrameVariable::register(register), lanes, truth);
         }
         if let Some((offset, value)) = body.returned(instruction) {
-            self.write(Place::Result(offset), self.of(value), truth);
+            self.write(FrameVariable::Result(offset), self.of(value), truth);
         }
     }
 
@@ -388,7 +379,7 @@ impl Point<'_, '_> {
                 .is_none_or(|callee| module.function(callee).body.is_none()),
         };
         let inner = match self.flow.graph.nodes[self.node as usize].kind {
-            Kind::Enter(inner) => Some(inner),
+            NodeKind::Enter(inner) => Some(inner),
             _ => None,
         };
         for argument in body.arguments(call) {
@@ -396,7 +387,11 @@ impl Point<'_, '_> {
                 self.uses(argument.value);
             } else if let Some(inner) = inner {
                 let lanes = self.of(argument.value);
-                self.set(inner, Place::Param(argument.param, argument.offset), lanes);
+                self.set(
+                    inner,
+                    FrameVariable::Param(argument.param, argument.offset as i32),
+                    lanes,
+                );
             }
         }
     }
@@ -413,20 +408,20 @@ impl Point<'_, '_> {
         match slots.effect(id, instruction) {
             Effect::Store(slot) => {
                 let stored = body.uses(instruction).get(2).copied().unwrap_or(Value::Unknown);
-                self.write(Place::Slot(slot), self.of(stored), truth);
+                self.write(FrameVariable::slot(slot), self.of(stored), truth);
                 for other in slots.overlapping(slot) {
-                    self.set(self.context, Place::Slot(other), 0);
+                    self.set(self.context, FrameVariable::slot(other), 0);
                 }
             }
             Effect::Spoil(slot) => {
                 for slot in std::iter::once(slot).chain(slots.overlapping(slot)) {
-                    self.set(self.context, Place::Slot(slot), 0);
+                    self.set(self.context, FrameVariable::slot(slot), 0);
                 }
             }
             Effect::SpoilEscaped => {
                 let own = self.context;
                 self.held.cells.retain(|(context, place), _| match place {
-                    Place::Slot(slot) => *context != own || !slots.escapes(*slot),
+                    FrameVariable::Own(Variable::Slot(slot)) => *context != own || !slots.escapes(*slot),
                     _ => true,
                 });
             }
@@ -452,17 +447,17 @@ impl Point<'_, '_> {
                 let function = graph.context(self.node).function;
                 let slots = self.flow.module.function(function).slots();
                 if let Effect::Load(slot) = slots.effect(id, instruction) {
-                    return self.at(Place::Slot(slot));
+                    return self.at(FrameVariable::slot(slot));
                 }
                 body.loaded_param(instruction).map_or(0, |(number, offset)| {
-                    self.at(Place::Param(u32::from(number), offset as u32))
+                    self.at(FrameVariable::Param(u32::from(number), offset))
                 })
             }
             Op::CallResult(call) => {
                 let called = graph.callee_number(self.context, call);
                 match (called, uses) {
                     (Some(callee), [Value::Integer(offset), ..]) => {
-                        let place = i32::try_from(*offset).map(Place::Result);
+                        let place = i32::try_from(*offset).map(FrameVariable::Result);
                         let held = place.ok().and_then(|place| self.held.cells.get(&(callee, place)));
                         held.copied().unwrap_or(0)
                     }
@@ -519,7 +514,7 @@ fn guarded(guard: Guard) -> Value {
     }
 }
 
-/// Whether the result of an operation hangs off one of its operands, whatever the others hold that are not constant.
+/// True if the result of an operation depends on one of its operands, whatever the other, non-constant operands hold.
 fn carries(op: Op, uses: &[Value], place: usize) -> bool {
     let is_constant = |value: &Value| matches!(value, Value::Integer(_));
     let others = || uses.iter().enumerate().filter(|(at, _)| *at != place);
@@ -548,7 +543,7 @@ fn carries(op: Op, uses: &[Value], place: usize) -> bool {
     }
 }
 
-/// Whether an operation gives different results for different values of one operand, where all others are constant.
+/// True if an operation gives different results for different values of one operand, where all others are constant.
 fn varies(op: Op, uses: &[Value], place: usize) -> bool {
     const TRIED: [u64; 6] = [
         0,

@@ -1,32 +1,32 @@
-//! A look at one function: the blocks that all lanes may come to, whatever is known.
+//! Optimistic reachability in one function: the blocks that all lanes may come to, whatever is known.
 //!
 //! ```text
-//! all lanes may come to    the entry; the blocks after one of these, if its branch is open; else its immediate
-//!                          post-dominator, where every lane comes through in the end
+//! all lanes may come to    the entry; the successors of such a block, if its branch is open; else its immediate
+//!                          post-dominator, if every lane comes through it in the end
 //! a branch is open         if nothing is known of its condition in any lane: lanes may go either way. If it is known to
-//!                          hold or unknown, all may go on where it holds
-//! a value is known         at most as far as the definitions have in common that reach it by open branches, and from
-//!                          above a post-dominator that all come through, if there are none on the way; if none
-//!                          reaches it so, as far as any of its definitions is
+//!                          hold or unknown, all may take the successor for a condition that holds
+//! bound of a variable      the knowledge that its definitions share which reach the place by open branches, and from
+//!                          above a post-dominator that all lanes come through if none lies between; if no definition
+//!                          reaches it so, the join over those that reach it at all
 //! ```
 //!
-//! So the more branches are open, the less is known, and the other way round. What is found on the way holds at any
-//! time, and the search ends with the first answer that will do.
+//! The more branches are open, the less is known, and the other way round. Any intermediate result is sound, so the search
+//! ends with the first answer that will do.
 
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashSet;
 
-mod held;
 mod results;
+mod variables;
 
-use self::held::Held;
-use super::basis::Basis;
-use super::kind::Form;
+use self::variables::KnowableCache;
+use super::facts::ModuleFacts;
+use super::knowable::Pattern;
 use crate::function::Analyses;
 use crate::lanes::value::WARP;
 use crate::lanes::visible;
-use crate::limits::LOOK_STEPS_PER_INSTRUCTION;
+use crate::limits::REACH_STEPS_PER_INSTRUCTION;
 use crate::predicates::{Predicates, Test};
 use crate::threads::Threads;
 use ptxcheck_ir::{
@@ -36,40 +36,40 @@ use ptxcheck_ir::{
 /// Most copies between an `activemask` and its comparison.
 const MAX_COPIES: usize = 4;
 
-/// What has been seen of a function.
-pub(super) struct Look<'a, 'm> {
+/// Optimistic search of one function: the blocks that all lanes may reach, and bounds of the values that decide it.
+pub(super) struct OptimisticReach<'a, 'm> {
     pub function: FunctionId,
-    basis: &'a Basis<'a, 'm>,
+    facts: &'a ModuleFacts<'a, 'm>,
     body: &'a Body<'m>,
     analyses: &'a Analyses<'m>,
-    /// Nobody calls it: what it is passed is not known.
+    /// No function calls it: its arguments are not known.
     is_root: bool,
-    /// The warp that is looked at, of a CTA of one dimension; any, if there is none.
+    /// The warp that is searched, in a CTA of one dimension; `None` for all warps.
     warp: Option<u32>,
     /// The instruction before which registers are read.
     here: InstructionId,
-    held: Held,
+    cache: KnowableCache,
     /// Steps that may still be taken.
     pub steps_left: usize,
-    /// All lanes come to the entry, and what they come through from there has not been looked up.
+    /// All lanes come to the entry, and its chain of post-dominators has not been followed yet.
     begins: bool,
-    /// By block: all lanes may come to it, and where they may go on.
+    /// For each block: all lanes may come to it; and the successors that they may take.
     is_reached: Vec<bool>,
     ways: Vec<Ways>,
-    /// By block: the one further up that all lanes come through to it, whatever way they take.
+    /// For each block: a block before it that all lanes come from, whatever path they take.
     through: Vec<Option<BlockId>>,
-    /// Blocks that are reached and have not been looked at; those whose branches have not been.
+    /// Blocks that are reached and not visited yet; those whose branches have not been tested.
     work: VecDeque<BlockId>,
     left: VecDeque<BlockId>,
-    /// Blocks that are reached, with branches of which something may be known; and those that stay so.
+    /// Reached blocks whose branch is not open so far; and those where that is final.
     closed: Vec<BlockId>,
     settled: Vec<BlockId>,
-    /// By block: the last walk that has come by, and how many walks there have been.
+    /// For each block: the last walk that came by. And the number of walks.
     marks: Vec<u32>,
     mark: u32,
 }
 
-/// Where all lanes may go from the end of a block.
+/// Successors of a block that all lanes may take.
 #[derive(Clone, Copy)]
 enum Ways {
     None,
@@ -77,19 +77,19 @@ enum Ways {
     All,
 }
 
-impl<'a, 'm> Look<'a, 'm> {
+impl<'a, 'm> OptimisticReach<'a, 'm> {
     /// At a function, nothing of which is reached yet.
-    pub(super) fn new(basis: &'a Basis<'a, 'm>, function: FunctionId, body: &'a Body<'m>) -> Self {
+    pub(super) fn new(facts: &'a ModuleFacts<'a, 'm>, function: FunctionId, body: &'a Body<'m>) -> Self {
         Self {
             function,
-            basis,
+            facts,
             body,
-            analyses: basis.module.function(function),
-            is_root: basis.module.call_graph().calls_to(function).is_empty(),
+            analyses: facts.module.function(function),
+            is_root: facts.module.call_graph().calls_to(function).is_empty(),
             warp: None,
             here: InstructionId::new(0),
-            held: Held::new(body.registers.len(), body.blocks.len()),
-            steps_left: LOOK_STEPS_PER_INSTRUCTION * (body.instructions.len() + body.blocks.len()),
+            cache: KnowableCache::new(body.registers.len(), body.blocks.len()),
+            steps_left: REACH_STEPS_PER_INSTRUCTION * (body.instructions.len() + body.blocks.len()),
             begins: false,
             is_reached: vec![false; body.blocks.len()],
             ways: vec![Ways::None; body.blocks.len()],
@@ -103,13 +103,13 @@ impl<'a, 'm> Look<'a, 'm> {
         }
     }
 
-    /// The same, for the sake of so many definitions that are being looked up elsewhere.
+    /// The same search, nested below so many definitions that are being evaluated elsewhere.
     pub(super) fn in_depth(mut self, depth: usize) -> Self {
-        self.held.depth = depth;
+        self.cache.depth = depth;
         self
     }
 
-    /// The same in one warp.
+    /// The same search for one warp.
     pub(super) fn in_warp(self, warp: u32) -> Self {
         let warp = Some(warp);
         Self { warp, ..self }
@@ -175,7 +175,8 @@ impl<'a, 'm> Look<'a, 'm> {
         self.enter(BlockId::new(0));
     }
 
-    /// And so to what they all come through from there, whatever branches decide. False if that leads nowhere new.
+    /// Follows the chain of post-dominators that all lanes come through, whatever branches decide. False if that
+    /// leads nowhere new.
     fn go_through(&mut self) -> bool {
         let post = self.analyses.post_dominators();
         let mut block = BlockId::new(0);
@@ -197,7 +198,7 @@ impl<'a, 'm> Look<'a, 'm> {
         if std::mem::take(&mut self.begins) && self.go_through() {
             return true;
         }
-        self.held.begin();
+        self.cache.begin();
         let closed = std::mem::take(&mut self.closed);
         for &block in &closed {
             self.leave(block);
@@ -212,13 +213,13 @@ impl<'a, 'm> Look<'a, 'm> {
             return;
         }
         let body = self.body;
-        self.held.is_final = true;
+        self.cache.is_final = true;
         if self.branch_is_open(block) {
             self.ways[block.index()] = Ways::All;
             body.successors(block).iter().for_each(|&next| self.enter(next));
             return;
         }
-        let closed = if self.held.is_final {
+        let closed = if self.cache.is_final {
             &mut self.settled
         } else {
             &mut self.closed
@@ -230,25 +231,25 @@ impl<'a, 'm> Look<'a, 'm> {
         }
     }
 
-    /// Where lanes go from the end of a block for which it is known.
+    /// The successor that all lanes take, if that is known.
     fn only_way(&mut self, block: BlockId) -> Option<BlockId> {
         let guard = self.body.terminator(block)?.guard?;
         let [None, Some(test)] = self.decisive(block) else {
             return None;
         };
-        match self.kind(test).form {
-            Form::Exactly(known) => self.way(block, guard, known & 1 == 1),
+        match self.kind(test).pattern {
+            Pattern::Exactly(known) => self.way(block, guard, known & 1 == 1),
             _ => self.known_way(block, guard),
         }
     }
 
-    /// Where all lanes of the warp go, because of the numbers of its threads.
+    /// The successor that all lanes of the warp take because of the numbers of its threads.
     fn known_way(&self, block: BlockId, guard: Guard) -> Option<BlockId> {
         let known = self.same_in_warp(Value::Register(guard.register))?;
         self.way(block, guard, known & 1 == 1)
     }
 
-    /// Where lanes go from a branch under a guard that they all know.
+    /// The successor that lanes take from a branch under a guard with a known value.
     fn way(&self, block: BlockId, guard: Guard, known: bool) -> Option<BlockId> {
         let is_branch = self.body.terminator(block)?.op == Op::Branch;
         let number = usize::from(known == guard.negated);
@@ -284,7 +285,7 @@ impl<'a, 'm> Look<'a, 'm> {
         }
     }
 
-    /// Whether all lanes may come to a block, as far as has been found.
+    /// True if all lanes may come to a block, as far as has been found.
     pub(super) fn is_reached(&self, block: BlockId) -> bool {
         self.is_reached[block.index()]
     }
@@ -337,7 +338,7 @@ impl<'a, 'm> Look<'a, 'm> {
         is_whole
     }
 
-    /// Where lanes go from a block that have seen, in an `activemask`, that all are there, if nobody else goes there.
+    /// Successor that only lanes take which have seen a full `activemask`, so that all lanes are there.
     fn where_all_are(&mut self, block: BlockId) -> Option<BlockId> {
         let (id, last) = self.body.block(block).next_back()?;
         let guard = last.guard.filter(|_| last.op == Op::Branch)?;
@@ -395,8 +396,8 @@ impl<'a, 'm> Look<'a, 'm> {
         (body.instruction(asked).op == Op::ActiveMask).then_some(asked)
     }
 
-    /// Where lanes go from a block by a predicate that holds, if at all, for lanes that have been where all are (`is_sure`),
-    /// and for all of those or for none as far as is known, if nobody else goes there.
+    /// Successor that exactly the lanes take that executed a block where all lanes are (`is_sure`): the branch tests
+    /// a predicate that only this block sets, to a value that is the same in all lanes as far as is known.
     fn where_all_were(&mut self, block: BlockId, is_sure: &[bool]) -> Option<BlockId> {
         let (body, definitions) = (self.body, self.analyses.definitions());
         let guard = body.terminator(block)?.guard?;
@@ -439,14 +440,14 @@ impl<'a, 'm> Look<'a, 'm> {
         others.all(is_kept).then_some(next)
     }
 
-    /// Where those lanes go from a branch for which its guard is this, if nobody else does.
+    /// The successor for this value of a branch's guard, if no other block leads there.
     fn way_of_these(&self, block: BlockId, guard: Guard, holds: bool) -> Option<BlockId> {
         let next = self.way(block, guard, holds)?;
         (self.analyses.cfg().predecessors(next) == [block]).then_some(next)
     }
 
-    /// Whether lanes that are together in one block, and come from there to another that it dominates, do so together as far
-    /// as is known.
+    /// True if lanes that are together in one block come together to another one that it dominates, as far as is
+    /// known.
     fn stays_together(&mut self, above: BlockId, block: BlockId) -> bool {
         self.comes_from(above, block)
             || self
@@ -472,19 +473,20 @@ impl<'a, 'm> Look<'a, 'm> {
         Some(between)
     }
 
-    /// Whether all lanes that are together in one block come from its end to another one, together as far as is known.
+    /// True if all lanes that are together in one block come from its end to another one, together as far as is
+    /// known.
     fn comes_from(&mut self, above: BlockId, block: BlockId) -> bool {
         self.analyses.post_dominators().dominates(block, above)
             && !self.may_end_in(above)
             && self.all_come_through(above, block)
     }
 
-    /// Whether some lanes may leave a block another way than others do.
+    /// True if some lanes may leave a block another way than others do.
     fn splits_lanes(&mut self, block: BlockId) -> bool {
         self.may_end_in(block) || self.parts_lanes(block)
     }
 
-    /// Whether lanes may be known to go different ways at the end of a block.
+    /// True if lanes may be known to go different ways at the end of a block.
     fn parts_lanes(&mut self, block: BlockId) -> bool {
         let decisive = self.decisive(block);
         decisive.into_iter().flatten().any(|value| self.kind(value).lane)
@@ -508,7 +510,7 @@ impl<'a, 'm> Look<'a, 'm> {
         !self.work.is_empty()
     }
 
-    /// Whether nothing is known of where lanes go at the end of a block.
+    /// True if nothing is known of the condition at the end of a block.
     fn branch_is_open(&mut self, block: BlockId) -> bool {
         self.decisive(block)
             .into_iter()
@@ -516,7 +518,7 @@ impl<'a, 'm> Look<'a, 'm> {
             .all(|value| self.kind(value).low == 0)
     }
 
-    /// What decides where lanes go at the end of a block: reads are from before that.
+    /// Values that decide where lanes go from the end of a block. Later reads are from before that branch.
     fn decisive(&mut self, block: BlockId) -> [Option<Value>; 2] {
         let Some((id, last)) = self.body.block(block).next_back() else {
             return [None; 2];
@@ -532,16 +534,16 @@ impl<'a, 'm> Look<'a, 'm> {
         [index, last.guard.map(|guard| Value::Register(guard.register))]
     }
 
-    /// Whether all lanes that go from the end of `from` come to its post-dominator `to`: there is no loop without an end
-    /// on the way, and branches around what ends lanes are open. Who ends the grid on the way, and does nothing visible
-    /// before, is missed by nobody.
+    /// True if all lanes that leave `from` come to its post-dominator `to`: no loop on the way is endless, and
+    /// branches around code that ends lanes are open. Lanes that end the grid on the way without a visible effect are
+    /// missed by nobody.
     fn all_come_through(&mut self, from: BlockId, to: BlockId) -> bool {
         if self.is_left_by_end(from) && !self.branch_is_open(from) {
             return false;
         }
         let (cfg, post, body) = (self.analyses.cfg(), self.analyses.post_dominators(), self.body);
         self.mark += 1;
-        // What some lanes do not leave.
+        // Blocks that some lanes do not leave.
         let mut is_dead = FxHashSet::default();
         let mut work = vec![from];
         while let Some(block) = work.pop() {
@@ -558,7 +560,7 @@ impl<'a, 'm> Look<'a, 'm> {
                 work.push(next);
             }
         }
-        // And what leads there alone.
+        // Blocks that lead to those alone.
         work.extend(&is_dead);
         while let Some(block) = work.pop() {
             for &before in cfg.predecessors(block) {
@@ -579,17 +581,17 @@ impl<'a, 'm> Look<'a, 'm> {
         !is_dead.contains(&from) && leading.all(is_avoidable)
     }
 
-    /// Whether lanes for which a guard holds end at the end of a block, which its successors do not show.
+    /// True if a guarded instruction at the end of a block ends lanes, which its successors do not show.
     fn is_left_by_end(&self, block: BlockId) -> bool {
         self.body
             .terminator(block)
             .is_some_and(|last| last.guard.is_some() && matches!(last.op, Op::Return | Op::Exit | Op::Trap))
     }
 
-    /// Whether a block has a call from which lanes may not come back.
+    /// True if a block has a call from which lanes may not return.
     fn may_end_in(&self, block: BlockId) -> bool {
         self.calls_in(block)
-            .any(|call| self.basis.may_end_lanes(self.body, call))
+            .any(|call| self.facts.may_end_lanes(self.body, call))
     }
 
     /// The calls in a block.
@@ -604,15 +606,15 @@ impl<'a, 'm> Look<'a, 'm> {
             .map(|call| body.instruction(call.instruction))
     }
 
-    /// Whether lanes end in a block, or in what it leads to, by a failed assertion if at all, and surely do nothing
-    /// visible in it.
+    /// True if lanes end in a block, or in the code behind it, by a failed assertion at most, and surely have no
+    /// visible effect in it.
     fn ends_grid_quietly(&self, block: BlockId) -> bool {
-        let (basis, body) = (self.basis, self.body);
+        let (facts, body) = (self.facts, self.body);
         !self.is_left_by_end(block)
-            && self.calls_in(block).all(|call| basis.is_quiet_call(body, call))
+            && self.calls_in(block).all(|call| facts.is_quiet_call(body, call))
             && body.block(block).all(|(id, instruction)| {
                 !matches!(instruction.op, Op::Collective(..) | Op::Barrier(_))
-                    && !visible::of_instruction(basis.module, self.function, body, id).surely
+                    && !visible::of_instruction(facts.module, self.function, body, id).surely
             })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::launch::Launch;
 use super::value::Lanes;
-use super::verdict::{Issue, Problem, Spot};
+use super::verdict::{Issue, Problem, Site};
 use ptxcheck_ir::FunctionId;
 
 /// The findings about a kernel, or about a function that no kernel of the module calls.
@@ -12,7 +12,7 @@ pub struct Root {
     /// Its launches, as known or assumed.
     pub launch: Launch,
     /// The findings.
-    pub findings: Vec<Found>,
+    pub findings: Vec<LaneFinding>,
     /// Nothing is known of it: too large, not whole, or the analysis did not settle.
     pub is_unknown: bool,
     /// Some collective has an operand that is not known, or is in an irreducible loop or behind one, so that nothing found
@@ -23,8 +23,8 @@ pub struct Root {
 }
 
 /// Something that is wrong, over all warps.
-pub struct Found {
-    /// What, in the first warp where it is.
+pub struct LaneFinding {
+    /// The defect, in the first warp that has it.
     pub issue: Issue,
     /// The warps that it is in, if not in all that get there.
     pub warps: Vec<u32>,
@@ -34,7 +34,7 @@ pub struct Found {
 
 impl Root {
     /// A root of which nothing is known.
-    pub(super) const fn nothing(function: FunctionId, launch: Launch) -> Self {
+    pub(super) const fn unknown(function: FunctionId, launch: Launch) -> Self {
         Self {
             function,
             launch,
@@ -47,6 +47,6 @@ impl Root {
 }
 
 /// The order of findings.
-pub(super) fn key(found: &Found) -> (&Spot, Problem, Lanes) {
-    (&found.issue.spot, found.issue.problem, found.issue.lanes)
+pub(super) fn key(found: &LaneFinding) -> (&Site, Problem, Lanes) {
+    (&found.issue.site, found.issue.problem, found.issue.lanes)
 }

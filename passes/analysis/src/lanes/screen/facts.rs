@@ -1,4 +1,4 @@
-//! What is known of a module before any function is looked at.
+//! Facts about a module that the screen needs before it searches any function.
 
 use super::calls::Calls;
 use crate::ends::ends;
@@ -6,8 +6,8 @@ use crate::shared::Shared;
 use ptxcheck_common::externs;
 use ptxcheck_ir::{Body, Callee, FunctionId, Instruction};
 
-/// What is known of a module before any function is looked at.
-pub(super) struct Basis<'a, 'm> {
+/// Facts about a module that hold for all functions.
+pub(super) struct ModuleFacts<'a, 'm> {
     pub(super) module: &'a Shared<'m>,
     /// By function: lanes may not come back from a call of it.
     pub(super) ends: Vec<bool>,
@@ -16,8 +16,8 @@ pub(super) struct Basis<'a, 'm> {
     pub(super) calls: Calls,
 }
 
-impl<'a, 'm> Basis<'a, 'm> {
-    /// Of a module. `has_shape`: the shape of some CTA is known.
+impl<'a, 'm> ModuleFacts<'a, 'm> {
+    /// Facts about a module. `has_shape`: the shape of some CTA is known.
     pub(super) fn new(module: &'a Shared<'m>, has_shape: bool) -> Self {
         Self {
             module,
@@ -35,7 +35,7 @@ impl<'a, 'm> Basis<'a, 'm> {
         self.module.module.called(symbol)
     }
 
-    /// Whether a call is one of a failed assertion, or of something that is known to do no more than return.
+    /// True for a call of a failed assertion, and of a function that is known to do no more than return.
     pub(super) fn is_quiet_call(&self, body: &Body<'_>, call: &Instruction) -> bool {
         let module = self.module.module;
         self.callee(body, call).is_some_and(|callee| {
@@ -45,7 +45,7 @@ impl<'a, 'm> Basis<'a, 'm> {
         })
     }
 
-    /// Whether lanes may not come back from a call.
+    /// True if lanes may not return from a call.
     pub(super) fn may_end_lanes(&self, body: &Body<'_>, call: &Instruction) -> bool {
         self.callee(body, call)
             .is_some_and(|callee| self.ends[callee.index()])

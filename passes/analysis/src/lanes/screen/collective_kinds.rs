@@ -1,4 +1,4 @@
-//! What lanes may miss: collectives of each kind, and barriers.
+//! Sets of kinds of collectives, barriers included.
 
 use rustc_hash::FxHashSet;
 
@@ -7,14 +7,14 @@ use ptxcheck_ir::{Collective, Instruction, InstructionId, Match, Op, Shuffle, Vo
 
 /// A set of kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Meetings(u32);
+pub(super) struct CollectiveKinds(u32);
 
-impl Meetings {
+impl CollectiveKinds {
     pub(super) const NONE: Self = Self(0);
     pub(super) const ALL: Self = Self(u32::MAX);
     pub(super) const BARRIER: Self = Self(1);
 
-    /// What an instruction is, were it one that waits for all lanes.
+    /// Kind of an instruction, taken as one that waits for all lanes.
     pub(super) const fn of(op: Op) -> Self {
         let number = match op {
             Op::Barrier(_) => return Self::BARRIER,
@@ -40,7 +40,7 @@ impl Meetings {
         Self(1 << number)
     }
 
-    /// What lanes may miss at an instruction.
+    /// Kind that lanes may miss at an instruction.
     pub(super) fn at(instruction: &Instruction) -> Self {
         match instruction.op {
             Op::Collective(_, true) => Self::of(instruction.op),
@@ -81,34 +81,34 @@ impl Meetings {
     }
 }
 
-/// What no witness has been found for.
+/// Kinds and places without a witness so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wanted {
     /// Kinds of which one is wanted, wherever it is.
-    pub meetings: Meetings,
+    pub kinds: CollectiveKinds,
     /// Those that are wanted themselves.
     pub places: FxHashSet<InstructionId>,
 }
 
 impl Wanted {
     /// One of each kind.
-    pub(super) fn all(meetings: Meetings) -> Self {
+    pub(super) fn all(kinds: CollectiveKinds) -> Self {
         Self {
-            meetings,
+            kinds,
             places: FxHashSet::default(),
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.meetings.is_empty() && self.places.is_empty()
+        self.kinds.is_empty() && self.places.is_empty()
     }
 
-    pub(super) fn found(&mut self, meetings: Meetings) {
-        self.meetings = self.meetings.without(meetings);
+    pub(super) fn found(&mut self, kinds: CollectiveKinds) {
+        self.kinds = self.kinds.without(kinds);
     }
 
-    pub(super) fn found_at(&mut self, place: InstructionId, meetings: Meetings) {
-        self.found(meetings);
+    pub(super) fn found_at(&mut self, place: InstructionId, kinds: CollectiveKinds) {
+        self.found(kinds);
         self.places.remove(&place);
     }
 }

@@ -1,50 +1,44 @@
-//! What registers and slots may hold as far as a look has come.
+//! Bounds of the values of registers and slots, as far as the search has come.
 
 use rustc_hash::FxHashMap;
 
-use super::super::kind::{EXACT, Kind, special};
-use super::{Look, Ways};
-use crate::limits::MAX_LOOK_DEPTH;
+use super::super::knowable::{EXACT, Knowable, special};
+use super::{OptimisticReach, Ways};
+use crate::limits::MAX_KNOWABLE_DEPTH;
 use crate::slots::{Effect, SlotId};
+use crate::variable::Variable;
 use ptxcheck_ir::{BlockId, Body, Instruction, InstructionId, Op, Register, Special, Value};
 
-/// What holds a value from one place to another.
+/// Cached queries.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Variable {
-    Register(Register),
-    Slot(SlotId),
-}
-
-/// What is looked up more than once.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Key {
+enum Query {
     /// A register with one definition.
     Single(Register),
-    /// What one of several definitions makes of a variable, or the only store of a slot.
+    /// The value that one of several definitions gives a variable, or the only store to a slot.
     Definition(Variable, InstructionId),
     /// A variable to which some of its definitions come, by their places among all.
     Common(Variable, u64),
 }
 
-/// What has been looked up.
-pub(super) struct Held {
-    known: Vec<Known>,
+/// Cache of the bounds of values.
+pub(super) struct KnowableCache {
+    known: Vec<Cached>,
     /// By register: what its only definition makes of it, in `known`.
     single: Vec<u32>,
-    others: FxHashMap<Key, u32>,
-    /// Which definitions come to a block, and when that was looked up; on any way at all, if that is asked.
+    others: FxHashMap<Query, u32>,
+    /// Definitions that reach a block, and the round of that search; by any path, if that is asked.
     entries: FxHashMap<(Variable, BlockId, bool), (u32, u64)>,
-    /// By block: what walks against the ways of lanes have left there, and how many walks there have been.
+    /// For each block: marks of the backward walks. And the number of walks.
     marks: Vec<Mark>,
     walks: u32,
     round: u32,
     /// Definitions that are being looked up, one for the sake of another.
     pub depth: usize,
-    /// What has been read since this was set will not change, whatever is open later on.
+    /// All bounds read since this was set are final, whatever is found to be open later.
     pub is_final: bool,
 }
 
-/// What walks in search of definitions leave in a block.
+/// Marks that backward walks leave in a block.
 #[derive(Clone, Copy, Default)]
 struct Mark {
     /// The last walk that has come by.
@@ -55,8 +49,8 @@ struct Mark {
 }
 
 #[derive(Clone, Copy)]
-struct Known {
-    kind: Kind,
+struct Cached {
+    kind: Knowable,
     /// When it was looked up; [`FINAL`] for what will not change.
     round: u32,
 }
@@ -64,7 +58,7 @@ struct Known {
 const FINAL: u32 = u32::MAX;
 const NONE: u32 = u32::MAX;
 
-impl Held {
+impl KnowableCache {
     pub(super) fn new(registers: usize, blocks: usize) -> Self {
         Self {
             known: Vec::new(),
@@ -84,9 +78,9 @@ impl Held {
         self.round += 1;
     }
 
-    fn get(&mut self, key: Key) -> Option<Kind> {
+    fn get(&mut self, key: Query) -> Option<Knowable> {
         let place = match key {
-            Key::Single(register) => self.single[register.index()],
+            Query::Single(register) => self.single[register.index()],
             _ => *self.others.get(&key)?,
         };
         let known = *self.known.get(place as usize)?;
@@ -97,54 +91,54 @@ impl Held {
         Some(known.kind)
     }
 
-    fn set(&mut self, key: Key, kind: Kind, round: u32) {
+    fn set(&mut self, key: Query, kind: Knowable, round: u32) {
         let next = self.known.len() as u32;
         let place = match key {
-            Key::Single(register) => &mut self.single[register.index()],
+            Query::Single(register) => &mut self.single[register.index()],
             _ => self.others.entry(key).or_insert(NONE),
         };
         if *place == NONE {
             *place = next;
-            self.known.push(Known { kind, round });
+            self.known.push(Cached { kind, round });
         } else {
-            self.known[*place as usize] = Known { kind, round };
+            self.known[*place as usize] = Cached { kind, round };
         }
     }
 
     /// For the time being.
-    fn set_now(&mut self, key: Key, kind: Kind) {
+    fn set_now(&mut self, key: Query, kind: Knowable) {
         self.set(key, kind, self.round);
     }
 }
 
-impl<'a> Look<'a, '_> {
-    /// What has been found for a key, of so many bits, or what `find` does.
-    fn looked_up(&mut self, key: Key, bits: u8, find: impl FnOnce(&mut Self) -> Kind) -> Kind {
-        if let Some(known) = self.held.get(key) {
+impl<'a> OptimisticReach<'a, '_> {
+    /// Cached bound for a query, of so many bits, or the result of `find`.
+    fn looked_up(&mut self, key: Query, bits: u8, find: impl FnOnce(&mut Self) -> Knowable) -> Knowable {
+        if let Some(known) = self.cache.get(key) {
             return known;
         }
-        if self.held.depth == MAX_LOOK_DEPTH || !self.pay(1) {
-            self.held.is_final = false;
-            return Kind::LANE;
+        if self.cache.depth == MAX_KNOWABLE_DEPTH || !self.pay(1) {
+            self.cache.is_final = false;
+            return Knowable::LANE;
         }
         // Round a cycle of definitions, anything may be known.
-        self.held.set_now(key, Kind::LANE);
-        let (here, was_final) = (self.here, std::mem::replace(&mut self.held.is_final, true));
-        self.held.depth += 1;
+        self.cache.set_now(key, Knowable::LANE);
+        let (here, was_final) = (self.here, std::mem::replace(&mut self.cache.is_final, true));
+        self.cache.depth += 1;
         let kind = find(self).cut(bits);
-        self.held.depth -= 1;
+        self.cache.depth -= 1;
         self.here = here;
-        // Of what nothing is known, no less will be.
-        if self.held.is_final || kind == Kind::UNKNOWN.cut(bits) {
-            self.held.set(key, kind, FINAL);
-            self.held.is_final = was_final;
+        // Knowledge never shrinks below "nothing".
+        if self.cache.is_final || kind == Knowable::UNKNOWN.cut(bits) {
+            self.cache.set(key, kind, FINAL);
+            self.cache.is_final = was_final;
         } else {
-            self.held.set_now(key, kind);
+            self.cache.set_now(key, kind);
         }
         kind
     }
 
-    /// What writes a variable, in the order of the input.
+    /// Instructions that write a variable, in the order of the input.
     fn definitions(&self, variable: Variable) -> &'a [InstructionId] {
         match variable {
             Variable::Register(register) => self.analyses.definitions().of(register),
@@ -152,38 +146,38 @@ impl<'a> Look<'a, '_> {
         }
     }
 
-    /// What one of its definitions makes of a variable.
-    fn definition(&mut self, variable: Variable, id: InstructionId) -> Kind {
-        let key = Key::Definition(variable, id);
+    /// Value that one of its definitions gives a variable.
+    fn definition(&mut self, variable: Variable, id: InstructionId) -> Knowable {
+        let key = Query::Definition(variable, id);
         match variable {
             Variable::Register(register) => self.made(key, register, id),
             Variable::Slot(slot) => self.stored(key, slot, id),
         }
     }
 
-    /// What an instruction makes of a register.
-    fn made(&mut self, key: Key, register: Register, id: InstructionId) -> Kind {
+    /// Value that an instruction gives a register.
+    fn made(&mut self, key: Query, register: Register, id: InstructionId) -> Knowable {
         let bits = self.body.registers[register.index()].bits;
-        self.looked_up(key, bits, |look| {
-            let kind = look.result_in(register, id);
-            if kind.is_defined { kind } else { Kind::UNKNOWN }
+        self.looked_up(key, bits, |reach| {
+            let kind = reach.result_in(register, id);
+            if kind.is_defined { kind } else { Knowable::UNKNOWN }
         })
     }
 
-    /// What an instruction stores to a slot.
-    fn stored(&mut self, key: Key, slot: SlotId, id: InstructionId) -> Kind {
+    /// Value that an instruction stores to a slot.
+    fn stored(&mut self, key: Query, slot: SlotId, id: InstructionId) -> Knowable {
         let instruction = self.body.instruction(id);
         let stored = match self.analyses.slots().effect(id, instruction) {
             Effect::Store(own) if own == slot => self.body.uses(instruction).get(2).copied(),
             _ => None,
         };
-        self.looked_up(key, 0, |look| {
-            look.before(id).kind(stored.unwrap_or(Value::Unknown))
+        self.looked_up(key, 0, |reach| {
+            reach.before(id).kind(stored.unwrap_or(Value::Unknown))
         })
     }
 
     /// A variable with several definitions.
-    fn read(&mut self, variable: Variable) -> Kind {
+    fn read(&mut self, variable: Variable) -> Knowable {
         let (body, definitions) = (self.body, self.definitions(variable));
         let block = body.block_of(self.here);
         match last_in(body, definitions, block, self.here.index() as u32) {
@@ -194,8 +188,8 @@ impl<'a> Look<'a, '_> {
     }
 
     /// A variable at the entry of a block.
-    fn at_entry(&mut self, variable: Variable, block: BlockId) -> Kind {
-        self.held.is_final = false;
+    fn at_entry(&mut self, variable: Variable, block: BlockId) -> Knowable {
+        self.cache.is_final = false;
         let places = self.coming(variable, block, false);
         if places == 0 {
             let places = self.coming(variable, block, true);
@@ -206,33 +200,33 @@ impl<'a> Look<'a, '_> {
                 kind.split()
             };
         }
-        let key = Key::Common(variable, places);
+        let key = Query::Common(variable, places);
         let bits = match variable {
             Variable::Register(register) => self.body.registers[register.index()].bits,
             Variable::Slot(_) => 0,
         };
-        self.looked_up(key, bits, |look| {
-            look.held.is_final = false;
-            look.in_common(key, variable, places)
+        self.looked_up(key, bits, |reach| {
+            reach.cache.is_final = false;
+            reach.in_common(key, variable, places)
         })
     }
 
     /// The definitions that come to a block, by their places among those of the variable: those from which all lanes may
     /// come along open branches, or those from which any may come at all.
     fn coming(&mut self, variable: Variable, block: BlockId, is_anywhere: bool) -> u64 {
-        let (key, round) = ((variable, block, is_anywhere), self.held.round);
-        match self.held.entries.get(&key) {
+        let (key, round) = ((variable, block, is_anywhere), self.cache.round);
+        match self.cache.entries.get(&key) {
             Some(&(known_in, places)) if is_anywhere || known_in == round => places,
             _ => {
                 let places = self.reaching(self.definitions(variable), block, is_anywhere);
-                self.held.entries.insert(key, (round, places));
+                self.cache.entries.insert(key, (round, places));
                 places
             }
         }
     }
 
-    /// What definitions have in common that all come to one place.
-    fn in_common(&mut self, key: Key, variable: Variable, places: u64) -> Kind {
+    /// Knowledge common to definitions that all reach one place.
+    fn in_common(&mut self, key: Query, variable: Variable, places: u64) -> Knowable {
         // Literals first, for they bound what is known round the loops that the others go.
         let (body, definitions) = (self.body, self.definitions(variable));
         let is_literal = |id: &InstructionId| {
@@ -243,19 +237,19 @@ impl<'a> Look<'a, '_> {
             )
         };
         let reaching = among(definitions, places);
-        let (mut kind, mut has_literal) = (Kind::default(), false);
+        let (mut kind, mut has_literal) = (Knowable::default(), false);
         for pass in [true, false] {
             for definition in reaching.clone().filter(|id| is_literal(id) == pass) {
                 has_literal |= pass;
                 kind = kind.agree(self.definition(variable, definition));
                 // Not all lanes need have it from here.
                 kind.lane = kind.low > 0;
-                self.held.set_now(key, kind);
+                self.cache.set_now(key, kind);
             }
         }
         for definition in reaching {
-            // What it made of more.
-            self.held.others.remove(&Key::Definition(variable, definition));
+            // Its value rests on more knowledge than is left now.
+            self.cache.others.remove(&Query::Definition(variable, definition));
         }
         if has_literal && !kind.is_literal() {
             // No bound is kept where a number meets what is not the same one.
@@ -264,7 +258,7 @@ impl<'a> Look<'a, '_> {
         kind
     }
 
-    /// See [`Self::coming`].
+    /// Computes [`Self::coming`].
     fn reaching(&mut self, definitions: &[InstructionId], block: BlockId, is_anywhere: bool) -> u64 {
         let (cfg, body) = (self.analyses.cfg(), self.body);
         let is_guarded = |id: &InstructionId| body.instruction(*id).guard.is_some();
@@ -275,10 +269,10 @@ impl<'a> Look<'a, '_> {
             return ALL;
         }
         let mut found = 0;
-        self.held.walks += 1;
-        let walk = self.held.walks;
+        self.cache.walks += 1;
+        let walk = self.cache.walks;
         for (place, &id) in definitions.iter().enumerate() {
-            let mark = &mut self.held.marks[self.body.block_of(id).index()];
+            let mark = &mut self.cache.marks[self.body.block_of(id).index()];
             (mark.wanted_in, mark.place) = (walk, place as u8);
         }
         let mut work = vec![block];
@@ -291,7 +285,7 @@ impl<'a> Look<'a, '_> {
                     Ways::One(next) => next == block,
                     Ways::All => true,
                 };
-                let mark = &mut self.held.marks[before.index()];
+                let mark = &mut self.cache.marks[before.index()];
                 if !is_open || std::mem::replace(&mut mark.seen_in, walk) == walk {
                     continue;
                 }
@@ -310,8 +304,8 @@ impl<'a> Look<'a, '_> {
         found
     }
 
-    /// Whether what a register holds at the end of `from` is what it holds at `to`, on whatever way lanes come through:
-    /// none of its definitions is in between.
+    /// True if a variable holds the same at the end of `from` and at `to` on every path between: none of its
+    /// definitions lies between them.
     fn keeps(&self, definitions: &[InstructionId], from: BlockId, to: BlockId) -> bool {
         let dominators = self.analyses.dominators();
         dominators.dominates(from, to)
@@ -321,18 +315,18 @@ impl<'a> Look<'a, '_> {
             })
     }
 
-    /// What any of these definitions makes of a variable.
-    fn any_of(&mut self, variable: Variable, places: u64) -> Kind {
-        let mut kind = Kind::default();
+    /// Join of the values that these definitions give a variable.
+    fn any_of(&mut self, variable: Variable, places: u64) -> Knowable {
+        let mut kind = Knowable::default();
         for id in among(self.definitions(variable), places) {
             kind = kind.join(self.definition(variable, id));
         }
-        self.held.is_final = false;
-        if kind.is_defined { kind } else { Kind::UNKNOWN }
+        self.cache.is_final = false;
+        if kind.is_defined { kind } else { Knowable::UNKNOWN }
     }
 
-    /// Whether which of these definitions a lane brings to a block is the same for all lanes, as far as it is known: all of
-    /// them lie between the block and its immediate dominator, where no branch is known to part lanes.
+    /// True if all lanes bring the value of the same definition to a block, as far as is known: all definitions lie
+    /// between the block and its immediate dominator, and no branch between is known to part lanes.
     fn is_picked_by_all(&mut self, variable: Variable, places: u64, block: BlockId) -> bool {
         let (dominators, body) = (self.analyses.dominators(), self.body);
         let definitions = self.definitions(variable);
@@ -385,30 +379,30 @@ fn last_in(
     (last.index() as u32 >= range.start).then_some(last)
 }
 
-impl Look<'_, '_> {
-    /// What is known of a register.
-    pub(crate) fn register(&mut self, register: Register) -> Kind {
-        if let Some(known) = self.held.get(Key::Single(register)) {
+impl OptimisticReach<'_, '_> {
+    /// Bound of the value of a register.
+    pub(crate) fn register(&mut self, register: Register) -> Knowable {
+        if let Some(known) = self.cache.get(Query::Single(register)) {
             return known;
         }
         match self.analyses.definitions().of(register) {
-            [] => Kind::UNKNOWN,
+            [] => Knowable::UNKNOWN,
             &[one] if self.body.instruction(one).guard.is_none() => {
-                self.made(Key::Single(register), register, one)
+                self.made(Query::Single(register), register, one)
             }
             _ => self.read(Variable::Register(register)),
         }
     }
 
-    pub(super) fn special(&self, of: Special) -> Kind {
+    pub(super) fn special(&self, of: Special) -> Knowable {
         match (of, self.warp) {
-            (Special::Tid(0), Some(warp)) => Kind::threads_of(warp),
-            _ => special(of, self.basis.has_shape),
+            (Special::Tid(0), Some(warp)) => Knowable::threads_of(warp),
+            _ => special(of, self.facts.has_shape),
         }
     }
 
-    /// Of what a load gets, before it is extended.
-    pub(super) fn loaded(&mut self, id: InstructionId, instruction: &Instruction) -> Kind {
+    /// Bound of the loaded value, before it is extended.
+    pub(super) fn loaded(&mut self, id: InstructionId, instruction: &Instruction) -> Knowable {
         let slots = self.analyses.slots();
         if let Effect::Load(slot) = slots.effect(id, instruction) {
             // A piece of what is stored there.
@@ -416,10 +410,10 @@ impl Look<'_, '_> {
                 .overlapping(slot)
                 .any(|other| !slots.stores(other).is_empty())
             {
-                return Kind::LANE;
+                return Knowable::LANE;
             }
             match slots.stores(slot) {
-                [] => Kind::UNKNOWN,
+                [] => Knowable::UNKNOWN,
                 &[one] if self.body.instruction(one).guard.is_none() => {
                     self.definition(Variable::Slot(slot), one)
                 }
@@ -428,17 +422,17 @@ impl Look<'_, '_> {
         } else if !self.is_root
             && let Some((number, offset)) = self.body.loaded_param(instruction)
         {
-            self.basis.passed(self.function, number, offset, self.held.depth)
+            self.facts.passed(self.function, number, offset, self.cache.depth)
         } else {
-            Kind::UNKNOWN
+            Knowable::UNKNOWN
         }
     }
 
-    /// Of what a call returns.
-    pub(super) fn returned(&self, call: InstructionId) -> Kind {
-        let callee = self.basis.callee(self.body, self.body.instruction(call));
-        callee.map_or(Kind::UNKNOWN, |callee| {
-            self.basis.returned(callee, self.held.depth)
+    /// Bound of the value that a call returns.
+    pub(super) fn returned(&self, call: InstructionId) -> Knowable {
+        let callee = self.facts.callee(self.body, self.body.instruction(call));
+        callee.map_or(Knowable::UNKNOWN, |callee| {
+            self.facts.returned(callee, self.cache.depth)
         })
     }
 }

@@ -1,58 +1,61 @@
-//! Which registers are worth a slice: most of those that decide branches hang off a load, and that is soon found.
+//! Registers that may be constant at all, and so are worth a slice: most registers that decide branches depend on a
+//! load, which is soon found.
 
-use super::{Key, Slice, loaded_param};
+use super::{Slice, Variable, loaded_param};
 use crate::function::Analyses;
 use crate::slots::{Effect, SlotId};
 use ptxcheck_ir::evaluate::{is_interpreted, may_absorb};
 use ptxcheck_ir::{InstructionId, Register, Value};
 
-/// Whether a register may be known, as far as has been looked for.
+/// State of the search for one register: whether it can be constant.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outlook {
+pub(super) enum MayBeConstant {
+    /// Not searched yet.
     Open,
-    /// If this one may.
-    HangsOff(Register),
-    MayBeKnown,
-    Unknown,
+    /// It can if this one can.
+    If(Register),
+    Yes,
+    No,
 }
 
-/// Of what is computed from these values.
-fn outlook(sources: &[Value], outlooks: &[Outlook]) -> Outlook {
-    let mut found = Outlook::MayBeKnown;
+/// Result for a value that is computed from all of these values.
+fn of_all(sources: &[Value], may_be_constant: &[MayBeConstant]) -> MayBeConstant {
+    let mut found = MayBeConstant::Yes;
     for source in sources {
         let own = match (source, source.register()) {
-            (_, Some(register)) => match outlooks[register.index()] {
-                Outlook::Open => Outlook::HangsOff(register),
-                // It hangs off itself.
-                Outlook::HangsOff(_) => Outlook::Unknown,
+            (_, Some(register)) => match may_be_constant[register.index()] {
+                MayBeConstant::Open => MayBeConstant::If(register),
+                // A cycle: it depends on itself.
+                MayBeConstant::If(_) => MayBeConstant::No,
                 known => known,
             },
-            (Value::Integer(_), None) => Outlook::MayBeKnown,
-            _ => Outlook::Unknown,
+            (Value::Integer(_), None) => MayBeConstant::Yes,
+            _ => MayBeConstant::No,
         };
         match own {
-            Outlook::Unknown => return own,
-            Outlook::HangsOff(_) => found = own,
+            MayBeConstant::No => return own,
+            MayBeConstant::If(_) => found = own,
             _ => {}
         }
     }
     found
 }
 
-/// Of what one of these values may decide: a register, as the other operand is a constant more often than not.
-fn outlook_of_any(sources: &[Value], outlooks: &[Outlook]) -> Outlook {
-    let mut found = Outlook::Unknown;
+/// Result for a value that one of these values may decide: a register, as the other operand is a constant more often
+/// than not.
+fn of_any(sources: &[Value], may_be_constant: &[MayBeConstant]) -> MayBeConstant {
+    let mut found = MayBeConstant::No;
     for source in sources.iter().filter(|source| source.register().is_some()) {
-        match outlook(std::slice::from_ref(source), outlooks) {
-            Outlook::MayBeKnown => return Outlook::MayBeKnown,
-            open @ Outlook::HangsOff(_) => found = open,
+        match of_all(std::slice::from_ref(source), may_be_constant) {
+            MayBeConstant::Yes => return MayBeConstant::Yes,
+            open @ MayBeConstant::If(_) => found = open,
             _ => {}
         }
     }
     found
 }
 
-/// What decides whether something is known.
+/// Values that a variable's constancy depends on.
 enum Sources<'a> {
     /// Nothing: it never is.
     None,
@@ -65,42 +68,43 @@ enum Sources<'a> {
 }
 
 impl<'a> Slice<'a> {
-    /// Whether a register may be known: not if anything is not that it is computed from. The search ends with the first such.
+    /// True if a register may be constant: it is not if any value that it is computed from is not. The search ends
+    /// with the first such.
     pub(super) fn may_be_known(&mut self, analyses: &'a Analyses<'_>, register: Register) -> bool {
-        if self.outlooks.is_empty() {
-            self.outlooks = vec![Outlook::Open; self.body.registers.len()];
+        if self.may_be_constant.is_empty() {
+            self.may_be_constant = vec![MayBeConstant::Open; self.body.registers.len()];
         }
         let mut open = vec![register];
         while let Some(&register) = open.last() {
-            let own = match self.outlooks[register.index()] {
-                Outlook::Open | Outlook::HangsOff(_) => match self.sources(analyses, register) {
-                    Sources::None => Outlook::Unknown,
-                    Sources::Of(values) => outlook(values, &self.outlooks),
-                    Sources::AnyOf(values) => outlook_of_any(values, &self.outlooks),
-                    Sources::Any => Outlook::MayBeKnown,
+            let own = match self.may_be_constant[register.index()] {
+                MayBeConstant::Open | MayBeConstant::If(_) => match self.sources(analyses, register) {
+                    Sources::None => MayBeConstant::No,
+                    Sources::Of(values) => of_all(values, &self.may_be_constant),
+                    Sources::AnyOf(values) => of_any(values, &self.may_be_constant),
+                    Sources::Any => MayBeConstant::Yes,
                 },
                 known => known,
             };
-            self.outlooks[register.index()] = own;
-            if let Outlook::HangsOff(source) = own {
+            self.may_be_constant[register.index()] = own;
+            if let MayBeConstant::If(source) = own {
                 open.push(source);
             } else {
                 open.pop();
             }
         }
-        self.outlooks[register.index()] == Outlook::MayBeKnown
+        self.may_be_constant[register.index()] == MayBeConstant::Yes
     }
 
-    /// Whether one of its writers may make something known of a key.
+    /// True if one of its writers may give a variable a constant.
     pub(super) fn may_write_known(
         &mut self,
         analyses: &'a Analyses<'_>,
-        key: Key,
+        variable: Variable,
         writer: InstructionId,
     ) -> bool {
-        let sources = match key {
-            Key::Register(_) => self.sources_of(analyses, writer),
-            Key::Slot(slot) => self.stored_by(slot, writer),
+        let sources = match variable {
+            Variable::Register(_) => self.sources_of(analyses, writer),
+            Variable::Slot(slot) => self.stored_by(slot, writer),
         };
         let mut is_known = |value: &Value, is_constant_known: bool| match value.register() {
             Some(register) => self.may_be_known(analyses, register),
@@ -114,7 +118,7 @@ impl<'a> Slice<'a> {
         }
     }
 
-    /// Of a register.
+    /// Sources of a register's value.
     fn sources(&mut self, analyses: &'a Analyses<'_>, register: Register) -> Sources<'a> {
         match *self.definitions.of(register) {
             [] => Sources::None,
@@ -126,7 +130,7 @@ impl<'a> Slice<'a> {
         }
     }
 
-    /// Of what an instruction writes to a register.
+    /// Sources of the value that an instruction writes to a register.
     fn sources_of(&mut self, analyses: &'a Analyses<'_>, id: InstructionId) -> Sources<'a> {
         let instruction = self.body.instruction(id);
         if let Some(slot) = analyses.loaded_slot(id, instruction) {
@@ -150,7 +154,7 @@ impl<'a> Slice<'a> {
         }
     }
 
-    /// Of what a store puts into a slot.
+    /// Sources of the value that a store puts into a slot.
     fn stored_by(&self, slot: SlotId, store: InstructionId) -> Sources<'a> {
         let instruction = self.body.instruction(store);
         match (

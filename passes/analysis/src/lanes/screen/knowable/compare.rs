@@ -1,7 +1,7 @@
-//! What comparisons make of kinds.
+//! Comparisons of values with bounded knowledge.
 
 use super::super::super::value::WARP;
-use super::{EXACT, Form, Kind, ROW_BITS, min};
+use super::{EXACT, Knowable, Pattern, ROW_BITS, min};
 use crate::launches::MAX_BLOCK_THREADS as MAX_THREADS;
 use ptxcheck_ir::evaluate::evaluate;
 use ptxcheck_ir::{Condition, Logic, Op, Value};
@@ -10,15 +10,15 @@ use ptxcheck_ir::{Condition, Logic, Op, Value};
 pub(super) fn compared(
     condition: Condition,
     width: u8,
-    (a, left): (Kind, Value),
-    (b, right): (Kind, Value),
-) -> Kind {
-    let outcome = |lane| Kind {
+    (a, left): (Knowable, Value),
+    (b, right): (Knowable, Value),
+) -> Knowable {
+    let outcome = |lane| Knowable {
         lane,
-        ..Kind::of(EXACT, 1, Form::Any)
+        ..Knowable::of(EXACT, 1, Pattern::Any)
     };
     let (left, right) = (a.literal(left), b.literal(right));
-    if a.form == Form::Thread && is_between_warps(condition, right) {
+    if a.pattern == Pattern::Thread && is_between_warps(condition, right) {
         return outcome(false);
     }
     let has_floor = a.floor > 0 || b.floor > 0;
@@ -27,36 +27,36 @@ pub(super) fn compared(
             continue;
         }
         // 32m + lane < 32n: the lane does not count.
-        if matches!(one.form, Form::Thread | Form::Row) && other.zeros >= ROW_BITS {
+        if matches!(one.pattern, Pattern::Thread | Pattern::Row) && other.zeros >= ROW_BITS {
             // Either way, where n may be 0 and more than m.
             let is_open = other.low <= other.zeros && !other.may_be_exact() && other.floor == 0;
             let reach = if one.low <= ROW_BITS { ROW_BITS } else { one.bits };
             return if is_open && other.bits >= reach.saturating_add(2) {
-                Kind::UNKNOWN.cut(1)
+                Knowable::UNKNOWN.cut(1)
             } else {
                 outcome(false)
             };
         }
-        // What is known of the one is less than the least that the other may be.
-        // Of the one, as much must be open as what is known of the other reaches.
-        let reach = match other.form {
-            Form::Exactly(0) => None,
-            Form::Exactly(_) => Some(other.bits),
+        // The low bits known of `one` are below the least value of `other`: `one` must have as many open bits as the
+        // knowledge of `other` reaches.
+        let reach = match other.pattern {
+            Pattern::Exactly(0) => None,
+            Pattern::Exactly(_) => Some(other.bits),
             _ if other.low <= other.zeros => Some(0),
             _ => Some(other.low).filter(|_| !other.may_be_exact()),
         };
         let is_open = reach.is_some_and(|reach| reach == 0 || one.bits >= reach.saturating_add(2));
         if one.low <= other.zeros && is_open && other.zeros < other.bits && !has_floor {
-            return Kind::UNKNOWN.cut(1);
+            return Knowable::UNKNOWN.cut(1);
         }
     }
-    // Where the sign is not known, nothing is.
-    let has_sign = |kind: Kind| kind.may_be_exact() || kind.bits < width || kind.is_set;
+    // A comparison of signed numbers needs their signs.
+    let has_sign = |kind: Knowable| kind.may_be_exact() || kind.bits < width || kind.is_set;
     if order_of(condition, false).is_order
         && order_of(condition, false).is_signed
         && !(has_sign(a) && has_sign(b))
     {
-        return Kind::UNKNOWN.cut(1);
+        return Knowable::UNKNOWN.cut(1);
     }
     let lane = a.lane || b.lane;
     let known = match (a.low > 0, b.low > 0) {
@@ -65,11 +65,20 @@ pub(super) fn compared(
         (true, true) => {
             // Low bits alone decide whether two are equal; what is more needs one that is not aligned.
             let order = !matches!(condition, Condition::Equal | Condition::NotEqual);
-            let (one, other) = if a.form == Form::Aligned { (b, a) } else { (a, b) };
-            if other.form != Form::Aligned || other.may_be_exact() {
+            let (one, other) = if a.pattern == Pattern::Aligned {
+                (b, a)
+            } else {
+                (a, b)
+            };
+            if other.pattern != Pattern::Aligned || other.may_be_exact() {
                 true
             } else if order {
-                decides(order_of(condition, a.form == Form::Aligned), width, one, other)
+                decides(
+                    order_of(condition, a.pattern == Pattern::Aligned),
+                    width,
+                    one,
+                    other,
+                )
             } else {
                 one.clear() < other.low
             }
@@ -78,28 +87,29 @@ pub(super) fn compared(
         (false, true) => decides(order_of(condition, true), width, b, a) || is_edge(condition, right),
         (false, false) => false,
     };
-    // What is not exact may differ from another number, and never be the same.
+    // A value that is not exact may differ from another number, and is never known to be equal to it.
     let never = !(a.may_be_exact() && b.may_be_exact());
     if known {
-        let form = match (condition, a.form, b.form) {
-            (Condition::Equal, ..) if never => Form::Exactly(0),
-            (Condition::NotEqual, ..) if never => Form::Exactly(1),
-            (_, Form::Exactly(x), Form::Exactly(y)) => {
+        let pattern = match (condition, a.pattern, b.pattern) {
+            (Condition::Equal, ..) if never => Pattern::Exactly(0),
+            (Condition::NotEqual, ..) if never => Pattern::Exactly(1),
+            (_, Pattern::Exactly(x), Pattern::Exactly(y)) => {
                 let op = Op::Compare(condition, width, Logic::None);
-                evaluate(op, &[x as u64, y as u64]).map_or(Form::Any, |known| Form::Exactly(known as i64))
+                evaluate(op, &[x as u64, y as u64])
+                    .map_or(Pattern::Any, |known| Pattern::Exactly(known as i64))
             }
-            _ => Form::Any,
+            _ => Pattern::Any,
         };
-        Kind {
-            form,
+        Knowable {
+            pattern,
             ..outcome(lane)
         }
     } else {
-        Kind::UNKNOWN.cut(1)
+        Knowable::UNKNOWN.cut(1)
     }
 }
 
-/// Whether a comparison asks if the operand on one side is below the other one, or not.
+/// True if a comparison asks whether the operand on one side is below the other one, or its negation.
 const fn is_below(condition: Condition, is_left: bool) -> bool {
     use Condition as C;
     if is_left {
@@ -115,9 +125,9 @@ const fn is_below(condition: Condition, is_left: bool) -> bool {
     }
 }
 
-/// Whether what bounds one operand may decide against what is known of the other: any number that is made of a set of
-/// lanes, but whether there are any; of equality, a bound that is below the other.
-fn is_bounded(condition: Condition, width: u8, one: Kind, other: Kind) -> bool {
+/// True if the bound of one operand may decide against the knowledge of the other: any number made from a set of
+/// lanes, except whether the set is empty; for equality, a bound that is below the other.
+fn is_bounded(condition: Condition, width: u8, one: Knowable, other: Knowable) -> bool {
     let bound = min(one.bits, width);
     let is_equality = !order_of(condition, false).is_order;
     one.is_set && !(is_equality && other.is_zero()) && (other.low > 0 || other.is_set || other.bits < width)
@@ -134,7 +144,7 @@ fn is_edge(condition: Condition, value: Value) -> bool {
     is_unsigned && matches!(value, Value::Integer(0 | -1))
 }
 
-/// How a comparison orders its operands, with the one of which something is known on the left.
+/// Ordering that a comparison asks for, with the operand of which something is known on the left.
 #[derive(Clone, Copy)]
 struct Ordering {
     is_order: bool,
@@ -158,8 +168,8 @@ const fn order_of(condition: Condition, swapped: bool) -> Ordering {
     }
 }
 
-/// Whether what is known of one operand can decide against another of which at most a bound is, and low zeros.
-fn decides(ordering: Ordering, width: u8, known: Kind, other: Kind) -> bool {
+/// True if the knowledge of one operand can decide against another operand that has only a bound and low zeros.
+fn decides(ordering: Ordering, width: u8, known: Knowable, other: Knowable) -> bool {
     if !ordering.is_order {
         return false;
     }
@@ -172,7 +182,7 @@ fn decides(ordering: Ordering, width: u8, known: Kind, other: Kind) -> bool {
     ordering.admits_equal && reaches_zero || known.known() >= bound
 }
 
-/// Whether a comparison of tid.x with a literal comes out the same in all lanes of each warp.
+/// True if a comparison of tid.x with a literal has the same outcome in all lanes of each warp.
 fn is_between_warps(condition: Condition, right: Value) -> bool {
     let Value::Integer(bound) = right else {
         return false;

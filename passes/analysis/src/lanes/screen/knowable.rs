@@ -1,17 +1,17 @@
-//! What may be known of a value, as far as it can tell lanes apart.
+//! Upper bound of the knowledge that the lane analysis can have of a value, as far as that can tell lanes apart.
 //!
 //! ```text
-//! low     so many low bits may be known: 0 for a value of which nothing is, 64 for one that may be exact
-//! bits    it is below 2^bits
-//! lane    what is known may differ from lane to lane
-//! zeros   so many low bits are certainly 0, and known to be
-//! form    what it certainly is
-//! is_set  it may be made of a set of lanes that is among others: the answer of an `activemask`, a ballot or a match
-//! floor   it may be known to be no less than a number of so many bits: 0 where there is none
+//! low      number of low bits that may be known: 0 if none, 64 if the value may be exact
+//! bits     the value is below 2^bits
+//! lane     the known part may differ from lane to lane
+//! zeros    number of low bits that are certainly 0, and known to be
+//! pattern  a pattern that the value certainly follows
+//! is_set   it may be made from a set of lanes among others: the answer of an `activemask`, a ballot or a match
+//! floor    it may be known to be no less than a number of so many bits; 0: no such bound
 //! ```
 //!
-//! Each operation takes the kinds of its operands to one that covers whatever [`super::super::transfer`] can make of
-//! such operands. Nothing there is decided by two unknown values being the same one, so none has a name here.
+//! The result of each operation covers everything that [`super::super::transfer`] can make of operands within these bounds.
+//! Nothing there is decided by two unknown values being the same one, so unknown values have no identity here.
 
 mod compare;
 
@@ -23,9 +23,9 @@ use super::super::transfer::MAX_USES;
 use super::super::value::WARP;
 use crate::launches::MAX_BLOCK_THREADS as MAX_THREADS;
 
-/// What a value certainly is.
+/// Pattern that a value certainly follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum Pattern {
     /// Nothing of the following.
     #[default]
     Any,
@@ -41,28 +41,28 @@ pub(super) enum Form {
     Aligned,
 }
 
-/// See the module.
+/// Upper bound of the knowledge of one value: see the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(super) struct Knowable {
     /// Some definition has been looked at.
     pub is_defined: bool,
     pub lane: bool,
     pub low: u8,
     pub bits: u8,
     pub zeros: u8,
-    pub form: Form,
+    pub pattern: Pattern,
     pub is_set: bool,
     pub floor: u8,
 }
 
-/// [`Kind::low`] of what may be exact.
+/// [`Knowable::low`] of a value that may be exact.
 pub(super) const EXACT: u8 = 64;
 
-impl Kind {
+impl Knowable {
     /// Nothing is known.
-    pub(super) const UNKNOWN: Self = Self::of(0, 64, Form::Any);
+    pub(super) const UNKNOWN: Self = Self::of(0, 64, Pattern::Any);
     /// May be a constant, the same in all lanes of a warp.
-    pub(super) const CONSTANT: Self = Self::of(EXACT, 64, Form::Any);
+    pub(super) const CONSTANT: Self = Self::of(EXACT, 64, Pattern::Any);
     /// May be exact in each lane.
     pub(super) const LANE: Self = Self {
         lane: true,
@@ -71,14 +71,14 @@ impl Kind {
     /// `%tid.x`
     pub(super) const THREAD: Self = Self {
         lane: true,
-        ..Self::of(EXACT, THREAD_BITS, Form::Thread)
+        ..Self::of(EXACT, THREAD_BITS, Pattern::Thread)
     };
     /// `%tid.x` in one warp.
     pub(super) const fn threads_of(warp: u32) -> Self {
         let last = warp * WARP as u32 + (WARP as u32 - 1);
         Self {
             bits: (u32::BITS - last.leading_zeros()) as u8,
-            form: Form::Row,
+            pattern: Pattern::Row,
             ..Self::THREAD
         }
     }
@@ -92,36 +92,36 @@ impl Kind {
     pub(super) const THREADS: Self = Self {
         zeros: ROW_BITS,
         floor: ROW_BITS + 1,
-        ..Self::of(ROW_BITS, THREAD_BITS + 1, Form::Aligned)
+        ..Self::of(ROW_BITS, THREAD_BITS + 1, Pattern::Aligned)
     };
     /// `%ntid.y` and `%ntid.z`, no less than 1
     pub(super) const ROWS: Self = Self {
         floor: 1,
-        ..Self::of(0, THREAD_BITS + 1, Form::Any)
+        ..Self::of(0, THREAD_BITS + 1, Pattern::Any)
     };
     /// `%tid.y` and `%tid.z`: 0 in warp 0, whose threads are in the first row
-    pub(super) const ROW: Self = Self::of(EXACT, THREAD_BITS, Form::Exactly(0));
+    pub(super) const ROW: Self = Self::of(EXACT, THREAD_BITS, Pattern::Exactly(0));
 
-    pub(super) const fn of(low: u8, bits: u8, form: Form) -> Self {
+    pub(super) const fn of(low: u8, bits: u8, pattern: Pattern) -> Self {
         Self {
             is_defined: true,
             lane: false,
             low,
             bits,
             zeros: 0,
-            form,
+            pattern,
             is_set: false,
             floor: 0,
         }
     }
 
-    /// Of a set of lanes.
+    /// Bound of a set of lanes.
     pub(super) const SET: Self = Self {
         is_set: true,
-        ..Self::of(0, WARP as u8, Form::Any)
+        ..Self::of(0, WARP as u8, Pattern::Any)
     };
 
-    /// Of a literal.
+    /// Bound of a literal.
     pub(super) const fn of_integer(value: i64) -> Self {
         Self {
             zeros: value.trailing_zeros() as u8,
@@ -129,17 +129,17 @@ impl Kind {
         }
     }
 
-    /// Of what is this number where it is exact.
+    /// Bound of a value that is this number where it is exact.
     const fn exactly(value: i64) -> Self {
         let bits = 64 - (value as u64).leading_zeros() as u8;
-        Self::of(EXACT, bits, Form::Exactly(value))
+        Self::of(EXACT, bits, Pattern::Exactly(value))
     }
 
-    /// Where it is exact, all of the low 32 bits are set.
+    /// True if all of the low 32 bits are set where it is exact.
     pub(super) const fn is_full(self) -> bool {
-        match self.form {
-            Form::Full => true,
-            Form::Exactly(value) => value as u32 == u32::MAX,
+        match self.pattern {
+            Pattern::Full => true,
+            Pattern::Exactly(value) => value as u32 == u32::MAX,
             _ => false,
         }
     }
@@ -150,36 +150,36 @@ impl Kind {
     }
 
     const fn is_zero(self) -> bool {
-        matches!(self.form, Form::Exactly(0))
+        matches!(self.pattern, Pattern::Exactly(0))
     }
 
     /// The low bits that are known are 0.
     const fn is_aligned(self) -> bool {
-        matches!(self.form, Form::Aligned | Form::Exactly(0))
+        matches!(self.pattern, Pattern::Aligned | Pattern::Exactly(0))
     }
 
     /// One number, if it is exact.
     pub(super) const fn is_literal(self) -> bool {
-        matches!(self.form, Form::Exactly(_))
+        matches!(self.pattern, Pattern::Exactly(_))
     }
 
-    /// Of the complement of a predicate.
+    /// Bound of the complement of a predicate.
     pub(super) const fn complement(self) -> Self {
-        let form = match self.form {
-            Form::Exactly(value) => Form::Exactly((value & 1) ^ 1),
-            _ => Form::Any,
+        let pattern = match self.pattern {
+            Pattern::Exactly(value) => Pattern::Exactly((value & 1) ^ 1),
+            _ => Pattern::Any,
         };
         Self {
             zeros: 0,
-            form,
+            pattern,
             ..self
         }
     }
 
     /// The floor, of literals, too.
     const fn least_bits(self) -> u8 {
-        match self.form {
-            Form::Exactly(value) if self.floor == 0 => 64 - (value as u64).leading_zeros() as u8,
+        match self.pattern {
+            Pattern::Exactly(value) if self.floor == 0 => 64 - (value as u64).leading_zeros() as u8,
             _ => self.floor,
         }
     }
@@ -195,17 +195,17 @@ impl Kind {
 
     /// Low bits that are not set as far as they are known.
     const fn clear(self) -> u8 {
-        match self.form {
-            Form::Exactly(value) => value.trailing_zeros() as u8,
-            Form::Aligned => self.low,
+        match self.pattern {
+            Pattern::Exactly(value) => value.trailing_zeros() as u8,
+            Pattern::Aligned => self.low,
             _ => 0,
         }
     }
 
     /// The operand as a literal, if that is what it is.
     const fn literal(self, value: Value) -> Value {
-        match self.form {
-            Form::Exactly(known) => Value::Integer(known),
+        match self.pattern {
+            Pattern::Exactly(known) => Value::Integer(known),
             _ => value,
         }
     }
@@ -219,14 +219,14 @@ impl Kind {
         if !other.is_defined {
             return self;
         }
-        let form = if self.form == other.form {
-            self.form
+        let pattern = if self.pattern == other.pattern {
+            self.pattern
         } else if self.is_aligned() && other.is_aligned() {
-            Form::Aligned
+            Pattern::Aligned
         } else if (self.is_full() || self.low == 0) && (other.is_full() || other.low == 0) {
-            Form::Full
+            Pattern::Full
         } else {
-            Form::Any
+            Pattern::Any
         };
         Self {
             is_defined: true,
@@ -234,13 +234,13 @@ impl Kind {
             low: max(self.low, other.low),
             bits: max(self.bits, other.bits),
             zeros: min(self.zeros, other.zeros),
-            form,
+            pattern,
             is_set: self.is_set || other.is_set,
             floor: self.common_floor(other),
         }
     }
 
-    /// What is known of a value that is one or the other, nobody knows which: what they have in common.
+    /// Bound of a value that is one or the other, nobody knows which: the knowledge that both share.
     #[must_use]
     pub(super) fn agree(self, other: Self) -> Self {
         if !self.is_defined {
@@ -250,21 +250,28 @@ impl Kind {
             return self;
         }
         let zeros = |value: i64| value.trailing_zeros().min(64) as u8;
-        let (low, form) = match (self.form, other.form) {
-            (Form::Exactly(x), Form::Exactly(y)) => {
+        let (low, pattern) = match (self.pattern, other.pattern) {
+            (Pattern::Exactly(x), Pattern::Exactly(y)) => {
                 let low = zeros(x ^ y);
-                (low, if zeros(x) >= low { Form::Aligned } else { Form::Any })
+                (
+                    low,
+                    if zeros(x) >= low {
+                        Pattern::Aligned
+                    } else {
+                        Pattern::Any
+                    },
+                )
             }
             // A value that is exact by lane may be that number in one of them.
-            (Form::Exactly(x), Form::Aligned) if !other.may_be_exact() => {
-                (min(zeros(x), other.low), Form::Aligned)
+            (Pattern::Exactly(x), Pattern::Aligned) if !other.may_be_exact() => {
+                (min(zeros(x), other.low), Pattern::Aligned)
             }
-            (Form::Aligned, Form::Exactly(y)) if !self.may_be_exact() => {
-                (min(zeros(y), self.low), Form::Aligned)
+            (Pattern::Aligned, Pattern::Exactly(y)) if !self.may_be_exact() => {
+                (min(zeros(y), self.low), Pattern::Aligned)
             }
-            _ if self.is_full() || other.is_full() => (min(self.low, other.low), Form::Full),
+            _ if self.is_full() || other.is_full() => (min(self.low, other.low), Pattern::Full),
             (one, two) if one == two => (min(self.low, other.low), one),
-            _ => (min(self.low, other.low), Form::Any),
+            _ => (min(self.low, other.low), Pattern::Any),
         };
         Self {
             is_defined: true,
@@ -272,53 +279,57 @@ impl Kind {
             low,
             bits: max(self.bits, other.bits),
             zeros: min(self.zeros, other.zeros),
-            form,
+            pattern,
             is_set: self.is_set || other.is_set,
             floor: self.common_floor(other),
         }
     }
 
-    /// Of what only some lanes take over: the others have something else.
+    /// Result of a guarded write: only some lanes take the new value.
     #[must_use]
     pub(super) const fn split(self) -> Self {
         Self {
             lane: self.low > 0,
-            form: if self.is_full() { Form::Full } else { Form::Any },
+            pattern: if self.is_full() {
+                Pattern::Full
+            } else {
+                Pattern::Any
+            },
             ..self
         }
     }
 
-    /// Whether it may be known of a mask which lanes it names, or of some that it does not name them.
+    /// True if the lanes that a mask names may be known, or some lane that it does not name.
     pub(super) const fn may_tell_lanes(self) -> bool {
         self.may_be_exact() || self.bits < WARP as u8 || self.zeros > 0
     }
 
-    /// Whether it may be exact.
+    /// True if the value may be exact.
     pub(super) const fn may_be_exact(self) -> bool {
         self.low == EXACT
     }
 
-    /// What is left of it in so many bits.
+    /// Bound of the value, truncated to so many bits.
     pub(super) const fn cut(self, bits: u8) -> Self {
         if bits == 0 {
             return self;
         }
-        let form = match self.form {
-            Form::Full if bits < 32 => Form::Any,
-            Form::Thread if bits < THREAD_BITS => Form::Any,
-            Form::Row if bits <= ROW_BITS => Form::Any,
-            Form::Exactly(value) if bits < 64 => {
+        let pattern = match self.pattern {
+            Pattern::Full if bits < 32 => Pattern::Any,
+            Pattern::Thread if bits < THREAD_BITS => Pattern::Any,
+            Pattern::Row if bits <= ROW_BITS => Pattern::Any,
+            Pattern::Exactly(value) if bits < 64 => {
                 return Self {
                     zeros: self.zeros,
                     lane: self.lane,
                     ..Self::exactly(value & ((1 << bits) - 1))
                 };
             }
-            form => form,
+            pattern => pattern,
         };
         Self {
             bits: min(self.bits, bits),
-            form,
+            pattern,
             ..self
         }
         .normal()
@@ -332,7 +343,7 @@ impl Kind {
         }
     }
 
-    /// What is known, in bits.
+    /// Number of known bits.
     const fn known(self) -> u8 {
         min(self.low, self.bits)
     }
@@ -354,16 +365,16 @@ const fn min(a: u8, b: u8) -> u8 {
     if a < b { a } else { b }
 }
 
-/// The result of an operation on operands of these kinds. `uses` are the operands, for their literals.
-pub(super) fn result(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
+/// Bound of the result of an operation. `uses` are the operands, for their literals.
+pub(super) fn result(op: Op, kinds: &[Knowable], uses: &[Value]) -> Knowable {
     if !is_interpreted(op) {
-        return Kind::UNKNOWN;
+        return Knowable::UNKNOWN;
     }
     if let Some(value) = folded(op, kinds) {
         return value;
     }
     let result = of_operation(op, kinds, uses);
-    Kind {
+    Knowable {
         is_set: !matches!(op, Op::Compare(..)) && kinds.iter().any(|kind| kind.is_set),
         floor: floor(op, kinds),
         ..result
@@ -371,13 +382,13 @@ pub(super) fn result(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
 }
 
 /// The floor of a result. Literals have none here: what is made of them alone is one.
-fn floor(op: Op, kinds: &[Kind]) -> u8 {
+fn floor(op: Op, kinds: &[Knowable]) -> u8 {
     use BinaryOp as B;
     if kinds.iter().all(|kind| kind.floor == 0) {
         return 0;
     }
-    let by = |kind: Kind| match kind.form {
-        Form::Exactly(by) => u8::try_from(by).unwrap_or(64),
+    let by = |kind: Knowable| match kind.pattern {
+        Pattern::Exactly(by) => u8::try_from(by).unwrap_or(64),
         _ => 64,
     };
     match (op, kinds) {
@@ -397,13 +408,13 @@ fn floor(op: Op, kinds: &[Kind]) -> u8 {
     }
 }
 
-fn of_operation(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
+fn of_operation(op: Op, kinds: &[Knowable], uses: &[Value]) -> Knowable {
     match (op, kinds, uses) {
         (Op::Copy, &[kind], _) => kind,
         (Op::Convert { from, signed, to }, &[kind], _) => {
             let wide = signed && to > from && kind.bits >= from;
             let cut = kind.cut(from).cut(to);
-            Kind {
+            Knowable {
                 bits: if wide { to } else { cut.bits },
                 zeros: min(cut.zeros, min(from, to)),
                 ..cut
@@ -414,7 +425,7 @@ fn of_operation(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
             match (logic, kinds.get(2)) {
                 (Logic::None, _) => outcome,
                 (_, Some(third)) => either(logic, outcome, *third),
-                (_, None) => Kind::LANE,
+                (_, None) => Knowable::LANE,
             }
         }
         (Op::Select, &[a, b, predicate], _) => select(a, b, predicate),
@@ -423,10 +434,10 @@ fn of_operation(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
             let product = binary(op, bits, (a, left), (b, right));
             binary(BinaryOp::Add, bits, (product, Value::Unknown), (c, last))
         }
-        (Op::Unary(UnaryOp::Not | UnaryOp::Neg, _), &[kind], _) => Kind {
+        (Op::Unary(UnaryOp::Not | UnaryOp::Neg, _), &[kind], _) => Knowable {
             bits: 64,
             zeros: 0,
-            form: Form::Any,
+            pattern: Pattern::Any,
             ..kind
         },
         (Op::Unary(UnaryOp::PopCount, bits), ..) => exact(kinds).cut((u8::BITS - bits.leading_zeros()) as u8),
@@ -436,10 +447,10 @@ fn of_operation(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
                 _ => 64,
             };
             let all = exact(kinds);
-            Kind {
+            Knowable {
                 low: max(all.low, source.low),
                 lane: all.lane || source.lane,
-                ..Kind::UNKNOWN
+                ..Knowable::UNKNOWN
             }
             .cut(bits.max(1))
         }
@@ -448,84 +459,85 @@ fn of_operation(op: Op, kinds: &[Kind], uses: &[Value]) -> Kind {
 }
 
 /// The result on literals. The two results of a comparison differ.
-fn folded(op: Op, kinds: &[Kind]) -> Option<Kind> {
+fn folded(op: Op, kinds: &[Knowable]) -> Option<Knowable> {
     let mut values = [0; MAX_USES];
     if matches!(op, Op::Copy | Op::Compare(..)) || kinds.len() > MAX_USES {
         return None;
     }
     for (value, kind) in values.iter_mut().zip(kinds) {
-        let Form::Exactly(known) = kind.form else {
+        let Pattern::Exactly(known) = kind.pattern else {
             return None;
         };
         *value = known as u64;
     }
-    evaluate(op, values.get(..kinds.len())?).map(|value| Kind {
+    evaluate(op, values.get(..kinds.len())?).map(|value| Knowable {
         lane: kinds.iter().any(|kind| kind.lane),
-        ..Kind::exactly(value as i64)
+        ..Knowable::exactly(value as i64)
     })
 }
 
 /// Exact where all operands are; else nothing is known.
-fn exact(kinds: &[Kind]) -> Kind {
+fn exact(kinds: &[Knowable]) -> Knowable {
     if kinds.iter().all(|kind| kind.may_be_exact()) {
-        Kind {
+        Knowable {
             lane: kinds.iter().any(|kind| kind.lane),
-            ..Kind::CONSTANT
+            ..Knowable::CONSTANT
         }
     } else {
-        Kind::UNKNOWN
+        Knowable::UNKNOWN
     }
 }
 
 /// A predicate made of two, where one may decide alone.
-fn either(logic: Logic, a: Kind, b: Kind) -> Kind {
-    let is = |kind: Kind, value: i64| matches!(kind.form, Form::Exactly(known) if known & 1 == value);
+fn either(logic: Logic, a: Knowable, b: Knowable) -> Knowable {
+    let is =
+        |kind: Knowable, value: i64| matches!(kind.pattern, Pattern::Exactly(known) if known & 1 == value);
     let neutral = i64::from(logic == Logic::And);
-    let lane = |kind: Kind| Kind {
+    let lane = |kind: Knowable| Knowable {
         lane: kind.low > 0 && (a.lane || b.lane),
         ..kind
     };
-    let (low, form) = match logic {
+    let (low, pattern) = match logic {
         Logic::And | Logic::Or if is(a, neutral) => return lane(b),
         Logic::And | Logic::Or if is(b, neutral) => return lane(a),
-        Logic::Xor => (min(a.low, b.low), Form::Any),
+        Logic::Xor => (min(a.low, b.low), Pattern::Any),
         // One alone decides, whatever the other is.
-        _ if is(a, 1 - neutral) || is(b, 1 - neutral) => (max(a.low, b.low), Form::Exactly(1 - neutral)),
-        _ => (max(a.low, b.low), Form::Any),
+        _ if is(a, 1 - neutral) || is(b, 1 - neutral) => (max(a.low, b.low), Pattern::Exactly(1 - neutral)),
+        _ => (max(a.low, b.low), Pattern::Any),
     };
-    lane(Kind {
+    lane(Knowable {
         low,
-        form,
-        ..Kind::UNKNOWN
+        pattern,
+        ..Knowable::UNKNOWN
     })
     .cut(1)
 }
 
-fn select(a: Kind, b: Kind, predicate: Kind) -> Kind {
+fn select(a: Knowable, b: Knowable, predicate: Knowable) -> Knowable {
     if predicate.low == 0 {
         return a.agree(b);
     }
     let either = a.join(b);
-    Kind {
+    Knowable {
         lane: either.low > 0 && (either.lane || predicate.lane),
-        form: if predicate.lane && !either.is_full() {
-            Form::Any
+        pattern: if predicate.lane && !either.is_full() {
+            Pattern::Any
         } else {
-            either.form
+            either.pattern
         },
         ..either
     }
 }
 
-fn binary(op: BinaryOp, bits: u8, a: (Kind, Value), b: (Kind, Value)) -> Kind {
-    Kind {
+fn binary(op: BinaryOp, bits: u8, a: (Knowable, Value), b: (Knowable, Value)) -> Knowable {
+    Knowable {
         zeros: certain_zeros(op, bits, a, b),
         ..combined(op, bits, a, b)
     }
 }
 
 /// Low bits of the result that are certainly 0, and known to be.
-fn certain_zeros(op: BinaryOp, bits: u8, (a, _): (Kind, Value), (b, right): (Kind, Value)) -> u8 {
+fn certain_zeros(op: BinaryOp, bits: u8, (a, _): (Knowable, Value), (b, right): (Knowable, Value)) -> u8 {
     use BinaryOp as B;
     let by = match right {
         Value::Integer(by) if (0..64).contains(&by) => Some(by as u8),
@@ -544,7 +556,7 @@ fn certain_zeros(op: BinaryOp, bits: u8, (a, _): (Kind, Value), (b, right): (Kin
     .min(bits)
 }
 
-fn combined(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind, Value)) -> Kind {
+fn combined(op: BinaryOp, bits: u8, (a, left): (Knowable, Value), (b, right): (Knowable, Value)) -> Knowable {
     use BinaryOp as B;
     if bits == 1 {
         return either(op.logic().unwrap_or(Logic::Xor), a, b);
@@ -560,7 +572,7 @@ fn combined(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind,
             _ => None,
         };
         if let Some((op, by)) = instead {
-            return combined(op, bits, (a, left), (Kind::exactly(by), Value::Integer(by)));
+            return combined(op, bits, (a, left), (Knowable::exactly(by), Value::Integer(by)));
         }
     }
     match op {
@@ -579,7 +591,7 @@ fn combined(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind,
     let lane = a.lane || b.lane;
     let both = a.low > 0 && b.low > 0;
     let aligned = a.is_aligned() && b.is_aligned();
-    let (low, limit, form) = match op {
+    let (low, limit, pattern) = match op {
         B::Add | B::Sub => {
             let limit = if matches!(op, B::Add) {
                 max(a.bits, b.bits).saturating_add(1)
@@ -590,20 +602,20 @@ fn combined(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind,
                 min(a.low, b.low),
                 limit,
                 if aligned || min(a.clear(), b.clear()) >= min(a.low, b.low) {
-                    Form::Aligned
+                    Pattern::Aligned
                 } else {
-                    Form::Any
+                    Pattern::Any
                 },
             )
         }
-        B::Or | B::Xor => (min(a.low, b.low), 64, Form::Any),
+        B::Or | B::Xor => (min(a.low, b.low), 64, Pattern::Any),
         // Zeros of one are zeros of the result, the same in all lanes.
         B::And if !both => {
             let limit = min(a.bits, b.bits);
             let low = zeros((a, left)).max(zeros((b, right)));
-            return Kind::of(low, limit, Form::Aligned).normal();
+            return Knowable::of(low, limit, Pattern::Aligned).normal();
         }
-        B::And => (max(a.low, b.low), min(a.bits, b.bits), Form::Any),
+        B::And => (max(a.low, b.low), min(a.bits, b.bits), Pattern::Any),
         B::MulLow | B::MulWideSigned | B::MulWideUnsigned => {
             let is_small = a.bits < bits / 2 && b.bits < bits / 2;
             let limit = if matches!(op, B::MulWideSigned) && !is_small {
@@ -615,14 +627,14 @@ fn combined(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind,
                 let low = zeros((a, left)).max(zeros((b, right)));
                 // The other factor does not count beside a 0.
                 let known = if a.is_zero() || b.is_zero() { EXACT } else { low };
-                return Kind::of(known, limit.min(64), Form::Aligned);
+                return Knowable::of(known, limit.min(64), Pattern::Aligned);
             }
-            let form = if a.is_aligned() || b.is_aligned() {
-                Form::Aligned
+            let pattern = if a.is_aligned() || b.is_aligned() {
+                Pattern::Aligned
             } else {
-                Form::Any
+                Pattern::Any
             };
-            (product_low(a, b), limit, form)
+            (product_low(a, b), limit, pattern)
         }
         B::Shl => {
             let by = match right {
@@ -630,13 +642,13 @@ fn combined(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind,
                 _ => 64,
             };
             if !b.may_be_exact() {
-                return Kind::UNKNOWN;
+                return Knowable::UNKNOWN;
             }
             if a.low == 0 {
-                return Kind::of(by.min(EXACT - 1), 64, Form::Aligned);
+                return Knowable::of(by.min(EXACT - 1), 64, Pattern::Aligned);
             }
             let low = max(a.low, a.low.saturating_add(by));
-            (low.min(EXACT), a.bits.saturating_add(by), a.form)
+            (low.min(EXACT), a.bits.saturating_add(by), a.pattern)
         }
         B::ShrUnsigned | B::ShrSigned => match right {
             Value::Integer(by) => {
@@ -651,73 +663,85 @@ fn combined(op: BinaryOp, bits: u8, (a, left): (Kind, Value), (b, right): (Kind,
                 } else {
                     64
                 };
-                let form = if a.is_aligned() { Form::Aligned } else { Form::Any };
-                (low, limit, form)
+                let pattern = if a.is_aligned() {
+                    Pattern::Aligned
+                } else {
+                    Pattern::Any
+                };
+                (low, limit, pattern)
             }
-            _ => (if b.may_be_exact() { a.low } else { 0 }, 64, Form::Any),
+            _ => (if b.may_be_exact() { a.low } else { 0 }, 64, Pattern::Any),
         },
-        B::RemUnsigned => (exact_low(a, b), b.bits, Form::Any),
-        B::DivUnsigned => (exact_low(a, b), a.bits, Form::Any),
-        B::MinUnsigned => (exact_low(a, b), min(a.bits, b.bits), Form::Any),
-        B::MaxUnsigned => (exact_low(a, b), max(a.bits, b.bits), Form::Any),
-        _ => (exact_low(a, b), 64, Form::Any),
+        B::RemUnsigned => (exact_low(a, b), b.bits, Pattern::Any),
+        B::DivUnsigned => (exact_low(a, b), a.bits, Pattern::Any),
+        B::MinUnsigned => (exact_low(a, b), min(a.bits, b.bits), Pattern::Any),
+        B::MaxUnsigned => (exact_low(a, b), max(a.bits, b.bits), Pattern::Any),
+        _ => (exact_low(a, b), 64, Pattern::Any),
     };
-    let form = match form {
-        Form::Aligned => Form::Aligned,
-        _ => Form::Any,
+    let pattern = match pattern {
+        Pattern::Aligned => Pattern::Aligned,
+        _ => Pattern::Any,
     };
-    let is_row = |kind: Kind| matches!(kind.form, Form::Thread | Form::Row) && bits > ROW_BITS;
-    let form = match op {
-        B::Add if is_row(a) && b.is_rows() || is_row(b) && a.is_rows() => Form::Row,
-        B::Sub if is_row(a) && b.is_rows() => Form::Row,
-        _ => form,
+    let is_row = |kind: Knowable| matches!(kind.pattern, Pattern::Thread | Pattern::Row) && bits > ROW_BITS;
+    let pattern = match op {
+        B::Add if is_row(a) && b.is_rows() || is_row(b) && a.is_rows() => Pattern::Row,
+        B::Sub if is_row(a) && b.is_rows() => Pattern::Row,
+        _ => pattern,
     };
-    Kind {
+    Knowable {
         lane: lane && low > 0,
-        ..Kind::of(low, limit.min(64), form)
+        ..Knowable::of(low, limit.min(64), pattern)
     }
     .normal()
 }
 
-/// What a literal mask leaves: all of it may be known, or what is below the first bit that is not.
-fn masked(kind: Kind, mask: u64) -> Kind {
+/// Bound of a value under a literal mask: all of the result may be known, or its bits below the first unknown one.
+fn masked(kind: Knowable, mask: u64) -> Knowable {
     let bits = min(kind.bits, 64 - mask.leading_zeros() as u8);
-    if kind.form == Form::Thread && mask.is_multiple_of(WARP as u64) {
+    if kind.pattern == Pattern::Thread && mask.is_multiple_of(WARP as u64) {
         return WHOLE_WARPS;
     }
     let known = ones(kind.low);
     if mask & !known == 0 {
-        let is_zero = kind.form == Form::Aligned && !kind.may_be_exact();
+        let is_zero = kind.pattern == Pattern::Aligned && !kind.may_be_exact();
         return if is_zero || mask == 0 {
-            Kind::exactly(0)
+            Knowable::exactly(0)
         } else {
-            Kind {
+            Knowable {
                 lane: kind.lane,
-                ..Kind::of(EXACT, bits, Form::Any)
+                ..Knowable::of(EXACT, bits, Pattern::Any)
             }
         };
     }
     let low = max(kind.low, min(mask.trailing_zeros() as u8, EXACT - 1));
-    let is_aligned = kind.form == Form::Aligned || mask & known == 0;
-    Kind {
+    let is_aligned = kind.pattern == Pattern::Aligned || mask & known == 0;
+    Knowable {
         lane: kind.lane && !is_aligned,
-        ..Kind::of(low, bits, if is_aligned { Form::Aligned } else { Form::Any })
+        ..Knowable::of(
+            low,
+            bits,
+            if is_aligned {
+                Pattern::Aligned
+            } else {
+                Pattern::Any
+            },
+        )
     }
     .normal()
 }
 
 /// tid.x without the lane's part.
-const WHOLE_WARPS: Kind = Kind::of(EXACT, THREAD_BITS, Form::Any);
+const WHOLE_WARPS: Knowable = Knowable::of(EXACT, THREAD_BITS, Pattern::Any);
 
 /// Most low zeros that are known of a factor.
-fn zeros((kind, value): (Kind, Value)) -> u8 {
+fn zeros((kind, value): (Knowable, Value)) -> u8 {
     match value {
         Value::Integer(value) => min(value.trailing_zeros() as u8, EXACT - 1),
         _ => min(kind.low, EXACT - 1),
     }
 }
 
-fn exact_low(a: Kind, b: Kind) -> u8 {
+fn exact_low(a: Knowable, b: Knowable) -> u8 {
     if a.may_be_exact() && b.may_be_exact() {
         EXACT
     } else {
@@ -725,7 +749,7 @@ fn exact_low(a: Kind, b: Kind) -> u8 {
     }
 }
 
-fn product_low(a: Kind, b: Kind) -> u8 {
+fn product_low(a: Knowable, b: Knowable) -> u8 {
     if a.low == EXACT && b.low == EXACT {
         EXACT
     } else {
@@ -734,26 +758,26 @@ fn product_low(a: Kind, b: Kind) -> u8 {
     }
 }
 
-/// What is the same in all lanes of a warp: tid.x = 32w + l, below 1,024.
-fn of_thread(op: BinaryOp, (a, left): (Kind, Value), (b, right): (Kind, Value)) -> Option<Kind> {
+/// Values that are the same in all lanes of a warp: tid.x = 32w + l, below 1,024.
+fn of_thread(op: BinaryOp, (a, left): (Knowable, Value), (b, right): (Knowable, Value)) -> Option<Knowable> {
     use BinaryOp as B;
-    let warp = Kind::of(EXACT, THREAD_BITS, Form::Any);
+    let warp = Knowable::of(EXACT, THREAD_BITS, Pattern::Any);
     let size = WARP as i64;
-    match (op, a.form, b.form, left, right) {
-        (B::ShrSigned | B::ShrUnsigned, Form::Thread, _, _, Value::Integer(by)) if by >= 5 => {
+    match (op, a.pattern, b.pattern, left, right) {
+        (B::ShrSigned | B::ShrUnsigned, Pattern::Thread, _, _, Value::Integer(by)) if by >= 5 => {
             Some(if by >= i64::from(THREAD_BITS) {
-                Kind::of_integer(0)
+                Knowable::of_integer(0)
             } else {
                 warp
             })
         }
-        (B::And, Form::Thread, _, _, Value::Integer(mask))
-        | (B::And, _, Form::Thread, Value::Integer(mask), _)
+        (B::And, Pattern::Thread, _, _, Value::Integer(mask))
+        | (B::And, _, Pattern::Thread, Value::Integer(mask), _)
             if mask % size == 0 =>
         {
             Some(warp)
         }
-        (B::DivSigned | B::DivUnsigned, Form::Thread, _, _, Value::Integer(by))
+        (B::DivSigned | B::DivUnsigned, Pattern::Thread, _, _, Value::Integer(by))
             if by > 0 && by % size == 0 =>
         {
             Some(warp)
@@ -762,20 +786,20 @@ fn of_thread(op: BinaryOp, (a, left): (Kind, Value), (b, right): (Kind, Value)) 
     }
 }
 
-/// Of a special register. `has_shape`: the shape of some CTA is known.
-pub(super) fn special(special: Special, has_shape: bool) -> Kind {
+/// Bound of a special register. `has_shape`: the shape of some CTA is known.
+pub(super) fn special(special: Special, has_shape: bool) -> Knowable {
     match special {
-        Special::Tid(0) => Kind::THREAD,
-        Special::LaneId => Kind::LANE_ID,
+        Special::Tid(0) => Knowable::THREAD,
+        Special::LaneId => Knowable::LANE_ID,
         Special::LaneMaskEq
         | Special::LaneMaskLe
         | Special::LaneMaskLt
         | Special::LaneMaskGe
-        | Special::LaneMaskGt => Kind::LANE,
-        Special::Tid(_) | Special::Ntid(_) if has_shape => Kind::CONSTANT,
-        Special::Ntid(0) => Kind::THREADS,
-        Special::Ntid(1 | 2) => Kind::ROWS,
-        Special::Tid(1 | 2) => Kind::ROW,
-        _ => Kind::UNKNOWN,
+        | Special::LaneMaskGt => Knowable::LANE,
+        Special::Tid(_) | Special::Ntid(_) if has_shape => Knowable::CONSTANT,
+        Special::Ntid(0) => Knowable::THREADS,
+        Special::Ntid(1 | 2) => Knowable::ROWS,
+        Special::Tid(1 | 2) => Knowable::ROW,
+        _ => Knowable::UNKNOWN,
     }
 }

@@ -1,4 +1,5 @@
-//! What code may know of the lanes around it: it has asked which are there (`activemask`) or which agree (a ballot, a match).
+//! Knowledge that code has of the lanes around it: it has asked which are there (`activemask`) or which agree (a
+//! ballot, a match).
 //!
 //! A group of Cooperative Groups that is a part of a warp has two ways to shuffle: one with the full mask, for whole warps,
 //! and one for the lanes that there are. Which of them is taken depends on the size of the group, which may have come
@@ -7,13 +8,13 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::flow::Flow;
-use super::graph::Kind;
+use super::graph::NodeKind;
 use super::value::Lanes;
-use crate::limits::MAX_ASKED_STEPS;
+use crate::limits::MAX_MEMBERSHIP_STEPS;
 use ptxcheck_ir::{Body, Callee, Collective, FunctionId, InstructionId, Op, Vote};
 
-/// Where lanes of one solution ask.
-pub(super) struct Asked<'f, 'a> {
+/// `activemask`, `ballot` and `match` in one solution.
+pub(super) struct MembershipQueries<'f, 'a> {
     flow: &'f Flow<'a>,
     /// By node, the lanes that can be among the answer, if they ask there.
     answers: Vec<Option<Lanes>>,
@@ -22,8 +23,8 @@ pub(super) struct Asked<'f, 'a> {
     steps_left: usize,
 }
 
-impl<'f, 'a> Asked<'f, 'a> {
-    /// Of a solution. `answers`: the lanes that a ballot or a match may answer with, by node.
+impl<'f, 'a> MembershipQueries<'f, 'a> {
+    /// Queries of a solution. `answers`: the lanes that a ballot or a match may answer with, by node.
     #[must_use]
     pub(super) fn new(flow: &'f Flow<'a>, answers: &FxHashMap<u32, Lanes>) -> Self {
         let nodes = flow.graph.nodes.len();
@@ -31,7 +32,7 @@ impl<'f, 'a> Asked<'f, 'a> {
             flow,
             answers: vec![None; nodes],
             above: vec![None; nodes],
-            steps_left: MAX_ASKED_STEPS,
+            steps_left: MAX_MEMBERSHIP_STEPS,
         };
         let mut callees = FxHashMap::default();
         // Dominators come first.
@@ -44,19 +45,21 @@ impl<'f, 'a> Asked<'f, 'a> {
                     None => asked.above[dominator as usize],
                 };
             }
-            let is_heard = |_: &Lanes| is_heard(flow, node, flow.graph.instruction(node));
-            let answer = answers.get(&node).copied().filter(is_heard);
-            asked.answers[index] = answer.or_else(|| asks(flow, node, &mut callees).then(|| flow.may[index]));
+            let is_answer_read = |_: &Lanes| is_answer_read(flow, node, flow.graph.instruction(node));
+            let answer = answers.get(&node).copied().filter(is_answer_read);
+            asked.answers[index] =
+                answer.or_else(|| queries(flow, node, &mut callees).then(|| flow.may[index]));
         }
         asked
     }
 
-    /// Whether lanes that come to `node` with a mask that names `named` have asked on their way, where some of those cannot
-    /// be among the answer, and need not come here since: the answer may be what keeps them away.
+    /// True if lanes that come to `node` with a mask that names `named` have queried membership on their way, some of
+    /// those lanes cannot be among the answer, and they need not come here since: the answer may be what keeps them
+    /// away.
     pub(super) fn may_know(&mut self, node: u32, named: Lanes) -> bool {
         let mut current = node;
         while let Some(above) = self.above[current as usize] {
-            // Who asks who is there hears of nobody else; ballots and matches hear of lanes elsewhere too.
+            // `activemask` answers with lanes that are there; ballots and matches also with lanes elsewhere.
             let is_short = self.answers[above as usize].is_some_and(|answer| named & !answer != 0);
             if is_short && self.may_avoid(above, node) || self.step().is_none() {
                 return true;
@@ -72,7 +75,7 @@ impl<'f, 'a> Asked<'f, 'a> {
         Some(())
     }
 
-    /// Whether some lanes that are at `from` may end without coming to `node`.
+    /// True if some lanes that are at `from` may end without coming to `node`.
     fn may_avoid(&mut self, from: u32, node: u32) -> bool {
         let flow = self.flow;
         let graph = flow.graph;
@@ -99,11 +102,11 @@ impl<'f, 'a> Asked<'f, 'a> {
     }
 }
 
-/// Whether lanes ask at a node who is there, or in code that is not followed from it.
-fn asks(flow: &Flow<'_>, node: u32, callees: &mut FxHashMap<FunctionId, bool>) -> bool {
+/// True if lanes query membership at a node, or in code that is not followed from it.
+fn queries(flow: &Flow<'_>, node: u32, callees: &mut FxHashMap<FunctionId, bool>) -> bool {
     let body = flow.graph.context(node).body;
-    let spot = &flow.graph.nodes[node as usize];
-    if spot.kind == Kind::Quiet {
+    let current = &flow.graph.nodes[node as usize];
+    if current.kind == NodeKind::Quiet {
         let callee = body.callee(body.instruction(flow.graph.instruction(node)));
         return match callee {
             Some(Callee::Direct(symbol)) => {
@@ -111,34 +114,34 @@ fn asks(flow: &Flow<'_>, node: u32, callees: &mut FxHashMap<FunctionId, bool>) -
                 callee.is_some_and(|callee| {
                     *callees
                         .entry(callee)
-                        .or_insert_with(|| function_asks(flow, callee))
+                        .or_insert_with(|| function_queries(flow, callee))
                 })
             }
             _ => false,
         };
     }
-    let mut instructions = spot
+    let mut instructions = current
         .instructions
         .clone()
         .map(|number| InstructionId::new(number as usize));
-    instructions.any(|id| is_question(body, id) && is_heard(flow, node, id))
+    instructions.any(|id| is_query(body, id) && is_answer_read(flow, node, id))
 }
 
-/// Whether anything reads what an instruction answers.
-fn is_heard(flow: &Flow<'_>, node: u32, id: InstructionId) -> bool {
+/// True if anything reads the answer of an instruction.
+fn is_answer_read(flow: &Flow<'_>, node: u32, id: InstructionId) -> bool {
     let context = flow.graph.context(node);
     let analyses = flow.module.function(context.function);
     let mut answers = context.body.defined(context.body.instruction(id));
     answers.any(|register| analyses.is_read(register))
 }
 
-/// Whether a function asks who is there, or one that it calls does.
-fn function_asks(flow: &Flow<'_>, function: FunctionId) -> bool {
+/// True if a function, or one of its callees, queries membership.
+fn function_queries(flow: &Flow<'_>, function: FunctionId) -> bool {
     let mut is_listed = FxHashSet::from_iter([function]);
     let mut work = vec![function];
     while let Some(function) = work.pop() {
         if let Some(body) = &flow.module.module.function(function).body
-            && (0..body.instructions.len()).any(|number| is_question(body, InstructionId::new(number)))
+            && (0..body.instructions.len()).any(|number| is_query(body, InstructionId::new(number)))
         {
             return true;
         }
@@ -153,7 +156,7 @@ fn function_asks(flow: &Flow<'_>, function: FunctionId) -> bool {
 }
 
 /// `activemask`, and the ballot without a mask that stood for it before.
-fn is_question(body: &Body<'_>, id: InstructionId) -> bool {
+fn is_query(body: &Body<'_>, id: InstructionId) -> bool {
     matches!(
         body.instruction(id).op,
         Op::ActiveMask | Op::Collective(Collective::Vote(Vote::Ballot), false)

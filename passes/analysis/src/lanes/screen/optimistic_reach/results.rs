@@ -1,27 +1,29 @@
-//! What an instruction makes of the kinds that it reads.
+//! Results of instructions, from the bounds of their operands.
 
-use super::super::kind::{self, Form, Kind};
-use super::Look;
+use super::super::knowable::{self, Knowable, Pattern};
+use super::OptimisticReach;
 use crate::lanes::transfer::MAX_USES;
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
     AccessKind, BinaryOp, Collective, Condition, InstructionId, Logic, Op, Register, Value, Vote,
 };
 
-impl Look<'_, '_> {
-    /// What is known of a value, where [`Self::before`] says.
-    pub(crate) fn kind(&mut self, value: Value) -> Kind {
+impl OptimisticReach<'_, '_> {
+    /// Bound of a value, read where [`Self::before`] says.
+    pub(crate) fn kind(&mut self, value: Value) -> Knowable {
         match value {
             Value::Register(register) => self.register(register),
             Value::Not(register) => self.register(register).complement(),
-            Value::Integer(value) => Kind::of_integer(value),
+            Value::Integer(value) => Knowable::of_integer(value),
             Value::Special(special) => self.special(special),
-            Value::Symbol(..) | Value::Param(..) | Value::ReturnSlot(..) | Value::Unknown => Kind::UNKNOWN,
+            Value::Symbol(..) | Value::Param(..) | Value::ReturnSlot(..) | Value::Unknown => {
+                Knowable::UNKNOWN
+            }
         }
     }
 
-    /// Of the result of an instruction in a register.
-    pub(super) fn result_in(&mut self, register: Register, id: InstructionId) -> Kind {
+    /// Bound of the result of an instruction in a register.
+    pub(super) fn result_in(&mut self, register: Register, id: InstructionId) -> Knowable {
         let body = self.body;
         let kind = self.before(id).result(id);
         let instruction = body.instruction(id);
@@ -29,51 +31,53 @@ impl Look<'_, '_> {
         of_result(instruction.op, kind, is_first)
     }
 
-    /// Of the first result of an instruction.
-    fn result(&mut self, id: InstructionId) -> Kind {
+    /// Bound of the first result of an instruction.
+    fn result(&mut self, id: InstructionId) -> Knowable {
         let body = self.body;
         let instruction = body.instruction(id);
         let uses = body.uses(instruction);
         match instruction.op {
             op if is_interpreted(op) => {
-                let mut kinds = [Kind::UNKNOWN; MAX_USES];
+                let mut kinds = [Knowable::UNKNOWN; MAX_USES];
                 let Some(kinds) = kinds.get_mut(..uses.len()) else {
-                    return Kind::LANE;
+                    return Knowable::LANE;
                 };
                 for (number, &value) in uses.iter().enumerate() {
                     kinds[number] = self.kind(value);
                     if number == 0 && is_lost(op, kinds[0]) {
-                        return Kind::UNKNOWN;
+                        return Knowable::UNKNOWN;
                     }
                 }
-                kind::result(op, kinds, uses)
+                knowable::result(op, kinds, uses)
             }
             Op::Access(access) if access.kind == AccessKind::Load => {
                 let kind = self.loaded(id, instruction).cut(access.bits);
                 if access.signed && kind.bits >= access.bits {
                     let (from, signed, to) = (access.bits, true, 64);
-                    kind::result(Op::Convert { from, signed, to }, &[kind], &[Value::Unknown])
+                    knowable::result(Op::Convert { from, signed, to }, &[kind], &[Value::Unknown])
                 } else {
                     kind
                 }
             }
             Op::Collective(Collective::Vote(Vote::Ballot), _) => match uses.get(1) {
                 // The ballot of what is known in each lane is a constant.
-                Some(&predicate) if self.kind(predicate).may_be_exact() => Kind::CONSTANT,
-                _ => Kind::SET,
+                Some(&predicate) if self.kind(predicate).may_be_exact() => Knowable::CONSTANT,
+                _ => Knowable::SET,
             },
-            Op::ActiveMask | Op::Collective(Collective::Match(..), _) => Kind::SET,
+            Op::ActiveMask | Op::Collective(Collective::Match(..), _) => Knowable::SET,
             Op::CallResult(call) => self.returned(call),
-            _ => Kind::UNKNOWN,
+            _ => Knowable::UNKNOWN,
         }
     }
 }
 
-/// Whether nothing is known of a result because nothing is of the first operand.
-fn is_lost(op: Op, first: Kind) -> bool {
+/// True if nothing is known of a result because nothing is known of the first operand.
+fn is_lost(op: Op, first: Knowable) -> bool {
     use BinaryOp as B;
     match op {
-        Op::Binary(B::Add | B::Sub | B::Or | B::Xor, bits) => bits > 1 && first == Kind::UNKNOWN.cut(bits),
+        Op::Binary(B::Add | B::Sub | B::Or | B::Xor, bits) => {
+            bits > 1 && first == Knowable::UNKNOWN.cut(bits)
+        }
         // Without its sign, a number is neither less nor more; unsigned, there may be a bound.
         Op::Compare(condition, bits, Logic::None) => {
             use Condition as C;
@@ -81,18 +85,18 @@ fn is_lost(op: Op, first: Kind) -> bool {
                 condition,
                 C::LessUnsigned | C::LessEqualUnsigned | C::GreaterUnsigned | C::GreaterEqualUnsigned
             );
-            !has_bound && first == Kind::UNKNOWN.cut(bits)
+            !has_bound && first == Knowable::UNKNOWN.cut(bits)
         }
         _ => false,
     }
 }
 
-/// Of one of the results of an instruction, from what the first one is.
-fn of_result(op: Op, kind: Kind, is_first: bool) -> Kind {
+/// Bound of one result of an instruction, from that of its first one.
+fn of_result(op: Op, kind: Knowable, is_first: bool) -> Knowable {
     match op {
         // The second result is the complement.
-        Op::Compare(..) if !is_first => Kind {
-            form: Form::Any,
+        Op::Compare(..) if !is_first => Knowable {
+            pattern: Pattern::Any,
             ..kind
         },
         _ => kind,

@@ -1,0 +1,52 @@
+//! Variables of a function: the places that hold a value from one instruction to another.
+
+use crate::definitions::Definitions;
+use crate::slots::{SlotId, Slots};
+use ptxcheck_ir::{InstructionId, Register, Value};
+
+/// A place in a function's body that instructions write and read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Variable {
+    /// A register.
+    Register(Register),
+    /// A slot of `.local` memory.
+    Slot(SlotId),
+}
+
+impl Variable {
+    /// The variable that an operand reads, if it is a register.
+    pub(crate) fn read_by(value: Value) -> Option<Self> {
+        value.register().map(Self::Register)
+    }
+
+    /// The instructions that write it, in the order of the input; of a slot, those that store one value to it.
+    pub(crate) fn writers<'a>(self, definitions: &'a Definitions, slots: &'a Slots) -> &'a [InstructionId] {
+        match self {
+            Self::Register(register) => definitions.of(register),
+            Self::Slot(slot) => slots.stores(slot),
+        }
+    }
+}
+
+/// A place that holds a value in one call of a function, those that the caller sees included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum FrameVariable {
+    /// In the body.
+    Own(Variable),
+    /// A piece of a parameter: its number, and its byte offset.
+    Param(u32, i32),
+    /// The piece of the return value at a byte offset.
+    Result(i32),
+}
+
+impl FrameVariable {
+    /// A register of the body.
+    pub(crate) const fn register(register: Register) -> Self {
+        Self::Own(Variable::Register(register))
+    }
+
+    /// A slot of the body.
+    pub(crate) const fn slot(slot: SlotId) -> Self {
+        Self::Own(Variable::Slot(slot))
+    }
+}
