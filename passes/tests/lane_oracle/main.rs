@@ -27,7 +27,7 @@ mod ways;
 use std::collections::{BTreeMap, BTreeSet};
 
 use machine::{Inputs, Outcome, Place, Schedule, Wrong};
-use ptxcheck_passes::analysis::lanes::{Problem, Root, Spot};
+use ptxcheck_passes::analysis::lanes::{Problem, Root, Site};
 use ptxcheck_passes::context::ModuleContext;
 use ptxcheck_passes::finding::Certainty;
 use ptxcheck_passes::frontend::ptx::{self, PtxOrigin};
@@ -178,14 +178,14 @@ fn clock() -> u64 {
     (nanoseconds >> 10 | 1 << 36) & ((1 << 39) - 1)
 }
 
-fn place(spot: &Spot) -> Place {
-    let calls = spot
+fn place(site: &Site) -> Place {
+    let calls = site
         .callers
         .iter()
         .rev()
         .map(|call| (call.caller.index(), call.instruction.index()))
         .collect();
-    (calls, spot.function.index(), spot.instruction.index())
+    (calls, site.function.index(), site.instruction.index())
 }
 
 /// A definite finding.
@@ -212,7 +212,7 @@ fn definite_of(root: &Root) -> Vec<Definite> {
         .iter()
         .filter(|found| found.issue.certainty == Certainty::Definite)
         .map(|found| Definite {
-            place: place(&found.issue.spot),
+            place: place(&found.issue.site),
             problem: found.issue.problem,
             lanes: found.issue.lanes,
             told: format!(
