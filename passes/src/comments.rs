@@ -12,19 +12,19 @@ use memchr::memmem::Finder;
 use crate::limits::{MAX_COMMENTS, MAX_REASON_BYTES};
 use crate::patterns::Written;
 
-/// What such a comment begins with, behind the mark of a comment.
+/// The beginning of such a comment, behind the mark of a comment.
 const TAG: &str = "ptxcheck:";
 
-/// What may follow.
+/// The one word that may follow.
 const ALLOW: &str = "allow";
 
-/// What begins a comment.
+/// The marks that begin a comment.
 const MARKS: [&str; 4] = ["//", "/*", "#", ";"];
 
 /// A comment of this kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Comment {
-    /// Where it begins: 1-based line and column.
+    /// Its beginning: 1-based line and column.
     pub(crate) written: Written,
     /// Nothing but white space stands before it: it is for the lines below it.
     pub(crate) is_alone: bool,
@@ -32,10 +32,10 @@ pub(crate) struct Comment {
     pub(crate) says: Result<Said, &'static str>,
 }
 
-/// What a comment says.
+/// The content of a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Said {
-    /// What it is for.
+    /// The selectors of the findings that it suppresses.
     pub(crate) words: Vec<String>,
     /// Why.
     pub(crate) reason: String,
@@ -61,7 +61,7 @@ pub(crate) fn of_module(text: &[u8]) -> Vec<Comment> {
 fn find(text: &[u8], mut counts: impl FnMut(&str, usize) -> bool) -> Vec<Comment> {
     let mut comments = Vec::new();
     let finder = Finder::new(TAG);
-    // Where the line begins that was counted up to.
+    // The line counted up to, its beginning, and the offset that the search goes on from.
     let (mut line, mut start, mut from) = (1_u32, 0, 0);
     while let Some(at) = finder.find(&text[from..]).map(|at| from + at) {
         if let Some(last) = memchr::memrchr(b'\n', &text[start..at]) {

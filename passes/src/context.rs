@@ -1,4 +1,4 @@
-//! What a check sees, and where it puts what it found.
+//! The input of a check, and the report that it writes its findings to.
 
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -17,7 +17,7 @@ use crate::policy::Policy;
 use crate::rule::{Level, Rule};
 use crate::settings::Settings;
 
-/// A module under analysis: its analyses, and what the user decided. All that [`ModuleAnalyses`] answers, it answers.
+/// A module under analysis: its analyses, and the settings. All that [`ModuleAnalyses`] answers, it answers.
 ///
 /// ```
 /// use ptxcheck_passes::frontend::ptx::{PtxOrigin, lower};
@@ -36,7 +36,7 @@ use crate::settings::Settings;
 /// ```
 pub struct ModuleContext<'a> {
     analyses: ModuleAnalyses<'a>,
-    /// What the user decided.
+    /// The settings of the run.
     pub settings: &'a Settings,
 }
 
@@ -114,13 +114,13 @@ impl<P> Draft<P> {
         self
     }
 
-    /// Adds what else one has to know.
+    /// Adds a note: an assumption, a cause.
     pub fn note(&mut self, note: impl Into<String>) -> &mut Self {
         self.notes.push(note.into());
         self
     }
 
-    /// Adds what to do.
+    /// Adds advice.
     pub fn help(&mut self, help: impl Into<String>) -> &mut Self {
         self.help.push(help.into());
         self
@@ -149,7 +149,7 @@ impl<P> Draft<P> {
     }
 }
 
-/// Leaves as many drafts as are told of one input, of those that are told at all; how many of these are gone.
+/// Keeps the drafts that the settings want, up to the limit for one input; returns the number of those beyond it.
 pub(crate) fn limit_drafts<P>(drafts: &mut Vec<Draft<P>>, settings: &Settings) -> usize {
     drafts.retain(|draft| settings.level(draft.rule, draft.certainty, draft.level) > Level::Allow);
     limit(drafts, |draft| Some(draft.certainty))
@@ -159,7 +159,7 @@ pub(crate) fn limit_drafts<P>(drafts: &mut Vec<Draft<P>>, settings: &Settings) -
 pub struct ImagesContext<'a> {
     /// The inputs, in the order given.
     pub inputs: &'a [InputReport],
-    /// What the user asks of images.
+    /// The policy that the images are checked against.
     pub policy: &'a Policy,
     /// The inputs are all parts of one program, and linked together.
     pub is_one_program: bool,
@@ -169,7 +169,7 @@ pub struct ImagesContext<'a> {
 }
 
 impl<'a> ImagesContext<'a> {
-    /// Of the inputs of a run, and what the user says of them.
+    /// For the inputs of a run with these settings.
     #[must_use]
     pub const fn new(inputs: &'a [InputReport], settings: &'a Settings) -> Self {
         Self {
@@ -188,7 +188,7 @@ impl<'a> ImagesContext<'a> {
     }
 }
 
-/// What a finding about images is about.
+/// The subject of a finding about images: an input, an image, or a function in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImagePlace {
     /// Index of the input.
@@ -197,7 +197,7 @@ pub struct ImagePlace {
     pub image: Option<u32>,
     /// The kernel or function it is about, as the image names it.
     pub function: Option<String>,
-    /// Where the source declares that, where it is known.
+    /// The line of the source that declares that function, where it is known.
     pub source: Option<Frame>,
     /// The place in the image, where it is known more closely.
     pub located: Option<Box<Located>>,
@@ -246,12 +246,12 @@ impl ImagePlace {
     }
 }
 
-/// Where a check puts what it found.
+/// Collects the drafts of a check.
 pub struct Report<'a, P = Place> {
     rule: &'static Rule,
     drafts: &'a mut Vec<Draft<P>>,
-    /// How many drafts may be kept at a time, and who chooses if there are more.
-    room: Option<(usize, &'a Settings)>,
+    /// The most drafts that are kept at a time, and the settings that decide which.
+    limit: Option<(usize, &'a Settings)>,
     left_out: usize,
 }
 
@@ -261,7 +261,7 @@ impl<'a, P> Report<'a, P> {
         Self {
             rule,
             drafts,
-            room: None,
+            limit: None,
             left_out: 0,
         }
     }
@@ -273,12 +273,12 @@ impl<'a, P> Report<'a, P> {
         settings: &'a Settings,
     ) -> Self {
         Self {
-            room: Some((2 * MAX_FINDINGS, settings)),
+            limit: Some((2 * MAX_FINDINGS, settings)),
             ..Self::new(rule, drafts)
         }
     }
 
-    /// How many drafts are not kept.
+    /// Number of drafts that were not kept.
     pub(crate) const fn left_out(&self) -> usize {
         self.left_out
     }
@@ -294,8 +294,8 @@ impl<'a, P> Report<'a, P> {
     }
 
     fn add(&mut self, certainty: Certainty, place: P, message: String) -> &mut Draft<P> {
-        if let Some((room, settings)) = self.room
-            && self.drafts.len() >= room
+        if let Some((limit, settings)) = self.limit
+            && self.drafts.len() >= limit
         {
             self.left_out += limit_drafts(self.drafts, settings);
         }

@@ -1,5 +1,4 @@
-//! The way of one module through analyses and rules: the same in this process and in a worker, whatever the module was
-//! read from.
+//! Runs the analyses and rules over one module: the same in this process and in a worker, for PTX and LLVM IR.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -17,7 +16,7 @@ use crate::rule::{Check, Family, Rule};
 use crate::settings::Settings;
 use ptxcheck_common::limits::PARALLEL_STATEMENTS;
 
-/// What is known of a module, and what the rules found in it.
+/// The facts about a module, and the findings in it.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ModuleReport {
@@ -25,15 +24,15 @@ pub struct ModuleReport {
     pub target: String,
     /// PTX ISA version, `8.8`; empty if the module does not say.
     pub isa: String,
-    /// What it declares.
+    /// Its declarations.
     pub facts: Facts,
     /// Findings, of input 0 and image 0, in a file without a name.
     pub findings: Vec<Finding>,
-    /// Findings that were more than are told of an input.
+    /// Number of findings beyond the limit for an input.
     pub left_out: usize,
     /// The time was over before all of it was analysed.
     pub is_cut_short: bool,
-    /// What was not looked at, since it exceeds a limit, as a sentence.
+    /// A sentence about code that was not analysed because it exceeds a limit.
     pub limit: Option<String>,
 }
 
@@ -113,8 +112,8 @@ pub(crate) fn analyse_until(
     report
 }
 
-/// What all rules say of a module, as far as it was found in time and is wanted, and how much more there is than is told
-/// of an input.
+/// The drafts of all rules that the settings want, as far as they were found in time, and the number of drafts beyond the limit
+/// for an input.
 fn drafts(context: &ModuleContext<'_>) -> (Vec<Draft>, usize) {
     let mut drafts = Vec::new();
     let mut left_out = 0;
@@ -135,8 +134,8 @@ fn drafts(context: &ModuleContext<'_>) -> (Vec<Draft>, usize) {
     (drafts, left_out)
 }
 
-/// Runs one rule over a module; how much of what it says is not kept. What it says while the time runs out may rest on work
-/// that was cut short, and is left out.
+/// Runs one rule over a module; returns the number of its drafts that are not kept. Drafts made while the time runs out may rest
+/// on work that was cut short, and are dropped.
 fn apply(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draft>) -> usize {
     let mut left_out = 0;
     match rule.check {

@@ -1,5 +1,5 @@
-//! What a team says of findings, besides their levels: which do not count and why, which are not theirs, and which of the lines
-//! that lead to a finding is shown.
+//! Decisions of a team about findings, besides their levels: exceptions with reasons, exclusions, and the line that a finding in a
+//! system header is shown at.
 
 use crate::patterns::{Pattern, Written};
 use crate::scope::Scope;
@@ -9,19 +9,19 @@ use crate::scope::Scope;
 pub struct Allow {
     /// The codes of the rules that it is for.
     pub codes: Vec<&'static str>,
-    /// Where it holds.
+    /// The places that it is for.
     pub scope: Scope,
-    /// What the line has the form of that the finding points to.
+    /// Pattern of the line that the finding points to.
     pub line: Option<Pattern>,
     /// Why it is all right.
     pub reason: String,
     /// The day after which it no longer counts, if that is over.
     pub expired: Option<String>,
-    /// Where it is written.
+    /// Its place in the configuration.
     pub written: Written,
 }
 
-/// What is left out, without a word for each.
+/// Inputs and findings that are left out without being counted one by one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exclude {
     /// Inputs and sources.
@@ -32,7 +32,7 @@ pub struct Exclude {
     pub system_headers: bool,
 }
 
-/// Which line a finding that was inlined from a system header points to.
+/// The line that a finding points to if its code was inlined from a system header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReportAt {
     /// The call: the innermost line outside such headers.
@@ -59,8 +59,8 @@ impl ReportAt {
 /// Headers that are not the user's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers {
-    /// Where findings are reported that come from them.
+    /// The line that findings in them are reported at.
     pub report_at: ReportAt,
-    /// Which they are, besides the toolkit's.
+    /// Patterns of their paths, besides those of the toolkit.
     pub system: Vec<Pattern>,
 }

@@ -1,4 +1,4 @@
-//! What the rules found: plain data, ready for any renderer.
+//! Findings: plain data, ready for any renderer.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::rule::{Check, Family, Level, Rule};
 /// A second place that explains a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Related {
-    /// What is to be seen there.
+    /// The role of this place in the finding.
     pub message: String,
     /// The place in the input.
     pub location: Option<Location>,
@@ -94,7 +94,7 @@ impl FromIterator<(&'static str, Value)> for Data {
 }
 
 /// Leaves at most [`MAX_FINDINGS`] of what was found, definite findings before potential ones, and says how many are gone.
-/// What has no certainty is none of them and stays.
+/// Elements without a certainty are no findings, and stay.
 pub(crate) fn limit<T>(found: &mut Vec<T>, certainty: impl Fn(&T) -> Option<Certainty>) -> usize {
     let count = |wanted| found.iter().filter(|one| certainty(one) == Some(wanted)).count();
     let (definite, potential) = (count(Certainty::Definite), count(Certainty::Potential));
@@ -117,7 +117,7 @@ pub(crate) fn limit<T>(found: &mut Vec<T>, certainty: impl Fn(&T) -> Option<Cert
     definite + potential - MAX_FINDINGS
 }
 
-/// What is said of those that are gone.
+/// The message about so many findings beyond the limit.
 pub(crate) fn left_out(count: usize) -> String {
     format!("it has {count} findings more than the {MAX_FINDINGS} that are told of one input")
 }
@@ -125,7 +125,7 @@ pub(crate) fn left_out(count: usize) -> String {
 /// Why a finding does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suppression {
-    /// What suppresses it: `comment`, `config`, `baseline`.
+    /// The source of the suppression: `comment`, `config`, `baseline`.
     pub by: &'static str,
     /// The reason given.
     pub reason: String,
@@ -144,17 +144,17 @@ pub struct Finding {
     /// The rule that made it. What is serialised does not name it: who reads it says which it is.
     #[serde(skip, default = "nameless")]
     pub rule: &'static Rule,
-    /// How sure it is.
+    /// Definite or potential.
     pub certainty: Certainty,
-    /// How severe it is, after the settings.
+    /// Its severity under the settings of the run.
     pub level: Level,
-    /// How severe it is by itself.
+    /// Its severity before any setting.
     pub own_level: Level,
     /// One sentence without a full stop: what is wrong here.
     pub message: String,
-    /// What else one has to know: assumptions, causes.
+    /// Assumptions and causes.
     pub notes: Vec<String>,
-    /// What to do.
+    /// Advice.
     pub help: Vec<String>,
     /// Index of the input in the run.
     pub input: usize,
@@ -164,9 +164,9 @@ pub struct Finding {
     pub offset: u32,
     /// The function it lies in, as the input names it.
     pub function: Option<String>,
-    /// Another input defines that function, and code of this input calls it so that it is wrong: the place in the input is that
-    /// of the call.
-    pub is_elsewhere: bool,
+    /// Another input defines that function, and a call of this input makes its code wrong: the place in the input is that of the
+    /// call.
+    pub is_imported: bool,
     /// The kernel through which it is reached, where the rule knows one.
     pub kernel: Option<String>,
     /// The place in the input.

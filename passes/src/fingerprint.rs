@@ -1,4 +1,4 @@
-//! What makes a finding the same one after a rebuild: no line, no register number, no path.
+//! Fingerprints: they identify a finding across rebuilds, by its code, function and text, without line, register number or path.
 
 /// FNV-1a, 64 bits: stable for ever, and no secret is at stake.
 struct Hash(u64);

@@ -1,4 +1,4 @@
-//! What a run holds, as the rules about images and the reports see it: inputs, their images, and what those declare.
+//! The inputs of a run, their images and the facts that those declare, as the rules about images and the reports see them.
 //! Plain data that names no file format.
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::ir::IsaVersion;
 use crate::limits::{MAX_COMPARED_IMAGES, SHOWN_NAMES};
 use crate::rule::ProblemKind;
 
-/// What became of an input.
+/// The outcome for an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
@@ -39,11 +39,11 @@ impl Status {
     }
 }
 
-/// What could not be done for an input. Each is also a finding of the 9xx rule for its kind.
+/// A part of the check of an input that could not be done. Each is also a finding of the 9xx rule for its kind.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Problem {
-    /// Which kind.
+    /// The kind: it decides which rule reports it.
     pub kind: ProblemKind,
     /// One sentence.
     pub message: String,
@@ -53,7 +53,7 @@ pub struct Problem {
     pub line: Option<u32>,
 }
 
-/// Whether what an image of this kind declares is known.
+/// True if this build reads the declarations of images of this kind.
 #[must_use]
 pub const fn is_read(kind: ImageKind) -> bool {
     match kind {
@@ -67,9 +67,9 @@ pub const fn is_read(kind: ImageKind) -> bool {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ImageReport {
-    /// What it is.
+    /// The format of its code.
     pub kind: ImageKind,
-    /// Who loads it.
+    /// The consumer it is for: driver, linker, debugger or none.
     pub role: Role,
     /// `sm_90a`; empty if nothing says.
     pub target: String,
@@ -87,7 +87,7 @@ pub struct ImageReport {
     pub kernels: u32,
     /// Functions defined, without the kernels.
     pub functions: u32,
-    /// How it is packed: `lz4`, `zstd`.
+    /// Name of its compression, `lz4` or `zstd`; `None` if it is not compressed.
     pub compression: Option<&'static str>,
     /// The section it lies in.
     pub section: Option<String>,
@@ -104,14 +104,14 @@ pub struct ImageReport {
     pub is_debug: bool,
     /// It was unpacked, and what it declares was read.
     pub is_read: bool,
-    /// What of its code was too much work to analyse, as a sentence.
+    /// A sentence about code that was too much work to analyse.
     pub limit: Option<String>,
     /// Two images with the same digest have the same bytes, unpacked. Of machine code it is made where a policy asks
     /// for duplicates, and where PTX is made of code without.
     pub digest: Option<u128>,
-    /// What it declares.
+    /// Its declarations.
     pub facts: Arc<Facts>,
-    /// The comments of its text that say why findings do not count.
+    /// The comments of its text that suppress findings.
     pub(crate) comments: Vec<Comment>,
 }
 
@@ -139,19 +139,19 @@ impl ImageReport {
     }
 }
 
-/// What the run says of one input.
+/// The report about one input.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct InputReport {
     /// The name to show.
     pub name: String,
-    /// What became of it.
+    /// The outcome.
     pub status: Status,
     /// Its images.
     pub images: Vec<ImageReport>,
     /// Its host code, where it has some.
     pub host: Option<Host>,
-    /// What could not be done.
+    /// The parts of the check that could not be done.
     pub problems: Vec<Problem>,
 }
 
@@ -199,7 +199,7 @@ impl InputReport {
         groups
     }
 
-    /// The containers with an image that is not read, or not whole: what is missing in them proves nothing.
+    /// The containers with an image that is not read, or not whole: that they lack a declaration proves nothing.
     #[must_use]
     pub fn closed(&self) -> FxHashSet<Option<u32>> {
         let open = self.images.iter().filter(|image| !image.is_whole());
@@ -214,7 +214,7 @@ impl InputReport {
 }
 
 impl ImageReport {
-    /// Whether all that it declares is known.
+    /// True if all its declarations are known.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.is_read && !self.facts.is_damaged
@@ -229,7 +229,7 @@ impl ImageReport {
             && self.facts.variables.is_empty()
     }
 
-    /// What to call it: `PTX for sm_90`, `machine code for sm_90a`.
+    /// Its kind and target in words: `PTX for sm_90`, `machine code for sm_90a`.
     #[must_use]
     pub fn describe(&self) -> String {
         let kind = match self.kind {

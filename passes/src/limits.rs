@@ -77,7 +77,7 @@ mod of_workers {
     /// … and this at most, in seconds.
     pub(crate) const MAX_WORKER_SECONDS: u64 = 600;
 
-    /// How much longer it is waited for the analyses, which end by themselves when the time is over. LLVM does not.
+    /// Additional time for the analyses, which end by themselves when the time is over. LLVM does not.
     pub(crate) const WORKER_GRACE: std::time::Duration = std::time::Duration::from_millis(500);
 
     /// … and for the process itself to say that it is over, before it is ended from outside.

@@ -1,4 +1,4 @@
-//! What device code leaves open, and who has it.
+//! Symbols that device code leaves undefined, and the images that define them.
 //!
 //! ```text
 //! module ── open: symbols that it uses and does not define ──┐

@@ -23,15 +23,15 @@ pub(crate) struct Locator<'a> {
     pub(crate) name: &'a str,
     pub(crate) input: usize,
     pub(crate) image: u32,
-    /// Who calls whom, once a finding in a function that is called asks for it.
+    /// The call graph, made for the first finding in a function that is called.
     calls: OnceCell<CallGraph>,
 }
 
 /// Most calls that are named between a kernel and a function with a finding in it.
 const MAX_NAMED_CALLS: usize = 8;
 
-/// A place, taken apart.
-struct Spot {
+/// A place of a finding, resolved to text, function and debug locations.
+struct ResolvedPlace {
     span: Span,
     function: Option<FunctionId>,
     /// Its debug location and those of the calls that lead to it.
@@ -54,16 +54,16 @@ impl<'a> Locator<'a> {
 
     /// A place, looked up.
     pub(crate) fn located(&self, place: &Place) -> Located {
-        let spot = self.spot(place);
-        let (location, line_text) = text(self.module.origin, spot.span, self.name);
+        let resolved = self.resolve(place);
+        let (location, line_text) = text(self.module.origin, resolved.span, self.name);
         let name = |id| self.module.function_name(id).to_owned();
         Located {
-            function: spot.function.map(name),
-            kernel: self.kernel(place, spot.function).map(name),
-            offset: self.offset(spot.span),
+            function: resolved.function.map(name),
+            kernel: self.kernel(place, resolved.function).map(name),
+            offset: self.offset(resolved.span),
             location,
             line_text,
-            source: self.source(&spot),
+            source: self.source(&resolved),
         }
     }
 
@@ -76,15 +76,15 @@ impl<'a> Locator<'a> {
         if let Some(others) = self.follow_callers(&mut draft.place) {
             draft.notes.push(others);
         }
-        let spot = self.spot(&draft.place);
-        let kernel = self.kernel(&draft.place, spot.function);
-        let is_elsewhere = spot
+        let resolved = self.resolve(&draft.place);
+        let kernel = self.kernel(&draft.place, resolved.function);
+        let is_imported = resolved
             .function
             .is_some_and(|id| self.module.function(id).is_imported);
-        let span = self.shown(&draft.place, spot.span);
+        let span = self.shown(&draft.place, resolved.span);
         let (location, line_text) = text(self.module.origin, span, self.name);
-        let function = spot.function.map(|id| self.module.function_name(id));
-        let source = self.source(&spot);
+        let function = resolved.function.map(|id| self.module.function_name(id));
+        let source = self.source(&resolved);
         let shown = source.as_ref().map(|source| &source.at);
         let related = draft
             .related
@@ -114,53 +114,53 @@ impl<'a> Locator<'a> {
             fingerprint: fingerprint::of_instruction(
                 draft.rule.code,
                 &names::normalised(function.unwrap_or_default()),
-                self.module.origin.text(spot.span),
+                self.module.origin.text(resolved.span),
             ),
-            is_elsewhere,
+            is_imported,
             suppressed: None,
         })
     }
 
     fn related(&self, place: &Place, message: String) -> Related {
-        let spot = self.spot(place);
-        let (location, _) = text(self.module.origin, spot.span, self.name);
+        let resolved = self.resolve(place);
+        let (location, _) = text(self.module.origin, resolved.span, self.name);
         Related {
             message,
             location,
-            source: self.source(&spot),
+            source: self.source(&resolved),
         }
     }
 
-    fn spot(&self, place: &Place) -> Spot {
-        let spot = |span, function, debug| Spot {
+    fn resolve(&self, place: &Place) -> ResolvedPlace {
+        let resolved = |span, function, debug| ResolvedPlace {
             span,
             function,
             debug,
             is_declaration: false,
         };
         match place {
-            Place::Module => spot(Span::default(), None, Vec::new()),
+            Place::Module => resolved(Span::default(), None, Vec::new()),
             Place::Symbol(id) => {
                 let symbol = self.module.symbol(*id);
-                spot(symbol.span, symbol.owner, Vec::new())
+                resolved(symbol.span, symbol.owner, Vec::new())
             }
             Place::Function(id) => {
                 let function = self.module.function(*id);
                 let debug = vec![function.declared];
-                Spot {
+                ResolvedPlace {
                     span: self.first_line(function.header),
                     function: Some(*id),
                     debug,
                     is_declaration: true,
                 }
             }
-            Place::Text(id, span, debug) => spot(*span, Some(*id), vec![*debug]),
+            Place::Text(id, span, debug) => resolved(*span, Some(*id), vec![*debug]),
             Place::Instruction(id, instruction, callers) => {
                 let own = self.instruction(*id, *instruction);
                 let calls = callers
                     .iter()
                     .map(|site| self.instruction(site.caller, site.instruction).1);
-                spot(own.0, Some(*id), std::iter::once(own.1).chain(calls).collect())
+                resolved(own.0, Some(*id), std::iter::once(own.1).chain(calls).collect())
             }
         }
     }
@@ -186,7 +186,7 @@ impl<'a> Locator<'a> {
     }
 
     /// Adds the calls that lead to an instruction of a function, as far as the rule has not named them: the first one of
-    /// each function, up to a kernel. What is to be said if there are others.
+    /// each function, up to a kernel. Returns a note if there are others.
     fn follow_callers(&self, place: &mut Place) -> Option<String> {
         let Place::Instruction(function, _, callers) = place else {
             return None;
@@ -228,7 +228,7 @@ impl<'a> Locator<'a> {
             .filter(|id| self.module.function(*id).is_kernel())
     }
 
-    /// In the text, or a number in the order of an input that is none.
+    /// The offset in the text; of LLVM IR in bitcode, a number in the order of its instructions.
     fn offset(&self, span: Span) -> u32 {
         self.module.origin.place(span).unwrap_or(span).start
     }
@@ -240,12 +240,12 @@ impl<'a> Locator<'a> {
         Span::new(span.start, span.start + end)
     }
 
-    fn source(&self, spot: &Spot) -> Option<Source> {
+    fn source(&self, resolved: &ResolvedPlace) -> Option<Source> {
         let mut frames: Vec<Frame> = Vec::new();
-        for &debug in spot.debug.iter().filter(|&&debug| debug != DebugId::NONE) {
+        for &debug in resolved.debug.iter().filter(|&&debug| debug != DebugId::NONE) {
             frames.extend(self.module.origin.frames(debug));
         }
-        if spot.is_declaration {
+        if resolved.is_declaration {
             frames.drain(..frames.len().saturating_sub(1));
         }
         let shown = frames
@@ -265,7 +265,7 @@ impl<'a> Locator<'a> {
     }
 }
 
-/// Where a span lies in the input's text, and the line it begins on.
+/// The lines and columns of a span in the input's text, and the line that it begins on.
 pub(crate) fn text(origin: &dyn Origin, span: Span, name: &str) -> (Option<Location>, Option<LineText>) {
     let ends = origin.place(span).and_then(|place| {
         let start = origin.position(place.start)?;
@@ -314,7 +314,7 @@ pub(crate) fn sort(findings: &mut [Finding]) {
         key(a)
             .cmp(&key(b))
             .then_with(|| frame(a).cmp(&frame(b)))
-            // Fingerprints count on in this order, so what they tell apart must not hang on how a message is worded.
+            // Fingerprints are numbered in this order, which must not depend on the wording of messages.
             .then_with(|| format!("{:?}", a.data).cmp(&format!("{:?}", b.data)))
             .then_with(|| a.message.cmp(&b.message))
     });

@@ -1,4 +1,4 @@
-//! What a release asks of the images in its files.
+//! The policy of a release for the images in its files.
 
 /// The policy of an audit. Empty: nothing is asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

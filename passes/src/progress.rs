@@ -1,4 +1,4 @@
-//! How far a run is, for who watches it from another thread.
+//! The progress of a run, to be watched from another thread.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -3,13 +3,13 @@
 use std::fmt::Debug;
 use std::path::Path;
 
-use crate::image::Found;
+use crate::image::PackedImage;
 use crate::image::cubin;
 use crate::image::decompress::unpack;
 use crate::image::kinds::split_target;
 use crate::inventory::ImageKind;
 
-/// Makes PTX for the check, without touching the file that it is for.
+/// A compiler that makes PTX for the check, without touching the file that it is for.
 pub trait Recompile: Debug + Send + Sync + std::panic::RefUnwindSafe {
     /// The PTX of `object`, for those of its architectures that it can be made for. Reasons where it cannot are the
     /// implementation's to tell.
@@ -22,7 +22,7 @@ pub trait Recompile: Debug + Send + Sync + std::panic::RefUnwindSafe {
 pub struct Object<'a> {
     /// The name to show.
     pub name: &'a str,
-    /// Where it lies; `None` for what is no file.
+    /// Its path; `None` for what is no file.
     pub path: Option<&'a Path>,
     /// The architectures that it has code for, each once.
     pub architectures: Vec<Wanted>,
@@ -83,7 +83,7 @@ impl Architecture {
         }
     }
 
-    /// Whether code for it was made from PTX for `target`. A suffix says more than the number: `sm_100f` is a source of code for
+    /// True if code for it was made from PTX for `target`. A suffix says more than the number: `sm_100f` is a source of code for
     /// `sm_103`, whose note has the number alone.
     #[must_use]
     pub fn is_from(&self, target: &str, machine_number: u32) -> bool {
@@ -99,7 +99,7 @@ impl std::fmt::Display for Architecture {
 }
 
 /// The architectures that the images of a file have code for, each once, in the order of the file.
-pub(crate) fn architectures(found: &[Found<'_>]) -> Vec<Wanted> {
+pub(crate) fn architectures(found: &[PackedImage<'_>]) -> Vec<Wanted> {
     let mut wanted: Vec<Wanted> = Vec::new();
     let ptx: Vec<&str> = found
         .iter()
@@ -128,7 +128,7 @@ pub(crate) fn architectures(found: &[Found<'_>]) -> Vec<Wanted> {
 }
 
 /// The architecture that a cubin was made from; `None` if it has no code or can't be read, which is told elsewhere.
-fn of_cubin(image: &Found<'_>) -> Option<Architecture> {
+fn of_cubin(image: &PackedImage<'_>) -> Option<Architecture> {
     let bytes = unpack(image.packing, image.payload, image.unpacked).ok()?;
     let cubin = cubin::read(&bytes).ok()?;
     let has_code = !cubin.facts.kernels.is_empty() || cubin.facts.functions > 0;

@@ -141,7 +141,7 @@ impl Registry {
         Ok(codes)
     }
 
-    /// Which findings a word is for: see [`Selector::parse`], which knows our own rules only.
+    /// The findings that a word stands for: see [`Selector::parse`], which knows our own rules only.
     ///
     /// # Errors
     ///

@@ -1,10 +1,10 @@
-//! What a rule is: metadata, documentation, a check.
+//! A rule: metadata, documentation, a check.
 
 pub use ptxcheck_images::kinds::ProblemKind;
 
 use crate::context::{FunctionContext, ImagePlace, ImagesContext, ModuleContext, Report};
 
-/// How severe a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Level {
     /// Not reported.
@@ -112,9 +112,9 @@ pub struct Rule {
     pub summary: &'static str,
     /// Level of its definite findings unless the settings say otherwise.
     pub definite: Level,
-    /// Whether it can make definite findings at all.
+    /// True if it can make definite findings.
     pub can_be_definite: bool,
-    /// Whether it can make potential findings (always off unless the settings switch them on).
+    /// True if it can make potential findings (off unless the settings switch them on).
     pub can_be_potential: bool,
     /// When it looks, and at what.
     pub check: Check,

@@ -23,7 +23,7 @@ pub struct Case {
     pub name: &'static str,
     /// The issue, change or file that it comes from: an address on the web.
     pub source: &'static str,
-    /// What is wrong.
+    /// The defect, in one sentence.
     pub defect: &'static str,
 }
 

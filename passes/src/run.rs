@@ -1,56 +1,44 @@
 //! A run: inputs in, findings out.
 //!
-//! `input.rs` looks at one input and its images, `text.rs` analyses PTX (each distinct text once a run), `linked.rs` what is linked
-//! with other inputs, `assemble.rs` puts both together, `images.rs` runs the rules that compare images, `copies.rs` leaves out what an object and its archive
-//! both say, `conclude.rs` has the settings decide what becomes of findings.
+//! ```text
+//! input.rs: one input ─► bytes.rs: opened ─► unpack.rs, image.rs, recompiled.rs: its images ─► scanned.rs
+//!                                              └► text_cache.rs: each text once ─► text.rs: its analysis
+//! linked.rs, definitions.rs: texts that are linked with other inputs, once all inputs have been scanned
+//! assemble.rs: scanned input + reports about its texts ─► findings ◄─ compare.rs: rules that compare images
+//! findings ─► copies.rs: repetitions dropped ─► conclude.rs: what the settings decide ─► Outcome
+//! ```
 
 mod assemble;
+mod bytes;
+mod compare;
 mod conclude;
 mod copies;
 mod definitions;
-mod images;
+mod image;
 mod input;
 mod linked;
 mod module;
 mod problem;
+mod recompiled;
+mod scanned;
 mod text;
-
-use std::path::PathBuf;
+mod text_cache;
+mod unpack;
 
 use ptxcheck_common::maps::NameMap;
 use rayon::prelude::*;
 
 use crate::finding::Finding;
-use crate::rule::ProblemKind;
 use crate::settings::Settings;
 use crate::{fingerprint, locate};
+use text_cache::TextCache;
 
 pub use crate::inventory::{ImageReport, InputReport, Problem, Status};
+pub use bytes::Bytes;
+pub use input::Input;
 pub use module::is_module;
 
-/// One thing to look at.
-#[derive(Debug)]
-pub struct Input {
-    /// The name to show, as the user gave it (`-` for standard input).
-    pub name: String,
-    /// Where its bytes come from.
-    pub bytes: Bytes,
-}
-
-/// Where an input's bytes come from.
-#[derive(Debug)]
-pub enum Bytes {
-    /// A file, read when its turn comes.
-    File(PathBuf),
-    /// Standard input, read when its turn comes: of one input of a run.
-    Standard,
-    /// Bytes at hand.
-    Memory(Vec<u8>),
-    /// None: it was refused before the run, for the reason that the sentence says.
-    Refused(ProblemKind, String),
-}
-
-/// What a run found.
+/// The result of a run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -59,17 +47,17 @@ pub struct Outcome {
     /// Findings at warning level or above, suppressed ones included, sorted by input, image, offset and code. Those about the
     /// configuration (PTX906) come last; the input of one that lies in none of the inputs is the number of inputs.
     pub findings: Vec<Finding>,
-    /// What became of findings that are not there.
+    /// The effect of the settings on findings that are not there.
     pub decisions: Decisions,
 }
 
-/// What the settings made of findings, besides those that are there.
+/// The effect of the settings on findings that are not in [`Outcome::findings`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decisions {
-    /// Inputs that were left out, as [`Settings::exclude`] says.
+    /// Number of inputs that [`Settings::exclude`] left out.
     pub excluded_inputs: usize,
-    /// Findings that were left out, as it says.
+    /// Number of findings that it left out.
     pub excluded: usize,
     /// Exceptions that no longer count, as sentences with their places.
     pub expired: Vec<String>,
@@ -122,46 +110,47 @@ pub fn check_here(inputs: Vec<Input>, settings: &Settings) -> Outcome {
 }
 
 fn run(inputs: Vec<Input>, settings: &Settings) -> Outcome {
-    let texts = text::Texts::default();
+    let texts = TextCache::default();
     if let Some(progress) = &settings.progress {
         progress.begin(inputs.len());
     }
-    let looked: Vec<_> = inputs
+    let scanned: Vec<_> = inputs
         .into_par_iter()
-        .map(|input| {
-            let looked = input::look(input, settings, &texts);
+        .enumerate()
+        .map(|(index, input)| {
+            let scanned = input::scan(index, input, settings, &texts);
             if let Some(progress) = &settings.progress {
                 progress.step();
             }
-            looked
+            scanned
         })
         .collect();
-    let images = looked
+    let images = scanned
         .iter()
         .map(|input| input.images.iter().map(|image| &image.report));
-    linked::analyse(&texts.take_waiting(), images, settings, &texts);
+    linked::analyse(&texts.take_pending(), images, settings, &texts);
     let mut outcome = Outcome {
-        inputs: Vec::with_capacity(looked.len()),
+        inputs: Vec::with_capacity(scanned.len()),
         findings: Vec::new(),
         decisions: Decisions::default(),
     };
-    for (index, looked) in looked.into_iter().enumerate() {
-        let (report, findings) = assemble::assemble(index, looked, settings, &texts);
+    for (index, scanned) in scanned.into_iter().enumerate() {
+        let (report, findings) = assemble::assemble(index, scanned, settings, &texts);
         outcome.inputs.push(report);
         outcome.findings.extend(findings);
     }
     outcome
         .findings
-        .extend(images::compare(&outcome.inputs, settings));
-    copies::leave_out_told(&mut outcome.findings);
-    // Of release files, each counts by itself.
+        .extend(compare::compare(&outcome.inputs, settings));
+    copies::drop_imported_repetitions(&mut outcome.findings);
+    // An audit reports each file by itself.
     if !settings.images_only {
-        copies::leave_out(&outcome.inputs, &mut outcome.findings);
+        copies::drop_copies(&outcome.inputs, &mut outcome.findings);
     }
     locate::sort(&mut outcome.findings);
     number(&mut outcome.findings);
-    let found = std::mem::take(&mut outcome.findings);
-    let mut concluded = conclude::conclude(&outcome.inputs, found, settings);
+    let findings = std::mem::take(&mut outcome.findings);
+    let mut concluded = conclude::conclude(&outcome.inputs, findings, settings);
     number(&mut concluded.about_settings);
     outcome.findings = concluded.findings;
     outcome.findings.append(&mut concluded.about_settings);
@@ -173,7 +162,7 @@ fn run(inputs: Vec<Input>, settings: &Settings) -> Outcome {
     outcome
 }
 
-/// Findings alike in code, function and text are told apart by their order.
+/// Numbers findings that are alike in code, function and text, so that their fingerprints differ.
 fn number(findings: &mut [Finding]) {
     let mut seen: NameMap<String, u32> = NameMap::default();
     for finding in findings {
@@ -186,6 +175,7 @@ fn number(findings: &mut [Finding]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rule::ProblemKind;
 
     const CLEAN: &[u8] = b".version 9.2\n.target sm_90\n.visible .entry k() { ret; }\n";
 
@@ -203,9 +193,10 @@ mod tests {
     #[test]
     fn a_panic_becomes_a_finding() {
         let settings = Settings::default();
-        let texts = text::Texts::default();
-        let trouble = input::guarded("a.ptx".to_owned(), || panic!("a broken invariant"));
-        let (report, findings) = assemble::assemble(3, trouble, &settings, &texts);
+        let texts = TextCache::default();
+        let error = input::guarded::<()>(|| panic!("a broken invariant")).unwrap_err();
+        let failed = scanned::ScannedInput::refused("a.ptx".to_owned(), error);
+        let (report, findings) = assemble::assemble(3, failed, &settings, &texts);
         assert_eq!(report.status, Status::Failed);
         assert_eq!(report.problems.len(), 1);
         assert_eq!(report.problems[0].kind, ProblemKind::Internal);
@@ -224,14 +215,14 @@ mod tests {
     #[test]
     fn a_lost_analysis_is_a_finding() {
         let settings = Settings::default();
-        let texts = text::Texts::default();
-        let mut looked = input::look(input("a.ptx", CLEAN), &settings, &texts);
-        let (report, _) = assemble::assemble(0, looked, &settings, &texts);
+        let texts = TextCache::default();
+        let mut scanned = input::scan(0, input("a.ptx", CLEAN), &settings, &texts);
+        let (report, _) = assemble::assemble(0, scanned, &settings, &texts);
         assert_eq!(report.status, Status::Checked);
         // Claimed, and then never heard of.
-        let lost = text::Texts::default();
-        looked = input::look(input("a.ptx", CLEAN), &settings, &texts);
-        let (report, findings) = assemble::assemble(0, looked, &settings, &lost);
+        let lost = TextCache::default();
+        scanned = input::scan(0, input("a.ptx", CLEAN), &settings, &texts);
+        let (report, findings) = assemble::assemble(0, scanned, &settings, &lost);
         assert_eq!(report.status, Status::Failed);
         assert_eq!(report.problems[0].kind, ProblemKind::Internal);
         assert_eq!((findings[0].rule.code, findings.len()), ("PTX904", 1));

@@ -1,11 +1,12 @@
-//! Which findings an override, an exception or an exclusion is for: by path and by kernel.
+//! The scope of an override, an exception or an exclusion, by path and by kernel.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::patterns::Pattern;
 
-/// Where a finding has to be. A list that is empty holds of all.
+/// The places that something is for. An empty list stands for all paths, or all kernels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// One of these fits the input, or the source that the finding points to.
@@ -14,31 +15,42 @@ pub struct Scope {
     pub kernels: Vec<Pattern>,
 }
 
-/// Where a finding is, spelt in all the ways that patterns are held against.
-#[derive(Clone, Debug, Default)]
-pub struct Whereabouts<'a> {
-    /// Of the input, and of the source that it points to.
-    pub paths: Vec<&'a [String]>,
-    /// Of the kernel or function.
-    pub names: &'a [String],
+/// The place of a finding: the paths and names that patterns are matched against, in all their spellings.
+#[derive(Clone, Debug)]
+pub struct PlaceSpellings {
+    /// For the input, and the source that the finding points to: the spellings of its path.
+    pub paths: Vec<Rc<[String]>>,
+    /// The spellings of the name of the kernel or function.
+    pub names: Rc<[String]>,
 }
 
 impl Scope {
-    /// Whether it holds there.
+    /// True if the place is in the scope.
     #[must_use]
-    pub fn holds(&self, whereabouts: &Whereabouts<'_>) -> bool {
-        let fits = |patterns: &[Pattern], fits: &dyn Fn(&Pattern) -> bool| {
-            patterns.is_empty() || patterns.iter().any(fits)
+    pub fn contains(&self, place: &PlaceSpellings) -> bool {
+        let any_matches = |patterns: &[Pattern], matches: &dyn Fn(&Pattern) -> bool| {
+            patterns.is_empty() || patterns.iter().any(matches)
         };
-        fits(&self.paths, &|pattern| {
-            whereabouts.paths.iter().any(|path| fits_path(pattern, path))
-        }) && fits(&self.kernels, &|pattern| {
-            whereabouts.names.iter().any(|name| pattern.fits(name))
-        })
+        any_matches(&self.paths, &|pattern| place.has_path(pattern))
+            && any_matches(&self.kernels, &|pattern| place.has_name(pattern))
     }
 }
 
-/// Whether a pattern fits one of the spellings of a path.
+impl PlaceSpellings {
+    /// True if a pattern matches one of the paths.
+    #[must_use]
+    pub fn has_path(&self, pattern: &Pattern) -> bool {
+        self.paths.iter().any(|path| fits_path(pattern, path))
+    }
+
+    /// True if a pattern matches the name.
+    #[must_use]
+    pub fn has_name(&self, pattern: &Pattern) -> bool {
+        self.names.iter().any(|name| pattern.fits(name))
+    }
+}
+
+/// True if a pattern matches one of the spellings of a path.
 #[must_use]
 pub fn fits_path(pattern: &Pattern, spellings: &[String]) -> bool {
     if pattern.is_bare_name() {
@@ -49,7 +61,7 @@ pub fn fits_path(pattern: &Pattern, spellings: &[String]) -> bool {
     spellings.iter().any(|path| pattern.fits(path))
 }
 
-/// How paths are spelt for patterns, which are written relative to a folder.
+/// The folders that paths and patterns are relative to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Root {
     /// The folder that patterns are relative to: that of the configuration.
@@ -113,9 +125,9 @@ pub fn clean(path: &str) -> String {
 /// The folder that a compiler saw a source in, and where it is here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathMap {
-    /// How the names of sources begin.
+    /// The beginning of the names of sources that is replaced.
     pub from: String,
-    /// What is put in place of it.
+    /// Its replacement.
     pub to: String,
 }
 
@@ -143,7 +155,7 @@ impl PathMap {
 
 #[cfg(test)]
 mod tests {
-    use super::{PathMap, Root, Scope, Whereabouts, clean};
+    use super::{PathMap, PlaceSpellings, Root, Scope, clean};
     use crate::patterns::Pattern;
 
     #[test]
@@ -166,23 +178,22 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_holds_of_paths_and_kernels_together() {
+    fn a_scope_is_of_paths_and_kernels_together() {
         let paths = |texts: &[&str]| texts.iter().map(|text| Pattern::path(text).unwrap()).collect();
         let names = ["_Z3foov".to_owned(), "foo()".to_owned()];
-        let spelt = Root::default().spellings("src/a.cu");
-        let at = Whereabouts {
-            paths: vec![&spelt],
-            names: &names,
+        let at = PlaceSpellings {
+            paths: vec![Root::default().spellings("src/a.cu").into()],
+            names: names.into(),
         };
         let scope = |path: &[&str], kernel: &[&str]| Scope {
             paths: paths(path),
             kernels: kernel.iter().map(|text| Pattern::name(text).unwrap()).collect(),
         };
-        assert!(Scope::default().holds(&at));
-        assert!(scope(&["lib/**", "src/**"], &["foo*"]).holds(&at));
-        assert!(scope(&["*.cu"], &[]).holds(&at) && scope(&["a.cu"], &[]).holds(&at));
-        assert!(!scope(&["src/**"], &["bar*"]).holds(&at));
-        assert!(!scope(&["lib/**"], &["foo*"]).holds(&at));
+        assert!(Scope::default().contains(&at));
+        assert!(scope(&["lib/**", "src/**"], &["foo*"]).contains(&at));
+        assert!(scope(&["*.cu"], &[]).contains(&at) && scope(&["a.cu"], &[]).contains(&at));
+        assert!(!scope(&["src/**"], &["bar*"]).contains(&at));
+        assert!(!scope(&["lib/**"], &["foo*"]).contains(&at));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What the user decides: levels, and facts about the program that the code does not show.
+//! The settings of a run: levels, and facts about the program that the code does not show.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::registry::Registry;
 use crate::rule::{Family, Level, Rule};
 use crate::scope::{PathMap, Root, Scope};
 
-/// Which findings a level is for.
+/// The findings that a level is for.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Selector {
@@ -36,7 +36,7 @@ pub enum Selector {
     PotentialRule(&'static Rule),
 }
 
-/// What stands before the colon of a selector for potential findings alone.
+/// The word before the colon of a selector for potential findings alone.
 const POTENTIAL: &str = "potential";
 
 /// The selector of all definite findings.
@@ -132,7 +132,8 @@ impl Selector {
             .ok_or_else(|| UnknownSelector::new(text, registry))
     }
 
-    /// How many rules it can be for: 0 for all, 3 for one. The narrower of two says more.
+    /// Order by the number of rules that it can be for, from 0 for all to 4 for the potential findings of one: of two selectors
+    /// that match, the narrower one counts.
     #[must_use]
     pub const fn narrowness(self) -> u8 {
         match self {
@@ -144,7 +145,7 @@ impl Selector {
         }
     }
 
-    /// Whether it is for findings of this rule that are so sure.
+    /// True if it is for findings of this rule with this certainty.
     #[must_use]
     pub fn matches(self, rule: &Rule, certainty: Certainty) -> bool {
         match self {
@@ -170,7 +171,7 @@ impl Selector {
 pub struct UnknownSelector {
     /// The word.
     pub word: String,
-    /// What it may have meant.
+    /// The known word that it is closest to, if one is close.
     pub nearest: Option<String>,
 }
 
@@ -217,8 +218,8 @@ impl std::fmt::Display for UnknownSelector {
 
 impl std::error::Error for UnknownSelector {}
 
-/// True if a word may have meant another, as far as both are codes: of these, the number tells one from the next, so it is
-/// the same, or has two digits in each other's place.
+/// True unless both words are codes whose numbers differ by more than two swapped digits: a code is told from the next by its
+/// number alone.
 fn may_be_code(word: &str, candidate: &str) -> bool {
     let number = |text: &str| {
         let digits = text.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
@@ -236,7 +237,7 @@ fn may_be_code(word: &str, candidate: &str) -> bool {
     sorted(&meant) == sorted(&written) && strsim::osa_distance(&meant, &written) <= 1
 }
 
-/// Of these words, the one that another may have meant: near enough, in whatever case.
+/// The known word closest to `word`, in whatever case; `None` if none is close enough to be meant.
 #[must_use]
 pub fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
     let lower = word.to_lowercase();
@@ -248,11 +249,11 @@ pub fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// What a level setting does to the level that findings had before it.
+/// The effect of a level setting on the level that findings had before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum Change {
-    /// Puts its own in the place of it.
+    /// Replaces it.
     Set,
     /// Raises it where it is lower.
     Raise,
@@ -263,11 +264,11 @@ pub enum Change {
 /// One level setting; later ones win, except over a forbidding one.
 #[derive(Clone, Copy, Debug)]
 pub struct LevelSetting {
-    /// For which findings.
+    /// The findings that it is for.
     pub selector: Selector,
     /// The level.
     pub level: Level,
-    /// What it does to the level that they had.
+    /// The effect on the level that they had.
     pub change: Change,
 }
 
@@ -285,21 +286,21 @@ pub struct Override {
 pub struct Settings {
     /// The rules.
     pub registry: Registry,
-    /// Level settings that hold unless one of an override or of the run says something else, in the order given.
+    /// Level settings of the configuration, below those of overrides and of the run, in the order given.
     pub base_levels: Vec<LevelSetting>,
-    /// Level settings for certain places, over those, in the order given.
+    /// Level settings for certain places, above those, in the order given.
     pub overrides: Vec<Override>,
-    /// Level settings of the run, over all others, in the order given.
+    /// Level settings of the run, above all others, in the order given.
     pub levels: Vec<LevelSetting>,
-    /// Findings that do not count, and why.
+    /// Exceptions: findings that do not count, with their reasons.
     pub allows: Vec<Allow>,
-    /// What is left out.
+    /// Inputs and findings that are left out.
     pub exclude: Exclude,
-    /// Headers that are not the user's.
+    /// System headers, and the line that findings in them are reported at.
     pub headers: Headers,
-    /// Where sources are, of which compilers saw another folder. The last that fits counts.
+    /// Folders of sources, for sources that were compiled in another folder. The last that matches counts.
     pub path_maps: Vec<PathMap>,
-    /// What paths in patterns are relative to.
+    /// The folder that paths in patterns are relative to.
     pub root: Root,
     /// The name of the file that the settings come from, for places in it.
     pub file: Option<String>,
@@ -319,26 +320,26 @@ pub struct Settings {
     pub near_limit: Option<u8>,
     /// Longest analysis of one input.
     pub timeout: Option<std::time::Duration>,
-    /// Where the run says how far it is.
+    /// Counts the inputs that are done.
     pub progress: Option<Arc<Progress>>,
     /// Threads; 0 for one a core.
     pub threads: usize,
     /// Look at what images declare, not at their code.
     pub images_only: bool,
-    /// What the images of the inputs are held against.
+    /// The policy that the images of the inputs are checked against.
     pub policy: Policy,
-    /// How to start a process that reads LLVM IR; without one, it is read in this process, which LLVM can end.
+    /// Command of a process that reads LLVM IR; without one, it is read in this process, which LLVM can end.
     pub worker: Option<WorkerCommand>,
     /// Makes the PTX of files that hold none, for the check; without one, it is not made.
     pub recompile: Option<Arc<dyn Recompile>>,
 }
 
-/// How to start a worker: a program that calls `worker::serve`.
+/// The command that starts a worker: a program that calls `worker::serve`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerCommand {
     /// The program.
     pub program: std::path::PathBuf,
-    /// Its arguments. What it needs of the settings comes with each module.
+    /// Its arguments. Settings come with each module.
     pub args: Vec<std::ffi::OsString>,
 }
 
@@ -355,17 +356,17 @@ impl Settings {
     /// Unless a setting says otherwise, definite findings keep their own level and potential ones are off.
     #[must_use]
     pub fn level(&self, rule: &Rule, certainty: Certainty, own: Level) -> Level {
-        let mut highest = Reckoned::new(certainty, own);
+        let mut highest = EffectiveLevel::new(certainty, own);
         let chosen = |setting: &&LevelSetting| setting.selector.matches(rule, certainty);
         for setting in self.base_levels.iter().filter(chosen) {
-            highest.change(setting);
+            highest.apply(setting);
         }
         for setting in self.overrides.iter().flat_map(|over| &over.levels).filter(chosen) {
-            // Elsewhere the level stays.
+            // The finding may lie in another place, where the level stays.
             highest.level = highest.level.max(setting.level);
         }
         for setting in self.levels.iter().filter(chosen) {
-            highest.change(setting);
+            highest.apply(setting);
         }
         highest.level
     }
@@ -379,7 +380,7 @@ impl Settings {
         own: Level,
         is_in: impl Fn(usize) -> bool,
     ) -> Level {
-        let mut reckoned = Reckoned::new(certainty, own);
+        let mut effective = EffectiveLevel::new(certainty, own);
         let here = self
             .overrides
             .iter()
@@ -391,12 +392,12 @@ impl Settings {
             .chain(here.flat_map(|over| &over.levels))
             .chain(&self.levels);
         for setting in settings.filter(|setting| setting.selector.matches(rule, certainty)) {
-            reckoned.change(setting);
+            effective.apply(setting);
         }
-        reckoned.level
+        effective.level
     }
 
-    /// Whether a setting of the run forbids such findings: then no exception is made for them.
+    /// True if a setting of the run forbids such findings: then no exception is made for them.
     #[must_use]
     pub fn forbids(&self, rule: &Rule, certainty: Certainty) -> bool {
         self.levels
@@ -419,7 +420,7 @@ impl Settings {
         }
     }
 
-    /// What of the analyses' results can be reported.
+    /// The results of the analyses that can be reported under these settings.
     #[must_use]
     pub fn asked(&self) -> Asked {
         let wants_spaces = self
@@ -435,7 +436,7 @@ impl Settings {
             lanes: self.least_certainty(Family::Warp),
             spaces: wants_spaces.then(|| self.least_certainty(Family::Space)),
             nulls,
-            // Unless a setting asks for it, what is done twice to a global address is not reported.
+            // A global address that is converted twice is not reported unless a setting asks for it.
             global_twice: !(self.levels.is_empty()
                 && self.base_levels.is_empty()
                 && self.overrides.is_empty()),
@@ -443,7 +444,7 @@ impl Settings {
         }
     }
 
-    /// Whether any finding of `rule` can be reported: what is off need not run.
+    /// True if a finding of `rule` can be reported: a rule that is off need not run.
     #[must_use]
     pub fn wants(&self, rule: &Rule) -> bool {
         [Certainty::Definite, Certainty::Potential]
@@ -452,14 +453,14 @@ impl Settings {
     }
 }
 
-/// A level on its way through the settings.
-struct Reckoned {
+/// The level of a finding while the settings are applied to it.
+struct EffectiveLevel {
     level: Level,
-    /// What a forbidding setting has set, which none lowers.
+    /// The level that a forbidding setting has set, which no other lowers.
     floor: Level,
 }
 
-impl Reckoned {
+impl EffectiveLevel {
     const fn new(certainty: Certainty, own: Level) -> Self {
         Self {
             level: match certainty {
@@ -470,7 +471,7 @@ impl Reckoned {
         }
     }
 
-    fn change(&mut self, setting: &LevelSetting) {
+    fn apply(&mut self, setting: &LevelSetting) {
         self.level = match setting.change {
             Change::Set => setting.level.max(self.floor),
             Change::Raise | Change::Forbid => setting.level.max(self.level),

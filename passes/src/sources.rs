@@ -20,7 +20,7 @@ const EXTENSIONS: [&str; 18] = [
 pub struct Sources {
     /// By the path in its canonical form.
     texts: HashMap<PathBuf, SourceText>,
-    /// Which file is meant by a path, if it is at hand.
+    /// For each path that was asked for: the canonical path of its file, if it is at hand.
     known: HashMap<PathBuf, Option<PathBuf>>,
     /// Bytes read.
     bytes: u64,

@@ -1,4 +1,4 @@
-//! Which files are the CUDA toolkit's own: a finding points to the user's line that led into them.
+//! The headers of the CUDA toolkit, by path: a finding points to the user's line that led into them.
 
 /// File names of toolkit headers that appear in debug information without their folder.
 const HEADERS: &[&str] = &[
@@ -45,7 +45,7 @@ const FOLDERS: &[&str] = &[
     "/include/c++/",
 ];
 
-/// Whether a file, as debug information names it, is one of the CUDA toolkit's headers, of clang's CUDA headers or of
+/// True if a file, as debug information names it, is one of the CUDA toolkit's headers, of clang's CUDA headers or of
 /// the C++ standard library.
 #[must_use]
 pub(crate) fn is_header(file: &str) -> bool {

@@ -27,15 +27,15 @@ use crate::settings::Settings;
 pub use message::Answer;
 pub use process::serve;
 
-/// How long a module of so many bytes may take, without LLVM's giving its memory back: what `--timeout` says, else a time
-/// that grows with the module.
+/// The time that a module of so many bytes may take, without LLVM's giving its memory back: `--timeout`, else a time that grows
+/// with the module.
 fn time_limit(bytes: usize, settings: &Settings) -> Duration {
     let growing = WORKER_SECONDS + bytes as u64 / WORKER_BYTES_PER_SECOND;
     let usual = Duration::from_secs(growing.min(MAX_WORKER_SECONDS));
     settings.timeout.unwrap_or(usual)
 }
 
-/// What is said of a module whose time was over.
+/// The message about a module whose time was over.
 pub(crate) fn too_long(bytes: usize, settings: &Settings) -> String {
     let said = deadline::too_long(time_limit(bytes, settings));
     match settings.timeout {
@@ -51,7 +51,7 @@ pub(crate) fn too_long(bytes: usize, settings: &Settings) -> String {
 pub fn check(bytes: &[u8], settings: &Settings, deadline: &Deadline) -> Answer {
     let limit = time_limit(bytes.len(), settings);
     let limit = deadline.left().map_or(limit, |left| left.min(limit));
-    let mut found = Answer::Elsewhere;
+    let mut found = Answer::OtherTarget;
     match &settings.worker {
         Some(command) => found = process::ask(command, bytes, settings, limit),
         None => {

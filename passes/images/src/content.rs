@@ -1,7 +1,7 @@
 //! The bytes of an input: a file mapped into memory where it is large, else read; a pipe or a device read up to a limit.
 //!
 //! Files change while they are looked at: a linker truncates its output and writes it anew. What was read of such a file
-//! is of no one state of it, so [`Content::trouble`] is asked when the work is done, and if it has an answer nothing of
+//! is of no one state of it, so [`Content::change`] is asked when the work is done, and if it has an answer nothing of
 //! the work counts. `guard.rs` keeps a file that is cut short while it is mapped from ending the process.
 #![allow(unsafe_code)]
 
@@ -78,7 +78,7 @@ impl State {
     }
 
     /// What became of the file since.
-    fn trouble(self, file: &File) -> Option<&'static str> {
+    fn change(self, file: &File) -> Option<&'static str> {
         let now = Self::of(&file.metadata().ok()?);
         match () {
             () if now == self => None,
@@ -118,7 +118,7 @@ impl Content {
         if (bytes.len() as u64) < state.length {
             return Err(Unread::Changed(CUT));
         }
-        match state.trouble(&file) {
+        match state.change(&file) {
             Some(what) => Err(Unread::Changed(what)),
             None => Ok(Self::Read(bytes)),
         }
@@ -141,10 +141,10 @@ impl Content {
 
     /// What happened to the file since it was opened, as one sentence: what was made of its bytes is worth nothing then.
     #[must_use]
-    pub fn trouble(&self) -> Option<&'static str> {
+    pub fn change(&self) -> Option<&'static str> {
         match self {
             Self::Mapped(mapped) if mapped.guard.is_cut() => Some(CUT),
-            Self::Mapped(mapped) => mapped.state.trouble(&mapped.file),
+            Self::Mapped(mapped) => mapped.state.change(&mapped.file),
             Self::Read(_) => None,
         }
     }
@@ -159,7 +159,7 @@ impl Content {
             return Ok(self);
         }
         let bytes = self.to_vec();
-        match self.trouble() {
+        match self.change() {
             Some(what) => Err(Unread::Changed(what)),
             None => Ok(Self::Read(bytes)),
         }
@@ -296,7 +296,7 @@ mod tests {
             let content = Content::open(&file.0, Deadline::NEVER).unwrap();
             assert_eq!(content.is_mapped(), is_mapped);
             assert!(*content == pattern(size));
-            assert_eq!(content.trouble(), None);
+            assert_eq!(content.change(), None);
             assert!(*content.detached().unwrap() == pattern(size));
         }
         let missing = std::env::temp_dir().join("ptxcheck-no-such-file");
@@ -329,11 +329,11 @@ mod tests {
             }
         });
         for content in [&first, &second] {
-            assert_eq!(content.trouble(), Some(CUT));
+            assert_eq!(content.change(), Some(CUT));
         }
         assert!(matches!(first.detached(), Err(Unread::Changed(CUT))));
         assert!(*other == pattern(size));
-        assert_eq!(other.trouble(), None);
+        assert_eq!(other.change(), None);
     }
 
     #[cfg(target_os = "linux")]
@@ -345,7 +345,7 @@ mod tests {
             let file = Temporary::new("grows", &pattern(size as usize));
             let content = Content::open(&file.0, Deadline::NEVER).unwrap();
             file.resize(length);
-            assert_eq!(content.trouble(), Some(what), "{length}");
+            assert_eq!(content.change(), Some(what), "{length}");
         }
     }
 

@@ -1,29 +1,29 @@
-//! PTX inside machine code: what it was made from, for debuggers (`-G`, `-g` of clang's).
+//! PTX embedded in machine code: the text that it was made from, for debuggers (`-G`, `-g` of clang's).
 //!
 //! It counts as an image of its own, numbered after the machine code, unless PTX for the same target lies beside the
 //! machine code anyway.
 
 use rustc_hash::FxHashSet;
 
-use super::Found;
+use super::PackedImage;
 use crate::kinds::{ImageKind, split_target};
 
-/// The PTX that lies beside machine code: container and target of each.
+/// The PTX images of a file that lie in a container beside machine code: container and target of each.
 #[derive(Debug)]
-pub struct Beside(FxHashSet<(u32, u32)>);
+pub struct SiblingPtx(FxHashSet<(u32, u32)>);
 
-impl Beside {
-    /// That of a file with these images.
+impl SiblingPtx {
+    /// Those of a file with these images.
     #[must_use]
-    pub fn of(found: &[Found<'_>]) -> Self {
-        let ptx = found.iter().filter(|found| found.kind == ImageKind::Ptx);
-        let placed = ptx.filter_map(|found| Some((found.container?, split_target(&found.target).0)));
-        Self(placed.collect())
+    pub fn of(images: &[PackedImage<'_>]) -> Self {
+        let ptx = images.iter().filter(|image| image.kind == ImageKind::Ptx);
+        let contained = ptx.filter_map(|image| Some((image.container?, split_target(&image.target).0)));
+        Self(contained.collect())
     }
 
-    /// Whether the PTX inside of machine code in this container, for this target, is an image of its own.
+    /// True if there is one for this target in the container. PTX embedded in machine code there is then no image of its own.
     #[must_use]
-    pub fn counts(&self, container: Option<u32>, target: &str) -> bool {
-        container.is_none_or(|container| !self.0.contains(&(container, split_target(target).0)))
+    pub fn has(&self, container: Option<u32>, target: &str) -> bool {
+        container.is_some_and(|container| self.0.contains(&(container, split_target(target).0)))
     }
 }

@@ -68,6 +68,12 @@ impl Role {
         matches!(self, Self::Loadable | Self::Relocatable)
     }
 
+    /// True if a linker links it, or has linked it, with the code of other objects.
+    #[must_use]
+    pub const fn is_linked(self) -> bool {
+        matches!(self, Self::Relocatable | Self::LeftOver)
+    }
+
     /// Whether it is PTX of code that the file has in another form, too.
     #[must_use]
     pub const fn is_copy(self) -> bool {

@@ -5,8 +5,8 @@
 //!                 ├─ ELF, archive, COFF, PE: where sections lie; host: what host code registers │
 //!                 └─ anything: fat binaries at any offset ── container ── entry ───────────┤
 //!                                   offloading: clang's own bundles ───────────────────────┤
-//!                                   raw: what lies in the data of host files ──────────────┴─► Found
-//! Found ── decompress ── PTX for a front end, or cubin: what machine code declares
+//!                                   raw: what lies in the data of host files ──────────────┴─► PackedImage
+//! PackedImage ── decompress ── PTX for a front end, or cubin: what machine code declares
 //! ```
 //!
 //! Files are hostile: every offset is checked, every size is bounded in `limits.rs`, and what is wrong with one image leaves the
@@ -61,4 +61,4 @@ pub use errors::{BadFile, Refusal};
 pub use foreign::Foreign;
 pub use form::{Form, form};
 pub use limits::{LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES};
-pub use scan::{Contents, Found, Trouble, scan, scan_with};
+pub use scan::{Contents, InputError, PackedImage, scan, scan_with};

@@ -17,7 +17,7 @@ const IMAGES: [&str; 3] = [".nv_fatb", "__nv_rel", offloading::SECTION];
 
 /// An image, as the file describes it.
 #[derive(Debug)]
-pub struct Found<'a> {
+pub struct PackedImage<'a> {
     /// What it is.
     pub kind: ImageKind,
     /// Who loads it.
@@ -48,7 +48,7 @@ pub struct Found<'a> {
     pub is_debug: bool,
 }
 
-impl<'a> Found<'a> {
+impl<'a> PackedImage<'a> {
     /// PTX for a target that lies in no file.
     #[must_use]
     pub fn made(text: &'a [u8], target: String) -> Self {
@@ -79,13 +79,24 @@ impl<'a> Found<'a> {
     }
 }
 
-/// What is wrong with a file as a whole.
-#[derive(Debug)]
-pub struct Trouble {
-    /// Which kind.
+/// An error in an input, or in one of its images, that is no place in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputError {
+    /// The kind: it decides which rule reports it.
     pub kind: ProblemKind,
     /// One sentence.
     pub message: String,
+}
+
+impl InputError {
+    /// An error of this kind.
+    #[must_use]
+    pub fn new(kind: ProblemKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+        }
+    }
 }
 
 /// What a file holds.
@@ -94,11 +105,11 @@ pub struct Contents<'a> {
     /// What it is.
     pub form: Form,
     /// Its images, in the order of the file.
-    pub images: Vec<Found<'a>>,
+    pub images: Vec<PackedImage<'a>>,
     /// Its host code, if it has some.
     pub host: Option<Host>,
-    /// What is wrong with it.
-    pub troubles: Vec<Trouble>,
+    /// Errors of the file as a whole; those of an image are found when it is unpacked.
+    pub errors: Vec<InputError>,
     /// The time was over before all of it was looked through.
     pub is_late: bool,
 }
@@ -121,7 +132,7 @@ pub fn scan_with<'a>(
         form: form(name, bytes),
         images: Vec::new(),
         host: None,
-        troubles: Vec::new(),
+        errors: Vec::new(),
         is_late: false,
     };
     let mut sections = Sections::default();
@@ -129,25 +140,25 @@ pub fn scan_with<'a>(
         Form::Ptx => {
             // An empty file is no module.
             if bytes.iter().any(|byte| !byte.is_ascii_whitespace() && *byte != 0) {
-                contents.images.push(Found::whole(ImageKind::Ptx, bytes));
+                contents.images.push(PackedImage::whole(ImageKind::Ptx, bytes));
             }
             return contents;
         }
         Form::LtoIr => {
-            contents.images.push(Found::whole(ImageKind::LtoIr, bytes));
+            contents.images.push(PackedImage::whole(ImageKind::LtoIr, bytes));
             return contents;
         }
         Form::LlvmText | Form::LlvmBitcode => {
             if link_time::is_bitcode(bytes) {
                 contents.unsupported(format!("it is {}", link_time::MESSAGE));
             } else {
-                contents.images.push(Found::whole(ImageKind::LlvmIr, bytes));
+                contents.images.push(PackedImage::whole(ImageKind::LlvmIr, bytes));
             }
             return contents;
         }
         Form::Elf => match elf::parse(bytes) {
             Ok(file) if elf::is_cubin(&file) => {
-                contents.images.push(Found::whole(ImageKind::Cubin, bytes));
+                contents.images.push(PackedImage::whole(ImageKind::Cubin, bytes));
                 return contents;
             }
             Ok(file) => {
@@ -188,9 +199,9 @@ pub fn scan_with<'a>(
         host.unregistered.dedup();
         host.names.sort();
     }
-    let left_out = contents.troubles.len().saturating_sub(SHOWN_FILE_PROBLEMS);
+    let left_out = contents.errors.len().saturating_sub(SHOWN_FILE_PROBLEMS);
     if left_out > 0 {
-        contents.troubles.truncate(SHOWN_FILE_PROBLEMS);
+        contents.errors.truncate(SHOWN_FILE_PROBLEMS);
         contents.trouble(format!("{left_out} more parts of it are broken in such ways"));
     }
     contents
@@ -199,8 +210,8 @@ pub fn scan_with<'a>(
 impl<'a> Contents<'a> {
     fn trouble(&mut self, message: impl Into<String>) {
         // One more than is shown says that there are more; a hostile file must not fill the memory with them.
-        if self.troubles.len() < MAX_IMAGES {
-            self.troubles.push(Trouble {
+        if self.errors.len() < MAX_IMAGES {
+            self.errors.push(InputError {
                 kind: ProblemKind::Unreadable,
                 message: message.into(),
             });
@@ -208,7 +219,7 @@ impl<'a> Contents<'a> {
     }
 
     fn unsupported(&mut self, message: String) {
-        self.troubles.push(Trouble {
+        self.errors.push(InputError {
             kind: ProblemKind::Unsupported,
             message,
         });
@@ -236,10 +247,10 @@ impl<'a> Contents<'a> {
                 continue;
             }
             match elf::parse(member.bytes) {
-                Ok(file) if elf::is_cubin(&file) => self.images.push(Found {
+                Ok(file) if elf::is_cubin(&file) => self.images.push(PackedImage {
                     offset: member.offset,
                     member: Some(member.name),
-                    ..Found::whole(ImageKind::Cubin, member.bytes)
+                    ..PackedImage::whole(ImageKind::Cubin, member.bytes)
                 }),
                 Ok(file) => {
                     uncompiled += u32::from(link_time::is_object(&file));
@@ -280,13 +291,13 @@ impl<'a> Contents<'a> {
                 continue;
             };
             let (images, trouble) = offloading::images(part);
-            self.images.extend(images.into_iter().map(|image| Found {
+            self.images.extend(images.into_iter().map(|image| PackedImage {
                 role: Role::Relocatable,
                 offset: start + image.offset as u64,
                 section: Some(offloading::SECTION.to_owned()),
                 member: member.clone(),
                 target: image.target,
-                ..Found::whole(image.kind, image.payload)
+                ..PackedImage::whole(image.kind, image.payload)
             }));
             if let Some(trouble) = trouble {
                 self.trouble(trouble);
@@ -319,11 +330,11 @@ impl<'a> Contents<'a> {
         let mut images = Vec::new();
         let is_done = search.run(bytes, |raw| {
             if images.len() < room {
-                images.push(Found {
+                images.push(PackedImage {
                     offset: raw.offset as u64,
                     section: Some(raw.section.name.clone()),
                     member: raw.section.member.clone(),
-                    ..Found::whole(raw.kind, raw.payload)
+                    ..PackedImage::whole(raw.kind, raw.payload)
                 });
             }
         });
@@ -353,7 +364,7 @@ impl<'a> Contents<'a> {
                     Some(section) if is_relocatable(section) => Role::Relocatable,
                     _ => Role::Loadable,
                 };
-                self.images.push(Found {
+                self.images.push(PackedImage {
                     kind: entry.kind,
                     role,
                     payload,
@@ -376,7 +387,7 @@ impl<'a> Contents<'a> {
         });
         self.is_late |= !is_done;
         if is_full {
-            self.troubles.push(Trouble {
+            self.errors.push(InputError {
                 kind: ProblemKind::Limit,
                 message: format!("it holds more than {MAX_IMAGES} images"),
             });

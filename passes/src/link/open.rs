@@ -1,4 +1,4 @@
-//! What one module shows to a linker.
+//! The symbols that one module defines for a linker, and those that it leaves undefined.
 
 use super::{Open, Symbols, What, shapes};
 use crate::analysis::references::{self, Uses};
@@ -23,7 +23,7 @@ pub(crate) fn symbols(module: &Module<'_>) -> Option<Symbols> {
         .symbols
         .iter()
         .filter(|symbol| symbol.owner.is_none() && is_shown(symbol.linkage) && !is_kernel(symbol.kind));
-    // What the driver or ptxas provides is nobody else's to define, and its uses need not be located.
+    // The driver or ptxas provides these: no image has to define them, and their uses need not be located.
     let is_open = |uses: &&Uses| {
         let symbol = module.symbol(uses.symbol);
         !symbol.is_dynamic_shared() && !externs::is_provided(symbol.name)

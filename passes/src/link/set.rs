@@ -29,13 +29,13 @@ const REGISTERED: &str = ".nv_fatbin";
 pub(crate) struct Missing<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What it is used as.
+    /// The kind of use.
     pub what: What,
     /// The part of the C++ runtime of the host that it belongs to, which no library for devices has.
     pub runtime: Option<&'a str>,
     /// The uses, the one that is best known first; one for each function.
     pub sites: Vec<Site<'a>>,
-    /// How many more functions and variables refer to it.
+    /// Number of further functions and variables that refer to it.
     pub more: u32,
     /// The host code that defines it.
     pub host: Option<HostDefinition<'a>>,
@@ -60,7 +60,7 @@ pub(crate) struct Site<'a> {
     pub at: Option<&'a Located>,
 }
 
-/// Where host code defines a symbol.
+/// A definition of a symbol in host code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostDefinition<'a> {
     /// The input and, of an archive, the member.
@@ -88,7 +88,7 @@ pub(crate) fn missing(inputs: &[InputReport], is_one_set: bool, is_complete: boo
 /// A container of images: input and number.
 type Container = (usize, u32);
 
-/// Who defines a symbol.
+/// The definer of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Definer {
     /// Images that are linked with others, or several containers.
@@ -113,7 +113,7 @@ fn images(input: &InputReport) -> impl Iterator<Item = (u32, &ImageReport)> {
         .filter(|(_, image)| !image.role.is_copy())
 }
 
-/// Whether the driver loads it as it is: nothing is linked to it.
+/// True if the driver loads the image as it is: nothing is linked to it.
 fn stands_alone(image: &ImageReport) -> bool {
     image.role == Role::Loadable && image.container.is_some() && image.section.as_deref() == Some(REGISTERED)
 }
@@ -171,7 +171,7 @@ impl<'a> Set<'a> {
         is_alone || is_kept || is_needed(open, &self.needed)
     }
 
-    /// Whether an image of the set defines the symbol for this one.
+    /// True if an image of the set defines the symbol for this one.
     fn defines(&self, name: &str, input: usize, image: &ImageReport) -> bool {
         match (self.defined.get(name), image.container) {
             (Some(Definer::Only(own)), Some(container)) => *own != (input, container),
@@ -324,7 +324,7 @@ impl Site<'_> {
         )
     }
 
-    /// Whether both are in one function of one object, which lies there for several targets.
+    /// True if both are in one function of one object, which has it for several targets.
     fn is_same(&self, other: &Self) -> bool {
         let place = |site: &Self| {
             site.at.map(|at| match &at.function {

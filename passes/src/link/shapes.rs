@@ -1,4 +1,4 @@
-//! How images declare what they share, and where two of a link set differ.
+//! The types that images declare shared symbols with, and the symbols whose types differ within a link set.
 //!
 //! The device linker compares, symbol by symbol: of functions the number, size and alignment of results and parameters, and
 //! whether each is an array; of variables the space and, where it is declared, the size. Names of types are lost by then:
@@ -81,7 +81,7 @@ fn passed(module: &Module<'_>, parameter: &Parameter<'_>, text: &mut String) -> 
     Some(())
 }
 
-/// What an image declares: input and number of the image.
+/// A declaration in an image: the indices of input and image, and its shape.
 type Place<'a> = (usize, u32, &'a Shape);
 
 /// A symbol that one image of a link set declares otherwise than another defines it.
@@ -93,7 +93,7 @@ pub(crate) struct Mismatch<'a> {
     pub defined: Place<'a>,
 }
 
-/// What the images of inputs that are linked together declare and define differently, each name once. Images for different
+/// The symbols that images linked together declare and define with different types, each name once. Images for different
 /// targets are not linked with each other.
 #[must_use]
 pub(crate) fn mismatches(inputs: &[InputReport]) -> Vec<Mismatch<'_>> {
@@ -107,7 +107,7 @@ pub(crate) fn mismatches(inputs: &[InputReport]) -> Vec<Mismatch<'_>> {
         let shape = declared.2;
         let fitting = defined.get(shape.name.as_str()).into_iter().flatten();
         let fitting: Vec<_> = fitting.filter(|(target, _)| *target == image.target).collect();
-        // Which of several definitions the linker takes is not known here.
+        // The linker takes one of several definitions; it is not known which.
         if let [(_, definition)] = fitting.as_slice()
             && definition.2.text != shape.text
             && is_function(definition.2) == is_function(shape)
@@ -122,7 +122,7 @@ pub(crate) fn mismatches(inputs: &[InputReport]) -> Vec<Mismatch<'_>> {
     found
 }
 
-/// Whether it is the shape of a function.
+/// True for the shape of a function.
 fn is_function(shape: &Shape) -> bool {
     shape.text.starts_with('(')
 }

@@ -1,9 +1,9 @@
-//! Which images a device linker merges.
+//! The images that a device linker merges.
 //!
 //! Relocatable images of one input, or of all inputs of a program, are linked together, unless the file shows several device
 //! links: CMake's `CUDA_RESOLVE_DEVICE_SYMBOLS` gives each static library its own, and no linker ever sees the images of two.
-//! What a device link leaves is machine code that the driver loads, with the kernels of all that went into it; by these an
-//! image is known to belong to it.
+//! A device link leaves machine code that the driver loads, with the kernels of all images that went into it: these kernels
+//! identify the images.
 
 use ptxcheck_common::maps::NameMap;
 

@@ -1,14 +1,15 @@
-//! What was seen of the inputs, and what their texts say, put together: one report an input, findings with places.
+//! A scanned input and the reports about its texts, put together: one report for each input, and findings with their places.
 
 use std::sync::Arc;
 
 use ptxcheck_common::maps::NameMap;
 
-use super::input::{Image, Looked};
-use super::problem::{Spot, finding};
-use super::text::{Read, Texts};
+use super::problem::{ProblemPlace, finding};
+use super::scanned::{ScannedImage, ScannedInput};
+use super::text::TextReport;
+use super::text_cache::TextCache;
 use crate::finding::{Finding, Location, left_out, limit};
-use crate::image::cubin;
+use crate::image::{InputError, cubin};
 use crate::inventory::{ImageKind, ImageReport, InputReport, Problem, Role, Status, is_read};
 use crate::rule::{Check, ProblemKind};
 use crate::settings::Settings;
@@ -16,67 +17,69 @@ use crate::settings::Settings;
 /// The report of the input with this index, and its findings.
 pub(super) fn assemble(
     index: usize,
-    looked: Looked,
+    scanned: ScannedInput,
     settings: &Settings,
-    texts: &Texts,
+    texts: &TextCache,
 ) -> (InputReport, Vec<Finding>) {
     let mut input = Assembly {
         index,
         settings,
         texts,
         is_partial: false,
-        elsewhere: 0,
+        for_other_targets: 0,
         findings: Vec::new(),
         report: InputReport {
-            name: looked.name,
+            name: scanned.name,
             status: Status::Checked,
-            images: Vec::with_capacity(looked.images.len()),
-            host: looked.host,
+            images: Vec::with_capacity(scanned.images.len()),
+            host: scanned.host,
             problems: Vec::new(),
         },
     };
-    for (kind, message) in looked.troubles {
-        // Whoever links it sees the code in the linked file.
+    for InputError { kind, message } in scanned.errors {
+        // Code in an unsupported format is code in the linked file, which can be checked.
         if kind == ProblemKind::Unsupported {
-            input.say(kind, message, None);
+            input.add_finding(kind, message, None);
         } else {
-            input.problem(kind, message, None);
+            input.add_problem(kind, message, None);
         }
     }
-    for (number, image) in (0_u32..).zip(looked.images) {
-        input.image(number, image);
+    for (number, image) in (0_u32..).zip(scanned.images) {
+        input.add_image(number, image);
     }
-    input.without_repetitions();
-    let is_found = |finding: &Finding| !matches!(finding.rule.check, Check::Problem(_));
-    let more = limit(&mut input.findings, |finding| {
-        is_found(finding).then_some(finding.certainty)
+    input.drop_repetitions();
+    let is_about_code = |finding: &Finding| !matches!(finding.rule.check, Check::Problem(_));
+    let count = limit(&mut input.findings, |finding| {
+        is_about_code(finding).then_some(finding.certainty)
     });
-    if more > 0 {
-        input.problem(ProblemKind::Limit, left_out(more), None);
+    if count > 0 {
+        input.add_problem(ProblemKind::Limit, left_out(count), None);
     }
-    if input.elsewhere == input.report.images.len() {
-        // The IR of host code, say: as an object of the host, it holds none.
+    if input.for_other_targets == input.report.images.len() {
+        // Such as the IR of host code: like an object of the host, it holds no device code.
         input.report.images.clear();
     }
-    input.unsupported();
-    input.judge(looked.is_refused);
+    input.add_unsupported();
+    input.set_status(scanned.is_refused);
     (input.report, input.findings)
 }
 
+/// The report of one input while it is put together.
 struct Assembly<'a> {
     index: usize,
     settings: &'a Settings,
-    texts: &'a Texts,
+    texts: &'a TextCache,
     is_partial: bool,
-    /// Images that are for something other than NVIDIA's GPUs.
-    elsewhere: usize,
+    /// Number of images that are for something other than NVIDIA's GPUs.
+    for_other_targets: usize,
     findings: Vec<Finding>,
     report: InputReport,
 }
 
 impl Assembly<'_> {
-    fn problem(&mut self, kind: ProblemKind, message: String, image: Option<u32>) {
-        self.say(kind, message.clone(), image);
+    /// Adds a problem, and the finding about it.
+    fn add_problem(&mut self, kind: ProblemKind, message: String, image: Option<u32>) {
+        self.add_finding(kind, message.clone(), image);
         self.report.problems.push(Problem {
             kind,
             message,
@@ -85,71 +88,72 @@ impl Assembly<'_> {
         });
     }
 
-    fn say(&mut self, kind: ProblemKind, message: String, image: Option<u32>) {
-        let made = finding(self.settings, kind, message, Spot::of_image(image));
-        self.findings.extend(made.map(|finding| Finding {
+    /// Adds the finding about a problem.
+    fn add_finding(&mut self, kind: ProblemKind, message: String, image: Option<u32>) {
+        let finding = finding(self.settings, kind, message, ProblemPlace::of_image(image));
+        self.findings.extend(finding.map(|finding| Finding {
             input: self.index,
             ..finding
         }));
     }
 
-    fn image(&mut self, number: u32, image: Image) {
-        let Image {
+    fn add_image(&mut self, number: u32, image: ScannedImage) {
+        let ScannedImage {
             mut report,
             text,
-            trouble,
+            error,
             ..
         } = image;
-        if let Some((kind, message)) = trouble {
-            let place = match report.container {
+        if let Some(InputError { kind, message }) = error {
+            let message = match report.container {
                 Some(_) => format!("image {number} at offset {:#x}: {message}", report.offset),
                 None => message,
             };
-            self.problem(kind, place, Some(number));
+            self.add_problem(kind, message, Some(number));
         }
         if let Some(key) = text {
             match self.texts.take(key) {
-                Some(read) => self.read(&mut report, number, read),
+                Some(of_text) => self.add_text(&mut report, number, of_text),
                 None => {
                     report.is_read = false;
                     let message = "the analysis failed: nothing is known of its text".to_owned();
-                    self.problem(ProblemKind::Internal, message, Some(number));
+                    self.add_problem(ProblemKind::Internal, message, Some(number));
                 }
             }
         }
         self.report.images.push(report);
     }
 
-    /// What the text of an image says.
-    fn read(&mut self, report: &mut ImageReport, number: u32, mut read: Arc<Read>) {
-        if !read.target.is_empty() {
-            report.target.clone_from(&read.target);
+    /// Adds the report about the text of an image to those of the image and the input.
+    fn add_text(&mut self, report: &mut ImageReport, number: u32, mut text: Arc<TextReport>) {
+        if !text.target.is_empty() {
+            report.target.clone_from(&text.target);
         }
-        if !read.isa.is_empty() {
-            report.isa.clone_from(&read.isa);
+        if !text.isa.is_empty() {
+            report.isa.clone_from(&text.isa);
         }
-        report.is_64_bit &= read.is_64_bit;
-        report.is_debug |= read.facts.is_debug;
-        report.kernels = read.facts.kernels.len() as u32;
-        report.functions = read.facts.functions;
-        report.facts = read.facts.clone();
-        report.limit.clone_from(&read.limit);
-        report.comments.clone_from(&read.comments);
-        self.is_partial |= read.is_partial;
-        if read.is_failed || read.is_elsewhere {
+        report.is_64_bit &= text.is_64_bit;
+        report.is_debug |= text.facts.is_debug;
+        report.kernels = text.facts.kernels.len() as u32;
+        report.functions = text.facts.functions;
+        report.facts = text.facts.clone();
+        report.limit.clone_from(&text.limit);
+        report.comments.clone_from(&text.comments);
+        self.is_partial |= text.is_partial;
+        if text.is_failed || text.is_for_other_target {
             report.is_read = false;
         }
-        self.elsewhere += usize::from(read.is_elsewhere);
+        self.for_other_targets += usize::from(text.is_for_other_target);
         self.report
             .problems
-            .extend(read.problems.iter().map(|problem| Problem {
+            .extend(text.problems.iter().map(|problem| Problem {
                 image: Some(number),
                 ..problem.clone()
             }));
         // Findings are moved to the last place of a text, and copied to the others.
-        let findings = match Arc::get_mut(&mut read) {
-            Some(read) => std::mem::take(&mut read.findings),
-            None => read.findings.clone(),
+        let findings = match Arc::get_mut(&mut text) {
+            Some(text) => std::mem::take(&mut text.findings),
+            None => text.findings.clone(),
         };
         for finding in findings {
             let mut finding = placed(finding, self.index, number, &self.report.name);
@@ -163,9 +167,9 @@ impl Assembly<'_> {
         }
     }
 
-    /// What is wrong with PTX inside machine code, or made for the check, is wrong with the PTX that lies in the file as well, where
-    /// there is some, and is told of that.
-    fn without_repetitions(&mut self) {
+    /// Drops findings about PTX inside machine code, or recompiled PTX, that are also findings about the PTX in the file that the
+    /// code was made from.
+    fn drop_repetitions(&mut self) {
         let images = &self.report.images;
         let copy = |finding: &Finding| {
             let number = finding.image?;
@@ -174,8 +178,8 @@ impl Assembly<'_> {
         if !images.iter().any(|image| image.role.is_copy()) {
             return;
         }
-        // Of findings that are alike, as many count as the image has that has most of them. Copies come last.
-        let mut told: NameMap<String, u32> = NameMap::default();
+        // Of equal findings, as many stay as the image has that has most of them. Copies come last.
+        let mut reported: NameMap<String, u32> = NameMap::default();
         let mut counts: NameMap<(u32, String), u32> = NameMap::default();
         let mut count = |finding: &Finding, number: u32| {
             let key = (number, finding.fingerprint.clone());
@@ -185,7 +189,7 @@ impl Assembly<'_> {
         };
         for finding in self.findings.iter().filter(|finding| copy(finding).is_none()) {
             if let Some(number) = finding.image {
-                let most = told.entry(finding.fingerprint.clone()).or_default();
+                let most = reported.entry(finding.fingerprint.clone()).or_default();
                 *most = (*most).max(count(finding, number));
             }
         }
@@ -198,26 +202,25 @@ impl Assembly<'_> {
                 return true;
             }
             let nth = count(finding, number);
-            let most = told.entry(finding.fingerprint.clone()).or_default();
+            let most = reported.entry(finding.fingerprint.clone()).or_default();
             let is_new = nth > *most;
             *most = (*most).max(nth);
             is_new
         });
     }
 
-    /// Images in formats that nobody outside can read: said once for the file. Where there is nothing else, nothing was
-    /// analysed, and that is a problem.
-    fn unsupported(&mut self) {
+    /// Adds one finding for all images in closed formats; a problem if the file has no other images, since nothing was analysed.
+    fn add_unsupported(&mut self) {
         let images = &self.report.images;
         let is_recompiled = |image: &&ImageReport| {
-            let is_it = |made: &ImageReport| made.role == Role::Recompiled && made.sm() == image.sm();
-            image.kind == ImageKind::LtoIr && images.iter().any(is_it)
+            let replaces = |made: &ImageReport| made.role == Role::Recompiled && made.sm() == image.sm();
+            image.kind == ImageKind::LtoIr && images.iter().any(replaces)
         };
         let count = |kind| {
             let of_kind = images.iter().filter(|image| image.kind == kind);
             of_kind.filter(|image| !is_recompiled(image)).count()
         };
-        let said: Vec<String> = [
+        let counts: Vec<String> = [
             ImageKind::LtoIr,
             ImageKind::Bundle,
             ImageKind::LlvmIr,
@@ -229,18 +232,18 @@ impl Assembly<'_> {
         .filter(|(count, _)| *count > 0)
         .map(|(count, kind)| format!("{count} {}", describe(kind, count)))
         .collect();
-        if said.is_empty() {
+        if counts.is_empty() {
             return;
         }
-        let message = format!("it holds {}: present, not analysed", said.join(", "));
+        let message = format!("it holds {}: present, not analysed", counts.join(", "));
         if images.iter().any(|image| is_read(image.kind)) {
-            self.say(ProblemKind::Unsupported, message, None);
+            self.add_finding(ProblemKind::Unsupported, message, None);
         } else {
-            self.problem(ProblemKind::Unsupported, message, None);
+            self.add_problem(ProblemKind::Unsupported, message, None);
         }
     }
 
-    fn judge(&mut self, is_refused: bool) {
+    fn set_status(&mut self, is_refused: bool) {
         let is_read = self.report.images.iter().any(|image| image.is_read);
         self.report.status = match () {
             () if is_refused || !is_read && !self.report.problems.is_empty() => Status::Failed,
@@ -264,18 +267,18 @@ fn describe(kind: ImageKind, count: usize) -> &'static str {
     }
 }
 
-/// A finding about a text, in one of the places where the text lies.
+/// A finding about a text, for one of the places that the text lies in.
 fn placed(mut finding: Finding, input: usize, image: u32, name: &str) -> Finding {
     finding.input = input;
     finding.image = finding.image.map(|_| image);
-    let own = |location: &mut Option<Location>| {
+    let set_file = |location: &mut Option<Location>| {
         if let Some(location) = location {
             name.clone_into(&mut location.file);
         }
     };
-    own(&mut finding.location);
+    set_file(&mut finding.location);
     for related in &mut finding.related {
-        own(&mut related.location);
+        set_file(&mut related.location);
     }
     finding
 }

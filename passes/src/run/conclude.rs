@@ -1,5 +1,5 @@
-//! What the settings make of findings: where sources are, which line is shown, what is left out, which level findings have where
-//! they are, which do not count and why. Rules know nothing of it.
+//! Applies the settings to the findings of a run: paths of sources, the line that is shown, exclusions, levels by place, and
+//! suppressions with their reasons. Rules know nothing of it.
 
 mod headers;
 mod places;
@@ -10,59 +10,59 @@ use std::collections::HashMap;
 
 use crate::finding::Finding;
 use crate::inventory::InputReport;
-use crate::patterns::Pattern;
 use crate::rule::{Check, Level};
-use crate::scope::{Whereabouts, fits_path};
+use crate::scope::PlaceSpellings;
 use crate::settings::Settings;
-use places::{Places, Spelt, frames};
+use places::{PlaceKey, SpellingCache, frames};
 
-/// What becomes of findings.
+/// The findings of a run after the settings have been applied.
 #[derive(Default)]
 pub(super) struct Concluded {
-    /// Those that stay, in their order, suppressed ones among them.
+    /// The findings that stay, in their order, suppressed ones among them.
     pub(super) findings: Vec<Finding>,
-    /// What is said of the settings themselves.
+    /// Findings about the settings themselves.
     pub(super) about_settings: Vec<Finding>,
-    /// How many were left out.
+    /// Number of findings that were left out.
     pub(super) excluded: usize,
-    /// Exceptions that no longer count, as sentences.
+    /// A sentence for each exception that no longer counts.
     pub(super) expired: Vec<String>,
 }
 
-/// Decides about all findings of a run.
+/// Applies the settings to all findings of a run.
 pub(super) fn conclude(inputs: &[InputReport], findings: Vec<Finding>, settings: &Settings) -> Concluded {
-    let mut spelt = Spelt::new(&settings.root);
+    let mut spellings = SpellingCache::new(&settings.root);
     let mut suppressions = suppress::Suppressions::new(settings);
     let mut unused = settings.is_strict.then(|| unused::Unused::new(inputs, settings));
     let mut concluded = Concluded {
         expired: suppressions.expired(),
         ..Concluded::default()
     };
-    let mut held: HashMap<places::Key, Held> = HashMap::new();
+    // Thousands of findings may lie in one place.
+    let mut by_place: HashMap<PlaceKey, SettingsAtPlace> = HashMap::new();
     for mut finding in findings {
         map_paths(&mut finding, settings);
-        headers::choose(&mut finding, settings, &mut spelt);
-        let places = Places::of(&finding, inputs, &mut spelt);
+        headers::choose(&mut finding, settings, &mut spellings);
+        let place = spellings.place(&finding, inputs);
         if let Some(unused) = &mut unused {
-            unused.see(&finding, &places, &mut spelt);
+            unused.see(&finding, &place, &mut spellings);
         }
-        let held = held
-            .entry(places.key())
-            .or_insert_with(|| Held::new(settings, &places.whereabouts()));
-        if is_excluded(&finding, settings, held, &mut spelt) {
+        let here = by_place
+            .entry(PlaceKey::of(&place))
+            .or_insert_with(|| SettingsAtPlace::new(settings, &place));
+        if is_excluded(&finding, settings, here, &mut spellings) {
             concluded.excluded += 1;
             continue;
         }
         if !settings.overrides.is_empty() {
             finding.level = settings.level_in(finding.rule, finding.certainty, finding.own_level, |index| {
-                held.overrides[index]
+                here.overrides[index]
             });
             if finding.level == Level::Allow {
                 continue;
             }
         }
         let name = inputs.get(finding.input).map_or("", |input| &input.name);
-        suppressions.decide(&mut finding, inputs, name, &held.allows);
+        suppressions.decide(&mut finding, inputs, name, &here.allows);
         concluded.findings.push(finding);
     }
     if let Some(unused) = unused {
@@ -71,6 +71,7 @@ pub(super) fn conclude(inputs: &[InputReport], findings: Vec<Finding>, settings:
     concluded
 }
 
+/// Replaces the beginnings of source paths as the settings say.
 fn map_paths(finding: &mut Finding, settings: &Settings) {
     if settings.path_maps.is_empty() {
         return;
@@ -98,45 +99,48 @@ fn map_paths(finding: &mut Finding, settings: &Settings) {
     }
 }
 
-/// What of the settings is for findings in one place: thousands may lie there.
-struct Held {
+/// The settings that are for findings in one place.
+struct SettingsAtPlace {
     is_excluded: bool,
-    /// Of each override, whether it holds.
+    /// For each override of the settings: true if it is for this place.
     overrides: Vec<bool>,
-    /// The exceptions that hold.
+    /// Indices of the exceptions that are for this place.
     allows: Vec<usize>,
 }
 
-impl Held {
-    fn new(settings: &Settings, whereabouts: &Whereabouts<'_>) -> Self {
+impl SettingsAtPlace {
+    fn new(settings: &Settings, place: &PlaceSpellings) -> Self {
         let exclude = &settings.exclude;
-        let fits_path = |pattern| whereabouts.paths.iter().any(|path| fits_path(pattern, path));
-        let fits_name = |pattern: &Pattern| whereabouts.names.iter().any(|name| pattern.fits(name));
+        let is_path_excluded = exclude.paths.iter().any(|pattern| place.has_path(pattern));
+        let is_kernel_excluded = || exclude.kernels.iter().any(|pattern| place.has_name(pattern));
+        let overrides = settings.overrides.iter();
         let allows = settings.allows.iter().enumerate();
         Self {
-            is_excluded: exclude.paths.iter().any(fits_path) || exclude.kernels.iter().any(fits_name),
-            overrides: settings
-                .overrides
-                .iter()
-                .map(|over| over.scope.holds(whereabouts))
-                .collect(),
+            is_excluded: is_path_excluded || is_kernel_excluded(),
+            overrides: overrides.map(|over| over.scope.contains(place)).collect(),
             allows: allows
-                .filter(|(_, allow)| allow.scope.holds(whereabouts))
+                .filter(|(_, allow)| allow.scope.contains(place))
                 .map(|(index, _)| index)
                 .collect(),
         }
     }
 }
 
-fn is_excluded(finding: &Finding, settings: &Settings, held: &Held, spelt: &mut Spelt<'_>) -> bool {
-    // What went wrong with an input is said of every input that is looked at.
+/// True if the settings leave the finding out.
+fn is_excluded(
+    finding: &Finding,
+    settings: &Settings,
+    here: &SettingsAtPlace,
+    spellings: &mut SpellingCache<'_>,
+) -> bool {
+    // An input that could not be checked is reported even where its findings are excluded.
     if matches!(finding.rule.check, Check::Problem(_)) {
         return false;
     }
-    let in_headers_alone = |spelt: &mut Spelt<'_>| {
+    let in_headers_alone = |spellings: &mut SpellingCache<'_>| {
         finding.source.as_ref().is_some_and(|source| {
-            frames(source).all(|frame| headers::is_system(&frame.file, settings, spelt))
+            frames(source).all(|frame| headers::is_system(&frame.file, settings, spellings))
         })
     };
-    held.is_excluded || settings.exclude.system_headers && in_headers_alone(spelt)
+    here.is_excluded || settings.exclude.system_headers && in_headers_alone(spellings)
 }

@@ -1,5 +1,5 @@
-//! Findings about one text in an object, in the archive that the object is a member of, and in what was linked of it; and about
-//! one function, in its text and in those that call it.
+//! Repeated findings: about one text that lies in an object, in an archive with that object and in a file linked from it; and
+//! about one function that was analysed in its own text and in those that call it.
 
 use ptxcheck_common::maps::{NameMap, NameSet};
 
@@ -26,13 +26,13 @@ impl Distance {
 
 /// Drops the findings about an image whose text lies closer to its compilation in another input, where the same was found.
 /// Copies at the same distance keep theirs.
-pub(super) fn leave_out(inputs: &[InputReport], findings: &mut Vec<Finding>) {
+pub(super) fn drop_copies(inputs: &[InputReport], findings: &mut Vec<Finding>) {
     let distances: Vec<Distance> = inputs.iter().map(Distance::of).collect();
     let nearest = nearest(inputs, &distances);
     if nearest.is_empty() {
         return;
     }
-    // The digest of a copied text, and whether the finding is about the copy that counts.
+    // The digest of a copied text; true if the finding is about the nearest copy.
     let copied = |finding: &Finding| {
         let images = &inputs.get(finding.input)?.images;
         let digest = images.get(finding.image? as usize)?.digest?;
@@ -40,33 +40,33 @@ pub(super) fn leave_out(inputs: &[InputReport], findings: &mut Vec<Finding>) {
         Some((digest, distances[finding.input] == nearest))
     };
     let key = |digest: u128, finding: &Finding| (digest, finding.rule.code, finding.fingerprint.clone());
-    let mut told = NameSet::default();
+    let mut reported = NameSet::default();
     for finding in &*findings {
         if let Some((digest, true)) = copied(finding) {
-            told.insert(key(digest, finding));
+            reported.insert(key(digest, finding));
         }
     }
     findings.retain(|finding| match copied(finding) {
-        Some((digest, false)) => !told.contains(&key(digest, finding)),
+        Some((digest, false)) => !reported.contains(&key(digest, finding)),
         _ => true,
     });
 }
 
-/// Drops findings about a function of another input that are told of that input, too: they hang on no call.
-pub(super) fn leave_out_told(findings: &mut Vec<Finding>) {
-    if findings.iter().all(|finding| !finding.is_elsewhere) {
+/// Drops findings about a function of another input that are findings about that input, too: they depend on no call.
+pub(super) fn drop_imported_repetitions(findings: &mut Vec<Finding>) {
+    if findings.iter().all(|finding| !finding.is_imported) {
         return;
     }
     let key = |finding: &Finding| (finding.rule.code, finding.fingerprint.clone());
-    let told: NameSet<_> = findings
+    let reported: NameSet<_> = findings
         .iter()
-        .filter(|finding| !finding.is_elsewhere)
+        .filter(|finding| !finding.is_imported)
         .map(key)
         .collect();
-    findings.retain(|finding| !finding.is_elsewhere || !told.contains(&key(finding)));
+    findings.retain(|finding| !finding.is_imported || !reported.contains(&key(finding)));
 }
 
-/// By the digest of a text that lies at several distances, the shortest of them.
+/// For the digest of each text that lies at several distances: the shortest of them.
 fn nearest(inputs: &[InputReport], distances: &[Distance]) -> NameMap<u128, Distance> {
     let mut known: NameMap<u128, (Distance, bool)> = NameMap::default();
     for (input, &distance) in inputs.iter().zip(distances) {

@@ -1,7 +1,7 @@
 //! The functions that texts of a link set define for each other.
 //!
 //! ```text
-//! declarations of each text ─► who defines what ─► texts that others call, lowered
+//! declarations of each text ─► definer of each function ─► texts that others call, lowered
 //! ```
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,8 +1,8 @@
-//! PTX of inputs that are linked together: analysed once all of it is there, so that a call leads to the function of another text
-//! where exactly one text for the same target has a strong definition of it (`definitions.rs`).
+//! PTX of inputs that are linked together: analysed once all inputs have been scanned, so that a call leads to the function of
+//! another text where exactly one text for the same target has a strong definition of it (`definitions.rs`).
 //!
-//! A text is judged by what its own code does. What is wrong in a function of another text is told of that text, unless it hangs on
-//! what calls of this one pass.
+//! Findings about a text are about its own code. A finding in a function of another text belongs to that text, unless it depends on
+//! the arguments of calls in this one.
 
 use std::collections::HashSet;
 
@@ -10,18 +10,19 @@ use ptxcheck_common::maps::NameSet;
 use rayon::prelude::*;
 
 use super::definitions::{Definitions, Parsed};
-use super::text::{How, Texts, Waiting};
+use super::text::TextOptions;
+use super::text_cache::{PendingText, TextCache};
 use crate::deadline::Deadline;
 use crate::inventory::{ImageKind, ImageReport, Role};
 use crate::limits::MAX_LINKED_BYTES;
 use crate::settings::Settings;
 
-/// Analyses the texts, by input: each input has its time. `images`: those of all inputs, by input.
+/// Analyses the texts, by input: each input has the time of one. `images`: those of all inputs, by input.
 pub(super) fn analyse<'i, I: Iterator<Item = &'i ImageReport>>(
-    inputs: &[Vec<Waiting>],
+    inputs: &[Vec<PendingText>],
     images: impl Iterator<Item = I>,
     settings: &Settings,
-    texts: &Texts,
+    texts: &TextCache,
 ) {
     if inputs.is_empty() {
         return;
@@ -29,7 +30,7 @@ pub(super) fn analyse<'i, I: Iterator<Item = &'i ImageReport>>(
     let all: Vec<&[u8]> = inputs
         .iter()
         .flatten()
-        .map(|waiting| waiting.text.as_slice())
+        .map(|pending| pending.text.as_slice())
         .collect();
     let size: usize = all.iter().map(|text| text.len()).sum();
     let parsed = Parsed::of(
@@ -40,16 +41,14 @@ pub(super) fn analyse<'i, I: Iterator<Item = &'i ImageReport>>(
     let definitions = Definitions::of(&parsed, &origins, settings);
     inputs.par_iter().for_each(|input| {
         let deadline = Deadline::after(settings.timeout);
-        input.par_iter().for_each(|waiting| {
-            let how = How {
+        input.par_iter().for_each(|pending| {
+            let options = TextOptions {
                 settings,
                 deadline: &deadline,
-                with_weak: waiting.key.with_weak,
-                is_mapped: false,
-                waiting: None,
+                with_weak: pending.key.with_weak,
                 definitions: Some(&definitions),
             };
-            texts.analyse(waiting.key, &waiting.text, how);
+            texts.analyse_ptx(pending.key, &pending.text, options);
         });
     });
 }
@@ -66,9 +65,7 @@ fn without_ptx<'i, I: Iterator<Item = &'i ImageReport>>(inputs: impl Iterator<It
             .map(|image| beside(image))
             .collect();
         let is_alone = |image: &&&ImageReport| {
-            image.kind == ImageKind::Cubin
-                && matches!(image.role, Role::Relocatable | Role::LeftOver)
-                && !ptx.contains(&beside(image))
+            image.kind == ImageKind::Cubin && image.role.is_linked() && !ptx.contains(&beside(image))
         };
         for image in images.iter().filter(is_alone) {
             let symbols = image.facts.symbols.iter();

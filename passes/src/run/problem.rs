@@ -2,45 +2,50 @@
 
 use ptxcheck_ptx_parser::Span;
 
+use crate::deadline::too_long;
 use crate::finding::{Certainty, Data, Finding, LineText, Location};
+use crate::image::InputError;
 use crate::ir::Origin;
 use crate::rule::{Check, Level, ProblemKind, Rule};
 use crate::settings::Settings;
 use crate::{fingerprint, locate};
 
-/// A problem without a place: its kind, and a sentence.
-pub(super) type Trouble = (ProblemKind, String);
-
 /// The panic of an analysis, by its payload.
-pub(super) fn panic(payload: &(dyn std::any::Any + Send)) -> Trouble {
-    let said = payload
+pub(super) fn panic(payload: &(dyn std::any::Any + Send)) -> InputError {
+    let message = payload
         .downcast_ref::<String>()
         .map(String::as_str)
         .or_else(|| payload.downcast_ref::<&str>().copied())
         .unwrap_or("no message");
-    (ProblemKind::Internal, format!("the analysis failed: {said}"))
+    InputError::new(ProblemKind::Internal, format!("the analysis failed: {message}"))
+}
+
+/// The error of an input whose time was over.
+pub(super) fn out_of_time(settings: &Settings) -> InputError {
+    let limit = settings.timeout.unwrap_or_default();
+    InputError::new(ProblemKind::Limit, too_long(limit))
 }
 
 /// A place in a text.
-pub(super) struct Placed<'a> {
+pub(super) struct TextPlace<'a> {
     pub(super) span: Span,
     pub(super) origin: &'a dyn Origin,
 }
 
-/// The same, as lines and columns.
+/// The place of a problem, as offset, lines and columns; with neither, an image or the input as a whole.
 #[derive(Default)]
-pub(super) struct Spot {
+pub(super) struct ProblemPlace {
     offset: u32,
     location: Option<Location>,
     line_text: Option<LineText>,
-    /// It is about this image.
     image: Option<u32>,
 }
 
-impl Placed<'_> {
-    pub(super) fn locate(self) -> Spot {
+impl TextPlace<'_> {
+    /// The place in image 0, in a file without a name.
+    pub(super) fn locate(self) -> ProblemPlace {
         let (location, line_text) = locate::text(self.origin, self.span, "");
-        Spot {
+        ProblemPlace {
             offset: self.span.start,
             location,
             line_text,
@@ -49,7 +54,7 @@ impl Placed<'_> {
     }
 }
 
-impl Spot {
+impl ProblemPlace {
     /// An image, or the input as a whole.
     pub(super) fn of_image(image: Option<u32>) -> Self {
         Self {
@@ -68,7 +73,7 @@ pub(super) fn finding(
     settings: &Settings,
     kind: ProblemKind,
     message: String,
-    spot: Spot,
+    place: ProblemPlace,
 ) -> Option<Finding> {
     let of_kind = |rule: &&'static Rule| matches!(rule.check, Check::Problem(own) if own == kind);
     let rule = settings.registry.rules().find(of_kind)?;
@@ -83,16 +88,16 @@ pub(super) fn finding(
         notes: Vec::new(),
         help: Vec::new(),
         input: 0,
-        image: spot.image,
-        offset: spot.offset,
+        image: place.image,
+        offset: place.offset,
         function: None,
         kernel: None,
-        location: spot.location,
-        line_text: spot.line_text,
+        location: place.location,
+        line_text: place.line_text,
         source: None,
         related: Vec::new(),
         data: Data::default(),
-        is_elsewhere: false,
+        is_imported: false,
         suppressed: None,
     })
 }

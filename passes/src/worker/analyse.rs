@@ -1,4 +1,4 @@
-//! What runs inside a worker.
+//! The analysis of one module inside a worker.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -28,7 +28,7 @@ pub(super) fn analyse(bytes: &[u8], settings: &Settings, deadline: &Deadline, an
                 say(Answer::Checked(Box::new(report)));
             });
         } else {
-            say(Answer::Elsewhere);
+            say(Answer::OtherTarget);
         }
         Ok(())
     });

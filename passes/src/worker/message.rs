@@ -1,4 +1,4 @@
-//! What goes over the pipe between a run and its workers, in the format of postcard.
+//! The messages between a run and its workers, in the format of postcard.
 //!
 //! Both ends are the same build of the same program, so there is no version. What does not decode is a worker that died
 //! while it wrote. Rules go by their codes: each end has them.
@@ -12,25 +12,25 @@ use crate::rule::{Level, ProblemKind};
 use crate::scope::Scope;
 use crate::settings::{Change, LevelSetting, Override, Settings};
 
-/// What became of a module.
+/// The outcome for a module.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Answer {
     /// It was analysed.
     Checked(Box<ModuleReport>),
-    /// It is no device code, and was not analysed.
-    Elsewhere,
-    /// It was not analysed, and why.
+    /// It is for something other than NVIDIA's GPUs, and was not analysed.
+    OtherTarget,
+    /// It was not analysed, for the reason in the sentence.
     Failed(ProblemKind, String),
 }
 
 /// Selector, level, and what it does.
 type LevelMessage = (String, Level, Change);
 
-/// What a worker has to know of the settings: all that decides what is found in a module.
+/// The settings that a worker has to know: all that decide what is found in a module.
 #[derive(Debug, Serialize, Deserialize)]
 struct Task {
-    /// What stands under the overrides, these, and what stands over them. Where an override holds is not for a worker to know: it
-    /// looks for all that is reported somewhere.
+    /// Level settings below the overrides, those of the overrides, and those above them. A worker does not know the places that
+    /// overrides are for: it looks for all that is reported somewhere.
     levels: [Vec<LevelMessage>; 3],
     link_set: bool,
     whole_program: bool,
@@ -94,7 +94,7 @@ pub(super) fn settings(message: &[u8], registry: &Registry) -> Option<Settings> 
 pub(super) fn encode(answer: &Answer) -> Vec<u8> {
     let findings = match answer {
         Answer::Checked(report) => report.findings.as_slice(),
-        Answer::Elsewhere | Answer::Failed(..) => &[],
+        Answer::OtherTarget | Answer::Failed(..) => &[],
     };
     let codes: Vec<&str> = findings.iter().map(|finding| finding.rule.code).collect();
     bytes(&(answer, codes))
@@ -213,7 +213,7 @@ mod tests {
             .into_iter()
             .collect(),
             fingerprint: "0123456789abcdef".to_owned(),
-            is_elsewhere: false,
+            is_imported: false,
             suppressed: None,
         };
         Answer::Checked(Box::new(ModuleReport {
@@ -238,7 +238,7 @@ mod tests {
         let registry = Registry::default();
         for answer in [
             sample(&registry),
-            Answer::Elsewhere,
+            Answer::OtherTarget,
             Answer::Failed(ProblemKind::Limit, "late".to_owned()),
         ] {
             let read = decode(&encode(&answer), &registry).unwrap();

@@ -15,7 +15,7 @@ use crate::registry::Registry;
 use crate::rule::ProblemKind;
 use crate::settings::{Settings, WorkerCommand};
 
-/// What a worker says whenever it is ready for an input.
+/// Written by a worker whenever it is ready for an input.
 const GREETING: &[u8] = b"ptxcheck worker\n";
 
 /// A running worker.
@@ -73,7 +73,7 @@ impl Worker {
         message::decode(&answer, &settings.registry).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// What a worker that answers no more died of.
+    /// The cause of death of a worker that answers no more.
     fn autopsy(&self) -> String {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         // It may have closed its pipes without ending.
@@ -106,7 +106,7 @@ impl Alarm {
         std::thread::Builder::new().spawn(move || {
             if waiting.recv_timeout(time) == Err(RecvTimeoutError::Timeout) {
                 known.store(true, Ordering::Release);
-                // Who waits for it reads the end of its pipe.
+                // The thread that waits for it reads the end of its pipe.
                 let _ = child.lock().unwrap_or_else(PoisonError::into_inner).kill();
             }
         })?;
@@ -170,12 +170,12 @@ pub(super) fn ask(command: &WorkerCommand, bytes: &[u8], settings: &Settings, li
 ///
 /// # Errors
 ///
-/// What goes wrong with the pipes.
+/// Failures of the pipes.
 pub fn serve(registry: &Registry) -> io::Result<()> {
     let mut requests = io::stdin().lock();
     // Not locked for good: the thread that watches the time writes to it, too.
     let mut answers = io::stdout();
-    // Where there is no such limit, the machine's own is left.
+    // A system without such a limit keeps its own.
     let _ = rlimit::setrlimit(rlimit::Resource::AS, MAX_WORKER_BYTES, MAX_WORKER_BYTES);
     let _ = rlimit::setrlimit(rlimit::Resource::CORE, 0, 0);
     loop {
@@ -206,7 +206,7 @@ pub fn serve(registry: &Registry) -> io::Result<()> {
 /// A thread that watches the time of one input, until it is dropped. LLVM can't be interrupted: when the time is over, it
 /// says so in an answer, if there was none, and ends the process.
 struct Watch {
-    /// Whether there is an answer. Who has the lock may write one.
+    /// True once there is an answer. The thread that holds the lock may write one.
     has_answer: Arc<Mutex<bool>>,
     _done: Sender<()>,
 }
@@ -223,7 +223,7 @@ impl Watch {
             }
             let has_answer = known.lock().unwrap_or_else(PoisonError::into_inner);
             if *has_answer {
-                // What is left is to give memory back, which gets as much time again.
+                // LLVM still gives its memory back, for which it gets as much time again.
                 drop(has_answer);
                 if waiting.recv_timeout(limit) != Err(RecvTimeoutError::Timeout) {
                     return;

@@ -94,11 +94,6 @@ const CIRCLES: &[Circle] = &[
         reason: "one idea: a rule, what it is given (context, link), what it says (finding, locate), and which there are and are on (registry, settings)",
     },
     Circle {
-        package: "passes",
-        files: &["run", "run::assemble", "run::input"],
-        reason: "one idea: a run, and its two halves",
-    },
-    Circle {
         package: "passes/analysis",
         files: &[
             "constants",

@@ -1,25 +1,25 @@
-//! Which of the lines that lead to a finding is shown: the call, or the line in the header that was inlined there.
+//! The line that a finding is shown at: the call of a function in a header, or the line in the header that was inlined there.
 
-use super::places::Spelt;
+use super::places::SpellingCache;
 use crate::exceptions::ReportAt;
 use crate::finding::{Finding, Related, Source};
 use crate::scope::fits_path;
 use crate::settings::Settings;
 use crate::toolkit;
 
-/// Whether a source is a system header: the toolkit's, or one that the settings name.
-pub(super) fn is_system(file: &str, settings: &Settings, spelt: &mut Spelt<'_>) -> bool {
+/// True for a system header: the toolkit's, or one that the settings name.
+pub(super) fn is_system(file: &str, settings: &Settings, spellings: &mut SpellingCache<'_>) -> bool {
     toolkit::is_header(file) || {
         let patterns = &settings.headers.system;
         !patterns.is_empty() && {
-            let path = spelt.path(file);
+            let path = spellings.path(file);
             patterns.iter().any(|pattern| fits_path(pattern, &path))
         }
     }
 }
 
-/// Has a finding, and what is related to it, point where the settings want it.
-pub(super) fn choose(finding: &mut Finding, settings: &Settings, spelt: &mut Spelt<'_>) {
+/// Moves a finding, and its related places, to the line that the settings want.
+pub(super) fn choose(finding: &mut Finding, settings: &Settings, spellings: &mut SpellingCache<'_>) {
     let headers = &settings.headers;
     if headers.report_at == ReportAt::Call && headers.system.is_empty() {
         return; // As it was located.
@@ -29,7 +29,7 @@ pub(super) fn choose(finding: &mut Finding, settings: &Settings, spelt: &mut Spe
         .iter_mut()
         .filter_map(|related| related.source.as_mut());
     for source in finding.source.iter_mut().chain(related) {
-        split(source, settings, spelt);
+        split(source, settings, spellings);
     }
     let Some(source) = &finding.source else { return };
     if headers.report_at == ReportAt::Both
@@ -51,7 +51,8 @@ pub(super) fn choose(finding: &mut Finding, settings: &Settings, spelt: &mut Spe
     }
 }
 
-fn split(source: &mut Source, settings: &Settings, spelt: &mut Spelt<'_>) {
+/// Chooses the shown frame among those that lead to a line.
+fn split(source: &mut Source, settings: &Settings, spellings: &mut SpellingCache<'_>) {
     let mut frames = std::mem::take(&mut source.inside);
     frames.push(source.at.clone());
     frames.append(&mut source.inlined_at);
@@ -59,7 +60,7 @@ fn split(source: &mut Source, settings: &Settings, spelt: &mut Spelt<'_>) {
         ReportAt::Header => 0,
         ReportAt::Call | ReportAt::Both => frames
             .iter()
-            .position(|frame| !is_system(&frame.file, settings, spelt))
+            .position(|frame| !is_system(&frame.file, settings, spellings))
             .unwrap_or(0),
     };
     source.inlined_at = frames.split_off(at + 1);

@@ -1,4 +1,4 @@
-//! Where findings are, spelt in all the ways that patterns are held against.
+//! The places of findings, in all the spellings that patterns are matched against.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -6,16 +6,16 @@ use std::rc::Rc;
 use crate::finding::{Finding, Frame, Source};
 use crate::inventory::InputReport;
 use crate::names;
-use crate::scope::{Root, Whereabouts};
+use crate::scope::{PlaceSpellings, Root};
 
-/// Paths and names in all their spellings, each spelt once.
-pub(super) struct Spelt<'a> {
+/// The spellings of paths and names, each worked out once.
+pub(super) struct SpellingCache<'a> {
     root: &'a Root,
     paths: HashMap<String, Rc<[String]>>,
     names: HashMap<String, Rc<[String]>>,
 }
 
-impl<'a> Spelt<'a> {
+impl<'a> SpellingCache<'a> {
     pub(super) fn new(root: &'a Root) -> Self {
         Self {
             root,
@@ -28,60 +28,45 @@ impl<'a> Spelt<'a> {
         if let Some(known) = self.paths.get(path) {
             return Rc::clone(known);
         }
-        let spelt: Rc<[String]> = self.root.spellings(path).into();
-        self.paths.insert(path.to_owned(), Rc::clone(&spelt));
-        spelt
+        let spellings: Rc<[String]> = self.root.spellings(path).into();
+        self.paths.insert(path.to_owned(), Rc::clone(&spellings));
+        spellings
     }
 
     pub(super) fn name(&mut self, name: &str) -> Rc<[String]> {
         if let Some(known) = self.names.get(name) {
             return Rc::clone(known);
         }
-        let spelt: Rc<[String]> = names::spellings(name).into();
-        self.names.insert(name.to_owned(), Rc::clone(&spelt));
-        spelt
+        let spellings: Rc<[String]> = names::spellings(name).into();
+        self.names.insert(name.to_owned(), Rc::clone(&spellings));
+        spellings
     }
-}
 
-/// A place among those of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key(Vec<usize>, Option<String>);
-
-/// Where a finding is.
-pub(super) struct Places {
-    pub(super) paths: Vec<Rc<[String]>>,
-    pub(super) names: Rc<[String]>,
-}
-
-impl Places {
-    pub(super) fn of(finding: &Finding, inputs: &[InputReport], spelt: &mut Spelt<'_>) -> Self {
+    /// The place of a finding.
+    pub(super) fn place(&mut self, finding: &Finding, inputs: &[InputReport]) -> PlaceSpellings {
         let input = inputs.get(finding.input).map(|input| input.name.as_str());
         let source = finding.source.as_ref().map(|source| source.at.file.as_str());
         let name = finding.kernel.as_deref().or(finding.function.as_deref());
-        Self {
-            paths: input
-                .into_iter()
-                .chain(source)
-                .map(|path| spelt.path(path))
-                .collect(),
-            names: name.map_or_else(|| Rc::from([]), |name| spelt.name(name)),
+        let paths = input.into_iter().chain(source);
+        PlaceSpellings {
+            paths: paths.map(|path| self.path(path)).collect(),
+            names: name.map_or_else(|| Rc::from([]), |name| self.name(name)),
         }
     }
+}
 
-    /// Which place it is, as long as [`Spelt`] lives, which spells each path once.
-    pub(super) fn key(&self) -> Key {
-        let address = |spelt: &Rc<[String]>| Rc::as_ptr(spelt).cast::<String>().addr();
-        Key(
-            self.paths.iter().map(address).collect(),
-            self.names.first().cloned(),
+/// Identifies a place among those of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct PlaceKey(Vec<usize>, Option<String>);
+
+impl PlaceKey {
+    /// The key of a place whose paths come from one [`SpellingCache`], valid as long as that lives.
+    pub(super) fn of(place: &PlaceSpellings) -> Self {
+        let address = |spellings: &Rc<[String]>| Rc::as_ptr(spellings).cast::<String>().addr();
+        Self(
+            place.paths.iter().map(address).collect(),
+            place.names.first().cloned(),
         )
-    }
-
-    pub(super) fn whereabouts(&self) -> Whereabouts<'_> {
-        Whereabouts {
-            paths: self.paths.iter().map(|path| &**path).collect(),
-            names: &self.names,
-        }
     }
 }
 

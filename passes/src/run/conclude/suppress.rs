@@ -1,4 +1,4 @@
-//! Findings that do not count, and who says so: a comment in the input, one in the sources, or an exception of the configuration.
+//! Suppression of findings by comments in the input or in the sources, and by exceptions of the configuration.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -12,23 +12,23 @@ use crate::limits::MAX_EXPIRED_NOTES;
 use crate::settings::Settings;
 use crate::sources::Sources;
 
-/// What suppresses findings in a run, and what of it has done so.
+/// The suppressions of a run, and their use so far.
 pub(super) struct Suppressions<'a> {
     pub(super) settings: &'a Settings,
     pub(super) sources: Sources,
-    /// Exceptions that a finding was for, by their place in the settings.
+    /// For each exception of the settings: true if a finding matched it.
     pub(super) used: Vec<bool>,
-    /// How many findings name an exception that no longer counts.
-    told: Vec<usize>,
-    /// Comments that suppressed a finding: the file or the image they lie in, and which one.
-    pub(super) used_comments: HashSet<(Where, usize)>,
-    /// The codes that a word stands for, or what is wrong with it.
+    /// For each exception of the settings: number of findings that name it as one that no longer counts.
+    expired_notes: Vec<usize>,
+    /// Comments that suppressed a finding: the file or image that they lie in, and their index there.
+    pub(super) used_comments: HashSet<(CommentFile, usize)>,
+    /// For each word of a comment: the codes that it stands for, or the error in it.
     covered: HashMap<String, Result<Vec<&'static str>, String>>,
 }
 
-/// Where a comment is.
+/// The file that a comment lies in.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Where {
+pub(super) enum CommentFile {
     /// An image of an input.
     Image(usize, u32),
     /// A source.
@@ -41,7 +41,7 @@ impl<'a> Suppressions<'a> {
             settings,
             sources: Sources::default(),
             used: vec![false; settings.allows.len()],
-            told: vec![0; settings.allows.len()],
+            expired_notes: vec![0; settings.allows.len()],
             used_comments: HashSet::new(),
             covered: HashMap::new(),
         }
@@ -66,7 +66,8 @@ impl<'a> Suppressions<'a> {
         format!("{file}:{}:{}", allow.written.0, allow.written.1)
     }
 
-    /// Marks a finding as suppressed if something says so: of the exceptions, `allows` hold where it is. All that does so counts as used.
+    /// Suppresses a finding if a comment or an exception is for it; all that are count as used. `allows`: indices of the exceptions
+    /// that are for the place of the finding.
     pub(super) fn decide(
         &mut self,
         finding: &mut Finding,
@@ -101,7 +102,7 @@ impl<'a> Suppressions<'a> {
         let Some(image) = image.filter(|image| !image.comments.is_empty()) else {
             return;
         };
-        let at = Where::Image(finding.input, number);
+        let at = CommentFile::Image(finding.input, number);
         self.by_comments(finding, &image.comments, &at, &file, line);
     }
 
@@ -118,7 +119,7 @@ impl<'a> Suppressions<'a> {
             let comments = self.sources.comments(&found);
             if for_line(comments, line).next().is_some() {
                 let comments = comments.to_vec();
-                self.by_comments(finding, &comments, &Where::Source(found), &file, line);
+                self.by_comments(finding, &comments, &CommentFile::Source(found), &file, line);
             }
         }
     }
@@ -127,7 +128,7 @@ impl<'a> Suppressions<'a> {
         &mut self,
         finding: &mut Finding,
         comments: &[Comment],
-        at: &Where,
+        at: &CommentFile,
         file: &str,
         line: u32,
     ) {
@@ -152,7 +153,7 @@ impl<'a> Suppressions<'a> {
         }
     }
 
-    /// Whether a comment is for findings of the rule with this code.
+    /// True if a comment is for findings of the rule with this code; an error if it is malformed.
     fn is_for(&mut self, comment: &Comment, code: &str) -> Result<bool, String> {
         let said = comment.says.as_ref().map_err(|wrong| (*wrong).to_owned())?;
         let mut is_for = false;
@@ -162,6 +163,7 @@ impl<'a> Suppressions<'a> {
         Ok(is_for)
     }
 
+    /// The codes of the rules that a word of a comment stands for.
     fn codes(&mut self, word: &str) -> Result<&[&'static str], String> {
         let registry = &self.settings.registry;
         let codes = self
@@ -171,7 +173,7 @@ impl<'a> Suppressions<'a> {
         codes.as_deref().map_err(Clone::clone)
     }
 
-    /// What is wrong with a comment, if something is.
+    /// The error in a comment, if there is one.
     pub(super) fn wrong_with(&mut self, comment: &Comment) -> Option<String> {
         self.is_for(comment, "").err()
     }
@@ -193,8 +195,8 @@ impl<'a> Suppressions<'a> {
             }
             self.used[index] = true;
             if let Some(day) = &allow.expired {
-                self.told[index] += 1;
-                if self.told[index] <= MAX_EXPIRED_NOTES {
+                self.expired_notes[index] += 1;
+                if self.expired_notes[index] <= MAX_EXPIRED_NOTES {
                     let place = self.place(allow);
                     finding.notes.push(format!(
                         "the exception at {place} for it ended on {day}: {}",
@@ -222,7 +224,7 @@ impl<'a> Suppressions<'a> {
         let mut unused = Vec::new();
         for (path, name, comments) in self.sources.commented() {
             for (index, comment) in comments.iter().enumerate() {
-                if !self.is_used(Where::Source(Path::to_owned(path)), index) {
+                if !self.is_used(CommentFile::Source(Path::to_owned(path)), index) {
                     unused.push((name.to_string_lossy().into_owned(), comment.clone()));
                 }
             }
@@ -230,7 +232,7 @@ impl<'a> Suppressions<'a> {
         unused
     }
 
-    pub(super) fn is_used(&self, at: Where, index: usize) -> bool {
+    pub(super) fn is_used(&self, at: CommentFile, index: usize) -> bool {
         self.used_comments.contains(&(at, index))
     }
 }

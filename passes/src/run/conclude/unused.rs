@@ -1,10 +1,10 @@
-//! What of the configuration nothing matches: exceptions that suppress nothing, patterns that nothing fits (PTX906).
+//! Unused parts of the configuration: exceptions that suppress nothing, patterns that match nothing (PTX906).
 
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use super::places::{Places, Spelt, frames};
-use super::suppress::{Suppressions, Where};
+use super::places::{SpellingCache, frames};
+use super::suppress::{CommentFile, Suppressions};
 use crate::comments::Comment;
 use crate::exceptions::Allow;
 use crate::finding::{Certainty, Data, Finding, Frame, Location, Source};
@@ -12,10 +12,10 @@ use crate::fingerprint;
 use crate::inventory::InputReport;
 use crate::patterns::{Pattern, Written};
 use crate::rule::{Check, Family, Level, Rule};
-use crate::scope::fits_path;
+use crate::scope::{PlaceSpellings, fits_path};
 use crate::settings::Settings;
 
-/// Collects what patterns can be for.
+/// Collects the paths and names of a run that patterns can match.
 pub(super) struct Unused<'a> {
     settings: &'a Settings,
     paths: HashSet<Rc<[String]>>,
@@ -29,59 +29,44 @@ impl<'a> Unused<'a> {
             paths: HashSet::new(),
             names: HashSet::new(),
         };
-        let mut spelt = Spelt::new(&settings.root);
+        let mut spellings = SpellingCache::new(&settings.root);
         let names = inputs.iter().map(|input| &input.name);
         for name in names.chain(&settings.left_out) {
-            unused.paths.insert(spelt.path(name));
+            unused.paths.insert(spellings.path(name));
         }
         for kernel in kernels(inputs) {
-            unused.names.insert(spelt.name(&kernel.name));
+            unused.names.insert(spellings.name(&kernel.name));
             if let Some(source) = &kernel.source {
-                unused.paths.insert(spelt.path(&source.file));
+                unused.paths.insert(spellings.path(&source.file));
             }
         }
         unused
     }
 
-    /// Takes note of where a finding is.
-    pub(super) fn see(&mut self, finding: &Finding, places: &Places, spelt: &mut Spelt<'_>) {
-        self.names.insert(Rc::clone(&places.names));
+    /// Adds the paths and names of a finding.
+    pub(super) fn see(
+        &mut self,
+        finding: &Finding,
+        place: &PlaceSpellings,
+        spellings: &mut SpellingCache<'_>,
+    ) {
+        self.names.insert(Rc::clone(&place.names));
         for frame in finding.source.iter().flat_map(frames) {
-            self.paths.insert(spelt.path(&frame.file));
+            self.paths.insert(spellings.path(&frame.file));
         }
     }
 
-    /// What is to be said, once all findings are decided.
+    /// The findings about unused suppressions and patterns, once all other findings are decided.
     pub(super) fn findings(self, inputs: &[InputReport], mut suppressions: Suppressions<'_>) -> Vec<Finding> {
         let settings = self.settings;
-        let Some(telling) = Telling::new(settings, inputs.len()) else {
+        let Some(make) = ConfigurationFindings::new(settings, inputs.len()) else {
             return Vec::new();
         };
-        let mut findings = Vec::new();
-        for (index, input) in inputs.iter().enumerate() {
-            for (number, image) in (0_u32..).zip(&input.images) {
-                for (place, comment) in image.comments.iter().enumerate() {
-                    if suppressions.is_used(Where::Image(index, number), place) {
-                        continue;
-                    }
-                    let message = about(comment, &mut suppressions);
-                    findings.push(Finding {
-                        input: index,
-                        image: Some(number),
-                        ..telling.in_file(message, &input.name, comment.written)
-                    });
-                }
-            }
-            for kernel in input.images.iter().flat_map(|image| &image.facts.kernels) {
-                let Some(source) = &kernel.source else { continue };
-                let mapped = settings.path_maps.iter().rev();
-                let mapped = mapped.filter_map(|map| map.apply(&source.file)).next();
-                suppressions.read(mapped.as_deref().unwrap_or(&source.file), &input.name);
-            }
-        }
+        let mut findings = in_images(inputs, &mut suppressions, &make);
+        read_sources_of_kernels(inputs, settings, &mut suppressions);
         for (file, comment) in suppressions.unused_in_sources() {
             let message = about(&comment, &mut suppressions);
-            findings.push(telling.in_source(message, file, comment.written));
+            findings.push(make.in_source(message, file, comment.written));
         }
         let file = settings.file.as_deref().unwrap_or_default();
         for (allow, _) in settings
@@ -91,17 +76,17 @@ impl<'a> Unused<'a> {
             .filter(|(allow, is_used)| !**is_used && is_for_this_run(allow, settings))
         {
             let message = format!("this exception for {} suppresses nothing", allow.codes.join(", "));
-            findings.push(telling.in_file(message, file, allow.written));
+            findings.push(make.in_file(message, file, allow.written));
         }
         for (pattern, what) in self.idle_patterns() {
             let message = format!("no {what} fits the pattern `{pattern}`");
             let written = pattern.written.unwrap_or((1, 1));
-            findings.push(telling.in_file(message, file, written));
+            findings.push(make.in_file(message, file, written));
         }
         findings
     }
 
-    /// The patterns that nothing fits, and what they are for.
+    /// The patterns that match nothing, each with a word for the things that it is matched against.
     fn idle_patterns(&self) -> Vec<(&'a Pattern, &'static str)> {
         let settings = self.settings;
         let scopes = || settings.overrides.iter().map(|over| &over.scope);
@@ -135,17 +120,56 @@ impl<'a> Unused<'a> {
     }
 }
 
+/// The findings about unused comments in the texts of the inputs.
+fn in_images(
+    inputs: &[InputReport],
+    suppressions: &mut Suppressions<'_>,
+    make: &ConfigurationFindings,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (input_index, input) in inputs.iter().enumerate() {
+        for (image_index, image) in (0_u32..).zip(&input.images) {
+            let file = CommentFile::Image(input_index, image_index);
+            for (index, comment) in image.comments.iter().enumerate() {
+                if suppressions.is_used(file.clone(), index) {
+                    continue;
+                }
+                let message = about(comment, suppressions);
+                findings.push(Finding {
+                    input: input_index,
+                    image: Some(image_index),
+                    ..make.in_file(message, &input.name, comment.written)
+                });
+            }
+        }
+    }
+    findings
+}
+
+/// Reads the comments in the sources that declare kernels: a source without findings may have some that are unused.
+fn read_sources_of_kernels(inputs: &[InputReport], settings: &Settings, suppressions: &mut Suppressions<'_>) {
+    for input in inputs {
+        for kernel in input.images.iter().flat_map(|image| &image.facts.kernels) {
+            let Some(source) = &kernel.source else { continue };
+            let mapped = settings.path_maps.iter().rev();
+            let mapped = mapped.filter_map(|map| map.apply(&source.file)).next();
+            suppressions.read(mapped.as_deref().unwrap_or(&source.file), &input.name);
+        }
+    }
+}
+
 fn kernels(inputs: &[InputReport]) -> impl Iterator<Item = &crate::inventory::Kernel> {
     let images = inputs.iter().flat_map(|input| &input.images);
     images.flat_map(|image| &image.facts.kernels)
 }
 
-/// Whether a run like this one can make findings that an exception is for.
+/// True if a run with these settings can make findings that an exception is for.
 fn is_for_this_run(allow: &Allow, settings: &Settings) -> bool {
     let mut rules = allow.codes.iter().filter_map(|code| settings.registry.find(code));
     settings.images_only || rules.any(|rule| rule.family != Family::Image)
 }
 
+/// The message about a comment that suppresses nothing.
 fn about(comment: &Comment, suppressions: &mut Suppressions<'_>) -> String {
     match suppressions.wrong_with(comment) {
         Some(wrong) => format!("this comment does not count: {wrong}"),
@@ -154,15 +178,15 @@ fn about(comment: &Comment, suppressions: &mut Suppressions<'_>) -> String {
 }
 
 /// Makes the findings of PTX906.
-struct Telling {
+struct ConfigurationFindings {
     rule: &'static Rule,
     level: Level,
-    /// Stands for no input.
+    /// The number of inputs, which is the index of none.
     input: usize,
 }
 
-impl Telling {
-    /// `None` if nobody wants them.
+impl ConfigurationFindings {
+    /// `None` if the settings do not want them.
     fn new(settings: &Settings, inputs: usize) -> Option<Self> {
         let is_own = |rule: &&'static Rule| matches!(rule.check, Check::Configuration);
         let rule = settings.registry.rules().find(is_own)?;
@@ -194,7 +218,7 @@ impl Telling {
             source: None,
             related: Vec::new(),
             data: Data::default(),
-            is_elsewhere: false,
+            is_imported: false,
             suppressed: None,
         }
     }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use ptxcheck_passes::deadline::Deadline;
 use ptxcheck_passes::image::decompress::{Unpacked, allowance, unpack};
-use ptxcheck_passes::image::embedded::Beside;
-use ptxcheck_passes::image::{self, Content, Found, cubin};
+use ptxcheck_passes::image::embedded::SiblingPtx;
+use ptxcheck_passes::image::{self, Content, PackedImage, cubin};
 use ptxcheck_passes::inventory::ImageKind;
 use ptxcheck_passes::run::is_module;
 use ptxcheck_passes::shown;
@@ -39,8 +39,8 @@ pub fn run(args: &ExtractArgs) -> Exit {
     let is_late = || deadline.is_over();
     let contents = image::scan_with(&name, &bytes, &is_late, &|text| is_module(text, &deadline));
     let mut exit = Exit::Clean;
-    for trouble in &contents.troubles {
-        exit = exit.worst(complain(&trouble.message));
+    for error in &contents.errors {
+        exit = exit.worst(complain(&error.message));
     }
     let mut extraction = Extraction {
         kind: args.kind,
@@ -50,14 +50,14 @@ pub fn run(args: &ExtractArgs) -> Exit {
         list: String::new(),
         exit,
     };
-    let beside = Beside::of(&contents.images);
+    let siblings = SiblingPtx::of(&contents.images);
     let mut is_late = contents.is_late;
     for found in &contents.images {
         is_late |= deadline.is_over();
         if is_late {
             break;
         }
-        extraction.image(found, &beside);
+        extraction.image(found, &siblings);
     }
     let mut exit = extraction.exit;
     if is_late {
@@ -65,7 +65,7 @@ pub fn run(args: &ExtractArgs) -> Exit {
             "it took longer than `--timeout` says, and the rest of it is not extracted",
         ));
     }
-    if let Some(what) = bytes.trouble() {
+    if let Some(what) = bytes.change() {
         exit = exit.worst(complain(what));
     }
     exit = exit.worst(output::print(&extraction.list, anstream::ColorChoice::Never));
@@ -90,7 +90,7 @@ struct Extraction<'a> {
 
 impl Extraction<'_> {
     /// An image, and the PTX inside of it, if that counts as one.
-    fn image(&mut self, found: &Found<'_>, beside: &Beside) {
+    fn image(&mut self, found: &PackedImage<'_>, siblings: &SiblingPtx) {
         let number = self.number;
         self.number += 1;
         let wants = |kind| self.kind.is_none_or(|wanted| wanted.is(kind));
@@ -120,7 +120,7 @@ impl Extraction<'_> {
         } else {
             &found.target
         };
-        if let Some(text) = cubin.ptx.filter(|_| beside.counts(found.container, target)) {
+        if let Some(text) = cubin.ptx.filter(|_| !siblings.has(found.container, target)) {
             let number = self.number;
             self.number += 1;
             if wants_ptx {
@@ -129,7 +129,7 @@ impl Extraction<'_> {
         }
     }
 
-    fn unpacked<'f>(&mut self, found: &Found<'f>) -> Result<Unpacked<'f>, String> {
+    fn unpacked<'f>(&mut self, found: &PackedImage<'f>) -> Result<Unpacked<'f>, String> {
         let unpacked = unpack(found.packing, found.payload, found.unpacked);
         let content = unpacked.map_err(|refusal| refusal.to_string())?;
         if !matches!(content, Unpacked::InPlace(_)) {

@@ -12,10 +12,10 @@ use crate::names;
 use crate::rule::{Check, Level};
 use crate::settings::Settings;
 
-/// What those rules find.
+/// Runs the rules that compare images over the inputs of a run; returns their findings.
 pub(super) fn compare(inputs: &[InputReport], settings: &Settings) -> Vec<Finding> {
     let context = ImagesContext::new(inputs, settings);
-    let sources = Sources::new(inputs);
+    let sources = KernelSources::new(inputs);
     let mut findings = Vec::new();
     for rule in settings.registry.rules().filter(|rule| settings.wants(rule)) {
         if let Check::Images(check) | Check::Linked(_, check) = rule.check {
@@ -31,14 +31,13 @@ pub(super) fn compare(inputs: &[InputReport], settings: &Settings) -> Vec<Findin
     findings
 }
 
-/// Where the kernels of each input stand in the source, by their identity. Machine code does not say it; the PTX beside
-/// it does.
-struct Sources<'a> {
+/// The source lines of the kernels of each input, by their identity: those of machine code are in the PTX beside it.
+struct KernelSources<'a> {
     inputs: &'a [InputReport],
     known: OnceCell<NameMap<(usize, &'a str), &'a Frame>>,
 }
 
-impl<'a> Sources<'a> {
+impl<'a> KernelSources<'a> {
     fn new(inputs: &'a [InputReport]) -> Self {
         Self {
             inputs,
@@ -66,7 +65,7 @@ fn finding(
     draft: Draft<ImagePlace>,
     inputs: &[InputReport],
     settings: &Settings,
-    sources: &Sources<'_>,
+    sources: &KernelSources<'_>,
 ) -> Option<Finding> {
     let level = settings.level(draft.rule, draft.certainty, draft.level);
     if level == Level::Allow {
@@ -78,7 +77,7 @@ fn finding(
         .function
         .as_deref()
         .map(|name| names::normalised(name).into_owned());
-    // Where a finding has a place in the image, what it is about tells it from others there.
+    // Findings at one place in an image are told apart by the symbol they are about.
     let about = match draft.data.get("symbol") {
         Some(Value::Text(symbol)) if draft.place.located.is_some() => symbol.as_bytes(),
         _ => b"",
@@ -123,7 +122,7 @@ fn finding(
         source: at.source,
         related,
         data: draft.data,
-        is_elsewhere: false,
+        is_imported: false,
         suppressed: None,
     })
 }

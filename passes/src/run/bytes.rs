@@ -1,0 +1,59 @@
+//! The source of an input's bytes, and how it is opened.
+
+use std::path::{Path, PathBuf};
+
+use super::problem::out_of_time;
+use crate::deadline::Deadline;
+use crate::image::{self, Content, Form, InputError, Unread};
+use crate::rule::ProblemKind;
+use crate::settings::Settings;
+
+/// The source of an input's bytes.
+#[derive(Debug)]
+pub enum Bytes {
+    /// A file, read when its turn comes.
+    File(PathBuf),
+    /// Standard input, read when its turn comes: of one input of a run.
+    Standard,
+    /// Bytes at hand.
+    Memory(Vec<u8>),
+    /// None: it was refused before the run, for the reason that the sentence says.
+    Refused(ProblemKind, String),
+}
+
+impl Bytes {
+    /// The path, if they are those of a file.
+    pub(super) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Standard | Self::Memory(_) | Self::Refused(..) => None,
+        }
+    }
+
+    /// Reads or maps the bytes of the input called `name`. A text is never mapped: other inputs with the same text share its
+    /// findings, so nobody may change it.
+    pub(super) fn open(
+        self,
+        name: &str,
+        settings: &Settings,
+        deadline: &Deadline,
+    ) -> Result<Content, InputError> {
+        let content = match self {
+            Self::Memory(bytes) => return Ok(Content::from(bytes)),
+            Self::Refused(kind, message) => return Err(InputError { kind, message }),
+            Self::Standard => Content::standard_input(deadline),
+            Self::File(path) => Content::open(&path, deadline),
+        };
+        let detached = content.and_then(|content| match image::form(name, &content) {
+            Form::Ptx | Form::LlvmText | Form::LlvmBitcode => content.detached(),
+            _ => Ok(content),
+        });
+        detached.map_err(|unread| match unread {
+            Unread::Late => out_of_time(settings),
+            Unread::TooLarge(_) => InputError::new(ProblemKind::Limit, unread.to_string()),
+            Unread::System(_) | Unread::Changed(_) => {
+                InputError::new(ProblemKind::Unreadable, unread.to_string())
+            }
+        })
+    }
+}

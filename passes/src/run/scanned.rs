@@ -1,0 +1,95 @@
+//! An input and its images after the scan. The findings about their texts are in the `TextCache`.
+
+use std::sync::Arc;
+
+use super::text_cache::TextKey;
+use crate::image::{InputError, PackedImage};
+use crate::inventory::{Facts, Host, ImageReport};
+
+/// An input whose images have been read.
+pub(super) struct ScannedInput {
+    pub(super) name: String,
+    pub(super) images: Vec<ScannedImage>,
+    pub(super) host: Option<Host>,
+    pub(super) errors: Vec<InputError>,
+    /// None of it was read: it holds no device code, or nothing that this release reads.
+    pub(super) is_refused: bool,
+}
+
+impl ScannedInput {
+    /// An input of which nothing is read, for this reason.
+    pub(super) fn refused(name: String, error: InputError) -> Self {
+        Self {
+            name,
+            images: Vec::new(),
+            host: None,
+            errors: vec![error],
+            is_refused: true,
+        }
+    }
+}
+
+/// An image, and the PTX inside it if it is machine code with some.
+pub(super) type ImagePair = (ScannedImage, Option<ScannedImage>);
+
+/// An image that has been read, as far as it could be.
+pub(super) struct ScannedImage {
+    pub(super) report: ImageReport,
+    /// The key of its text in the `TextCache`, if it is PTX or LLVM IR.
+    pub(super) text: Option<TextKey>,
+    pub(super) error: Option<InputError>,
+    /// The time of its input was over before its turn came.
+    pub(super) is_out_of_time: bool,
+}
+
+impl ScannedImage {
+    /// An image of which no more is known than its file says.
+    pub(super) fn unread(image: &PackedImage<'_>) -> Self {
+        let report = ImageReport {
+            kind: image.kind,
+            role: image.role,
+            target: image.target.clone(),
+            virtual_number: None,
+            isa: image.isa.clone(),
+            bytes: image.unpacked.max(image.payload.len() as u64),
+            packed: image.payload.len() as u64,
+            offset: image.offset,
+            kernels: 0,
+            functions: 0,
+            compression: image.packing.name(),
+            section: image.section.clone(),
+            member: image.member.clone(),
+            container: image.container,
+            options: image.options.clone(),
+            is_64_bit: image.is_64_bit,
+            is_debug: image.is_debug,
+            is_read: false,
+            limit: None,
+            digest: None,
+            facts: Arc::default(),
+            comments: Vec::new(),
+        };
+        Self {
+            report,
+            text: None,
+            error: None,
+            is_out_of_time: false,
+        }
+    }
+
+    /// An image that can't be read, for this reason.
+    pub(super) fn failed(image: &PackedImage<'_>, error: InputError) -> Self {
+        Self {
+            error: Some(error),
+            ..Self::unread(image)
+        }
+    }
+
+    /// Records what the code of the image declares.
+    pub(super) fn declare(&mut self, facts: Arc<Facts>) {
+        self.report.kernels = facts.kernels.len() as u32;
+        self.report.functions = facts.functions;
+        self.report.is_debug |= facts.is_debug;
+        self.report.facts = facts;
+    }
+}
