@@ -1,19 +1,20 @@
-//! Which memory an address points into, and which use of an address is wrong for it.
+//! The address-space analysis: the memory that each address points into, and the uses of addresses that are wrong for it.
+//! `SPACES.md` beside this crate's sources is its design.
 //!
 //! ```text
-//! value.rs      the lattice            reaching.rs   which definitions reach a use
-//! transfer.rs   the operations         guards.rs     what `isspacep` says, and where
-//! aliases.rs    equal registers        judge.rs      use × address → what is wrong
-//! discover.rs   what a solution needs  sources.rs    values that come from outside
-//! solver.rs     one body               survey.rs     what in a body uses addresses
-//! function.rs   one body's uses        objects.rs    offsets in objects, escapes
-//! calls.rs      arguments and results  nulls.rs      address 0
-//! entered.rs    uses that calls reach  own_slot.rs   shared memory of one thread
-//! meeting.rs    where no reaching is needed               screen.rs    which functions need a look
-//! extent.rs     sizes of objects       suspects.rs  what of a function needs a look
-//! results.rs    casts that matter          decided.rs   where control comes
-//! own_cta.rs    ranks in a cluster
-//! summary.rs    one function           here          one module: the functions that are called first
+//! here              one module: the screen, then the functions, callees first
+//! screen.rs         the functions and instructions that can be wrong at all; suspects.rs: its result
+//! function.rs       one function: its uses of addresses, solved and judged; survey.rs: those uses
+//! solver.rs         the values of one body; discover.rs: its nodes
+//! value.rs          the lattice; transfer.rs: operations; sources.rs: parameters, symbols, constants, results of calls
+//! reaching.rs       reaching definitions; meeting.rs: registers that need none
+//! guards.rs         facts from space tests; aliases.rs: equal registers
+//! judge.rs          use × address → violation
+//! objects.rs        offsets outside objects, escapes; extent.rs: sizes; own_slot.rs: shared memory of one thread
+//! nulls.rs          address 0
+//! summary.rs        the summary of a function; calls.rs: arguments and results
+//! decided.rs        conditions under which an instruction is executed; entered.rs: given the arguments of a call
+//! results.rs        casts whose result is used; own_cta.rs: ranks in a cluster
 //! ```
 
 mod aliases;
@@ -54,9 +55,9 @@ use ptxcheck_ir::{FunctionId, InstructionId, Linkage};
 use summary::Summary;
 pub use summary::Violation;
 use suspects::Suspects;
-pub use value::{Base, Element, Form, Trust};
+pub use value::{Base, Element, ElementKind, Trust};
 
-/// What is wrong in a module, in the order of the input; what is wrong for several callers once for each.
+/// The violations in a module, in the order of the input; one for each chain of callers.
 #[must_use]
 pub(crate) fn violations(module: &Shared<'_>) -> Vec<Violation> {
     let size: usize = module
@@ -67,11 +68,11 @@ pub(crate) fn violations(module: &Shared<'_>) -> Vec<Violation> {
     let levels = levels(module);
     let in_parallel = size >= PARALLEL_STATEMENTS;
     let suspects = screen::suspects(module, &levels, in_parallel);
-    found(module, &levels, in_parallel, &suspects)
+    violations_among(module, &levels, in_parallel, &suspects)
 }
 
-/// What is wrong as far as it is looked at.
-fn found(
+/// The violations among the suspects.
+fn violations_among(
     module: &Shared<'_>,
     levels: &[Vec<FunctionId>],
     in_parallel: bool,
@@ -80,12 +81,12 @@ fn found(
     let summaries: Vec<OnceLock<Summary>> = module.module.functions.iter().map(|_| OnceLock::new()).collect();
     for level in levels {
         let is_suspect = |id: &&FunctionId| !matches!(suspects[id.index()], Suspects::None);
-        let looked_at: Vec<FunctionId> = level.iter().filter(is_suspect).copied().collect();
+        let suspected: Vec<FunctionId> = level.iter().filter(is_suspect).copied().collect();
         let finished = |id: FunctionId| {
             let summary = summaries[id.index()].get();
             summary.filter(|_| !is_replaceable(module, id))
         };
-        let one = |&id: &FunctionId| {
+        let summarize = |&id: &FunctionId| {
             let suspects = &suspects[id.index()];
             if module.deadline.is_over_at_step() {
                 return (id, Summary::default());
@@ -93,36 +94,36 @@ fn found(
             (id, function::summarize(module, id, &finished, suspects))
         };
         let made: Vec<_> = if in_parallel {
-            looked_at.par_iter().map(one).collect()
+            suspected.par_iter().map(summarize).collect()
         } else {
-            looked_at.iter().map(one).collect()
+            suspected.iter().map(summarize).collect()
         };
         for (id, summary) in made {
             let _ = summaries[id.index()].set(summary);
         }
     }
-    let mut all: Vec<Violation> = summaries
+    let mut violations: Vec<Violation> = summaries
         .into_iter()
         .filter_map(OnceLock::into_inner)
         .flat_map(|summary| summary.violations)
         .filter(|violation| is_reached(module, violation))
         .collect();
-    all.sort_by_cached_key(order);
-    all.dedup_by(|a, b| place(a) == place(b) && a.callers == b.callers);
-    // The same place can be wrong for very many callers.
-    let mut ways = 0;
+    violations.sort_by_cached_key(sort_key);
+    violations.dedup_by(|a, b| site(a) == site(b) && a.callers == b.callers);
+    // One instruction can be wrong for very many callers.
+    let mut chains = 0;
     let mut last = None;
-    all.retain(|violation| {
-        ways = if last == Some(place(violation)) {
-            ways + 1
+    violations.retain(|violation| {
+        chains = if last == Some(site(violation)) {
+            chains + 1
         } else {
             0
         };
-        last = Some(place(violation));
-        ways < MAX_CALL_CHAINS
+        last = Some(site(violation));
+        chains < MAX_CALL_CHAINS
     });
-    doubt_never_called(module, &mut all);
-    all
+    doubt_never_called(module, &mut violations);
+    violations
 }
 
 /// True if a link may put another body in the place of a function's. Compilers make inline functions and instances of templates
@@ -151,7 +152,7 @@ fn is_instance(name: &str) -> bool {
     }
 }
 
-/// Whether anything comes to what is wrong, by the calls that lead there.
+/// True if the violation, and each call that leads to it, may be executed.
 fn is_reached(module: &Shared<'_>, violation: &Violation) -> bool {
     module
         .function(violation.function)
@@ -159,29 +160,29 @@ fn is_reached(module: &Shared<'_>, violation: &Violation) -> bool {
         && violation.callers.iter().all(|call| module.may_call(call))
 }
 
-/// What nobody executes, as far as that is known, is not definite.
-fn doubt_never_called(module: &Shared<'_>, all: &mut [Violation]) {
-    if !all.iter().any(|violation| violation.is_definite) {
+/// Makes violations in functions that nothing calls not definite.
+fn doubt_never_called(module: &Shared<'_>, violations: &mut [Violation]) {
+    if !violations.iter().any(|violation| violation.is_definite) {
         return;
     }
     let is_reached = reached::functions(module);
-    for violation in all {
+    for violation in violations {
         violation.is_uncalled = violation.is_definite && !is_reached[violation.of.index()];
         violation.is_definite &= !violation.is_uncalled;
     }
 }
 
-fn place(violation: &Violation) -> (FunctionId, InstructionId, Wrong) {
+fn site(violation: &Violation) -> (FunctionId, InstructionId, Wrong) {
     (violation.function, violation.instruction, violation.wrong)
 }
 
-fn order(violation: &Violation) -> impl Ord + use<> {
+fn sort_key(violation: &Violation) -> impl Ord + use<> {
     let callers: Vec<_> = violation
         .callers
         .iter()
         .map(|site| (site.caller, site.instruction))
         .collect();
-    (place(violation), callers.len(), callers, !violation.is_definite)
+    (site(violation), callers.len(), callers, !violation.is_definite)
 }
 
 /// The functions with bodies, those that are called before those that call them; functions in a cycle, and what calls

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::analysis::provenance::{Base, Element, Form, Violation, Wrong};
+use crate::analysis::provenance::{Base, Element, ElementKind, Violation, Wrong};
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::ir::{AccessKind, Op, Space, SymbolId};
 use crate::names;
@@ -171,7 +171,7 @@ pub(super) fn report<'r>(
     for call in &violation.callers {
         draft.related(Place::call(*call), "the address is passed here");
     }
-    if let Some(other) = &violation.or {
+    if let Some(other) = &violation.alternative {
         draft.note(alternative(module, violation, other));
     }
     doubt(violation, draft);
@@ -186,8 +186,8 @@ pub(super) fn doubt(violation: &Violation, draft: &mut Draft) {
 }
 
 fn alternative(module: &ModuleContext<'_>, violation: &Violation, other: &Element) -> String {
-    match (other.form, other.base) {
-        (Form::Number | Form::Composed | Form::Undefined | Form::Formal, _) => {
+    match (other.kind, other.base) {
+        (ElementKind::Number | ElementKind::Composed | ElementKind::Undefined | ElementKind::Formal, _) => {
             "on another path the address is something else".to_owned()
         }
         (_, Base::Symbol(symbol)) => format!(
@@ -214,7 +214,7 @@ fn origin(module: &ModuleContext<'_>, violation: &Violation) -> Option<(Place, S
         Base::Param(..) => Some(parameter(module, violation)),
         _ => None,
     };
-    let message = match (body.instruction(at).op, element.form, name) {
+    let message = match (body.instruction(at).op, element.kind, name) {
         (Op::ToGeneric(..), _, Some(name)) => format!("address of {name} converted to generic here"),
         (Op::ToGeneric(space, _), ..) => format!("address in {} converted to generic here", memory(space)),
         (Op::FromGeneric(space, _), ..) => format!("converted to an address in {} here", memory(space)),

@@ -51,8 +51,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let name = address::subject(module, violation);
         let object = address::object(module, violation);
         let space = violation.used.space();
-        let already = match violation.element.form {
-            crate::analysis::provenance::Form::Generic => "generic already",
+        let already = match violation.element.kind {
+            crate::analysis::provenance::ElementKind::Generic => "generic already",
             _ => "inside its window already",
         };
         let is = address::sure(violation, "is", "may be");

@@ -1,4 +1,4 @@
-//! Which registers hold the same value, for what a test of one says of the others.
+//! Registers that hold the same value: the outcome of a space test of one holds for the others.
 //!
 //! ```text
 //! same(r) = same(a)   if r := a is its only definition, unguarded, and dominated by the only one of a
@@ -34,7 +34,7 @@ pub(super) fn representative(body: &Body<'_>, analyses: &Analyses<'_>, register:
     current
 }
 
-/// What an instruction copies, itself or by way of a variable on the stack.
+/// The source of a copy, be it a move or a store to a stack slot and the load from it.
 #[must_use]
 pub(super) fn copied(body: &Body<'_>, analyses: &Analyses<'_>, id: InstructionId) -> Option<Value> {
     let instruction = body.instruction(id);

@@ -1,20 +1,20 @@
-//! What goes over a function's border: demands held against arguments, and what the function returns.
+//! Calls and returns: the callee's demands, checked against the arguments; and the values that the function returns.
 
 use std::cell::OnceCell;
 
 use super::entered::Executed;
 use super::function::Judge;
-use super::guards::{self, Answers};
+use super::guards::{self, TestCalls};
 use super::judge::Wrong;
-use super::summary::{Demand, Held, Violation, formals, verdict};
+use super::summary::{Demand, OperandValue, Violation, formals, verdict};
 use super::survey::{Survey, direct_callee};
-use super::value::{Base, Form};
+use super::value::{Base, ElementKind};
 use crate::call_graph::CallSite;
 use crate::limits::MAX_CALL_DEPTH;
 use ptxcheck_ir::{FunctionId, InstructionId, Op, Value};
 
 impl Judge<'_> {
-    /// Holds a call against what the function called demands.
+    /// Checks the arguments of a call against the demands of the function called.
     pub(super) fn call(&mut self, at: InstructionId) {
         let Some((summary, arguments)) = self.solver.callee(at) else {
             return;
@@ -31,8 +31,8 @@ impl Judge<'_> {
         for demand in &summary.demands {
             let passed = arguments.iter().find(|argument| argument.passes(demand.piece));
             let Some(argument) = passed else { continue };
-            let (value, tested) = self.solver.at(argument.value, at);
-            let held = Held {
+            let (value, tested) = self.solver.value_at(argument.value, at);
+            let operand = OperandValue {
                 value: &value,
                 excluded: demand.excluded,
                 is_doubtful: is_moved
@@ -43,7 +43,7 @@ impl Judge<'_> {
             // Asked where something is wrong alone.
             let executed = OnceCell::new();
             let executed = || *executed.get_or_init(|| self.executed(demand, arguments, at));
-            if let Some((wrong, element, is_definite, or)) = verdict(demand.used, &held)
+            if let Some((wrong, element, is_definite, alternative)) = verdict(demand.used, &operand)
                 && executed().may_be_wrong()
             {
                 let is_definite = is_definite
@@ -66,7 +66,7 @@ impl Judge<'_> {
                     element,
                     of: self.id,
                     is_definite,
-                    or,
+                    alternative,
                     is_uncalled: false,
                     callers,
                 });
@@ -105,7 +105,7 @@ impl Judge<'_> {
         direct_callee(self.module, self.body, at)
     }
 
-    /// What the function returns, joined over its stores to the return value.
+    /// Records the values that the function returns, joined over its stores to the return value.
     pub(super) fn returns(&mut self, survey: &Survey) {
         for &at in &survey.returns {
             let instruction = self.body.instruction(at);
@@ -119,7 +119,7 @@ impl Judge<'_> {
                 let Ok(offset) = u32::try_from(i64::from(start) + stride * number as i64) else {
                     continue;
                 };
-                let (value, _) = self.solver.at(value, at);
+                let (value, _) = self.solver.value_at(value, at);
                 match self
                     .summary
                     .results
@@ -135,8 +135,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether what the function returns is the answer to a test of what it is passed.
-    pub(super) fn answer(&mut self, store: InstructionId, answers: &Answers<'_>) {
+    /// Records the space test of a parameter whose outcome the function returns, if it returns one.
+    pub(super) fn answer(&mut self, store: InstructionId, answers: &TestCalls<'_>) {
         let &[Value::ReturnSlot(_, 0), _, value] = self.body.uses(self.body.instruction(store)) else {
             return;
         };
@@ -144,10 +144,10 @@ impl Judge<'_> {
         let Some((tested, space)) = guards::answer(self.body, analyses, answers, (value, store)) else {
             return;
         };
-        let (value, _) = self.solver.at(Value::Register(tested), store);
+        let (value, _) = self.solver.value_at(Value::Register(tested), store);
         if let &[element] = value.elements()
-            && let (Form::Formal, Base::Param(number, piece), Some(0)) =
-                (element.form, element.base, element.offset)
+            && let (ElementKind::Formal, Base::Param(number, piece), Some(0)) =
+                (element.kind, element.base, element.offset)
         {
             self.summary.answer = Some(((number, piece), space));
         }

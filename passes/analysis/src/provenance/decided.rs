@@ -1,4 +1,4 @@
-//! Conditions under which the instructions of a body are executed, for those who judge it.
+//! Conditions under which the instructions of a body are executed.
 
 use super::entered::{Entered, Executed, follows, guarded_ends};
 use super::function::Judge;
@@ -13,7 +13,7 @@ impl Judge<'_> {
             return Executed::Always;
         }
         let known = |argument: &Argument| {
-            let (value, _) = self.solver.at(argument.value, call);
+            let (value, _) = self.solver.value_at(argument.value, call);
             let own = || Entered::of(self.module, self.id, Vec::new())?.known(argument.value);
             let number = value.constant().map(|number| number as u64).or_else(own)?;
             Some(((argument.param as u16, argument.offset), number))

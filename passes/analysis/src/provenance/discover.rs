@@ -1,4 +1,4 @@
-//! Which instructions a solution needs: backwards from the seeds, through registers, slots and arguments.
+//! The instructions that a solution needs: backwards from the seeds, through registers, slots and arguments.
 
 use rustc_hash::FxHashMap;
 
@@ -165,7 +165,7 @@ impl Solver<'_> {
         }
     }
 
-    /// What writes a slot: its own stores, stores to slots that overlap it, and whatever may write it unseen. `None` where
+    /// The definitions of a slot: its own stores, stores to slots that overlap it, and all that may write it unseen. `None` where
     /// something may and there is more than can be told apart: it holds anything.
     pub(super) fn slot_definitions(&mut self, slot: SlotId) -> Option<Vec<Definition>> {
         let slots = self.analyses.slots();
@@ -260,7 +260,7 @@ mod tests {
         code + "ret;\n}\n"
     }
 
-    /// How many definitions are kept for all slots, and what the last register holds in the end.
+    /// The number of definitions kept for all slots, and the value of the last register in the end.
     fn solved(slots: usize, calls: usize) -> (usize, Provenance) {
         with_ptx(&kernel(slots, calls), |module| {
             let (id, _, body) = module.module.bodies().next().expect("a kernel");
@@ -269,7 +269,7 @@ mod tests {
             let solver = Solver::new(module, id, &|_| None, Facts::default(), registers).expect("a solution");
             let kept = solver.reaching.values().map(|known| known.definitions().len());
             let end = InstructionId::new(body.instructions.len() - 1);
-            (kept.sum(), solver.at(last, end).0)
+            (kept.sum(), solver.value_at(last, end).0)
         })
     }
 

@@ -38,18 +38,18 @@ impl Executed {
 }
 
 /// Known values of parameters, by number and byte offset.
-pub(super) type Passed = Vec<((u16, u32), u64)>;
+pub(super) type KnownArguments = Vec<((u16, u32), u64)>;
 
 /// A function that is entered.
 pub(super) struct Entered<'a> {
     body: &'a Body<'a>,
     analyses: &'a Analyses<'a>,
-    passed: Passed,
+    passed: KnownArguments,
 }
 
 impl Demand {
     /// True if what it is about is executed where the function is passed this.
-    pub(super) fn executed(&self, module: &Shared<'_>, mut passed: Passed) -> Executed {
+    pub(super) fn executed(&self, module: &Shared<'_>, mut passed: KnownArguments) -> Executed {
         let inner = (self.function, self.instruction);
         let outer = self.callers.iter().rev();
         let mut found = Executed::Always;
@@ -106,7 +106,7 @@ const fn may_end(last: &Instruction) -> bool {
 
 impl<'a> Entered<'a> {
     /// `None` where the function has no body that is whole.
-    pub(super) fn of(module: &'a Shared<'_>, function: FunctionId, passed: Passed) -> Option<Self> {
+    pub(super) fn of(module: &'a Shared<'_>, function: FunctionId, passed: KnownArguments) -> Option<Self> {
         let known = module.module.function(function);
         Some(Self {
             body: known.body.as_ref().filter(|_| !known.is_damaged)?,
@@ -116,7 +116,7 @@ impl<'a> Entered<'a> {
     }
 
     /// The arguments that a call in it passes, as far as they are known.
-    pub(super) fn passes(&self, call: InstructionId) -> Passed {
+    pub(super) fn passes(&self, call: InstructionId) -> KnownArguments {
         let Op::Call(number) = self.body.instruction(call).op else {
             return Vec::new();
         };
@@ -177,7 +177,7 @@ impl<'a> Entered<'a> {
         seen
     }
 
-    /// Where control goes on from a block if that is known: to one block, or, inside, nowhere.
+    /// The only successor that control takes from a block, if that is known: `Some(None)` if it leaves the function.
     fn next(&self, block: BlockId) -> Option<Option<BlockId>> {
         let successors = self.body.successors(block);
         let last = self.body.terminator(block);

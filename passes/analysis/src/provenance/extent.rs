@@ -1,10 +1,10 @@
-//! How large objects are, and which accesses leave them.
+//! Sizes of objects, and accesses outside them.
 
 use super::judge::Wrong;
 use crate::shared::Shared;
 use ptxcheck_ir::{Access, Function, Linkage, SymbolId};
 
-/// What an address can point into.
+/// An object that an address can point into.
 #[derive(Clone, Copy)]
 pub(crate) enum Object<'a> {
     /// A variable.
@@ -21,7 +21,7 @@ pub(crate) fn size(module: &Shared<'_>, symbol: SymbolId) -> Option<u64> {
     symbol.size.filter(|_| is_final)
 }
 
-/// What is wrong with an access that starts so many bytes from the start of an object.
+/// The violation of an access at byte offset `start` of an object: out of bounds, misaligned, or none.
 pub(crate) fn outside(module: &Shared<'_>, object: Object<'_>, start: i64, access: &Access) -> Option<Wrong> {
     let (size, align) = match object {
         Object::Symbol(symbol) => (size(module, symbol)?, module.module.symbol(symbol).align),

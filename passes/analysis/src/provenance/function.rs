@@ -2,15 +2,15 @@
 
 use rustc_hash::FxHashSet;
 
-use super::guards::{Facts, Tested};
+use super::guards::{DecidingTest, Facts};
 use super::judge::{Use, Wrong, is_elsewhere, past, use_of};
 use super::objects::Accessed;
 use super::results;
 use super::solver::{Solver, callee};
-use super::summary::{Demand, Held, Passed, Summaries, Summary, Violation, formals, verdict};
+use super::summary::{Demand, FormalElement, OperandValue, Summaries, Summary, Violation, formals, verdict};
 use super::survey::{Survey, seeds, survey};
 use super::suspects::Suspects;
-use super::value::{Base, Element, Form, Provenance};
+use super::value::{Base, Element, ElementKind, Provenance};
 use crate::call_graph::CallSite;
 use crate::limits::MAX_DEMANDS;
 use crate::shared::Shared;
@@ -29,7 +29,7 @@ pub(super) fn summarize<'a>(
     let Some(body) = function.body.as_ref() else {
         return Summary::default();
     };
-    // What is missing from a damaged body may have written any register.
+    // The unreadable parts of a damaged body may write any register.
     if function.is_damaged {
         return Summary::default();
     }
@@ -83,7 +83,7 @@ pub(super) fn summarize<'a>(
     judge.summary
 }
 
-/// What a call asks of an address, if it calls a function that answers.
+/// The address and the space that a call tests, if the function called returns the outcome of a space test.
 fn answered<'a>(
     module: &Shared<'_>,
     body: &'a Body<'_>,
@@ -101,7 +101,7 @@ fn answered<'a>(
 fn converted(value: &Provenance) -> Provenance {
     value.map(|element| match element.space {
         Space::Global | Space::Shared | Space::Local => Element {
-            form: Form::Generic,
+            kind: ElementKind::Generic,
             ..*element
         },
         _ => *element,
@@ -118,9 +118,9 @@ pub(super) struct Judge<'a> {
     /// Bases whose space is tested somewhere.
     pub(super) tested: FxHashSet<Base>,
     pub(super) is_anything_tested: bool,
-    /// What may be address 0 is compared with 0 somewhere.
+    /// A value that may be address 0 is compared with 0 somewhere.
     pub(super) is_null_tested: bool,
-    /// Where objects are accessed, once that is asked.
+    /// The blocks that access each object, once they are asked for.
     pub(super) accessed: Option<Accessed>,
 }
 
@@ -129,7 +129,7 @@ impl<'a> Judge<'a> {
         let mut tested: Vec<Provenance> = Vec::new();
         for &at in &survey.tests {
             if let Some(&value) = self.body.uses(self.body.instruction(at)).first() {
-                tested.push(self.solver.at(value, at).0);
+                tested.push(self.solver.value_at(value, at).0);
             }
         }
         for &at in &survey.calls {
@@ -138,15 +138,15 @@ impl<'a> Judge<'a> {
             };
             for piece in &summary.tested {
                 let passed = arguments.iter().find(|argument| argument.passes(*piece));
-                tested.extend(passed.map(|argument| self.solver.at(argument.value, at).0));
+                tested.extend(passed.map(|argument| self.solver.value_at(argument.value, at).0));
             }
         }
         // Of an address that is not generic, a test tells nothing.
         let elements = tested.iter().flat_map(Provenance::elements);
-        for element in elements.filter(|element| element.form != Form::Raw) {
+        for element in elements.filter(|element| element.kind != ElementKind::Raw) {
             self.is_anything_tested = true;
             self.tested.insert(element.base);
-            if let (Form::Formal, Base::Param(number, piece)) = (element.form, element.base) {
+            if let (ElementKind::Formal, Base::Param(number, piece)) = (element.kind, element.base) {
                 self.summary.tested.push((number, piece));
             }
         }
@@ -154,10 +154,10 @@ impl<'a> Judge<'a> {
         self.summary.tested.dedup();
     }
 
-    /// Whether some element's space is tested in a way that the facts do not cover here.
-    pub(super) fn is_doubtful(&self, value: &Provenance, tested: Tested) -> bool {
+    /// True if some element's space is tested, and no fact covers this place.
+    pub(super) fn is_doubtful(&self, value: &Provenance, tested: DecidingTest) -> bool {
         self.is_anything_tested
-            && tested == Tested::No
+            && tested == DecidingTest::Untested
             && value
                 .elements()
                 .iter()
@@ -171,7 +171,7 @@ impl<'a> Judge<'a> {
         used: Use,
         element: Element,
         is_definite: bool,
-        or: Option<Element>,
+        alternative: Option<Element>,
     ) {
         self.summary.violations.push(Violation {
             function: self.id,
@@ -181,7 +181,7 @@ impl<'a> Judge<'a> {
             element,
             of: self.id,
             is_definite,
-            or,
+            alternative,
             is_uncalled: false,
             callers: Vec::new(),
         });
@@ -193,7 +193,7 @@ impl<'a> Judge<'a> {
         let (Some(used), Some(&operand)) = (use_of(instruction.op), uses.first()) else {
             return;
         };
-        let (value, tested) = self.solver.at(operand, at);
+        let (value, tested) = self.solver.value_at(operand, at);
         if let Op::Access(access) = instruction.op {
             self.bounds(at, &access, uses, &value);
             self.null_access(at, &access, uses, &value);
@@ -202,14 +202,14 @@ impl<'a> Judge<'a> {
             (Use::Access(Space::Generic, _), Value::Symbol(..)) => converted(&value),
             _ => value,
         };
-        let held = Held {
+        let operand = OperandValue {
             value: &value,
             excluded: 0,
             is_doubtful: !matches!(used, Use::Test(_)) && self.is_doubtful(&value, tested),
         };
-        if let Some((wrong, element, is_definite, or)) = verdict(used, &held) {
+        if let Some((wrong, element, is_definite, alternative)) = verdict(used, &operand) {
             let (wrong, element) = match tested {
-                Tested::Holds(test) if is_elsewhere(wrong, used, &element) => (
+                DecidingTest::Holds(test) if is_elsewhere(wrong, used, &element) => (
                     Wrong::AgainstTest,
                     Element {
                         origin: Some(test),
@@ -222,10 +222,10 @@ impl<'a> Judge<'a> {
                 && (!used.is_cast() || self.is_used(wrong, (self.id, at), &[]))
                 && !self.may_be_own_cta(wrong, &element, at)
                 && !self.may_be_plain(instruction.op, &element);
-            self.report(at, wrong, used, element, is_sure, or);
+            self.report(at, wrong, used, element, is_sure, alternative);
         }
         let past = past(instruction.op, uses);
-        for Passed {
+        for FormalElement {
             piece,
             excluded,
             is_sole,
@@ -259,7 +259,7 @@ impl<'a> Judge<'a> {
         results::is_used(self.module, self.solver.summaries, cast, callers, leaving_counts)
     }
 
-    /// Whether the code generator may make a plain access of an atomic, as it sees the local variable.
+    /// True if the code generator may make a plain access of an atomic, since it sees the local variable.
     fn may_be_plain(&self, op: Op, element: &Element) -> bool {
         let is_own = |symbol| self.module.module.symbol(symbol).owner == Some(self.id);
         matches!(op, Op::Access(access) if access.kind == AccessKind::ReadModifyWrite)

@@ -1,4 +1,4 @@
-//! What `isspacep` says about a register, and where that holds.
+//! Tests of the space of an address (`isspacep`): the facts that follow from them, and the blocks in which those hold.
 //!
 //! ```text
 //! fact    = (register, space, holds?) on the blocks that one edge dominates: the block it leads to has no other
@@ -7,19 +7,19 @@
 //! false   elements in the space are removed
 //! ```
 //!
-//! Which tests a branch hangs off, [`Predicates`] says; calls of functions that answer the question (`__isShared` in a debug
-//! build) are among them. What is known of a register is known of all that hold the same value (see `aliases`).
+//! [`Predicates`] finds the tests that a branch depends on; calls of functions that return the outcome of a test (`__isShared`
+//! in a debug build) are among them. A fact about a register holds for all registers with the same value (see `aliases`).
 
 use std::cell::RefCell;
 
 use super::aliases::representative;
-use super::value::{Base, Element, Form, Provenance, bit};
+use super::value::{Base, Element, ElementKind, Provenance, bit};
 use crate::function::Analyses;
 use crate::limits::MAX_SPACE_FACTS;
 use crate::predicates::{Predicates, Test};
 use ptxcheck_ir::{BlockId, Body, Guard, InstructionId, Op, Register, Space, Value};
 
-/// What is known of a register.
+/// The outcome of a space test of a register, which holds in some part of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fact {
     /// The register that was tested: the one that stands for all with its value.
@@ -30,11 +30,11 @@ pub(super) struct Fact {
     test: InstructionId,
 }
 
-/// Whether a test says something about a value at a place.
+/// The test that decides the space of a value at one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tested {
-    /// None does.
-    No,
+pub(super) enum DecidingTest {
+    /// None.
+    Untested,
     /// One that fails there.
     Fails,
     /// This `isspacep`, which holds there.
@@ -42,7 +42,7 @@ pub(super) enum Tested {
 }
 
 /// The address that a call tests, and the space, if the function called answers such a question with 1 or 0.
-pub(super) type Answers<'a> = dyn Fn(InstructionId) -> Option<(Value, Space)> + 'a;
+pub(super) type TestCalls<'a> = dyn Fn(InstructionId) -> Option<(Value, Space)> + 'a;
 
 /// The facts of a body.
 #[derive(Debug, Default)]
@@ -63,16 +63,16 @@ impl Facts {
     pub(super) fn new(
         body: &Body<'_>,
         analyses: &Analyses<'_>,
-        answers: &Answers<'_>,
+        answers: &TestCalls<'_>,
         guarded: impl Iterator<Item = InstructionId>,
     ) -> Self {
         let mut facts = Self::default();
-        let question = Question {
+        let space_tests = SpaceTests {
             body,
             analyses,
             answers,
         };
-        for (block, found) in question.on_edges() {
+        for (block, found) in space_tests.on_edges() {
             if facts.by_block.len() >= MAX_SPACE_FACTS {
                 break;
             }
@@ -82,7 +82,7 @@ impl Facts {
             if let Some(guard) = body.instruction(id).guard
                 && facts.by_instruction.len() < MAX_SPACE_FACTS
             {
-                let found = question.implied(guard, id, true);
+                let found = space_tests.implied(guard, id, true);
                 facts
                     .by_instruction
                     .extend(found.into_iter().map(|fact| (id, fact)));
@@ -96,13 +96,13 @@ impl Facts {
         facts
     }
 
-    /// Whether there are none.
+    /// True if no test tells anything.
     #[must_use]
     pub(super) fn is_empty(&self) -> bool {
         self.by_block.is_empty() && self.by_instruction.is_empty()
     }
 
-    /// What `value`, held by `register`, can be at `at`; and which test says so.
+    /// The part of `value`, held by `register`, that the tests leave possible at `at`; and the test that decides.
     #[must_use]
     pub(super) fn refine(
         &self,
@@ -111,20 +111,20 @@ impl Facts {
         at: InstructionId,
         body: &Body<'_>,
         analyses: &Analyses<'_>,
-    ) -> (Provenance, Tested) {
+    ) -> (Provenance, DecidingTest) {
         if self.is_empty() || !is_current(analyses, register, at) {
-            return (value, Tested::No);
+            return (value, DecidingTest::Untested);
         }
         let register = self.representative(register, body, analyses);
         if self.registers & mark(register) == 0 {
-            return (value, Tested::No);
+            return (value, DecidingTest::Untested);
         }
         let (by_block, by_instruction) = (
             about(&self.by_block, register),
             about(&self.by_instruction, register),
         );
         if by_block.is_empty() && by_instruction.is_empty() {
-            return (value, Tested::No);
+            return (value, DecidingTest::Untested);
         }
         let block = body.block_of(at);
         let dominators = analyses.dominators();
@@ -136,13 +136,13 @@ impl Facts {
             .iter()
             .filter(|(place, _)| *place == at)
             .map(|(_, fact)| fact);
-        let (mut value, mut tested) = (value, Tested::No);
+        let (mut value, mut tested) = (value, DecidingTest::Untested);
         for fact in of_block.chain(of_guard) {
             value = restricted(&value, fact);
             tested = match tested {
-                Tested::Holds(_) => tested,
-                _ if fact.holds => Tested::Holds(fact.test),
-                _ => Tested::Fails,
+                DecidingTest::Holds(_) => tested,
+                _ if fact.holds => DecidingTest::Holds(fact.test),
+                _ => DecidingTest::Fails,
             };
         }
         (value, tested)
@@ -160,15 +160,15 @@ impl Facts {
 /// By block: a test may hold there. All that the edges dominate is among it: of a block that they do, no predecessor is
 /// left out, except along back edges.
 #[must_use]
-pub(super) fn holding(body: &Body<'_>, analyses: &Analyses<'_>, answers: &Answers<'_>) -> Vec<bool> {
-    let question = Question {
+pub(super) fn holding(body: &Body<'_>, analyses: &Analyses<'_>, answers: &TestCalls<'_>) -> Vec<bool> {
+    let space_tests = SpaceTests {
         body,
         analyses,
         answers,
     };
     let cfg = analyses.cfg();
     let mut found = vec![false; body.blocks.len()];
-    question.on_edges().for_each(|(block, facts)| {
+    space_tests.on_edges().for_each(|(block, facts)| {
         found[block.index()] |= facts.iter().any(|fact| fact.holds);
     });
     for &block in cfg.reverse_postorder() {
@@ -203,7 +203,7 @@ fn about<Place>(facts: &[(Place, Fact)], register: Register) -> &[(Place, Fact)]
 }
 
 fn restricted(value: &Provenance, fact: &Fact) -> Provenance {
-    let tested = Element::address(Form::Generic, fact.space, Base::Test(fact.test), fact.test);
+    let tested = Element::address(ElementKind::Generic, fact.space, Base::Test(fact.test), fact.test);
     if *value == Provenance::Top {
         return if fact.holds {
             Provenance::One(tested)
@@ -217,11 +217,11 @@ fn restricted(value: &Provenance, fact: &Fact) -> Provenance {
         value
             .elements()
             .iter()
-            .filter_map(|element| match (element.form, fact.holds) {
-                (Form::Generic, holds) => (in_space(element) == holds).then_some(*element),
-                (Form::Composed, true) => Some(tested),
-                (Form::Formal, true) => (bit(fact.space) & !element.excluded != 0).then_some(tested),
-                (Form::Formal, false) => Some(Element {
+            .filter_map(|element| match (element.kind, fact.holds) {
+                (ElementKind::Generic, holds) => (in_space(element) == holds).then_some(*element),
+                (ElementKind::Composed, true) => Some(tested),
+                (ElementKind::Formal, true) => (bit(fact.space) & !element.excluded != 0).then_some(tested),
+                (ElementKind::Formal, false) => Some(Element {
                     excluded: element.excluded | bit(fact.space),
                     ..*element
                 }),
@@ -230,15 +230,15 @@ fn restricted(value: &Provenance, fact: &Fact) -> Provenance {
     )
 }
 
-/// Where the predicates of a body come from.
-struct Question<'a> {
+/// The space tests of a body.
+struct SpaceTests<'a> {
     body: &'a Body<'a>,
     analyses: &'a Analyses<'a>,
-    answers: &'a Answers<'a>,
+    answers: &'a TestCalls<'a>,
 }
 
-impl<'a> Question<'a> {
-    /// What follows in the blocks that a branch alone leads to, from the edge that does.
+impl<'a> SpaceTests<'a> {
+    /// The facts that hold in each block whose only incoming edge is one of a conditional branch.
     fn on_edges(&self) -> impl Iterator<Item = (BlockId, Vec<Fact>)> + use<'_, 'a> {
         let cfg = self.analyses.cfg();
         let branches = cfg.reverse_postorder().iter().filter_map(|&block| {
@@ -277,7 +277,7 @@ impl<'a> Question<'a> {
             (guard.register, at),
             taken != guard.negated,
             |test| {
-                if let Some((definition, (Value::Register(tested), space))) = self.asked(test)
+                if let Some((definition, (Value::Register(tested), space))) = self.tested_address(test)
                     && is_current(self.analyses, tested, definition)
                 {
                     found.push(Fact {
@@ -292,16 +292,16 @@ impl<'a> Question<'a> {
         found
     }
 
-    /// The address that a test is about, and the space; and what tests.
-    fn asked(&self, test: Test) -> Option<(InstructionId, (Value, Space))> {
+    /// The instruction that tests, the address that it tests, and the space.
+    fn tested_address(&self, test: Test) -> Option<(InstructionId, (Value, Space))> {
         let definition = test.definition?;
         let instruction = self.body.instruction(definition);
-        let asked = match (instruction.op, self.body.uses(instruction)) {
+        let tested = match (instruction.op, self.body.uses(instruction)) {
             (Op::IsSpace(space), &[tested]) => (tested, space),
             (Op::CallResult(call), _) => (self.answers)(call)?,
             _ => return None,
         };
-        Some((definition, asked))
+        Some((definition, tested))
     }
 }
 
@@ -310,25 +310,25 @@ impl<'a> Question<'a> {
 pub(super) fn answer(
     body: &Body<'_>,
     analyses: &Analyses<'_>,
-    answers: &Answers<'_>,
+    answers: &TestCalls<'_>,
     (value, reader): (Value, InstructionId),
 ) -> Option<(Register, Space)> {
     let Value::Register(register) = value else {
         return None;
     };
-    let question = Question {
+    let space_tests = SpaceTests {
         body,
         analyses,
         answers,
     };
-    if !question.predicates().is_truth(register) {
+    if !space_tests.predicates().is_truth(register) {
         return None;
     }
     let guard = Guard {
         register,
         negated: false,
     };
-    match question.implied(guard, reader, true).as_slice() {
+    match space_tests.implied(guard, reader, true).as_slice() {
         &[fact] if fact.holds => Some((fact.register, fact.space)),
         _ => None,
     }

@@ -1,13 +1,13 @@
-//! Which use of which address is wrong, and how.
+//! Use × address → violation: the uses that are wrong for an address.
 //!
 //! Global memory's window begins at 0 and covers the whole range: there a raw address and a generic one are the same
 //! number. `.shared` means `.shared::cta`, whose window lies in that of `.shared::cluster` (PTX ISA, State Spaces,
 //! and Generic Addressing).
 
-use super::value::{Base, Element, Form, Trust};
+use super::value::{Base, Element, ElementKind, Trust};
 use ptxcheck_ir::{Access, AccessKind, Op, Space, Value};
 
-/// What an access does to memory.
+/// The effect of an access on memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Effect {
@@ -67,7 +67,7 @@ impl Use {
     }
 }
 
-/// What is wrong with a use.
+/// The kinds of violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Wrong {
@@ -103,30 +103,30 @@ pub enum Wrong {
     Baseless,
 }
 
-/// Whether an address in `space` may stand where one in `wanted` is due.
+/// True if an address in `space` may stand where one in `wanted` is due.
 #[must_use]
 pub(super) fn covers(wanted: Space, space: Space) -> bool {
     wanted == space || wanted == Space::SharedCluster && space == Space::Shared
 }
 
-/// Whether a conversion between `wanted` and generic is right for `space`. The window of `.shared` lies in that of
+/// True if a conversion between `wanted` and generic is right for `space`. The window of `.shared` lies in that of
 /// `.shared::cluster`, and `cvta` counts from the start of both: libcu++ converts what `mapa` made in no other way
 /// (`cuda::ptx`, distributed shared memory).
 fn converts(wanted: Space, space: Space) -> bool {
     covers(wanted, space) || wanted == Space::Shared && space == Space::SharedCluster
 }
 
-/// What is wrong with this use of `element`, if anything is.
+/// The violation of using `element` so, if it is one.
 #[must_use]
-pub(super) fn judge(with: Use, element: &Element) -> Option<Wrong> {
+pub(super) fn judge(used: Use, element: &Element) -> Option<Wrong> {
     let space = element.space;
-    let wrong = match element.form {
-        Form::Formal | Form::Number | Form::Composed => return None,
-        Form::Undefined => return matches!(with, Use::Access(..)).then_some(Wrong::Undefined),
-        Form::Raw => raw(with, space)?,
-        Form::Generic => generic(with, space)?,
+    let wrong = match element.kind {
+        ElementKind::Formal | ElementKind::Number | ElementKind::Composed => return None,
+        ElementKind::Undefined => return matches!(used, Use::Access(..)).then_some(Wrong::Undefined),
+        ElementKind::Raw => raw(used, space)?,
+        ElementKind::Generic => generic(used, space)?,
     };
-    let is_against_test = is_elsewhere(wrong, with, element) && matches!(element.base, Base::Test(_));
+    let is_against_test = is_elsewhere(wrong, used, element) && matches!(element.base, Base::Test(_));
     Some(if is_against_test {
         Wrong::AgainstTest
     } else {
@@ -134,19 +134,19 @@ pub(super) fn judge(with: Use, element: &Element) -> Option<Wrong> {
     })
 }
 
-/// Whether what is wrong is that the address points into another space, not how it is written.
+/// True if the violation is that the address points into another space, not that it is raw or generic.
 #[must_use]
-pub(super) fn is_elsewhere(wrong: Wrong, with: Use, element: &Element) -> bool {
+pub(super) fn is_elsewhere(wrong: Wrong, used: Use, element: &Element) -> bool {
     match wrong {
         Wrong::Access | Wrong::Cast => true,
-        Wrong::GenericAsRaw => !covers(with.space(), element.space),
+        Wrong::GenericAsRaw => !covers(used.space(), element.space),
         _ => false,
     }
 }
 
-fn raw(with: Use, space: Space) -> Option<Wrong> {
+fn raw(used: Use, space: Space) -> Option<Wrong> {
     let is_read_only = matches!(space, Space::Const | Space::Param);
-    match with {
+    match used {
         Use::Access(Space::Generic, _) => (space != Space::Global).then_some(Wrong::RawAsGeneric),
         Use::Access(wanted, effect) if covers(wanted, space) => {
             (effect != Effect::Reads && is_read_only).then_some(Wrong::ConstantStore)
@@ -165,9 +165,9 @@ fn raw(with: Use, space: Space) -> Option<Wrong> {
     }
 }
 
-fn generic(with: Use, space: Space) -> Option<Wrong> {
+fn generic(used: Use, space: Space) -> Option<Wrong> {
     let is_read_only = matches!(space, Space::Const | Space::Param);
-    match with {
+    match used {
         Use::Access(Space::Generic | Space::Global, effect) if effect != Effect::Reads && is_read_only => {
             Some(Wrong::ConstantStore)
         }
@@ -184,18 +184,18 @@ fn generic(with: Use, space: Space) -> Option<Wrong> {
     }
 }
 
-/// Whether a wrong use of `element` is wrong on every execution.
+/// True if a wrong use of `element` is wrong on every execution.
 ///
-/// What a kernel's parameter points to only the host knows; but no host can pass a pointer to shared or local memory. What
-/// a test has found in the shared memory of the cluster may be in that of the CTA.
+/// Only the host knows the space of a kernel's parameter; but no host can pass a pointer to shared or local memory. An
+/// address that a test has found in the shared memory of the cluster may be in that of the CTA.
 #[must_use]
-pub(super) fn is_certain(with: Use, wrong: Wrong, element: &Element) -> bool {
+pub(super) fn is_certain(used: Use, wrong: Wrong, element: &Element) -> bool {
     match element.trust {
         Trust::Certain => wrong != Wrong::ClusterAsCta || !matches!(element.base, Base::Test(_)),
         Trust::Assumed => {
             matches!(wrong, Wrong::Cast | Wrong::AgainstTest)
                 && matches!(
-                    with,
+                    used,
                     Use::FromGeneric(Space::Shared | Space::SharedCluster | Space::Local)
                 )
         }

@@ -13,9 +13,9 @@ use super::reaching::Definition;
 use ptxcheck_ir::cfg::Cfg;
 use ptxcheck_ir::{BlockId, Body, InstructionId, Register};
 
-/// Where a register may be read so that all its definitions reach: in this block, up to this instruction.
+/// The region in which all definitions of a register reach its readers: this block, up to this instruction.
 #[derive(Clone, Copy)]
-struct Head {
+struct MeetingPoint {
     block: BlockId,
     end: InstructionId,
 }
@@ -26,25 +26,25 @@ pub(super) fn meeting<'d>(
     cfg: &Cfg,
     asked: impl Iterator<Item = (Register, &'d [Definition])>,
 ) -> Vec<Register> {
-    let mut heads: FxHashMap<Register, Head> = FxHashMap::default();
+    let mut points: FxHashMap<Register, MeetingPoint> = FxHashMap::default();
     let mut is_asked = vec![false; body.registers.len()];
     for (register, definitions) in asked {
-        if let Some(head) = head(body, cfg, definitions) {
+        if let Some(point) = meeting_point(body, cfg, definitions) {
             is_asked[register.index()] = true;
-            heads.insert(register, head);
+            points.insert(register, point);
         }
     }
-    if heads.is_empty() {
+    if points.is_empty() {
         return Vec::new();
     }
     let mut read = |register: Register, block: BlockId, at: InstructionId| {
         if is_asked[register.index()]
-            && heads
+            && points
                 .get(&register)
-                .is_some_and(|head| head.block != block || at > head.end)
+                .is_some_and(|point| point.block != block || at > point.end)
         {
             is_asked[register.index()] = false;
-            heads.remove(&register);
+            points.remove(&register);
         }
     };
     for number in 0..body.blocks.len() {
@@ -64,11 +64,11 @@ pub(super) fn meeting<'d>(
             read(register, body.block_of(call.instruction), call.instruction);
         }
     }
-    heads.into_keys().collect()
+    points.into_keys().collect()
 }
 
 /// The block where definitions meet, up to the first that stands in it.
-fn head(body: &Body<'_>, cfg: &Cfg, definitions: &[Definition]) -> Option<Head> {
+fn meeting_point(body: &Body<'_>, cfg: &Cfg, definitions: &[Definition]) -> Option<MeetingPoint> {
     let mut met = None;
     let mut last = None;
     for definition in definitions {
@@ -88,7 +88,7 @@ fn head(body: &Body<'_>, cfg: &Cfg, definitions: &[Definition]) -> Option<Head> 
         .map(|definition| definition.at)
         .find(|&at| body.block_of(at) == block);
     let end = body.blocks[block.index()].instructions.end as usize;
-    Some(Head {
+    Some(MeetingPoint {
         block,
         end: own.unwrap_or(InstructionId::new(end)),
     })
@@ -101,7 +101,7 @@ mod tests {
     use crate::testing::with_ptx;
     use ptxcheck_ir::{FunctionId, Register};
 
-    /// Whether what `%r0` is written with in these blocks of a kernel meets in front of all that reads it.
+    /// True if the definitions of `%r0` in this code of a kernel meet in front of all its readers.
     fn meets(code: &str) -> bool {
         let text = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<3>;\n\

@@ -1,4 +1,4 @@
-//! Address 0: what a compiler puts where device code names an entity that only the host has (PTX106).
+//! Address 0, which a compiler puts where device code names an entity that only the host has (PTX106).
 //!
 //! ```text
 //! null       an integer n from 0 up, with the offset of the access under `NULL_PAGE`
@@ -18,7 +18,7 @@ use super::judge::{Effect, Use, Wrong, faults};
 use super::solver::Variable;
 use super::summary::{Demand, Violation, formals};
 use super::survey::Survey;
-use super::value::{Base, Element, Form, Provenance, Trust};
+use super::value::{Base, Element, ElementKind, Provenance, Trust};
 use crate::call_graph::CallSite;
 use crate::definitions::Definitions;
 use crate::limits::{MAX_PREDICATE_STEPS, NULL_PAGE};
@@ -31,9 +31,9 @@ const fn is_wide_product(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned)
 }
 
-/// The registers, predicates among them, that something other than a move depends on, by their number. In a debug build
-/// nvcc compares `this` with 0 at the head of each member function and branches to one place either way: nothing depends
-/// on that.
+/// For each register, predicates among them: true if an operation other than a move depends on it. In a debug build nvcc
+/// compares `this` with 0 at the head of each member function and branches to one place either way: nothing depends on
+/// that.
 fn deciding(body: &Body<'_>, definitions: &Definitions) -> Vec<bool> {
     let mut found = vec![false; body.registers.len()];
     let mut moved: Vec<Register> = Vec::new();
@@ -65,7 +65,7 @@ fn deciding(body: &Body<'_>, definitions: &Definitions) -> Vec<bool> {
             found[register.index()] = true;
         }
     }
-    // What is moved to where something depends on it; each register is followed once.
+    // Sources of moves into such registers; each register is followed once.
     let mut open: Vec<Register> = moved.into_iter().filter(|to| found[to.index()]).collect();
     open.sort_unstable();
     open.dedup();
@@ -84,7 +84,7 @@ fn deciding(body: &Body<'_>, definitions: &Definitions) -> Vec<bool> {
     found
 }
 
-/// Where control comes to from a block by way of blocks that only branch on.
+/// The block that control ends up in from a block, past blocks that only branch on.
 fn landing(body: &Body<'_>, block: BlockId) -> BlockId {
     let mut block = block;
     for _ in 0..MAX_PREDICATE_STEPS {
@@ -102,21 +102,21 @@ fn landing(body: &Body<'_>, block: BlockId) -> BlockId {
     block
 }
 
-/// Whether an access is a deliberate crash: a volatile store, or one with nothing but a `trap` behind it.
+/// True if an access is a deliberate crash: a volatile store, or one with nothing but a `trap` behind it.
 fn is_crash(body: &Body<'_>, at: InstructionId, access: &Access) -> bool {
     let is_volatile_store = access.volatile && access.kind == AccessKind::Store;
     let next = || body.instructions.get(at.index() + 1);
     is_volatile_store || next().is_some_and(|next| next.op == Op::Trap && next.guard.is_none())
 }
 
-/// Whether an element is null, `by` bytes further; its trust aside.
+/// True if an element is null, `by` bytes further; its trust aside.
 fn is_null(element: &Element, by: i64) -> bool {
     let at = element.offset.and_then(|offset| offset.checked_add(by));
-    element.form == Form::Number && at.is_some_and(|at| (0..NULL_PAGE).contains(&at))
+    element.kind == ElementKind::Number && at.is_some_and(|at| (0..NULL_PAGE).contains(&at))
 }
 
 /// The first element that is null `by` bytes further, and whether the value is nothing else.
-fn find(value: &Provenance, by: i64) -> Option<(Element, bool)> {
+fn find_null(value: &Provenance, by: i64) -> Option<(Element, bool)> {
     let elements = value.elements();
     let first = elements.iter().find(|element| is_null(element, by))?;
     let is_all = elements
@@ -126,7 +126,7 @@ fn find(value: &Provenance, by: i64) -> Option<(Element, bool)> {
 }
 
 impl Judge<'_> {
-    /// Notes what is compared with 0: code that does knows what it is about.
+    /// Records the values that are compared with 0: code that does so handles null pointers.
     pub(super) fn note_null_tests(&mut self, survey: &Survey) {
         let deciding = if survey.null_tests.is_empty() {
             Vec::new()
@@ -140,7 +140,7 @@ impl Judge<'_> {
             }
             for &operand in self.body.uses(self.body.instruction(at)).iter().take(2) {
                 if !matches!(operand, Value::Integer(_)) {
-                    let (value, _) = self.solver.at(operand, at);
+                    let (value, _) = self.solver.value_at(operand, at);
                     self.note_null_test(&value);
                 }
             }
@@ -152,7 +152,7 @@ impl Judge<'_> {
             for piece in &summary.null_tested {
                 let passed = arguments.iter().find(|argument| argument.passes(*piece));
                 if let Some(argument) = passed {
-                    let (value, _) = self.solver.at(argument.value, at);
+                    let (value, _) = self.solver.value_at(argument.value, at);
                     self.note_null_test(&value);
                 }
             }
@@ -163,9 +163,9 @@ impl Judge<'_> {
 
     fn note_null_test(&mut self, value: &Provenance) {
         for element in value.elements() {
-            match (element.form, element.base) {
-                (Form::Number, _) => self.is_null_tested = true,
-                (Form::Formal, Base::Param(number, piece)) => {
+            match (element.kind, element.base) {
+                (ElementKind::Number, _) => self.is_null_tested = true,
+                (ElementKind::Formal, Base::Param(number, piece)) => {
                     self.summary.null_tested.push((number, piece));
                 }
                 _ => {}
@@ -173,7 +173,7 @@ impl Judge<'_> {
         }
     }
 
-    /// An access in this body.
+    /// Judges an access in this body.
     pub(super) fn null_access(
         &mut self,
         at: InstructionId,
@@ -188,7 +188,7 @@ impl Judge<'_> {
             return;
         };
         let used = Use::Access(access.space, Effect::of(access.kind));
-        if let Some((element, is_all)) = find(value, by) {
+        if let Some((element, is_all)) = find_null(value, by) {
             let offset = element.offset.and_then(|offset| offset.checked_add(by));
             let element = Element { offset, ..element };
             let is_definite = is_all && !is_crash(self.body, at, access) && self.is_always_null(base, at);
@@ -198,8 +198,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether all definitions of an address bring null, those too that do not reach this use, and those of what it was
-    /// moved or chosen from or is so many bytes from; and the use comes whenever null has been brought.
+    /// True if all definitions of an address bring null, those included that do not reach this use and those of the registers
+    /// it was moved from, chosen from or is a constant distance from; and the use is executed whenever null has been brought.
     fn is_always_null(&self, value: Value, at: InstructionId) -> bool {
         let is_call = matches!(self.body.instruction(at).op, Op::Call(_));
         let mut open = vec![value];
@@ -210,7 +210,8 @@ impl Judge<'_> {
             };
             let variable = Variable::Register(register);
             for &definition in self.module.function(self.id).definitions().of(register) {
-                if find(&self.solver.defined(definition, variable), 0).is_none_or(|(_, is_all)| !is_all) {
+                if find_null(&self.solver.defined(definition, variable), 0).is_none_or(|(_, is_all)| !is_all)
+                {
                     return false;
                 }
                 let instruction = self.body.instruction(definition);
@@ -244,7 +245,7 @@ impl Judge<'_> {
         Some(analyses.slots().stores(slot))
     }
 
-    /// Whether an address is an index alone, scaled to the size of an element.
+    /// True if an address is an index alone, scaled to the size of an element.
     fn is_baseless(&self, base: Value, value: &Provenance) -> bool {
         let (Value::Register(register), true) = (base, value.is_number()) else {
             return false;
@@ -261,8 +262,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether a call returns what it is passed, moved, and is passed address 0: a reference to an element of an object
-    /// there.
+    /// True if a call returns one of its arguments, moved, and that argument is address 0: a reference to an element of an
+    /// object there.
     fn is_null_moved(&self, call: InstructionId, offset: i64) -> bool {
         let (Some((summary, arguments)), Ok(offset)) = (self.solver.callee(call), u32::try_from(offset))
         else {
@@ -270,19 +271,20 @@ impl Judge<'_> {
         };
         let passed = |piece: (u16, u32)| {
             let argument = arguments.iter().find(|argument| argument.passes(piece))?;
-            Some(self.solver.at(argument.value, call).0)
+            Some(self.solver.value_at(argument.value, call).0)
         };
         let mut returned = summary.result(offset).into_iter().flat_map(formals);
-        returned.any(|one| one.is_sole && passed(one.piece).is_some_and(|value| find(&value, 0).is_some()))
+        returned
+            .any(|one| one.is_sole && passed(one.piece).is_some_and(|value| find_null(&value, 0).is_some()))
     }
 
-    /// A call to what a register says.
+    /// Judges a call through a register.
     pub(super) fn indirect(&mut self, at: InstructionId) {
         let Some(Callee::Indirect(callee)) = self.body.callee(self.body.instruction(at)) else {
             return;
         };
-        let (value, _) = self.solver.at(callee, at);
-        if let Some((element, is_all)) = find(&value, 0).filter(|_| !self.is_null_tested) {
+        let (value, _) = self.solver.value_at(callee, at);
+        if let Some((element, is_all)) = find_null(&value, 0).filter(|_| !self.is_null_tested) {
             let is_definite = is_all && self.is_always_null(callee, at);
             self.report(at, Wrong::Null, Use::Call, element, is_definite, None);
         }
@@ -302,7 +304,7 @@ impl Judge<'_> {
         }
     }
 
-    /// What a call passes to a function that accesses it.
+    /// Judges a null address that a call passes to a function that accesses it.
     pub(super) fn null_passed(
         &mut self,
         demand: &Demand,
@@ -314,7 +316,7 @@ impl Judge<'_> {
         let Some(by) = demand.reach.filter(|_| !self.is_null_tested) else {
             return;
         };
-        let Some((element, is_all)) = find(value, by) else {
+        let Some((element, is_all)) = find_null(value, by) else {
             return;
         };
         let Some(call) = callers.last().map(|site| site.instruction) else {
@@ -336,7 +338,7 @@ impl Judge<'_> {
                 && demand.is_sole
                 && executed == Executed::Always
                 && self.is_always_null(argument, call),
-            or: None,
+            alternative: None,
             is_uncalled: false,
             callers: callers.to_vec(),
         });

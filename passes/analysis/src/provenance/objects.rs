@@ -1,4 +1,4 @@
-//! What is wrong with an address whose object is known: offsets outside it (PTX211), and local objects whose address
+//! Violations of addresses whose object is known: offsets outside it (PTX211), and local objects whose address
 //! other threads get to see (PTX206).
 //!
 //! A compiler that unrolls a loop over an array, or takes apart an access at one of several indices, writes accesses at
@@ -12,7 +12,7 @@ use super::extent::{Object, outside};
 use super::function::Judge;
 use super::judge::{Effect, Use, Wrong, covers};
 use super::own_slot::is_own_slot;
-use super::value::{Base, Element, Form, Provenance, Trust};
+use super::value::{Base, Element, ElementKind, Provenance, Trust};
 use crate::limits::{MAX_OBJECT_STEPS, MAX_PREDICATE_STEPS};
 use ptxcheck_ir::{Access, AccessKind, BinaryOp, BlockId, InstructionId, Op, Space, Value};
 
@@ -22,10 +22,10 @@ fn forget_offsets(found: &mut [(Base, Option<i64>)]) {
     }
 }
 
-/// Where objects are accessed that have a name.
+/// The blocks that access each named object.
 pub(super) struct Accessed {
     by_object: FxHashMap<Base, Vec<BlockId>>,
-    /// What may still be looked at.
+    /// The number of comparisons of blocks that may still be made.
     steps_left: usize,
 }
 
@@ -67,7 +67,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether an access comes with every other one of its object that may be inside it.
+    /// True if an access is executed on every path with each other access of its object that may be inside it.
     fn is_reached_with(&mut self, at: InstructionId, base: Base) -> bool {
         let (block, analyses) = (self.body.block_of(at), self.module.function(self.id));
         if self.accessed.is_none() {
@@ -97,7 +97,7 @@ impl Judge<'_> {
         blocks.iter().all(comes_with)
     }
 
-    /// Where each object is accessed, at an offset that is inside it or not known.
+    /// The blocks that access each object at an offset that is inside it or not known.
     fn accessed(&self) -> Accessed {
         let mut is_known = FxHashSet::default();
         let mut by_object: FxHashMap<Base, Vec<BlockId>> = FxHashMap::default();
@@ -138,8 +138,8 @@ impl Judge<'_> {
         }
     }
 
-    /// The objects that an address is computed from, by their names, and how far into it, as far as that is plain: of a
-    /// sum or a difference that more of them take part in, it may be any.
+    /// Adds to `found` the named objects that an address is computed from, each with the constant offset in it, where there is
+    /// one. A sum or a difference of several is based on any of them.
     fn named(&self, value: Value, left: &mut usize, found: &mut Vec<(Base, Option<i64>)>) {
         let register = match value {
             Value::Symbol(symbol, offset) => return found.push((Base::Symbol(symbol), Some(offset.into()))),
@@ -183,9 +183,9 @@ impl Judge<'_> {
     }
 
     fn outside(&self, element: &Element, start: i64, access: &Access) -> Option<Wrong> {
-        let object = match (element.form, element.base) {
-            (Form::Raw | Form::Generic, Base::Symbol(symbol)) => Object::Symbol(symbol),
-            (Form::Raw, Base::Param(number, _)) if element.space == Space::Param => {
+        let object = match (element.kind, element.base) {
+            (ElementKind::Raw | ElementKind::Generic, Base::Symbol(symbol)) => Object::Symbol(symbol),
+            (ElementKind::Raw, Base::Param(number, _)) if element.space == Space::Param => {
                 Object::Param(self.module.module.function(self.id), number)
             }
             _ => return None,
@@ -203,7 +203,7 @@ impl Judge<'_> {
         let is_seen = match access.space {
             Space::Global | Space::Shared | Space::SharedCluster => true,
             Space::Generic => {
-                let (target, _) = self.solver.at(to, at);
+                let (target, _) = self.solver.value_at(to, at);
                 let elements = target.elements();
                 !elements.is_empty()
                     && elements.iter().all(|element| {
@@ -217,7 +217,7 @@ impl Judge<'_> {
             return;
         }
         for &stored in uses.iter().skip(2) {
-            let (value, _) = self.solver.at(stored, at);
+            let (value, _) = self.solver.value_at(stored, at);
             let is_local = |element: &Element| element.is_address() && element.space == Space::Local;
             let Some(element) = value.elements().iter().find(|element| is_local(element)) else {
                 continue;

@@ -117,7 +117,7 @@ impl Addresses<'_> {
         }
     }
 
-    /// Where an access begins.
+    /// The first byte of an access.
     fn start(&self, uses: &[Value]) -> Option<Linear> {
         let &[base, Value::Integer(by), ..] = uses else {
             return None;
@@ -129,7 +129,7 @@ impl Addresses<'_> {
         self.linear(base, &mut MAX_PREDICATE_STEPS.clone())?.plus(by)
     }
 
-    /// Whether all that is made of a symbol's address is accesses to this place.
+    /// True if a symbol's address is used for nothing but accesses to this place.
     fn is_only(&self, symbol: SymbolId, place: Linear) -> bool {
         let mut of_symbol = vec![false; self.body.registers.len()];
         let is_of = |of_symbol: &[bool], value: Value| match value {
@@ -179,7 +179,7 @@ const fn is_product(op: BinaryOp) -> bool {
     )
 }
 
-/// Whether an access is to a place in shared memory that no other thread accesses, as far as that is plain.
+/// True if an access is to a place in shared memory that certainly no other thread accesses.
 pub(super) fn is_own_slot(
     module: &Shared<'_>,
     id: FunctionId,

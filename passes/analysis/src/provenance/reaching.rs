@@ -1,4 +1,4 @@
-//! Which definitions reach a use, for registers and slots that are written more than once.
+//! Reaching definitions of registers and slots that are written more than once.
 //!
 //! ```text
 //! out(b) = the definitions in b that no later unguarded one in b replaces
@@ -22,7 +22,7 @@ pub(super) const MAX_SOLVED: usize = u64::BITS as usize;
 pub(super) struct Definition {
     /// The instruction.
     pub at: InstructionId,
-    /// What was held before may still be held after.
+    /// The value before may survive.
     pub is_partial: bool,
 }
 
@@ -63,13 +63,13 @@ impl Reaching {
         &self.definitions
     }
 
-    /// Whether it is known which of them reach what.
+    /// True if the definitions that reach each block are known.
     #[must_use]
     pub(super) const fn is_solved(&self) -> bool {
         self.entries.is_some()
     }
 
-    /// Whether solving could tell something.
+    /// True if solving could still give a more precise result.
     #[must_use]
     pub(super) const fn is_open(&self) -> bool {
         self.entries.is_none() && !self.is_settled
@@ -105,7 +105,7 @@ impl Reaching {
     }
 }
 
-/// What reaches the place after the definitions `passed`, of what reached the place before them.
+/// The definitions, as bits, that reach the place behind the definitions `passed`, given those that reach the place before.
 fn through(definitions: &[Definition], passed: std::ops::Range<usize>, mut bits: u64) -> u64 {
     for number in passed {
         if !definitions[number].is_partial {

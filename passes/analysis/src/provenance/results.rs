@@ -22,7 +22,7 @@ use ptxcheck_ir::{Body, Call, Callee, FunctionId, InstructionId, Op, Value};
 
 /// The fate of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum After {
+enum Fate {
     Used,
     Returned,
     Unused,
@@ -40,17 +40,17 @@ pub(super) fn is_used<'a>(
 ) -> bool {
     let outer = callers.iter().map(|site| (site.caller, site.instruction));
     for (function, at) in std::iter::once((function, cast)).chain(outer) {
-        match after(module, summaries, function, at, leaving_counts) {
-            After::Used => return true,
-            After::Returned => {}
-            After::Unused => return false,
+        match fate(module, summaries, function, at, leaving_counts) {
+            Fate::Used => return true,
+            Fate::Returned => {}
+            Fate::Unused => return false,
         }
     }
     false
 }
 
 /// The result of an instruction, on its way through a function.
-struct Result<'a> {
+struct CastResult<'a> {
     body: &'a Body<'a>,
     analyses: &'a Analyses<'a>,
     at: InstructionId,
@@ -58,17 +58,17 @@ struct Result<'a> {
     writers: FxHashSet<InstructionId>,
 }
 
-fn after<'a>(
+fn fate<'a>(
     module: &'a Shared<'a>,
     summaries: &'a Summaries<'a>,
     function: FunctionId,
     at: InstructionId,
     leaving_counts: bool,
-) -> After {
+) -> Fate {
     let Some(body) = module.module.function(function).body.as_ref() else {
-        return After::Unused;
+        return Fate::Unused;
     };
-    let mut result = Result {
+    let mut result = CastResult {
         body,
         analyses: module.function(function),
         at,
@@ -77,7 +77,7 @@ fn after<'a>(
     let of_call = body.iter().filter(|(_, one)| one.op == Op::CallResult(at));
     result.writers.extend(of_call.map(|(id, _)| id));
     result.spread();
-    let mut found = After::Unused;
+    let mut found = Fate::Unused;
     for (reader, instruction) in body.iter() {
         let uses = body.uses(instruction);
         let is_result = |value: &Value| result.is_read(*value, reader);
@@ -107,11 +107,11 @@ fn after<'a>(
             _ => false,
         };
         if is_used && result.comes_before(reader) {
-            return After::Used;
+            return Fate::Used;
         }
         let returned = body.returned(instruction);
         if returned.is_some_and(|(_, value)| is_result(&value)) && result.comes_before(reader) {
-            found = After::Returned;
+            found = Fate::Returned;
         }
     }
     found
@@ -126,7 +126,7 @@ fn is_unseen(module: &Shared<'_>, call: &Call) -> bool {
     callee.is_none_or(|callee| module.module.function(callee).body.is_none())
 }
 
-impl Result<'_> {
+impl CastResult<'_> {
     /// Adds what is computed from it: first all that may be, then without what may have been computed from something else.
     fn spread(&mut self) {
         loop {

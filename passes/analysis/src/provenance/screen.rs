@@ -1,14 +1,14 @@
-//! Which functions can use an address for what it is not: the others need no look at where values come from.
+//! The screen: a cheap pass that finds the instructions that can use an address wrongly at all. Other functions are not solved.
 //!
 //! ```text
-//! cell(r)     all that r may be, anywhere in the body (see `cell`); ∪ over what writes it, until nothing grows
-//! wants(p)    kinds of addresses that are wrong for some use of what the caller passes in p, here or in what is called
+//! cell(r)     everything that r may be, anywhere in the body (see `cell`); ∪ over its definitions, to a fixed point
+//! wrong(p)    kinds of addresses that are wrong for some use of parameter p, here or in the functions called
 //! suspect(f)  a use of an address in f has a kind that is wrong for it, or a call in f passes such a one
-//! looked at   suspects, and what they call
+//! solved      functions with suspects, and the functions that they call
 //! ```
 //!
-//! What is chosen (`selp`) from something that is wrong for nothing is never certainly wrong: where only definite findings
-//! are wanted, it is no suspect.
+//! The result of a `selp` with an operand that is wrong for no use is never certainly wrong: where only definite findings
+//! are reported, it is no suspect.
 //!
 //! A body is passed over once, in the order of the input, and again only where something read before it grew: round a
 //! loop. Functions come after those that they call, so that each is passed over for all its callers.
@@ -16,62 +16,62 @@
 mod calls;
 mod cell;
 mod memory;
-mod outline;
 mod pass;
+mod reportable;
+mod summary;
 #[cfg(test)]
 mod tests;
 mod transfer;
-mod wanted;
 
 use rayon::prelude::*;
 
-use self::outline::Outline;
 use self::pass::Memory;
-use self::wanted::Wanted;
+use self::reportable::Reportable;
+use self::summary::ScreenSummary;
 use super::suspects::Suspects;
 use crate::shared::Shared;
 use ptxcheck_ir::FunctionId;
 
 /// By function: what has to be looked at.
 pub(super) fn suspects(module: &Shared<'_>, levels: &[Vec<FunctionId>], in_parallel: bool) -> Vec<Suspects> {
-    let wanted = Wanted::of(module);
+    let reportable = Reportable::of(module);
     let count = module.module.functions.len();
-    let mut outlines: Vec<Outline> = Vec::new();
-    outlines.resize_with(count, Outline::default);
+    let mut summaries: Vec<ScreenSummary> = Vec::new();
+    summaries.resize_with(count, ScreenSummary::default);
     for level in levels {
-        let known = outlines.as_slice();
-        let one = |memory: &mut Memory, id: FunctionId| {
+        let known = summaries.as_slice();
+        let screen = |memory: &mut Memory, id: FunctionId| {
             if module.deadline.is_over_at_step() {
-                return (id, Outline::default());
+                return (id, ScreenSummary::default());
             }
-            (id, pass::outline(module, id, known, &wanted, memory))
+            (id, pass::screen_function(module, id, known, &reportable, memory))
         };
         let made: Vec<_> = if in_parallel {
             level
                 .par_iter()
-                .map_init(Memory::default, |memory, &id| one(memory, id))
+                .map_init(Memory::default, |memory, &id| screen(memory, id))
                 .collect()
         } else {
             let mut memory = Memory::default();
-            level.iter().map(|&id| one(&mut memory, id)).collect()
+            level.iter().map(|&id| screen(&mut memory, id)).collect()
         };
-        for (id, outline) in made {
-            outlines[id.index()] = outline;
+        for (id, summary) in made {
+            summaries[id.index()] = summary;
         }
     }
     let graph = module.call_graph();
     let called = |id: FunctionId| graph.calls_of(id).iter().map(|site| site.callee);
     let mut open = Vec::new();
     let mut suspects: Vec<Suspects> = Vec::with_capacity(count);
-    for (number, outline) in outlines.into_iter().enumerate() {
-        let is_looked_at = outline.is_open || !outline.suspects.instructions.is_empty();
-        if is_looked_at {
+    for (number, summary) in summaries.into_iter().enumerate() {
+        let is_solved = summary.is_unsettled || !summary.suspects.instructions.is_empty();
+        if is_solved {
             open.extend(called(FunctionId::new(number)));
         }
-        suspects.push(match is_looked_at {
+        suspects.push(match is_solved {
             false => Suspects::None,
-            true if outline.is_open => Suspects::All,
-            true => Suspects::At(outline.suspects),
+            true if summary.is_unsettled => Suspects::All,
+            true => Suspects::At(summary.suspects),
         });
     }
     while let Some(id) = open.pop() {

@@ -9,12 +9,12 @@ use std::cell::Cell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::guards::{Facts, Tested};
+use super::guards::{DecidingTest, Facts};
 use super::meeting::meeting;
 use super::reaching::Reaching;
 use super::summary::{Summaries, Summary};
 use super::transfer;
-use super::value::{Element, Form, Provenance, Trust};
+use super::value::{Element, ElementKind, Provenance, Trust};
 use crate::function::Analyses;
 use crate::limits::{MAX_PROVENANCE_ROUNDS, MAX_REACHING_STEPS};
 use crate::shared::Shared;
@@ -24,10 +24,10 @@ use ptxcheck_ir::{Argument, Body, Call, Callee, Function, FunctionId, Instructio
 
 pub(super) const NO_NODE: u32 = u32::MAX;
 
-/// Readers of a variable that are gone through without a note that they were.
+/// Variables with at most so many readers may be visited more than once.
 const FEW_READERS: usize = 8;
 
-/// Times that variables whose definitions disagree are looked for: solving some shows others.
+/// Rounds of finding the variables whose definitions disagree: solving some shows others.
 const MAX_REFINEMENTS: usize = 3;
 
 /// Instructions that write slots without storing one value: by slot, and those through unknown addresses.
@@ -48,14 +48,14 @@ pub(super) struct Solver<'a> {
     /// Slot writers that no store names: atomics and vectors, by slot, and writes through unknown addresses.
     pub(super) spoils: Option<Spoils>,
     pub(super) steps: usize,
-    /// Registers that nothing writes, once asked for: whether an opcode that is not interpreted names them.
+    /// For each register, once one that nothing writes is read: true if an opaque instruction names it.
     pub(super) named_in_opaque: Option<Vec<bool>>,
     pub(super) is_complete: bool,
-    /// For variables all of whose definitions reach all uses: what they bring so far.
+    /// For each variable all of whose definitions reach all uses: the join of their values so far.
     pub(super) joined: FxHashMap<Variable, Provenance>,
     /// Some node reads one that comes after it: there is a loop.
     pub(super) reads_ahead: Cell<bool>,
-    /// Which nodes read what, once there is a loop.
+    /// The nodes that read each variable, once there is a loop.
     readers: Option<Readers>,
 }
 
@@ -131,7 +131,7 @@ impl<'a> Solver<'a> {
         Some(solver)
     }
 
-    /// Says that nothing is known of what is computed only from itself, round a loop: what it begins with may be anything.
+    /// Raises to ⊤ the nodes that are computed only from themselves, round a loop: their initial value may be anything.
     fn release_unentered(&mut self) {
         let values = self.values.iter_mut();
         let mut unentered = vec![false; values.len()];
@@ -163,21 +163,21 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// What `value` can be at `at`; and which test of its space says so there.
+    /// The value of an operand where `at` reads it, and the space test that decides it there.
     #[must_use]
-    pub(super) fn at(&self, value: Value, at: InstructionId) -> (Provenance, Tested) {
+    pub(super) fn value_at(&self, value: Value, at: InstructionId) -> (Provenance, DecidingTest) {
         let Value::Register(register) = value else {
-            return (self.constant(value, at), Tested::No);
+            return (self.constant(value, at), DecidingTest::Untested);
         };
-        let held = self.held(Variable::Register(register), at);
+        let held = self.value_before(Variable::Register(register), at);
         if self.facts.is_empty() {
-            return (held, Tested::No);
+            return (held, DecidingTest::Untested);
         }
         self.facts.refine(register, held, at, self.body, self.analyses)
     }
 
-    /// Solves which definitions reach what, for the variables among `touched` whose definitions disagree; those for which
-    /// it is now known.
+    /// Solves the reaching definitions of the variables among `touched` whose definitions disagree; returns those that it
+    /// could solve.
     fn refine(&mut self, touched: Vec<Variable>) -> Vec<Variable> {
         let is_candidate = |variable: &Variable| {
             let reaching = self.reaching.get(variable);
@@ -196,7 +196,8 @@ impl<'a> Solver<'a> {
         open
     }
 
-    /// Takes back what depends on these variables, and says which nodes do, and which variables they write.
+    /// Resets the nodes that depend on these variables; returns a flag for each node (true if reset) and the variables that
+    /// those write.
     fn forget(&mut self, finer: Vec<Variable>) -> (Vec<bool>, Vec<Variable>) {
         let readers = self.readers.take().unwrap_or_else(|| self.readers());
         let mut affected = vec![false; self.nodes.len()];
@@ -235,7 +236,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Whether it matters which of the definitions reaches a use: they bring different addresses.
+    /// True if the definitions bring different addresses, so that it matters which of them reaches a use.
     fn is_mixed(&self, variable: Variable, reaching: &Reaching) -> bool {
         let (mut joined, mut brings_anything) = (Provenance::Bottom, false);
         for definition in reaching.definitions() {
@@ -255,7 +256,7 @@ impl<'a> Solver<'a> {
             && joined
                 .elements()
                 .iter()
-                .any(|element| element.form != Form::Number)
+                .any(|element| element.kind != ElementKind::Number)
     }
 
     /// Evaluates these nodes, which include all that read them, in order, then those that read what has changed since,
@@ -322,7 +323,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Says that nothing is known.
+    /// Raises all values to ⊤.
     fn give_up(&mut self) {
         self.values.fill(Provenance::Top);
         self.joined.clear();
@@ -386,7 +387,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Joins what the definitions of these variables bring so far, unless it is known which of them reaches what.
+    /// Initialises the joins of these variables' definitions, unless their reaching definitions are solved.
     fn begin_joins(&mut self, variables: &[Variable]) {
         for &variable in variables {
             let Some(reaching) = self.reaching.get(&variable).filter(|known| !known.is_solved()) else {
@@ -424,7 +425,7 @@ impl<'a> Solver<'a> {
             Op::CallResult(call) => self.returned(call, uses, id),
             Op::Access(access) => match self.effect(id, instruction) {
                 Effect::Load(slot) => {
-                    let held = self.held(Variable::Slot(slot), id);
+                    let held = self.value_before(Variable::Slot(slot), id);
                     let mut results = self.body.defined(instruction);
                     match (
                         access.bits,
@@ -436,9 +437,9 @@ impl<'a> Solver<'a> {
                 }
                 Effect::Store(_) => uses
                     .get(2)
-                    .map_or(Provenance::Top, |&stored| self.at(stored, id).0),
+                    .map_or(Provenance::Top, |&stored| self.value_at(stored, id).0),
                 _ => match self.stored_before(id, instruction) {
-                    Some((store, stored)) => self.at(stored, store).0.map(|element| Element {
+                    Some((store, stored)) => self.value_at(stored, store).0.map(|element| Element {
                         trust: Trust::Weak,
                         ..*element
                     }),
@@ -449,15 +450,15 @@ impl<'a> Solver<'a> {
                 let relevant = transfer::operands(op, uses).unwrap_or_default();
                 let mut inputs: [Provenance; 3] = Default::default();
                 for (input, &operand) in inputs.iter_mut().zip(relevant) {
-                    *input = self.at(operand, id).0;
+                    *input = self.value_at(operand, id).0;
                 }
                 transfer::result(op, &inputs[..relevant.len()], id)
             }
         }
     }
 
-    /// What a variable holds before `at`.
-    pub(super) fn held(&self, variable: Variable, at: InstructionId) -> Provenance {
+    /// The value of a variable before `at`.
+    pub(super) fn value_before(&self, variable: Variable, at: InstructionId) -> Provenance {
         if !self.is_complete {
             return Provenance::Top;
         }
@@ -487,7 +488,7 @@ impl<'a> Solver<'a> {
             joined.join(&self.defined(definition, variable));
             is_written = true;
         }
-        // What nothing has written yet holds anything.
+        // A variable that nothing has written yet may hold anything.
         if is_written { joined } else { Provenance::Top }
     }
 
@@ -497,7 +498,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// What an instruction writes to a variable.
+    /// The value that an instruction writes to a variable.
     pub(super) fn defined(&self, id: InstructionId, variable: Variable) -> Provenance {
         let instruction = self.body.instruction(id);
         if let Variable::Slot(slot) = variable {
@@ -515,13 +516,13 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// The arguments of a call, and what is known of the function.
+    /// The summary of the function that a call names, and the arguments of the call.
     pub(super) fn callee(&self, call: InstructionId) -> Option<(&'a Summary, &'a [Argument])> {
         callee(self.module, self.body, self.summaries, call)
     }
 }
 
-/// The arguments of a call, and what is known of the function that it calls.
+/// The summary of the function that a call names, and the arguments of the call.
 #[must_use]
 pub(super) fn callee<'a>(
     module: &Shared<'_>,

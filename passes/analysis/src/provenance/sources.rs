@@ -1,16 +1,16 @@
-//! Values that come from nowhere in the body: parameters, symbols, constants, what calls return, and registers that
+//! Values that nothing in the body computes: parameters, symbols, constants, results of calls, and registers that
 //! nothing writes.
 
 use super::solver::{Solver, Variable};
 use super::summary::formals;
 use super::transfer;
-use super::value::{Base, Element, Form, Provenance, Trust};
+use super::value::{Base, Element, ElementKind, Provenance, Trust};
 use ptxcheck_ir::{
     Access, AccessKind, Argument, Instruction, InstructionId, Op, Register, Space, SymbolKind, Value,
 };
 
 impl Solver<'_> {
-    /// What an instruction brings from nowhere.
+    /// The value that an instruction brings into the body: one without inputs in it.
     pub(super) fn leaf(
         &self,
         id: InstructionId,
@@ -54,9 +54,9 @@ impl Solver<'_> {
 
     pub(super) fn parameter(&self, number: u16, offset: u32, bits: u8, at: InstructionId) -> Provenance {
         let base = Base::Param(number, offset);
-        let start = |form, space| Element {
+        let start = |kind, space| Element {
             offset: Some(0),
-            ..Element::address(form, space, base, at)
+            ..Element::address(kind, space, base, at)
         };
         if bits != 64 && bits != 32 {
             return Provenance::NUMBER;
@@ -67,19 +67,21 @@ impl Solver<'_> {
             .get(usize::from(number))
             .and_then(|parameter| parameter.points_to);
         let element = match (self.function.is_kernel(), declared) {
-            (true, Some(Space::Global)) if bits == 64 => start(Form::Generic, Space::Global),
-            (true, Some(space @ (Space::Shared | Space::Const | Space::Local))) => start(Form::Raw, space),
+            (true, Some(Space::Global)) if bits == 64 => start(ElementKind::Generic, Space::Global),
+            (true, Some(space @ (Space::Shared | Space::Const | Space::Local))) => {
+                start(ElementKind::Raw, space)
+            }
             (true, _) if bits == 64 => Element {
                 trust: Trust::Assumed,
-                ..start(Form::Generic, Space::Global)
+                ..start(ElementKind::Generic, Space::Global)
             },
             (true, _) => return Provenance::Top,
-            (false, _) => start(Form::Formal, Space::Generic),
+            (false, _) => start(ElementKind::Formal, Space::Generic),
         };
         Provenance::One(element)
     }
 
-    /// What an operand is that is no register.
+    /// The value of an operand that is no register.
     pub(super) fn constant(&self, value: Value, at: InstructionId) -> Provenance {
         match value {
             Value::Integer(number) => Provenance::One(Element::number(Some(number))),
@@ -91,13 +93,13 @@ impl Solver<'_> {
                 }
                 Provenance::One(Element {
                     offset: Some(i64::from(offset)),
-                    ..Element::address(Form::Raw, known.space, Base::Symbol(symbol), at)
+                    ..Element::address(ElementKind::Raw, known.space, Base::Symbol(symbol), at)
                 })
             }
             // The address of a function's parameter is one on the stack.
             Value::Param(number, offset) if self.function.is_kernel() => Provenance::One(Element {
                 offset: Some(i64::from(offset)),
-                ..Element::address(Form::Raw, Space::Param, Base::Param(number, 0), at)
+                ..Element::address(ElementKind::Raw, Space::Param, Base::Param(number, 0), at)
             }),
             _ => Provenance::Top,
         }
@@ -116,7 +118,7 @@ impl Solver<'_> {
         };
         let mut joined = Provenance::Bottom;
         for element in returned.elements() {
-            let (Form::Formal, Base::Param(number, piece)) = (element.form, element.base) else {
+            let (ElementKind::Formal, Base::Param(number, piece)) = (element.kind, element.base) else {
                 let base = match element.base {
                     Base::Symbol(_) => element.base,
                     _ => Base::Unknown,
@@ -131,7 +133,7 @@ impl Solver<'_> {
             let passed = arguments
                 .iter()
                 .find(|argument| argument.param == u32::from(number) && argument.offset == piece);
-            let value = passed.map_or(Provenance::Top, |argument| self.at(argument.value, at).0);
+            let value = passed.map_or(Provenance::Top, |argument| self.value_at(argument.value, at).0);
             joined.join(&value.map(|passed| {
                 Element {
                     offset: passed
@@ -144,7 +146,7 @@ impl Solver<'_> {
         }
         match returned {
             Provenance::Top => Provenance::Top,
-            // What it returns of one may have been moved by another.
+            // A parameter that it returns may have been moved by another one.
             _ if formals(returned).next().is_some() && self.passes_composed(arguments, call) => {
                 Provenance::Top
             }
@@ -152,15 +154,17 @@ impl Solver<'_> {
         }
     }
 
-    /// Whether a call passes something that is computed from several addresses: what is passed beside it may become an
-    /// address anywhere.
+    /// True if a call passes a value computed from several addresses: moved by it, another argument may become an address
+    /// anywhere.
     pub(super) fn passes_composed(&self, arguments: &[Argument], call: InstructionId) -> bool {
-        let mut passed = arguments.iter().map(|argument| self.at(argument.value, call).0);
+        let mut passed = arguments
+            .iter()
+            .map(|argument| self.value_at(argument.value, call).0);
         passed.any(|value| {
             value
                 .elements()
                 .iter()
-                .any(|element| element.form == Form::Composed)
+                .any(|element| element.kind == ElementKind::Composed)
         })
     }
 
@@ -176,7 +180,7 @@ impl Solver<'_> {
             return Provenance::Top;
         }
         Provenance::One(Element {
-            form: Form::Undefined,
+            kind: ElementKind::Undefined,
             base: Base::Register(register),
             origin: None,
             ..Element::number(None)

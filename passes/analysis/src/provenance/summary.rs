@@ -1,4 +1,4 @@
-//! What one function does with addresses: what is wrong in it, what it demands of its callers, what it returns.
+//! The summary of one function: its violations, its demands on callers, the values that it returns.
 //!
 //! ```text
 //! violation   a use of a value all (definite) or some (potential) of whose elements are wrong for it
@@ -11,7 +11,7 @@
 //! other's summaries.
 
 use super::judge::{Use, Wrong, is_certain, judge};
-use super::value::{Base, Element, Form, Provenance, Trust, bit};
+use super::value::{Base, Element, ElementKind, Provenance, Trust, bit};
 use crate::call_graph::CallSite;
 use ptxcheck_ir::{BlockId, FunctionId, Guard, InstructionId, Space};
 
@@ -22,7 +22,7 @@ pub struct Violation {
     pub function: FunctionId,
     /// The use.
     pub instruction: InstructionId,
-    /// What is wrong.
+    /// The kind of violation.
     pub wrong: Wrong,
     /// The use, as far as it is one of an address.
     pub used: Use,
@@ -35,13 +35,13 @@ pub struct Violation {
     /// It would be definite if anything called the function that the base belongs to.
     pub is_uncalled: bool,
     /// Another space it may point into just as well, which is not wrong: told with potential findings.
-    pub or: Option<Element>,
+    pub alternative: Option<Element>,
     /// The calls that pass the address, innermost first.
     pub callers: Vec<CallSite>,
 }
 
 impl Violation {
-    /// Whether it is wrong on every execution that gets there, if any does.
+    /// True if it is wrong on every execution that gets there, if any does.
     #[must_use]
     pub const fn is_certain(&self) -> bool {
         self.is_definite || self.is_uncalled
@@ -74,9 +74,9 @@ pub(super) struct Demand {
     pub is_certain: bool,
     /// The condition under which it is executed, in the function where it is.
     pub decided: Decided,
-    /// Where it is used.
+    /// The function that uses it.
     pub function: FunctionId,
-    /// Where it is used.
+    /// The instruction that uses it.
     pub instruction: InstructionId,
     /// The calls from the function that has the summary to there, innermost first.
     pub callers: Vec<CallSite>,
@@ -85,7 +85,7 @@ pub(super) struct Demand {
 /// The summary of one function.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
-    /// What is wrong in it.
+    /// Its violations, and those of its calls.
     pub violations: Vec<Violation>,
     /// Its demands on callers; one for each parameter, use, set of spaces ruled out and what decides it.
     pub demands: Vec<Demand>,
@@ -95,7 +95,7 @@ pub(super) struct Summary {
     pub null_tested: Vec<(u16, u32)>,
     /// It returns 1 if the pointer passed in this parameter lies in this space, else 0.
     pub answer: Option<((u16, u32), Space)>,
-    /// What it returns, by byte offset.
+    /// The values that it returns, by byte offset.
     pub results: Vec<(u32, Provenance)>,
 }
 
@@ -103,19 +103,19 @@ pub(super) struct Summary {
 pub(super) type Summaries<'a> = dyn Fn(FunctionId) -> Option<&'a Summary> + Sync + 'a;
 
 impl Summary {
-    /// Whether its calls can be wrong.
+    /// True if a call of it can be wrong.
     #[must_use]
     pub(super) fn asks(&self) -> bool {
         !self.demands.is_empty()
     }
 
-    /// Whether its calls tell something of what is passed.
+    /// True if it tests the space of an argument, or compares one with 0.
     #[must_use]
     pub(super) fn tests(&self) -> bool {
         !self.tested.is_empty() || !self.null_tested.is_empty()
     }
 
-    /// What it returns at this offset.
+    /// The value that it returns at this byte offset.
     #[must_use]
     pub(super) fn result(&self, offset: u32) -> Option<&Provenance> {
         self.results
@@ -126,7 +126,7 @@ impl Summary {
 }
 
 /// A value at a use, ready to be judged.
-pub(super) struct Held<'a> {
+pub(super) struct OperandValue<'a> {
     /// The value.
     pub value: &'a Provenance,
     /// Spaces ruled out for every element.
@@ -137,29 +137,32 @@ pub(super) struct Held<'a> {
 
 /// The first element that is wrong, how, and whether that is certain.
 #[must_use]
-pub(super) fn verdict(used: Use, held: &Held<'_>) -> Option<(Wrong, Element, bool, Option<Element>)> {
+pub(super) fn verdict(
+    used: Use,
+    operand: &OperandValue<'_>,
+) -> Option<(Wrong, Element, bool, Option<Element>)> {
     let possible = || {
-        held.value.elements().iter().filter(|element| {
+        operand.value.elements().iter().filter(|element| {
             !(element.is_address()
-                && bit(element.space) & held.excluded == bit(element.space)
+                && bit(element.space) & operand.excluded == bit(element.space)
                 && bit(element.space) != 0)
         })
     };
     let (wrong, element) = possible().find_map(|element| Some((judge(used, element)?, *element)))?;
     let right = possible().find(|element| judge(used, element).is_none());
-    let is_definite = !held.is_doubtful
+    let is_definite = !operand.is_doubtful
         && right.is_none()
         && possible()
             .all(|element| judge(used, element).is_some_and(|wrong| is_certain(used, wrong, element)));
     Some((wrong, element, is_definite, right.copied()))
 }
 
-/// What the caller passes, as one of a value's elements.
+/// A parameter of the function among the elements of a value.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Passed {
+pub(super) struct FormalElement {
     /// The parameter, and the byte offset in it.
     pub piece: (u16, u32),
-    /// What is ruled out for it.
+    /// The spaces that tests have ruled out for it.
     pub excluded: u8,
     /// The value is nothing else.
     pub is_sole: bool,
@@ -168,12 +171,12 @@ pub(super) struct Passed {
 }
 
 /// The parameters among a value's elements.
-pub(super) fn formals(value: &Provenance) -> impl Iterator<Item = Passed> + '_ {
+pub(super) fn formals(value: &Provenance) -> impl Iterator<Item = FormalElement> + '_ {
     let elements = value.elements();
     elements
         .iter()
-        .filter_map(move |element| match (element.form, element.base) {
-            (Form::Formal, Base::Param(number, piece)) => Some(Passed {
+        .filter_map(move |element| match (element.kind, element.base) {
+            (ElementKind::Formal, Base::Param(number, piece)) => Some(FormalElement {
                 piece: (number, piece),
                 excluded: element.excluded,
                 is_sole: elements.len() == 1 && element.trust == Trust::Certain,

@@ -1,4 +1,4 @@
-//! One pass over a body: what in it uses addresses, and has to be looked at.
+//! The instructions of a body that use addresses and have to be analysed, collected in one pass.
 
 use super::summary::Summaries;
 use super::suspects::Suspects;
@@ -6,7 +6,7 @@ use crate::function::Analyses;
 use crate::shared::Shared;
 use ptxcheck_ir::{AccessKind, Body, Callee, FunctionId, InstructionId, Op, Value};
 
-/// What a pass over a body finds that needs to be looked at.
+/// The instructions of a body that have to be analysed, by the reason.
 #[derive(Default)]
 pub(super) struct Survey {
     /// Uses of addresses.
@@ -15,10 +15,11 @@ pub(super) struct Survey {
     pub(super) calls: Vec<InstructionId>,
     /// Stores of return values.
     pub(super) returns: Vec<InstructionId>,
+    /// Space tests.
     pub(super) tests: Vec<InstructionId>,
     /// Stores whose data may be the address of a local object.
     pub(super) escapes: Vec<InstructionId>,
-    /// Calls to what a register says that may hold 0.
+    /// Calls through a register that may hold 0.
     pub(super) indirect: Vec<InstructionId>,
     /// Comparisons with 0 of what may be an address, where something may be null.
     pub(super) null_tests: Vec<InstructionId>,

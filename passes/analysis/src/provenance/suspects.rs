@@ -1,22 +1,22 @@
-//! What has to be looked at of a function, since it may use an address for what it is not.
+//! The instructions of a function that have to be analysed, since they may use an address wrongly.
 
 use ptxcheck_ir::InstructionId;
 
-/// What has to be looked at of a function.
+/// The instructions of a function that have to be analysed.
 #[derive(Debug, Default)]
 pub(super) enum Suspects {
     /// Nothing.
     #[default]
     None,
     /// Some of its instructions.
-    At(Marked),
-    /// All that uses addresses: a function is looked at that calls it.
+    At(SuspectInstructions),
+    /// All that use addresses: a function with suspects calls it.
     All,
 }
 
-/// Instructions that have to be looked at.
+/// Instructions that have to be analysed.
 #[derive(Debug, Default)]
-pub(super) struct Marked {
+pub(super) struct SuspectInstructions {
     /// In the order of the input.
     pub(super) instructions: Vec<InstructionId>,
     /// Some for null addresses.
@@ -24,20 +24,20 @@ pub(super) struct Marked {
 }
 
 impl Suspects {
-    /// Whether an instruction has to be looked at.
+    /// True if an instruction has to be analysed.
     pub(super) fn has(&self, at: InstructionId) -> bool {
         match self {
             Self::None => false,
-            Self::At(marked) => marked.instructions.binary_search(&at).is_ok(),
+            Self::At(suspects) => suspects.instructions.binary_search(&at).is_ok(),
             Self::All => true,
         }
     }
 
-    /// Whether something has to be looked at for null addresses.
+    /// True if some instruction has to be analysed for null addresses.
     pub(super) fn has_nulls(&self) -> bool {
         match self {
             Self::None => false,
-            Self::At(marked) => marked.has_nulls,
+            Self::At(suspects) => suspects.has_nulls,
             Self::All => true,
         }
     }

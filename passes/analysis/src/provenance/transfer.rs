@@ -1,4 +1,4 @@
-//! What each operation makes of the addresses it is given.
+//! The transfer functions of the operations that compute addresses.
 //!
 //! ```text
 //! a + n, a - n, a & -2^k, a | n, a ^ n    a's elements; the offset is kept for constants added or subtracted
@@ -16,11 +16,11 @@
 //!
 //! Sources: PTX ISA, cvta, isspacep, mapa, and Operands: Addresses.
 
-use super::value::{Base, Element, Form, Provenance, Trust};
+use super::value::{Base, Element, ElementKind, Provenance, Trust};
 use ptxcheck_ir::{BinaryOp, InstructionId, Op, Space, UnaryOp, Value};
 
-/// Of what an instruction uses, the operands that its result is computed from, as far as that matters: of `selp` the two to
-/// choose from, of `mapa` the address. None where nothing is made of them.
+/// The operands that the result of an operation depends on: of `selp` the two to choose from, of `mapa` the address. `None`
+/// for an operation whose result is ⊤ whatever its operands are.
 #[must_use]
 pub(super) fn operands(op: Op, uses: &[Value]) -> Option<&[Value]> {
     match op {
@@ -50,32 +50,32 @@ pub(super) fn result(op: Op, inputs: &[Provenance], at: InstructionId) -> Proven
         (Op::MulAdd(op, bits), [a, b, c]) => add(&arithmetic(op, a, b, bits), c),
         (Op::Unary(op, _), [a]) => unary(op, a),
         (Op::Convert { from, signed, to }, [a]) => convert(a, from, signed, to),
-        (Op::ToGeneric(space, _), [a]) => cast(a, Form::Raw, Form::Generic, space, at),
-        (Op::FromGeneric(space, _), [a]) => cast(a, Form::Generic, Form::Raw, space, at),
+        (Op::ToGeneric(space, _), [a]) => cast(a, ElementKind::Raw, ElementKind::Generic, space, at),
+        (Op::FromGeneric(space, _), [a]) => cast(a, ElementKind::Generic, ElementKind::Raw, space, at),
         (Op::MapShared(space), [a]) => {
-            let form = if space == Space::Generic {
-                Form::Generic
+            let kind = if space == Space::Generic {
+                ElementKind::Generic
             } else {
-                Form::Raw
+                ElementKind::Raw
             };
-            map_shared(a, form, at)
+            map_shared(a, kind, at)
         }
         _ => Provenance::Top,
     }
 }
 
-/// Whether it is, or may be, computed from several addresses.
+/// True if it may be computed from several addresses.
 fn is_composed(value: &Provenance) -> bool {
     value
         .elements()
         .iter()
-        .any(|element| element.form == Form::Composed)
+        .any(|element| element.kind == ElementKind::Composed)
 }
 
-/// Whether it may be an address that is known for one, or is computed from such.
+/// True if it may be a known address, or computed from known addresses.
 fn has_address(value: &Provenance) -> bool {
     value.elements().iter().any(|element| {
-        element.form == Form::Composed || element.is_address() && element.trust != Trust::Assumed
+        element.kind == ElementKind::Composed || element.is_address() && element.trust != Trust::Assumed
     })
 }
 
@@ -83,15 +83,15 @@ fn is_bottom(value: &Provenance) -> bool {
     *value == Provenance::Bottom
 }
 
-/// Whether all that two values may be lies in one window, so that their difference leads from nowhere in a window to
+/// True if all that two values may be lies in one window, so that their difference leads from nowhere in a window to
 /// anywhere outside. What is known to be in the window of the cluster may be in that of any of its CTAs.
 fn share_window(a: &Provenance, b: &Provenance) -> bool {
-    let window = |element: &Element| match (element.form, element.space) {
+    let window = |element: &Element| match (element.kind, element.space) {
         _ if element.trust == Trust::Weak => None,
         (_, Space::SharedCluster) => None,
         // The window of global memory begins where that of generic addresses does.
-        (_, Space::Global) => Some((Form::Generic, Space::Global)),
-        (form @ (Form::Raw | Form::Generic), space) => Some((form, space)),
+        (_, Space::Global) => Some((ElementKind::Generic, Space::Global)),
+        (kind @ (ElementKind::Raw | ElementKind::Generic), space) => Some((kind, space)),
         _ => None,
     };
     let mut windows = a.elements().iter().chain(b.elements()).map(window);
@@ -162,7 +162,7 @@ fn subtract(a: &Provenance, b: &Provenance, bits: u8) -> Provenance {
         (true, false) if is_composed(b) => Provenance::Top,
         // A difference of pointers may be meant, which is no address.
         (true, false) if bits > 32 => with_unknown(a, b),
-        // Of what is passed nobody knows whether it is an address.
+        // An argument may be an address or not.
         _ if has_address(a) || has_address(b) || bits > 32 && is_passed(a) && is_passed(b) => {
             Provenance::COMPOSED
         }
@@ -174,7 +174,7 @@ fn is_passed(value: &Provenance) -> bool {
     value
         .elements()
         .iter()
-        .any(|element| element.form == Form::Formal)
+        .any(|element| element.kind == ElementKind::Formal)
 }
 
 /// `or` and `xor`. An address exclusive-or a number may be a hash or an encrypted pointer, which leads nowhere: it stays certain
@@ -299,12 +299,12 @@ fn convert(a: &Provenance, from: u8, signed: bool, to: u8) -> Provenance {
             Provenance::Top
         };
     }
-    let survives = |element: &Element| match element.form {
-        Form::Number | Form::Composed | Form::Undefined => true,
-        Form::Raw => element.space != Space::Global,
+    let survives = |element: &Element| match element.kind {
+        ElementKind::Number | ElementKind::Composed | ElementKind::Undefined => true,
+        ElementKind::Raw => element.space != Space::Global,
         // A parameter of a kernel is as likely a number.
-        Form::Generic => element.trust != Trust::Assumed,
-        Form::Formal => false,
+        ElementKind::Generic => element.trust != Trust::Assumed,
+        ElementKind::Formal => false,
     };
     if a.elements().iter().all(survives) {
         // A number that is cut is taken with its sign, as offsets in a window are.
@@ -324,8 +324,8 @@ fn extended(element: Element, bits: u8, signed: bool) -> Element {
         (32, false) => i64::from(number as u32),
         _ => number,
     };
-    match element.form {
-        Form::Number => Element {
+    match element.kind {
+        ElementKind::Number => Element {
             offset: element.offset.map(number),
             ..element
         },
@@ -339,10 +339,10 @@ pub(super) fn widened(value: &Provenance, signed: bool) -> Provenance {
     convert(value, 32, signed, 64)
 }
 
-/// What is left of an element in 32 bits: of a generic address the half that hardware takes for one in a window.
+/// An element cut to 32 bits: of a generic address the half that hardware takes for one in a window.
 fn cut(element: &Element) -> Element {
-    match element.form {
-        Form::Generic => Element {
+    match element.kind {
+        ElementKind::Generic => Element {
             trust: Trust::Weak,
             offset: None,
             ..*element
@@ -352,29 +352,31 @@ fn cut(element: &Element) -> Element {
 }
 
 /// `cvta` and `cvta.to`: what comes out is in the space that the instruction names.
-fn cast(a: &Provenance, from: Form, to: Form, space: Space, at: InstructionId) -> Provenance {
+fn cast(a: &Provenance, from: ElementKind, to: ElementKind, space: Space, at: InstructionId) -> Provenance {
     let fresh = Element::address(to, space, Base::Unknown, at);
-    let one = |element: &Element| match element.form {
-        Form::Undefined => *element,
+    let one = |element: &Element| match element.kind {
+        ElementKind::Undefined => *element,
         // The windows of global and generic memory begin at the same place.
-        Form::Number if space == Space::Global && element.offset.is_some() => *element,
+        ElementKind::Number if space == Space::Global && element.offset.is_some() => *element,
         // Converted already: of global memory the number is right all the same.
-        form if form == to && (element.space == space || form == Form::Generic && space == Space::Global) => {
+        kind if kind == to
+            && (element.space == space || kind == ElementKind::Generic && space == Space::Global) =>
+        {
             *element
         }
-        form if (form == from || space == Space::Global) && element.space == space => Element {
-            form: to,
+        kind if (kind == from || space == Space::Global) && element.space == space => Element {
+            kind: to,
             trust: Trust::Certain,
             origin: Some(at),
             ..*element
         },
         // One window lies in the other: it is still where it was.
-        form if form == from && (space, element.space) == (Space::Shared, Space::SharedCluster) => Element {
-            form: to,
+        kind if kind == from && (space, element.space) == (Space::Shared, Space::SharedCluster) => Element {
+            kind: to,
             trust: Trust::Certain,
             ..*element
         },
-        Form::Formal => Element {
+        ElementKind::Formal => Element {
             base: element.base,
             ..fresh
         },
@@ -386,16 +388,16 @@ fn cast(a: &Provenance, from: Form, to: Form, space: Space, at: InstructionId) -
     }
 }
 
-fn map_shared(a: &Provenance, form: Form, at: InstructionId) -> Provenance {
-    let fresh = Element::address(form, Space::SharedCluster, Base::Unknown, at);
-    let one = |element: &Element| match element.form {
-        Form::Undefined => *element,
-        Form::Raw | Form::Generic => Element {
+fn map_shared(a: &Provenance, kind: ElementKind, at: InstructionId) -> Provenance {
+    let fresh = Element::address(kind, Space::SharedCluster, Base::Unknown, at);
+    let one = |element: &Element| match element.kind {
+        ElementKind::Undefined => *element,
+        ElementKind::Raw | ElementKind::Generic => Element {
             base: element.base,
             offset: element.offset,
             ..fresh
         },
-        Form::Formal | Form::Number | Form::Composed => fresh,
+        ElementKind::Formal | ElementKind::Number | ElementKind::Composed => fresh,
     };
     match a {
         Provenance::Top => Provenance::One(fresh),
@@ -410,11 +412,11 @@ mod tests {
 
     const AT: InstructionId = InstructionId::new(7);
 
-    fn tile(form: Form, offset: i64) -> Provenance {
+    fn tile(kind: ElementKind, offset: i64) -> Provenance {
         Provenance::One(Element {
             offset: Some(offset),
             ..Element::address(
-                form,
+                kind,
                 Space::Shared,
                 Base::Symbol(SymbolId::new(0)),
                 InstructionId::new(1),
@@ -432,7 +434,7 @@ mod tests {
 
     #[test]
     fn constants_add_up() {
-        let tile = |offset| tile(Form::Raw, offset);
+        let tile = |offset| tile(ElementKind::Raw, offset);
         assert_eq!(binary(BinaryOp::Add, 32, &tile(4), &constant(8)), tile(12));
         assert_eq!(binary(BinaryOp::Sub, 32, &tile(4), &constant(8)), tile(-4));
         assert_eq!(binary(BinaryOp::Sub, 32, &tile(4), &tile(0)), Provenance::NUMBER);
@@ -444,7 +446,7 @@ mod tests {
         Provenance::One(Element {
             offset: Some(0),
             ..Element::address(
-                Form::Generic,
+                ElementKind::Generic,
                 Space::Global,
                 Base::Symbol(SymbolId::new(number)),
                 InstructionId::new(2),
@@ -460,8 +462,8 @@ mod tests {
             binary(BinaryOp::Add, 64, &table(1), &within),
             moved(&table(1), None)
         );
-        let tile = tile(Form::Generic, 4);
-        for other in [table(1), super::tests::tile(Form::Raw, 4)] {
+        let tile = tile(ElementKind::Generic, 4);
+        for other in [table(1), super::tests::tile(ElementKind::Raw, 4)] {
             let across = binary(BinaryOp::Sub, 64, &tile, &other);
             assert_eq!(across, Provenance::COMPOSED);
             assert_eq!(binary(BinaryOp::Add, 64, &other, &across), Provenance::Top);
@@ -474,7 +476,7 @@ mod tests {
 
     #[test]
     fn what_is_composed_stays_so() {
-        let across = binary(BinaryOp::Sub, 64, &tile(Form::Generic, 4), &table(1));
+        let across = binary(BinaryOp::Sub, 64, &tile(ElementKind::Generic, 4), &table(1));
         let elements = binary(BinaryOp::ShrSigned, 64, &across, &constant(2));
         let bytes = binary(BinaryOp::Shl, 64, &elements, &constant(2));
         assert_eq!(bytes, Provenance::COMPOSED);
@@ -493,15 +495,15 @@ mod tests {
             to: 16,
         };
         assert_eq!(result(narrow, &[bytes], AT), Provenance::COMPOSED);
-        let bits = binary(BinaryOp::Xor, 64, &tile(Form::Generic, 4), &table(1));
+        let bits = binary(BinaryOp::Xor, 64, &tile(ElementKind::Generic, 4), &table(1));
         assert_eq!(binary(BinaryOp::Xor, 64, &table(1), &bits), Provenance::Top);
     }
 
     #[test]
     fn masks_align_or_cut() {
-        let aligned = binary(BinaryOp::And, 64, &tile(Form::Generic, 4), &constant(-16));
-        assert_eq!(aligned, vague(&tile(Form::Generic, 4)));
-        let cut = binary(BinaryOp::And, 64, &tile(Form::Generic, 4), &constant(15));
+        let aligned = binary(BinaryOp::And, 64, &tile(ElementKind::Generic, 4), &constant(-16));
+        assert_eq!(aligned, vague(&tile(ElementKind::Generic, 4)));
+        let cut = binary(BinaryOp::And, 64, &tile(ElementKind::Generic, 4), &constant(15));
         assert_eq!(cut, Provenance::NUMBER);
     }
 
@@ -512,19 +514,27 @@ mod tests {
             signed: false,
             to: 32,
         };
-        assert_eq!(result(narrow, &[tile(Form::Raw, 4)], AT), tile(Form::Raw, 4));
+        assert_eq!(
+            result(narrow, &[tile(ElementKind::Raw, 4)], AT),
+            tile(ElementKind::Raw, 4)
+        );
         // Half of a generic address is known for that, and trusted no more.
-        let half = result(narrow, &[tile(Form::Generic, 4)], AT);
+        let half = result(narrow, &[tile(ElementKind::Generic, 4)], AT);
         let [element] = half.elements() else {
             panic!("{half:?}")
         };
         assert_eq!(
-            (element.form, element.offset, element.trust),
-            (Form::Generic, None, Trust::Weak)
+            (element.kind, element.offset, element.trust),
+            (ElementKind::Generic, None, Trust::Weak)
         );
-        let masked = binary(BinaryOp::And, 64, &tile(Form::Generic, 4), &constant(0xffff_ffff));
+        let masked = binary(
+            BinaryOp::And,
+            64,
+            &tile(ElementKind::Generic, 4),
+            &constant(0xffff_ffff),
+        );
         assert_eq!(masked, half);
-        let passed = tile(Form::Generic, 4).map(|element| Element {
+        let passed = tile(ElementKind::Generic, 4).map(|element| Element {
             trust: Trust::Assumed,
             ..*element
         });
@@ -533,15 +543,26 @@ mod tests {
 
     #[test]
     fn a_cast_says_where_it_points_now() {
-        let global = result(Op::FromGeneric(Space::Global, 64), &[tile(Form::Generic, 4)], AT);
+        let global = result(
+            Op::FromGeneric(Space::Global, 64),
+            &[tile(ElementKind::Generic, 4)],
+            AT,
+        );
         let [element] = global.elements() else {
             panic!("{global:?}")
         };
         assert_eq!(
-            (element.form, element.space, element.base),
-            (Form::Raw, Space::Global, Base::Unknown)
+            (element.kind, element.space, element.base),
+            (ElementKind::Raw, Space::Global, Base::Unknown)
         );
-        let back = result(Op::FromGeneric(Space::Shared, 64), &[tile(Form::Generic, 4)], AT);
-        assert_eq!(back.elements()[0].base, tile(Form::Raw, 0).elements()[0].base);
+        let back = result(
+            Op::FromGeneric(Space::Shared, 64),
+            &[tile(ElementKind::Generic, 4)],
+            AT,
+        );
+        assert_eq!(
+            back.elements()[0].base,
+            tile(ElementKind::Raw, 0).elements()[0].base
+        );
     }
 }

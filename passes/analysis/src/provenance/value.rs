@@ -1,9 +1,9 @@
-//! What a register may hold, as far as it is an address.
+//! The lattice of address values: the values that a register may hold.
 //!
 //! ```text
 //! value    = ⊥ | { element … } | ⊤                         ⊥ ⊑ sets by inclusion ⊑ ⊤
-//! element  = form × space × base × (offset | ?) × trust     one per (form, space, base): offsets that differ join to ?
-//! form     = Raw        a number inside the space's own window
+//! element  = kind × space × base × (offset | ?) × trust     one per (kind, space, base): offsets that differ join to ?
+//! kind     = Raw        a number inside the space's own window
 //!          | Generic    a generic address
 //!          | Formal     whatever the caller passes in this parameter
 //!          | Number     an integer that is no address
@@ -19,26 +19,26 @@ use ptxcheck_ir::{InstructionId, Register, Space, SymbolId};
 /// Most elements of a value; a `select` of more than so many objects is rare.
 const MAX_ELEMENTS: usize = 8;
 
-/// How an address is written.
+/// The kind of an [`Element`]: for an address, whether it is raw (relative to its space's window) or generic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Form {
+pub enum ElementKind {
     /// A number inside the window of its space.
     Raw,
     /// A generic address.
     Generic,
-    /// What the caller passes.
+    /// The unknown value of a parameter, as the caller passes it.
     Formal,
     /// An integer that is no address; its offset is its value, where that is known.
     Number,
-    /// What is computed from several addresses that are not known to lie in one window, such as their difference: added to
-    /// an address, it may lead anywhere.
+    /// A value computed from several addresses that are not known to lie in one window, such as their difference: the sum
+    /// of it and an address may point anywhere.
     Composed,
     /// The content of a register that nothing writes.
     Undefined,
 }
 
-/// What an address is based on.
+/// The object that an address is based on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Base {
@@ -55,11 +55,11 @@ pub enum Base {
     Test(InstructionId),
 }
 
-/// How far an element is to be believed, best first.
+/// The confidence in an element, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Trust {
-    /// The code says so.
+    /// It follows from the code alone.
     Certain,
     /// A kernel parameter of pointer width: taken for a pointer to global memory, which only the host knows.
     Assumed,
@@ -67,22 +67,22 @@ pub enum Trust {
     Weak,
 }
 
-/// One thing that a register may hold.
+/// One value, or set of values that differ in the offset alone, that a register may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element {
-    /// How it is written.
-    pub form: Form,
-    /// Where it points; [`Space::Generic`] if it is no known address.
+    /// Address of which kind, or which kind of integer.
+    pub kind: ElementKind,
+    /// The space that it points into; [`Space::Generic`] if it is no known address.
     pub space: Space,
-    /// What it is based on.
+    /// The object that it is based on.
     pub base: Base,
     /// Bytes past the base, where constant.
     pub offset: Option<i64>,
-    /// How far to believe it.
+    /// The confidence in it.
     pub trust: Trust,
     /// Spaces that a test has ruled out, for what the caller passes: bits by [`bit`].
     pub(crate) excluded: u8,
-    /// Where it became what it is: took the address, converted it, read the parameter.
+    /// The instruction that made it what it is: took the address, converted it, read the parameter.
     pub origin: Option<InstructionId>,
 }
 
@@ -104,9 +104,9 @@ pub(super) const fn bit(space: Space) -> u8 {
 impl Element {
     /// An address.
     #[must_use]
-    pub(crate) const fn address(form: Form, space: Space, base: Base, origin: InstructionId) -> Self {
+    pub(crate) const fn address(kind: ElementKind, space: Space, base: Base, origin: InstructionId) -> Self {
         Self {
-            form,
+            kind,
             space,
             base,
             offset: None,
@@ -120,7 +120,7 @@ impl Element {
     #[must_use]
     pub(crate) const fn number(value: Option<i64>) -> Self {
         Self {
-            form: Form::Number,
+            kind: ElementKind::Number,
             space: Space::Generic,
             base: Base::Unknown,
             offset: value,
@@ -130,14 +130,14 @@ impl Element {
         }
     }
 
-    /// Whether it is an address that the function itself knows.
+    /// True for an address whose space the function itself knows.
     #[must_use]
     pub const fn is_address(&self) -> bool {
-        matches!(self.form, Form::Raw | Form::Generic)
+        matches!(self.kind, ElementKind::Raw | ElementKind::Generic)
     }
 
-    const fn key(&self) -> (Form, Space, Base) {
-        (self.form, self.space, self.base)
+    const fn key(&self) -> (ElementKind, Space, Base) {
+        (self.kind, self.space, self.base)
     }
 
     /// The least upper bound of two elements with the same key.
@@ -154,15 +154,15 @@ impl Element {
     }
 }
 
-/// What a register may hold.
+/// The set of values that a register may hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Provenance {
     /// Nothing yet.
     #[default]
     Bottom,
-    /// This.
+    /// Exactly one element.
     One(Element),
-    /// One of these; sorted by key, at least two.
+    /// Several elements, sorted by key; at least two.
     Many(Box<[Element]>),
     /// Anything.
     Top,
@@ -171,9 +171,9 @@ pub(super) enum Provenance {
 impl Provenance {
     /// A number of unknown value.
     pub(super) const NUMBER: Self = Self::One(Element::number(None));
-    /// What is computed from several addresses.
+    /// A value computed from several addresses.
     pub(super) const COMPOSED: Self = Self::One(Element {
-        form: Form::Composed,
+        kind: ElementKind::Composed,
         ..Element::number(None)
     });
 
@@ -202,7 +202,7 @@ impl Provenance {
             let mut merged = Vec::with_capacity(MAX_ELEMENTS);
             for element in set {
                 // A parameter's value is what its number says; without the number it is anything.
-                if element.form == Form::Formal {
+                if element.kind == ElementKind::Formal {
                     return Self::Top;
                 }
                 insert(
@@ -253,17 +253,17 @@ impl Provenance {
         }
     }
 
-    /// Whether it is an integer that is no address.
+    /// True for an integer that is no address.
     #[must_use]
     pub(super) fn is_number(&self) -> bool {
-        matches!(self, Self::One(element) if element.form == Form::Number)
+        matches!(self, Self::One(element) if element.kind == ElementKind::Number)
     }
 
-    /// The number it is, if it is one.
+    /// The value of a number, where it is constant.
     #[must_use]
     pub(super) fn constant(&self) -> Option<i64> {
         match self {
-            Self::One(element) if element.form == Form::Number => element.offset,
+            Self::One(element) if element.kind == ElementKind::Number => element.offset,
             _ => None,
         }
     }
@@ -285,7 +285,7 @@ mod tests {
         Provenance::One(Element {
             offset,
             ..Element::address(
-                Form::Raw,
+                ElementKind::Raw,
                 Space::Shared,
                 Base::Symbol(SymbolId::new(number)),
                 origin,

@@ -1,30 +1,30 @@
-//! Calls: what is passed, and what comes back.
+//! Calls: arguments and results.
 
-use super::cell::{Cell, Kinds, Location, Place};
-use super::outline::Outline;
+use super::cell::{Cell, Kinds, Location, PackedLocation};
 use super::pass::{MAX_PIECES, Pass, join};
+use super::summary::ScreenSummary;
 use ptxcheck_ir::{Argument, Callee, InstructionId, Op, SymbolId, Value};
 
 impl<'a> Pass<'a> {
-    pub(super) fn outline_of(&self, symbol: SymbolId) -> Option<&'a Outline> {
+    pub(super) fn summary_of(&self, symbol: SymbolId) -> Option<&'a ScreenSummary> {
         let function = self.module.module.called(symbol)?;
         self.known
             .get(function.index())
-            .filter(|outline| outline.is_known)
+            .filter(|summary| summary.is_known)
     }
 
     /// Holds what a call passes against what the function called makes of it.
     pub(super) fn call(&mut self, symbol: SymbolId, arguments: &[Argument]) {
-        let Some(callee) = self.outline_of(symbol) else {
+        let Some(callee) = self.summary_of(symbol) else {
             return;
         };
         for argument in arguments {
-            let wrong = callee.wants(argument);
+            let wrong = callee.wrong_for(argument);
             if wrong == Kinds::NONE {
                 continue;
             }
             let cell = self.value(argument.value);
-            self.suspect(self.wanted.is_wrong(cell, wrong.without(Kinds::CONSTANT)));
+            self.suspect(self.reportable.is_wrong(cell, wrong.without(Kinds::CONSTANT)));
             self.demand(cell.formals, wrong);
             if wrong.has(Kinds::CONSTANT) {
                 self.note_null(argument.value, cell);
@@ -32,11 +32,11 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// What a call returns.
+    /// Writes the results of a call.
     pub(super) fn returned(&mut self, call: InstructionId, results: &[Value], uses: &[Value]) {
         let body = self.body;
         let called = match body.callee(body.instruction(call)) {
-            Some(Callee::Direct(symbol)) => self.outline_of(symbol),
+            Some(Callee::Direct(symbol)) => self.summary_of(symbol),
             _ => None,
         };
         let arguments = match body.instruction(call).op {
@@ -47,39 +47,39 @@ impl<'a> Pass<'a> {
             Some(&Value::Integer(offset)) => u32::try_from(offset).ok(),
             _ => None,
         };
-        let returned = called.zip(offset).and_then(|(outline, offset)| {
-            let known = outline.results.iter().find(|(known, _)| *known == offset);
-            known.map(|(_, cell)| (outline, *cell))
+        let returned = called.zip(offset).and_then(|(summary, offset)| {
+            let known = summary.results.iter().find(|(known, _)| *known == offset);
+            known.map(|(_, cell)| (summary, *cell))
         });
-        let Some((outline, result)) = returned else {
+        let Some((summary, result)) = returned else {
             return self.write_all(results, Cell::OTHER);
         };
         if result.kinds.has(Kinds::TRUTH) {
             for argument in arguments {
-                self.note_test(argument.value, outline.tested);
+                self.note_test(argument.value, summary.tested);
             }
         }
         let mut cell = Cell {
             kinds: result.kinds.with(Kinds::OTHER),
             formals: 0,
-            place: match result.place.get() {
-                Location::Param(..) => Place::NOWHERE,
-                _ => result.place.without_passed(),
+            location: match result.location.unpack() {
+                Location::Param(..) => PackedLocation::NOWHERE,
+                _ => result.location.without_passed(),
             },
         };
         for argument in arguments {
-            let number = outline.place(argument).unwrap_or(MAX_PIECES);
+            let number = summary.piece_index(argument).unwrap_or(MAX_PIECES);
             if result.formals >> number & 1 == 0 {
                 continue;
             }
             let passed = self.value(argument.value);
-            let place = match result.place.get() {
-                Location::Passed(by) => passed.place.moved(by),
-                Location::Several | Location::Inside(_) | Location::Far => Place::FAR,
-                _ => Place::NOWHERE,
+            let location = match result.location.unpack() {
+                Location::Passed(by) => passed.location.moved(by),
+                Location::Several | Location::Inside(_) | Location::Far => PackedLocation::FAR,
+                _ => PackedLocation::NOWHERE,
             };
             let passed = Cell {
-                place,
+                location,
                 ..passed.unmixed().computed()
             };
             join(self.module, &mut cell, passed);

@@ -1,10 +1,10 @@
-//! What a register may hold anywhere in a body, as bits.
+//! The lattice of the screen: everything that a register may hold anywhere in a body, as bits.
 //!
 //! ```text
-//! kinds    a set of: an address of each form and space, a constant, an index, the content of an unwritten register,
+//! kinds    a set of: an address of each representation and space, a constant, an index, the content of an unwritten register,
 //!          the outcome of a space test, anything else; whether some address is one of a named object
 //! formals  the parameters among what it may be
-//! place    ∅ < one constant offset from one object, or one constant < several of them
+//! location ∅ < one constant offset from one object, or one constant < several of them
 //! join     = union
 //! ```
 //!
@@ -52,7 +52,7 @@ impl Kinds {
     pub(super) const ASKED: Self = Self(1 << 26);
     /// Not a kind: somewhere it may be nothing but what some use is wrong for.
     pub(super) const ALONE: Self = Self(1 << 27);
-    /// What only says something of this pass over the body.
+    /// The flags that hold for one pass over the body.
     pub(super) const OF_PASS: Self = Self::MIXED.with(Self::READ).with(Self::ASKED);
 
     /// Raw addresses in a space.
@@ -109,7 +109,7 @@ impl Kinds {
     }
 }
 
-/// Where addresses may point, as far as it is constant.
+/// The constant location that addresses of a cell may point to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Location {
     /// Nowhere that is constant.
@@ -132,7 +132,7 @@ pub(super) enum Location {
 
 /// A [`Location`] in two words, the first of which says what the second is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct PackedLocation {
     of: u32,
     at: i32,
 }
@@ -148,7 +148,7 @@ const PARAM: u32 = 0b01 << 30;
 const SYMBOL: u32 = 0b10 << 30;
 const INSIDE: u32 = 0b11 << 30;
 
-impl Place {
+impl PackedLocation {
     pub(super) const NOWHERE: Self = Self { of: NOWHERE, at: 0 };
     const SEVERAL: Self = Self { of: SEVERAL, at: 0 };
     pub(super) const FAR: Self = Self { of: FAR, at: 0 };
@@ -182,7 +182,7 @@ impl Place {
         }
     }
 
-    pub(super) const fn get(self) -> Location {
+    pub(super) const fn unpack(self) -> Location {
         let number = self.of & !TAG;
         match (self.of & TAG, self.of) {
             (PARAM, _) => Location::Param(number as u16, self.at),
@@ -202,7 +202,7 @@ impl Place {
 
     /// So many bytes further.
     pub(super) fn moved(self, by: i32) -> Self {
-        match self.get() {
+        match self.unpack() {
             Location::Nowhere | Location::Several | Location::Far => self,
             Location::Inside(window) => window.moved(by).map_or(Self::SEVERAL, Self::inside),
             _ => self
@@ -212,7 +212,7 @@ impl Place {
         }
     }
 
-    /// Whether it is a constant that is no null address.
+    /// True for a constant that is no null address.
     fn is_mapped(self) -> bool {
         self.of == NUMBER && !(0..NULL_PAGE).contains(&i64::from(self.at))
     }
@@ -223,13 +223,13 @@ impl Place {
         }
         let of = |symbol, at| window(symbol).moved(at);
         let within = |window: Option<Window>| window.map_or(Self::SEVERAL, Self::inside);
-        match (self.get(), other.get()) {
+        match (self.unpack(), other.unpack()) {
             (Location::Nowhere, _) => other,
             (Location::Far, _) | (_, Location::Far) => Self::FAR,
             (Location::Symbol(a, from), Location::Symbol(b, to)) => {
                 within(of(a, from).zip(of(b, to)).map(|(a, b)| a.common(b)))
             }
-            // What the caller passes has no bounds here.
+            // The caller's argument has no bounds here.
             (Location::Symbol(known, at), Location::Passed(_))
             | (Location::Passed(_), Location::Symbol(known, at)) => within(of(known, at)),
             (Location::Inside(known), Location::Passed(_))
@@ -243,7 +243,7 @@ impl Place {
         }
     }
 
-    /// What of it is known where nothing is of what the caller passes.
+    /// The location without the part that depends on the caller's arguments.
     pub(super) const fn without_passed(self) -> Self {
         match self.of {
             PASSED => Self::NOWHERE,
@@ -252,7 +252,7 @@ impl Place {
     }
 }
 
-/// What can be accessed through an address, whichever of several objects it points into.
+/// The bytes that can be accessed through an address, whichever of several objects it points into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
     /// Bytes in front of it, of 24 bits; [`Window::FREE_BEFORE`] where that is not limited.
@@ -306,7 +306,7 @@ impl Window {
         }
     }
 
-    /// Whether it holds this access, in one piece.
+    /// True if it holds this access, in one piece.
     pub(super) fn holds(self, by: i64, access: &Access) -> bool {
         let bytes = i64::from(access.bytes());
         self.shift.min(by.trailing_zeros()) >= access.unit().trailing_zeros()
@@ -321,13 +321,13 @@ impl Window {
     }
 }
 
-/// What a register may hold.
+/// Everything that a register may hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cell {
     pub(super) kinds: Kinds,
     /// Pieces of the function's parameters, as bits; the last stands for those that have none of their own.
     pub(super) formals: u32,
-    pub(super) place: Place,
+    pub(super) location: PackedLocation,
 }
 
 impl Cell {
@@ -337,7 +337,7 @@ impl Cell {
         Self {
             kinds,
             formals: 0,
-            place: Place::NOWHERE,
+            location: PackedLocation::NOWHERE,
         }
     }
 
@@ -345,7 +345,7 @@ impl Cell {
         Self {
             kinds: Kinds::CONSTANT,
             formals: 0,
-            place: Place::number(value),
+            location: PackedLocation::number(value),
         }
     }
 
@@ -354,23 +354,23 @@ impl Cell {
         *self = Self {
             kinds: self.kinds.with(other.kinds),
             formals: self.formals | other.formals,
-            place: self.place.join(other.place, window),
+            location: self.location.join(other.location, window),
         };
     }
 
-    /// Whether it is all that another may be, by the looks of it.
+    /// True if this is an upper bound of `other`; may be false for one that is.
     pub(super) fn covers(self, other: Self) -> bool {
         other.kinds.without(self.kinds) == Kinds::NONE
             && other.formals & !self.formals == 0
-            && (other.place == self.place || other.place == Place::NOWHERE)
+            && (other.location == self.location || other.location == PackedLocation::NOWHERE)
     }
 
-    /// Whether who read `before`, and now would read this, has to be asked again. Of an integer it makes no difference
-    /// which it is, or whether it is constant: what was held against bounds is held so all the same, and what may be null
-    /// was taken for null, unless it was a constant that is not.
+    /// True if the readers of `before` have to be evaluated again, now that the cell is this. The value of an integer, or
+    /// that it is constant, makes no difference: bounds were checked all the same, and a value that may be null was taken for
+    /// null, unless it was a constant that is not.
     pub(super) fn matters_more(self, before: Self) -> bool {
         let idle = if before.is_address() {
-            // What is subtracted from another address leaves nothing of it.
+            // A difference of addresses keeps none of its operands' kinds.
             Kinds::NONE
         } else {
             Kinds::OTHER.with(Kinds::INDEX)
@@ -378,7 +378,7 @@ impl Cell {
         let more = self.kinds.without(before.kinds).without(idle);
         more != Kinds::NONE
             || self.formals != before.formals
-            || self.place != before.place && (!self.is_number() || before.place.is_mapped())
+            || self.location != before.location && (!self.is_number() || before.location.is_mapped())
     }
 
     /// Without what is said of the register that holds it.
@@ -406,33 +406,33 @@ impl Cell {
         }
     }
 
-    /// Whether nothing is known to be brought yet.
+    /// True if no definition has brought anything yet.
     pub(super) const fn is_nothing(self) -> bool {
         !self.kinds.has(Kinds::ANY) && self.formals == 0
     }
 
-    /// Whether it is certainly something, and no constant.
+    /// True if a definition has brought something, and none a constant.
     pub(super) const fn brings_no_constant(self) -> bool {
         !self.is_nothing() && !self.kinds.has(Kinds::CONSTANT)
     }
 
-    /// Whether it is certainly an address.
+    /// True if it is an address of a known space and nothing else.
     const fn is_address(self) -> bool {
         let others = Kinds::NUMBER.with(Kinds::UNDEFINED);
         self.formals == 0 && self.kinds.has(Kinds::ADDRESS) && !self.kinds.has(others)
     }
 
-    /// Whether it can be nothing but an integer.
+    /// True if it can be nothing but an integer.
     const fn is_number(self) -> bool {
         self.formals == 0 && !self.kinds.has(Kinds::ADDRESS.with(Kinds::UNDEFINED))
     }
 
     /// Several constants of a number are an unknown number: `solver` does not tell them apart.
-    fn settled(self) -> Place {
-        if self.place == Place::SEVERAL && self.is_number() {
-            Place::NOWHERE
+    fn settled(self) -> PackedLocation {
+        if self.location == PackedLocation::SEVERAL && self.is_number() {
+            PackedLocation::NOWHERE
         } else {
-            self.place
+            self.location
         }
     }
 
@@ -443,14 +443,14 @@ impl Cell {
                 .kinds
                 .without(Kinds::CONSTANT)
                 .with(Kinds::OTHER.when(self.kinds.has(Kinds::CONSTANT))),
-            place: Place::NOWHERE,
+            location: PackedLocation::NOWHERE,
             ..self
         }
     }
 
-    /// Whether a sum with `other` may be anything.
+    /// True if the sum of this and `other` may be any value.
     fn leaves_open(self, other: Self) -> bool {
-        // What a kernel is passed may be an integer after all.
+        // A kernel's parameter may be an integer after all.
         let open = Kinds::NUMBER.with(Kinds::generic(Space::Global));
         self.kinds.has(Kinds::OTHER) && other.kinds.has(open) || !self.is_number() && !other.is_number()
     }
@@ -459,12 +459,14 @@ impl Cell {
     pub(super) fn plus(self, other: Self) -> Self {
         let both = self.kinds.and(other.kinds);
         let kinds = self.kinds.with(other.kinds).without(Kinds::NUMBER);
-        let place = match (self.settled(), other.settled()) {
-            (Place::NOWHERE, _) | (_, Place::NOWHERE) => Place::NOWHERE,
-            (Place { of: NUMBER, at }, place) | (place, Place { of: NUMBER, at }) => place.moved(at),
+        let location = match (self.settled(), other.settled()) {
+            (PackedLocation::NOWHERE, _) | (_, PackedLocation::NOWHERE) => PackedLocation::NOWHERE,
+            (PackedLocation { of: NUMBER, at }, location) | (location, PackedLocation { of: NUMBER, at }) => {
+                location.moved(at)
+            }
             // Of two addresses, one is a number where the sum is an address at all.
-            (Place::FAR, _) | (_, Place::FAR) => Place::FAR,
-            _ => Place::SEVERAL,
+            (PackedLocation::FAR, _) | (_, PackedLocation::FAR) => PackedLocation::FAR,
+            _ => PackedLocation::SEVERAL,
         };
         let is_other = self.leaves_open(other) || other.leaves_open(self);
         Self {
@@ -472,34 +474,35 @@ impl Cell {
                 .with(both.and(Kinds::CONSTANT))
                 .with(Kinds::OTHER.when(is_other)),
             formals: self.formals | other.formals,
-            place,
+            location,
         }
     }
 
     /// The difference of both.
     pub(super) fn minus(self, other: Self) -> Self {
-        if let Place { of: NUMBER, at: by } = other.settled()
+        if let PackedLocation { of: NUMBER, at: by } = other.settled()
             && other.is_number()
         {
             return match by.checked_neg() {
                 Some(by) => self.plus(Self::constant(i64::from(by))),
                 None => Self {
-                    place: Place::FAR,
+                    location: PackedLocation::FAR,
                     ..self
                 },
             };
         }
-        // What is left of an address, a certain address taken away, is none.
+        // The difference of an address and a certain address is no address.
         let kept = if other.is_address() { Self::OTHER } else { self };
-        let place = if other.settled() == Place::NOWHERE || kept.place == Place::NOWHERE {
-            Place::NOWHERE
-        } else {
-            Place::SEVERAL
-        };
+        let location =
+            if other.settled() == PackedLocation::NOWHERE || kept.location == PackedLocation::NOWHERE {
+                PackedLocation::NOWHERE
+            } else {
+                PackedLocation::SEVERAL
+            };
         Self {
             kinds: kept.kinds.with(Kinds::OTHER),
             formals: kept.formals,
-            place,
+            location,
         }
     }
 }

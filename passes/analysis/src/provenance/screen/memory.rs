@@ -1,6 +1,6 @@
 //! Accesses: what is stored by name, parameters and results, bounds, local objects that escape.
 
-use super::cell::{Cell, Kinds, Location, Place};
+use super::cell::{Cell, Kinds, Location, PackedLocation};
 use super::pass::{Pass, join};
 use crate::limits::NULL_PAGE;
 use crate::provenance::extent::{self, Object};
@@ -28,7 +28,7 @@ impl Pass<'_> {
         if let Some(used) = use_of(Op::Access(*access)) {
             self.bounds(access, by, cell);
             if past(Op::Access(*access), uses).is_some() {
-                let may_be = match cell.place.get() {
+                let may_be = match cell.location.unpack() {
                     Location::Number(at) => {
                         let to = by.and_then(|by| by.checked_add(i64::from(at)));
                         to.is_some_and(|to| (0..NULL_PAGE).contains(&to))
@@ -47,7 +47,7 @@ impl Pass<'_> {
             }
             self.judge(used, cell);
         }
-        let address = match (cell.place.get(), by.map(i32::try_from)) {
+        let address = match (cell.location.unpack(), by.map(i32::try_from)) {
             (Location::Symbol(symbol, at), Some(Ok(by))) => at.checked_add(by).map(|at| (symbol, at)),
             _ => None,
         };
@@ -77,7 +77,7 @@ impl Pass<'_> {
         }
     }
 
-    /// What is stored at an address by its name.
+    /// The cell of the word at a constant offset in a variable.
     pub(super) fn load(&mut self, address: (SymbolId, i32)) -> Cell {
         let Some(stored) = self.memory.stored.get_mut(&address) else {
             // A store that comes later in the text has to know that it was read.
@@ -128,7 +128,7 @@ impl Pass<'_> {
                     Cell {
                         kinds: Kinds::NONE,
                         formals,
-                        place: Place::PASSED,
+                        location: PackedLocation::PASSED,
                     }
                 }
                 _ => Cell::OTHER,
@@ -146,7 +146,7 @@ impl Pass<'_> {
                 continue;
             };
             let known = self
-                .outline
+                .summary
                 .results
                 .iter_mut()
                 .find(|(known, _)| *known == offset);
@@ -154,7 +154,7 @@ impl Pass<'_> {
                 Some((_, known)) => {
                     join(self.module, known, cell);
                 }
-                None => self.outline.results.push((offset, cell)),
+                None => self.summary.results.push((offset, cell)),
             }
         }
     }
@@ -162,11 +162,11 @@ impl Pass<'_> {
     /// Constant offsets in objects whose size is known.
     pub(super) fn bounds(&mut self, access: &Access, by: Option<i64>, cell: Cell) {
         let Some(by) =
-            by.filter(|_| access.bytes() != 0 && access.kind != AccessKind::Other && self.wanted.spaces)
+            by.filter(|_| access.bytes() != 0 && access.kind != AccessKind::Other && self.reportable.spaces)
         else {
             return;
         };
-        let (object, at) = match cell.place.get() {
+        let (object, at) = match cell.location.unpack() {
             Location::Symbol(symbol, at) => (Object::Symbol(symbol), at),
             Location::Param(number, at) => (Object::Param(self.function, number), at),
             Location::Several | Location::Far => return self.suspect(cell.kinds.has(Kinds::NAMED)),
@@ -184,7 +184,7 @@ impl Pass<'_> {
 
     /// The address of a local object, stored where other threads see it.
     pub(super) fn escape(&mut self, access: &Access, to: Cell, uses: &[Value]) {
-        if !matches!(access.bits, 32 | 64) || !self.wanted.spaces {
+        if !matches!(access.bits, 32 | 64) || !self.reportable.spaces {
             return;
         }
         let is_seen = match access.space {
@@ -197,7 +197,7 @@ impl Pass<'_> {
         }
         for &data in uses.iter().skip(2) {
             let data = self.value(data);
-            self.suspect(self.wanted.is_wrong(data, Kinds::address(Space::Local)));
+            self.suspect(self.reportable.is_wrong(data, Kinds::address(Space::Local)));
         }
     }
 }

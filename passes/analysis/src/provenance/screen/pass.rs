@@ -2,9 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::cell::{Cell, Kinds, Place, Window};
-use super::outline::Outline;
-use super::wanted::Wanted;
+use super::cell::{Cell, Kinds, PackedLocation, Window};
+use super::reportable::Reportable;
+use super::summary::ScreenSummary;
 use crate::limits::MAX_PROVENANCE_ROUNDS;
 use crate::provenance::aliases::representative;
 use crate::provenance::extent;
@@ -22,7 +22,7 @@ const MAX_MOVES: usize = 2;
 /// Pieces that have a bit of their own in [`Cell::formals`].
 pub(super) const MAX_PIECES: usize = 31;
 
-/// What a pass over a body writes to, kept for the next body.
+/// The state of a pass over a body; its allocations are kept for the next body.
 #[derive(Default)]
 pub(super) struct Memory {
     cells: Vec<Cell>,
@@ -47,10 +47,10 @@ pub(super) struct Pass<'a> {
     pub(super) body: &'a Body<'a>,
     /// The instruction at hand.
     at: InstructionId,
-    pub(super) known: &'a [Outline],
-    pub(super) wanted: &'a Wanted,
+    pub(super) known: &'a [ScreenSummary],
+    pub(super) reportable: &'a Reportable,
     pub(super) memory: &'a mut Memory,
-    pub(super) outline: Outline,
+    pub(super) summary: ScreenSummary,
     /// Spaces that are tested for, as generic addresses: what holds anything may be one where the test holds.
     pub(super) tested: Kinds,
     /// By block: a test may hold there. Empty where nothing is tested.
@@ -62,17 +62,17 @@ pub(super) struct Pass<'a> {
 }
 
 /// Passes over a function until nothing grows; `known` are those of the functions that it calls.
-pub(super) fn outline(
+pub(super) fn screen_function(
     module: &Shared<'_>,
     id: FunctionId,
-    known: &[Outline],
-    wanted: &Wanted,
+    known: &[ScreenSummary],
+    reportable: &Reportable,
     memory: &mut Memory,
-) -> Outline {
+) -> ScreenSummary {
     let function = module.module.function(id);
-    // What is missing from a damaged body may have written any register.
+    // The unreadable parts of a damaged body may write any register.
     let Some(body) = function.body.as_ref().filter(|_| !function.is_damaged) else {
-        return Outline::default();
+        return ScreenSummary::default();
     };
     memory.cells.clear();
     memory.cells.resize(body.registers.len(), Cell::default());
@@ -86,9 +86,9 @@ pub(super) fn outline(
         body,
         at: InstructionId::new(0),
         known,
-        wanted,
+        reportable,
         memory,
-        outline: Outline::default(),
+        summary: ScreenSummary::default(),
         tested: Kinds::NONE,
         holding: Vec::new(),
         is_held: false,
@@ -113,21 +113,21 @@ pub(super) fn outline(
         !is_stale
     });
     pass.judge_nulls();
-    let mut outline = pass.outline;
-    outline.is_known = true;
-    outline.is_open = !is_settled;
-    outline.suspects.instructions.sort_unstable();
-    outline.suspects.instructions.dedup();
-    let is_asked = outline
+    let mut summary = pass.summary;
+    summary.is_known = true;
+    summary.is_unsettled = !is_settled;
+    summary.suspects.instructions.sort_unstable();
+    summary.suspects.instructions.dedup();
+    let is_asked = summary
         .results
         .iter()
         .any(|(_, cell)| cell.kinds.has(Kinds::TRUTH));
-    outline.tested = pass.tested.when(is_asked);
-    outline
+    summary.tested = pass.tested.when(is_asked);
+    summary
 }
 
 impl<'a> Pass<'a> {
-    /// Takes back what only one pass says.
+    /// Clears the state of one pass.
     fn begin_again(&mut self) {
         self.memory.nulls.clear();
         self.memory.moves.clear();
@@ -159,7 +159,7 @@ impl<'a> Pass<'a> {
         let cell = &mut self.memory.cells[register.index()];
         cell.kinds = cell.kinds.with(Kinds::READ);
         let flags = Kinds::READ.with(Kinds::ASKED).with(Kinds::WRITTEN);
-        // What holds anything is an address where a test finds it to be one.
+        // A register that may hold anything holds an address where a test says so.
         let found = self.tested.with(Kinds::ALONE);
         let found = found.when(self.is_held && cell.kinds.has(Kinds::TESTED));
         Cell {
@@ -168,7 +168,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Whether an operand may be the outcome of a test.
+    /// [`Kinds::TRUTH`] if an operand may be the outcome of a test, else nothing.
     pub(super) fn truth_of(&mut self, value: Value) -> Kinds {
         value.register().map_or(Kinds::NONE, |register| {
             let cell = &mut self.memory.cells[register.index()];
@@ -177,7 +177,7 @@ impl<'a> Pass<'a> {
         })
     }
 
-    /// What an operand may be.
+    /// The cell of an operand.
     #[inline]
     pub(super) fn value(&mut self, value: Value) -> Cell {
         match value {
@@ -187,7 +187,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// What an operand may be that is neither a register's content nor a number.
+    /// The cell of an operand that is neither a register nor a number.
     fn other(&mut self, value: Value) -> Cell {
         match value {
             Value::Not(_) => Cell::of(self.truth_of(value).with(Kinds::OTHER)),
@@ -199,13 +199,13 @@ impl<'a> Pass<'a> {
                 Cell {
                     kinds: Kinds::raw(known.space).with(Kinds::NAMED).with(Kinds::ALONE),
                     formals: 0,
-                    place: Place::symbol(symbol, offset),
+                    location: PackedLocation::symbol(symbol, offset),
                 }
             }
             Value::Param(number, offset) if self.function.is_kernel() => Cell {
                 kinds: Kinds::raw(Space::Param).with(Kinds::NAMED).with(Kinds::ALONE),
                 formals: 0,
-                place: Place::param(number, offset),
+                location: PackedLocation::param(number, offset),
             },
             _ => Cell::OTHER,
         }
@@ -244,7 +244,7 @@ impl<'a> Pass<'a> {
 
     /// The bit of a piece of the parameters.
     pub(super) fn piece(&mut self, piece: (u16, u32)) -> u32 {
-        let pieces = &mut self.outline.pieces;
+        let pieces = &mut self.summary.pieces;
         let known = pieces.iter().position(|(known, _)| *known == piece);
         let number = known.unwrap_or_else(|| {
             if pieces.len() < MAX_PIECES {
@@ -257,19 +257,19 @@ impl<'a> Pass<'a> {
         1 << number
     }
 
-    /// What is passed in these pieces must not be of these kinds.
+    /// Records that arguments for these pieces must not be of these kinds.
     pub(super) fn demand(&mut self, formals: u32, wrong: Kinds) {
         if formals == 0 || wrong == Kinds::NONE {
             return;
         }
         let mut left = formals & !(1 << MAX_PIECES);
         while left != 0 {
-            let (_, wants) = &mut self.outline.pieces[left.trailing_zeros() as usize];
-            *wants = wants.with(wrong);
+            let (_, wrong_here) = &mut self.summary.pieces[left.trailing_zeros() as usize];
+            *wrong_here = wrong_here.with(wrong);
             left &= left - 1;
         }
         if formals >> MAX_PIECES & 1 == 1 {
-            self.outline.rest = self.outline.rest.with(wrong);
+            self.summary.rest = self.summary.rest.with(wrong);
         }
     }
 
@@ -304,12 +304,12 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Whether a call may return the outcome of a test.
+    /// True if a call may return the outcome of a test.
     fn may_answer(&self, call: &Call) -> bool {
         match call.callee {
             Callee::Direct(symbol) => self
-                .outline_of(symbol)
-                .is_some_and(|outline| outline.tested != Kinds::NONE),
+                .summary_of(symbol)
+                .is_some_and(|summary| summary.tested != Kinds::NONE),
             Callee::Indirect(_) => false,
         }
     }
@@ -328,7 +328,7 @@ impl<'a> Pass<'a> {
 
     /// Notes that the instruction at hand has to be looked at, if that holds.
     pub(super) fn suspect(&mut self, holds: bool) {
-        let known = &mut self.outline.suspects.instructions;
+        let known = &mut self.summary.suspects.instructions;
         if holds && known.last() != Some(&self.at) {
             known.push(self.at);
         }
@@ -337,7 +337,7 @@ impl<'a> Pass<'a> {
     /// The same, for a null address.
     fn suspect_null(&mut self, holds: bool) {
         self.suspect(holds);
-        self.outline.suspects.has_nulls |= holds;
+        self.summary.suspects.has_nulls |= holds;
     }
 
     fn instruction(&mut self, instruction: &Instruction) {
@@ -370,25 +370,25 @@ impl<'a> Pass<'a> {
 
     /// Notes a use that null addresses are wrong for.
     pub(super) fn note_null(&mut self, base: Value, cell: Cell) {
-        if self.wanted.nulls.is_none() {
+        if self.reportable.nulls.is_none() {
             return;
         }
         self.demand(cell.formals, Kinds::CONSTANT);
         match base {
-            // What else is moved into it, or anything at all, may come later in the text.
+            // Its other definitions may come later in the text.
             Value::Register(register)
-                if cell.is_nothing() || self.wanted.is_null(cell.kinds.without(Kinds::MIXED)) =>
+                if cell.is_nothing() || self.reportable.is_null(cell.kinds.without(Kinds::MIXED)) =>
             {
                 self.memory.nulls.push((register, self.at));
             }
-            _ => self.suspect_null(self.wanted.is_null(cell.kinds)),
+            _ => self.suspect_null(self.reportable.is_null(cell.kinds)),
         }
     }
 
-    /// Notes what a constant, as `cell` may be, is moved or counted from.
+    /// Records the registers that a possible constant, `cell`, is moved or computed from.
     #[inline]
     pub(super) fn note_moved(&mut self, cell: Cell, from: &[Value], results: &[Value]) {
-        if self.wanted.nulls.is_none() || !cell.kinds.has(Kinds::CONSTANT) {
+        if self.reportable.nulls.is_none() || !cell.kinds.has(Kinds::CONSTANT) {
             return;
         }
         for from in registers(from) {
@@ -401,7 +401,7 @@ impl<'a> Pass<'a> {
         if self.memory.nulls.is_empty() {
             return;
         }
-        // What else is moved into a register may come later in the text than the moves from it.
+        // Further definitions of a register may come later in the text than the moves from it.
         for _ in 0..MAX_MOVES {
             let Memory { cells, moves, .. } = &mut *self.memory;
             moves.retain(|(from, to)| {
@@ -415,14 +415,14 @@ impl<'a> Pass<'a> {
         for &(register, at) in &nulls {
             let kinds = self.memory.cells[register.index()].kinds;
             self.at = at;
-            self.suspect_null(self.wanted.is_null(kinds));
+            self.suspect_null(self.reportable.is_null(kinds));
         }
         self.memory.nulls = nulls;
     }
 
     pub(super) fn judge(&mut self, used: Use, cell: Cell) {
-        let wrong = self.wanted.wrong(used);
-        self.suspect(self.wanted.is_wrong(cell, wrong));
+        let wrong = self.reportable.wrong(used);
+        self.suspect(self.reportable.is_wrong(cell, wrong));
         self.demand(cell.formals, wrong);
     }
 }

@@ -1,18 +1,18 @@
-//! What the screen passes over holds nothing: random modules have the same findings with it and without.
+//! The screen loses no finding: random modules have the same findings with it and without.
 
 use std::fmt::Write as _;
 
 use super::super::suspects::Suspects;
-use super::super::{Violation, Wrong, found, levels, violations};
+use super::super::{Violation, Wrong, levels, violations, violations_among};
 use crate::module::ModuleAnalyses;
 use crate::shared::Asked;
 use crate::testing::with_asked;
 use ptxcheck_ir::Space;
 
-/// What is wrong in all functions, each looked at.
+/// The violations of all functions, each of them solved.
 fn without_screen(module: &ModuleAnalyses<'_>) -> Vec<Violation> {
     let all: Vec<Suspects> = module.module.functions.iter().map(|_| Suspects::All).collect();
-    found(module, &levels(module), false, &all)
+    violations_among(module, &levels(module), false, &all)
 }
 
 /// Numbers of a linear congruential generator (Knuth's MMIX).
@@ -120,7 +120,7 @@ fn statement(random: &mut Random, callee: Option<usize>) -> String {
     }
 }
 
-/// What a library does that has an instruction for each space, in registers and labels of its own, `number` among them.
+/// The code of a library with an instruction for each space, in registers and labels of its own, `number` among them.
 fn choice(random: &mut Random, number: usize) -> String {
     let n = number;
     let from = address(random);
@@ -205,7 +205,7 @@ fn module(random: &mut Random) -> String {
     text
 }
 
-/// What is told with potential findings, or without.
+/// The violations that are reported with potential findings, or without.
 fn told(violations: &[Violation], definite_alone: bool) -> Vec<String> {
     let is_told = |violation: &&Violation| {
         let is_off = violation.wrong == Wrong::Twice && violation.used.space() == Space::Global;

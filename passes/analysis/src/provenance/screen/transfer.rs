@@ -1,11 +1,11 @@
-//! What each operation makes of the cells it is given: all that `super::super::transfer` can make of their values.
+//! The transfer functions on cells: they cover every result of `super::super::transfer` on the values of the cells.
 
 use super::cell::{Cell, Kinds};
 use super::pass::{Pass, join};
 use ptxcheck_ir::{BinaryOp, Op, Space, Value};
 
 impl Pass<'_> {
-    /// What an instruction without memory or calls writes.
+    /// Writes the results of an instruction that is no access and no call.
     pub(super) fn compute(&mut self, op: Op, results: &[Value], uses: &[Value]) {
         if results.is_empty() {
             return;
@@ -28,7 +28,7 @@ impl Pass<'_> {
             (Op::Select, &[a, b, ref rest @ ..]) => {
                 let (mut cell, other) = (self.value(a), self.value(b));
                 let is_mixed = cell.brings_no_constant() || other.brings_no_constant();
-                // What is not written yet leaves the other, and so does what the result held before.
+                // An operand that is not written yet leaves the other one, and so does the previous value of the result.
                 let is_alone = [(a, cell), (b, other)].iter().all(|(value, cell)| {
                     results.first() == Some(value) || cell.is_nothing() || cell.kinds.has(Kinds::ALONE)
                 });
@@ -123,7 +123,7 @@ fn converted(cell: Cell, from: u8, to: u8) -> Cell {
     Cell {
         kinds: cell.kinds.and(narrow).with(Kinds::OTHER),
         formals: 0,
-        place: cell.place.without_passed(),
+        location: cell.location.without_passed(),
     }
 }
 
@@ -143,6 +143,6 @@ fn cast(cell: Cell, same: Kinds, to: Kinds, space: Space) -> Cell {
     Cell {
         kinds: cell.kinds.and(kept).with(to),
         formals: 0,
-        place: cell.place.without_passed(),
+        location: cell.location.without_passed(),
     }
 }

@@ -1,28 +1,28 @@
-//! What is wrong for each use of an address, as far as it is reported.
+//! The kinds of addresses that are wrong for each use, as far as the options report them.
 
 use super::cell::{Cell, Kinds};
 use crate::certainty::Certainty;
 use crate::provenance::judge::{Effect, Use, Wrong, judge};
-use crate::provenance::value::{Base, Element, Form};
+use crate::provenance::value::{Base, Element, ElementKind};
 use crate::shared::Shared;
 use ptxcheck_ir::{InstructionId, Space};
 
-/// What of the findings about addresses can be reported.
-pub(super) struct Wanted {
-    /// By place of a use: the kinds that are wrong for it.
+/// The violations that the options report.
+pub(super) struct Reportable {
+    /// For each use, by [`index_of`]: the kinds that are wrong for it.
     wrong: Vec<Kinds>,
-    /// Null addresses are, and those that may be, too.
+    /// Accesses to null addresses, at least this certain; `None` for no such finding.
     pub(super) nulls: Option<Certainty>,
-    /// Anything else is.
+    /// Uses of addresses in a wrong space, outside their object, or undefined.
     pub(super) spaces: bool,
-    /// And of that, only what is certain.
-    pub(super) is_certain: bool,
+    /// Of those, the definite ones only.
+    pub(super) is_definite_only: bool,
 }
 
 /// Uses with a space and what they do there.
 const USES: usize = 8;
 
-const fn place(used: Use) -> usize {
+const fn index_of(used: Use) -> usize {
     let (kind, space) = match used {
         Use::Access(space, Effect::Reads) => (0, space),
         Use::Access(space, Effect::Writes) => (1, space),
@@ -36,7 +36,7 @@ const fn place(used: Use) -> usize {
     kind * Space::ALL.len() + space as usize
 }
 
-impl Wanted {
+impl Reportable {
     pub(super) fn of(module: &Shared<'_>) -> Self {
         let asked = &module.asked;
         let mut wrong = vec![Kinds::NONE; USES * Space::ALL.len()];
@@ -48,8 +48,12 @@ impl Wanted {
             for with in uses() {
                 let mut kinds = Kinds::NONE;
                 for (kind, is_generic, space) in Kinds::addresses() {
-                    let form = if is_generic { Form::Generic } else { Form::Raw };
-                    let element = Element::address(form, space, Base::Unknown, InstructionId::new(0));
+                    let element_kind = if is_generic {
+                        ElementKind::Generic
+                    } else {
+                        ElementKind::Raw
+                    };
+                    let element = Element::address(element_kind, space, Base::Unknown, InstructionId::new(0));
                     if judge(with, &element).is_some_and(|wrong| is_shown(with, wrong)) {
                         kinds = kinds.with(kind);
                     }
@@ -57,28 +61,28 @@ impl Wanted {
                 if matches!(with, Use::Access(..)) {
                     kinds = kinds.with(Kinds::UNDEFINED);
                 }
-                wrong[place(with)] = kinds;
+                wrong[index_of(with)] = kinds;
             }
         }
         Self {
             wrong,
             nulls: asked.nulls,
             spaces: asked.spaces.is_some(),
-            is_certain: asked.spaces != Some(Certainty::Potential),
+            is_definite_only: asked.spaces != Some(Certainty::Potential),
         }
     }
 
-    /// Whether a value may be of one of the kinds that are wrong for a use, and of those alone if that has to be certain.
+    /// True if a value may be of one of the `wrong` kinds; where definite findings alone are reported, of no other kind.
     pub(super) fn is_wrong(&self, cell: Cell, wrong: Kinds) -> bool {
-        cell.kinds.has(wrong) && (cell.kinds.has(Kinds::ALONE) || !self.is_certain)
+        cell.kinds.has(wrong) && (cell.kinds.has(Kinds::ALONE) || !self.is_definite_only)
     }
 
     pub(super) fn wrong(&self, used: Use) -> Kinds {
-        self.wrong[place(used)]
+        self.wrong[index_of(used)]
     }
 
-    /// Whether a value with these kinds may be null where that is reported. In a register that something else is moved
-    /// into, too, it is not certain.
+    /// True if a value with these kinds may be null and that is reported. In a register with a definition that brings no
+    /// constant, it is not certain.
     pub(super) fn is_null(&self, kinds: Kinds) -> bool {
         match self.nulls {
             None => false,
