@@ -4,7 +4,7 @@
 
 use std::error::Error;
 
-use ptxcheck_passes::analysis::{Asked, ModuleAnalyses};
+use ptxcheck_passes::analysis::{AnalysisOptions, ModuleAnalyses};
 use ptxcheck_passes::frontend::ptx::{self, PtxOrigin};
 use ptxcheck_passes::ir::Op;
 
@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let tree = ptxcheck_ptx_parser::parse(&text)?;
     let origin = PtxOrigin::new(&tree);
     let module = ptx::lower(&tree, &origin);
-    let analyses = ModuleAnalyses::new(&module, Asked::default());
+    let analyses = ModuleAnalyses::new(&module, AnalysisOptions::default());
     for (id, function, body) in module.bodies() {
         let known = body
             .instructions

@@ -51,7 +51,7 @@ impl<'a> ModuleContext<'a> {
     #[must_use]
     pub fn with_deadline(module: &'a Module<'a>, settings: &'a Settings, deadline: &'a Deadline) -> Self {
         Self {
-            analyses: ModuleAnalyses::with_deadline(module, settings.asked(), deadline),
+            analyses: ModuleAnalyses::with_deadline(module, settings.analysis_options(), deadline),
             settings,
         }
     }

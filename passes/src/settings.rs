@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptxcheck_analysis::Asked;
+use ptxcheck_analysis::AnalysisOptions;
 
 use crate::exceptions::{Allow, Exclude, Headers};
 use crate::finding::Certainty;
@@ -420,9 +420,9 @@ impl Settings {
         }
     }
 
-    /// The results of the analyses that can be reported under these settings.
+    /// The options of the analyses: the findings that can be reported under these settings.
     #[must_use]
-    pub fn asked(&self) -> Asked {
+    pub fn analysis_options(&self) -> AnalysisOptions {
         let wants_spaces = self
             .registry
             .rules()
@@ -432,7 +432,7 @@ impl Settings {
                 .into_iter()
                 .find(|&certainty| self.level(rule, certainty, rule.definite) > Level::Allow)
         });
-        Asked {
+        AnalysisOptions {
             lanes: self.least_certainty(Family::Warp),
             spaces: wants_spaces.then(|| self.least_certainty(Family::Space)),
             nulls,

@@ -1,4 +1,4 @@
-//! Who calls whom, and who calls itself.
+//! The call graph: direct calls by caller and by callee, and cycles of calls.
 
 use ptxcheck_ir::{FunctionId, InstructionId, Module};
 
@@ -67,12 +67,12 @@ impl CallGraph {
         &self.sites[self.starts[index] as usize..self.starts[index + 1] as usize]
     }
 
-    /// Marks what calls the functions that are marked, directly or through others; `found` is by function.
-    pub(crate) fn mark_callers(&self, found: &mut [bool]) {
-        let mut work: Vec<usize> = (0..found.len()).filter(|&function| found[function]).collect();
+    /// Marks all functions from which a call leads to a marked one, directly or through others. `marked` is by function.
+    pub(crate) fn mark_callers(&self, marked: &mut [bool]) {
+        let mut work: Vec<usize> = (0..marked.len()).filter(|&function| marked[function]).collect();
         while let Some(function) = work.pop() {
             for site in self.calls_to(FunctionId::new(function)) {
-                if !std::mem::replace(&mut found[site.caller.index()], true) {
+                if !std::mem::replace(&mut marked[site.caller.index()], true) {
                     work.push(site.caller.index());
                 }
             }
@@ -87,7 +87,7 @@ impl CallGraph {
     }
 
     /// The sets of functions that call each other in a cycle (Tarjan), each sorted, in the order of their first
-    /// function; a function alone is one if it calls itself. Of the calls, those that `counts` says so of.
+    /// function; a function alone is one if it calls itself. Calls for which `counts` is false are left out.
     #[must_use]
     pub fn cycles(&self, counts: impl Fn(&CallSite) -> bool) -> Vec<Vec<FunctionId>> {
         let mut search = Tarjan::new(self.starts.len() - 1);

@@ -1,11 +1,11 @@
-//! How sure one can be of what an analysis finds.
+//! The certainty of a finding.
 
-/// How sure a finding is.
+/// The certainty of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Certainty {
     /// Undefined behaviour or failure on every execution that reaches the place, under the stated assumptions.
     Definite,
-    /// On some execution, as far as the analysis can tell.
+    /// Undefined behaviour or failure on some execution, as far as the analysis can tell.
     Potential,
 }
 

@@ -18,14 +18,14 @@ pub struct Site {
     pub function: FunctionId,
     /// The instruction.
     pub instruction: InstructionId,
-    /// What it is.
+    /// The kind of collective.
     pub kind: Collective,
-    /// Whether it is the `.sync` form.
+    /// True for the `.sync` form.
     pub sync: bool,
     /// The calls that lead to it, innermost first; empty where the function itself decides the operands.
     pub callers: Vec<CallSite>,
     /// Its uses, as [`Collective`] orders them: the member mask first. Only masks and the `c` operands of shuffles are
-    /// followed through registers. In a context, what the function itself decides
+    /// followed through registers. In a context, an operand that the function itself decides
     /// is [`Constant::Unknown`]: another site tells it.
     pub operands: Vec<Constant>,
 }
@@ -37,14 +37,14 @@ impl Site {
         self.operands.first().and_then(|mask| mask.known())
     }
 
-    /// Whether it may be executed, in this context.
+    /// True if it may be executed in this context.
     #[must_use]
     pub fn is_reached(&self, module: &Shared<'_>) -> bool {
         module.function(self.function).is_reached(self.instruction)
             && self.callers.iter().all(|call| module.may_call(call))
     }
 
-    /// Where it is.
+    /// Its location, with the calls that lead to it.
     #[must_use]
     pub fn place(&self) -> Place {
         Place::Instruction(self.function, self.instruction, self.callers.clone())
@@ -57,7 +57,7 @@ struct Context {
     arguments: Arguments,
 }
 
-/// What may still be spent on contexts: chains of calls of one function, instructions of the whole module.
+/// The remaining budget for contexts: chains of calls of one function, instructions of the whole module.
 struct Budget<'a> {
     chains: usize,
     instructions: usize,
@@ -65,7 +65,7 @@ struct Budget<'a> {
 }
 
 impl Budget<'_> {
-    /// Takes what solving `body` once more costs; false if that is too much.
+    /// Takes the cost of solving `body` once more; false if that exceeds the budget.
     fn pay(&mut self, body: &Body<'_>) -> bool {
         let left = self.instructions.checked_sub(body.instructions.len());
         self.instructions = left.unwrap_or(0);
@@ -231,7 +231,7 @@ fn contexts(
             let constants = solve(module, caller, body, seeds(), &outer.arguments);
             let all = arguments(body, of_one_caller, params, &constants);
             for ((site, mut arguments), decided) in of_one_caller.iter().zip(all).zip(&decided) {
-                // What the caller decides alone is in the context without its callers.
+                // Arguments that the caller alone decides are in the context without its callers.
                 arguments.retain(|piece, _| !decided.contains_key(piece));
                 add(&mut found, budget, *site, &outer.callers, arguments);
             }
@@ -272,7 +272,7 @@ fn passed<'a>(
     })
 }
 
-/// What each of the calls of one caller passes in `params`, as far as it is constant.
+/// For each of the calls of one caller: the constants that it passes in `params`.
 fn arguments(
     body: &Body<'_>,
     calls: &[CallSite],

@@ -19,7 +19,7 @@ pub trait Analysis {
     /// An element of the lattice.
     type State: Clone;
 
-    /// What holds on entry to the function.
+    /// The state on entry to the function.
     fn entry(&self) -> Self::State;
 
     /// `into` becomes the least upper bound of both; true if that changed it. Must be monotone, and the lattice's
@@ -29,17 +29,17 @@ pub trait Analysis {
     /// The state after an instruction, from the state before.
     fn apply(&self, state: &mut Self::State, id: InstructionId, instruction: &Instruction);
 
-    /// Whether no instruction of a block changes any state: it is passed over as a whole.
+    /// True if no instruction of a block changes any state: the solver skips it as a whole.
     fn is_idle(&self, _block: BlockId) -> bool {
         false
     }
 
-    /// When to give up.
+    /// The time at which the solver gives up.
     fn deadline(&self) -> &Deadline {
         Deadline::NEVER
     }
 
-    /// What is known in addition on one edge, the `number`th successor of `block`. False if the edge is never taken.
+    /// Refines the state on one edge, that to the `number`th successor of `block`. Returns false if the edge is never taken.
     fn edge(&self, _state: &mut Self::State, _block: BlockId, _number: usize) -> bool {
         true
     }

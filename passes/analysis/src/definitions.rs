@@ -1,4 +1,4 @@
-//! Which instructions write a register, and which registers are read.
+//! The definitions of each register, and the registers that are read.
 
 use ptxcheck_common::groups::Groups;
 use ptxcheck_ir::{Body, Callee, InstructionId, Register, Value};
@@ -10,11 +10,11 @@ use crate::limits::MAX_TRACE_STEPS;
 pub struct Definitions {
     /// By register.
     written: Vec<Written>,
-    /// What writes those that several write.
+    /// The definitions of the registers with several.
     several: Groups<InstructionId>,
 }
 
-/// What writes a register: most are written once.
+/// The definitions of a register: most have one.
 #[derive(Clone, Copy, Debug)]
 enum Written {
     Never,
@@ -84,8 +84,8 @@ impl Definitions {
         is_certain.then_some(last)
     }
 
-    /// Where a value comes from: `step` says of the only instruction that writes it which of its operands to go on with.
-    /// Ends at what no single instruction writes, at one for which `step` has no answer, or after 16 steps.
+    /// The value that a value is copied or computed from: follows its only definition to the operand that `step` chooses of it,
+    /// and so on. Ends at a register with no or several definitions, at one for which `step` returns `None`, or after 16 steps.
     pub fn trace(
         &self,
         body: &Body<'_>,
@@ -103,11 +103,11 @@ impl Definitions {
     }
 }
 
-/// By register: whether an instruction reads it, or a guard.
+/// For each register: true if an instruction, a guard or an argument reads it.
 #[must_use]
 pub(crate) fn read(body: &Body<'_>) -> Vec<bool> {
-    let mut found = vec![false; body.registers.len()];
-    let mut mark = |register: Register| found[register.index()] = true;
+    let mut is_read = vec![false; body.registers.len()];
+    let mut mark = |register: Register| is_read[register.index()] = true;
     for instruction in &body.instructions {
         let uses = body.uses(instruction).iter().copied();
         uses.filter_map(Value::register).for_each(&mut mark);
@@ -122,7 +122,7 @@ pub(crate) fn read(body: &Body<'_>) -> Vec<bool> {
             callee.register().into_iter().for_each(&mut mark);
         }
     }
-    found
+    is_read
 }
 
 #[cfg(test)]

@@ -65,14 +65,14 @@ impl Tree {
         }
     }
 
-    /// The immediate dominator of a node; `None` for the root and for what it does not reach.
+    /// The immediate dominator of a node; `None` for the root and for nodes that it does not reach.
     #[must_use]
     pub(crate) fn immediate(&self, node: u32) -> Option<u32> {
         let parent = self.parent[node as usize];
         (parent != NONE && parent != node).then_some(parent)
     }
 
-    /// Whether `a` dominates `b`; a node that is reached dominates itself.
+    /// True if `a` dominates `b`; a node that is reached dominates itself.
     #[must_use]
     pub(crate) fn dominates(&self, a: u32, b: u32) -> bool {
         let (a, b) = (a as usize, b as usize);
@@ -154,7 +154,7 @@ impl Dominators {
         (parent < self.blocks).then(|| BlockId::new(parent))
     }
 
-    /// Whether `a` dominates `b`; a block that is reached dominates itself.
+    /// True if `a` dominates `b`; a block that is reached dominates itself.
     #[must_use]
     pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
         self.tree.dominates(a.index() as u32, b.index() as u32)

@@ -5,10 +5,11 @@ use ptxcheck_ir::{Call, Callee, Function, FunctionId, Rare};
 
 use crate::shared::Shared;
 
-/// By function: threads may end in a call of it, or in one that it makes. Functions of other modules are taken to return.
+/// For each function: true if threads may end in a call of it, or in one that it makes. Functions of other modules are taken
+/// to return.
 pub(crate) fn ends(module: &Shared<'_>) -> Vec<bool> {
     let graph = module.call_graph();
-    let of = |(number, function): (usize, &Function<'_>)| {
+    let may_end = |(number, function): (usize, &Function<'_>)| {
         let id = FunctionId::new(number);
         if function.noreturn {
             return true;
@@ -22,10 +23,10 @@ pub(crate) fn ends(module: &Shared<'_>) -> Vec<bool> {
         };
         !graph.calls_to(id).is_empty() && (body.has(Rare::END) || body.calls.iter().any(is_unknown))
     };
-    let mut found: Vec<bool> = module.module.functions.iter().enumerate().map(of).collect();
+    let mut may_end: Vec<bool> = module.module.functions.iter().enumerate().map(may_end).collect();
     for function in graph.cycles(|_| true).into_iter().flatten() {
-        found[function.index()] = true;
+        may_end[function.index()] = true;
     }
-    graph.mark_callers(&mut found);
-    found
+    graph.mark_callers(&mut may_end);
+    may_end
 }

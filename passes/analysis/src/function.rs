@@ -8,7 +8,7 @@ use ptxcheck_ir::{Body, Function, Instruction, InstructionId, Module, Register, 
 
 use crate::definitions::{self, Definitions};
 use crate::dominators::Dominators;
-use crate::reached::{self, Asked};
+use crate::reached::{self, ConstantPrecision};
 use crate::slots::{self, Effect, SlotId, Slots};
 
 /// The analyses of one function. Until one is asked for, it costs a few words: modules can have a million functions.
@@ -31,7 +31,7 @@ struct Computed {
     slots: OnceLock<Box<Slots>>,
 }
 
-/// What is ever executed of a function, once that is asked.
+/// The blocks and guarded instructions of a function that may be executed, once they are asked for.
 #[derive(Default)]
 struct Reached {
     blocks: OnceLock<Vec<bool>>,
@@ -58,7 +58,7 @@ impl<'a> Analyses<'a> {
         self.computed.get_or_init(Box::default)
     }
 
-    /// When analyses give up.
+    /// The time at which analyses give up.
     #[must_use]
     pub const fn deadline(&self) -> &'a Deadline {
         self.deadline
@@ -79,28 +79,28 @@ impl<'a> Analyses<'a> {
         self.computed().cfg.get_or_init(|| Cfg::new(self.body()))
     }
 
-    /// Which block every path to a block passes.
+    /// The dominators of the blocks.
     pub fn dominators(&self) -> &Dominators {
         self.computed()
             .dominators
             .get_or_init(|| Box::new(Dominators::new(self.body(), self.cfg())))
     }
 
-    /// Which block every path from a block to the end passes.
+    /// The post-dominators of the blocks.
     pub fn post_dominators(&self) -> &Dominators {
         self.computed()
             .post_dominators
             .get_or_init(|| Box::new(Dominators::post(self.body(), self.cfg())))
     }
 
-    /// Which values stay in `.local` memory.
+    /// The slots of `.local` memory that hold values.
     pub(crate) fn slots(&self) -> &Slots {
         self.computed()
             .slots
             .get_or_init(|| Box::new(Slots::new(self.module, self.body(), self.definitions())))
     }
 
-    /// The slot that an instruction loads. Of most, it is told without a look at what else the body does to slots.
+    /// The slot that an instruction loads. Most instructions need no slots of the body for it.
     pub(crate) fn loaded_slot(&self, id: InstructionId, instruction: &Instruction) -> Option<SlotId> {
         if !slots::may_access(self.body(), self.definitions(), instruction) {
             return None;
@@ -111,7 +111,7 @@ impl<'a> Analyses<'a> {
         }
     }
 
-    /// Whether each way to one instruction leads past another.
+    /// True if each path to `second` passes `first`.
     pub fn is_before(&self, first: InstructionId, second: InstructionId) -> bool {
         let (from, to) = (self.body().block_of(first), self.body().block_of(second));
         if from == to {
@@ -121,8 +121,8 @@ impl<'a> Analyses<'a> {
         is_entry || self.dominators().dominates(from, to)
     }
 
-    /// The store that has put into a slot what an instruction loads there, whenever it is executed: all that writes the slot,
-    /// and on each way to the load.
+    /// The store whose value an instruction loads from a slot, whenever it is executed: the only writer of the slot,
+    /// and on each path to the load.
     pub fn store_for(&self, load: InstructionId) -> Option<InstructionId> {
         let slot = self.loaded_slot(load, self.body().instruction(load))?;
         let store = self.slots().only_store(self.body(), slot)?;
@@ -143,14 +143,14 @@ impl<'a> Analyses<'a> {
         })
     }
 
-    /// Which instructions write a register.
+    /// The definitions of the registers.
     pub fn definitions(&self) -> &Definitions {
         self.computed()
             .definitions
             .get_or_init(|| Definitions::new(self.body()))
     }
 
-    /// Whether anything reads a register.
+    /// True if anything reads a register.
     pub fn is_read(&self, register: Register) -> bool {
         let read = self
             .computed()
@@ -159,20 +159,27 @@ impl<'a> Analyses<'a> {
         read.get(register.index()) == Some(&true)
     }
 
-    /// Whether an instruction may be executed at all: not so behind a branch that a constant decides against, nor under a
-    /// guard that one makes false. To be asked of what is about to be reported.
+    /// True if an instruction may be executed at all: not behind a branch that a constant decides against, nor under a guard
+    /// that a constant makes false. To be asked of an instruction that is about to be reported.
     pub fn is_reached(&self, id: InstructionId) -> bool {
-        self.may_be_reached(id) && self.is_reached_by(id, &self.computed().reached_closely, Asked::All)
+        self.may_be_reached(id)
+            && self.is_reached_by(
+                id,
+                &self.computed().reached_closely,
+                ConstantPrecision::FlowSensitive,
+            )
     }
 
-    /// The same, as far as that is told for next to nothing: to be asked of much.
+    /// The same from fixed constants alone, which costs next to nothing: to be asked of many instructions.
     pub fn may_be_reached(&self, id: InstructionId) -> bool {
-        self.is_reached_by(id, &self.computed().reached, Asked::Fixed)
+        self.is_reached_by(id, &self.computed().reached, ConstantPrecision::Fixed)
     }
 
-    fn is_reached_by(&self, id: InstructionId, reached: &Reached, asked: Asked) -> bool {
+    fn is_reached_by(&self, id: InstructionId, reached: &Reached, precision: ConstantPrecision) -> bool {
         let body = self.body();
-        let blocks = reached.blocks.get_or_init(|| reached::blocks(body, self, asked));
+        let blocks = reached
+            .blocks
+            .get_or_init(|| reached::blocks(body, self, precision));
         if blocks.get(body.block_of(id).index()) != Some(&true) {
             return false;
         }
@@ -181,7 +188,7 @@ impl<'a> Analyses<'a> {
         }
         let held_back = reached
             .held_back
-            .get_or_init(|| reached::held_back(body, self, asked));
+            .get_or_init(|| reached::held_back(body, self, precision));
         held_back.binary_search(&id).is_err()
     }
 }

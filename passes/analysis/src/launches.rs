@@ -9,10 +9,10 @@ pub type Shape = [u32; 3];
 /// Most threads of a block (CUDA C++ Programming Guide, Compute Capabilities).
 pub const MAX_BLOCK_THREADS: u32 = 1_024;
 
-/// What the user says. A kernel's own `.reqntid` wins over all of it.
+/// The block shapes that the user states. A kernel's own `.reqntid` wins over all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Launches {
-    /// For this run: it wins over what follows.
+    /// For this run: it wins over the following.
     pub run: Option<Shape>,
     /// For kernels that are called so ([`names::is_called`]). The last that fits counts.
     pub kernels: Vec<(Pattern, Shape)>,

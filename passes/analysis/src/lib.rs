@@ -14,14 +14,14 @@
 //! finished proves nothing.
 //!
 //! ```
-//! use ptxcheck_analysis::{Asked, ModuleAnalyses};
+//! use ptxcheck_analysis::{AnalysisOptions, ModuleAnalyses};
 //! use ptxcheck_frontend_ptx::{PtxOrigin, lower};
 //!
 //! let text = b".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n\tbar.warp.sync 0;\n\tret;\n}\n";
 //! let tree = ptxcheck_ptx_parser::parse(text).expect("a module");
 //! let origin = PtxOrigin::new(&tree);
 //! let module = lower(&tree, &origin);
-//! let analyses = ModuleAnalyses::new(&module, Asked::default());
+//! let analyses = ModuleAnalyses::new(&module, AnalysisOptions::default());
 //!
 //! // Where the lanes go: no lane that comes to this barrier is in its member mask.
 //! let root = &analyses.lanes()[0];
@@ -64,4 +64,4 @@ pub use function::Analyses;
 pub use module::ModuleAnalyses;
 pub use place::Place;
 pub use ptxcheck_ir::{cfg, evaluate, params};
-pub use shared::{Asked, Shared};
+pub use shared::{AnalysisOptions, Shared};

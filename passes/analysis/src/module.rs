@@ -1,4 +1,4 @@
-//! A module with its analyses, each made when it is first asked for: what rules are given.
+//! A module with its analyses, each made when it is first asked for, as rules are given it.
 
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -12,7 +12,7 @@ use crate::lanes::{self, Root};
 use crate::out_of_bounds::{self, Outside};
 use crate::provenance::{self, Violation};
 
-use crate::shared::{Asked, Shared};
+use crate::shared::{AnalysisOptions, Shared};
 
 /// A module under analysis, with the analyses that have been asked for.
 pub struct ModuleAnalyses<'a> {
@@ -34,15 +34,15 @@ impl<'a> Deref for ModuleAnalyses<'a> {
 impl<'a> ModuleAnalyses<'a> {
     /// A context in which nothing has been analysed yet, with as much time as it takes.
     #[must_use]
-    pub fn new(module: &'a Module<'a>, asked: Asked) -> Self {
-        Self::with_deadline(module, asked, Deadline::NEVER)
+    pub fn new(module: &'a Module<'a>, options: AnalysisOptions) -> Self {
+        Self::with_deadline(module, options, Deadline::NEVER)
     }
 
     /// The same, with a time at which analyses give up.
     #[must_use]
-    pub fn with_deadline(module: &'a Module<'a>, asked: Asked, deadline: &'a Deadline) -> Self {
+    pub fn with_deadline(module: &'a Module<'a>, options: AnalysisOptions, deadline: &'a Deadline) -> Self {
         Self {
-            shared: Shared::new(module, asked, deadline),
+            shared: Shared::new(module, options, deadline),
             collectives: OnceLock::new(),
             violations: OnceLock::new(),
             lanes: OnceLock::new(),
@@ -50,12 +50,13 @@ impl<'a> ModuleAnalyses<'a> {
         }
     }
 
-    /// Where lanes go, and what is wrong with the collectives and barriers they meet at, by kernel.
+    /// The results of the lane analysis, by kernel: findings about the collectives and barriers that lanes meet at.
     pub fn lanes(&self) -> &[Root] {
-        self.lanes.get_or_init(|| lanes::analyse(self, self.asked.lanes))
+        self.lanes
+            .get_or_init(|| lanes::analyse(self, self.options.lanes))
     }
 
-    /// What the analyses that were made have not looked at, since it exceeds a limit, as a sentence.
+    /// A sentence on the kernels that the lane analysis, if it was made, has left out since they exceed a limit.
     #[must_use]
     pub fn limit(&self) -> Option<String> {
         let limited = |root: &&Root| root.is_limited;
@@ -79,7 +80,7 @@ impl<'a> ModuleAnalyses<'a> {
         self.outside.get_or_init(|| out_of_bounds::find(self))
     }
 
-    /// The addresses that are used for what they are not, in the order of the input.
+    /// The uses of addresses that are wrong for them, in the order of the input.
     pub fn violations(&self) -> &[Violation] {
         self.violations.get_or_init(|| provenance::violations(self))
     }

@@ -45,26 +45,26 @@ pub struct Outside {
     pub lanes: Lanes,
     /// The least and the greatest offset of those, in bytes from the start of the object.
     pub offsets: (i64, i64),
-    /// What is known or assumed of the kernel's launches.
+    /// The known or assumed launches of the kernel.
     pub launch: Launch,
 }
 
 /// All of a module, in the order of the input.
 pub(crate) fn find(module: &Shared<'_>) -> Vec<Outside> {
-    let mut found = Vec::new();
+    let mut outside = Vec::new();
     let ends = LazyCell::new(|| ends(module));
     for (id, function, body) in module.module.bodies() {
         if !function.is_kernel() || function.is_damaged || module.deadline.is_over_at_step() {
             continue;
         }
         if let Some(kernel) = Kernel::new(module, id, function, body) {
-            let all: Vec<Outside> = kernel.accesses().collect();
-            if !all.is_empty() && !calls_may_end(module, body, &ends) {
-                found.extend(all);
+            let of_kernel: Vec<Outside> = kernel.accesses().collect();
+            if !of_kernel.is_empty() && !calls_may_end(module, body, &ends) {
+                outside.extend(of_kernel);
             }
         }
     }
-    found
+    outside
 }
 
 /// True if threads may not come back from some call in a body, which no branch shows.
@@ -205,7 +205,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
         found.filter(|_| self.exist(self.body.block_of(id)))
     }
 
-    /// Whether a lane that executes the kernel certainly executes an instruction.
+    /// True if a lane that executes the kernel certainly executes an instruction.
     fn executes(&self, lane: u32, id: InstructionId) -> bool {
         let instruction = self.body.instruction(id);
         let is_held_back = instruction.guard.is_some_and(|guard| {
@@ -215,7 +215,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
         !is_held_back && self.analyses.is_reached(id) && self.comes(lane, self.body.block_of(id))
     }
 
-    /// Whether a lane that executes the kernel certainly comes to a block.
+    /// True if a lane that executes the kernel certainly comes to a block.
     fn comes(&self, lane: u32, mut block: BlockId) -> bool {
         let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
         while block.index() != 0 {
@@ -242,7 +242,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
         self.body.successors(block).get(way).copied()
     }
 
-    /// Whether all lanes of warp 0 exist that are looked at, where an access in this block is executed.
+    /// True if all lanes of warp 0 that are considered exist where an access in this block is executed.
     fn exist(&self, block: BlockId) -> bool {
         let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
         self.full.as_ref().is_none_or(|full| {

@@ -1,4 +1,4 @@
-//! What a predicate's being true or false says of the tests that it is made of.
+//! The outcomes of tests that follow from a predicate computed from them being true or false.
 //!
 //! ```text
 //! mov p, a               p ⇒ a, ¬p ⇒ ¬a            not p, a          p ⇒ ¬a, ¬p ⇒ a
@@ -22,11 +22,11 @@ pub(crate) struct Test {
     /// The instruction that tests, if it is the only one that writes the register, whenever it is reached. Of a comparison
     /// that is combined with a predicate, the comparison alone.
     pub definition: Option<InstructionId>,
-    /// Where its outcome is.
+    /// The register that holds its outcome.
     pub register: Register,
-    /// What reads that; nothing does if it is the predicate itself.
+    /// The instruction that reads the outcome; `None` if it is the predicate itself.
     pub reader: Option<InstructionId>,
-    /// What the outcome is.
+    /// The outcome.
     pub holds: bool,
 }
 
@@ -34,10 +34,10 @@ pub(crate) struct Test {
 pub(crate) struct Predicates<'a, A> {
     /// The body.
     pub body: &'a Body<'a>,
-    /// What writes its registers.
+    /// The definitions of its registers.
     pub definitions: &'a Definitions,
-    /// Whether a call returns 0 or 1.
-    pub is_answer: A,
+    /// True for a call that returns 0 or 1.
+    pub returns_truth: A,
 }
 
 impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
@@ -61,7 +61,7 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
         self.each(predicate, holds, is_current, visit);
     }
 
-    /// The tests among those that are followed through definitions for which `is_current` holds, given what reads them.
+    /// The same, following only definitions for which `is_current` holds, given the instruction that reads them.
     fn each(
         &self,
         predicate: Register,
@@ -90,7 +90,7 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
         }
     }
 
-    /// What follows from what a test's definition has made.
+    /// Visits a test, or the tests that follow from it by the operation that defines its register.
     fn step(
         &self,
         definition: InstructionId,
@@ -169,7 +169,7 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
         }
     }
 
-    /// Whether an integer register holds 0 or 1: a `selp` of the two or an answer, perhaps moved, converted or masked.
+    /// True if an integer register holds 0 or 1: a `selp` of the two or the result of a test, perhaps moved, converted or masked.
     #[must_use]
     pub(crate) fn is_truth(&self, register: Register) -> bool {
         let mut register = register;
@@ -180,7 +180,7 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
             let instruction = self.body.instruction(definition);
             match (instruction.op, self.body.uses(instruction)) {
                 (Op::Select, [Value::Integer(0 | 1), Value::Integer(0 | 1), _]) => return true,
-                (Op::CallResult(call), _) => return (self.is_answer)(call),
+                (Op::CallResult(call), _) => return (self.returns_truth)(call),
                 (Op::IsSpace(_), _) => return true,
                 // A predicate as an integer (LLVM's `zext`): 1 for true, or, with the sign, -1.
                 (Op::Convert { from: 1, signed, .. }, _) => return !signed,
@@ -193,7 +193,7 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
     }
 }
 
-/// Whether a constant is true as a predicate.
+/// True if a constant is true as a predicate.
 const fn is_odd(value: i64) -> bool {
     value & 1 == 1
 }
@@ -204,7 +204,7 @@ mod tests {
     use crate::testing::with_ptx;
     use ptxcheck_ir::Value;
 
-    /// What follows from `%p3` being `holds`: which instructions have which outcome, by number.
+    /// The outcomes that follow from `%p3` being `holds`: numbers of instructions with the outcome of each.
     fn tests(code: &str, holds: bool) -> Vec<(Option<usize>, bool)> {
         let text = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<9>;\n.reg .b32 %r<9>;\n\
@@ -220,7 +220,7 @@ mod tests {
             let predicates = Predicates {
                 body,
                 definitions: module.function(ptxcheck_ir::FunctionId::new(0)).definitions(),
-                is_answer: |_| false,
+                returns_truth: |_| false,
             };
             let mut found = Vec::new();
             predicates.each_test(branch.guard.unwrap().register, holds, |test| {

@@ -1,5 +1,5 @@
 //! The address-space analysis: the memory that each address points into, and the uses of addresses that are wrong for it.
-//! `SPACES.md` beside this crate's sources is its design.
+//! `SPACES.md`, beside the crate's manifest, explains the analysis.
 //!
 //! ```text
 //! here              one module: the screen, then the functions, callees first

@@ -12,10 +12,10 @@ use crate::launches::MAX_BLOCK_THREADS;
 use crate::limits::MAX_PREDICATE_STEPS;
 use ptxcheck_ir::{BinaryOp, Body, Condition, Logic, Op, Register, Special, Value};
 
-/// What a value is at least and at most, as an unsigned number.
+/// The least and the greatest value, as unsigned numbers.
 type Range = (u64, u64);
 
-/// Whether a predicate holds, where it is written once, as a comparison of values with ranges that leave one outcome.
+/// The value of a predicate whose only definition is a comparison of values with ranges that leave one outcome.
 #[must_use]
 pub(crate) fn outcome(body: &Body<'_>, definitions: &Definitions, predicate: Register) -> Option<bool> {
     let comparison = body.instruction(definitions.only(body, predicate)?);

@@ -1,9 +1,9 @@
-//! Which blocks and functions are ever reached: unoptimised code keeps what a constant decides against, and inline functions
+//! The blocks and functions that may be reached: unoptimised code keeps branches that a constant decides, and inline functions
 //! that nothing calls; inline assembly keeps its guards, whatever the compiler knows of them.
 //!
 //! ```text
-//! decided   a branch, or another instruction under a guard, on a predicate that is fixed (see `constants`); where that is
-//!           asked of little, on one that is constant there; on one that the ranges of special registers decide (see
+//! decided   a branch, or another instruction under a guard, on a predicate that is fixed (see `constants`); where only few
+//!           are asked for, on one that is constant there; on one that the ranges of special registers decide (see
 //!           `ranges`); and a call that the way to it decides against
 //! reached   the entry, and what an edge leads to from there, of decided branches the one that is taken
 //!           kernels, what other modules see and do not have themselves, functions whose address is taken, what these call
@@ -19,25 +19,29 @@ use ptxcheck_ir::{
     BlockId, Body, FunctionId, Guard, InstructionId, Linkage, Op, SymbolKind, Value, never_holds,
 };
 
-/// Which constants are asked for.
+/// The precision of the constants that decide branches and guards.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked {
-    /// What is fixed alone: next to nothing to pay.
+pub(crate) enum ConstantPrecision {
+    /// Only registers that hold one constant throughout the body, which costs next to nothing.
     Fixed,
-    /// All that are found, place by place.
-    All,
+    /// All constants, flow-sensitively.
+    FlowSensitive,
 }
 
-/// By block, whether anything may come there: by edges that no constant decides against.
+/// For each block: true if some path of edges that no constant decides against leads there.
 #[must_use]
-pub(crate) fn blocks(body: &Body<'_>, analyses: &Analyses<'_>, asked: Asked) -> Vec<bool> {
+pub(crate) fn blocks(body: &Body<'_>, analyses: &Analyses<'_>, precision: ConstantPrecision) -> Vec<bool> {
     let last = |number| Some(body.block(BlockId::new(number)).next_back()?.0);
     let branches = (0..body.blocks.len()).filter_map(last);
-    let decided: FxHashMap<BlockId, bool> =
-        decided(body, analyses, branches.filter(|&id| is_branch(body, id)), asked)
-            .into_iter()
-            .map(|(id, is_taken)| (body.block_of(id), is_taken))
-            .collect();
+    let decided: FxHashMap<BlockId, bool> = decided(
+        body,
+        analyses,
+        branches.filter(|&id| is_branch(body, id)),
+        precision,
+    )
+    .into_iter()
+    .map(|(id, is_taken)| (body.block_of(id), is_taken))
+    .collect();
     let mut is_reached = vec![false; body.blocks.len()];
     let mut open: Vec<BlockId> = (!body.blocks.is_empty())
         .then(|| BlockId::new(0))
@@ -58,10 +62,14 @@ pub(crate) fn blocks(body: &Body<'_>, analyses: &Analyses<'_>, asked: Asked) -> 
 
 /// The instructions that their guards keep from ever being executed, in the order of the input.
 #[must_use]
-pub(crate) fn held_back(body: &Body<'_>, analyses: &Analyses<'_>, asked: Asked) -> Vec<InstructionId> {
+pub(crate) fn held_back(
+    body: &Body<'_>,
+    analyses: &Analyses<'_>,
+    precision: ConstantPrecision,
+) -> Vec<InstructionId> {
     let all = (0..body.instructions.len()).map(InstructionId::new);
     let guarded = all.filter(|&id| body.instruction(id).guard.is_some() && !is_branch(body, id));
-    let mut held: Vec<InstructionId> = decided(body, analyses, guarded, asked)
+    let mut held: Vec<InstructionId> = decided(body, analyses, guarded, precision)
         .into_iter()
         .filter(|(_, is_executed)| !is_executed)
         .map(|(id, _)| id)
@@ -76,21 +84,20 @@ fn is_branch(body: &Body<'_>, id: InstructionId) -> bool {
     body.instruction(id).op == Op::Branch
 }
 
-/// Of the instructions with a guard among these, in the order of the input: whether they do what they do, where a constant
-/// decides that.
+/// The instructions among these whose guard a constant decides, in the order of the input, each with true if it is executed.
 fn decided(
     body: &Body<'_>,
     analyses: &Analyses<'_>,
     instructions: impl Iterator<Item = InstructionId>,
-    asked: Asked,
+    precision: ConstantPrecision,
 ) -> Vec<(InstructionId, bool)> {
     let guarded = instructions.filter_map(|id| Some((id, body.instruction(id).guard?)));
     let guarded: Vec<(InstructionId, Guard)> = guarded.collect();
     let none = Arguments::default();
     let seeds = guarded.iter().map(|(_, guard)| Value::Register(guard.register));
-    let constants = match asked {
-        Asked::Fixed => Constants::fixed(body, analyses, seeds, &none),
-        Asked::All => Constants::new(body, analyses, seeds, &none),
+    let constants = match precision {
+        ConstantPrecision::Fixed => Constants::fixed(body, analyses, seeds, &none),
+        ConstantPrecision::FlowSensitive => Constants::new(body, analyses, seeds, &none),
     };
     let decided = constants.before(guarded.iter().map(|(id, _)| *id), |id, read| {
         let guard = body.instruction(id).guard?;
@@ -104,8 +111,9 @@ fn decided(
     decided.into_iter().flatten().collect()
 }
 
-/// By function, whether a kernel or another module may come there. Of a weak function, who calls it has a copy: inline
-/// functions and instances of templates are weak. All are reached in a module that has nothing to begin with.
+/// For each function: true if a kernel or another module may call it. A weak function does not count as called from other
+/// modules: those have a copy, as inline functions and instances of templates are weak. All are reached in a module without
+/// roots.
 #[must_use]
 pub(crate) fn functions(context: &Shared<'_>) -> Vec<bool> {
     let module = context.module;

@@ -1,4 +1,4 @@
-//! Who refers to what the module does not define, and to what only the host has.
+//! Uses of symbols that the module does not define, or that only the host has.
 
 use rustc_hash::FxHashMap;
 
@@ -36,8 +36,8 @@ pub fn undefined(module: &Module<'_>) -> Vec<Uses> {
     })
 }
 
-/// The symbols in question that are used, in the order of their first use. Of code, [`ptxcheck_ir::Body::references`]
-/// says what is used.
+/// The symbols for which `is_wanted` holds that are used, in the order of their first use. The uses in code are those in
+/// [`ptxcheck_ir::Body::references`].
 #[must_use]
 pub fn to(module: &Module<'_>, is_wanted: impl Fn(&Symbol<'_>) -> bool) -> Vec<Uses> {
     let mut found: Vec<Uses> = Vec::new();

@@ -1,4 +1,4 @@
-//! What the analyses of a module share: the module, what is asked of it, its functions' own analyses, its calls.
+//! The input that the analyses of a module share: the module, the options, the analyses of its functions, the call graph.
 //!
 //! Analyses of whole modules (`lanes`, `provenance`, `collectives`) take this, and not the results of each other.
 
@@ -13,23 +13,23 @@ use crate::certainty::Certainty;
 use crate::function::Analyses;
 use crate::launches::Launches;
 
-/// What is to be found out: analyses leave out what nobody reports.
+/// Options of the analyses: they skip work that only findings nobody reports would need.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
-    /// Of lanes: what is certain, or also what is possible.
+pub struct AnalysisOptions {
+    /// Findings about lanes: definite ones, or potential ones, too.
     pub lanes: Certainty,
-    /// Of addresses that are used in the wrong space, the same.
+    /// Findings about addresses in a wrong space: none, definite ones, or potential ones, too.
     pub spaces: Option<Certainty>,
-    /// Of uses of address 0, the same.
+    /// Findings about uses of address 0: none, definite ones, or potential ones, too.
     pub nulls: Option<Certainty>,
-    /// An address in global memory that is converted to one twice is wrong, too.
+    /// Report the second of two conversions of an address in global memory, too.
     pub global_twice: bool,
     /// The blocks that kernels are launched with.
     pub launches: Launches,
 }
 
-impl Asked {
-    /// All that is possible.
+impl AnalysisOptions {
+    /// Potential findings of all kinds.
     #[must_use]
     pub fn all() -> Self {
         Self {
@@ -42,8 +42,8 @@ impl Asked {
     }
 }
 
-impl Default for Asked {
-    /// All that is certain.
+impl Default for AnalysisOptions {
+    /// Definite findings of all kinds.
     fn default() -> Self {
         Self {
             lanes: Certainty::Definite,
@@ -55,13 +55,13 @@ impl Default for Asked {
     }
 }
 
-/// A module under analysis, with what is known of each of its functions.
+/// A module under analysis, with the analyses of each of its functions.
 pub struct Shared<'a> {
     /// The module.
     pub module: &'a Module<'a>,
-    /// What is asked for.
-    pub asked: Asked,
-    /// When analyses give up.
+    /// The options.
+    pub options: AnalysisOptions,
+    /// The time at which analyses give up.
     pub deadline: &'a Deadline,
     functions: Vec<Analyses<'a>>,
     call_graph: OnceLock<CallGraph>,
@@ -70,11 +70,11 @@ pub struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    pub(crate) fn new(module: &'a Module<'a>, asked: Asked, deadline: &'a Deadline) -> Self {
+    pub(crate) fn new(module: &'a Module<'a>, options: AnalysisOptions, deadline: &'a Deadline) -> Self {
         let functions = module.functions.iter();
         Self {
             module,
-            asked,
+            options,
             deadline,
             functions: functions
                 .map(|function| Analyses::of(module, function, deadline))
@@ -108,7 +108,7 @@ impl<'a> Shared<'a> {
         })
     }
 
-    /// `%tid.y` and `%tid.z`: true for one that a function reads, or what it may call. A call through a pointer may be one of
+    /// `%tid.y` and `%tid.z`: true for one that a function, or one that it may call, reads. A call through a pointer may be one of
     /// any function of the module but kernels.
     #[must_use]
     pub(crate) fn read_dimensions(&self, root: FunctionId) -> [bool; 2] {
@@ -119,26 +119,26 @@ impl<'a> Shared<'a> {
         [read[0][root.index()], read[1][root.index()]]
     }
 
-    /// `found`, by function, with those that may call one of them.
-    fn readers(&self, mut found: Vec<bool>) -> Vec<bool> {
+    /// The marks of functions, with those added that may call a marked one.
+    fn readers(&self, mut marked: Vec<bool>) -> Vec<bool> {
         let mut bodies = self.module.bodies();
-        if bodies.any(|(id, function, _)| !function.is_kernel() && found[id.index()]) {
+        if bodies.any(|(id, function, _)| !function.is_kernel() && marked[id.index()]) {
             let is_indirect = |call: &Call| matches!(call.callee, Callee::Indirect(_));
             for (id, _, body) in self.module.bodies() {
-                found[id.index()] |= body.calls.iter().any(is_indirect);
+                marked[id.index()] |= body.calls.iter().any(is_indirect);
             }
         }
-        self.call_graph().mark_callers(&mut found);
-        found
+        self.call_graph().mark_callers(&mut marked);
+        marked
     }
 
-    /// True if a function, or what it may call, reads `%tid.y` or `%tid.z`.
+    /// True if a function, or one that it may call, reads `%tid.y` or `%tid.z`.
     #[must_use]
     pub(crate) fn reads_other_dimensions(&self, root: FunctionId) -> bool {
         self.read_dimensions(root) != [false; 2]
     }
 
-    /// Whether a call may be executed.
+    /// True if a call may be executed.
     #[must_use]
     pub fn may_call(&self, site: &CallSite) -> bool {
         self.function(site.caller).is_reached(site.instruction)

@@ -36,12 +36,12 @@ pub(crate) struct Slot {
     pub bytes: u32,
 }
 
-/// What an instruction does to slots.
+/// The effect of an instruction on slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Nothing.
     None,
-    /// Its one result is what the slot holds.
+    /// Its one result is the value of the slot.
     Load(SlotId),
     /// The slot holds its one stored value; see [`Slots::overlapping`] for those it spoils.
     Store(SlotId),
@@ -60,7 +60,7 @@ pub(crate) struct Slots {
     accesses: Vec<SlotId>,
     /// The stores to slots, by slot.
     writers: Groups<InstructionId>,
-    /// By slot, whether it can be written through an address that is not followed.
+    /// For each slot: true if it can be written through an address that is not followed.
     escaping: Vec<bool>,
     has_escaped: bool,
 }
@@ -90,7 +90,7 @@ impl Slots {
             body,
             definitions,
             is_local: &is_local,
-            known: vec![Known::Open; body.registers.len()],
+            known: vec![RegisterAddress::Pending; body.registers.len()],
             chain: Vec::new(),
         };
         let mut found = Found::default();
@@ -178,7 +178,7 @@ impl Slots {
         self.writers.of(slot as usize)
     }
 
-    /// What `instruction` does to slots.
+    /// The effect of `instruction` on slots.
     #[must_use]
     pub(crate) fn effect(&self, id: InstructionId, instruction: &Instruction) -> Effect {
         if self.slots.is_empty() {
@@ -201,19 +201,19 @@ impl Slots {
         }
     }
 
-    /// Whether the address of some `.local` symbol is used in a way that is not followed.
+    /// True if the address of some `.local` symbol is used in a way that is not followed.
     #[must_use]
     pub(crate) fn has_escaped(&self) -> bool {
         self.has_escaped
     }
 
-    /// Whether a slot can be written through an address that is not followed.
+    /// True if a slot can be written through an address that is not followed.
     #[must_use]
     pub(crate) fn escapes(&self, slot: SlotId) -> bool {
         self.escaping[slot as usize]
     }
 
-    /// Whether more than the stores to it may write a slot.
+    /// True if a slot may be written otherwise than by its own stores.
     #[must_use]
     pub(crate) fn is_spoiled(&self, slot: SlotId) -> bool {
         self.escapes(slot) || self.overlapping(slot).next().is_some()
@@ -276,12 +276,12 @@ impl Found {
     }
 }
 
-/// What a register is computed from, and how many bytes further it points.
+/// The operand that a register's address is computed from, and its distance from that in bytes.
 fn step(body: &Body<'_>, definitions: &Definitions, register: Register) -> Option<(Value, i64)> {
     moved(body, body.instruction(definitions.only(body, register)?))
 }
 
-/// What an instruction computes an address from, and how many bytes further that points.
+/// The operand that an instruction computes an address from, and the distance of the result from that in bytes.
 fn moved(body: &Body<'_>, instruction: &Instruction) -> Option<(Value, i64)> {
     if instruction.guard.is_some() {
         return None;
@@ -298,7 +298,7 @@ fn moved(body: &Body<'_>, instruction: &Instruction) -> Option<(Value, i64)> {
     }
 }
 
-/// Whether an instruction may access a slot: of most, it takes a step or two to tell, and no pass over the body.
+/// True if an instruction may access a slot. Takes a step or two for most, and no pass over the body.
 #[must_use]
 pub(crate) fn may_access(body: &Body<'_>, definitions: &Definitions, instruction: &Instruction) -> bool {
     let mut base = match (instruction.op, body.uses(instruction)) {
@@ -325,25 +325,27 @@ struct Search<'a> {
     definitions: &'a Definitions,
     is_local: &'a dyn Fn(SymbolId) -> bool,
     /// By register.
-    known: Vec<Known>,
+    known: Vec<RegisterAddress>,
     /// The registers that one search has come by, and how many bytes further than the next each points; kept for the next.
     chain: Vec<(Register, i64)>,
 }
 
-/// What is known of a register.
+/// The `.local` address of a register, once it has been looked for.
 #[derive(Clone, Copy)]
-enum Known {
-    /// Not yet asked for.
-    Open,
+enum RegisterAddress {
+    /// Not yet looked for.
+    Pending,
     /// The address that it holds, if it holds one.
-    Is(Option<Address>),
+    Resolved(Option<Address>),
 }
 
 impl Search<'_> {
-    /// Whether a value may be a `.local` address, as far as is known yet.
+    /// True if a value may be a `.local` address, as far as is known yet.
     fn may_be(&self, value: Value) -> bool {
         match value {
-            Value::Register(register) => !matches!(self.known[register.index()], Known::Is(None)),
+            Value::Register(register) => {
+                !matches!(self.known[register.index()], RegisterAddress::Resolved(None))
+            }
             Value::Symbol(symbol, _) => (self.is_local)(symbol),
             _ => false,
         }
@@ -353,7 +355,7 @@ impl Search<'_> {
     /// Most of what is used stands behind this, and needs no search.
     fn rule_out(&mut self, instruction: &Instruction) {
         for register in self.body.defined(instruction) {
-            self.known[register.index()] = Known::Is(None);
+            self.known[register.index()] = RegisterAddress::Resolved(None);
         }
     }
 
@@ -369,7 +371,7 @@ impl Search<'_> {
     /// Follows a chain of definitions down and adds its constants on the way back; no recursion, since chains are as
     /// long as the input makes them.
     fn of_register(&mut self, register: Register) -> Option<Address> {
-        if let Known::Is(known) = self.known[register.index()] {
+        if let RegisterAddress::Resolved(known) = self.known[register.index()] {
             return known;
         }
         let mut chain = std::mem::take(&mut self.chain);
@@ -378,11 +380,11 @@ impl Search<'_> {
             let Value::Register(register) = current else {
                 break self.address(current);
             };
-            if let Known::Is(known) = self.known[register.index()] {
+            if let RegisterAddress::Resolved(known) = self.known[register.index()] {
                 break known;
             }
             // A register in its own chain stays unknown.
-            self.known[register.index()] = Known::Is(None);
+            self.known[register.index()] = RegisterAddress::Resolved(None);
             let Some((from, by)) = self.step(register) else {
                 break None;
             };
@@ -391,7 +393,7 @@ impl Search<'_> {
         };
         for (register, by) in chain.drain(..).rev() {
             found = found.and_then(|(symbol, offset)| Some((symbol, offset.checked_add(by)?)));
-            self.known[register.index()] = Known::Is(found);
+            self.known[register.index()] = RegisterAddress::Resolved(found);
         }
         self.chain = chain;
         found
@@ -422,14 +424,14 @@ impl Search<'_> {
         })
     }
 
-    /// Whether a use of an address keeps it among those that are followed, where it is not that of a slot.
+    /// True if a use of an address, other than an access to its slot, does not let it escape.
     fn is_followed(&self, instruction: &Instruction) -> bool {
         match instruction.op {
             Op::Access(_) => false,
             Op::Compare(..) | Op::IsSpace(_) => true,
             _ => match self.body.results(instruction) {
                 &[Value::Register(result)] => {
-                    matches!(self.known[result.index()], Known::Is(Some(_)))
+                    matches!(self.known[result.index()], RegisterAddress::Resolved(Some(_)))
                         || self.step(result).is_some() && instruction.guard.is_none()
                 }
                 _ => false,

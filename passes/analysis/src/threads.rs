@@ -1,4 +1,4 @@
-//! What a value is in a lane of one warp, where nothing but the number of the thread decides it.
+//! The values of registers in each lane of one warp, where they depend on nothing but the number of the thread.
 
 use crate::definitions::Definitions;
 use ptxcheck_ir::evaluate::{evaluate, is_interpreted, ones};
@@ -17,7 +17,7 @@ const WARP: u64 = 32;
 /// Most operands of an operation that is evaluated.
 const MAX_USES: usize = 8;
 
-/// What an address counts from.
+/// The object that an address counts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     /// A variable.
@@ -42,7 +42,7 @@ impl Threads<'_, '_> {
         self.exact(value, u64::from(lane), &mut MAX_STEPS.clone())
     }
 
-    /// What an address counts from in a lane, and how many bytes from there it is.
+    /// The object that an address counts from in a lane, and its distance from there in bytes.
     pub(crate) fn address(&self, value: Value, lane: u32) -> Option<(Start, i64)> {
         self.place(value, u64::from(lane), &mut MAX_STEPS.clone())
     }

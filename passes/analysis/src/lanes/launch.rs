@@ -276,7 +276,10 @@ const OTHER: u64 = u64::MAX - 20;
 
 /// The launches of a kernel, as it bounds them or the user states them. `reads_other`: see [`Launch::new`].
 pub(crate) fn launch_of(module: &Shared<'_>, function: FunctionId, reads_other: bool) -> Launch {
-    let stated = module.asked.launches.block(module.module.function_name(function));
+    let stated = module
+        .options
+        .launches
+        .block(module.module.function_name(function));
     Launch::new(&module.module.function(function).launch, stated, reads_other)
 }
 

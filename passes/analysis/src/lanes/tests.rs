@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use crate::certainty::Certainty;
 use crate::limits::MAX_POTENTIAL_CONTEXTS;
 use crate::module::ModuleAnalyses;
-use crate::shared::Asked;
-use crate::testing::{with_asked, with_ptx};
+use crate::shared::AnalysisOptions;
+use crate::testing::{with_options, with_ptx};
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_frontend_ptx::{PtxOrigin, lower};
 
@@ -48,7 +48,7 @@ fn potential_findings_under_many_kernels_are_counted() {
              call.uni f, (p);\n}}\nst.global.u32 [%rd1], %r1;\nret;\n}}"
         );
     }
-    with_asked(&text, Asked::all(), |module| {
+    with_options(&text, AnalysisOptions::all(), |module| {
         let found: Vec<_> = module.lanes().iter().flat_map(|root| &root.findings).collect();
         assert_eq!(found.len(), MAX_POTENTIAL_CONTEXTS);
         let left_out: usize = found.iter().map(|found| found.more).sum();
@@ -63,7 +63,7 @@ fn when_the_time_is_over_nothing_is_said() {
     let origin = PtxOrigin::new(&tree);
     let module = lower(&tree, &origin);
     let deadline = Deadline::after(Some(std::time::Duration::ZERO));
-    let context = ModuleAnalyses::with_deadline(&module, Asked::default(), &deadline);
+    let context = ModuleAnalyses::with_deadline(&module, AnalysisOptions::default(), &deadline);
     assert!(
         context
             .lanes()
@@ -91,7 +91,7 @@ fn vast(first: &str) -> String {
 #[test]
 fn a_constant_mask_is_judged_in_what_is_too_much_work() {
     let found = |first: &str| {
-        with_asked(&vast(first), Asked::all(), |module| {
+        with_options(&vast(first), AnalysisOptions::all(), |module| {
             let [root] = module.lanes() else {
                 panic!("there is one kernel");
             };

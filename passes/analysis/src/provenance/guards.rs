@@ -264,7 +264,7 @@ impl<'a> SpaceTests<'a> {
         Predicates {
             body: self.body,
             definitions: self.analyses.definitions(),
-            is_answer: move |call| answers(call).is_some(),
+            returns_truth: move |call| answers(call).is_some(),
         }
     }
 

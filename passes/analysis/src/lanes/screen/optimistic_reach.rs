@@ -363,7 +363,7 @@ impl<'a, 'm> OptimisticReach<'a, 'm> {
         let predicates = Predicates {
             body,
             definitions,
-            is_answer: |_| false,
+            returns_truth: |_| false,
         };
         let (mut asked, mut others) = (None, Vec::new());
         predicates.each_test(predicate, holds, |test| match self.sees_all(test) {

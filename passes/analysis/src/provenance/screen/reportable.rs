@@ -38,12 +38,12 @@ const fn index_of(used: Use) -> usize {
 
 impl Reportable {
     pub(super) fn of(module: &Shared<'_>) -> Self {
-        let asked = &module.asked;
+        let options = &module.options;
         let mut wrong = vec![Kinds::NONE; USES * Space::ALL.len()];
-        if asked.spaces.is_some() {
+        if options.spaces.is_some() {
             // Unless a setting asks for it, what is done twice to a global address is not reported.
             let is_shown = |with: Use, wrong: Wrong| {
-                wrong != Wrong::Twice || with.space() != Space::Global || asked.global_twice
+                wrong != Wrong::Twice || with.space() != Space::Global || options.global_twice
             };
             for with in uses() {
                 let mut kinds = Kinds::NONE;
@@ -66,9 +66,9 @@ impl Reportable {
         }
         Self {
             wrong,
-            nulls: asked.nulls,
-            spaces: asked.spaces.is_some(),
-            is_definite_only: asked.spaces != Some(Certainty::Potential),
+            nulls: options.nulls,
+            spaces: options.spaces.is_some(),
+            is_definite_only: options.spaces != Some(Certainty::Potential),
         }
     }
 

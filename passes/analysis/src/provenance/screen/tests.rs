@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::super::suspects::Suspects;
 use super::super::{Violation, Wrong, levels, violations, violations_among};
 use crate::module::ModuleAnalyses;
-use crate::shared::Asked;
-use crate::testing::with_asked;
+use crate::shared::AnalysisOptions;
+use crate::testing::with_options;
 use ptxcheck_ir::Space;
 
 /// The violations of all functions, each of them solved.
@@ -228,12 +228,12 @@ fn what_is_passed_over_holds_nothing() {
     for number in 0..3_000 {
         random.is_careful = number % 2 == 0;
         let text = module(&mut random);
-        with_asked(&text, Asked::all(), |module| {
+        with_options(&text, AnalysisOptions::all(), |module| {
             let (all, some) = (without_screen(module), violations(module));
             assert_eq!(told(&some, false), told(&all, false), "{text}");
             wrong += all.len();
         });
-        with_asked(&text, Asked::default(), |module| {
+        with_options(&text, AnalysisOptions::default(), |module| {
             let (all, some) = (without_screen(module), violations(module));
             assert_eq!(told(&some, true), told(&all, true), "{text}");
             definite += told(&all, true).len();
