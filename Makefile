@@ -7,7 +7,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 RULES := $(wildcard passes/src/rules/*.rs)
 
-.PHONY: help test lint dependencies docs site package toolchain llvm llvm-19 build install wheel archive packaging test-packaging fuzz mutants demo bench scaling bless oracle test-llvm-19
+.PHONY: help test lint dependencies docs site package toolchain llvm llvm-19 build install wheel archive packaging test-packaging fuzz mutants demo bench scaling bless oracle live quick fuzzer program-19
 
 # Exit code 3 of install.sh: it is not to be had here. What needs it is then left out, and says so, unless
 # PTXCHECK_REQUIRE_COMPILERS is 1.
@@ -17,11 +17,26 @@ install = code=0; tools/toolchain/install.sh $(1) || code=$$?; \
 help: ## Lists the targets
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-test: lint toolchain build ## Checks format and lints, installs the compilers, runs all tests and checks mutants
-	$(MAKE) --no-print-directory test-llvm-19
+# Incremental compilation costs a tenth of a build from nothing, and `make test` seldom begins with anything else.
+test: export CARGO_INCREMENTAL ?= 0
+test: lint toolchain program-19 ## Checks format and lints, installs the compilers, runs all tests and checks mutants
+	$(CARGO) build --workspace --bins $(FEATURES) --locked
 	$(CARGO) test --workspace $(FEATURES) --locked --doc
+	PTXCHECK_LLVM_19_BIN="$$(realpath -q $(PROGRAM_19))" \
 	$(CARGO) test --workspace $(FEATURES) --locked --no-fail-fast --lib --bins --tests
 	$(MAKE) --no-print-directory mutants
+
+# The tests that need no compiler and take seconds.
+QUICK = analyses cli configuration corpus defects layers metamorphic sources
+
+quick: llvm ## For the inner loop: format, clippy, unit tests, and the end-to-end tests that take seconds
+	$(CARGO) fmt --all --check
+	$(if $(RULES),@rustfmt --edition 2024 --check $(RULES))
+	$(CARGO) clippy --workspace --all-targets $(FEATURES) --locked --quiet -- -D warnings
+	$(CARGO) test --workspace $(FEATURES) --locked --quiet --lib --bins $(addprefix --test ,$(QUICK))
+
+live: toolchain build ## Compiles the CUDA sources of the corpus for all targets, and checks the findings: `test` takes turns
+	LIVE_TARGETS=all $(CARGO) test --workspace $(FEATURES) --locked --test live
 
 # LLVM IR is an input where LLVM 22 is to be had. Elsewhere everything but that is built and tested.
 FEATURES = $(shell tools/toolchain/has-llvm.sh 22 || echo --no-default-features)
@@ -29,7 +44,7 @@ FEATURES = $(shell tools/toolchain/has-llvm.sh 22 || echo --no-default-features)
 # cargo fmt does not see the rule files: a build script includes them.
 lint: llvm ## Checks the format, then clippy, with LLVM IR and without
 	$(CARGO) fmt --all --check
-	$(if $(RULES),rustfmt --edition 2024 --check $(RULES))
+	$(if $(RULES),@rustfmt --edition 2024 --check $(RULES))
 	$(CARGO) clippy --workspace --all-targets $(FEATURES) --locked -- -D warnings
 	$(if $(FEATURES),,$(CARGO) clippy --workspace --all-targets --no-default-features --locked -- -D warnings)
 	$(MAKE) --no-print-directory docs dependencies
@@ -60,8 +75,9 @@ llvm: ## Installs LLVM 22, which reads LLVM IR
 	@$(call install,llvm-22); [ $$code -eq 0 ] || \
 	echo "LLVM IR will not be an input of this build. CONTRIBUTING.md says how to install LLVM 22 on other systems."
 
+# Of the workspace: other packages would choose other features of what it depends on, and all of that be built again.
 build: llvm ## Builds the program
-	$(CARGO) build $(FEATURES) --locked --package ptxcheck
+	$(CARGO) build --workspace --bin ptxcheck $(FEATURES) --locked
 
 PREFIX ?= /usr/local
 install: llvm ## Builds the release and installs it with its CMake package and ptxcheck.mk below PREFIX
@@ -107,26 +123,32 @@ llvm-19:
 	@$(call install,llvm-19)
 
 WITH_19 = --locked --no-default-features --features llvm19
+# Relative to the folder of the workspace.
+PROGRAM_19 = target/llvm-19/ptxcheck
 
-test-llvm-19: toolchain llvm-19 ## Installs LLVM 19, then tests LLVM IR with it
-	@tools/toolchain/has-llvm.sh 19 || { echo "LLVM 19 is not here, so nothing is tested with it"; exit 0; }; \
-	set -x; $(CARGO) test $(WITH_19) --package ptxcheck-frontend-llvm --lib; \
-	$(CARGO) test $(WITH_19) --package ptxcheck-passes --lib -- worker; \
-	$(CARGO) test $(WITH_19) --package ptxcheck-tests --test llvm
+# `tests/tests/llvm.rs` has it read what the program with LLVM 22 reads.
+program-19: llvm-19 ## Installs LLVM 19, and builds the program with it
+	@rm -f $(PROGRAM_19); \
+	tools/toolchain/has-llvm.sh 19 || { echo "LLVM 19 is not here, so nothing is tested with it"; exit 0; }; set -x; \
+	$(CARGO) build --workspace --bin ptxcheck $(WITH_19); \
+	install -D "$${CARGO_TARGET_DIR:-target}/debug/ptxcheck" $(PROGRAM_19)
 
 # The profile of the tests is built anyway, asserts, and takes a third more time than `FUZZ_PROFILE=fuzz`.
 SECONDS ?= 60
 FUZZ_PROFILE ?= dev
 # Of the clock, unless it is given.
 SEED ?=
-FUZZ = $(CARGO) run $(FEATURES) --locked --quiet --profile $(FUZZ_PROFILE) --package ptxcheck-fuzz --
+FUZZ = "$${CARGO_TARGET_DIR:-target}/$(patsubst dev,debug,$(FUZZ_PROFILE))/ptxcheck-fuzz"
 
-fuzz: llvm ## Has mutants of PTX, images and LLVM IR checked for SECONDS seconds (60)
+fuzzer: llvm
+	$(CARGO) build --workspace --bin ptxcheck-fuzz $(FEATURES) --locked --quiet --profile $(FUZZ_PROFILE)
+
+fuzz: fuzzer ## Has mutants of PTX, images and LLVM IR checked for SECONDS seconds (60)
 	$(FUZZ) ptx $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) * 2 / 3))
 	$(FUZZ) image $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 6))
 	$(if $(FEATURES),,$(FUZZ) ir $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 6)))
 
-mutants: llvm ## Has the same mutants checked each time: what the tests do of `fuzz`
+mutants: fuzzer ## Has the same mutants checked each time: what the tests do of `fuzz`
 	$(FUZZ) ptx --seed 1 --count 120000
 	$(FUZZ) image --seed 1 --count 50000
 	$(if $(FEATURES),,$(FUZZ) ir --seed 1 --count 15000)

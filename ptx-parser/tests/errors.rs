@@ -33,7 +33,7 @@ fn quickly(source: &[u8]) -> ptxcheck_ptx_parser::Tree<'_> {
     let tree = parse(source).unwrap();
     drop(parse_declarations(source).unwrap());
     assert!(
-        start.elapsed() < Duration::from_secs(20),
+        start.elapsed() < Duration::from_secs(5),
         "took {:?}",
         start.elapsed()
     );
@@ -339,7 +339,8 @@ fn errors_are_counted_but_not_all_kept() {
 
 #[test]
 fn large_and_hostile_sources_are_read_in_linear_time() {
-    const SIZE: usize = 10_000_000;
+    // A quadratic reader would take minutes.
+    const SIZE: usize = 2_500_000;
     for piece in [
         "{",
         "}",

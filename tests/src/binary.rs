@@ -1,6 +1,6 @@
 //! The program under test.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
@@ -29,7 +29,8 @@ fn build() -> PathBuf {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
         .current_dir(root())
-        .args(["build", "--quiet", "--package", "ptxcheck", "--bin", "ptxcheck"])
+        // With the features that dependencies have in a build of the workspace, which is there already.
+        .args(["build", "--quiet", "--workspace", "--bin", "ptxcheck"])
         .arg("--target-dir")
         .arg(target);
     if profile.file_name().is_some_and(|name| name == "release") {
@@ -46,10 +47,23 @@ fn build() -> PathBuf {
     profile.join(format!("ptxcheck{}", std::env::consts::EXE_SUFFIX))
 }
 
+/// A second program, built with LLVM 19: `PTXCHECK_LLVM_19_BIN`, where that is set.
+#[must_use]
+pub fn with_llvm_19() -> Option<PathBuf> {
+    let program = std::env::var_os("PTXCHECK_LLVM_19_BIN")?;
+    (!program.is_empty()).then(|| program.into())
+}
+
 /// A command that runs the program in the workspace's folder, without colour settings from outside.
 #[must_use]
 pub fn command() -> Command {
-    let mut command = Command::new(path());
+    command_of(path())
+}
+
+/// The same for another program.
+#[must_use]
+pub fn command_of(program: &Path) -> Command {
+    let mut command = Command::new(program);
     command.current_dir(root());
     for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "CI"] {
         command.env_remove(variable);

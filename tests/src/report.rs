@@ -16,7 +16,19 @@ use crate::{binary, schema};
 pub fn check<Arg: AsRef<std::ffi::OsStr>>(
     args: impl IntoIterator<Item = Arg>,
 ) -> Result<(i32, Value), String> {
-    let mut command = binary::command();
+    check_with(binary::path(), args)
+}
+
+/// The same with another program.
+///
+/// # Errors
+///
+/// A sentence if it prints no document, or one that the schema refuses.
+pub fn check_with<Arg: AsRef<std::ffi::OsStr>>(
+    program: &Path,
+    args: impl IntoIterator<Item = Arg>,
+) -> Result<(i32, Value), String> {
+    let mut command = binary::command_of(program);
     command.args(["check", "--format", "json"]).args(args);
     let output = command.output().map_err(|error| error.to_string())?;
     document(&output)

@@ -1,5 +1,8 @@
 //! Compiles the CUDA sources of the corpus with the compilers that are installed, and holds the findings against
 //! the markers in the sources. Where a compiler is missing, its tests are counted as ignored.
+//!
+//! Each source is compiled by each compiler in each mode for one target, in turn from source to source, or for all targets if its
+//! text names one. With `LIVE_TARGETS=all` (`make live`), every source is compiled for all targets.
 
 use std::process::Command;
 
@@ -12,7 +15,7 @@ const COMPILERS: [&str; 2] = ["nvcc", "clang"];
 const TARGETS: [&str; 3] = ["sm_75", "sm_90", "sm_120"];
 const MODES: [&str; 2] = ["O3", "G"];
 
-/// What `compile.sh` ends with where the compiler is not installed.
+/// Exit code of `compile.sh` where the compiler is not installed.
 const NOT_INSTALLED: i32 = 3;
 
 /// A compiler takes up to a gigabyte.
@@ -22,7 +25,8 @@ fn main() {
     let mut args = Arguments::from_args();
     args.test_threads.get_or_insert(THREADS);
     let mut trials = Vec::new();
-    for path in files("corpus/cuda", "cu") {
+    let all_targets = std::env::var_os("LIVE_TARGETS").is_some_and(|value| value == "all");
+    for (number, path) in files("corpus/cuda", "cu").into_iter().enumerate() {
         let case = match Case::read(&path) {
             Ok(case) => case,
             Err(problem) => {
@@ -30,12 +34,24 @@ fn main() {
                 continue;
             }
         };
+        let targets: Vec<&str> = TARGETS
+            .into_iter()
+            .filter(|target| case.wants("targets", target))
+            .collect();
+        let mut turn = number;
         for compiler in COMPILERS
             .into_iter()
             .filter(|compiler| case.wants("compilers", compiler))
         {
-            for target in TARGETS.into_iter().filter(|target| case.wants("targets", target)) {
-                for mode in MODES {
+            for mode in MODES {
+                let chosen = if all_targets || names_target(&case) {
+                    &targets[..]
+                } else {
+                    turn += 1;
+                    let place = turn % targets.len().max(1);
+                    &targets[place..(place + 1).min(targets.len())]
+                };
+                for &target in chosen {
                     let case = case.clone();
                     let name = format!("{} {compiler} {target} {mode}", case.name);
                     trials.push(Trial::ignorable_test(name, move || {
@@ -46,6 +62,15 @@ fn main() {
         }
     }
     libtest_mimic::run(&args, trials).exit();
+}
+
+/// True if the code or the markers of a case depend on the target.
+fn names_target(case: &Case) -> bool {
+    let is_directive = |line: &&str| line.starts_with("//") && !line.starts_with("//~");
+    let lines = case.text.lines().skip_while(is_directive);
+    let names =
+        |line: &str| line.contains("__CUDA_ARCH__") || TARGETS.iter().any(|target| line.contains(target));
+    lines.into_iter().any(names)
 }
 
 fn try_case(case: &Case, compiler: &str, target: &str, mode: &str) -> Result<Completion, Failed> {

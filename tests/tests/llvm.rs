@@ -1,8 +1,10 @@
 //! LLVM IR: what clang writes for the CUDA sources of the corpus gives the findings that its PTX gives, on the same
 //! lines; and malformed IR ends no run. Without clang the tests are counted as ignored.
+//!
+//! Where `PTXCHECK_LLVM_19_BIN` names a program that is built with LLVM 19, it reads the same modules as text.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -13,7 +15,7 @@ use ptxcheck_tests::{binary, missing, report, root};
 /// How the sources are compiled: flags, and the mode whose markers hold.
 const MODES: [(&str, &str, &[&str]); 2] = [("O0", "G", &["-O0", "-g"]), ("O2", "O3", &["-O2", "-g"])];
 
-/// What `compile.sh` ends with where the compiler is not installed.
+/// Exit code of `compile.sh` where the compiler is not installed.
 const NOT_INSTALLED: i32 = 3;
 
 /// A compiler takes up to a gigabyte.
@@ -30,22 +32,11 @@ fn main() {
     let mut args = Arguments::from_args();
     args.test_threads.get_or_insert(THREADS);
     let mut trials = vec![
-        Trial::ignorable_test("mutants of bitcode", || mutants(&BITCODE)),
-        Trial::ignorable_test("mutants of text", || mutants(&[])),
-        Trial::ignorable_test("text that is no IR is reported", no_ir),
-        Trial::ignorable_test("IR of a newer LLVM is refused in words", newer_ir),
-        Trial::test("IR of host code is no device code", host_code),
-        Trial::test("constants of the host", constants_of_the_host),
-        Trial::test("text with debug information has both places", both_places),
-        Trial::test("the lines of text are shown", shown_lines),
         Trial::ignorable_test("bitcode has the places of its debug information alone", bitcode),
-        Trial::ignorable_test("libdevice is clean", libdevice),
+        Trial::ignorable_test("mutants of bitcode", || mutants(&Program::under_test(), &BITCODE)),
     ];
-    for path in files("corpus/ir", "ll") {
-        let name = path.file_name().unwrap_or_default().display().to_string();
-        if name.starts_with("lines_") {
-            trials.push(Trial::test(name, move || lines_of_text(&path)));
-        }
+    for program in Program::all() {
+        trials.extend(of_program(&program));
     }
     for path in files("corpus/cuda", "cu") {
         let case = match Case::read(&path) {
@@ -67,6 +58,69 @@ fn main() {
     libtest_mimic::run(&args, trials).exit();
 }
 
+/// A program under test.
+#[derive(Clone)]
+struct Program {
+    path: PathBuf,
+    /// It reads IR with LLVM 19.
+    is_19: bool,
+}
+
+impl Program {
+    fn under_test() -> Self {
+        Self {
+            path: binary::path().clone(),
+            is_19: cfg!(feature = "llvm19"),
+        }
+    }
+
+    fn all() -> Vec<Self> {
+        let older = binary::with_llvm_19().map(|path| Self { path, is_19: true });
+        std::iter::once(Self::under_test()).chain(older).collect()
+    }
+
+    fn check<Arg: AsRef<std::ffi::OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = Arg>,
+    ) -> Result<(i32, serde_json::Value), String> {
+        report::check_with(&self.path, args)
+    }
+
+    fn command(&self) -> Command {
+        binary::command_of(&self.path)
+    }
+
+    /// Has text of clang 22 such that this program's LLVM reads it.
+    fn prepare(&self, text: &Path) -> std::io::Result<()> {
+        if self.is_19 {
+            fs::write(text, older(&fs::read_to_string(text)?))?;
+        }
+        Ok(())
+    }
+}
+
+/// The tests that need no source of the corpus.
+fn of_program(program: &Program) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    let mut add = |name: &str, test: fn(&Program) -> Result<Completion, Failed>| {
+        let program = program.clone();
+        let with = if program.is_19 { ", LLVM 19" } else { "" };
+        trials.push(Trial::ignorable_test(format!("{name}{with}"), move || {
+            test(&program)
+        }));
+    };
+    add("mutants of text", |program| mutants(program, &[]));
+    add("text that is no IR is reported", no_ir);
+    add("IR of a newer LLVM is refused in words", newer_ir);
+    add("IR of host code is no device code", host_code);
+    add("constants of the host", constants_of_the_host);
+    add("text with debug information has both places", both_places);
+    add("the lines of text are shown", shown_lines);
+    add("libdevice is clean", libdevice);
+    add("hand-written text has its findings", lines_of_texts);
+    trials
+}
+
 /// Compiles to IR; `None` where clang is not installed.
 fn compile(source: &Path, target: &str, flags: &[&str], to: &Path) -> Result<Option<()>, Failed> {
     let output = Command::new(root().join("tools/toolchain/compile.sh"))
@@ -76,10 +130,6 @@ fn compile(source: &Path, target: &str, flags: &[&str], to: &Path) -> Result<Opt
         .args(flags)
         .output()?;
     match output.status.code() {
-        Some(0) if cfg!(feature = "llvm19") && !flags.ends_with(&BITCODE) => {
-            fs::write(to, older(&fs::read_to_string(to)?))?;
-            Ok(Some(()))
-        }
         Some(0) => Ok(Some(())),
         Some(NOT_INSTALLED) => Ok(None),
         _ => Err(format!("compile.sh failed:\n{}", String::from_utf8_lossy(&output.stderr)).into()),
@@ -129,10 +179,31 @@ fn try_case(case: &Case, mode: &str, flags: &[&str]) -> Result<Completion, Faile
     if compile(&case.path, target, flags, &compiled)?.is_none() {
         return missing::skip("clang is not installed");
     }
+    for program in Program::all() {
+        program.prepare(&compiled)?;
+        try_program(&program, case, target, mode, &compiled).map_err(|problem| {
+            format!(
+                "{}: {}",
+                program.path.display(),
+                problem.message().unwrap_or_default()
+            )
+        })?;
+    }
+    Ok(Completion::Completed)
+}
+
+/// Holds the findings of one program in a compiled case against the case's markers.
+fn try_program(
+    program: &Program,
+    case: &Case,
+    target: &str,
+    mode: &str,
+    compiled: &Path,
+) -> Result<(), Failed> {
     let mut args: Vec<_> = case.args().into_iter().map(std::ffi::OsString::from).collect();
     args.pop();
-    args.push(compiled.clone().into());
-    let (code, document) = report::check(args)?;
+    args.push(compiled.into());
+    let (code, document) = program.check(args)?;
     let found = report::by_source_line(&document, &format!("{}.cu", case.stem()))?;
     let mut wanted = expected(&case.text, &tags("clang", target, mode))?;
     wanted.dedup();
@@ -151,9 +222,9 @@ fn try_case(case: &Case, mode: &str, flags: &[&str]) -> Result<Completion, Faile
     if code == 2 {
         problems.push(format!("the exit code is 2: {:#}", document["inputs"]));
     }
-    problems.extend(misplaced(&fs::read_to_string(&compiled)?, &document));
+    problems.extend(misplaced(&fs::read_to_string(compiled)?, &document));
     if problems.is_empty() {
-        Ok(Completion::Completed)
+        Ok(())
     } else {
         Err(problems.join("\n").into())
     }
@@ -203,14 +274,25 @@ fn debug_lines(lines: &[&str], instruction: &str) -> Vec<usize> {
 }
 
 /// Findings on the lines of hand-written text that have markers.
-fn lines_of_text(path: &Path) -> Result<(), Failed> {
+fn lines_of_texts(program: &Program) -> Result<Completion, Failed> {
+    for path in files("corpus/ir", "ll") {
+        let name = path.file_name().unwrap_or_default().display().to_string();
+        if name.starts_with("lines_") {
+            lines_of_text(program, &path)
+                .map_err(|problem| format!("{name}: {}", problem.message().unwrap_or_default()))?;
+        }
+    }
+    Ok(Completion::Completed)
+}
+
+fn lines_of_text(program: &Program, path: &Path) -> Result<(), Failed> {
     let text = fs::read_to_string(path)?;
     let args = text
         .lines()
         .filter_map(|line| line.strip_prefix("; ptxcheck-args: "))
         .flat_map(str::split_whitespace)
         .map(std::ffi::OsStr::new);
-    let (_, document) = report::check(args.chain([path.as_os_str()]))?;
+    let (_, document) = program.check(args.chain([path.as_os_str()]))?;
     let found = report::by_input_line(&document)?;
     let problems = difference(&expected(&text, &[])?, &found);
     if problems.is_empty() {
@@ -220,24 +302,25 @@ fn lines_of_text(path: &Path) -> Result<(), Failed> {
     }
 }
 
-fn both_places() -> Result<(), Failed> {
+fn both_places(program: &Program) -> Result<Completion, Failed> {
     let file = root().join("corpus/ir/host_variables.ll");
     let text = fs::read_to_string(&file)?;
-    let (_, document) = report::check([&file])?;
+    let (_, document) = program.check([&file])?;
     let found = report::findings(&document);
     let problems = misplaced(&text, &document);
     let have_source = found
         .iter()
         .all(|finding| finding["source"]["line"].is_u64() && finding["location"]["column"] == 3);
     if problems.is_empty() && have_source && !found.is_empty() {
-        Ok(())
+        Ok(Completion::Completed)
     } else {
         Err(format!("{problems:?}, {document:#}").into())
     }
 }
 
-fn shown_lines() -> Result<(), Failed> {
-    let output = binary::command()
+fn shown_lines(program: &Program) -> Result<Completion, Failed> {
+    let output = program
+        .command()
         .args(["--quiet", "corpus/ir/lines_of_text.ll"])
         .output()?;
     let text = String::from_utf8_lossy(&output.stdout);
@@ -247,7 +330,7 @@ fn shown_lines() -> Result<(), Failed> {
         "lines_of_text.ll:12:1",
     ];
     match wanted.iter().find(|wanted| !text.contains(**wanted)) {
-        None => Ok(()),
+        None => Ok(Completion::Completed),
         Some(missing) => Err(format!("`{missing}` is not shown:\n{text}").into()),
     }
 }
@@ -299,9 +382,9 @@ impl Numbers {
 }
 
 /// Every mutant is analysed or reported, and a whole module beside them is analysed as ever.
-fn mutants(form: &[&str]) -> Result<Completion, Failed> {
+fn mutants(program: &Program, form: &[&str]) -> Result<Completion, Failed> {
     let is_bitcode = form == BITCODE;
-    if cfg!(feature = "llvm19") && is_bitcode {
+    if program.is_19 && is_bitcode {
         return Ok(Completion::ignored_with("LLVM 19 reads no bitcode of clang 22"));
     }
     let folder = tempfile::tempdir()?;
@@ -310,6 +393,9 @@ fn mutants(form: &[&str]) -> Result<Completion, Failed> {
     let source = root().join("corpus/cuda/zero_mask_values.cu");
     if compile(&source, "sm_90", &[&["-O2", "-g"], form].concat(), &seed)?.is_none() {
         return missing::skip("clang is not installed");
+    }
+    if !is_bitcode {
+        program.prepare(&seed)?;
     }
     let whole = fs::read(&seed)?;
     if whole.starts_with(b"BC") != is_bitcode {
@@ -332,7 +418,7 @@ fn mutants(form: &[&str]) -> Result<Completion, Failed> {
         fs::write(&file, bytes)?;
         args.push(file.into_os_string());
     }
-    let (_, document) = report::check(args)?;
+    let (_, document) = program.check(args)?;
     let inputs = document["inputs"].as_array().ok_or("no inputs")?;
     if inputs.len() != MUTANTS + 1 {
         return Err(format!("{} inputs are reported on", inputs.len()).into());
@@ -359,11 +445,11 @@ fn mutants(form: &[&str]) -> Result<Completion, Failed> {
     Ok(Completion::Completed)
 }
 
-fn no_ir() -> Result<Completion, Failed> {
+fn no_ir(program: &Program) -> Result<Completion, Failed> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("a.ll");
     fs::write(&file, "define void @k( {\n")?;
-    let output = binary::command().arg("--quiet").arg(&file).output()?;
+    let output = program.command().arg("--quiet").arg(&file).output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.code() == Some(2) && text.contains("PTX901") && text.contains("cannot read it") {
         Ok(Completion::Completed)
@@ -373,8 +459,8 @@ fn no_ir() -> Result<Completion, Failed> {
 }
 
 /// The rules about variables and constants of the host need their types: no compiler that is at hand leaves such a variable in IR.
-fn constants_of_the_host() -> Result<(), Failed> {
-    let (code, document) = report::check(["-W", "potential", "corpus/ir/host_variables.ll"])?;
+fn constants_of_the_host(program: &Program) -> Result<Completion, Failed> {
+    let (code, document) = program.check(["-W", "potential", "corpus/ir/host_variables.ll"])?;
     let mut found = Vec::new();
     for finding in report::findings(&document) {
         let code = finding["code"].as_str().unwrap_or_default();
@@ -392,19 +478,19 @@ fn constants_of_the_host() -> Result<(), Failed> {
         "17 PTX101 definite",
     ];
     if code == 1 && found == wanted {
-        Ok(())
+        Ok(Completion::Completed)
     } else {
         Err(format!("exit code {code}, {found:#?}").into())
     }
 }
 
 /// Bitcode that LLVM 3.8 to 7 wrote, and the functions that all other producers link.
-fn libdevice() -> Result<Completion, Failed> {
+fn libdevice(program: &Program) -> Result<Completion, Failed> {
     let file = root().join(".toolchain/nvcc/cuda/nvvm/libdevice/libdevice.10.bc");
     if !file.exists() {
         return missing::skip("nvcc, which brings it, is not installed");
     }
-    let (code, document) = report::check(["-W".as_ref(), "potential".as_ref(), file.as_os_str()])?;
+    let (code, document) = program.check(["-W".as_ref(), "potential".as_ref(), file.as_os_str()])?;
     if code == 0 && report::findings(&document).is_empty() && document["inputs"][0]["status"] == "checked" {
         Ok(Completion::Completed)
     } else {
@@ -414,7 +500,7 @@ fn libdevice() -> Result<Completion, Failed> {
 
 /// As clang leaves it beside that of device code. What an embedding program names the target of later on is told by its
 /// kernels.
-fn host_code() -> Result<(), Failed> {
+fn host_code(program: &Program) -> Result<Completion, Failed> {
     let folder = tempfile::tempdir()?;
     let body = "(i64 %n) {\n  %p = alloca i8, i64 %n\n  store volatile i8 0, ptr %p\n  ret void\n}\n";
     let host = "target triple = \"x86_64-pc-linux-gnu\"\n";
@@ -440,7 +526,7 @@ fn host_code() -> Result<(), Failed> {
     for (name, text, _) in &texts {
         fs::write(folder.path().join(name), text)?;
     }
-    let (_, document) = report::check(texts.iter().map(|(name, ..)| folder.path().join(name)))?;
+    let (_, document) = program.check(texts.iter().map(|(name, ..)| folder.path().join(name)))?;
     let found = report::findings(&document);
     for (number, (name, _, status)) in texts.iter().enumerate() {
         let is_here = |finding: &&serde_json::Value| {
@@ -453,23 +539,23 @@ fn host_code() -> Result<(), Failed> {
             return Err(format!("{name}: {document:#}").into());
         }
     }
-    let output = binary::command().arg(folder.path().join("host.ll")).output()?;
+    let output = program.command().arg(folder.path().join("host.ll")).output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(2) && said.contains("no device code in the inputs") {
-        Ok(())
+        Ok(Completion::Completed)
     } else {
         Err(format!("{}: {said}", output.status).into())
     }
 }
 
-fn newer_ir() -> Result<Completion, Failed> {
+fn newer_ir(program: &Program) -> Result<Completion, Failed> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("a.ll");
     fs::write(
         &file,
         "define void @k() new_attribute {\n  ret void\n}\n!llvm.ident = !{!0}\n!0 = !{!\"clang version 99.1.0\"}\n",
     )?;
-    let output = binary::command().arg("--quiet").arg(&file).output()?;
+    let output = program.command().arg("--quiet").arg(&file).output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.code() == Some(2) && text.contains("cannot read it, and LLVM 99.1.0 wrote it") {
         Ok(Completion::Completed)
