@@ -121,13 +121,21 @@ const CIRCLES: &[Circle] = &[
     },
     Circle {
         package: "passes/analysis",
-        files: &["lanes::screen::knowable", "lanes::screen::knowable::compare"],
-        reason: "one idea: a lattice, and its comparisons",
+        files: &[
+            "lanes::screen::knowable",
+            "lanes::screen::knowable::arithmetic",
+            "lanes::screen::knowable::compare",
+        ],
+        reason: "one idea: a lattice, its arithmetic and its comparisons",
     },
     Circle {
         package: "passes/analysis",
-        files: &["lanes::transfer", "lanes::transfer::compare"],
-        reason: "one idea: the operations on lanes, comparisons among them",
+        files: &[
+            "lanes::transfer",
+            "lanes::transfer::arithmetic",
+            "lanes::transfer::compare",
+        ],
+        reason: "one idea: the operations on lanes, arithmetic and comparisons among them",
     },
     Circle {
         package: "passes/analysis",

@@ -1,0 +1,294 @@
+//! Bounds of the results of two-operand integer operations.
+
+use super::{EXACT, Knowable, Pattern, ROW_BITS, THREAD_BITS, either, max, min};
+use crate::lanes::value::WARP;
+use ptxcheck_ir::evaluate::ones;
+use ptxcheck_ir::{BinaryOp, Logic, Value};
+
+pub(super) fn binary(op: BinaryOp, bits: u8, a: (Knowable, Value), b: (Knowable, Value)) -> Knowable {
+    Knowable {
+        zeros: certain_zeros(op, bits, a, b),
+        ..combined(op, bits, a, b)
+    }
+}
+
+/// Low bits of the result that are certainly 0, and known to be.
+fn certain_zeros(op: BinaryOp, bits: u8, (a, _): (Knowable, Value), (b, right): (Knowable, Value)) -> u8 {
+    use BinaryOp as B;
+    let by = match right {
+        Value::Integer(by) if (0..64).contains(&by) => Some(by as u8),
+        _ => None,
+    };
+    let half = bits / 2;
+    match op {
+        B::Add | B::Sub | B::Or | B::Xor => min(a.zeros, b.zeros),
+        B::And => max(a.zeros, b.zeros),
+        B::MulLow => a.zeros.saturating_add(b.zeros),
+        B::MulWideSigned | B::MulWideUnsigned => min(a.zeros, half).saturating_add(min(b.zeros, half)),
+        B::Shl => by.map_or(0, |by| a.zeros.saturating_add(by)),
+        B::ShrUnsigned | B::ShrSigned => by.map_or(0, |by| a.zeros.saturating_sub(by)),
+        _ => 0,
+    }
+    .min(bits)
+}
+
+fn combined(op: BinaryOp, bits: u8, (a, left): (Knowable, Value), (b, right): (Knowable, Value)) -> Knowable {
+    use BinaryOp as B;
+    if bits == 1 {
+        return either(op.logic().unwrap_or(Logic::Xor), a, b);
+    }
+    let (left, right) = (a.literal(left), b.literal(right));
+    // Division by and remainder of a power of two are a shift and a mask.
+    if let Value::Integer(divisor @ 1..) = right
+        && divisor & (divisor - 1) == 0
+    {
+        let instead = match op {
+            B::DivUnsigned => Some((B::ShrUnsigned, i64::from(divisor.trailing_zeros()))),
+            B::RemUnsigned => Some((B::And, divisor - 1)),
+            _ => None,
+        };
+        if let Some((op, by)) = instead {
+            return combined(op, bits, (a, left), (Knowable::exactly(by), Value::Integer(by)));
+        }
+    }
+    let (a, b) = ((a, left), (b, right));
+    if let Some(known) = decided(op, a, b).or_else(|| of_thread(op, a, b)) {
+        return known;
+    }
+    match parts(op, bits, a, b) {
+        Bound::Shared(known) => known,
+        Bound::ByLane(low, limit, pattern) => by_lane(op, bits, a.0, b.0, (low, limit, pattern)),
+    }
+}
+
+/// Result of an operation that one operand decides: a neutral one, or a literal mask.
+fn decided(op: BinaryOp, (a, left): (Knowable, Value), (b, right): (Knowable, Value)) -> Option<Knowable> {
+    use BinaryOp as B;
+    match (op, left, right) {
+        (B::Add | B::Sub | B::Or | B::Xor, ..) if b.is_zero() => Some(a),
+        (B::Add | B::Or | B::Xor, ..) if a.is_zero() => Some(b),
+        (B::And, _, Value::Integer(mask)) if a.low > 0 => Some(masked(a, mask as u64)),
+        (B::And, Value::Integer(mask), _) if b.low > 0 => Some(masked(b, mask as u64)),
+        _ => None,
+    }
+}
+
+/// Bound of the result of an operation.
+enum Bound {
+    /// The known part is the same in all lanes.
+    Shared(Knowable),
+    /// Known low bits, bits of the value, and its pattern. The known part differs by lane if that of an operand does.
+    ByLane(u8, u8, Pattern),
+}
+
+/// Bound of the result, operation by operation.
+fn parts(op: BinaryOp, bits: u8, (a, left): (Knowable, Value), (b, right): (Knowable, Value)) -> Bound {
+    use BinaryOp as B;
+    let is_known = a.low > 0 && b.low > 0;
+    let least_low = min(a.low, b.low);
+    match op {
+        B::Add | B::Sub => {
+            let is_aligned = a.is_aligned() && b.is_aligned() || min(a.clear(), b.clear()) >= least_low;
+            let limit = match op {
+                B::Add => max(a.bits, b.bits).saturating_add(1),
+                _ => 64,
+            };
+            Bound::ByLane(least_low, limit, aligned_if(is_aligned))
+        }
+        B::Or | B::Xor => Bound::ByLane(least_low, 64, Pattern::Any),
+        // Zeros of one are zeros of the result, the same in all lanes.
+        B::And if !is_known => {
+            let low = zeros((a, left)).max(zeros((b, right)));
+            Bound::Shared(Knowable::of(low, min(a.bits, b.bits), Pattern::Aligned).normal())
+        }
+        B::And => Bound::ByLane(max(a.low, b.low), min(a.bits, b.bits), Pattern::Any),
+        B::MulLow | B::MulWideSigned | B::MulWideUnsigned => product(op, bits, (a, left), (b, right)),
+        B::Shl => shifted_left(a, b, right),
+        B::ShrUnsigned | B::ShrSigned => shifted_right(op, a, b, right),
+        B::RemUnsigned => Bound::ByLane(exact_low(a, b), b.bits, Pattern::Any),
+        B::DivUnsigned => Bound::ByLane(exact_low(a, b), a.bits, Pattern::Any),
+        B::MinUnsigned => Bound::ByLane(exact_low(a, b), min(a.bits, b.bits), Pattern::Any),
+        B::MaxUnsigned => Bound::ByLane(exact_low(a, b), max(a.bits, b.bits), Pattern::Any),
+        _ => Bound::ByLane(exact_low(a, b), 64, Pattern::Any),
+    }
+}
+
+const fn aligned_if(is_aligned: bool) -> Pattern {
+    if is_aligned {
+        Pattern::Aligned
+    } else {
+        Pattern::Any
+    }
+}
+
+fn product(op: BinaryOp, bits: u8, (a, left): (Knowable, Value), (b, right): (Knowable, Value)) -> Bound {
+    let is_small = a.bits < bits / 2 && b.bits < bits / 2;
+    let limit = if matches!(op, BinaryOp::MulWideSigned) && !is_small {
+        64
+    } else {
+        a.bits.saturating_add(b.bits)
+    };
+    if a.low == 0 || b.low == 0 {
+        // The other factor does not count beside a 0.
+        let low = if a.is_zero() || b.is_zero() {
+            EXACT
+        } else {
+            zeros((a, left)).max(zeros((b, right)))
+        };
+        return Bound::Shared(Knowable::of(low, limit.min(64), Pattern::Aligned));
+    }
+    Bound::ByLane(
+        product_low(a, b),
+        limit,
+        aligned_if(a.is_aligned() || b.is_aligned()),
+    )
+}
+
+fn shifted_left(a: Knowable, b: Knowable, right: Value) -> Bound {
+    let by = match right {
+        Value::Integer(by) => u8::try_from(by).unwrap_or(64),
+        _ => 64,
+    };
+    if !b.may_be_exact() {
+        Bound::Shared(Knowable::UNKNOWN)
+    } else if a.low == 0 {
+        Bound::Shared(Knowable::of(by.min(EXACT - 1), 64, Pattern::Aligned))
+    } else {
+        let low = a.low.saturating_add(by).min(EXACT);
+        Bound::ByLane(
+            low,
+            a.bits.saturating_add(by),
+            aligned_if(a.pattern == Pattern::Aligned),
+        )
+    }
+}
+
+fn shifted_right(op: BinaryOp, a: Knowable, b: Knowable, right: Value) -> Bound {
+    let Value::Integer(by) = right else {
+        let low = if b.may_be_exact() { a.low } else { 0 };
+        return Bound::ByLane(low, 64, Pattern::Any);
+    };
+    let by = u8::try_from(by).unwrap_or(64);
+    let low = match a.low {
+        EXACT => EXACT,
+        low => low.saturating_sub(by),
+    };
+    let limit = match op {
+        BinaryOp::ShrUnsigned => a.bits.saturating_sub(by),
+        _ => 64,
+    };
+    Bound::ByLane(low, limit, aligned_if(a.is_aligned()))
+}
+
+/// The bound of a result that may differ by lane. Rows of threads stay rows where whole rows are added.
+fn by_lane(
+    op: BinaryOp,
+    bits: u8,
+    a: Knowable,
+    b: Knowable,
+    (low, limit, pattern): (u8, u8, Pattern),
+) -> Knowable {
+    use BinaryOp as B;
+    let is_row = |kind: Knowable| matches!(kind.pattern, Pattern::Thread | Pattern::Row) && bits > ROW_BITS;
+    let pattern = match op {
+        B::Add if is_row(a) && b.is_rows() || is_row(b) && a.is_rows() => Pattern::Row,
+        B::Sub if is_row(a) && b.is_rows() => Pattern::Row,
+        _ => pattern,
+    };
+    Knowable {
+        lane: (a.lane || b.lane) && low > 0,
+        ..Knowable::of(low, limit.min(64), pattern)
+    }
+    .normal()
+}
+
+/// Bound of a value under a literal mask: all of the result may be known, or its bits below the first unknown one.
+fn masked(kind: Knowable, mask: u64) -> Knowable {
+    let bits = min(kind.bits, 64 - mask.leading_zeros() as u8);
+    if kind.pattern == Pattern::Thread && mask.is_multiple_of(WARP as u64) {
+        return WHOLE_WARPS;
+    }
+    let known = ones(kind.low);
+    if mask & !known == 0 {
+        let is_zero = kind.pattern == Pattern::Aligned && !kind.may_be_exact();
+        return if is_zero || mask == 0 {
+            Knowable::exactly(0)
+        } else {
+            Knowable {
+                lane: kind.lane,
+                ..Knowable::of(EXACT, bits, Pattern::Any)
+            }
+        };
+    }
+    let low = max(kind.low, min(mask.trailing_zeros() as u8, EXACT - 1));
+    let is_aligned = kind.pattern == Pattern::Aligned || mask & known == 0;
+    Knowable {
+        lane: kind.lane && !is_aligned,
+        ..Knowable::of(
+            low,
+            bits,
+            if is_aligned {
+                Pattern::Aligned
+            } else {
+                Pattern::Any
+            },
+        )
+    }
+    .normal()
+}
+
+/// tid.x without the lane's part.
+const WHOLE_WARPS: Knowable = Knowable::of(EXACT, THREAD_BITS, Pattern::Any);
+
+/// Most low zeros that are known of a factor.
+fn zeros((kind, value): (Knowable, Value)) -> u8 {
+    match value {
+        Value::Integer(value) => min(value.trailing_zeros() as u8, EXACT - 1),
+        _ => min(kind.low, EXACT - 1),
+    }
+}
+
+fn exact_low(a: Knowable, b: Knowable) -> u8 {
+    if a.may_be_exact() && b.may_be_exact() {
+        EXACT
+    } else {
+        0
+    }
+}
+
+fn product_low(a: Knowable, b: Knowable) -> u8 {
+    if a.low == EXACT && b.low == EXACT {
+        EXACT
+    } else {
+        // A factor with trailing zeros adds to what is known of the other.
+        EXACT - 1
+    }
+}
+
+/// Values that are the same in all lanes of a warp: tid.x = 32w + l, below 1,024.
+fn of_thread(op: BinaryOp, (a, left): (Knowable, Value), (b, right): (Knowable, Value)) -> Option<Knowable> {
+    use BinaryOp as B;
+    let warp = Knowable::of(EXACT, THREAD_BITS, Pattern::Any);
+    let size = WARP as i64;
+    match (op, a.pattern, b.pattern, left, right) {
+        (B::ShrSigned | B::ShrUnsigned, Pattern::Thread, _, _, Value::Integer(by)) if by >= 5 => {
+            Some(if by >= i64::from(THREAD_BITS) {
+                Knowable::of_integer(0)
+            } else {
+                warp
+            })
+        }
+        (B::And, Pattern::Thread, _, _, Value::Integer(mask))
+        | (B::And, _, Pattern::Thread, Value::Integer(mask), _)
+            if mask % size == 0 =>
+        {
+            Some(warp)
+        }
+        (B::DivSigned | B::DivUnsigned, Pattern::Thread, _, _, Value::Integer(by))
+            if by > 0 && by % size == 0 =>
+        {
+            Some(warp)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,386 @@
+//! Transfer functions of two-operand integer operations.
+//!
+//! Each works on the *open* lanes: those that execute the operation and whose operands are not all exact.
+
+use super::super::value::{Base, Lanes, Pool, ValueId, Vector, lanes};
+use super::{compare, constant};
+use ptxcheck_ir::evaluate::{evaluate, ones};
+use ptxcheck_ir::{BinaryOp, Op};
+
+/// Applies an operation of so many bits in the lanes `open`; `number` names the unknown value of the result. True if it found a
+/// form for these lanes, which `result` then has.
+pub(super) fn apply(
+    pool: &Pool,
+    (op, bits): (BinaryOp, u8),
+    (a, b): (ValueId, ValueId),
+    (open, number): (Lanes, u32),
+    result: &mut Vector,
+) -> bool {
+    let (a, b) = (pool.get(a), pool.get(b));
+    if let Some(logic) = op.logic().filter(|_| bits == 1) {
+        return compare::connect(logic, (a, b), open, number, result);
+    }
+    Arithmetic::new((op, bits), (a, b), (open, number)).apply(result)
+}
+
+/// An operation in the open lanes.
+struct Arithmetic<'p> {
+    op: BinaryOp,
+    bits: u8,
+    /// The operands. An operand that is exact in the open lanes is the second one, where they may be swapped.
+    a: &'p Vector,
+    b: &'p Vector,
+    /// The second operand at the operation's width, if it is one exact value in the open lanes.
+    by: Option<u64>,
+    /// The second operand, or its width, has been replaced: `by` alone holds it.
+    is_rewritten: bool,
+    open: Lanes,
+    number: u32,
+}
+
+impl<'p> Arithmetic<'p> {
+    fn new(
+        (mut op, bits): (BinaryOp, u8),
+        (mut a, mut b): (&'p Vector, &'p Vector),
+        (open, number): (Lanes, u32),
+    ) -> Self {
+        use BinaryOp as B;
+        let is_commutative = matches!(
+            op,
+            B::Add | B::MulLow | B::And | B::Or | B::Xor | B::MulWideSigned | B::MulWideUnsigned
+        );
+        if is_commutative && open & !a.exact == 0 {
+            std::mem::swap(&mut a, &mut b);
+        }
+        // Division by and remainder of a power of two are a shift and a mask.
+        let stated = constant(b, open);
+        let mut by = stated;
+        if let Some(divisor) = by.filter(|divisor| divisor.is_power_of_two()) {
+            match op {
+                B::DivUnsigned => (op, by) = (B::ShrUnsigned, Some(u64::from(divisor.trailing_zeros()))),
+                B::RemUnsigned => (op, by) = (B::And, Some(divisor - 1)),
+                _ => {}
+            }
+        }
+        let by = by.map(|by| by & ones(bits));
+        Self {
+            op,
+            bits,
+            a,
+            b,
+            by,
+            is_rewritten: matches!(op, B::And | B::ShrUnsigned) && by != stated,
+            open,
+            number,
+        }
+    }
+
+    fn apply(&self, result: &mut Vector) -> bool {
+        use BinaryOp as B;
+        if !self.is_rewritten {
+            self.low_bits(result);
+            if result.low >= self.bits {
+                // All of its bits are known: a product with 0.
+                result.exact |= self.open;
+                return true;
+            }
+        }
+        let mask = self.by.filter(|_| self.op == B::And);
+        if let Some(mask) = mask
+            && self.keeps_all(mask)
+        {
+            self.copy(result);
+            return true;
+        }
+        result.limit = self.limit();
+        result.least = self.least();
+        if let Some(set) = self.most_of_set()
+            && set <= result.limit
+        {
+            (result.limit, result.is_set) = (set, true);
+            if set == 0 {
+                self.set_exact(result, |_| 0);
+                return true;
+            }
+        }
+        if let Some(mask) = mask
+            && lanes(self.open).all(|lane| mask <= ones(self.a.low_bits(lane).0))
+        {
+            self.set_exact(result, |lane| self.a.bits[lane] & mask);
+            return true;
+        }
+        match self.op {
+            B::Add | B::Sub => self.sum(result),
+            B::MulLow | B::MulWideUnsigned | B::MulWideSigned | B::Shl => self.product(result),
+            B::ShrUnsigned | B::ShrSigned => self.shifted_right(result),
+            B::And | B::Or | B::Xor => self.bitwise(result),
+            _ => false,
+        }
+    }
+
+    fn set_exact(&self, result: &mut Vector, value: impl Fn(usize) -> u64) {
+        result.exact |= self.open;
+        for lane in lanes(self.open) {
+            result.bits[lane] = value(lane);
+        }
+    }
+
+    /// The result is the first operand.
+    fn copy(&self, result: &mut Vector) {
+        let (exact, warp) = (result.exact, result.warp);
+        let known = std::mem::replace(result, self.a.clone());
+        result.warp = warp;
+        result.exact = exact | self.open & self.a.exact;
+        for lane in lanes(!self.open) {
+            result.bits[lane] = known.bits[lane];
+        }
+    }
+
+    /// True if the open lanes of an operand share one unknown value.
+    fn is_uniform(&self, operand: &Vector) -> bool {
+        matches!(operand.base, Base::Uniform(_)) && self.open & operand.exact == 0
+    }
+
+    /// (U + c) ± (V + d), where one of them may be exact.
+    fn sum(&self, result: &mut Vector) -> bool {
+        let (a, b) = (self.a, self.b);
+        let (uniform_a, uniform_b) = (self.is_uniform(a), self.is_uniform(b));
+        let (exact_a, exact_b) = (self.open & !a.exact == 0, self.open & !b.exact == 0);
+        if !(uniform_a || exact_a) || !(uniform_b || exact_b) || exact_a && exact_b {
+            return false;
+        }
+        let low = match (uniform_a, uniform_b) {
+            (true, true) => a.low.min(b.low),
+            (true, false) => a.low,
+            _ => b.low,
+        };
+        for lane in lanes(self.open) {
+            let sum = if self.op == BinaryOp::Add {
+                a.bits[lane].wrapping_add(b.bits[lane])
+            } else {
+                a.bits[lane].wrapping_sub(b.bits[lane])
+            };
+            result.bits[lane] = sum & ones(self.bits);
+        }
+        result.low = low.min(self.bits);
+        result.base = if uniform_a && !uniform_b {
+            a.base
+        } else {
+            Base::Uniform(self.number)
+        };
+        true
+    }
+
+    /// (U + c) · k, or a shift to the left.
+    fn product(&self, result: &mut Vector) -> bool {
+        use BinaryOp as B;
+        let factor = match self.by {
+            Some(by) if self.op != B::Shl => by,
+            Some(by) if by < u64::from(self.bits) => 1 << by,
+            _ => return false,
+        };
+        let normal = self.a.normal(self.number, self.open);
+        let (Some(from), true) = (normal, self.is_uniform(self.a)) else {
+            return false;
+        };
+        // A wide product of a negative factor is a subtraction in the upper half; leave it.
+        let is_wide = matches!(self.op, B::MulWideUnsigned | B::MulWideSigned);
+        if factor == 0 || is_wide && factor > ones(self.bits / 2 - 1) {
+            return false;
+        }
+        for lane in lanes(self.open) {
+            result.bits[lane] = from.bits[lane].wrapping_mul(factor) & ones(self.bits);
+        }
+        result.low = from
+            .low
+            .saturating_add(factor.trailing_zeros() as u8)
+            .min(self.bits);
+        result.base = Base::Uniform(self.number);
+        true
+    }
+
+    /// The first operand with offsets below its alignment, if that is U + c, and the second one is exact.
+    fn aligned(&self) -> Option<Vector> {
+        if !self.is_uniform(self.a) || self.open & !self.b.exact != 0 {
+            return None;
+        }
+        let from = self.a.normal(self.number, self.open)?;
+        (from.low <= self.bits).then_some(from)
+    }
+
+    /// (U + c) >> k
+    fn shifted_right(&self, result: &mut Vector) -> bool {
+        let by = self.by.filter(|by| *by < u64::from(self.bits));
+        let (Some(from), Some(by)) = (self.aligned(), by) else {
+            return false;
+        };
+        let is_lost = from.low < by as u8;
+        for lane in lanes(self.open) {
+            result.bits[lane] = if is_lost { 0 } else { from.bits[lane] >> by };
+        }
+        result.low = from.low.saturating_sub(by as u8);
+        result.base = Base::Uniform(self.number);
+        true
+    }
+
+    /// (U + c) and k, or, exclusive or.
+    fn bitwise(&self, result: &mut Vector) -> bool {
+        let Some(from) = self.aligned() else {
+            return false;
+        };
+        let other = |lane: usize| self.by.unwrap_or(self.b.bits[lane]);
+        // Above the offsets the other operand must be one value, or leave the unknown part alone.
+        let above = |lane: usize| other(lane) & ones(self.bits) & !ones(from.low);
+        let mut all = lanes(self.open).map(above);
+        let first = all.next();
+        if all.any(|other| Some(other) != first) {
+            return false;
+        }
+        for lane in lanes(self.open) {
+            let (x, y) = (from.bits[lane], other(lane) & ones(from.low));
+            result.bits[lane] = match self.op {
+                BinaryOp::And => x & y,
+                BinaryOp::Or => x | y,
+                _ => x ^ y,
+            };
+        }
+        // Bits that the mask clears are 0.
+        let cleared = match (self.op, self.by) {
+            (BinaryOp::And, Some(mask)) => mask.trailing_zeros().min(u32::from(self.bits)) as u8,
+            _ => 0,
+        };
+        result.low = from.low.max(cleared);
+        result.base = Base::Uniform(self.number);
+        true
+    }
+
+    /// Low bits of the result, lane by lane; their number is the fewest over the open lanes.
+    fn low_bits(&self, result: &mut Vector) {
+        use BinaryOp as B;
+        let (op, bits) = (self.op, self.bits);
+        let mut low = bits;
+        for lane in lanes(self.open) {
+            low = low.min(self.known_low(lane));
+            let ((_, x), (_, y)) = (self.a.low_bits(lane), self.b.low_bits(lane));
+            result.bits[lane] = match op {
+                B::ShrUnsigned | B::ShrSigned => self
+                    .b
+                    .at(lane)
+                    .map_or(0, |by| x.checked_shr(by.min(64) as u32).unwrap_or(0)),
+                B::MulWideUnsigned | B::MulWideSigned => {
+                    (x & ones(bits / 2)).wrapping_mul(y & ones(bits / 2))
+                }
+                _ => evaluate(Op::Binary(op, bits), &[x, y]).unwrap_or(0),
+            };
+        }
+        result.low = low;
+        for lane in lanes(self.open) {
+            result.bits[lane] &= ones(low);
+        }
+    }
+
+    /// Number of known low bits of the result in a lane.
+    fn known_low(&self, lane: usize) -> u8 {
+        use BinaryOp as B;
+        let zeros = |value: u64| value.trailing_zeros().min(64) as u8;
+        let ((low_a, x), (low_b, y)) = (self.a.low_bits(lane), self.b.low_bits(lane));
+        match self.op {
+            B::Add | B::Sub | B::Or | B::Xor => low_a.min(low_b),
+            B::And => {
+                // Zeros below in one operand are zeros in the result.
+                let clear = |low: u8, value: u64| zeros(value).min(low);
+                low_a.min(low_b).max(clear(low_a, x)).max(clear(low_b, y))
+            }
+            B::MulLow => (low_a.saturating_add(zeros(y)))
+                .min(low_b.saturating_add(zeros(x)))
+                .min(low_a.saturating_add(low_b)),
+            B::MulWideUnsigned | B::MulWideSigned => {
+                let half = self.bits / 2;
+                let (x, y) = (x & ones(half), y & ones(half));
+                (low_a.min(half).saturating_add(zeros(y)))
+                    .min(low_b.min(half).saturating_add(zeros(x)))
+                    .min(low_a.min(half).saturating_add(low_b.min(half)))
+            }
+            B::Shl => match self.b.at(lane) {
+                Some(by) if by < u64::from(self.bits) => low_a.saturating_add(by as u8),
+                _ => 0,
+            },
+            B::ShrUnsigned | B::ShrSigned => match self.b.at(lane) {
+                Some(by) if by < u64::from(low_a) && low_a <= self.bits => low_a - by as u8,
+                _ => 0,
+            },
+            _ => 0,
+        }
+    }
+
+    /// True if a mask clears only bits that are 0 in all open lanes anyway.
+    fn keeps_all(&self, mask: u64) -> bool {
+        let (a, width) = (self.a, ones(self.bits));
+        let cleared = a.may_have(self.open) & width & !mask;
+        let are_zero = |lane: usize| {
+            let (low, known) = a.low_bits(lane);
+            cleared & !(ones(low) & !known) == 0
+        };
+        a.may_have(self.open) & !width == 0 && lanes(self.open).all(are_zero)
+    }
+
+    /// The bits that the result may have, where the operation keeps bits apart and some are certainly 0.
+    fn most_of_set(&self) -> Option<u64> {
+        use BinaryOp as B;
+        let width = ones(self.bits);
+        let may_have = |vector: &Vector| vector.may_have(self.open) & width;
+        let shift = self.by.filter(|by| *by < u64::from(self.bits));
+        let set = match self.op {
+            B::And => may_have(self.a) & self.by.unwrap_or_else(|| may_have(self.b)),
+            B::Or | B::Xor => may_have(self.a) | may_have(self.b),
+            B::ShrUnsigned => may_have(self.a) >> shift?,
+            B::Shl => may_have(self.a) << shift? & width,
+            _ => return None,
+        };
+        Some(set).filter(|set| *set != width)
+    }
+
+    /// A lower bound of the result: of products and shifts that cannot overflow, of shifts to the right, and of differences of
+    /// bits.
+    fn least(&self) -> u64 {
+        use BinaryOp as B;
+        let (a, b) = (self.a, self.b);
+        let overflows = || self.limit() == u64::MAX;
+        let shift = self.by.and_then(|by| u32::try_from(by).ok());
+        let (x, y) = (a.at_least(self.open), b.at_least(self.open));
+        match self.op {
+            B::MulLow | B::MulWideUnsigned if x > 0 && y > 0 && !overflows() => x.saturating_mul(y),
+            B::Shl if x > 0 && !overflows() => shift.and_then(|by| x.checked_shl(by)).unwrap_or(0),
+            B::ShrUnsigned => shift.and_then(|by| x.checked_shr(by)).unwrap_or(0),
+            // Numbers in different blocks of 2^low differ in a bit above.
+            B::Xor => {
+                let low = u32::from(a.unknown_low(self.open).min(b.unknown_low(self.open)));
+                let is_below = |most: u64, least: u64| most.checked_shr(low) < least.checked_shr(low);
+                let differ = is_below(a.at_most(self.open), y) || is_below(b.at_most(self.open), x);
+                1_u64.checked_shl(low).filter(|_| differ).unwrap_or(0)
+            }
+            _ => 0,
+        }
+    }
+
+    /// An upper bound of the result.
+    fn limit(&self) -> u64 {
+        use BinaryOp as B;
+        let (width, by) = (ones(self.bits), self.by);
+        let x = self.a.at_most(self.open).min(width);
+        let y = self.b.at_most(self.open).min(width);
+        let bound = match self.op {
+            B::Add => x.checked_add(y),
+            B::MulLow | B::MulWideUnsigned => x.checked_mul(y),
+            B::And => Some(by.map_or(x.min(y), |by| x.min(by))),
+            B::ShrUnsigned => by.map(|by| x.checked_shr(by.min(64) as u32).unwrap_or(0)),
+            B::Shl => by.and_then(|by| x.checked_mul(1_u64.checked_shl(by.min(64) as u32)?)),
+            B::RemUnsigned => y.checked_sub(1),
+            B::DivUnsigned => Some(x),
+            B::MinUnsigned => Some(x.min(y)),
+            B::MaxUnsigned => Some(x.max(y)),
+            _ => None,
+        };
+        bound.filter(|bound| *bound <= width).unwrap_or(u64::MAX)
+    }
+}
