@@ -425,6 +425,13 @@ impl<'f, 'a> Placement<'f, 'a> {
         Some(found)
     }
 
+    /// The lanes that certainly arrive at a node, whatever other lanes do: those that may take no departure of it. `None` if the
+    /// budget is spent.
+    pub(super) fn certain(&mut self, node: u32) -> Option<Lanes> {
+        let departures = self.departures(node)?;
+        Some(self.flow.may[node as usize] & self.flow.launch.lanes() & !departures.leaving)
+    }
+
     /// True if the budget is spent: further answers are "not known".
     #[must_use]
     pub(super) const fn is_spent(&self) -> bool {

@@ -305,9 +305,9 @@ impl Judge<'_, '_> {
             }
         }
         if self.verdict.issues.len() > before
-            && let Some(departures) = self.placement.departures(call.node)
+            && let Some(certain) = self.placement.certain(call.node)
         {
-            reach.surely = here & existing & !departures.leaving != 0;
+            reach.surely = certain != 0;
         }
         self.verdict.reach.push((call.node, reach));
     }

@@ -20,7 +20,9 @@ impl Judge<'_, '_> {
             };
             return self.verdict.reach.push((node, reach));
         }
-        let Some(departures) = self.placement.departures(node) else {
+        let (Some(departures), Some(certain)) =
+            (self.placement.departures(node), self.placement.certain(node))
+        else {
             return;
         };
         let along = self.placement.must(node, Exits::NotSilent);
@@ -34,7 +36,7 @@ impl Judge<'_, '_> {
             node,
             Reach {
                 maybe: true,
-                surely: here & !departures.leaving != 0,
+                surely: certain != 0,
                 ..Reach::default()
             },
         ));
