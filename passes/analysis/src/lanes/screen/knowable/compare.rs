@@ -22,33 +22,8 @@ pub(super) fn compared(
         return outcome(false);
     }
     let has_floor = a.floor > 0 || b.floor > 0;
-    for (one, other, is_left) in [(a, b, true), (b, a, false)] {
-        if !is_below(condition, is_left) || other.zeros == 0 {
-            continue;
-        }
-        // 32m + lane < 32n: the lane does not count.
-        if matches!(one.pattern, Pattern::Thread | Pattern::Row) && other.zeros >= ROW_BITS {
-            // Either way, where n may be 0 and more than m.
-            let is_open = other.low <= other.zeros && !other.may_be_exact() && other.floor == 0;
-            let reach = if one.low <= ROW_BITS { ROW_BITS } else { one.bits };
-            return if is_open && other.bits >= reach.saturating_add(2) {
-                Knowable::UNKNOWN.cut(1)
-            } else {
-                outcome(false)
-            };
-        }
-        // The low bits known of `one` are below the least value of `other`: `one` must have as many open bits as the
-        // knowledge of `other` reaches.
-        let reach = match other.pattern {
-            Pattern::Exactly(0) => None,
-            Pattern::Exactly(_) => Some(other.bits),
-            _ if other.low <= other.zeros => Some(0),
-            _ => Some(other.low).filter(|_| !other.may_be_exact()),
-        };
-        let is_open = reach.is_some_and(|reach| reach == 0 || one.bits >= reach.saturating_add(2));
-        if one.low <= other.zeros && is_open && other.zeros < other.bits && !has_floor {
-            return Knowable::UNKNOWN.cut(1);
-        }
+    if let Some(known) = below_zeros(condition, a, b, has_floor) {
+        return known;
     }
     // A comparison of signed numbers needs their signs.
     let has_sign = |kind: Knowable| kind.may_be_exact() || kind.bits < width || kind.is_set;
@@ -107,6 +82,39 @@ pub(super) fn compared(
     } else {
         Knowable::UNKNOWN.cut(1)
     }
+}
+
+/// Comparison of an operand with a multiple of a power of two that is above it, or not; `None` if neither operand is such a one.
+fn below_zeros(condition: Condition, a: Knowable, b: Knowable, has_floor: bool) -> Option<Knowable> {
+    for (one, other, is_left) in [(a, b, true), (b, a, false)] {
+        if !is_below(condition, is_left) || other.zeros == 0 {
+            continue;
+        }
+        // 32m + lane < 32n: the lane does not count.
+        if matches!(one.pattern, Pattern::Thread | Pattern::Row) && other.zeros >= ROW_BITS {
+            // Either way, where n may be 0 and more than m.
+            let is_open = other.low <= other.zeros && !other.may_be_exact() && other.floor == 0;
+            let reach = if one.low <= ROW_BITS { ROW_BITS } else { one.bits };
+            return Some(if is_open && other.bits >= reach.saturating_add(2) {
+                Knowable::UNKNOWN.cut(1)
+            } else {
+                Knowable::of(EXACT, 1, Pattern::Any)
+            });
+        }
+        // The low bits known of `one` are below the least value of `other`: `one` must have as many open bits as the
+        // knowledge of `other` reaches.
+        let reach = match other.pattern {
+            Pattern::Exactly(0) => None,
+            Pattern::Exactly(_) => Some(other.bits),
+            _ if other.low <= other.zeros => Some(0),
+            _ => Some(other.low).filter(|_| !other.may_be_exact()),
+        };
+        let is_open = reach.is_some_and(|reach| reach == 0 || one.bits >= reach.saturating_add(2));
+        if one.low <= other.zeros && is_open && other.zeros < other.bits && !has_floor {
+            return Some(Knowable::UNKNOWN.cut(1));
+        }
+    }
+    None
 }
 
 /// True if a comparison asks whether the operand on one side is below the other one, or its negation.
