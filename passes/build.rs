@@ -33,12 +33,15 @@ fn main() {
             .to_owned();
         let text = fs::read_to_string(&path).expect("a readable rule file");
         let _ = writeln!(modules, "#[path = {path:?}]\nmod {stem};");
-        let Some(code) = text
+        let code = text
             .lines()
             .find_map(|line| line.trim().strip_prefix("code: \"")?.strip_suffix("\","))
-        else {
-            continue; // A helper that several rules of a family share.
-        };
+            .unwrap_or_else(|| {
+                panic!(
+                    "{} has no rule: code that rules share lies in src/support",
+                    path.display()
+                )
+            });
         let docs = text
             .lines()
             .take_while(|line| line.starts_with("//!"))

@@ -218,11 +218,11 @@ impl ImagePlace {
 
     /// A use of a symbol.
     #[must_use]
-    pub(crate) fn site(site: &link::Site<'_>) -> Self {
+    pub(crate) fn of_use(symbol_use: &link::SymbolUse<'_>) -> Self {
         Self {
-            function: site.at.and_then(|at| at.function.clone()),
-            located: site.at.map(|at| Box::new(at.clone())),
-            ..Self::image(site.input, site.image)
+            function: symbol_use.at.and_then(|at| at.function.clone()),
+            located: symbol_use.at.map(|at| Box::new(at.clone())),
+            ..Self::image(symbol_use.input, symbol_use.image)
         }
     }
 

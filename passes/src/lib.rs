@@ -62,6 +62,7 @@ pub mod run;
 pub mod scope;
 pub mod settings;
 pub mod sources;
+mod support;
 mod toolkit;
 #[cfg(feature = "ir")]
 pub mod worker;

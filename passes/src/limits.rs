@@ -12,23 +12,11 @@ pub(crate) const SHOWN_SYNTAX_ERRORS: usize = 20;
 /// Most kernels, images or names that one finding lists; a count stands for the rest.
 pub(crate) const SHOWN_NAMES: usize = 8;
 
-/// Most instructions that one operand of a warp collective is followed through, beyond moves, to see what it is made of.
-pub(crate) const MAX_OPERAND_STEPS: usize = 32;
-
 /// Most calls, one within the other, that the operands of a warp collective are followed through to those who pass them…
 pub(crate) const MAX_OPERAND_CALLS: usize = 4;
 
 /// … and most such calls altogether that are looked at for one collective.
 pub(crate) const MAX_OPERAND_CHAINS: usize = 256;
-
-/// Most uses of dynamic shared arrays in one function that are compared with each other.
-pub(crate) const MAX_SHARED_USES: usize = 256;
-
-/// Most calls, one within the other, through which such uses are followed.
-pub(crate) const MAX_SHARED_CALLS: usize = 32;
-
-/// Most rounds through a function to see which registers hold addresses of such arrays.
-pub(crate) const MAX_SHARED_ROUNDS: usize = 8;
 
 /// Most images of one container that are compared with each other. Real ones have as many as there are targets.
 pub(crate) const MAX_COMPARED_IMAGES: usize = 256;

@@ -17,6 +17,6 @@ mod together;
 pub(crate) use open::symbols;
 pub(crate) use ptxcheck_images::host_names::HostKind;
 pub(crate) use ptxcheck_ir::facts::{Open, Shape, Symbols, What};
-pub(crate) use set::{HostDefinition, Missing, Site, missing};
+pub(crate) use set::{HostDefinition, Missing, SymbolUse, missing};
 pub(crate) use shapes::{Mismatch, mismatches};
 pub(crate) use together::together;

@@ -45,6 +45,7 @@ pub mod lanes;
 pub mod launches;
 mod limits;
 mod module;
+pub mod operand_origin;
 pub mod out_of_bounds;
 mod place;
 mod predicates;
@@ -53,6 +54,7 @@ mod ranges;
 mod reached;
 pub mod references;
 mod shared;
+pub mod shared_arrays;
 mod slots;
 #[cfg(test)]
 mod testing;

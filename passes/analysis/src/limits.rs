@@ -156,3 +156,15 @@ pub(crate) const MAX_USE_STEPS: usize = 250_000;
 
 /// The same for one shuffle: what is read is used nearby, or not at all.
 pub(crate) const MAX_USE_STEPS_OF_ONE: usize = 10_000;
+
+/// Most instructions that one operand of a warp collective is followed through, beyond moves, to see what it is made of.
+pub(crate) const MAX_OPERAND_STEPS: usize = 32;
+
+/// Most uses of dynamic shared arrays in one function that are compared with each other.
+pub(crate) const MAX_SHARED_USES: usize = 256;
+
+/// Most rounds through a function to see which registers hold addresses of such arrays.
+pub(crate) const MAX_SHARED_ROUNDS: usize = 8;
+
+/// Most calls, one within the other, through which such uses are followed.
+pub(crate) const MAX_SHARED_CALLS: usize = 32;

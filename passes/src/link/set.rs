@@ -34,7 +34,7 @@ pub(crate) struct Missing<'a> {
     /// The part of the C++ runtime of the host that it belongs to, which no library for devices has.
     pub runtime: Option<&'a str>,
     /// The uses, the one that is best known first; one for each function.
-    pub sites: Vec<Site<'a>>,
+    pub uses: Vec<SymbolUse<'a>>,
     /// Number of further functions and variables that refer to it.
     pub more: u32,
     /// The host code that defines it.
@@ -49,7 +49,7 @@ pub(crate) struct Missing<'a> {
 
 /// A use, with the image that it is in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Site<'a> {
+pub(crate) struct SymbolUse<'a> {
     /// Index of the input.
     pub input: usize,
     /// Index of the image in the input.
@@ -204,7 +204,7 @@ impl<'a> Set<'a> {
             }
         }
         for missing in &mut found {
-            missing.sites.sort_by_key(Site::rank);
+            missing.uses.sort_by_key(SymbolUse::rank);
         }
         found
     }
@@ -215,7 +215,7 @@ impl<'a> Set<'a> {
             name: &open.name,
             what: open.what,
             runtime: open.runtime.as_deref(),
-            sites: Vec::new(),
+            uses: Vec::new(),
             more: 0,
             host: None,
             is_known: self.is_known || stands_alone,
@@ -289,28 +289,28 @@ fn needed<'a>(inputs: &[(usize, &'a InputReport)]) -> NameSet<&'a str> {
 impl<'a> Missing<'a> {
     /// Adds the uses in an image; of each function one.
     fn add(&mut self, input: usize, image: u32, report: &'a ImageReport, open: &'a Open) {
-        let site = |at| Site {
+        let symbol_use = |at| SymbolUse {
             input,
             image,
             member: report.member.as_deref(),
             at,
         };
         for at in &open.uses {
-            let site = site(Some(at));
-            match self.sites.iter_mut().find(|known| known.is_same(&site)) {
-                Some(known) if site.rank() < known.rank() => *known = site,
+            let symbol_use = symbol_use(Some(at));
+            match self.uses.iter_mut().find(|known| known.is_same(&symbol_use)) {
+                Some(known) if symbol_use.rank() < known.rank() => *known = symbol_use,
                 Some(_) => {}
-                None => self.sites.push(site),
+                None => self.uses.push(symbol_use),
             }
         }
-        if self.sites.is_empty() {
-            self.sites.push(site(None));
+        if self.uses.is_empty() {
+            self.uses.push(symbol_use(None));
         }
         self.more = self.more.max(open.more);
     }
 }
 
-impl Site<'_> {
+impl SymbolUse<'_> {
     /// Source lines before lines of text before names; code before data.
     fn rank(&self) -> impl Ord + use<> {
         let has = |is_there: bool| u8::from(!is_there);
@@ -326,8 +326,8 @@ impl Site<'_> {
 
     /// True if both are in one function of one object, which has it for several targets.
     fn is_same(&self, other: &Self) -> bool {
-        let place = |site: &Self| {
-            site.at.map(|at| match &at.function {
+        let place = |symbol_use: &Self| {
+            symbol_use.at.map(|at| match &at.function {
                 Some(function) => Ok(function.clone()),
                 None => Err(at.offset),
             })

@@ -35,7 +35,7 @@ use crate::context::{ModuleContext, Report};
 use crate::finding::Certainty;
 use crate::rule::{Check, Family, Level, Rule};
 
-use super::lane_report as text;
+use crate::support::lanes as text;
 
 /// The rule.
 pub static RULE: Rule = Rule {

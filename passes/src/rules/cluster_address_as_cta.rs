@@ -20,17 +20,17 @@
 //!
 //! ## Limits
 //!
-//! Where the rank is computed from the number of the CTA (`%ctaid`, `%cluster_ctarank`), is 0, which one CTA of each cluster
+//! If the rank is computed from the number of the CTA (`%ctaid`, `%cluster_ctarank`), is 0, which one CTA of each cluster
 //! has, or is given in another function, it may be the CTA's own: a potential finding. So it is behind a branch that depends on
 //! such a register, as where the rank is compared with `%cluster_ctarank`. So is an address that `isspacep.shared::cluster` has
 //! found to be in the cluster's shared memory. With any other constant rank, a CTA of another rank comes to the access, too, and
 //! the launch goes wrong there. A conversion with `cvta.to.shared` is silent, and its result is still in the other CTA:
 //! `cuda::ptx` makes addresses for `.shared::cluster` in that way.
 
-use super::address;
 use crate::analysis::provenance::Wrong;
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::addresses;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -47,15 +47,15 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in address::of_kind(module, &[Wrong::ClusterAsCta]) {
-        let name = address::subject(module, violation);
-        let of = address::told(module, violation)
+    for violation in addresses::of_kind(module, &[Wrong::ClusterAsCta]) {
+        let name = addresses::subject(module, violation);
+        let of = addresses::told(module, violation)
             .map(|name| format!(" of `{name}`"))
             .unwrap_or_default();
-        let was = address::sure(violation, "was", "may have been");
+        let was = addresses::sure(violation, "was", "may have been");
         let message = format!(
             "{name} accesses the CTA's own shared memory, but this address{of} {was} mapped to another CTA of the cluster"
         );
-        address::report(module, violation, message, report).help("access it as `.shared::cluster`");
+        addresses::report(module, violation, message, report).help("access it as `.shared::cluster`");
     }
 }

@@ -26,7 +26,7 @@ use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{FunctionId, Op};
 use crate::rule::{Check, Family, Level, Rule};
 
-use super::wording;
+use crate::support::wording;
 
 /// The rule.
 pub static RULE: Rule = Rule {

@@ -23,11 +23,11 @@
 //!
 //! Pointers that are loaded from memory, or passed by the host, are not known.
 
-use super::address;
 use crate::analysis::provenance::Wrong;
 use crate::context::{ModuleContext, Report};
 use crate::ir::Space;
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::addresses;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -44,17 +44,17 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in address::of_kind(module, &[Wrong::ConstantStore]) {
-        let name = address::subject(module, violation);
-        let object = address::object(module, violation);
+    for violation in addresses::of_kind(module, &[Wrong::ConstantStore]) {
+        let name = addresses::subject(module, violation);
+        let object = addresses::object(module, violation);
         let what = if violation.element.space == Space::Param {
             "is read-only"
         } else {
             "can't be written"
         };
-        let writes = address::sure(violation, "writes", "may write");
+        let writes = addresses::sure(violation, "writes", "may write");
         let message = format!("{name} {writes} to {object}, which {what} in device code");
-        address::report(module, violation, message, report).help(
+        addresses::report(module, violation, message, report).help(
             "write to a `__device__` variable, or set the constant from the host (`cudaMemcpyToSymbol`)",
         );
     }

@@ -22,10 +22,10 @@
 //! Off by default; `-D PTX607` forbids them. What a compiler turned into memory on the stack leaves no call. Code that a
 //! constant keeps from being executed is not reported.
 
-use super::called;
 use crate::context::{ModuleContext, Report};
 use crate::names::told;
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::calls;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -59,7 +59,7 @@ const HEAP: &[&str] = &[
 ];
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    called::report(module, HEAP, report, |name| {
+    calls::report(module, HEAP, report, |name| {
         format!("device code calls `{}`", told(name))
     });
 }

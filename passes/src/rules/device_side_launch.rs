@@ -22,9 +22,9 @@
 //! Off by default; `-D PTX603` forbids them. A launch is a call of the device runtime, by its names in CUDA 5 to 13. Code that
 //! a constant keeps from being executed is not reported.
 
-use super::called;
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::calls;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -49,7 +49,7 @@ const LAUNCHES: &[&str] = &[
 ];
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    called::report(module, LAUNCHES, report, |_| {
+    calls::report(module, LAUNCHES, report, |_| {
         "device code launches a kernel here".to_owned()
     });
 }

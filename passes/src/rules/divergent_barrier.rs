@@ -26,7 +26,7 @@
 //! out[threadIdx.x] = buffer[threadIdx.x ^ 1];
 //! ```
 //!
-//! Where only some warps are to meet, a named barrier with a count: `bar.sync 1, 64;`.
+//! If only some warps are to meet, a named barrier with a count: `bar.sync 1, 64;`.
 //!
 //! ## Limits
 //!
@@ -41,7 +41,7 @@ use crate::context::{ModuleContext, Report};
 use crate::finding::Certainty;
 use crate::rule::{Check, Family, Level, Rule};
 
-use super::lane_report as text;
+use crate::support::lanes as text;
 
 /// The rule.
 pub static RULE: Rule = Rule {

@@ -29,12 +29,12 @@
 //! silent. Masks that are not known are
 //! not compared.
 
-use crate::analysis::lanes::{LaneFinding, Issue, Problem, Root};
+use crate::analysis::lanes::{Issue, LaneFinding, Problem, Root};
 use crate::context::{ModuleContext, Report};
 use crate::finding::Value;
 use crate::rule::{Check, Family, Level, Rule};
 
-use super::lane_report as text;
+use crate::support::lanes as text;
 
 /// The rule.
 pub static RULE: Rule = Rule {

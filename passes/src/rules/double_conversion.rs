@@ -21,16 +21,16 @@
 //!
 //! ## Limits
 //!
-//! What a second conversion makes does no harm until it is used: definite is one whose result is accessed on every path from it, or
+//! The result of a second conversion does no harm until it is used: definite is one whose result is accessed on every path from it, or
 //! passed to a function that accesses it or has no body here; else it is potential.
 //!
 //! Addresses that are loaded from memory are not known.
 
-use super::address;
 use crate::analysis::provenance::Wrong;
 use crate::context::{ModuleContext, Report};
 use crate::ir::Space;
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::addresses;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -47,17 +47,17 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in address::of_kind(module, &[Wrong::Twice]) {
-        let name = address::subject(module, violation);
-        let object = address::object(module, violation);
+    for violation in addresses::of_kind(module, &[Wrong::Twice]) {
+        let name = addresses::subject(module, violation);
+        let object = addresses::object(module, violation);
         let space = violation.used.space();
         let already = match violation.element.kind {
             crate::analysis::provenance::ElementKind::Generic => "generic already",
             _ => "inside its window already",
         };
-        let is = address::sure(violation, "is", "may be");
+        let is = addresses::sure(violation, "is", "may be");
         let message = format!("{name} is given an address of {object} that {is} {already}");
-        let draft = address::report(module, violation, message, report);
+        let draft = addresses::report(module, violation, message, report);
         draft.help("convert the address only once");
         match space {
             Space::Shared | Space::SharedCluster | Space::Local => {}

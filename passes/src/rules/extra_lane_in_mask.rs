@@ -24,7 +24,7 @@
 //! if (threadIdx.x % 32 < 16) value += __shfl_down_sync(0x0000ffff, value, 8);
 //! ```
 //!
-//! Where the condition is not known in advance, a ballot on it, taken before the branch while all lanes are together:
+//! If the condition is not known in advance, a ballot on it, taken before the branch while all lanes are together:
 //!
 //! ```cuda
 //! unsigned takers = __ballot_sync(0xffffffff, wanted);
@@ -33,7 +33,7 @@
 //!
 //! ## Limits
 //!
-//! Which threads share a warp depends on the block: it is taken to be one-dimensional with a multiple of 32 threads,
+//! The threads that share a warp depend on the block: it is taken to be one-dimensional with a multiple of 32 threads,
 //! unless `.reqntid`, `--launch-block` or `[launch]` in `ptxcheck.toml` says otherwise; a finding that rests on it has
 //! a note.
 //! A kernel that reads `threadIdx.y` or `threadIdx.z` has blocks of more dimensions, whose rows fold into warps: it is
@@ -51,7 +51,7 @@ use crate::context::{ModuleContext, Report};
 use crate::finding::Certainty;
 use crate::rule::{Check, Family, Level, Rule};
 
-use super::lane_report as text;
+use crate::support::lanes as text;
 
 /// The rule.
 pub static RULE: Rule = Rule {

@@ -24,11 +24,11 @@
 //! cut to 32 bits (a conversion, or `& 0xffffffff`): hardware has windows whose lower half is 0. Addresses that are loaded from
 //! memory are not known.
 
-use super::address;
 use crate::analysis::provenance::Wrong;
 use crate::context::{ModuleContext, Report};
 use crate::ir::Space;
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::addresses;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -45,16 +45,16 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in address::of_kind(module, &[Wrong::GenericAsRaw]) {
-        let name = address::subject(module, violation);
-        let object = address::object(module, violation);
+    for violation in addresses::of_kind(module, &[Wrong::GenericAsRaw]) {
+        let name = addresses::subject(module, violation);
+        let object = addresses::object(module, violation);
         let wanted = violation.used.space();
-        let is = address::sure(violation, "is", "may be");
+        let is = addresses::sure(violation, "is", "may be");
         let message = format!(
             "{name} takes an address inside the window of {}, but this {is} a generic one, of {object}",
-            address::memory(wanted)
+            addresses::memory(wanted)
         );
-        address::report(module, violation, message, report).help(format!(
+        addresses::report(module, violation, message, report).help(format!(
             "convert it with `cvta.to.{}`{}",
             wanted.as_str(),
             intrinsic(wanted)

@@ -29,10 +29,10 @@
 //! CUDA's, and the variable in the generic address space, where no compiler puts variables of the device. What a compiler
 //! has folded into a number leaves no trace.
 
-use super::host_constant_report;
 use crate::context::{ModuleContext, Report};
 use crate::ir::HostConstant;
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::host_constants;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -55,7 +55,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             format!("device code reads `{name}`, a constant of the host whose type is no built-in number")
         })
     };
-    host_constant_report::report(
+    host_constants::report(
         module,
         report,
         judge,

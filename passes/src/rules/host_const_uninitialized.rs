@@ -33,10 +33,10 @@
 //! CUDA's, and the variable in the generic address space, where no compiler puts variables of the device. What a compiler
 //! has folded into a number leaves no trace. A constant without a definition may have one in another module of a link.
 
-use super::host_constant_report;
 use crate::context::{ModuleContext, Report};
 use crate::ir::HostConstant;
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::host_constants;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -67,7 +67,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             }
         })
     };
-    host_constant_report::report(
+    host_constants::report(
         module,
         report,
         judge,

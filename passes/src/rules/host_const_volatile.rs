@@ -28,10 +28,10 @@
 //! clang copies such a variable into constant memory, where it cannot be told from one that is declared `__constant__`:
 //! potential.
 
-use super::host_constant_report;
 use crate::context::{ModuleContext, Report};
 use crate::ir::HostConstant;
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::host_constants;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -53,7 +53,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             .is_volatile
             .then(|| format!("device code reads `{name}`, a volatile constant of the host"))
     };
-    host_constant_report::report(
+    host_constants::report(
         module,
         report,
         judge,

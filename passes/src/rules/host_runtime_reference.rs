@@ -28,9 +28,9 @@
 //! some of that cannot be read, it is potential. Modules that GCC wrote are silent, too: it has a C library and a C++
 //! runtime for devices (PTX105 reports what is missing there).
 
-use super::link_report;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::symbols;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -53,8 +53,8 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
         };
         let message = format!(
             "{} belongs to the C++ runtime of the host ({what}), which device code does not have",
-            link_report::symbol(missing.name)
+            symbols::symbol(missing.name)
         );
-        link_report::report(context, missing, missing.is_known, message, report);
+        symbols::report(context, missing, missing.is_known, message, report);
     }
 }

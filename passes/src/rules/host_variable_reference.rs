@@ -39,12 +39,12 @@
 //! read (LTO-IR), the definition may be there: potential. What a finished device link left behind is not looked at, since
 //! nvlink has found everything.
 
-use super::link_report;
 use crate::analysis::references;
 use crate::context::{ImagePlace, ImagesContext, ModuleContext, Report};
 use crate::ir::SymbolKind;
 use crate::link::What;
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::symbols;
 use ptxcheck_ir::limits::SHOWN_USES;
 
 /// The rule.
@@ -77,7 +77,7 @@ fn module(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let Some(first) = places.next() else { continue };
         let message = format!(
             "device code refers to {}, a variable of the host",
-            link_report::symbol(symbol.name)
+            symbols::symbol(symbol.name)
         );
         let draft = report.definite(first, message).data("symbol", symbol.name);
         for place in places.by_ref().take(SHOWN_USES - 1) {
@@ -97,18 +97,16 @@ fn module(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 fn link_set(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for missing in context.missing() {
         let Some(host) = missing.host.filter(|_| {
-            link_report::is_host_variable(missing)
-                && missing.what == What::Variable
-                && missing.runtime.is_none()
+            symbols::is_host_variable(missing) && missing.what == What::Variable && missing.runtime.is_none()
         }) else {
             continue;
         };
         let message = format!(
             "device code refers to {}, a variable of the host: {} defines it, and no device code does",
-            link_report::symbol(missing.name),
-            link_report::object(&host)
+            symbols::symbol(missing.name),
+            symbols::object(&host)
         );
-        let draft = link_report::report(context, missing, missing.is_known, message, report);
+        let draft = symbols::report(context, missing, missing.is_known, message, report);
         draft.note(if missing.stands_alone {
             "ptxas has only warned, and given the kernel a private copy full of zeros"
         } else {

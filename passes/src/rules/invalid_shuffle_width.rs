@@ -98,7 +98,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// Whether a shuffle's operand is certainly what an intrinsic makes of its width.
+/// True if a shuffle's operand is certainly made from the width of an intrinsic.
 fn is_of_width(module: &ModuleContext<'_>, site: &Site, control: u32) -> bool {
     if module.module.is_in_assembly(site.function, site.instruction) {
         return false;
@@ -112,7 +112,7 @@ fn is_of_width(module: &ModuleContext<'_>, site: &Site, control: u32) -> bool {
     control & 0xff == clamp && (is_compiled || is_computed(module, site))
 }
 
-/// Whether the code computes the operand from a width: `(32 - width) << 8`, with 31 below, as unoptimised code does.
+/// True if the code computes the operand from a width: `(32 - width) << 8`, with 31 below, as unoptimised code does.
 fn is_computed(module: &ModuleContext<'_>, site: &Site) -> bool {
     let function = module.module.function(site.function);
     let Some(body) = &function.body else { return false };
@@ -144,13 +144,13 @@ fn is_computed(module: &ModuleContext<'_>, site: &Site) -> bool {
     is_computed
 }
 
-/// Whether the bits above the clamp are a segment mask: ones from bit 12 down to the segment's size, then zeros.
+/// True if the bits above the clamp are a segment mask: ones from bit 12 down to the segment's size, then zeros.
 const fn is_valid(control: u32) -> bool {
     let segments = control >> 8;
     segments <= 31 && is_left_aligned(segments)
 }
 
-/// Whether a five-bit number is ones, then zeros, from the top.
+/// True if a five-bit number is ones, then zeros, from the top.
 const fn is_left_aligned(bits: u32) -> bool {
     let low_zeros = (!bits) & 31;
     low_zeros & (low_zeros + 1) == 0

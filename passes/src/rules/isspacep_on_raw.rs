@@ -27,10 +27,10 @@
 //! conjunctions; not where it is kept in memory or returned by a function. An address in global memory is the same number
 //! as its generic one, so a test of it answers rightly and is not reported.
 
-use super::address;
 use crate::analysis::provenance::Wrong;
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::addresses;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -47,24 +47,24 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in address::of_kind(module, &[Wrong::TestOfRaw, Wrong::AgainstTest]) {
-        let name = address::subject(module, violation);
+    for violation in addresses::of_kind(module, &[Wrong::TestOfRaw, Wrong::AgainstTest]) {
+        let name = addresses::subject(module, violation);
         let wanted = violation.used.space();
         if violation.wrong == Wrong::AgainstTest {
             let message = format!(
                 "{name} is for {}, but the test before it says that the address points to {}",
-                address::memory(wanted),
-                address::memory(violation.element.space)
+                addresses::memory(wanted),
+                addresses::memory(violation.element.space)
             );
-            address::report(module, violation, message, report)
+            addresses::report(module, violation, message, report)
                 .help("convert the pointer to the space that was tested, or test the other one");
             continue;
         }
-        let object = address::object(module, violation);
-        let is = address::sure(violation, "is", "may be");
+        let object = addresses::object(module, violation);
+        let is = addresses::sure(violation, "is", "may be");
         let message =
             format!("{name} tests generic addresses, but this one, of {object}, {is} one inside its window");
-        address::report(module, violation, message, report)
+        addresses::report(module, violation, message, report)
             .help("test the generic address, before it is converted");
     }
 }

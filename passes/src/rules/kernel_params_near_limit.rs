@@ -24,11 +24,11 @@
 //! Off by default; `-W PTX303` switches it on. The share is the key `near-limit` of the table `[params]` in `ptxcheck.toml`, in per
 //! cent. What exceeds the limit is PTX301.
 
-use super::wording;
 use crate::analysis::params;
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::FunctionId;
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::wording;
 
 /// The rule.
 pub static RULE: Rule = Rule {

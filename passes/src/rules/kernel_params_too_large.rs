@@ -28,11 +28,11 @@
 
 use std::cmp::Reverse;
 
-use super::wording;
 use crate::analysis::params::{self, OLD_ASSEMBLER_LIMIT, OLD_LIMIT};
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::FunctionId;
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::wording;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -48,7 +48,7 @@ pub static RULE: Rule = Rule {
     check: Check::Module(check),
 };
 
-/// How many of the largest parameters are named.
+/// Number of the largest parameters that are named.
 const NAMED: usize = 3;
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {

@@ -40,7 +40,7 @@
 //! a constant bank where they begin at another address for each architecture. Kernels with textures among their parameters
 //! are left out, and so are variables inside functions, which host code cannot name.
 //!
-//! What is linked is compared where PTX says it, for each target alone; machine code has no prototypes. `int` and `float` are
+//! Linked modules are compared as far as they are PTX, for each target alone; machine code has no prototypes. `int` and `float` are
 //! the same there, for the linker, too.
 
 use ptxcheck_common::maps::{NameMap, NameSet};
@@ -53,7 +53,7 @@ use crate::link::{self, Mismatch};
 use crate::names::told;
 use crate::rule::{Check, Family, Level, Rule};
 
-use super::link_report;
+use crate::support::symbols;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -83,7 +83,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     }
 }
 
-/// What one module declares and another, linked with it, defines differently.
+/// Reports the functions that one module declares and another, linked with it, defines with another signature.
 fn declared_otherwise(
     context: &ImagesContext<'_>,
     mismatch: &Mismatch<'_>,
@@ -102,7 +102,7 @@ fn declared_otherwise(
             .images
             .get(image as usize)
             .and_then(|image| image.member.as_deref());
-        link_report::member(&input.name, member)
+        symbols::member(&input.name, member)
     };
     let finding = report.definite(
         ImagePlace::image(input, image),
@@ -183,7 +183,7 @@ fn end(params: &[(u32, u32)]) -> u32 {
         .unwrap_or(0)
 }
 
-/// Whether a name is one that a source declares for everybody: not a string or a constant that the compiler named, and
+/// True if a name is one that a source declares for all modules: not a string or a constant that the compiler named, and
 /// not local to a function.
 fn is_declared(name: &str) -> bool {
     let is_made = name.contains(['$', '.'])

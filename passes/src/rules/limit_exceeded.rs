@@ -5,7 +5,7 @@
 //!
 //! ## Why is this bad?
 //!
-//! What lies past the limit was not analysed. The limits are far above what compilers write; a file that hits one
+//! Code past the limit was not analysed. The limits are far above what compilers write; a file that hits one
 //! is broken or made to harm.
 //!
 //! ## Example

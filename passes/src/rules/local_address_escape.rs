@@ -32,10 +32,10 @@
 //! one (32 bits), and one exclusive-or a number that is no tag (a constant within bits 0 to 23 and 48 to 63), as in the seed of
 //! a random number.
 
-use super::address;
 use crate::analysis::provenance::Wrong;
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::addresses;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -52,16 +52,16 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in address::of_kind(module, &[Wrong::Escape]) {
-        let object = address::object(module, violation);
+    for violation in addresses::of_kind(module, &[Wrong::Escape]) {
+        let object = addresses::object(module, violation);
         let to = match violation.used.space() {
             crate::ir::Space::Generic => "memory that other threads see",
-            space => address::memory(space),
+            space => addresses::memory(space),
         };
-        let is = address::sure(violation, "is", "may be");
+        let is = addresses::sure(violation, "is", "may be");
         let message =
             format!("the address of {object} {is} stored in {to}, where it means nothing to other threads");
-        let draft = address::report(module, violation, message, report);
+        let draft = addresses::report(module, violation, message, report);
         if violation.is_definite {
             draft.note("it is certain that the address is stored, but not that another thread uses it");
         }

@@ -58,7 +58,7 @@ pub static RULE: Rule = Rule {
     check: Check::Images(check),
 };
 
-/// What a policy requires.
+/// A requirement of a policy.
 #[derive(Clone, Copy)]
 struct Required<'a> {
     kind: ImageKind,
@@ -75,7 +75,7 @@ impl Required<'_> {
         image.suffix() == suffix || suffix.is_empty() && self.kind == ImageKind::Cubin
     }
 
-    /// Whether an image that is not read could meet it.
+    /// True if an image that is not read could meet it.
     fn may_be_met_by(self, image: &ImageReport) -> bool {
         if image.is_whole() || !image.role.counts() {
             return false;

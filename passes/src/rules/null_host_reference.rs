@@ -40,11 +40,11 @@
 //! copies are not judged. Addresses that are loaded from memory are not known, nor are calls through tables. What the
 //! compiler removed cannot be found: optimised code mostly has neither the call nor the access.
 
-use super::address;
 use crate::analysis::provenance::{Effect, Use, Violation, Wrong};
 use crate::context::{ModuleContext, Place, Report};
 use crate::names;
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::addresses;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -61,10 +61,10 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in address::of_kind(module, &[Wrong::Null, Wrong::Baseless]) {
+    for violation in addresses::of_kind(module, &[Wrong::Null, Wrong::Baseless]) {
         let access = Place::instruction(violation.function, violation.instruction);
         let (place, message) = match violation.callers.last() {
-            // What is wrong is what is passed, however deep the access lies.
+            // The argument of the call is wrong, however deep the access lies.
             Some(call) => (Place::call(*call), passed(module, violation)),
             None => (access.clone(), message(module, violation)),
         };
@@ -73,7 +73,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         } else {
             report.potential(place, message)
         };
-        address::doubt(violation, draft);
+        addresses::doubt(violation, draft);
         if let Some(offset) = violation
             .element
             .offset
@@ -106,20 +106,20 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// What an access or a call is about.
+/// The message about an access or a call.
 fn message(module: &ModuleContext<'_>, violation: &Violation) -> String {
     if violation.used == Use::Call {
-        let goes = address::sure(violation, "goes", "may go");
+        let goes = addresses::sure(violation, "goes", "may go");
         return format!("this call {goes} to address 0");
     }
-    let name = address::noun(module, violation);
+    let name = addresses::noun(module, violation);
     if violation.wrong == Wrong::Baseless {
         return format!("the address of this {name} is an index without a base: it is added to 0");
     }
     let does = match violation.used {
-        Use::Access(_, Effect::Writes) => address::sure(violation, "writes to", "may write to"),
-        Use::Access(_, Effect::Updates) => address::sure(violation, "updates", "may update"),
-        _ => address::sure(violation, "reads from", "may read from"),
+        Use::Access(_, Effect::Writes) => addresses::sure(violation, "writes to", "may write to"),
+        Use::Access(_, Effect::Updates) => addresses::sure(violation, "updates", "may update"),
+        _ => addresses::sure(violation, "reads from", "may read from"),
     };
     match violation.element.offset {
         Some(offset @ 1..) => {
@@ -129,9 +129,9 @@ fn message(module: &ModuleContext<'_>, violation: &Violation) -> String {
     }
 }
 
-/// What a call is about that passes the address.
+/// The message about a call that passes the address.
 fn passed(module: &ModuleContext<'_>, violation: &Violation) -> String {
-    let passes = address::sure(violation, "passes", "may pass");
+    let passes = addresses::sure(violation, "passes", "may pass");
     let callee = names::told(module.module.function_name(violation.function));
     match violation.used {
         Use::Call => format!("this call {passes} address 0 as a function, and `{callee}` calls it"),

@@ -33,7 +33,7 @@ use crate::ir::{FunctionId, SymbolId};
 use crate::names::told;
 use crate::rule::{Check, Family, Level, Rule};
 
-use super::shared_uses::{MAX_ARRAYS, Uses};
+use crate::analysis::shared_arrays::{ArrayUses, MAX_ARRAYS};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -58,7 +58,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     if arrays.len() < 2 {
         return;
     }
-    let uses = Uses::new(module, &arrays);
+    let uses = ArrayUses::new(module, &arrays);
     for (id, function, _) in module.module.bodies() {
         if !function.is_kernel() {
             continue;

@@ -28,7 +28,7 @@ use crate::context::{FunctionContext, Place, Report};
 use crate::ir::{AccessKind, Callee, Instruction, Op, Space, Value};
 use crate::rule::{Check, Family, Level, Rule};
 
-use super::wording;
+use crate::support::wording;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -80,7 +80,7 @@ fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// Whether a call passes an address first.
+/// True if the first argument of a call is an address.
 fn has_object(function: &FunctionContext<'_>, call: &crate::ir::Call) -> bool {
     let arguments = function.body.arguments(call);
     let first = arguments.iter().find(|argument| argument.passes((0, 0)));
@@ -104,7 +104,7 @@ fn parameter(function: &FunctionContext<'_>, callee: Value) -> Option<u16> {
     body.loaded_param(pointer).map(|(number, _)| number)
 }
 
-/// What writes a value, through copies and conversions between spaces.
+/// The instruction that writes a value, through copies and conversions between spaces.
 fn source<'a>(function: &FunctionContext<'a>, value: Value) -> Option<&'a Instruction> {
     let (body, definitions) = (function.body, function.analyses().definitions());
     let value = definitions.trace(body, value, |id| {

@@ -46,7 +46,7 @@ pub static RULE: Rule = Rule {
 /// Most arguments besides the format that are printed (CUDA C++ Programming Guide, Formatted Output, Limitations).
 const MAX_ARGUMENTS: usize = 32;
 
-/// What compilers make of `printf`: format, address of the buffer.
+/// The function that compilers call for `printf`, with format and address of the buffer.
 const PRINT: &str = "vprintf";
 
 /// Most blocks in a row that are looked through for what is stored.
@@ -78,7 +78,7 @@ fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// How many values the block stores into the buffer that a call passes, from the call before it on.
+/// Number of values that the block stores into the buffer that a call passes, since the call before it.
 fn arguments(function: &FunctionContext<'_>, call: &Call) -> usize {
     let body = function.body;
     let buffer = body

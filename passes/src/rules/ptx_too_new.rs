@@ -4,7 +4,7 @@
 //!
 //! ## Why is this bad?
 //!
-//! Where a device has no machine code of its own, the driver compiles the PTX, and one older than the toolkit refuses:
+//! For a device without machine code of its own, the driver compiles the PTX, and one older than the toolkit refuses:
 //! "the provided PTX was compiled with an unsupported toolchain". It works on the machine that built it.
 //!
 //! ## Example

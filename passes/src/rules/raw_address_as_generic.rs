@@ -26,10 +26,10 @@
 //! Addresses of global memory are the same number either way, and are not reported. A symbol that stands in the operand
 //! itself is fine: ptxas sees its space. Addresses that are loaded from memory are not known.
 
-use super::address;
 use crate::analysis::provenance::Wrong;
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::addresses;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -46,14 +46,14 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in address::of_kind(module, &[Wrong::RawAsGeneric]) {
-        let name = address::subject(module, violation);
-        let object = address::object(module, violation);
+    for violation in addresses::of_kind(module, &[Wrong::RawAsGeneric]) {
+        let name = addresses::subject(module, violation);
+        let object = addresses::object(module, violation);
         let space = violation.element.space.as_str();
-        let was = address::sure(violation, "was never", "may never have been");
+        let was = addresses::sure(violation, "was never", "may never have been");
         let message =
             format!("{name} takes a generic address, but this one, of {object}, {was} converted to generic");
-        address::report(module, violation, message, report).help(format!(
+        addresses::report(module, violation, message, report).help(format!(
             "convert it with `cvta.{space}`, or access it as `.{space}`"
         ));
     }

@@ -31,7 +31,7 @@ use crate::context::{ModuleContext, Place, Report};
 use crate::names;
 use crate::rule::{Check, Family, Level, Rule};
 
-/// How many further calls of a kernel a finding shows.
+/// Number of further calls of a kernel that a finding shows.
 const NAMED: usize = 8;
 
 /// The rule.

@@ -42,7 +42,7 @@
 //! files lack: of those nothing is reported. Variables are known in objects only. Files with LTO-IR or damaged images are
 //! left out: what those define is not known.
 //!
-//! What is launched is read off x86-64 code that nvcc made, and off the function that each launch of a kernel template
+//! Launched kernels are read off x86-64 code that nvcc made, and off the function that each launch of a kernel template
 //! calls. With an optimised host (`-O1` and more) that function is mostly inlined where it is called, and no trace of the
 //! kernel is left but in the images: of objects that is potential, of linked files it is silent. A function for launches
 //! that other objects may have, too (`-rdc=true`, `-static-global-template-stub=false`), is potential unless the linker is

@@ -37,14 +37,14 @@
 //! copies, arithmetic, the stack and calls; by that lane, or by one that a further shuffle with known source lanes hands it
 //! to. A use that hangs off a condition, a factor or a mask that is not known is not certain. Else it is a potential finding:
 //! after `if (i >= n) return;` a butterfly reads lanes that may have ended, which matters where `n` is no multiple of 32.
-//! Where nothing reads what the shuffle gives, there is none. Source lanes that are computed from data are not known.
+//! There is no finding if nothing reads the result of the shuffle. Source lanes that are computed from data are not known.
 
 use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};
 use crate::finding::Certainty;
 use crate::rule::{Check, Family, Level, Rule};
 
-use super::lane_report as text;
+use crate::support::lanes as text;
 
 /// The rule.
 pub static RULE: Rule = Rule {

@@ -91,7 +91,7 @@ fn duplicates(number: usize, input: &InputReport, report: &mut Report<'_, ImageP
     let mut first: FxHashMap<u128, u32> = FxHashMap::default();
     let (mut again, mut bytes) = (Vec::new(), 0_u64);
     for (index, image) in (0_u32..).zip(&input.images) {
-        // What nvcc writes for a unit without device code is the same for all of them.
+        // nvcc writes the same image for each unit without device code.
         let counts = !image.role.is_copy() && !image.is_empty();
         let Some(digest) = image.digest.filter(|_| counts) else {
             continue;

@@ -34,7 +34,7 @@ use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
 
-use super::lane_report as text;
+use crate::support::lanes as text;
 
 /// The rule.
 pub static RULE: Rule = Rule {

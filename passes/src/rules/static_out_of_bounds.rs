@@ -43,11 +43,11 @@
 //! module may replace. Compilers put all local variables of a function into one object: leaving one of them for the next
 //! is not seen.
 
-use super::{address, lane_report, wording};
 use crate::analysis::out_of_bounds::Outside;
 use crate::analysis::provenance::{Base, Violation, Wrong};
 use crate::context::{ModuleContext, Place, Report};
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::{addresses, lanes, wording};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -64,7 +64,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in address::of_kind(module, &[Wrong::OutOfBounds, Wrong::Misaligned]) {
+    for violation in addresses::of_kind(module, &[Wrong::OutOfBounds, Wrong::Misaligned]) {
         let Some(offset) = violation.element.offset else {
             continue;
         };
@@ -79,7 +79,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             ),
             (_, None) => format!("the access at offset {offset} is not inside {name}"),
         };
-        let draft = address::report(module, violation, message, report);
+        let draft = addresses::report(module, violation, message, report);
         draft.help("keep the offset inside the object, and a multiple of the size of the access");
         if !violation.is_certain() {
             draft.note("the object is also accessed on paths that do not come here: this may be code that is never reached");
@@ -99,7 +99,7 @@ fn by_thread(module: &ModuleContext<'_>, outside: &Outside, report: &mut Report<
     let (name, size) = match (outside.symbol, outside.param) {
         (Some(symbol), _) => {
             let known = module.module.symbol(symbol);
-            (address::named(module, known.space, symbol), known.size)
+            (addresses::named(module, known.space, symbol), known.size)
         }
         (None, Some(number)) => {
             let number = usize::from(number);
@@ -115,7 +115,7 @@ fn by_thread(module: &ModuleContext<'_>, outside: &Outside, report: &mut Report<
         (one, other) if one == other => format!("offset {one}"),
         (least, most) => format!("offsets {least} to {most}"),
     };
-    let access = lane_report::subject(outside.lanes, "accesses", "access");
+    let access = lanes::subject(outside.lanes, "accesses", "access");
     let message = match (outside.wrong, size) {
         (Wrong::Misaligned, _) => {
             format!("{access} {name} at {offsets}, not aligned to the size of the access")
@@ -129,11 +129,11 @@ fn by_thread(module: &ModuleContext<'_>, outside: &Outside, report: &mut Report<
     let place = Place::instruction(outside.function, outside.instruction);
     let draft = report.definite(place, message);
     draft.note("this is so in warp 0 of each block");
-    lane_report::assumption(draft, &outside.launch);
+    lanes::assumption(draft, &outside.launch);
     draft.help("let only those threads come here whose offset is inside the object");
     draft.data(
         "lanes",
-        crate::finding::Value::Numbers(lane_report::numbers(outside.lanes)),
+        crate::finding::Value::Numbers(lanes::numbers(outside.lanes)),
     );
     if let Some(size) = size {
         draft.data("size", size);
@@ -142,12 +142,12 @@ fn by_thread(module: &ModuleContext<'_>, outside: &Outside, report: &mut Report<
 
 /// The object, for messages: compilers leave the names of local variables out of their IR.
 fn name(module: &ModuleContext<'_>, violation: &Violation) -> String {
-    let named = address::told(module, violation);
+    let named = addresses::told(module, violation);
     match (named, violation.element.base) {
-        (Some(_), Base::Param(..)) => address::parameter(module, violation),
+        (Some(_), Base::Param(..)) => addresses::parameter(module, violation),
         (Some(name), _) => format!("`{name}`"),
-        (None, Base::Param(..)) => address::parameter(module, violation),
-        (None, _) => format!("an object in {}", address::memory(violation.element.space)),
+        (None, Base::Param(..)) => addresses::parameter(module, violation),
+        (None, _) => format!("an object in {}", addresses::memory(violation.element.space)),
     }
 }
 

@@ -43,8 +43,8 @@ use crate::ir::{Collective, FunctionId, InstructionId, Op, Value};
 use crate::limits::{MAX_OPERAND_CALLS, MAX_OPERAND_CHAINS};
 use crate::rule::{Check, Family, Level, Rule};
 
-use super::operand_origin::{Origin, argument, loaded_per_lane, made_for_masks};
-use super::wording;
+use crate::analysis::operand_origin::{OperandOrigin, argument, lane_mask, loaded_per_lane};
+use crate::support::wording;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -98,7 +98,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 enum Operand {
     /// A value of the function that is looked at.
     At(Value),
-    /// What the rule looks for, and the instruction that makes it; none makes a constant.
+    /// Data for the mask, or a mask for the value, and the instruction that makes it; none makes a constant.
     Found(Option<(FunctionId, InstructionId)>),
 }
 
@@ -125,16 +125,16 @@ fn each_swapped(module: &ModuleContext<'_>, begin: Frame, mut found: impl FnMut(
                 is_converted |= loaded.is_converted;
                 loaded.origin
             }
-            Operand::Found(by) => Origin::Found(by),
+            Operand::Found(by) => OperandOrigin::Found(by),
         };
-        if matches!(mask, Origin::Other) {
+        if matches!(mask, OperandOrigin::Other) {
             continue;
         }
         let value = match frame.value {
-            Operand::At(value) => made_for_masks(module, frame.function, value),
-            Operand::Found(by) => Origin::Found(by),
+            Operand::At(value) => lane_mask(module, frame.function, value),
+            Operand::Found(by) => OperandOrigin::Found(by),
         };
-        if let (Origin::Found(mask), Origin::Found(value)) = (&mask, &value) {
+        if let (OperandOrigin::Found(mask), OperandOrigin::Found(value)) = (&mask, &value) {
             found(Frame {
                 mask: Operand::Found(*mask),
                 value: Operand::Found(*value),
@@ -143,7 +143,7 @@ fn each_swapped(module: &ModuleContext<'_>, begin: Frame, mut found: impl FnMut(
             });
             continue;
         }
-        if matches!(value, Origin::Other) || frame.callers.len() == MAX_OPERAND_CALLS {
+        if matches!(value, OperandOrigin::Other) || frame.callers.len() == MAX_OPERAND_CALLS {
             continue;
         }
         for call in module.call_graph().calls_to(frame.function) {
@@ -167,11 +167,11 @@ fn each_swapped(module: &ModuleContext<'_>, begin: Frame, mut found: impl FnMut(
 }
 
 /// An operand in the function that makes a call.
-fn passed(module: &ModuleContext<'_>, call: &CallSite, origin: &Origin) -> Option<Operand> {
+fn passed(module: &ModuleContext<'_>, call: &CallSite, origin: &OperandOrigin) -> Option<Operand> {
     let piece = match *origin {
-        Origin::Found(by) => return Some(Operand::Found(by)),
-        Origin::Param(piece) => piece,
-        Origin::Other => return None,
+        OperandOrigin::Found(by) => return Some(Operand::Found(by)),
+        OperandOrigin::Param(piece) => piece,
+        OperandOrigin::Other => return None,
     };
     let body = module.module.function(call.caller).body.as_ref()?;
     argument(body, call.instruction, piece).map(Operand::At)

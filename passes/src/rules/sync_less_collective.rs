@@ -61,7 +61,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         .collectives()
         .iter()
         .filter(|site| !site.sync && site.callers.is_empty())
-        // What is rejected is so wherever it stands.
+        // ptxas rejects the operation even where it is not reached.
         .filter(|site| rejected || site.is_reached(module))
     {
         let word = if matches!(site.kind, Collective::Vote(_)) {

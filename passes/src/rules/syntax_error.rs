@@ -18,7 +18,7 @@
 //!
 //! ## Use instead
 //!
-//! What the message asks for.
+//! Correct the code as the message says.
 //!
 //! ## Limits
 //!

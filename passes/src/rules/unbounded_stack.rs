@@ -21,8 +21,8 @@
 //!
 //! ## Limits
 //!
-//! What a definite finding states is that no compiler knows the need of stack of this code. Whether the stack suffices is
-//! not judged, hence a warning: how deep the recursion goes is not computed, and a shallow one, for which the stack is
+//! A definite finding states that no compiler knows how much stack this code needs. It does not say that the stack is too
+//! small, hence a warning: how deep the recursion goes is not computed, and a shallow one, for which the stack is
 //! enough, is right and reported like a deep one. Calls through pointers are not followed. What a constant decides against, as in the last step of a recursive template, is not
 //! counted.
 
@@ -35,7 +35,7 @@ use crate::ir::{FunctionId, InstructionId, Op, Rare};
 use crate::names;
 use crate::rule::{Check, Family, Level, Rule};
 
-/// How many further calls of a cycle a finding shows.
+/// Number of further calls of a cycle that a finding shows.
 const NAMED: usize = 8;
 
 /// The rule.
@@ -74,7 +74,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// What a finding leaves open.
+/// The note about a claim that a finding does not make.
 const OPEN: &str = "it is certain that no compiler can reserve enough, but not that the stack is too small";
 
 fn recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Report<'_>) {

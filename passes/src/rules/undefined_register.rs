@@ -11,7 +11,7 @@
 //!
 //! ## Example
 //!
-//! What LLVM makes of a pointer to global memory that is cast to shared memory:
+//! The code that LLVM makes of a pointer to global memory that is cast to shared memory:
 //!
 //! ```ptx
 //! .reg .b64 %rd<2>;
@@ -30,10 +30,10 @@
 //! never holds, nvcc leaves accesses through registers that nothing writes: those are reported, as the finding holds for
 //! whoever gets there.
 
-use super::address;
 use crate::analysis::provenance::{Base, Wrong};
 use crate::context::{ModuleContext, Report};
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::addresses;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -50,8 +50,8 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in address::of_kind(module, &[Wrong::Undefined]) {
-        let name = address::noun(module, violation);
+    for violation in addresses::of_kind(module, &[Wrong::Undefined]) {
+        let name = addresses::noun(module, violation);
         let register = match (
             violation.element.base,
             module.module.function(violation.of).body.as_ref(),
@@ -67,12 +67,12 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         } else {
             format!("`{register}`, which nothing writes")
         };
-        let message = if address::is_call(module, violation) {
+        let message = if addresses::is_call(module, violation) {
             format!("the address that this call passes comes from {from}")
         } else {
             format!("the address of this {name} comes from {from}")
         };
-        let draft = address::report(module, violation, message, report);
+        let draft = addresses::report(module, violation, message, report);
         draft
             .note(
                 "compilers leave such a register where the source computes an undefined address: a cast to a space that the \

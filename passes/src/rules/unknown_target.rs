@@ -43,7 +43,7 @@ const NEWEST: u32 = 121;
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     let target = module.module.target;
-    // What is malformed has no name that means something.
+    // The name in a malformed directive means nothing.
     if target.sm > NEWEST && !module.module.is_damaged {
         report
             .definite(

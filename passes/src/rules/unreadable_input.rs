@@ -19,7 +19,7 @@
 //!
 //! ## Limits
 //!
-//! What a file is, is told from its first bytes, then from its ending. Parts of a file count, too: a broken fat binary, an
+//! The kind of a file is told from its first bytes, then from its ending. Parts of a file count, too: a broken fat binary, an
 //! image that does not unpack. The other images of the file are analysed all the same. Nothing that was found in a file
 //! counts if somebody changed or cut it short while it was read. Archives (tar, zip, cpio, packages of Debian) and
 //! compressed streams are not looked into. This release reads PTX, on its own

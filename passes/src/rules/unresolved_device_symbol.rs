@@ -42,12 +42,12 @@
 //! links it without being told to. A lone PTX text is compiled as it stands, all of it. Where some of the device code cannot be read (syntax errors, LTO-IR), the definition may be there,
 //! and nothing is definite.
 
-use super::link_report;
 use crate::context::{ImagePlace, ImagesContext, ModuleContext, Place, Report};
 use crate::externs;
 use crate::link::{HostKind, What};
 use crate::names;
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::symbols;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -63,17 +63,17 @@ pub static RULE: Rule = Rule {
     check: Check::Linked(undeclared, link_set),
 };
 
-/// What the link set leaves open.
+/// Reports the symbols that no image of the link set defines.
 fn link_set(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for missing in context.missing() {
-        let is_others = link_report::is_host_variable(missing) && missing.what == What::Variable;
+        let is_others = symbols::is_host_variable(missing) && missing.what == What::Variable;
         if is_others || missing.runtime.is_some() {
             continue;
         }
         let message = format!(
             "the {} {} is used here, and nothing in the {} defines it",
             missing.what.as_str(),
-            link_report::symbol(missing.name),
+            symbols::symbol(missing.name),
             if context.inputs.len() > 1 && context.is_one_program {
                 "link set"
             } else {
@@ -83,13 +83,13 @@ fn link_set(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
         // nvcc links the device runtime without being told to.
         let is_default = externs::is_in_default_library(missing.name) && !missing.stands_alone;
         let is_definite = missing.is_settled && missing.is_known && !is_default;
-        let draft = link_report::report(context, missing, is_definite, message, report);
+        let draft = symbols::report(context, missing, is_definite, message, report);
         match externs::library(missing.name) {
             Some(library) => draft.help(format!("{library} has it: link with it")),
             None => draft.help("define it in device code, or link the object that does"),
         };
         if let Some(host) = missing.host.filter(|host| host.kind == HostKind::Function) {
-            draft.note(format!("{} defines it for the host", link_report::object(&host)));
+            draft.note(format!("{} defines it for the host", symbols::object(&host)));
         }
         if missing.what == What::Variable {
             draft.note("ptxas only warns about it, and gives the kernel a private copy full of zeros");

@@ -21,7 +21,7 @@
 //!
 //! ## Limits
 //!
-//! Where a file holds nothing else, nothing of it was analysed and the exit code is 2. Host objects that are yet to be compiled
+//! If a file holds nothing else, nothing of it was analysed and the exit code is 2. Host objects that are yet to be compiled
 //! count as files without device code there: their linked file has it.
 
 use crate::rule::{Check, Family, Level, ProblemKind, Rule};

@@ -49,7 +49,7 @@ use crate::link;
 use crate::names::told;
 use crate::rule::{Check, Family, Level, Rule};
 
-use super::link_report;
+use crate::support::symbols;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -117,7 +117,7 @@ fn one(context: &ImagesContext<'_>, link: &[Definition<'_>], report: &mut Report
         place.function = Some((*name).to_owned());
         let whole = |definition: &Definition<'_>| {
             let input = &context.inputs[definition.input].name;
-            let file = link_report::member(input, definition.report.member.as_deref());
+            let file = symbols::member(input, definition.report.member.as_deref());
             format!("image {} of {file}", definition.image)
         };
         let message = format!(

@@ -28,11 +28,11 @@
 //! judged as by PTX202. LLVM's `atomicrmw` on a local variable of the same
 //! function is a potential finding: optimised, it becomes a plain load and store.
 
-use super::address;
 use crate::analysis::provenance::{Effect, Use, Wrong};
 use crate::context::{ModuleContext, Report};
 use crate::ir::{AccessKind, Op, Space};
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::addresses;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -49,26 +49,26 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in address::of_kind(module, &[Wrong::Access]) {
-        let name = address::subject(module, violation);
-        let object = address::object(module, violation);
+    for violation in addresses::of_kind(module, &[Wrong::Access]) {
+        let name = addresses::subject(module, violation);
+        let object = addresses::object(module, violation);
         let wanted = match violation.used {
             Use::Access(Space::Generic, Effect::Updates) => "global or shared memory only",
-            used => address::memory(used.space()),
+            used => addresses::memory(used.space()),
         };
-        let points = address::sure(violation, "points", "may point");
-        let message = if wanted == address::memory(Space::Generic) {
+        let points = addresses::sure(violation, "points", "may point");
+        let message = if wanted == addresses::memory(Space::Generic) {
             format!("{name} does not work on this memory: its address {points} to {object}")
         } else {
             format!("{name} accesses {wanted}, but its address {points} to {object}")
         };
-        let draft = address::report(module, violation, message, report);
+        let draft = addresses::report(module, violation, message, report);
         draft.help(format!(
             "access it as `.{}`, or use a generic access, which finds the state space itself",
             violation.element.space.as_str()
         ));
         let is_modification = matches!(
-            address::op(module, violation),
+            addresses::op(module, violation),
             Some(Op::Access(access)) if access.kind == AccessKind::ReadModifyWrite
         );
         if is_modification && !violation.is_certain() {

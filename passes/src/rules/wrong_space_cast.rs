@@ -37,11 +37,11 @@
 //! where the result is used on every path from the cast: by an access, by an operation that is not interpreted, or by a function
 //! that is passed it and certainly accesses it; else potential.
 
-use super::{address, wording};
 use crate::analysis::provenance::Wrong;
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{BinaryOp, Body, FunctionId, Op, Space, Value};
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::{addresses, wording};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -58,18 +58,18 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for violation in address::of_kind(module, &[Wrong::Cast]) {
-        let name = address::subject(module, violation);
-        let object = address::object(module, violation);
+    for violation in addresses::of_kind(module, &[Wrong::Cast]) {
+        let name = addresses::subject(module, violation);
+        let object = addresses::object(module, violation);
         let wanted = violation.used.space();
-        let points = address::sure(violation, "points", "may point");
+        let points = addresses::sure(violation, "points", "may point");
         let message = format!(
             "{name} takes a pointer to {}, but this one {points} to {object}",
-            address::memory(wanted)
+            addresses::memory(wanted)
         );
-        address::report(module, violation, message, report).help(format!(
+        addresses::report(module, violation, message, report).help(format!(
             "convert pointers to {} only; where several can come, test with `isspacep` (`__isShared`, `__isGlobal`) first",
-            address::memory(wanted)
+            addresses::memory(wanted)
         ));
     }
     for (id, function, body) in module.module.bodies() {

@@ -33,13 +33,13 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{lane_report, wording};
 use crate::analysis::collectives::Site;
 use crate::analysis::lanes::{Lanes, Problem, is_full};
 use crate::context::{ModuleContext, Place, Report};
 use crate::finding::Certainty;
 use crate::ir::{FunctionId, InstructionId};
 use crate::rule::{Check, Family, Level, Rule};
+use crate::support::{lanes, wording};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -69,7 +69,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         }
         let operation = wording::collective(module, site.function, site.instruction, site.kind);
         let right = match arriving.get(&(site.function, site.instruction)) {
-            Some(Some(lanes)) if !is_full(*lanes) => lane_report::mask_as_code(*lanes),
+            Some(Some(lanes)) if !is_full(*lanes) => lanes::mask_as_code(*lanes),
             _ => "`0xffffffff` in converged code, or `__ballot_sync(0xffffffff, condition)` taken before the branch".to_owned(),
         };
         let finding = report
@@ -84,23 +84,23 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             finding.related(Place::call(*call), "the mask is passed here");
         }
     }
-    // Where only some lanes pass 0, or it takes the lanes to see it.
-    lane_report::each(module, Problem::ZeroMask, |root, found| {
+    // Masks that are 0 in some lanes only, or as the analysis of lanes alone shows.
+    lanes::each(module, Problem::ZeroMask, |root, found| {
         let site = &found.issue.site;
         if at.contains(&(site.function, site.instruction)) {
             return;
         }
         let lanes = found.issue.lanes;
         let passes = match found.issue.certainty {
-            Certainty::Definite => lane_report::subject(lanes, "passes", "pass"),
-            Certainty::Potential => format!("{} may pass", lane_report::named(lanes)),
+            Certainty::Definite => lanes::subject(lanes, "passes", "pass"),
+            Certainty::Potential => format!("{} may pass", lanes::named(lanes)),
         };
         let message = format!(
             "{passes} the mask 0 to `{}`, so it does not name the lane that calls",
-            lane_report::operation(module, &found.issue),
+            lanes::operation(module, &found.issue),
         );
-        let draft = lane_report::begin(module, report, found, message);
-        lane_report::assumption(draft, &root.launch);
+        let draft = lanes::begin(module, report, found, message);
+        lanes::assumption(draft, &root.launch);
         draft.help("name the lanes that take part");
     });
 }
@@ -108,7 +108,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 /// The lanes that may come to each collective with the mask 0; `None` where other kernels bring others.
 fn arriving(module: &ModuleContext<'_>) -> FxHashMap<(FunctionId, InstructionId), Option<Lanes>> {
     let mut arriving = FxHashMap::default();
-    lane_report::each(module, Problem::ZeroMask, |_, found| {
+    lanes::each(module, Problem::ZeroMask, |_, found| {
         let site = &found.issue.site;
         let lanes = arriving
             .entry((site.function, site.instruction))

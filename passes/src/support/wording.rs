@@ -1,4 +1,4 @@
-//! How messages word counts, parameters and collectives.
+//! Counts, parameters and collectives in words.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::ir::{Collective, FunctionId, InstructionId};
 
 /// A collective as its source has it: `__reduce_add_sync` for `redux.sync.add`, which stands for several intrinsics, and the
 /// PTX where it was written so.
-pub(super) fn collective(
+pub(crate) fn collective(
     module: &ModuleContext<'_>,
     function: FunctionId,
     at: InstructionId,
@@ -30,7 +30,7 @@ pub(super) fn collective(
 }
 
 /// "1 byte", "8 bytes".
-pub(super) fn bytes(count: u64) -> String {
+pub(crate) fn bytes(count: u64) -> String {
     if count == 1 {
         "1 byte".to_owned()
     } else {
@@ -40,7 +40,7 @@ pub(super) fn bytes(count: u64) -> String {
 
 /// The parameter with this number (from 0) of a function: "parameter `n`", or "the first parameter" where the name is
 /// the compiler's, `<function>_param_0`, or there is none.
-pub(super) fn parameter(function: &str, number: usize, name: &str) -> String {
+pub(crate) fn parameter(function: &str, number: usize, name: &str) -> String {
     const ORDINALS: [&str; 10] = [
         "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
     ];

@@ -1,9 +1,9 @@
-//! What the rules about calls of certain functions have in common.
+//! Findings about calls of certain functions.
 
 use crate::context::{ModuleContext, Place, Report};
 
 /// Reports each call of one of these functions, which the module does not define itself, that code can come to.
-pub(super) fn report(
+pub(crate) fn report(
     module: &ModuleContext<'_>,
     functions: &[&str],
     report: &mut Report<'_>,

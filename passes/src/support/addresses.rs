@@ -1,4 +1,4 @@
-//! What the findings of the 2xx rules have in common: how an address is told, and the places that explain it.
+//! Findings about addresses (2xx): the address in words, and the places that explain it.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::names;
 use super::wording;
 
 /// The violations of these kinds.
-pub(super) fn of_kind<'a>(
+pub(crate) fn of_kind<'a>(
     module: &'a ModuleContext<'_>,
     kinds: &'a [Wrong],
 ) -> impl Iterator<Item = &'a Violation> {
@@ -21,7 +21,7 @@ pub(super) fn of_kind<'a>(
 }
 
 /// "shared memory", "global memory", "a parameter".
-pub(super) const fn memory(space: Space) -> &'static str {
+pub(crate) const fn memory(space: Space) -> &'static str {
     match space {
         Space::Generic => "generic memory",
         Space::Global => "global memory",
@@ -35,7 +35,7 @@ pub(super) const fn memory(space: Space) -> &'static str {
 }
 
 /// The object an address is based on, if it has a name.
-pub(super) fn symbol<'a>(module: &'a ModuleContext<'_>, violation: &Violation) -> Option<Cow<'a, str>> {
+pub(crate) fn symbol<'a>(module: &'a ModuleContext<'_>, violation: &Violation) -> Option<Cow<'a, str>> {
     let name = match violation.element.base {
         Base::Symbol(symbol) => module.module.symbol_name(symbol),
         Base::Param(number, _) => {
@@ -48,12 +48,12 @@ pub(super) fn symbol<'a>(module: &'a ModuleContext<'_>, violation: &Violation) -
 }
 
 /// The same, as messages call it.
-pub(super) fn told(module: &ModuleContext<'_>, violation: &Violation) -> Option<String> {
+pub(crate) fn told(module: &ModuleContext<'_>, violation: &Violation) -> Option<String> {
     symbol(module, violation).map(|name| names::told(&name))
 }
 
 /// "points" or "may point", and the like.
-pub(super) const fn sure(
+pub(crate) const fn sure(
     violation: &Violation,
     certain: &'static str,
     possible: &'static str,
@@ -61,8 +61,8 @@ pub(super) const fn sure(
     if violation.is_certain() { certain } else { possible }
 }
 
-/// What the address points to: "`tile` in shared memory", "global memory (parameter `p`)".
-pub(super) fn object(module: &ModuleContext<'_>, violation: &Violation) -> String {
+/// The object that the address points to: "`tile` in shared memory", "global memory (parameter `p`)".
+pub(crate) fn object(module: &ModuleContext<'_>, violation: &Violation) -> String {
     let element = &violation.element;
     match element.base {
         Base::Symbol(symbol) => named(module, element.space, symbol),
@@ -75,7 +75,7 @@ pub(super) fn object(module: &ModuleContext<'_>, violation: &Violation) -> Strin
 }
 
 /// A variable and where it is; nvcc's stack frame is a variable that nobody wrote.
-pub(super) fn named(module: &ModuleContext<'_>, space: Space, symbol: SymbolId) -> String {
+pub(crate) fn named(module: &ModuleContext<'_>, space: Space, symbol: SymbolId) -> String {
     let name = module.module.symbol_name(symbol);
     if name.is_empty() {
         memory(space).to_owned()
@@ -86,11 +86,11 @@ pub(super) fn named(module: &ModuleContext<'_>, space: Space, symbol: SymbolId) 
     }
 }
 
-/// What LLVM and nvcc call the local memory of a function's variables, with a number behind it.
+/// The name that LLVM and nvcc give the local memory of a function's variables, with a number behind it.
 const STACK_FRAME: &str = "__local_depot";
 
 /// The parameter that an address is based on: "parameter `p`", "the first parameter".
-pub(super) fn parameter(module: &ModuleContext<'_>, violation: &Violation) -> String {
+pub(crate) fn parameter(module: &ModuleContext<'_>, violation: &Violation) -> String {
     let Base::Param(number, _) = violation.element.base else {
         return "a parameter".to_owned();
     };
@@ -101,7 +101,7 @@ pub(super) fn parameter(module: &ModuleContext<'_>, violation: &Violation) -> St
 }
 
 /// An instruction at the head of a message: "`ld.shared`", or "this load" where the input has no name for it.
-pub(super) fn subject(module: &ModuleContext<'_>, violation: &Violation) -> String {
+pub(crate) fn subject(module: &ModuleContext<'_>, violation: &Violation) -> String {
     match name(module, violation) {
         Some(name) => format!("`{name}`"),
         None => format!("this {}", noun(module, violation)),
@@ -109,7 +109,7 @@ pub(super) fn subject(module: &ModuleContext<'_>, violation: &Violation) -> Stri
 }
 
 /// An instruction behind "this": "`ld.shared`", or "load".
-pub(super) fn noun(module: &ModuleContext<'_>, violation: &Violation) -> String {
+pub(crate) fn noun(module: &ModuleContext<'_>, violation: &Violation) -> String {
     if let Some(name) = name(module, violation) {
         return format!("`{name}`");
     }
@@ -131,19 +131,19 @@ fn name(module: &ModuleContext<'_>, violation: &Violation) -> Option<String> {
     module.module.origin.name(body.instruction(violation.instruction))
 }
 
-/// What the instruction does that is wrong.
-pub(super) fn op(module: &ModuleContext<'_>, violation: &Violation) -> Option<Op> {
+/// The operation of the instruction that is wrong.
+pub(crate) fn op(module: &ModuleContext<'_>, violation: &Violation) -> Option<Op> {
     let body = module.module.function(violation.function).body.as_ref()?;
     Some(body.instruction(violation.instruction).op)
 }
 
-/// Whether what is wrong is in what a call passes.
-pub(super) fn is_call(module: &ModuleContext<'_>, violation: &Violation) -> bool {
+/// True if the wrong address is an argument of a call.
+pub(crate) fn is_call(module: &ModuleContext<'_>, violation: &Violation) -> bool {
     matches!(op(module, violation), Some(Op::Call(_)))
 }
 
 /// Reports a violation, with its payload and the places that explain it.
-pub(super) fn report<'r>(
+pub(crate) fn report<'r>(
     module: &ModuleContext<'_>,
     violation: &Violation,
     message: String,
@@ -178,8 +178,8 @@ pub(super) fn report<'r>(
     draft
 }
 
-/// Says why what is certain is not definite.
-pub(super) fn doubt(violation: &Violation, draft: &mut Draft) {
+/// Adds the reason why a finding that is certain is not definite.
+pub(crate) fn doubt(violation: &Violation, draft: &mut Draft) {
     if violation.is_uncalled {
         draft.note("neither a kernel nor anything that other modules see leads to this function: it may be a copy that nobody needs");
     }
@@ -201,7 +201,7 @@ fn alternative(module: &ModuleContext<'_>, violation: &Violation, other: &Elemen
     }
 }
 
-/// Where the address became what it is.
+/// The instruction that made the address, and a message about it.
 fn origin(module: &ModuleContext<'_>, violation: &Violation) -> Option<(Place, String)> {
     let element = &violation.element;
     let at = element.origin?;

@@ -1,31 +1,31 @@
-//! What the findings about symbols that device code leaves open have in common.
+//! Findings about symbols that device code leaves undefined: names, objects, uses.
 
 use ptxcheck_ir::limits::SHOWN_USES;
 
 use crate::context::{Draft, ImagePlace, ImagesContext, Report};
-use crate::link::{HostDefinition, HostKind, Missing, Site};
+use crate::link::{HostDefinition, HostKind, Missing, SymbolUse};
 use crate::names;
 
 /// `limit`, or `Grid::limit` (`_ZN4Grid5limitE`).
-pub(super) fn symbol(name: &str) -> String {
+pub(crate) fn symbol(name: &str) -> String {
     match names::demangle(name) {
         Some(readable) => format!("`{}` (`{}`)", names::shown(&readable), names::shown(name)),
         None => format!("`{}`", names::shown(name)),
     }
 }
 
-/// Whether the finding is PTX101's: host code has a variable of this name.
-pub(super) fn is_host_variable(missing: &Missing<'_>) -> bool {
+/// True if the finding is PTX101's: host code has a variable of this name.
+pub(crate) fn is_host_variable(missing: &Missing<'_>) -> bool {
     missing.host.is_some_and(|host| host.kind == HostKind::Variable)
 }
 
 /// The object of a host definition: `host.o`, or `host.o` of `lib.a`.
-pub(super) fn object(host: &HostDefinition<'_>) -> String {
+pub(crate) fn object(host: &HostDefinition<'_>) -> String {
     member(host.input, host.member)
 }
 
 /// `host.o`, or `host.o` of `lib.a`.
-pub(super) fn member(input: &str, member: Option<&str>) -> String {
+pub(crate) fn member(input: &str, member: Option<&str>) -> String {
     match member {
         Some(member) => format!("`{}` of `{}`", names::shown(member), names::shown(input)),
         None => format!("`{}`", names::shown(input)),
@@ -33,7 +33,7 @@ pub(super) fn member(input: &str, member: Option<&str>) -> String {
 }
 
 /// Reports a symbol at its first use, and lists the others.
-pub(super) fn report<'r>(
+pub(crate) fn report<'r>(
     context: &ImagesContext<'_>,
     missing: &Missing<'_>,
     is_definite: bool,
@@ -41,46 +41,47 @@ pub(super) fn report<'r>(
     report: &'r mut Report<'_, ImagePlace>,
 ) -> &'r mut Draft<ImagePlace> {
     let place = missing
-        .sites
+        .uses
         .first()
-        .map_or_else(|| ImagePlace::input(0), ImagePlace::site);
+        .map_or_else(|| ImagePlace::input(0), ImagePlace::of_use);
     let draft = if is_definite {
         report.definite(place, message)
     } else {
         report.potential(place, message)
     };
     draft.data("symbol", missing.name);
-    for site in missing.sites.iter().skip(1).take(SHOWN_USES - 1) {
-        draft.related(ImagePlace::site(site), also(context, missing, site));
+    for symbol_use in missing.uses.iter().skip(1).take(SHOWN_USES - 1) {
+        draft.related(ImagePlace::of_use(symbol_use), also(context, missing, symbol_use));
     }
-    let rest = missing.sites.len().saturating_sub(SHOWN_USES) + missing.more as usize;
+    let rest = missing.uses.len().saturating_sub(SHOWN_USES) + missing.more as usize;
     if rest > 0 {
         draft.note(format!("{rest} more functions and variables refer to it"));
     }
     draft
 }
 
-/// `also used here`; where nothing leads there, by whom.
-fn also(context: &ImagesContext<'_>, missing: &Missing<'_>, site: &Site<'_>) -> String {
-    let has_line = site
+/// The message about a further use: `also used here`, or the function and object that it is in if no line is known.
+fn also(context: &ImagesContext<'_>, missing: &Missing<'_>, symbol_use: &SymbolUse<'_>) -> String {
+    let has_line = symbol_use
         .at
         .is_some_and(|at| at.location.is_some() || at.source.is_some());
-    let first = missing.sites.first();
-    let is_elsewhere = first.is_some_and(|first| (first.input, first.member) != (site.input, site.member));
+    let first = missing.uses.first();
+    let is_in_other_object =
+        first.is_some_and(|first| (first.input, first.member) != (symbol_use.input, symbol_use.member));
     let mut message = String::from("also used");
-    match site.at.and_then(|at| at.function.as_deref()) {
-        _ if has_line && !is_elsewhere => message.push_str(" here"),
+    match symbol_use.at.and_then(|at| at.function.as_deref()) {
+        _ if has_line && !is_in_other_object => message.push_str(" here"),
         Some(function) => message.push_str(&format!(" by `{}`", names::told(function))),
         None => {}
     }
-    if is_elsewhere {
+    if is_in_other_object {
         let input = context
             .inputs
-            .get(site.input)
+            .get(symbol_use.input)
             .map_or("", |input| input.name.as_str());
         let object = HostDefinition {
             input,
-            member: site.member,
+            member: symbol_use.member,
             kind: HostKind::Variable,
         };
         message.push_str(&format!(" in {}", self::object(&object)));

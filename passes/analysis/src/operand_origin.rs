@@ -1,23 +1,26 @@
-//! What an operand of a warp collective is made of: data that each lane loads, or a mask of lanes.
+//! The origin of an operand of a warp collective: data that each lane loads, or a mask of lanes.
 
-use crate::context::ModuleContext;
-use crate::ir::{
+use ptxcheck_ir::{
     AccessKind, BinaryOp, Body, Callee, Collective, FunctionId, Instruction, InstructionId, Op, Register,
     Space, Special, Value, Vote,
 };
+
+use crate::ModuleAnalyses;
 use crate::limits::MAX_OPERAND_STEPS;
 
-/// What is known of an operand in one function.
-pub(super) enum Origin {
-    /// What is asked for, and the instruction that makes it; none makes a constant.
+/// The origin of an operand, as far as one function shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperandOrigin {
+    /// The origin that was asked for, and the instruction that makes the operand; `None` for a constant.
     Found(Option<(FunctionId, InstructionId)>),
-    /// What a caller passes in this piece of a parameter.
+    /// A piece of a parameter, by the parameter's number and the offset in bytes: callers decide.
     Param((u16, u32)),
+    /// Another origin, or none that is known.
     Other,
 }
 
 /// Follows a value through moves, conversions between integers and the stack.
-fn moved(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, value: Value) -> Value {
+fn moved(module: &ModuleAnalyses<'_>, id: FunctionId, body: &Body<'_>, value: Value) -> Value {
     let analyses = module.function(id);
     analyses.definitions().trace(body, value, |at| {
         let instruction = body.instruction(at);
@@ -40,7 +43,7 @@ fn moved(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, value: Val
 
 /// The instruction that alone writes a value.
 fn writer(
-    module: &ModuleContext<'_>,
+    module: &ModuleAnalyses<'_>,
     id: FunctionId,
     body: &Body<'_>,
     value: Value,
@@ -52,35 +55,38 @@ fn writer(
 }
 
 /// The piece of a parameter that an instruction reads.
-fn param(body: &Body<'_>, at: InstructionId) -> Option<Origin> {
+fn param(body: &Body<'_>, at: InstructionId) -> Option<OperandOrigin> {
     let (number, offset) = body.loaded_param(body.instruction(at))?;
-    Some(Origin::Param((number, u32::try_from(offset).ok()?)))
+    Some(OperandOrigin::Param((number, u32::try_from(offset).ok()?)))
 }
 
-/// Data that is loaded.
-pub(super) struct Loaded {
-    pub(super) origin: Origin,
-    /// It is an integer that was made of a floating-point number.
-    pub(super) is_converted: bool,
+/// The origin of data that is loaded.
+#[derive(Clone, Copy, Debug)]
+pub struct Loaded {
+    /// The instruction that loads it.
+    pub origin: OperandOrigin,
+    /// It is an integer that was converted from a floating-point number.
+    pub is_converted: bool,
 }
 
-/// Whether a value is loaded at an address that is another one for each lane.
-pub(super) fn loaded_per_lane(module: &ModuleContext<'_>, id: FunctionId, value: Value) -> Loaded {
+/// Finds out if a value is loaded at an address that differs from lane to lane.
+#[must_use]
+pub fn loaded_per_lane(module: &ModuleAnalyses<'_>, id: FunctionId, value: Value) -> Loaded {
     let mut is_converted = false;
     let origin = loaded_or_converted(module, id, value, &mut is_converted);
     Loaded { origin, is_converted }
 }
 
 fn loaded_or_converted(
-    module: &ModuleContext<'_>,
+    module: &ModuleAnalyses<'_>,
     id: FunctionId,
     value: Value,
     is_converted: &mut bool,
-) -> Origin {
+) -> OperandOrigin {
     let Some(body) = &module.module.function(id).body else {
-        return Origin::Other;
+        return OperandOrigin::Other;
     };
-    let lanes = || Lanes {
+    let variance = || LaneVariance {
         module,
         left: MAX_OPERAND_STEPS,
         assumed: Vec::new(),
@@ -96,7 +102,7 @@ fn loaded_or_converted(
         }
         let instruction = body.instruction(at);
         match (instruction.op, body.uses(instruction)) {
-            // Floating-point numbers are not interpreted: what has one operand converts it.
+            // Floating-point operations are opaque; those with one operand are taken for conversions.
             (Op::Opaque, &[from @ Value::Register(_)]) => {
                 *is_converted |= rounds(module, instruction);
                 value = from;
@@ -114,36 +120,37 @@ fn loaded_or_converted(
                         access.space,
                         Space::Global | Space::Shared | Space::Const | Space::Generic
                     )
-                    && lanes().differ(id, at, address) =>
+                    && variance().differ(id, at, address) =>
             {
-                return Origin::Found(Some((id, at)));
+                return OperandOrigin::Found(Some((id, at)));
             }
             _ => break,
         }
     }
-    Origin::Other
+    OperandOrigin::Other
 }
 
 /// True if an instruction rounds a floating-point number to an integer, as only conversions of such do (PTX ISA, cvt).
-fn rounds(module: &ModuleContext<'_>, instruction: &Instruction) -> bool {
+fn rounds(module: &ModuleAnalyses<'_>, instruction: &Instruction) -> bool {
     let name = module.module.origin.name(instruction).unwrap_or_default();
     let mut parts = name.split('.');
     parts.next() == Some("cvt") && parts.any(|part| matches!(part, "rni" | "rzi" | "rmi" | "rpi"))
 }
 
-/// Whether a value is a ballot, the mask of the active lanes, or all ones.
-pub(super) fn made_for_masks(module: &ModuleContext<'_>, id: FunctionId, value: Value) -> Origin {
+/// Finds out if a value is a mask of lanes: a ballot, the mask of the active lanes, or all ones.
+#[must_use]
+pub fn lane_mask(module: &ModuleAnalyses<'_>, id: FunctionId, value: Value) -> OperandOrigin {
     let Some(body) = &module.module.function(id).body else {
-        return Origin::Other;
+        return OperandOrigin::Other;
     };
     let value = moved(module, id, body, value);
     if let Value::Integer(number) = value
         && number as u32 == u32::MAX
     {
-        return Origin::Found(None);
+        return OperandOrigin::Found(None);
     }
     let Some(at) = writer(module, id, body, value) else {
-        return Origin::Other;
+        return OperandOrigin::Other;
     };
     if let Some(param) = param(body, at) {
         return param;
@@ -151,46 +158,51 @@ pub(super) fn made_for_masks(module: &ModuleContext<'_>, id: FunctionId, value: 
     let is_made = match body.instruction(at).op {
         Op::Call(_) | Op::CallResult(_) => is_made_in_callee(module, id, body, at),
         _ => match mask_maker(body, at) {
-            Some(Maker::Lanes) => true,
-            Some(Maker::Ballot(mask)) => is_plain(module, id, body, mask),
+            Some(MaskMaker::Lanes) => true,
+            Some(MaskMaker::Ballot(mask)) => is_no_data(module, id, body, mask),
             None => false,
         },
     };
     if is_made {
-        Origin::Found(Some((id, at)))
+        OperandOrigin::Found(Some((id, at)))
     } else {
-        Origin::Other
+        OperandOrigin::Other
     }
 }
 
-/// What makes a mask of lanes.
-enum Maker {
+/// An operation that makes a mask of lanes.
+enum MaskMaker {
     /// The lanes that execute it together.
     Lanes,
     /// A ballot among the lanes of this mask.
     Ballot(Value),
 }
 
-fn mask_maker(body: &Body<'_>, at: InstructionId) -> Option<Maker> {
+fn mask_maker(body: &Body<'_>, at: InstructionId) -> Option<MaskMaker> {
     let instruction = body.instruction(at);
     match (instruction.op, body.uses(instruction)) {
-        (Op::ActiveMask, _) => Some(Maker::Lanes),
-        (Op::Collective(Collective::Vote(Vote::Ballot), _), &[mask, ..]) => Some(Maker::Ballot(mask)),
+        (Op::ActiveMask, _) => Some(MaskMaker::Lanes),
+        (Op::Collective(Collective::Vote(Vote::Ballot), _), &[mask, ..]) => Some(MaskMaker::Ballot(mask)),
         _ => None,
     }
 }
 
-/// Whether a mask is a constant, or made of the lanes that are there, and so certainly no data: where the mask of a ballot is
-/// data, masks are kept in memory, and the ballot is what they are used for.
-fn is_plain(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, mask: Value) -> bool {
+/// True if a mask is a constant or made from the active lanes, and so certainly no data. A program whose ballots take masks that
+/// are data keeps masks in memory: then data is no sign of swapped operands.
+fn is_no_data(module: &ModuleAnalyses<'_>, id: FunctionId, body: &Body<'_>, mask: Value) -> bool {
     match moved(module, id, body, mask) {
         Value::Integer(_) => true,
         mask => writer(module, id, body, mask).is_some_and(|at| mask_maker(body, at).is_some()),
     }
 }
 
-/// Whether a call returns a ballot or the mask of the active lanes: unoptimised code makes a function of each intrinsic.
-fn is_made_in_callee(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, at: InstructionId) -> bool {
+/// True if a call returns a ballot or the mask of the active lanes: unoptimised code makes a function of each intrinsic.
+fn is_made_in_callee(
+    module: &ModuleAnalyses<'_>,
+    id: FunctionId,
+    body: &Body<'_>,
+    at: InstructionId,
+) -> bool {
     let made = || {
         let Returned {
             call, callee, value, ..
@@ -198,23 +210,24 @@ fn is_made_in_callee(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>
         let inner = module.module.function(callee).body.as_ref()?;
         let value = moved(module, callee, inner, value);
         match mask_maker(inner, writer(module, callee, inner, value)?)? {
-            Maker::Lanes => Some(true),
-            Maker::Ballot(mask) => {
+            MaskMaker::Lanes => Some(true),
+            MaskMaker::Ballot(mask) => {
                 let mask = moved(module, callee, inner, mask);
                 if let Value::Integer(_) = mask {
                     return Some(true);
                 }
                 let piece = inner.loaded_param(inner.instruction(writer(module, callee, inner, mask)?))?;
                 let mask = argument(body, call, (piece.0, u32::try_from(piece.1).ok()?))?;
-                Some(is_plain(module, id, body, mask))
+                Some(is_no_data(module, id, body, mask))
             }
         }
     };
     made() == Some(true)
 }
 
-/// What a call passes in a piece of a parameter.
-pub(super) fn argument(body: &Body<'_>, call: InstructionId, piece: (u16, u32)) -> Option<Value> {
+/// The argument of a call for a piece of a parameter (its number, and the offset in bytes).
+#[must_use]
+pub fn argument(body: &Body<'_>, call: InstructionId, piece: (u16, u32)) -> Option<Value> {
     let Op::Call(number) = body.instruction(call).op else {
         return None;
     };
@@ -231,9 +244,9 @@ struct Returned {
     value: Value,
 }
 
-/// What is returned by the call that an instruction makes, or takes a result from.
+/// The value returned by the call that an instruction makes, or takes a result from.
 fn returned(
-    module: &ModuleContext<'_>,
+    module: &ModuleAnalyses<'_>,
     id: FunctionId,
     body: &Body<'_>,
     at: InstructionId,
@@ -262,16 +275,16 @@ fn returned(
     })
 }
 
-/// A function, and the registers that are taken to differ from lane to lane while that is asked of what writes them: in a
-/// loop, `i += step` leaves `i` different if it was.
-struct Lanes<'m, 'a> {
-    module: &'m ModuleContext<'a>,
+/// Finds values that differ from lane to lane. The registers in `assumed` are taken to differ while their definitions are
+/// examined: in a loop, `i += step` differs if `i` did before.
+struct LaneVariance<'m, 'a> {
+    module: &'m ModuleAnalyses<'a>,
     left: usize,
     assumed: Vec<(FunctionId, Register)>,
 }
 
-impl Lanes<'_, '_> {
-    /// Whether a value, as an instruction reads it, hangs off the lane's number by sums and products alone, so that the
+impl LaneVariance<'_, '_> {
+    /// True if a value, as an instruction reads it, depends on the lane's number by sums and products alone, so that the
     /// lanes of a warp have different ones.
     fn differ(&mut self, id: FunctionId, reader: InstructionId, value: Value) -> bool {
         let register = match value {
@@ -296,7 +309,7 @@ impl Lanes<'_, '_> {
         differ
     }
 
-    /// Whether what an instruction computes does.
+    /// True if the result of an instruction differs from lane to lane.
     fn differ_in(&mut self, id: FunctionId, body: &Body<'_>, at: InstructionId) -> bool {
         let Some(left) = self.left.checked_sub(1) else {
             return false;
@@ -333,8 +346,8 @@ impl Lanes<'_, '_> {
     }
 }
 
-/// Whether a value is the number of the thread or lane, shifted left by so many bits.
-fn is_lane(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, value: Value, by: u32) -> bool {
+/// True if a value is the number of the thread or lane, shifted left by so many bits.
+fn is_lane(module: &ModuleAnalyses<'_>, id: FunctionId, body: &Body<'_>, value: Value, by: u32) -> bool {
     let mut value = moved(module, id, body, value);
     if by > 0 {
         let Some(shift) = writer(module, id, body, value).map(|at| body.instruction(at)) else {

@@ -1,8 +1,10 @@
-//! How the findings of the lane analysis are written: shared by the rules about warp collectives.
+//! Findings of the lane analysis: lanes, masks and launches in words, for the rules about warp collectives.
 
 use std::borrow::Cow;
 
-use crate::analysis::lanes::{LaneFinding, Issue, Lanes, Launch, Problem, Root, ShapeSource, Site, is_full, ranges};
+use crate::analysis::lanes::{
+    Issue, LaneFinding, Lanes, Launch, Problem, Root, ShapeSource, Site, is_full, ranges,
+};
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::finding::Certainty;
 use crate::ir::Value;
@@ -10,7 +12,7 @@ use crate::ir::Value;
 use super::wording;
 
 /// Calls `write` with every finding of one kind.
-pub(super) fn each(module: &ModuleContext<'_>, problem: Problem, mut write: impl FnMut(&Root, &LaneFinding)) {
+pub(crate) fn each(module: &ModuleContext<'_>, problem: Problem, mut write: impl FnMut(&Root, &LaneFinding)) {
     for root in module.lanes() {
         for found in root
             .findings
@@ -22,8 +24,8 @@ pub(super) fn each(module: &ModuleContext<'_>, problem: Problem, mut write: impl
     }
 }
 
-/// Begins a finding at the place of an issue, with what all of them say.
-pub(super) fn begin<'r>(
+/// Begins a finding at the place of an issue, with the data and notes that all of them have.
+pub(crate) fn begin<'r>(
     module: &ModuleContext<'_>,
     report: &'r mut Report<'_>,
     found: &LaneFinding,
@@ -73,8 +75,8 @@ pub(super) fn begin<'r>(
     draft
 }
 
-/// Adds what is taken for granted about launches.
-pub(super) fn assumption(draft: &mut Draft, launch: &Launch) {
+/// Adds the assumption about launches that a finding rests on.
+pub(crate) fn assumption(draft: &mut Draft, launch: &Launch) {
     draft.note(match (launch.source, launch.shape) {
         (ShapeSource::Required, Some([x, y, z])) => format!("`.reqntid` makes every block {x} × {y} × {z} threads"),
         (ShapeSource::Settings, Some([x, y, z])) => {
@@ -105,7 +107,7 @@ pub(super) fn assumption(draft: &mut Draft, launch: &Launch) {
 const LISTED_RUNS: usize = 4;
 
 /// "lane 3", "lanes 0-15", "lanes 1, 3, 5, …, 31", "all lanes".
-pub(super) fn named(lanes: Lanes) -> String {
+pub(crate) fn named(lanes: Lanes) -> String {
     if is_full(lanes) {
         return "all lanes".to_owned();
     }
@@ -146,17 +148,17 @@ fn listed(lanes: Lanes) -> String {
 }
 
 /// The form of a word that goes with one lane, or with several.
-pub(super) const fn verb(lanes: Lanes, one: &'static str, more: &'static str) -> &'static str {
+pub(crate) const fn verb(lanes: Lanes, one: &'static str, more: &'static str) -> &'static str {
     if lanes.count_ones() == 1 { one } else { more }
 }
 
 /// "lane 3 does", "lanes 0-15 do".
-pub(super) fn subject(lanes: Lanes, one: &'static str, more: &'static str) -> String {
+pub(crate) fn subject(lanes: Lanes, one: &'static str, more: &'static str) -> String {
     format!("{} {}", named(lanes), verb(lanes, one, more))
 }
 
 /// Adds the place where other lanes make the call that does not fit.
-pub(super) fn relate_other(draft: &mut Draft, issue: &Issue) {
+pub(crate) fn relate_other(draft: &mut Draft, issue: &Issue) {
     if let Some((other, lanes)) = &issue.other {
         draft.related(
             place_of(other),
@@ -166,12 +168,12 @@ pub(super) fn relate_other(draft: &mut Draft, issue: &Issue) {
 }
 
 /// A mask as it is written in CUDA: `0x0000ffff`.
-pub(super) fn mask(mask: Lanes) -> String {
+pub(crate) fn mask(mask: Lanes) -> String {
     format!("{mask:#010x}")
 }
 
 /// The same, with the lanes that it names: `0x0000ffff (lanes 0-15)`.
-pub(super) fn mask_with_lanes(lanes: Lanes) -> String {
+pub(crate) fn mask_with_lanes(lanes: Lanes) -> String {
     match lanes {
         0 => mask(lanes),
         _ if is_full(lanes) => mask(lanes),
@@ -180,7 +182,7 @@ pub(super) fn mask_with_lanes(lanes: Lanes) -> String {
 }
 
 /// A mask to write: `0x0000ffff` in quotes for code, with the lanes behind it.
-pub(super) fn mask_as_code(lanes: Lanes) -> String {
+pub(crate) fn mask_as_code(lanes: Lanes) -> String {
     if is_full(lanes) {
         format!("`{}`", mask(lanes))
     } else {
@@ -188,8 +190,8 @@ pub(super) fn mask_as_code(lanes: Lanes) -> String {
     }
 }
 
-/// What lanes meet at that execute the operation: "call", or "instruction" where CUDA has no function for it.
-pub(super) fn noun(module: &ModuleContext<'_>, issue: &Issue) -> &'static str {
+/// The noun for a place that lanes execute the operation at: "call", or "instruction" if CUDA has no function for it.
+pub(crate) fn noun(module: &ModuleContext<'_>, issue: &Issue) -> &'static str {
     if operation(module, issue).starts_with("__") {
         "call"
     } else {
@@ -198,7 +200,7 @@ pub(super) fn noun(module: &ModuleContext<'_>, issue: &Issue) -> &'static str {
 }
 
 /// An issue's operation, as its source has it.
-pub(super) fn operation(module: &ModuleContext<'_>, issue: &Issue) -> Cow<'static, str> {
+pub(crate) fn operation(module: &ModuleContext<'_>, issue: &Issue) -> Cow<'static, str> {
     let (function, at) = (issue.site.function, issue.site.instruction);
     issue.kind.map_or(Cow::Borrowed("__syncthreads"), |kind| {
         wording::collective(module, function, at, kind)
@@ -206,7 +208,7 @@ pub(super) fn operation(module: &ModuleContext<'_>, issue: &Issue) -> Cow<'stati
 }
 
 /// The mask to write where these lanes take part; a ballot where that is known no better than "any".
-pub(super) fn right_mask(launch: &Launch, lanes: Lanes) -> String {
+pub(crate) fn right_mask(launch: &Launch, lanes: Lanes) -> String {
     if lanes == launch.lanes() {
         ballot(launch)
     } else {
@@ -214,8 +216,8 @@ pub(super) fn right_mask(launch: &Launch, lanes: Lanes) -> String {
     }
 }
 
-/// How a kernel asks which lanes are going to take part.
-pub(super) fn ballot(launch: &Launch) -> String {
+/// The code with which a kernel asks which lanes are going to take part.
+pub(crate) fn ballot(launch: &Launch) -> String {
     format!(
         "`__ballot_sync({}, condition)`, taken before the branch",
         mask(launch.lanes())
@@ -223,7 +225,7 @@ pub(super) fn ballot(launch: &Launch) -> String {
 }
 
 /// The lanes of a group, if a mask names one group of several: 2, 4, 8 or 16 lanes next to each other.
-pub(super) fn group(mask: Lanes) -> Option<u32> {
+pub(crate) fn group(mask: Lanes) -> Option<u32> {
     let size = mask.count_ones();
     let first = mask.trailing_zeros();
     let is_group =
@@ -231,7 +233,7 @@ pub(super) fn group(mask: Lanes) -> Option<u32> {
     is_group.then_some(size)
 }
 
-pub(super) fn place_of(site: &Site) -> Place {
+pub(crate) fn place_of(site: &Site) -> Place {
     place(site)
 }
 
@@ -239,7 +241,7 @@ fn place(site: &Site) -> Place {
     Place::Instruction(site.function, site.instruction, site.callers.clone())
 }
 
-pub(super) fn numbers(lanes: Lanes) -> Vec<u64> {
+pub(crate) fn numbers(lanes: Lanes) -> Vec<u64> {
     (0..32).filter(|lane| lanes >> lane & 1 == 1).collect()
 }
 

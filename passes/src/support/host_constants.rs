@@ -1,15 +1,15 @@
-//! What the rules about constants of the host share: one finding for each such variable, where code first reads it.
+//! Findings about constants of the host: one for each such variable, at the first instruction that reads it.
 
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::ir::{HostConstant, Symbol};
 use crate::names;
 
-/// How many further places a finding names.
+/// Number of further places that a finding names.
 const NAMED: usize = 8;
 
-/// Reports the variables of which `judge` has something to say: a message about the variable's name. A variable that
+/// Reports the variables that `judge` has a message about, which names them. A variable that
 /// may be a `__constant__` one is potential.
-pub fn report(
+pub(crate) fn report(
     module: &ModuleContext<'_>,
     report: &mut Report<'_>,
     judge: impl Fn(HostConstant, &str) -> Option<String>,

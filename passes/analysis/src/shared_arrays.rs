@@ -1,39 +1,41 @@
-//! Uses of several shared arrays that begin at the same address, and which of them come into each other's way.
+//! ArrayUses of several shared arrays that begin at the same address, and which of them come into each other's way.
 //!
 //! ```text
 //! use        an access whose address is computed from an array, or a call of a function that has one or is passed such an
 //!            address
 //! together   one use is on every path through the other, where a use counts for the branch that leads to it if some threads
 //!            take it and others do not, or if it is in a loop that goes on there
-//! conflict   two uses together, of two arrays, one of them a write, of which one comes to the other past no barrier; or a
+//! conflict   two uses together, of two arrays, one of them a write, of which one reaches the other past no barrier; or a
 //!            read of one array behind a write to the other, where nothing writes the first in between
 //! ```
 
 use std::cell::{Cell, RefCell};
 
+use ptxcheck_ir::{
+    AccessKind, BinaryOp, BlockId, Body, Callee, Collective, FunctionId, InstructionId, Op, Register,
+    Special, SymbolId, Value,
+};
+
 use rustc_hash::FxHashMap;
 
-use crate::analysis::Analyses;
-use crate::context::ModuleContext;
-use crate::ir::{AccessKind, BinaryOp, BlockId, Body, Callee, Collective, FunctionId, InstructionId, Op};
-use crate::ir::{Register, Special, SymbolId, Value};
 use crate::limits::{MAX_SHARED_CALLS, MAX_SHARED_ROUNDS, MAX_SHARED_USES};
+use crate::{Analyses, ModuleAnalyses};
 
 /// A set of arrays by their numbers, and [`THREAD`].
-type Set = u64;
+type ArraySet = u64;
 
-/// It differs from thread to thread.
-const THREAD: Set = 1 << 63;
+/// The value differs from thread to thread.
+const THREAD: ArraySet = 1 << 63;
 
 /// Most arrays that are told apart.
-pub(super) const MAX_ARRAYS: usize = 63;
+pub const MAX_ARRAYS: usize = 63;
 
 /// A use of arrays.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Use {
-    pub(super) at: InstructionId,
-    reads: Set,
-    writes: Set,
+struct Use {
+    at: InstructionId,
+    reads: ArraySet,
+    writes: ArraySet,
     /// It is a call, which may write what it reads.
     is_call: bool,
 }
@@ -41,25 +43,27 @@ pub(super) struct Use {
 /// The uses that a function makes of arrays that it names itself.
 #[derive(Clone, Copy, Default)]
 struct Effects {
-    reads: Set,
-    writes: Set,
+    reads: ArraySet,
+    writes: ArraySet,
     has_barrier: bool,
     /// The arrays that its result is computed from.
-    returned: Set,
+    returned: ArraySet,
 }
 
-/// A function whose uses are looked at.
-pub(super) struct Uses<'m, 'a> {
-    module: &'m ModuleContext<'a>,
+/// Finds the uses of these arrays in the functions of a module.
+pub struct ArrayUses<'m, 'a> {
+    module: &'m ModuleAnalyses<'a>,
     arrays: &'m [SymbolId],
-    /// Of the functions that were looked at.
+    /// The effects of the functions that have been analysed.
     known: RefCell<FxHashMap<FunctionId, Effects>>,
-    /// Calls, one within the other, that lead to what is looked at.
+    /// Depth of nested calls at the function being analysed.
     depth: Cell<usize>,
 }
 
-impl<'m, 'a> Uses<'m, 'a> {
-    pub(super) fn new(module: &'m ModuleContext<'a>, arrays: &'m [SymbolId]) -> Self {
+impl<'m, 'a> ArrayUses<'m, 'a> {
+    /// For a module, and at most [`MAX_ARRAYS`] of its dynamic shared arrays.
+    #[must_use]
+    pub fn new(module: &'m ModuleAnalyses<'a>, arrays: &'m [SymbolId]) -> Self {
         Self {
             module,
             arrays,
@@ -68,16 +72,17 @@ impl<'m, 'a> Uses<'m, 'a> {
         }
     }
 
-    /// Two uses in a function that come into each other's way, the earlier first, and the array of each.
-    pub(super) fn conflict(&self, function: FunctionId) -> Option<[(InstructionId, SymbolId); 2]> {
+    /// Two uses in a function that conflict, the earlier first, and the array of each.
+    #[must_use]
+    pub fn conflict(&self, function: FunctionId) -> Option<[(InstructionId, SymbolId); 2]> {
         let body = self.module.module.function(function).body.as_ref()?;
         let analyses = self.module.function(function);
         let taint = self.taint(function, body);
         let uses = self.uses(function, body, &taint);
-        let flow = Flow::new(self, body, analyses, &taint);
+        let paths = Paths::new(self, body, analyses, &taint);
         for &first in &uses {
             for &second in uses.iter().filter(|second| second.at != first.at) {
-                if let Some((one, other)) = self.clash(&flow, first, second, &uses) {
+                if let Some((one, other)) = self.conflict_between(&paths, first, second, &uses) {
                     return Some([(first.at, one), (second.at, other)]);
                 }
             }
@@ -85,16 +90,16 @@ impl<'m, 'a> Uses<'m, 'a> {
         None
     }
 
-    /// The arrays of a use and of one that comes after it, if they come into each other's way.
-    fn clash(
+    /// The arrays of a use and of a later one, if the two conflict.
+    fn conflict_between(
         &self,
-        flow: &Flow<'_, '_>,
+        paths: &Paths<'_, '_>,
         first: Use,
         second: Use,
         uses: &[Use],
     ) -> Option<(SymbolId, SymbolId)> {
-        let pair = |one: Set, other: Set| {
-            let number = |set: Set| (set != 0).then(|| set.trailing_zeros() as usize);
+        let pair = |one: ArraySet, other: ArraySet| {
+            let number = |set: ArraySet| (set != 0).then(|| set.trailing_zeros() as usize);
             let one_array = number(one)?;
             let other_array = number(other & !(1 << one_array))?;
             Some((*self.arrays.get(one_array)?, *self.arrays.get(other_array)?))
@@ -102,10 +107,10 @@ impl<'m, 'a> Uses<'m, 'a> {
         let all = |used: Use| used.reads | used.writes;
         let close = pair(first.writes, all(second)).or_else(|| pair(all(first), second.writes));
         let lost = pair(first.writes, second.reads);
-        if close.is_none() && lost.is_none() || !flow.are_together(first.at, second.at) {
+        if close.is_none() && lost.is_none() || !paths.are_together(first.at, second.at) {
             return None;
         }
-        if close.is_some() && flow.comes(first.at, second.at, true) {
+        if close.is_some() && paths.reaches(first.at, second.at, true) {
             return close;
         }
         let (_, read) = lost?;
@@ -115,13 +120,13 @@ impl<'m, 'a> Uses<'m, 'a> {
         }
         let is_written_between = uses.iter().any(|used| {
             used.writes >> array & 1 == 1
-                && flow.comes(first.at, used.at, false)
-                && flow.comes(used.at, second.at, false)
+                && paths.reaches(first.at, used.at, false)
+                && paths.reaches(used.at, second.at, false)
         });
-        (!is_written_between && flow.comes(first.at, second.at, false)).then_some(lost?)
+        (!is_written_between && paths.reaches(first.at, second.at, false)).then_some(lost?)
     }
 
-    fn uses(&self, function: FunctionId, body: &Body<'_>, taint: &[Set]) -> Vec<Use> {
+    fn uses(&self, function: FunctionId, body: &Body<'_>, taint: &[ArraySet]) -> Vec<Use> {
         let analyses = self.module.function(function);
         let mut uses = Vec::new();
         for (at, instruction) in body.iter() {
@@ -130,7 +135,7 @@ impl<'m, 'a> Uses<'m, 'a> {
             match instruction.op {
                 Op::Access(access) => {
                     let address = body.uses(instruction).first();
-                    let arrays = address.map_or(0, |&address| self.of(taint, address)) & !THREAD;
+                    let arrays = address.map_or(0, |&address| self.arrays_of(taint, address)) & !THREAD;
                     match access.kind {
                         AccessKind::Load => reads = arrays,
                         AccessKind::Store => writes = arrays,
@@ -141,7 +146,7 @@ impl<'m, 'a> Uses<'m, 'a> {
                     let own = self.effects(body.call(call).callee);
                     let passed = body.arguments(body.call(call)).iter();
                     let passed =
-                        passed.fold(0, |set, argument| set | self.of(taint, argument.value)) & !THREAD;
+                        passed.fold(0, |set, argument| set | self.arrays_of(taint, argument.value)) & !THREAD;
                     (reads, writes) = (own.reads | passed, own.writes | passed);
                 }
                 _ => {}
@@ -197,7 +202,7 @@ impl<'m, 'a> Uses<'m, 'a> {
                 op => is_barrier(op),
             };
             if let Some((_, value)) = body.returned(instruction) {
-                effects.returned |= self.of(&taint, value);
+                effects.returned |= self.arrays_of(&taint, value);
             }
         }
         self.depth.set(self.depth.get() - 1);
@@ -205,15 +210,18 @@ impl<'m, 'a> Uses<'m, 'a> {
         effects
     }
 
-    /// By register, the arrays that its content may be an address in.
-    fn taint(&self, function: FunctionId, body: &Body<'_>) -> Vec<Set> {
+    /// For each register: the arrays that its content may be an address in.
+    fn taint(&self, function: FunctionId, body: &Body<'_>) -> Vec<ArraySet> {
         let analyses = self.module.function(function);
         let mut taint = vec![0; body.registers.len()];
         for _ in 0..MAX_SHARED_ROUNDS {
             let mut has_changed = false;
             for (at, instruction) in body.iter() {
                 let uses = body.uses(instruction);
-                let used = || uses.iter().fold(0, |set, &value| set | self.of(&taint, value));
+                let used = || {
+                    uses.iter()
+                        .fold(0, |set, &value| set | self.arrays_of(&taint, value))
+                };
                 let set = match instruction.op {
                     Op::Copy
                     | Op::Select
@@ -227,7 +235,7 @@ impl<'m, 'a> Uses<'m, 'a> {
                         Some(store) => body
                             .uses(body.instruction(store))
                             .get(2)
-                            .map_or(0, |&value| self.of(&taint, value)),
+                            .map_or(0, |&value| self.arrays_of(&taint, value)),
                         None => used() & THREAD,
                     },
                     Op::Call(call) => self.effects(body.call(call).callee).returned,
@@ -250,7 +258,8 @@ impl<'m, 'a> Uses<'m, 'a> {
         taint
     }
 
-    fn of(&self, taint: &[Set], value: Value) -> Set {
+    /// The arrays that a value may be an address in.
+    fn arrays_of(&self, taint: &[ArraySet], value: Value) -> ArraySet {
         match value {
             Value::Symbol(symbol, _) => {
                 let number = self.arrays.iter().position(|&array| array == symbol);
@@ -265,32 +274,38 @@ impl<'m, 'a> Uses<'m, 'a> {
     }
 }
 
+/// True if an operation separates the uses before it from those behind it.
 const fn is_barrier(op: Op) -> bool {
     match op {
         Op::Barrier(barrier) => barrier.waits,
-        // All that the threads of one warp need.
+        // Enough between the threads of one warp.
         Op::Collective(Collective::Sync, _) => true,
         _ => false,
     }
 }
 
-/// Ways through a body.
-struct Flow<'f, 'b> {
+/// The paths through a body.
+struct Paths<'f, 'b> {
     body: &'f Body<'b>,
     analyses: &'f Analyses<'b>,
-    /// By instruction, whether all threads wait there.
+    /// For each instruction: true if all threads wait there.
     waits: Vec<bool>,
-    /// By block, whether some threads may go on one way from there, and others another.
-    parts: Vec<bool>,
+    /// For each block: true if its branch may diverge.
+    diverges: Vec<bool>,
 }
 
-impl<'f, 'b> Flow<'f, 'b> {
-    fn new(uses: &Uses<'_, '_>, body: &'f Body<'b>, analyses: &'f Analyses<'b>, taint: &[Set]) -> Self {
+impl<'f, 'b> Paths<'f, 'b> {
+    fn new(
+        uses: &ArrayUses<'_, '_>,
+        body: &'f Body<'b>,
+        analyses: &'f Analyses<'b>,
+        taint: &[ArraySet],
+    ) -> Self {
         let waits = body.iter().map(|(_, instruction)| match instruction.op {
             Op::Call(call) => uses.effects(body.call(call).callee).has_barrier,
             op => is_barrier(op),
         });
-        let parts = (0..body.blocks.len()).map(|number| {
+        let diverges = (0..body.blocks.len()).map(|number| {
             let guard = body.terminator(BlockId::new(number)).and_then(|last| last.guard);
             guard.is_some_and(|guard| taint[guard.register.index()] & THREAD != 0)
         });
@@ -298,12 +313,12 @@ impl<'f, 'b> Flow<'f, 'b> {
             body,
             analyses,
             waits: waits.collect(),
-            parts: parts.collect(),
+            diverges: diverges.collect(),
         }
     }
 
-    /// True if a way leads from one instruction to another; past no barrier, if that is asked.
-    fn comes(&self, from: InstructionId, to: InstructionId, without_barrier: bool) -> bool {
+    /// True if a path leads from one instruction to another; `without_barrier`: past no barrier.
+    fn reaches(&self, from: InstructionId, to: InstructionId, without_barrier: bool) -> bool {
         let is_free = |range: std::ops::Range<usize>| !without_barrier || !self.waits[range].contains(&true);
         let range = |block: BlockId| self.body.blocks[block.index()].instructions.range();
         let (start, end) = (self.body.block_of(from), self.body.block_of(to));
@@ -340,13 +355,13 @@ impl<'f, 'b> Flow<'f, 'b> {
             || post.dominates(second, first)
     }
 
-    /// The block that an instruction counts for.
+    /// The block that decides whether an instruction is executed, loops and divergent branches aside.
     fn anchor(&self, at: InstructionId) -> BlockId {
         let (dominators, post) = (self.analyses.dominators(), self.analyses.post_dominators());
         let mut block = self.body.block_of(at);
         while let Some(above) = dominators.immediate(block).filter(|&above| above != block) {
             let is_loop = || self.leads(block, above);
-            if !post.dominates(block, above) && !self.parts[above.index()] && !is_loop() {
+            if !post.dominates(block, above) && !self.diverges[above.index()] && !is_loop() {
                 break;
             }
             block = above;
@@ -354,6 +369,7 @@ impl<'f, 'b> Flow<'f, 'b> {
         block
     }
 
+    /// True if a path leads from the end of one block to another.
     fn leads(&self, from: BlockId, to: BlockId) -> bool {
         let mut seen = vec![false; self.body.blocks.len()];
         let mut open = self.body.successors(from).to_vec();
