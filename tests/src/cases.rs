@@ -10,7 +10,7 @@ use crate::root;
 pub struct Case {
     /// Path relative to the workspace, with `/`.
     pub name: String,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Its text, invalid UTF-8 replaced.
     pub text: String,
@@ -48,7 +48,7 @@ impl Case {
             })
     }
 
-    /// Whether a directive that lists things lists this one, or is missing.
+    /// True if a directive that lists things lists this one, or is missing.
     #[must_use]
     pub fn wants(&self, directive: &str, thing: &str) -> bool {
         self.directive(directive)

@@ -24,17 +24,17 @@ pub struct Defect {
     pub name: String,
     /// The issue, change or file that it comes from.
     pub source: String,
-    /// What is wrong.
+    /// The defect.
     pub defect: String,
     /// `A` wrong on every execution, `B` for some launches or inputs, `C` formally only.
     pub class: String,
     /// Of classes B and C: when it is wrong, or why it may not be.
     pub when: String,
-    /// How it is found, as its source says.
+    /// The settings under which it is found, as its source says.
     pub found: String,
     /// Rules that still have potential findings in the fixed version, as that says.
     pub left: Vec<String>,
-    /// What would be right: codes and lines.
+    /// The findings that would be right: codes and lines.
     pub wanted: Vec<Expected>,
     wrong: Case,
     fixed: Case,
@@ -81,7 +81,7 @@ impl Defect {
         codes
     }
 
-    /// How the program finds it: `default`, `its launch`, `potential`, `potential, its launch` or `missed`.
+    /// The settings under which the program finds it: `default`, `its launch`, `potential`, `potential, its launch` or `missed`.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl Defect {
         Ok("missed")
     }
 
-    /// Whether a finding is one that would be right: the code, on the line, calls that are inlined counted.
+    /// True if a finding is one that would be right: the code, on the line, calls that are inlined counted.
     fn is_wanted(&self, finding: &Value) -> bool {
         let line = |place: &Value| place["line"].as_u64();
         let is_cuda = self.wrong.name.ends_with(".cu");
@@ -129,7 +129,7 @@ impl Defect {
         })
     }
 
-    /// What the program says of the fixed version: codes by default, with its launch, too, and the codes of its potential
+    /// The program's findings in the fixed version: codes by default, with its launch, too, and the codes of its potential
     /// findings.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ pub struct Expected {
     pub line: u32,
     /// The rule.
     pub code: String,
-    /// Whether it is a potential finding.
+    /// It is a potential finding.
     pub is_potential: bool,
 }
 
@@ -116,7 +116,7 @@ pub fn tags(compiler: &str, target: &str, mode: &str) -> Vec<String> {
     ]
 }
 
-/// What differs between what was expected and what was found, as sentences; empty if nothing does.
+/// The differences between expected and actual findings, as sentences.
 #[must_use]
 pub fn difference(expected: &[Expected], found: &[Expected]) -> Vec<String> {
     let mut balance: BTreeMap<&Expected, i64> = BTreeMap::new();

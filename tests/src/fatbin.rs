@@ -16,19 +16,19 @@ pub struct Entry {
     pub isa: (u16, u16),
     /// The content.
     pub content: Vec<u8>,
-    /// How it is packed.
+    /// Its compression.
     pub packing: Packing,
-    /// What the header says of the unpacked size.
+    /// The unpacked size in the header.
     pub unpacked: Option<u64>,
-    /// What the header says of the payload's size.
+    /// The size of the payload in the header.
     pub padded: Option<u64>,
-    /// What the header says of its own size.
+    /// The size of the header in the header.
     pub header: Option<u32>,
     /// Bytes of the header behind the first 64, where compilers keep options and names.
     pub more_header: usize,
 }
 
-/// How a content is packed.
+/// The compression of a content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Packing {
     /// Not at all.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::root;
 
-/// What is wrong with `document` as the schema of `check --format json` sees it; empty if nothing.
+/// The violations of the schema of `check --format json` in `document`.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! How a team lives with the program: levels that do what they say, and nothing unchecked that passes silently.
+//! Adoption by a team: levels do what they say, and nothing unchecked passes silently.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails")]
 

@@ -33,7 +33,7 @@ fn writes(folder: &TempDir, args: &[&str]) -> Vec<String> {
     use std::os::unix::net::UnixDatagram;
     use std::time::Duration;
 
-    // What one write hands over arrives by itself.
+    // Each write arrives as one message.
     let (ours, theirs) = UnixDatagram::pair().unwrap();
     ours.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     let mut child = binary::command()

@@ -334,7 +334,7 @@ const ROWS: &str = ".version 7.8\n.target sm_90\n.address_size 64\n\
     mov.u32 %r1, %tid.y;\nld.param.u64 %rd1, [out];\nsetp.ne.s32 %p1, %r1, 0;\n@%p1 bra SKIP;\n\
     bar.warp.sync -1;\nSKIP:\nst.global.u32 [%rd1], %r1;\nret;\n}\n";
 
-/// What `--format concise` prints, in a folder with these files.
+/// The output of `--format concise`, in a folder with these files.
 fn rows(bounds: &str, files: &[(&str, &str)], args: &[&str]) -> (Option<i32>, String) {
     let module = ROWS.replace("BOUNDS", bounds);
     let mut all = vec![("build/rows.ptx", module.as_bytes())];

@@ -115,7 +115,7 @@ fn findings_from_headers_are_reported_where_the_team_wants_them() {
             format!("src/k.cu:22 + {toolkit}:7"),
         ])
     );
-    // Where a finding is reported does not change which one it is.
+    // The line that a finding is reported at does not change its identity.
     let identities = |document: &Value| -> Vec<Value> {
         let findings = report::findings(document).iter();
         findings.map(|finding| finding["fingerprint"].clone()).collect()
@@ -285,7 +285,7 @@ fn what_applies_is_shown_with_its_origin() {
         stderr(&output),
         "ptxcheck: `ptxcheck.toml` is larger than 1048576 bytes\n"
     );
-    // What is wrong with a file is said here as it is by a check.
+    // Errors in a file are reported as by a check.
     std::fs::write(folder.path().join("ptxcheck.toml"), "[rulse]\n").unwrap();
     for command in [&["config"][..], &["x.ptx"], &["audit", "x.ptx"]] {
         let output = run_in(&folder, command);
@@ -376,7 +376,7 @@ fn audits_have_levels_and_exceptions_too() {
         (Some(0), one("warning", false))
     );
     assert_eq!(of(allow), (Some(0), one("error", true)));
-    // What only an audit reports is no exception that a check has no use for.
+    // An exception for findings of audits alone is not unused in a check.
     let folder = folder(&[("k.ptx", text.as_bytes()), ("ptxcheck.toml", allow.as_bytes())]);
     let strict = document(&folder, &["--strict-config", "k.ptx"]);
     assert!(!report::codes(&strict).contains(&"PTX906"));

@@ -118,7 +118,7 @@ fn ptx_case(case: &Case) -> Result<(), String> {
     verdict(&problems, &document)
 }
 
-/// What nvcc wrote, as bytes: the findings, in full, with the rules that audits have on.
+/// A binary that nvcc wrote: the findings, in full, with the rules that audits have on.
 fn image_case(path: &Path) -> Result<(), String> {
     let name = path.strip_prefix(root()).unwrap_or(path).display().to_string();
     let args = [
@@ -151,7 +151,7 @@ fn image_case(path: &Path) -> Result<(), String> {
     }
 }
 
-/// What differs between the full rendering and the golden one.
+/// The difference between the full rendering and the golden one.
 fn golden(case: &Case, has_findings: bool) -> Result<Option<String>, String> {
     let file = case.path.with_extension("full");
     let shown = case.name.replace(".ptx", ".full");
@@ -184,7 +184,7 @@ fn golden(case: &Case, has_findings: bool) -> Result<Option<String>, String> {
     }
 }
 
-/// What a compiler made of a CUDA source of ours.
+/// PTX that a compiler made from a CUDA source of ours.
 fn compiled_case(case: &Case) -> Result<(), String> {
     let stem = case.stem();
     let mut parts = stem.rsplitn(3, '.');
@@ -238,7 +238,7 @@ fn verdict(problems: &[String], document: &Value) -> Result<(), String> {
     ))
 }
 
-/// What is wrong with the claim that this function is a test and speaks of this rule.
+/// The error in the claim that this function is a test and names this rule, if it is false.
 fn untested((code, file, function): &(&str, &str, &str)) -> Option<String> {
     let text = fs::read_to_string(root().join(file)).unwrap_or_default();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();

@@ -7,7 +7,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use ptxcheck_tests::defects::{Defect, FOLDER, LIST, defects, list, table};
 use ptxcheck_tests::{binary, root};
 
-/// How many there are at least, and how many of class A.
+/// Least number of defects, and of those of class A.
 const LEAST: (usize, usize) = (30, 12);
 
 const TABLE: (&str, &str) = ("<!-- table -->\n", "<!-- end of table -->\n");

@@ -12,7 +12,7 @@ use ptxcheck_tests::cases::{Case, files};
 use ptxcheck_tests::expectation::{difference, expected, tags};
 use ptxcheck_tests::{binary, missing, report, root};
 
-/// How the sources are compiled: flags, and the mode whose markers hold.
+/// The ways that sources are compiled: flags, and the mode whose markers hold.
 const MODES: [(&str, &str, &[&str]); 2] = [("O0", "G", &["-O0", "-g"]), ("O2", "O3", &["-O2", "-g"])];
 
 /// Exit code of `compile.sh` where the compiler is not installed.
@@ -230,8 +230,8 @@ fn try_program(
     }
 }
 
-/// What is wrong with the lines of the text that findings name: where such a line has a debug location, the finding's
-/// place in the source is that, or one that it is inlined at.
+/// The errors in the lines of the text that findings name: if such a line has a debug location, the finding's place in the source is
+/// that, or one that it is inlined at.
 fn misplaced(text: &str, document: &serde_json::Value) -> Vec<String> {
     let lines: Vec<&str> = text.lines().collect();
     let number = |value: &serde_json::Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
@@ -244,7 +244,7 @@ fn misplaced(text: &str, document: &serde_json::Value) -> Vec<String> {
         };
         let wanted = debug_lines(&lines, line);
         let found = number(&finding["source"]["line"]);
-        // What lies in a function that the kernel calls may be shown at the call.
+        // A finding in a function that the kernel calls may be shown at the call.
         let is_own = finding["kernel"].is_null() || finding["kernel"] == finding["function"];
         if is_own && !wanted.is_empty() && !wanted.contains(&found.unwrap_or_default()) {
             problems.push(format!(

@@ -1,4 +1,4 @@
-//! How findings are worded: masks and lanes, what to write instead, and where a helper was called.
+//! The wording of findings: masks and lanes, advice, and calls of helpers.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails")]
 
@@ -6,7 +6,7 @@ use std::fs;
 
 use ptxcheck_tests::binary;
 
-/// What the program prints of a module with these functions.
+/// The program's output for a module with these functions.
 fn printed(functions: &str, args: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let text = format!(".version 8.1\n.target sm_90\n.address_size 64\n{functions}\n");
@@ -113,7 +113,7 @@ fn counts_go_with_their_nouns_and_parameters_have_names() {
     );
 }
 
-/// What nvcc makes of `helper` and its callers with `-G`: functions of their own.
+/// The code of `helper` and its callers as nvcc compiles them with `-G`: functions of their own.
 const HELPER: &str = "\
 .file 1 \"k.cu\"
 .func helper()

@@ -23,7 +23,7 @@ const FILES: [&str; 5] = [
     "vendor.ptx",
 ];
 
-/// What the team says.
+/// The configuration of the team.
 const CONFIG: &str = r#"
 [rules]
 "G-2.1" = "error"
@@ -62,8 +62,8 @@ fn project(config: &str) -> TempDir {
     folder(&files)
 }
 
-/// What became of the findings of a run, by the defect that the line or the call of it is marked with: the level, or who suppressed
-/// it and why.
+/// The outcome for the findings of a run, by the defect that the line or the call of it is marked with: the level, or the source
+/// and reason of the suppression.
 fn fates(folder: &TempDir, output: &Output) -> BTreeMap<String, String> {
     let (_, document) = report::document(output).unwrap();
     let findings = report::findings(&document);
@@ -143,7 +143,7 @@ fn what_a_team_decided_is_what_it_gets() {
     ] {
         assert!(said.contains(wanted), "{said}");
     }
-    // What is forbidden has no exceptions.
+    // A forbidden rule has no exceptions.
     let output = run_in(&folder, &["--format", "json", "-F", "zero-mask", "."]);
     let (_, document) = report::document(&output).unwrap();
     assert_eq!(document["summary"]["suppressed"], 0);
@@ -290,7 +290,7 @@ fn strict_configurations_have_nothing_left_over() {
     assert_eq!(helper["suppressed"], Value::Null);
     let note = "the comment at src/sums.cu:27:47 does not count: it gives no reason behind the bracket";
     assert_eq!(helper["notes"].as_array().unwrap().last().unwrap(), note);
-    // Who wants them to fail says so.
+    // They fail only if that is asked for.
     let output = run_in(&folder, &["--strict-config", "-A", "all", "-D", "PTX906", "."]);
     assert_eq!(output.status.code(), Some(1));
 }

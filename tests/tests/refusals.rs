@@ -1,4 +1,5 @@
-//! What is no input says what it is and what to give instead; names of inputs and commands that are almost right.
+//! Files that are no inputs: the message says what they are and what to give instead. Names of inputs and commands that are almost
+//! right.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails")]
 
@@ -212,7 +213,7 @@ fn lto_ir_is_not_optix_ir() {
 fn a_search_of_a_folder_passes_over_them_and_finds_llir() {
     let files: Vec<_> = foreign()
         .into_iter()
-        // What is called `.ptx` is named if it is none.
+        // A file called `.ptx` that is no PTX is named.
         .filter(|(name, ..)| !matches!(*name, "-" | "mlir.ptx"))
         .collect();
     let mut all: Vec<(&str, &[u8])> = files
@@ -251,7 +252,7 @@ fn a_command_that_is_misspelt_is_told_from_a_file() {
         );
         assert_eq!(said.lines().count(), 1, "{args:?}: {said}");
     }
-    // What is there is a file, and what is like no command is missed as one.
+    // A path that exists is a file; a word like no command is missed as a file.
     assert_eq!(run_in(&folder, &["chek"]).status.code(), Some(0));
     let output = run_in(&folder, &["--format", "json", "build"]);
     assert_eq!(inputs(&output), ["build"]);

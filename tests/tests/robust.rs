@@ -20,7 +20,7 @@ use tempfile::TempDir;
 /// A kernel with a definite PTX407 on line 6.
 const BAD: &str = ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry bad()\n{\n\tbar.warp.sync 0;\n\tret;\n}\n";
 
-/// What a run with a time limit of a second has to end in, on a machine with other work.
+/// The time within which a run with a time limit of a second has to end, on a machine with other work.
 const SOON: Duration = Duration::from_secs(60);
 
 /// A folder with `bad.ptx` in it.

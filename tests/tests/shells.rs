@@ -1,4 +1,4 @@
-//! What shells, `man` and terminals get: completions, manual pages, and a progress display.
+//! Completions for shells, manual pages, and the progress display on terminals.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails")]
 

@@ -59,7 +59,7 @@ fn all_packages_are_looked_through() {
     assert_eq!(members, PACKAGES);
 }
 
-/// Whether cargo finds a file by itself, which lies in a folder of sources or of tests.
+/// True if cargo finds a file of a folder of sources or of tests by itself.
 fn is_root(is_source: bool, within: &Path) -> bool {
     let parts: Vec<_> = within.iter().collect();
     match parts.as_slice() {

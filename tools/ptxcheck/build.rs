@@ -22,7 +22,7 @@ fn main() {
     }
 }
 
-/// Whether this folder is in a repository of this project, not in somebody else's that has a copy.
+/// True if this folder is in a repository of this project, not in somebody else's that has a copy.
 fn is_own_repository() -> bool {
     let root = std::fs::canonicalize("../..").ok();
     let top = git(&["rev-parse", "--show-toplevel"]).and_then(|top| std::fs::canonicalize(top).ok());

@@ -1,4 +1,4 @@
-//! What images are in what compilers and linkers write, and what a policy says of them.
+//! The images in files that compilers and linkers write, and the findings of a policy about them.
 
 use std::fs;
 use std::path::Path;

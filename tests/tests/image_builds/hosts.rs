@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::build::{Build, codes, column, same};
 
-/// What clang's relocatable objects register stands in a table, not in calls.
+/// Clang's relocatable objects register their symbols by a table, not by calls.
 pub(super) fn registered_by_a_table(build: &Build) -> Result<(), String> {
     build.write(
         "k.cu",
@@ -109,7 +109,7 @@ pub(super) fn clang_link_time_host(build: &Build) -> Result<(), String> {
     build.clang("--cuda-include-ptx=all -O2 -c k.cu -o plain.o")?;
     build.clang("--cuda-include-ptx=all -O2 -flto -c k.cu -o k.o")?;
     yet_to_be_compiled(build, "k.o")?;
-    // What bitcode is for, the program knows where it reads it.
+    // The target of bitcode is known to builds that read it.
     if cfg!(not(feature = "llvm")) {
         return Ok(());
     }

@@ -88,7 +88,7 @@ pub(super) fn of_nvcc(build: &Build) -> Result<(), String> {
         same("standard output", output.stdout.len(), 0)?;
         same("its object", build.path(object).is_file(), true)?;
     }
-    // What makes no object, and what CMake tries.
+    // Commands that make no object, and those that CMake tries.
     for args in [
         "-lineinfo -c src/bad.cu -o CMakeFiles/cmTC_1a2b3.dir/src.cu.o",
         "-ptx src/bad.cu -o bad.ptx",

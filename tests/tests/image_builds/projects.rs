@@ -49,7 +49,7 @@ pub(super) fn relocatable_variables(build: &Build) -> Result<(), String> {
     same("two sizes", codes(&build.check("w.o")?), vec!["PTX503"])
 }
 
-/// What a whole program leaves open, and need not define.
+/// Symbols that a whole program leaves undefined, and need not define.
 pub(super) fn whole_programs(build: &Build) -> Result<(), String> {
     let objects = [
         (

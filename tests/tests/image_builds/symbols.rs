@@ -178,7 +178,7 @@ pub(super) fn host_variable_of_a_program(build: &Build) -> Result<(), String> {
     // Linked with nothing, the object is known to lack it.
     let document = build.check("k.o")?;
     same("the object", codes(&document), vec!["PTX105"])?;
-    // What is not exported is not seen any more; that it is missing still is.
+    // A definition that is not exported is not seen any more; that it is missing still is.
     build.tool(Path::new("strip"), "app")?;
     same("stripped", codes(&build.check("app")?), vec!["PTX105"])
 }

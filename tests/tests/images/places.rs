@@ -1,4 +1,4 @@
-//! Where images are found, and what is said of each.
+//! The images found in files of all kinds, and the report about each.
 
 use ptxcheck_tests::fatbin::{Elf, Entry, IS_64_BIT, Packing, archive, coff, container, offloading, pe};
 use ptxcheck_tests::report;

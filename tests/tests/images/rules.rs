@@ -44,7 +44,7 @@ fn missing_targets_are_reported_by_kernel() {
         assert_eq!(messages, wanted.into_iter().collect::<Vec<_>>(), "{args:?}");
         assert_eq!(code, i32::from(wanted.is_some()), "{args:?}");
     }
-    // What cannot be read proves nothing.
+    // An image that cannot be read proves nothing.
     let closed = |kind, sm| Entry {
         kind,
         sm,
@@ -67,7 +67,7 @@ fn missing_targets_are_reported_by_kernel() {
     assert!(missing(closed(8, 90), ".nv_fatbin"));
     assert!(missing(closed(8, 120), "__nv_relfatbin"));
     assert!(missing(closed(2, 120), ".nv_fatbin"));
-    // What a link leaves behind counts for nothing.
+    // An image that a link leaves behind counts for nothing.
     let left = Elf::host(2)
         .section("__nv_relfatbin", container(&[cubin(90, &[("k", &[])])]))
         .bytes();
@@ -91,7 +91,7 @@ fn kernels_that_only_some_images_have_are_reported() {
     assert_eq!(audited(&fat("_Z1kIfEvv", "_Z1kIdEvv"), &[]), ["PTX502", "PTX502"]);
     assert_eq!(codes(&fat("_Z1kIfEvv", "_Z1kIdEvv"), &[]), [""; 0]);
     assert_eq!(audited(&fat("k", "k"), &[]), [""; 0]);
-    // What a link left behind counts for nothing; in an object it is yet to be linked.
+    // An image that a link left behind counts for nothing; in an object it is yet to be linked.
     let lies_in = |kind, section: &str| {
         let elf = Elf::host(kind).section(section, fat("k", "l"));
         audited(&elf.bytes(), &[]).len()
@@ -127,7 +127,7 @@ fn signatures_that_differ_are_reported() {
     assert_eq!(codes(&with_code(&[(0, 8), (8, 4)]), &[]), [""; 0]);
     assert_eq!(codes(&with_code(&[(0, 8), (8, 8)]), &[]), ["PTX503"]);
     assert_eq!(codes(&with_code(&[(0, 8)]), &[]), ["PTX503"]);
-    // Where they lie is up to each image.
+    // Their offsets are up to each image.
     assert_eq!(codes(&with_code(&[(32, 8), (40, 4)]), &[]), [""; 0]);
     let sized = |name: &str, sm: u32, size: u32| {
         Entry::ptx(

@@ -1,16 +1,16 @@
-//! Which packages of the workspace depend on which others, by what `cargo metadata` says of their manifests.
+//! The dependencies between the packages of the workspace, as `cargo metadata` reads them from the manifests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// What a package may depend on, of the other packages of the workspace.
+/// The packages of the workspace that a package may depend on.
 pub struct Layer {
     /// The package.
     pub package: &'static str,
-    /// What its code depends on.
+    /// Dependencies of its code.
     pub uses: &'static [&'static str],
-    /// What its tests depend on besides.
+    /// Further dependencies of its tests.
     pub tests_use: &'static [&'static str],
 }
 
@@ -34,7 +34,7 @@ pub fn arrows(metadata: &Value) -> Arrows {
     packages.iter().map(of).collect()
 }
 
-/// What is wrong with the arrows of a workspace, a sentence each.
+/// The errors in the dependencies of a workspace, a sentence each.
 pub fn faults(arrows: &Arrows, layers: &[Layer]) -> Vec<String> {
     let mut faults = Vec::new();
     for (package, found) in arrows {

@@ -1,4 +1,4 @@
-//! Which files of a crate use which others.
+//! The uses of files of a crate by other files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,12 +10,12 @@ pub type Uses = BTreeMap<String, BTreeSet<String>>;
 /// The name of a crate's root.
 const ROOT: &str = "lib";
 
-/// How often a name that a module passes on is followed.
+/// Number of times that a re-exported name is followed.
 const MAX_PASSED_ON: usize = 16;
 
 type Path = Vec<String>;
 
-/// Who uses whom, of the source files of a crate, each with its path below `src` (`lanes/flow.rs`) and its text.
+/// The uses between the source files of a crate, each with its path below `src` (`lanes/flow.rs`) and its text.
 ///
 /// A name that a module passes on (`pub use`) counts for the file that it comes from.
 pub fn uses(sources: &[(String, String)]) -> Uses {
@@ -91,7 +91,7 @@ impl Modules<'_> {
         Some(self.file_of(at))
     }
 
-    /// What a module imports under a name.
+    /// The import of a module under a name.
     fn import(&self, module: &[String], name: &str) -> Option<&Named> {
         let names = self.files.get(module)?;
         names
@@ -172,7 +172,7 @@ pub struct Circle {
     pub reason: &'static str,
 }
 
-/// What is wrong with the circles of a package, a sentence each.
+/// The errors in the circles of a package, a sentence each.
 pub fn faults(package: &str, uses: &Uses, accepted: &[Circle]) -> Vec<String> {
     let accepted: Vec<&Circle> = accepted
         .iter()
@@ -215,7 +215,7 @@ pub fn faults(package: &str, uses: &Uses, accepted: &[Circle]) -> Vec<String> {
     faults
 }
 
-/// Who uses whom in a circle.
+/// The uses between the files of a circle.
 fn arrows(uses: &Uses, circle: &[String]) -> Vec<String> {
     let of = |file: &String| {
         let used = uses.get(file).into_iter().flatten();

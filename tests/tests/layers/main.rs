@@ -1,5 +1,4 @@
-//! Which crates and which files may use which others: what ARCHITECTURE.md says of the layers, held against the manifests and
-//! the sources.
+//! The layers of ARCHITECTURE.md, checked against the manifests and the sources: the crates and files that each may use.
 //!
 //! An arrow between crates that is not in [`LAYERS`] is a fault, and so is a circle of files in one crate that is not in
 //! [`CIRCLES`]. What is in a table and no longer in the code is a fault, too, so that the tables stay true.
@@ -29,7 +28,7 @@ const ANALYSIS: &str = "ptxcheck-analysis";
 const IMAGES: &str = "ptxcheck-images";
 const PASSES: &str = "ptxcheck-passes";
 
-/// What each package may depend on, of the others, from below to above.
+/// The packages that each package may depend on, from below to above.
 const LAYERS: &[Layer] = &[
     layer(COMMON, &[]),
     layer(PARSER, &[]),
@@ -204,7 +203,7 @@ fn accepted_circles_are_sorted_and_have_reasons() {
     }
 }
 
-/// Who uses whom in a package.
+/// The uses between the files of a package.
 fn uses_in(package: &str) -> Uses {
     let folder = format!("{package}/src");
     let inside = root().join(&folder);

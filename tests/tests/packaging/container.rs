@@ -39,7 +39,7 @@ impl Debian {
         Ok(Self { folder })
     }
 
-    /// Where an absolute path of it lies.
+    /// The path outside of an absolute path inside it.
     fn path(&self, inside: &str) -> PathBuf {
         let inside = inside.trim_start_matches('/');
         self.folder.path().join("debian").join(inside)
@@ -64,7 +64,7 @@ impl Debian {
     }
 }
 
-/// Where this machine gets Debian from, if it says so.
+/// The mirror of Debian that this machine uses, if it names one.
 fn mirror() -> Option<String> {
     let mut command = Command::new("apt-get");
     command.args([

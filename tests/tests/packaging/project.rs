@@ -40,7 +40,7 @@ impl Cmake {
     }
 }
 
-/// What CMake writes rules for.
+/// The build tool that CMake writes rules for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Generator {
     Ninja,
@@ -95,7 +95,7 @@ pub(super) fn clang() -> Result<[String; 3], String> {
     ])
 }
 
-/// How a command ended and what it said on both streams.
+/// The exit code of a command and its output on both streams.
 #[derive(Debug)]
 pub(super) struct Said {
     pub success: bool,

@@ -15,7 +15,7 @@ add_library(objects OBJECT kernels.cu)
 add_custom_target(text)
 ";
 
-/// What follows [`BEGINNING`], and what CMake has to say.
+/// The lines after [`BEGINNING`], and the message that CMake has to print.
 const CASES: [(&str, &str); 14] = [
     ("ptxcheck_target(nobody)", "there is no target of this name (yet)"),
     ("ptxcheck_target(headers)", "the target is an INTERFACE library"),

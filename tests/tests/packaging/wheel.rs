@@ -60,7 +60,7 @@ impl Environment {
         self.folder.path().join("venv/bin")
     }
 
-    /// Where a file of a project lies.
+    /// The path of a file of a project.
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

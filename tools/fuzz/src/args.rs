@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What is to be done.
+/// The arguments.
 pub struct Args {
     /// `ptx`, `image` or `ir`.
     pub kind: String,
@@ -10,7 +10,7 @@ pub struct Args {
     pub seed: u64,
     /// Index of the first mutant.
     pub from: u64,
-    /// How many mutants.
+    /// Number of mutants.
     pub count: u64,
     /// Longest that a run takes.
     pub time: Duration,
@@ -20,11 +20,11 @@ pub struct Args {
     pub batch: u64,
     /// Failures whose message has one of these texts do not count.
     pub skip: Vec<String>,
-    /// What is done with the mutants.
+    /// The use of the mutants.
     pub mode: Mode,
 }
 
-/// What is done with the mutants.
+/// The use of the mutants.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// All are checked, by processes.
@@ -37,7 +37,7 @@ pub enum Mode {
     Minimise(u64),
 }
 
-/// How the program is used.
+/// The usage text.
 pub const USAGE: &str = "\
 usage: ptxcheck-fuzz ptx|image|ir [--count N] [--seconds T] [--seed S] [--jobs J] [--from I] [--skip TEXT]…
        ptxcheck-fuzz ptx|image|ir --show I --seed S

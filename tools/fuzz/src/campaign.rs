@@ -25,7 +25,7 @@ const SILENCE_OF_ONE: Duration = Duration::from_secs(15);
 /// Failures with one message that are kept.
 const KEPT: usize = 3;
 
-/// What came of a run.
+/// The results of a campaign.
 #[derive(Default)]
 pub struct Summary {
     /// Mutants that were checked.
@@ -40,7 +40,7 @@ pub struct Summary {
     pub deaths_of_llvm: u64,
     /// Failures that `--skip` names.
     pub skipped: u64,
-    /// Failures, by what they say without its numbers and names: how many, and the first ones with index and message.
+    /// Failures by their message without numbers and names: their number, and the first ones with index and message.
     pub failures: BTreeMap<String, (u64, Vec<(u64, String)>)>,
 }
 
@@ -50,7 +50,7 @@ impl Summary {
             self.skipped += 1;
             return;
         }
-        // What stands in brackets or quotes is of this mutant.
+        // Text in brackets or quotes differs from mutant to mutant.
         let start = message.split(['(', '`']).next().unwrap_or_default();
         let key: String = start
             .chars()
@@ -121,7 +121,7 @@ impl Process {
         Ok(Self { child, words })
     }
 
-    /// What it died of: its status, and the start of what it said.
+    /// The cause of its death: its status, and the start of its output.
     fn autopsy(mut self, is_late: bool) -> String {
         let _ = self.child.kill();
         let said = self.child.stderr.take();

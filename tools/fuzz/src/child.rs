@@ -25,7 +25,7 @@ pub struct Stretch {
     pub from: u64,
     /// One past that of the last.
     pub to: u64,
-    /// How many are checked between two words to the campaign.
+    /// Number of mutants checked between two messages to the campaign.
     pub batch: u64,
     /// Wall time after which no batch begins.
     pub time: Duration,
@@ -83,13 +83,13 @@ fn one(kind: &Kind, seed: u64, index: u64) -> Duration {
     time
 }
 
-/// Which mutants of a batch take too much memory. What the process keeps from those before does not count.
+/// Reports the mutants of a batch that take too much memory. Memory that the process keeps from those before does not count.
 fn blame(kind: &Kind, seed: u64, batch: std::ops::Range<u64>) {
     for index in batch {
         let bytes = kind.mutant(seed, index);
         measure::reset_peak();
         let (before, _) = measure::memory();
-        // What is wrong with it has been said.
+        // Its failure has been reported.
         let _ = kind.check(index, &bytes);
         if let Err(problem) = within_memory(before) {
             tell(&format!("failed {index} {problem}"));
@@ -97,7 +97,7 @@ fn blame(kind: &Kind, seed: u64, batch: std::ops::Range<u64>) {
     }
 }
 
-/// Whether the peak since the last [`measure::reset_peak`] is within the limit over what was there before.
+/// An error if the peak since the last [`measure::reset_peak`] exceeds the memory in use before by more than the limit.
 pub fn within_memory(before: u64) -> Result<(), String> {
     let (_, peak) = measure::memory();
     let grown = peak.saturating_sub(before);

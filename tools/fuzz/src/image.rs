@@ -20,7 +20,7 @@ const MAX_BYTES: usize = 1 << 18;
 /// Largest seed, in bytes.
 const MAX_SEED_BYTES: usize = 1 << 14;
 
-/// What mutants of images are made of.
+/// The material for mutants of images.
 pub struct Images {
     /// PTX to put into images.
     texts: Vec<String>,
@@ -268,7 +268,7 @@ fn symbol(numbers: &mut Numbers) -> Symbol {
     }
 }
 
-/// What is wrong with what `check`, `audit` and `extract` make of a mutant.
+/// Checks a mutant as `check`, `audit` and `extract` do. The error is the defect found.
 pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
     let checked = Settings {
         threads: 1,

@@ -21,7 +21,7 @@ const MAX_SEED_BYTES: usize = 1 << 18;
 /// Sources that are compiled to seeds.
 const MAX_SOURCES: usize = 24;
 
-/// What mutants of IR are made of.
+/// The material for mutants of IR.
 pub struct Ir {
     texts: Vec<Vec<Vec<u8>>>,
     bitcode: Vec<Vec<u8>>,
@@ -222,7 +222,7 @@ fn seeds(root: &Path) -> std::path::PathBuf {
             ("ll", &["-O2", "-g"][..]),
             ("bc", &["-O0", "-Xclang", "-emit-llvm-bc"]),
         ] {
-            // What does not compile, or needs a compiler that is not there, is no seed.
+            // A source that does not compile, or whose compiler is missing, is no seed.
             let _ = Command::new(root.join("tools/toolchain/compile.sh"))
                 .args(["--as-is", "clang", "sm_90", "O3"])
                 .arg(source)
@@ -238,7 +238,8 @@ fn seeds(root: &Path) -> std::path::PathBuf {
     folder
 }
 
-/// What is wrong with what is said of a mutant. The campaign is told where LLVM has read it: a death before that is LLVM's.
+/// Checks the outcome for a mutant. The error is the defect found. The campaign is told once LLVM has read it: a death before that
+/// is LLVM's.
 pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
     let settings = Settings {
         threads: 1,

@@ -1,4 +1,4 @@
-//! What a mutant can be of.
+//! The kinds of mutants.
 
 use std::path::Path;
 
@@ -48,7 +48,7 @@ impl Kind {
         }
     }
 
-    /// What is wrong with what is said of a mutant.
+    /// Checks a mutant. The error is the defect found.
     pub fn check(&self, index: u64, bytes: &[u8]) -> Result<(), String> {
         match self {
             Self::Ptx(_) => verdict::of_ptx(index, bytes),
@@ -58,7 +58,7 @@ impl Kind {
         }
     }
 
-    /// Whether all memory of the process counts as that of its mutants: LLVM has some of its own.
+    /// True if all memory of the process counts as that of its mutants: LLVM has some of its own.
     pub const fn counts_all_memory(&self) -> bool {
         matches!(self, Self::Ptx(_) | Self::Images(_))
     }

@@ -49,6 +49,6 @@ pub fn limit_memory(bytes: u64) {
         current: Some(bytes),
         maximum: Some(bytes),
     };
-    // Where there is no such limit, the machine's own is left.
+    // A system without such a limit keeps its own.
     let _ = setrlimit(Resource::As, limit);
 }

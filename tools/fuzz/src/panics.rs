@@ -1,4 +1,4 @@
-//! Where the last panic was: the library catches panics, and keeps what they say but not their place.
+//! The place of the last panic: the library catches panics, and keeps their message but not their place.
 
 use std::sync::{Mutex, PoisonError};
 

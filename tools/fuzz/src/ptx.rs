@@ -14,7 +14,7 @@ use mutate::Seeds;
 /// Largest seed, in bytes: kernels of under 100 lines.
 const MAX_SEED_BYTES: u64 = 6_000;
 
-/// What mutants of PTX are made of.
+/// The material for mutants of PTX.
 pub struct Ptx {
     generator: Generator,
     seeds: Seeds,

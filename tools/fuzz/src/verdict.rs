@@ -1,4 +1,4 @@
-//! What has to hold of every mutant of PTX.
+//! The properties that every mutant of PTX must have.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use ptxcheck_ptx_parser as parser;
 
 use crate::panics;
 
-/// Whether a mutant is analysed twice, to hold both results against each other: once in so many.
+/// One mutant in so many is analysed twice, and both results are compared.
 const REPEATED: u64 = 32;
 
 /// The settings that mutants are analysed with.
@@ -60,7 +60,7 @@ pub fn outcome(name: &str, bytes: &[u8], settings: &Settings) -> Outcome {
     run::check_here(vec![input], settings)
 }
 
-/// What is wrong with an outcome, whatever it is of.
+/// Checks an outcome, whatever input it is about. The error is the defect found.
 pub fn of_outcome(outcome: &Outcome) -> Result<(), String> {
     for finding in &outcome.findings {
         if finding.rule.code == "PTX904" {
@@ -75,7 +75,7 @@ pub fn of_outcome(outcome: &Outcome) -> Result<(), String> {
     }
 }
 
-/// What is wrong with what is said of a module of PTX.
+/// Checks the outcomes for a module of PTX. The error is the defect found.
 pub fn of_ptx(index: u64, text: &[u8]) -> Result<(), String> {
     printed(text)?;
     let levels = Levels::of(index);

@@ -1,4 +1,4 @@
-//! What the command line accepts.
+//! The command line.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -147,7 +147,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = FailOn::Error)]
     pub fail_on: FailOn,
 
-    /// How to print findings
+    /// Format of the findings
     #[arg(long, value_enum, default_value_t = Format::Full, help_heading = "Output")]
     pub format: Format,
 
@@ -197,7 +197,7 @@ pub struct CheckArgs {
     #[arg(long)]
     pub allow_empty: bool,
 
-    /// What is not analysed makes the exit code 2: kernels of which the PTX for an architecture of the inputs' machine code is
+    /// Code that is not analysed makes the exit code 2: kernels of which the PTX for an architecture of the inputs' machine code is
     /// not there, closed formats, kernels that are too much work, inputs that are called like device code and hold none
     #[arg(long)]
     pub require_analysed: bool,
@@ -265,7 +265,7 @@ pub struct AuditArgs {
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = FailOn::Error)]
     pub fail_on: FailOn,
 
-    /// How to print
+    /// Format of the output
     #[arg(long, value_enum, default_value_t = ListFormat::Text, help_heading = "Output")]
     pub format: ListFormat,
 
@@ -306,7 +306,7 @@ pub struct ExtractArgs {
     pub timeout: Option<Duration>,
 }
 
-/// What `--kind` accepts.
+/// The values of `--kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExtractKind {
     /// PTX
@@ -330,7 +330,7 @@ pub struct LaunchArgs {
 /// Arguments of `rules`.
 #[derive(Args, Debug)]
 pub struct RulesArgs {
-    /// How to print the list
+    /// Format of the list
     #[arg(long, value_enum, default_value_t = ListFormat::Text)]
     pub format: ListFormat,
 
@@ -358,7 +358,7 @@ pub struct ConfigArgs {
     #[arg(long)]
     pub schema: bool,
 
-    /// How to print the settings
+    /// Format of the settings
     #[arg(long, value_enum, default_value_t = ListFormat::Text)]
     pub format: ListFormat,
 
@@ -411,7 +411,7 @@ pub struct ManArgs {
     pub output: Option<PathBuf>,
 }
 
-/// What `--fail-on` accepts.
+/// The values of `--fail-on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
     /// Errors only
@@ -423,7 +423,7 @@ pub enum FailOn {
 }
 
 impl FailOn {
-    /// Whether a finding of this level fails the run.
+    /// True if a finding of this level fails the run.
     #[must_use]
     pub fn fails(self, level: Level) -> bool {
         match self {
@@ -434,7 +434,7 @@ impl FailOn {
     }
 }
 
-/// How findings are printed.
+/// A format of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// With the source, notes and help
@@ -445,7 +445,7 @@ pub enum Format {
     Json,
 }
 
-/// How the list of rules is printed.
+/// A format of lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ListFormat {
     /// A table
@@ -454,7 +454,7 @@ pub enum ListFormat {
     Json,
 }
 
-/// What `--color` accepts.
+/// The values of `--color`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     /// On a terminal, honouring NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM=dumb
@@ -478,9 +478,9 @@ impl From<Color> for anstream::ColorChoice {
 /// One `--output`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// How to print.
+    /// The format.
     pub format: Format,
-    /// Where to.
+    /// The file.
     pub file: PathBuf,
 }
 

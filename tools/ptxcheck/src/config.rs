@@ -1,5 +1,5 @@
-//! `ptxcheck.toml`: levels, exceptions, exclusions, the blocks of kernels (`[launch]`), what is near the limit of kernel parameters
-//! (`[params]`), the policy of audits (`[audit]`).
+//! `ptxcheck.toml`: levels, exceptions, exclusions, the blocks of kernels (`[launch]`), the size of kernel parameters that is near
+//! the limit (`[params]`), the policy of audits (`[audit]`).
 //!
 //! The nearest file above the working directory counts. A key that nobody knows is an error with its place: a policy
 //! that is not read is worse than none.
@@ -21,7 +21,7 @@ use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::settings::{self, LevelSetting, Override, Settings};
 use toml::Spanned;
 
-use file::{Audit, File, Params, Texts};
+use file::{Audit, File, Params, StringList};
 use findings::Reader;
 
 /// The name of the file.
@@ -33,7 +33,7 @@ const FILE_BYTES: u64 = 1 << 20;
 /// The schema of the file.
 pub const SCHEMA: &str = include_str!("../schema/config.schema.json");
 
-/// What the file says.
+/// The configuration.
 #[derive(Debug, Default)]
 pub struct Config {
     /// The file, as it is named in messages.
@@ -87,7 +87,7 @@ impl Config {
     }
 }
 
-/// What `file` says, or the nearest configuration file above the working directory, or nothing.
+/// Reads `file`, or the nearest configuration file above the working directory; an empty configuration if there is none.
 ///
 /// # Errors
 ///
@@ -128,9 +128,9 @@ fn nearest() -> Option<PathBuf> {
 }
 
 /// An error with its 1-based line and column.
-type Placed = (usize, usize, String);
+type FileError = (usize, usize, String);
 
-fn parse(text: &str) -> Result<Config, Placed> {
+fn parse(text: &str) -> Result<Config, FileError> {
     let file: File = toml::from_str(text).map_err(|error| {
         let span = error.span().unwrap_or_default();
         let (line, column) = place(text, span.start);
@@ -165,7 +165,7 @@ fn parse(text: &str) -> Result<Config, Placed> {
 }
 
 /// Per cent.
-fn near_limit(params: &Params, text: &str) -> Result<Option<u8>, Placed> {
+fn near_limit(params: &Params, text: &str) -> Result<Option<u8>, FileError> {
     let Some(percent) = &params.near_limit else {
         return Ok(None);
     };
@@ -177,7 +177,7 @@ fn near_limit(params: &Params, text: &str) -> Result<Option<u8>, Placed> {
         .ok_or_else(|| (line, column, "`near-limit` is per cent: 1 to 100".to_owned()))
 }
 
-fn policy(audit: &Audit, text: &str) -> Result<Policy, Placed> {
+fn policy(audit: &Audit, text: &str) -> Result<Policy, FileError> {
     let at = |offset: usize| {
         let (line, column) = place(text, offset);
         move |message| (line, column, message)
@@ -196,7 +196,7 @@ fn policy(audit: &Audit, text: &str) -> Result<Policy, Placed> {
         require_ptx: audit
             .require_ptx
             .iter()
-            .flat_map(Texts::placed)
+            .flat_map(StringList::with_offsets)
             .map(target)
             .collect::<Result<_, _>>()?,
         min_driver: audit
@@ -237,7 +237,7 @@ fn suggestion_in(key: &str, message: &str) -> Option<String> {
     if !message.starts_with("unknown ") {
         return None;
     }
-    // What stands between backticks.
+    // The text between backticks.
     let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
     let bare = key.trim_matches(['"', '\'']);
     // `warn` is the beginning of a word.

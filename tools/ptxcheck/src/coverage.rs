@@ -1,4 +1,5 @@
-//! How much of the inputs was analysed. What was not is said, so that "0 errors" is not read as more than it is.
+//! The coverage of a run: the part of the inputs that was analysed, and the part that was not, so that "0 errors" is not read as
+//! more than it is.
 
 mod gaps;
 
@@ -9,7 +10,7 @@ use std::path::Path;
 use ptxcheck_passes::inventory::{ImageKind, ImageReport};
 use ptxcheck_passes::run::{InputReport, Outcome, Status};
 
-use gaps::Beside;
+use gaps::AnalysedPtx;
 pub use gaps::{Gap, Gaps, gaps};
 
 use crate::render::escape;
@@ -24,7 +25,7 @@ const SHOWN_UNSEEN: usize = 3;
 /// Extensions of files that are made to hold device code.
 const DEVICE_EXTENSIONS: [&str; 7] = ["ptx", "ll", "llir", "bc", "cubin", "fatbin", "ltoir"];
 
-/// What a run analysed, and what not.
+/// Counts of what a run analysed, and of what it did not.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Coverage<'a> {
     /// Images of all kinds.
@@ -58,11 +59,11 @@ impl<'a> Coverage<'a> {
 
     fn add(&mut self, input: &'a InputReport) {
         let mut analysed: HashMap<&str, bool> = HashMap::new();
-        let beside = Beside::of(input);
+        let ptx = AnalysedPtx::of(input);
         for image in &input.images {
             self.images += 1;
             let is_analysed = is_analysed(image);
-            if !is_analysed && !beside.is_made(image) {
+            if !is_analysed && !ptx.is_recompiled(image) {
                 *self.unanalysed.entry(image.kind).or_default() += 1;
             }
             if let Some(limit) = &image.limit {
@@ -72,7 +73,7 @@ impl<'a> Coverage<'a> {
                 *analysed.entry(&kernel.name).or_default() |= is_analysed;
             }
         }
-        let is_closed = |image: &&ImageReport| beside.leaves_closed(image);
+        let is_closed = |image: &&ImageReport| ptx.leaves_closed(image);
         let closed = input.images.iter().filter(is_closed).count();
         let unseen = analysed.values().filter(|is_analysed| !**is_analysed).count();
         self.kernels += analysed.len();
@@ -309,7 +310,7 @@ mod tests {
             image.virtual_number = number;
         }
         let told = |outcome: &Outcome| -> Vec<(String, usize)> {
-            let gaps = gaps(outcome, |_, _| false).all;
+            let gaps = gaps(outcome, |_, _| false).gaps;
             gaps.iter()
                 .map(|gap| (gap.architecture.to_string(), gap.kernels.len()))
                 .collect()

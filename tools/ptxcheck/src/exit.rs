@@ -1,4 +1,4 @@
-//! What a run ends with.
+//! Exit codes.
 
 use std::process::ExitCode;
 

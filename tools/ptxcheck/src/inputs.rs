@@ -17,10 +17,10 @@ use walkdir::{DirEntry, WalkDir};
 /// Most folders that are searched in one run.
 const MAX_FOLDERS: usize = 1 << 20;
 
-/// How much of a file without a known extension is looked at, in bytes.
+/// Bytes of a file without a known extension that are examined.
 const SNIFFED_BYTES: u64 = 1024;
 
-/// How much of LLVM IR is looked at for what it is for, in bytes.
+/// Bytes of LLVM IR that are searched for its target.
 const SNIFFED_IR_BYTES: u64 = 1 << 16;
 
 /// Extensions of files in build folders that hold no device code, although their first lines may look like it.
@@ -32,7 +32,7 @@ const OTHER_EXTENSIONS: [&str; 22] = [
 /// The inputs that `paths` stand for: each file once, in the order given, a folder's files sorted by name. Those that the
 /// configuration excludes are not among them; their names come beside.
 ///
-/// What does not exist or can't be read is an input all the same, so that the run reports it. Standard input and files
+/// A path that does not exist or can't be read is an input all the same, so that the run reports it. Standard input and files
 /// are read in the run, which watches the time.
 #[must_use]
 pub fn collect(paths: &[PathBuf], exclude: &Exclude, root: &Root) -> (Vec<Input>, Vec<String>) {
@@ -59,7 +59,7 @@ struct Inputs {
     /// Patterns of what is no input, and what they are relative to.
     exclude: Vec<Pattern>,
     root: Root,
-    /// What they have left out.
+    /// Names of the inputs that they have left out.
     left_out: Vec<String>,
     seen: HashSet<PathBuf>,
     folders: HashSet<Folder>,
@@ -139,7 +139,7 @@ impl Inputs {
 /// The folder that CMake keeps its own files in.
 const CMAKE_FOLDER: &str = "CMakeFiles";
 
-/// Whether CMake built it to find out about the compiler: `CMakeFiles/3.25.1/CompilerIdCUDA`, `CMakeFiles/3.25.1/
+/// True if CMake built it to find out about the compiler: `CMakeFiles/3.25.1/CompilerIdCUDA`, `CMakeFiles/3.25.1/
 /// CMakeDetermineCompilerABI_CUDA.bin`, `CMakeFiles/CMakeScratch`, `CMakeFiles/CMakeTmp`, `CMakeFiles/cmTC_1a2b3.dir`.
 pub fn is_probe(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
@@ -155,7 +155,7 @@ pub fn is_probe(path: &Path) -> bool {
     (matches!(name, "CMakeScratch" | "CMakeTmp") || name.starts_with("cmTC_")) && is_below_cmake(1)
 }
 
-/// Which folder it is, whatever its path.
+/// The identity of a folder, whatever its path.
 #[derive(PartialEq, Eq, Hash)]
 #[cfg(unix)]
 struct Folder {
@@ -175,7 +175,7 @@ impl Folder {
     }
 }
 
-/// Which folder it is, whatever its path.
+/// The identity of a folder, whatever its path.
 #[derive(PartialEq, Eq, Hash)]
 #[cfg(not(unix))]
 struct Folder(PathBuf);
@@ -202,7 +202,7 @@ fn has_extension(path: &Path, known: &[&str]) -> bool {
         .is_some_and(|extension| known.iter().any(|known| extension.eq_ignore_ascii_case(known)))
 }
 
-/// What a file of device code, or one that may hold some, begins with: ELF, archives, fat binaries, clang's bundles.
+/// The first bytes of files that are or may hold device code: ELF, archives, fat binaries, clang's bundles.
 const MAGIC: [&[u8]; 4] = [b"\x7fELF", b"!<arch>\n", b"\x50\xed\x55\xba", b"\x10\xff\x10\xad"];
 
 /// Host files of Windows begin with two bytes that prove little (executables; objects for x86-64 and for ARM64), so their
@@ -210,7 +210,7 @@ const MAGIC: [&[u8]; 4] = [b"\x7fELF", b"!<arch>\n", b"\x50\xed\x55\xba", b"\x10
 const WINDOWS_MAGIC: [&[u8]; 3] = [b"MZ", b"\x64\x86", b"\x64\xaa"];
 const WINDOWS_EXTENSIONS: [&str; 4] = ["dll", "exe", "obj", "pyd"];
 
-/// Whether a file in a folder is an input: by its extension, else by its first bytes.
+/// True if a file in a folder is an input: by its extension, else by its first bytes.
 fn is_input(path: &Path) -> bool {
     if has_ptx_extension(path) {
         return !is_foreign(path);
@@ -229,7 +229,7 @@ fn is_input(path: &Path) -> bool {
         })
 }
 
-/// Whether a file that is called like LLVM IR is for other GPUs.
+/// True if a file with an extension of LLVM IR is for other GPUs.
 fn is_foreign(path: &Path) -> bool {
     if has_extension(path, &["ptx"]) {
         return false;
@@ -240,7 +240,7 @@ fn is_foreign(path: &Path) -> bool {
         .is_ok_and(|_| matches!(form("", &start), Form::Foreign(_)))
 }
 
-/// Whether a line begins with `.version` and a number: the first directive of every PTX module.
+/// True if a line begins with `.version` and a number: the first directive of every PTX module.
 fn starts_like_ptx(start: &[u8]) -> bool {
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     start.split(|byte| matches!(byte, b'\n' | b'\r')).any(|line| {

@@ -72,7 +72,7 @@ fn command(args: Vec<OsString>) -> Exit {
     {
         return output::complain(&problem);
     }
-    // Where that does not work, files are read.
+    // If that does not work, files are read.
     let _ = ptxcheck_passes::image::map_large_files();
     match &cli.command {
         None => commands::check::run(&cli.check),

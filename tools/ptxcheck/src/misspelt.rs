@@ -10,7 +10,7 @@ use crate::args::Cli;
 /// Longer words are no commands.
 const MAX_LETTERS: usize = 16;
 
-/// What to say if the first argument is neither a file nor a command, but almost one.
+/// The complaint about a first argument that is neither a file nor a command, but almost one.
 pub fn complaint(args: &[OsString]) -> Option<String> {
     of_word(args.get(1)?)
 }

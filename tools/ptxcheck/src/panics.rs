@@ -1,12 +1,12 @@
-//! What is said of a defect of this program: one line on standard error, without the folders of the machine that built it.
-//! What it means for an input, the report says (PTX904).
+//! Panics of this program, reported in one line on standard error, without the folders of the machine that built it. The finding
+//! PTX904 says what a panic means for an input.
 
 use std::panic::{PanicHookInfo, set_hook};
 
 use crate::output;
 use crate::render::escape;
 
-/// Has this module say it, in place of the standard library.
+/// Reports panics by this module, in place of the standard library.
 pub fn report_briefly() {
     set_hook(Box::new(|info| {
         output::complain(&escape::line(&sentence(info)));

@@ -1,4 +1,4 @@
-//! How far a run is, on a terminal, once it takes more than a second.
+//! The progress of a run, on a terminal, once it takes more than a second.
 
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
@@ -68,7 +68,7 @@ impl Drop for Display {
     fn drop(&mut self) {
         drop(self.end.take());
         if let Some(thread) = self.thread.take() {
-            // What it has drawn is gone then.
+            // The display is cleared by then.
             let _ = thread.join();
         }
     }

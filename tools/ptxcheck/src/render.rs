@@ -1,4 +1,4 @@
-//! What a run found, for people and for programs: one renderer a file. A renderer knows findings, not rules.
+//! Renderers of findings, for people and for programs: one renderer a file. A renderer knows findings, not rules.
 
 pub mod audit;
 pub mod concise;
@@ -33,7 +33,7 @@ fn packed_image<'a>(outcome: &'a Outcome, finding: &Finding) -> Option<(u32, &'a
     is_packed.then_some((number, image))
 }
 
-/// What to call that image in a line: its number, and where its text is, if it is a copy that machine code keeps.
+/// A noun for that image in a line: its number, and the section of its text if it is a copy that machine code keeps.
 fn image_label(number: u32, image: &ImageReport) -> String {
     match &image.section {
         Some(section) if image.role == Role::Embedded => format!("image {number}, {section}"),

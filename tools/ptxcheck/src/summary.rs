@@ -1,4 +1,4 @@
-//! What a run comes down to: counts, and the lines on standard error that say them.
+//! The summary of a run: counts, and the lines on standard error that state them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use crate::coverage::Coverage;
 use crate::render::escape;
 use crate::styles::BOLD;
 
-/// What a run counted. Suppressed findings are neither errors nor warnings.
+/// The counts of a run. Suppressed findings are neither errors nor warnings.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Images (modules).
@@ -136,7 +136,7 @@ pub fn render_inputs(outcome: &Outcome) -> String {
     text
 }
 
-/// Whether some or all of an input could not be analysed.
+/// True if some or all of an input could not be analysed.
 #[must_use]
 pub fn is_undone(input: &InputReport) -> bool {
     matches!(input.status, Status::Failed | Status::Partly) || !input.problems.is_empty()

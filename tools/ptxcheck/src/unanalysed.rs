@@ -18,12 +18,12 @@ pub fn sentences(
     is_tried: bool,
 ) -> Vec<String> {
     let mut sentences = Vec::new();
-    for gap in &gaps.all {
+    for gap in &gaps.gaps {
         let reason = failures.remove(&(gap.input.to_owned(), gap.architecture.clone()));
         sentences.push(sentence(gap, reason.as_deref(), is_tried));
     }
     failures.retain(|(input, architecture), _| {
-        let elsewhere = gaps.elsewhere.iter();
+        let elsewhere = gaps.analysed_in_other_inputs.iter();
         let is_it = |(name, known): &&(&str, Architecture)| name == input && known == architecture;
         !elsewhere.into_iter().any(|place| is_it(&place))
     });
@@ -79,7 +79,7 @@ mod tests {
         let failures = [("a.o", "it failed"), ("b.o", "it is late")]
             .map(|(input, reason)| ((input.to_owned(), architecture.clone()), reason.to_owned()));
         let gaps = Gaps {
-            all: vec![gap],
+            gaps: vec![gap],
             ..Gaps::default()
         };
         let said = sentences(&gaps, BTreeMap::from(failures), true);
@@ -104,7 +104,7 @@ mod tests {
             })
             .collect();
         let gaps = Gaps {
-            all: gaps,
+            gaps,
             ..Gaps::default()
         };
         let said = sentences(&gaps, BTreeMap::new(), false);

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 
-/// Whether the arguments ask for this: for the version, and for more words, and for nothing else.
+/// True if the arguments ask for the version in more words, and for nothing else.
 pub fn is_asked_for(args: &[OsString]) -> bool {
     let (mut version, mut verbose) = (false, false);
     for arg in args.iter().skip(1) {

@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use crate::numbers::{BOUNDARIES, Numbers};
 
-/// What registers hold, and the letter of their names.
+/// A class of registers: the type of their content, and the letter of their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// `%r`
@@ -22,13 +22,13 @@ pub enum Class {
     B128,
 }
 
-/// How many registers of a class a function has.
+/// Number of registers of a class that a function has.
 pub const REGISTERS: usize = 12;
 
 impl Class {
     const COUNT: usize = 6;
 
-    /// What stands before the number.
+    /// The part of the name before the number.
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::B32 => "%r",
@@ -41,7 +41,7 @@ impl Class {
     }
 }
 
-/// A word of the grammar that is no rule.
+/// A placeholder in the grammar, other than the name of a rule.
 #[derive(Clone, Copy)]
 enum Word {
     Written(Class),
@@ -56,6 +56,7 @@ enum Word {
     Empty,
 }
 
+/// The placeholder with this name.
 fn word(name: &str) -> Option<Word> {
     Some(match name {
         "d32" => Word::Written(Class::B32),
@@ -82,15 +83,17 @@ fn word(name: &str) -> Option<Word> {
     })
 }
 
+/// A part of an alternative.
 enum Piece {
     Text(Box<[u8]>),
     Word(Word),
     Rule(usize),
 }
 
-struct Form {
-    /// The weights of this form and those before it.
-    until: usize,
+/// One of the alternatives of a rule.
+struct Alternative {
+    /// The sum of the weights of this alternative and those before it.
+    cumulative_weight: usize,
     pieces: Vec<Piece>,
 }
 
@@ -100,7 +103,7 @@ pub struct RuleId(usize);
 
 /// The rules of `grammar.txt`.
 pub struct Grammar {
-    rules: Vec<Vec<Form>>,
+    rules: Vec<Vec<Alternative>>,
     names: HashMap<&'static str, usize>,
 }
 
@@ -116,7 +119,7 @@ impl Grammar {
             .lines()
             .filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
         let names: HashMap<_, _> = heads.enumerate().map(|(number, name)| (name, number)).collect();
-        let mut rules: Vec<Vec<Form>> = Vec::with_capacity(names.len());
+        let mut rules: Vec<Vec<Alternative>> = Vec::with_capacity(names.len());
         for line in text.lines() {
             if line.is_empty() || line.starts_with('#') {
                 continue;
@@ -130,12 +133,12 @@ impl Grammar {
             };
             let weighted = line
                 .split_once(": ")
-                .and_then(|(weight, form)| Some((weight.parse::<usize>().ok()?, form)));
-            let (weight, form) = weighted.unwrap_or((1, line));
-            let before = rule.last().map_or(0, |form| form.until);
-            rule.push(Form {
-                until: before + weight,
-                pieces: pieces(form, &names),
+                .and_then(|(weight, text)| Some((weight.parse::<usize>().ok()?, text)));
+            let (weight, text) = weighted.unwrap_or((1, line));
+            let before = rule.last().map_or(0, |alternative| alternative.cumulative_weight);
+            rule.push(Alternative {
+                cumulative_weight: before + weight,
+                pieces: pieces(text, &names),
             });
         }
         Self { rules, names }
@@ -150,12 +153,16 @@ impl Grammar {
         RuleId(self.names[name])
     }
 
-    /// Writes one form of a rule.
+    /// Writes one of the alternatives of a rule.
     pub fn write(&self, rule: RuleId, names: &mut Names, numbers: &mut Numbers, out: &mut Vec<u8>) {
-        let forms = &self.rules[rule.0];
-        let chosen = numbers.below(forms.last().map_or(0, |form| form.until));
-        let form = forms.partition_point(|form| form.until <= chosen);
-        for piece in &forms[form].pieces {
+        let alternatives = &self.rules[rule.0];
+        let weight = numbers.below(
+            alternatives
+                .last()
+                .map_or(0, |alternative| alternative.cumulative_weight),
+        );
+        let chosen = alternatives.partition_point(|alternative| alternative.cumulative_weight <= weight);
+        for piece in &alternatives[chosen].pieces {
             match piece {
                 Piece::Text(text) => out.extend_from_slice(text),
                 Piece::Rule(rule) => self.write(RuleId(*rule), names, numbers, out),
@@ -165,9 +172,9 @@ impl Grammar {
     }
 }
 
-fn pieces(form: &str, names: &HashMap<&str, usize>) -> Vec<Piece> {
+fn pieces(alternative: &str, names: &HashMap<&str, usize>) -> Vec<Piece> {
     let mut pieces = Vec::new();
-    let mut parts = form.split('$');
+    let mut parts = alternative.split('$');
     let text = |text: &str, pieces: &mut Vec<Piece>| {
         if !text.is_empty() {
             pieces.push(Piece::Text(text.as_bytes().into()));

@@ -6,7 +6,7 @@ use crate::numbers::Numbers;
 /// Most blocks of a function.
 const MAX_BLOCKS: usize = 12;
 
-/// How a block ends.
+/// The end of a block.
 pub enum End {
     /// It goes to one block.
     Jump(usize),
@@ -22,9 +22,9 @@ pub enum End {
 
 /// A block without its instructions.
 pub struct Block {
-    /// How many instructions it gets.
+    /// Number of instructions that it gets.
     pub size: usize,
-    /// How it ends.
+    /// Its end.
     pub end: End,
 }
 

@@ -17,7 +17,7 @@ pub struct Generator {
     reqntid: RuleId,
 }
 
-/// What a function takes and returns.
+/// The parameters and results of a function.
 struct Signature {
     /// Bits of each parameter; 0 for an array of bytes.
     params: Vec<u8>,

@@ -115,7 +115,7 @@ impl Seeds {
         Self { seeds }
     }
 
-    /// How many there are.
+    /// Number of them.
     pub const fn len(&self) -> usize {
         self.seeds.len()
     }

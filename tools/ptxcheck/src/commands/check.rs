@@ -54,7 +54,7 @@ pub fn run(args: &CheckArgs) -> Exit {
     exit.worst(verdict.exit)
 }
 
-/// What a check found.
+/// The outcome of a check.
 pub(super) struct Checked {
     pub(super) outcome: Outcome,
     pub(super) recompiler: Option<Arc<Recompiler>>,
@@ -66,7 +66,7 @@ impl Checked {
     ///
     /// # Errors
     ///
-    /// What is wrong with the configuration or a list of inputs.
+    /// A sentence about an error in the configuration or in a list of inputs.
     pub(super) fn of(args: &CheckArgs, recompiler: Option<Recompiler>) -> Result<Self, String> {
         let started = Instant::now();
         let settings = settings(args)?;
@@ -133,7 +133,7 @@ impl Checked {
 ///
 /// # Errors
 ///
-/// What is wrong with the file.
+/// A sentence about an error in the file.
 pub(super) fn settings(args: &CheckArgs) -> Result<Settings, String> {
     let config = config::read(args.config.as_deref())?;
     let settings = config.settings();
@@ -145,7 +145,7 @@ pub(super) fn settings(args: &CheckArgs) -> Result<Settings, String> {
             run: args.launch_block,
             ..settings.launches
         },
-        // What a release has to hold is for audits.
+        // Policies for releases are for audits.
         policy: Policy::default(),
         path_maps: args.path_map.clone(),
         is_strict: args.strict_config,

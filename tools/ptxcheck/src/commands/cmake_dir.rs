@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::output;
 use crate::render::escape;
 
-/// Where the files lie, from the folder that the program's folder lies in.
+/// The folder of the files, relative to the folder above the program's.
 const FOLDER: [&str; 3] = ["share", "cmake", "ptxcheck"];
 
 /// The file that CMake looks for in it.

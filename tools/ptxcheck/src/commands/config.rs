@@ -17,7 +17,7 @@ use crate::output;
 use crate::render::escape;
 use crate::styles::BOLD;
 
-/// What holds where nothing else is said.
+/// The settings that are in force unless something else is said.
 const DEFAULTS: [(&str, &str); 5] = [
     ("exclude.system-headers", "false"),
     ("headers.report-at", "\"call\""),
@@ -26,7 +26,7 @@ const DEFAULTS: [(&str, &str); 5] = [
     ("audit.forbid-duplicates", "false"),
 ];
 
-/// Where a default comes from.
+/// The word for the source of a default.
 const DEFAULT: &str = "default";
 
 /// Prints the settings, or the schema of the file.

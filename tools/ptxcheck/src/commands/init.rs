@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::render::escape;
 use crate::{config, output};
 
-/// What is written: each setting behind `#`, with what it does.
+/// The file that is written: each setting behind `#`, with its effect.
 const TEMPLATE: &str = include_str!("init.toml");
 
 /// Writes the file, if there is none.

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 /// The word. No file is meant by it: a user gives files named so as `./--ptxcheck-worker`.
 const WORD: &str = "--ptxcheck-worker";
 
-/// How this program starts itself; `None` where it can't say where it is.
+/// The command that starts this program as a worker; `None` if its path is not known.
 pub fn command() -> Option<WorkerCommand> {
     if cfg!(not(feature = "ir")) {
         return None;

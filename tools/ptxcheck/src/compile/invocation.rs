@@ -44,7 +44,7 @@ pub struct Invocation {
     program: PathBuf,
     /// Its arguments.
     words: Vec<String>,
-    /// Where it is called.
+    /// The directory that it runs in.
     pub directory: PathBuf,
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Between two looks whether it has ended.
 const STEP: Duration = Duration::from_millis(5);
 
-/// How much of what a compiler says is read, in bytes.
+/// Bytes of a compiler's output that are read.
 const MAX_SAID_BYTES: u64 = 64 << 10;
 
 /// Most lines of it that are told.

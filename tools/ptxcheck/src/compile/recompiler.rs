@@ -29,7 +29,7 @@ pub struct Recompiler {
     failures: Mutex<BTreeMap<Place, String>>,
 }
 
-/// Where the calls of compilers are from.
+/// The source of the compile commands.
 #[derive(Debug)]
 enum Calls {
     /// A file with those of a build.

@@ -6,7 +6,7 @@
 use super::invocation::Compiler;
 use Value::{Joined, Next, None as Alone};
 
-/// Where the value of an option stands.
+/// The place of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value {
     /// It has none.

@@ -1,4 +1,4 @@
-//! The configuration as it is written: tables and keys, their types, and what they are for. `schema/config.schema.json` is made
+//! The configuration as it is written: tables and keys, with their types and descriptions. `schema/config.schema.json` is made
 //! of it.
 
 use std::collections::BTreeMap;
@@ -25,11 +25,11 @@ pub(super) struct File {
     /// Levels for certain paths and kernels. Of several that hold, the last in the file counts
     #[serde(rename = "override")]
     pub overrides: Vec<Override>,
-    /// What is left out
+    /// Inputs and findings that are left out
     pub exclude: Exclude,
-    /// Where findings are reported that come from headers
+    /// The line at which findings from headers are reported
     pub headers: Headers,
-    /// Findings that do not count, and why
+    /// Exceptions: findings that do not count, with their reasons
     #[cfg_attr(test, schemars(with = "Vec<Allow>"))]
     pub allow: Vec<Spanned<Allow>>,
     /// The blocks that kernels are launched with
@@ -37,9 +37,9 @@ pub(super) struct File {
     #[serde(rename = "launch")]
     #[cfg_attr(test, schemars(with = "schema::Launch"))]
     pub _launch: Option<IgnoredAny>,
-    /// What is said of the parameters of kernels
+    /// The parameters of kernels
     pub params: Params,
-    /// What `ptxcheck audit` holds images against
+    /// The policy that `ptxcheck audit` checks images against
     pub audit: Audit,
 }
 
@@ -64,27 +64,27 @@ pub(super) struct Override {
     /// Patterns of inputs, or of the sources that findings point to, relative to the folder of this file
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
-    pub path: Option<Spanned<Texts>>,
+    pub path: Option<Spanned<StringList>>,
     /// Patterns of kernels, by their names in the module or in C++
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
-    pub kernel: Option<Spanned<Texts>>,
+    pub kernel: Option<Spanned<StringList>>,
     /// The levels there
     #[cfg_attr(test, schemars(with = "BTreeMap<String, LevelWord>"))]
     pub rules: Levels,
 }
 
-/// What is left out, and counted alone
+/// Inputs and findings that are left out; they are counted alone
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(super) struct Exclude {
     /// Patterns of inputs, which are not looked at, and of the sources that findings point to
     #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
-    pub paths: Option<Spanned<Texts>>,
+    pub paths: Option<Spanned<StringList>>,
     /// Patterns of kernels
     #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
-    pub kernels: Option<Spanned<Texts>>,
+    pub kernels: Option<Spanned<StringList>>,
     /// Findings of which no line lies outside system headers
     pub system_headers: bool,
 }
@@ -98,7 +98,7 @@ pub(super) struct Headers {
     pub report_at: ReportAtWord,
     /// Patterns of other headers that are not yours
     #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
-    pub system: Option<Spanned<Texts>>,
+    pub system: Option<Spanned<StringList>>,
 }
 
 /// A line of the chain of calls.
@@ -122,19 +122,19 @@ pub(super) enum ReportAtWord {
 pub(super) struct Allow {
     /// Rules, by code, name, message key, family or guideline
     #[cfg_attr(test, schemars(with = "schema::OneOrMore"))]
-    pub rule: Spanned<Texts>,
-    /// Why it is all right
+    pub rule: Spanned<StringList>,
+    /// The reason why it is all right
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "String"))]
     pub reason: Option<Spanned<String>>,
     /// Patterns of inputs, or of the sources that findings point to
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
-    pub path: Option<Spanned<Texts>>,
+    pub path: Option<Spanned<StringList>>,
     /// Patterns of kernels
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
-    pub kernel: Option<Spanned<Texts>>,
+    pub kernel: Option<Spanned<StringList>>,
     /// A pattern of the line that a finding points to, without white space around it
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<String>"))]
@@ -166,7 +166,7 @@ pub(super) struct Audit {
     pub require_sm: Vec<Spanned<String>>,
     /// Targets that every kernel needs PTX for
     #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
-    pub require_ptx: Option<Spanned<Texts>>,
+    pub require_ptx: Option<Spanned<StringList>>,
     /// The oldest driver that the files are to run with
     #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub min_driver: Option<Spanned<String>>,
@@ -177,40 +177,40 @@ pub(super) struct Audit {
     pub forbid_duplicates: bool,
 }
 
-/// A text, or a list of texts with their places.
+/// A string, or a list of strings with their places in the file.
 #[derive(Debug)]
-pub(super) struct Texts(Vec<(Option<Range<usize>>, String)>);
+pub(super) struct StringList(Vec<(Option<Range<usize>>, String)>);
 
-impl Texts {
-    /// Each text with the offset at which it begins, of those that stand in a list or alone.
-    pub(super) fn placed(spanned: &Spanned<Self>) -> impl Iterator<Item = (usize, &str)> {
+impl StringList {
+    /// Each string with the offset that it begins at.
+    pub(super) fn with_offsets(spanned: &Spanned<Self>) -> impl Iterator<Item = (usize, &str)> {
         let alone = spanned.span().start;
         let texts = spanned.get_ref().0.iter();
         texts.map(move |(span, text)| (span.as_ref().map_or(alone, |span| span.start), text.as_str()))
     }
 }
 
-impl<'de> Deserialize<'de> for Texts {
+impl<'de> Deserialize<'de> for StringList {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct OneOrMore;
 
         impl<'de> Visitor<'de> for OneOrMore {
-            type Value = Texts;
+            type Value = StringList;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 formatter.write_str("a text, or a list of texts")
             }
 
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Texts, E> {
-                Ok(Texts(vec![(None, text.to_owned())]))
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<StringList, E> {
+                Ok(StringList(vec![(None, text.to_owned())]))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut texts: A) -> Result<Texts, A::Error> {
-                let mut all = Vec::new();
+            fn visit_seq<A: SeqAccess<'de>>(self, mut texts: A) -> Result<StringList, A::Error> {
+                let mut list = Vec::new();
                 while let Some(text) = texts.next_element::<Spanned<String>>()? {
-                    all.push((Some(text.span()), text.into_inner()));
+                    list.push((Some(text.span()), text.into_inner()));
                 }
-                Ok(Texts(all))
+                Ok(StringList(list))
             }
         }
 

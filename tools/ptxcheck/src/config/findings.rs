@@ -1,4 +1,4 @@
-//! What the configuration says of findings: levels, exceptions, exclusions, headers.
+//! The tables of the configuration about findings: levels, exceptions, exclusions, headers.
 
 use ptxcheck_passes::exceptions::{self, ReportAt};
 use ptxcheck_passes::patterns::{BadPattern, Pattern, Written};
@@ -9,8 +9,8 @@ use ptxcheck_passes::{Registry, patterns};
 use time::OffsetDateTime;
 use toml::Spanned;
 
-use super::file::{Allow, Exclude, Headers, LevelWord, Levels, Override, ReportAtWord, Texts};
-use super::{Placed, place};
+use super::file::{Allow, Exclude, Headers, LevelWord, Levels, Override, ReportAtWord, StringList};
+use super::{FileError, place};
 
 /// Most patterns of a configuration.
 const MAX_PATTERNS: usize = 4096;
@@ -27,7 +27,7 @@ impl<'t> Reader<'t> {
         Self { text, patterns: 0 }
     }
 
-    fn error(&self, offset: usize, message: impl Into<String>) -> Placed {
+    fn error(&self, offset: usize, message: impl Into<String>) -> FileError {
         let (line, column) = place(self.text, offset);
         (line, column, message.into())
     }
@@ -41,7 +41,7 @@ impl<'t> Reader<'t> {
         &mut self,
         (offset, text): (usize, &str),
         make: impl Fn(&str) -> Result<Pattern, BadPattern>,
-    ) -> Result<Pattern, Placed> {
+    ) -> Result<Pattern, FileError> {
         self.patterns += 1;
         if self.patterns > MAX_PATTERNS {
             return Err(self.error(offset, format!("there are more than {MAX_PATTERNS} patterns")));
@@ -55,25 +55,25 @@ impl<'t> Reader<'t> {
     }
 
     /// A pattern of names.
-    pub(super) fn name(&mut self, at: usize, text: &str) -> Result<Pattern, Placed> {
+    pub(super) fn name(&mut self, at: usize, text: &str) -> Result<Pattern, FileError> {
         self.pattern((at, text), patterns::Pattern::name)
     }
 
-    fn names(&mut self, texts: Option<&Spanned<Texts>>) -> Result<Vec<Pattern>, Placed> {
-        let texts = texts.into_iter().flat_map(Texts::placed);
+    fn names(&mut self, texts: Option<&Spanned<StringList>>) -> Result<Vec<Pattern>, FileError> {
+        let texts = texts.into_iter().flat_map(StringList::with_offsets);
         texts.map(|(at, text)| self.name(at, text)).collect()
     }
 
-    fn paths(&mut self, texts: Option<&Spanned<Texts>>) -> Result<Vec<Pattern>, Placed> {
-        let texts = texts.into_iter().flat_map(Texts::placed);
+    fn paths(&mut self, texts: Option<&Spanned<StringList>>) -> Result<Vec<Pattern>, FileError> {
+        let texts = texts.into_iter().flat_map(StringList::with_offsets);
         texts.map(|at| self.pattern(at, path)).collect()
     }
 
     fn scope(
         &mut self,
-        path: Option<&Spanned<Texts>>,
-        kernel: Option<&Spanned<Texts>>,
-    ) -> Result<Scope, Placed> {
+        path: Option<&Spanned<StringList>>,
+        kernel: Option<&Spanned<StringList>>,
+    ) -> Result<Scope, FileError> {
         Ok(Scope {
             paths: self.paths(path)?,
             kernels: self.names(kernel)?,
@@ -81,7 +81,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A table of levels, the narrower selectors last, each with its place.
-    pub(super) fn levels(&self, levels: &Levels) -> Result<Vec<(LevelSetting, Written)>, Placed> {
+    pub(super) fn levels(&self, levels: &Levels) -> Result<Vec<(LevelSetting, Written)>, FileError> {
         let mut read = Vec::with_capacity(levels.len());
         for (selector, level) in levels {
             let offset = selector.span().start;
@@ -98,7 +98,7 @@ impl<'t> Reader<'t> {
         Ok(read)
     }
 
-    pub(super) fn over(&mut self, over: &Override) -> Result<settings::Override, Placed> {
+    pub(super) fn over(&mut self, over: &Override) -> Result<settings::Override, FileError> {
         let levels = self.levels(&over.rules)?;
         let scope = self.scope(over.path.as_ref(), over.kernel.as_ref())?;
         Ok(settings::Override {
@@ -107,7 +107,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    pub(super) fn exclude(&mut self, exclude: &Exclude) -> Result<exceptions::Exclude, Placed> {
+    pub(super) fn exclude(&mut self, exclude: &Exclude) -> Result<exceptions::Exclude, FileError> {
         Ok(exceptions::Exclude {
             paths: self.paths(exclude.paths.as_ref())?,
             kernels: self.names(exclude.kernels.as_ref())?,
@@ -115,7 +115,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    pub(super) fn headers(&mut self, headers: &Headers) -> Result<exceptions::Headers, Placed> {
+    pub(super) fn headers(&mut self, headers: &Headers) -> Result<exceptions::Headers, FileError> {
         Ok(exceptions::Headers {
             report_at: match headers.report_at {
                 ReportAtWord::Call => ReportAt::Call,
@@ -126,13 +126,13 @@ impl<'t> Reader<'t> {
         })
     }
 
-    pub(super) fn allow(&mut self, allow: &Spanned<Allow>) -> Result<exceptions::Allow, Placed> {
+    pub(super) fn allow(&mut self, allow: &Spanned<Allow>) -> Result<exceptions::Allow, FileError> {
         let start = allow.span().start;
         let allow = allow.get_ref();
         let rule = allow.rule.span().start;
         let mut codes = Vec::new();
         let registry = Registry::default();
-        for (at, word) in Texts::placed(&allow.rule) {
+        for (at, word) in StringList::with_offsets(&allow.rule) {
             let covered = registry
                 .covered(word)
                 .map_err(|unknown| self.error(at, unknown.to_string()))?;
@@ -169,7 +169,7 @@ impl<'t> Reader<'t> {
     }
 
     /// The day on which an exception ended, if it has.
-    fn expired(&self, allow: &Allow) -> Result<Option<String>, Placed> {
+    fn expired(&self, allow: &Allow) -> Result<Option<String>, FileError> {
         let Some(expires) = &allow.expires else {
             return Ok(None);
         };

@@ -15,7 +15,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::findings::Reader;
-use super::{Placed, place, suggestion};
+use super::{FileError, place, suggestion};
 
 /// The key of a block.
 const BLOCK: &str = "block";
@@ -28,7 +28,7 @@ type At = (usize, String);
 /// # Errors
 ///
 /// A key that is not known, or a value that is no block.
-pub(super) fn read(reader: &mut Reader<'_>) -> Result<Launches, Placed> {
+pub(super) fn read(reader: &mut Reader<'_>) -> Result<Launches, FileError> {
     let text = reader.text;
     let placed = |(offset, message): At| {
         let (line, column) = place(text, offset);

@@ -28,11 +28,11 @@ pub struct Gap<'a> {
 /// The parts of a run that were not analysed.
 #[derive(Debug, Default)]
 pub struct Gaps<'a> {
-    /// By input and architecture.
-    pub all: Vec<Gap<'a>>,
+    /// One for each input and architecture with unanalysed code.
+    pub gaps: Vec<Gap<'a>>,
     /// The inputs and architectures whose code is that of another input, where it was analysed: archives and libraries beside the
     /// objects that they were made of.
-    pub elsewhere: BTreeSet<(&'a str, Architecture)>,
+    pub analysed_in_other_inputs: BTreeSet<(&'a str, Architecture)>,
 }
 
 /// The parts of a run that were not analysed. `is_failed`: no PTX could be made of an input for an architecture.
@@ -57,12 +57,12 @@ pub fn gaps(outcome: &Outcome, is_failed: impl Fn(&str, &Architecture) -> bool) 
 
 impl<'a> Gaps<'a> {
     fn add(&mut self, input: &'a InputReport, known: &HashSet<u128>) {
-        let beside = Beside::of(input);
+        let ptx_of_input = AnalysedPtx::of(input);
         let sources = by_kernel(input);
         let mut missing: BTreeMap<Architecture, BTreeSet<&str>> = BTreeMap::new();
         for image in &input.images {
             let architecture = architecture(image);
-            if beside.leaves_closed(image) {
+            if ptx_of_input.leaves_closed(image) {
                 missing.entry(architecture).or_default();
                 continue;
             }
@@ -70,7 +70,7 @@ impl<'a> Gaps<'a> {
                 continue;
             }
             if image.digest.is_some_and(|digest| known.contains(&digest)) {
-                self.elsewhere.insert((&input.name, architecture));
+                self.analysed_in_other_inputs.insert((&input.name, architecture));
                 continue;
             }
             let unseen: BTreeSet<&str> = unseen(image, &architecture, &sources).collect();
@@ -78,7 +78,7 @@ impl<'a> Gaps<'a> {
                 missing.entry(architecture).or_default().extend(unseen);
             }
         }
-        self.all
+        self.gaps
             .extend(missing.into_iter().map(|(architecture, kernels)| Gap {
                 input: &input.name,
                 architecture,
@@ -118,7 +118,7 @@ fn by_kernel(input: &InputReport) -> HashMap<&str, Vec<&ImageReport>> {
     sources
 }
 
-/// Whether machine code was made from an analysed image, as far as their targets tell.
+/// True if machine code was made from an analysed image, as far as their targets tell.
 fn is_source(source: &ImageReport, code: &ImageReport, wanted: &Architecture) -> bool {
     match (source.kind, source.role) {
         _ if wanted.number == 0 => true,
@@ -130,39 +130,41 @@ fn is_source(source: &ImageReport, code: &ImageReport, wanted: &Architecture) ->
     }
 }
 
-/// The analysed PTX of an input: that which lies in it, by container and architecture, and that which was made.
-pub(super) struct Beside {
-    lying: HashSet<(Option<u32>, u32)>,
-    made: HashSet<u32>,
+/// The analysed PTX of an input.
+pub(super) struct AnalysedPtx {
+    /// Container and architecture of the PTX that lies in the input.
+    in_file: HashSet<(Option<u32>, u32)>,
+    /// Architectures of the PTX that was recompiled.
+    recompiled: HashSet<u32>,
 }
 
-impl Beside {
+impl AnalysedPtx {
     pub(super) fn of(input: &InputReport) -> Self {
-        let mut beside = Self {
-            lying: HashSet::new(),
-            made: HashSet::new(),
+        let mut ptx_of_input = Self {
+            in_file: HashSet::new(),
+            recompiled: HashSet::new(),
         };
         let ptx = |image: &&ImageReport| image.kind == ImageKind::Ptx && is_analysed(image);
         for image in input.images.iter().filter(ptx) {
             if image.role == Role::Recompiled {
-                beside.made.insert(image.sm());
+                ptx_of_input.recompiled.insert(image.sm());
             } else {
-                beside.lying.insert((image.container, image.sm()));
+                ptx_of_input.in_file.insert((image.container, image.sm()));
             }
         }
-        beside
+        ptx_of_input
     }
 
-    /// Whether PTX of the code of an image was made.
-    pub(super) fn is_made(&self, image: &ImageReport) -> bool {
-        !self.made.is_empty() && self.made.contains(&architecture(image).number)
+    /// True if the code of an image was recompiled to PTX.
+    pub(super) fn is_recompiled(&self, image: &ImageReport) -> bool {
+        !self.recompiled.is_empty() && self.recompiled.contains(&architecture(image).number)
     }
 
-    /// Whether an image is LTO-IR, which does not tell its kernels, and no PTX that was compiled with it is there.
+    /// True if an image is LTO-IR, which does not tell its kernels, and no PTX that was compiled with it was analysed.
     pub(super) fn leaves_closed(&self, image: &ImageReport) -> bool {
         image.kind == ImageKind::LtoIr
-            && !self.is_made(image)
-            && !self.lying.contains(&(image.container, image.sm()))
+            && !self.is_recompiled(image)
+            && !self.in_file.contains(&(image.container, image.sm()))
     }
 }
 

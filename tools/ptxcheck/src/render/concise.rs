@@ -4,7 +4,7 @@ use ptxcheck_passes::finding::Finding;
 use ptxcheck_passes::names::readable;
 use ptxcheck_passes::run::Outcome;
 
-use super::places::Place;
+use super::places::ShownPlace;
 use super::{escape, image_label, input_name, packed_image, position, shown};
 
 /// Most calls that a line names.
@@ -17,14 +17,14 @@ pub fn render(outcome: &Outcome) -> Vec<String> {
 }
 
 fn line(outcome: &Outcome, finding: &Finding) -> String {
-    let place = match Place::of(finding) {
-        Some(Place {
+    let place = match ShownPlace::of(finding) {
+        Some(ShownPlace {
             file,
             line,
             column: Some(column),
             ..
         }) => format!("{file}:{line}:{column}"),
-        Some(Place { file, line, .. }) => format!("{file}:{line}"),
+        Some(ShownPlace { file, line, .. }) => format!("{file}:{line}"),
         None => input_name(outcome, finding).to_owned(),
     };
     let style = crate::styles::level(finding.level);
@@ -41,7 +41,7 @@ fn line(outcome: &Outcome, finding: &Finding) -> String {
     )
 }
 
-/// What tells findings on one line of a source apart: the kernel or function, the calls that lead there, the image.
+/// The words that distinguish findings on one line of a source: the kernel or function, the calls that lead there, the image.
 fn context(outcome: &Outcome, finding: &Finding) -> Vec<String> {
     let mut context = Vec::new();
     let name = finding

@@ -7,7 +7,7 @@ use std::ops::Range;
 /// Longest name that is shown, in characters.
 const SHOWN_CHARACTERS: usize = 400;
 
-/// Whether a character changes more than its own place on the terminal.
+/// True if a character changes more than its own place on the terminal.
 fn is_hostile(character: char) -> bool {
     character.is_control()
         || matches!(character,

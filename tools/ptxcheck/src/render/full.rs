@@ -10,7 +10,7 @@ use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::sources::Sources;
 
-use super::places::{Place, Shown};
+use super::places::{ShownPlace, SourceLine};
 use super::{escape, input_name, packed_image, position, shown};
 
 /// Everything found, a text for each finding, with colours.
@@ -54,7 +54,7 @@ fn group(outcome: &Outcome, finding: &Finding, sources: &mut Sources) -> Group<'
     group
 }
 
-/// Whether a finding is about LLVM IR.
+/// True if a finding is about LLVM IR.
 fn is_ir(outcome: &Outcome, finding: &Finding) -> bool {
     let image = outcome
         .inputs
@@ -75,7 +75,7 @@ fn footer(name: &'static str, text: impl AsRef<str>) -> Element<'static> {
 
 /// The place of the finding and the related ones, each with its line where that is at hand.
 fn places(finding: &Finding, input: &str, sources: &mut Sources) -> Vec<Element<'static>> {
-    let Some(place) = Place::of(finding) else {
+    let Some(place) = ShownPlace::of(finding) else {
         return vec![Origin::path(escape::line(input).into_owned()).into()];
     };
     let carried = finding.line_text.as_ref();
@@ -86,7 +86,7 @@ fn places(finding: &Finding, input: &str, sources: &mut Sources) -> Vec<Element<
         elements.push(spot(&place, Some(shown), AnnotationKind::Primary, None));
     }
     for related in &finding.related {
-        let shown = Place::either(related.source.as_ref(), related.location.as_ref())
+        let shown = ShownPlace::either(related.source.as_ref(), related.location.as_ref())
             .and_then(|place| Some((place.show(None, input, sources)?, place)));
         elements.push(match shown {
             Some((shown, place)) => spot(
@@ -109,17 +109,21 @@ fn places(finding: &Finding, input: &str, sources: &mut Sources) -> Vec<Element<
 }
 
 /// The line of the input, for a finding whose source is not at hand.
-fn input_line<'a>(finding: &'a Finding, input: &str, sources: &mut Sources) -> Option<(Place<'a>, Shown)> {
+fn input_line<'a>(
+    finding: &'a Finding,
+    input: &str,
+    sources: &mut Sources,
+) -> Option<(ShownPlace<'a>, SourceLine)> {
     finding.source.as_ref()?;
-    let place = Place::either(None, finding.location.as_ref())?;
+    let place = ShownPlace::either(None, finding.location.as_ref())?;
     let shown = place.show(Some(finding.line_text.as_ref()?), input, sources)?;
     Some((place, shown))
 }
 
 /// A place with its line, or the place alone.
 fn spot(
-    place: &Place<'_>,
-    shown: Option<Shown>,
+    place: &ShownPlace<'_>,
+    shown: Option<SourceLine>,
     kind: AnnotationKind,
     label: Option<&str>,
 ) -> Element<'static> {

@@ -335,21 +335,21 @@ struct Summary<'a> {
     elapsed_ms: u64,
 }
 
-/// What was left out, as the configuration says.
+/// Numbers of inputs and findings that the configuration leaves out.
 #[derive(Serialize)]
 struct Excluded {
     inputs: usize,
     findings: usize,
 }
 
-/// What was too much work.
+/// An input with code that was too much work.
 #[derive(Serialize)]
 struct LimitJson<'a> {
     input: &'a str,
     message: &'a str,
 }
 
-/// What was not analysed.
+/// The part of the inputs that was not analysed.
 #[derive(Serialize)]
 struct NotAnalysed<'a> {
     images: usize,

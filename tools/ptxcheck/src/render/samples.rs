@@ -23,7 +23,7 @@ pub fn source() -> Source {
     }
 }
 
-/// What a run finds in a module with an empty mask, with numbers and places of no particular module.
+/// The outcome for a module with an empty mask, with numbers and places of no particular module.
 fn checked() -> Outcome {
     let text = "\
 .version 9.0
@@ -94,7 +94,7 @@ pub fn outcome(finding: Finding) -> Outcome {
     outcome
 }
 
-/// What is said of an input that is malformed in its second line.
+/// The problem of an input that is malformed in its second line.
 pub fn syntax_error() -> Problem {
     let problem = run(".version 9.0\n.target\n").inputs[0].problems.remove(0);
     assert_eq!(problem.kind, ProblemKind::Syntax);
