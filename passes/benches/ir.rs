@@ -1,4 +1,4 @@
-//! How long LLVM IR takes, and how much of that is LLVM's own reading.
+//! The time that LLVM IR takes, and LLVM's own reading as a part of it.
 //!
 //! `cargo bench -p ptxcheck-passes --bench ir -- FILE…` prints a line for each file, in milliseconds of this thread's
 //! processor time:
@@ -30,7 +30,7 @@ fn main() {
         "{:>9} {:>8} {:>8} {:>8} {:>11} {:>11} {:>7} {:>12}  file",
         "parse", "free", "lower", "analyse", "beyond", "quartiles", "places", "two threads"
     );
-    // What large modules leave to other threads is done by the one that is measured.
+    // One thread, which is measured: large modules would leave work to others.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     for path in std::env::args().skip(1).filter(|arg| !arg.starts_with("--")) {
         match (std::fs::read(&path), &pool) {
@@ -41,7 +41,7 @@ fn main() {
     }
 }
 
-/// What one round takes of each, in milliseconds.
+/// Milliseconds of each step in one round.
 struct Round {
     parse: f64,
     free: f64,
@@ -50,7 +50,7 @@ struct Round {
 }
 
 impl Round {
-    /// What follows LLVM's own reading, as a share of that.
+    /// The time of the steps after LLVM's own reading, as a share of that.
     fn beyond(&self) -> f64 {
         (self.lower + self.analyse) / self.parse
     }
@@ -119,14 +119,14 @@ fn round(bytes: &[u8], settings: &Settings) -> Option<Round> {
     let freed = processor_time();
     Some(Round {
         parse: between(start, parsed),
-        // What was lowered is given back.
+        // The time of freeing the lowered module.
         lower: between(parsed, lowered) + between(checked, done),
         analyse: between(lowered, checked),
         free: between(done, freed),
     })
 }
 
-/// How long the first place in a text takes.
+/// The time of looking up the first place in a text.
 fn place(bytes: &[u8]) -> Duration {
     let looked_up = |module: &ir::Module<'_>| {
         let first = module.bodies().next();
@@ -138,7 +138,7 @@ fn place(bytes: &[u8]) -> Duration {
     llvm::with_module(bytes, looked_up).unwrap_or_default()
 }
 
-/// How much faster two threads are than one.
+/// The speedup of two threads over one.
 fn gain(check: impl Fn() + Sync) -> f64 {
     let clock = |work: &dyn Fn()| {
         let least = (0..3).map(|_| {
@@ -163,7 +163,7 @@ fn taken(work: impl FnOnce()) -> Duration {
     processor_time().saturating_sub(start)
 }
 
-/// What this thread has had of a processor.
+/// The processor time of this thread.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)

@@ -1,4 +1,4 @@
-//! What a release is to hold, as a policy: `cargo run -p ptxcheck-passes --example audit -- FILE…`
+//! A policy for a release: `cargo run -p ptxcheck-passes --example audit -- FILE…`
 //!
 //! Asks for machine code for sm_90, PTX that driver 550 loads, and no image twice. Exit code 1 if a file has something else.
 
@@ -8,7 +8,7 @@ use ptxcheck_passes::policy::{self, Driver, Malformed, Policy};
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector};
 use ptxcheck_passes::{Bytes, Input, Level, Outcome, Settings, check};
 
-/// What is asked, at the level of an error.
+/// The requirements, at the level of an error.
 pub fn settings() -> Result<Settings, Malformed> {
     let policy = Policy {
         require_sm: vec![policy::target("90")?],
@@ -30,7 +30,7 @@ pub fn settings() -> Result<Settings, Malformed> {
     })
 }
 
-/// What each file holds, and what is wrong with that, a line each.
+/// The images of each file and the findings about them, a line each.
 pub fn lines(outcome: &Outcome) -> Vec<String> {
     let mut lines = Vec::new();
     for input in &outcome.inputs {

@@ -8,7 +8,7 @@ fn main() {
         bytes: Bytes::File(name.clone().into()),
         name,
     });
-    // What images declare is read, their code is not.
+    // The declarations of images are read, their code is not.
     let settings = Settings {
         images_only: true,
         ..Settings::default()

@@ -104,7 +104,7 @@ fn post_dominators_pass_over_endless_loops() {
     });
 }
 
-/// Whether every path from block 0 to `b` passes `a`: `b` is not reached once `a` is taken out.
+/// True if every path from block 0 to `b` passes `a`: `b` is not reached once `a` is taken out.
 fn dominates_by_definition(body: &Body<'_>, a: usize, b: usize) -> bool {
     let reached = |without: Option<usize>| {
         let mut seen = vec![false; body.blocks.len()];
@@ -283,7 +283,7 @@ fn constants_are_sought_where_they_may_be() {
             &[][..],
         ),
         ("mov.u32 %r1, 5;\n@%p1 ld.global.u32 %r1, [n];", unknown, &[]),
-        // What is never known is not written.
+        // A write that is never executed does not count.
         (
             "mov.u32 %r1, 5;\nsetp.eq.u32 %p1, 1, 2;\n@%p1 ld.global.u32 %r1, [n];",
             Constant::Known(5),
@@ -321,7 +321,7 @@ fn constants_are_sought_where_they_may_be() {
     }
 }
 
-/// Whether anything may come where `%r1` is 5, as far as constants decide.
+/// True if the code for `%r1` equal to 5 is reached, as far as constants decide.
 fn is_reached_by_five(statements: &str) -> bool {
     let text = format!(
         ".visible .entry k(.param .u32 n)\n{{\n.reg .pred %p<9>;\n.reg .b32 %r<99>;\n.local .align 8 .b8 d[32];\n\
@@ -362,7 +362,7 @@ fn constants_decide_branches() {
             "@%p2 bra A;\nmov.u32 %r1, 6;\nbra B;\nA:\nmov.u32 %r1, 5;\nB:",
             true,
         ),
-        // What hangs off itself.
+        // Registers that depend on themselves.
         ("add.u32 %r1, %r1, 6;", true),
         ("add.u32 %r2, %r1, 6;\nsub.u32 %r1, %r2, 6;", true),
         ("ld.param.u32 %r1, [n];", true),
@@ -395,7 +395,7 @@ fn constants_decide_guards() {
         with_module(&text, |module| {
             let settings = Settings::default();
             let context = ModuleContext::new(module, &settings);
-            // What a lowered guard keeps from being executed is no collective any more.
+            // A collective whose guard is never true after lowering is no collective any more.
             let mut collectives = module.functions[0]
                 .body
                 .as_ref()
@@ -423,7 +423,7 @@ fn constants_follow_local_memory() {
     assert_eq!(constant_at_end(later), Constant::Unknown);
     let round = "L:\nld.local.u32 %r2, [d+4];\nst.local.u32 [d+4], 7;\n@%p1 bra L;\nmov.u32 %r1, %r2;";
     assert_eq!(constant_at_end(round), Constant::Unknown);
-    // What flows through a slot beside what is fixed.
+    // A slot with one value beside a slot with two.
     let mixed = "st.local.u32 [d], 3;\nmov.u32 %r2, 5;\n@%p1 bra A;\nmov.u32 %r2, 6;\nA:\nst.local.u32 [d+4], %r2;\n\
                  ld.local.u32 %r3, [d+4];\nld.local.u32 %r4, [d];\nadd.s32 %r1, %r3, %r4;";
     assert_eq!(constant_at_end(mixed), Constant::Unknown);

@@ -1,4 +1,4 @@
-//! What an audit reads of a module is what a whole reading says: over all PTX of the corpus.
+//! The declarations that an audit reads of a module are those that a whole reading finds: over all PTX of the corpus.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails")]
 
@@ -39,7 +39,7 @@ fn declarations_say_what_the_whole_says() {
         }
         let mut wanted = ptx::facts(&whole, &module, true);
         let mut found = ptx::facts(&part, &ptx::declarations(&part, &own), true);
-        // What bodies refer to is in no declaration.
+        // References of bodies are in no declaration.
         (wanted.symbols, found.symbols) = (None, None);
         assert_eq!(
             format!("{found:#?}"),

@@ -117,7 +117,7 @@ const FORMS: &[&str] = &[
     "xor.b64 %d1, %d2, -1",
 ];
 
-/// What may stand where an operand is due.
+/// The operands that are tried in place of another.
 const OPERANDS: &[&str] = &[
     "%r1",
     "%d1",
@@ -268,7 +268,7 @@ fn every_row_has_a_form() {
     assert_eq!(missing, [""; 0]);
 }
 
-/// What is right is right: no form of the table has too few operands, and each is lowered to what it is.
+/// No form of the table has too few operands, and each is lowered to its operation.
 #[test]
 fn forms_are_whole() {
     for form in FORMS {

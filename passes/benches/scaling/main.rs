@@ -1,4 +1,4 @@
-//! How time and memory grow with the size of what is looked at, shape by shape.
+//! The growth of time and memory with the size of an input, shape by shape.
 //!
 //! `cargo bench -p ptxcheck-passes --bench scaling` prints a line for each shape and level:
 //!
@@ -138,7 +138,7 @@ fn row(shape: &Shape, largest: usize, level: &str) {
     );
 }
 
-/// What one size takes.
+/// Time and memory for one size.
 #[derive(Default)]
 struct Taken {
     /// Of processor time.
@@ -213,7 +213,7 @@ fn measure(shape: &Shape, size: usize, level: &str) -> Taken {
     }
 }
 
-/// What the process has had of a processor, in all its threads.
+/// The processor time of the process, in all its threads.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)

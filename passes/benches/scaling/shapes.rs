@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// A family of texts.
 pub struct Shape {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     /// Its text of a size.
     pub text: fn(usize) -> String,

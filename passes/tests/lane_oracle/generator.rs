@@ -74,7 +74,7 @@ const BLOCKS: [[u64; 3]; 8] = [
     [32, 2, 1],
 ];
 
-/// What kernels call: each takes its mask from its caller.
+/// The functions that kernels call: each takes its mask from its caller.
 const FUNCTIONS: &str = "\
 .func meet(.param .b32 meet_param_0)
 {

@@ -22,7 +22,7 @@ use super::ways::Ways;
 /// Lanes of a warp.
 pub const WARP: usize = 32;
 
-/// What a run is given.
+/// The inputs of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs {
     pub seed: u64,
@@ -33,7 +33,7 @@ pub struct Inputs {
     pub block: [u64; 3],
 }
 
-/// Which of several visible instructions goes first.
+/// The order of visible instructions of several lanes.
 #[derive(Clone, Copy, Debug)]
 pub enum Schedule {
     First,
@@ -48,7 +48,7 @@ pub enum Schedule {
 /// The calls that lead to an instruction, outermost first, and the instruction.
 pub type Place = (Vec<(usize, usize)>, usize, usize);
 
-/// What goes wrong at a collective or a barrier.
+/// A failure at a collective or a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wrong {
     /// A lane that is waited for has gone, and did something visible.
@@ -67,7 +67,7 @@ pub enum Wrong {
     Unaligned,
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Default)]
 pub struct Outcome {
     /// The collectives and barriers that some lane executed before anything broke.
@@ -86,9 +86,9 @@ pub(super) struct Frame {
     pub next: usize,
     pub registers: Vec<u64>,
     pub arguments: Vec<u64>,
-    /// What it has stored to be returned, by byte offset.
+    /// The values that it has stored to be returned, by byte offset.
     pub returned: BTreeMap<u64, u64>,
-    /// What calls of it returned.
+    /// The values that its calls returned.
     pub results: BTreeMap<usize, BTreeMap<u64, u64>>,
 }
 
@@ -349,8 +349,8 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Whether a lane has not yet left the way to where another waits, in this round of the loops around that place:
-    /// what it does until then is no sign that it will not come.
+    /// True if a lane has not yet left the way to the place where another waits, in this round of the loops around that place:
+    /// its actions until then are no sign that it will not come.
     fn may_still_come(&self, lane: usize, other: usize) -> bool {
         let at =
             |lane: usize| self.lanes[lane].frames[0].next - usize::from(self.lanes[lane].frames.len() > 1);
@@ -427,7 +427,7 @@ impl<'m> Machine<'m> {
         true
     }
 
-    /// What it means for others that `group` goes on together, and for those of `named` that do not.
+    /// Settles the lanes that wait for one of `group`, which goes on together, and those of `named` that do not go on.
     fn settle(&mut self, group: &[usize], named: &[usize], mask: u32) {
         let places: Vec<Place> = group.iter().map(|&lane| self.place(lane)).collect();
         // To meet some is a sign to those who wait in vain.
@@ -477,7 +477,7 @@ impl<'m> Machine<'m> {
             at_collectives.is_empty() || others.any(|&other| self.awaits(other, *lane).is_some())
         };
         let blamed: Vec<usize> = at_barriers.iter().copied().filter(is_awaited).collect();
-        // Whether all lanes of a warp that have not ended wait at one barrier.
+        // True if all lanes of a warp that have not ended wait at one barrier.
         let is_whole = |lane: usize| {
             let mut warp = warp_of(lane).filter(|&other| self.lanes[other].state != State::Ended);
             let number = |lane: usize| match self.lanes[lane].state {

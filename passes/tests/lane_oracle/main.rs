@@ -7,7 +7,7 @@
 //!   to different barriers, it sees where the thread's index alone decides; how often it does not is counted.
 //! * Nor does a collective whose mask comes straight from `activemask`, in a kernel in which it finds nothing.
 //!
-//! What is definite is the same, whether potential findings are asked for or not.
+//! Definite findings are the same, whether potential findings are asked for or not.
 //!
 //! One thing the machine cannot tell, which few kernels are built of. Where a branch always goes one way because of what
 //! its operands can be, the analysis knows that lanes have left the way to a collective before they do something visible,
@@ -197,9 +197,9 @@ struct Definite {
     told: String,
 }
 
-/// What is held against the runs of a kernel.
+/// The claims about a kernel that are checked against its runs.
 struct Claims {
-    /// What is definite, and how it is told.
+    /// The definite findings, with their words.
     definite: Vec<Definite>,
     /// Nothing is wrong.
     is_clean: bool,
@@ -331,7 +331,7 @@ fn straight_from_activemask(body: &Body<'_>, function: usize) -> BTreeSet<Place>
         .collect()
 }
 
-/// Whether that is what a problem means.
+/// True if the failure is of the kind that the problem claims.
 const fn is_meant(problem: Problem, wrong: Wrong) -> bool {
     match problem {
         Problem::Missing | Problem::DifferentMasks | Problem::Unconverged | Problem::SkippedBarrier => {

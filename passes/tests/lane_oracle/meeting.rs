@@ -1,4 +1,4 @@
-//! What collectives give the lanes that meet (PTX ISA: `shfl.sync`, `vote.sync`, `match.sync`, `redux.sync`,
+//! The results of collectives for the lanes that meet (PTX ISA: `shfl.sync`, `vote.sync`, `match.sync`, `redux.sync`,
 //! `elect.sync`), written down apart from the analysis.
 
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether any instruction reads the first result of the one that a lane is at: what nobody reads may be undefined.
+    /// True if an instruction reads the first result of the one that a lane is at: a result that nobody reads may be undefined.
     fn is_result_read(&self, lane: usize) -> bool {
         let (_, function, at) = self.place(lane);
         let body = body(self.module, function);

@@ -1,4 +1,4 @@
-//! What a lane does on its own: control flow, calls, arithmetic, its own memory.
+//! Steps of a lane on its own: control flow, calls, arithmetic, its own memory.
 
 use ptxcheck_passes::analysis::evaluate::evaluate;
 use ptxcheck_passes::ir::{
@@ -10,7 +10,7 @@ use super::generator::Random;
 use super::machine::{Frame, Machine, State, WARP, Wrong, body, warp_of};
 
 impl Machine<'_> {
-    /// What the instruction that a lane is at reads.
+    /// The operands of the instruction that a lane is at.
     pub(super) fn uses(&self, lane: usize) -> Vec<u64> {
         let frame = self.lanes[lane].frames.last().expect("a lane has a frame");
         let body = body(self.module, frame.function);

@@ -80,7 +80,7 @@ impl Ways {
         }
     }
 
-    /// Whether the lane of `rounds` is in an earlier round of a loop around an instruction than the one of `others`.
+    /// True if the lane of `rounds` is in an earlier round of a loop around an instruction than the one of `others`.
     pub fn is_behind(&self, (from, rounds): (usize, &[u32]), others: &[u32], at: usize) -> bool {
         let (Some(&own_block), Some(&block)) = (self.block_of.get(from), self.block_of.get(at)) else {
             return false;
@@ -91,7 +91,7 @@ impl Ways {
             .any(|((_, inside), (own, other))| inside[block] && inside[own_block] && own < other)
     }
 
-    /// Whether control may get from an instruction to another; `passed`: the first has been executed.
+    /// True if control may get from an instruction to another; `passed`: the first has been executed.
     pub fn lead(&self, from: usize, to: usize, passed: bool) -> bool {
         let (Some(&start), Some(&end)) = (self.block_of.get(from), self.block_of.get(to)) else {
             return false;
@@ -102,7 +102,7 @@ impl Ways {
         self.to[end][start]
     }
 
-    /// Whether control may get from one instruction to another, in the same round of loops or a later one.
+    /// True if control may get from one instruction to another, in the same round of loops or a later one.
     pub fn may_follow(&self, from: usize, to: usize) -> bool {
         let (Some(&start), Some(&end)) = (self.block_of.get(from), self.block_of.get(to)) else {
             return false;

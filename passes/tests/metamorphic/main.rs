@@ -16,7 +16,7 @@ use ptxcheck_passes::run::{Bytes, Input, check_here};
 use ptxcheck_passes::settings::Settings;
 use rayon::prelude::*;
 
-/// How often each change is made, in other places each time.
+/// Number of times that each change is made, in other places each time.
 const SEEDS: u64 = 2;
 
 /// Largest file that is looked at, in bytes: the compilers' debug builds repeat themselves.

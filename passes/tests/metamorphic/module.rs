@@ -12,7 +12,7 @@ pub enum Piece {
     Body(Body),
 }
 
-/// What stands between the braces of a function.
+/// The text between the braces of a function.
 #[derive(Clone)]
 pub struct Body {
     /// Declarations and tables, which stand at the top.
@@ -60,7 +60,7 @@ impl Instruction {
         format!("{guard}{} {};", self.opcode, self.operands.join(", "))
     }
 
-    /// Whether control never goes on behind it.
+    /// True if control never goes on behind it.
     pub fn ends(&self) -> bool {
         self.guard.is_none() && self.is_jump()
     }

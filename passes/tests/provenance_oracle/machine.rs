@@ -30,7 +30,7 @@ const WINDOW: u64 = 1 << 24;
 const CTA: u64 = 1 << 24;
 /// Bytes of the window of a cluster's shared memory.
 const CLUSTER: u64 = 8 * CTA;
-/// What the host has allocated.
+/// The memory that the host has allocated.
 const BUFFERS: [u64; 2] = [0x2_0000_0000, 0x3_0000_0000];
 const BUFFER: u64 = 1 << 16;
 /// Where variables in global memory begin.
@@ -85,7 +85,7 @@ const UNDEFINED: Content = Content {
     cast: None,
 };
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Default)]
 pub struct Outcome {
     /// Uses of addresses that were executed, and whether one was right.
@@ -152,7 +152,7 @@ pub fn run(module: &Module<'_>, kernel: FunctionId, inputs: Inputs) -> Outcome {
     machine.outcome
 }
 
-/// Whether a number lies in a window of so many bytes.
+/// True if a number lies in a window of so many bytes.
 const fn is_in(address: u64, start: u64, size: u64) -> bool {
     address >= start && address - start < size
 }
@@ -435,7 +435,7 @@ impl<'m> Machine<'m> {
         *self.outcome.uses.entry(place).or_default() |= is_right;
     }
 
-    /// Whether a number is the address of something in global memory.
+    /// True if a number is the address of an object in global memory.
     fn is_allocated(&self, address: u64) -> bool {
         let is_buffer = BUFFERS.iter().any(|&start| is_in(address, start, BUFFER));
         let number = address.wrapping_sub(GLOBALS) >> 12;
@@ -447,7 +447,7 @@ impl<'m> Machine<'m> {
         number < count && self.module.symbol(SymbolId::new(number as usize)).space == space
     }
 
-    /// Whether a generic address is that of an object.
+    /// True if a generic address is that of an object.
     fn is_object(&self, address: u64) -> bool {
         let space = space_of(address);
         let raw = address.wrapping_sub(start_of(space));

@@ -1,6 +1,6 @@
 //! Holds the analysis of address spaces against a machine that runs a thread with real addresses.
 //!
-//! What the analysis calls definite is wrong each time that a thread gets there by the calls that it names:
+//! A definite finding of the analysis is wrong each time that a thread gets there by the calls that it names:
 //!
 //! * no use of an address there is right, be it an access, a conversion or a test;
 //! * where a conversion is called wrong and the thread comes to its end, something has used what it made;
