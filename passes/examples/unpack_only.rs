@@ -29,7 +29,7 @@ fn main() -> std::io::Result<()> {
         };
         let contents = scan(&argument, &content, &|| false);
         let unpacked = contents.images.par_iter().map(|image| {
-            unpack(image.packing, image.payload, image.unpacked).map_or(0, |bytes| bytes.len() as u64)
+            unpack(image.compression, image.payload, image.unpacked).map_or(0, |bytes| bytes.len() as u64)
         });
         let bytes: u64 = unpacked.sum();
         println!("{argument}: {} images, {bytes} bytes", contents.images.len());

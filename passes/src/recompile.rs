@@ -129,7 +129,7 @@ pub(crate) fn architectures(found: &[PackedImage<'_>]) -> Vec<Wanted> {
 
 /// The architecture that a cubin was made from; `None` if it has no code or can't be read, which is told elsewhere.
 fn of_cubin(image: &PackedImage<'_>) -> Option<Architecture> {
-    let bytes = unpack(image.packing, image.payload, image.unpacked).ok()?;
+    let bytes = unpack(image.compression, image.payload, image.unpacked).ok()?;
     let cubin = cubin::read(&bytes).ok()?;
     let has_code = !cubin.facts.kernels.is_empty() || cubin.facts.functions > 0;
     let target = if image.target.is_empty() {

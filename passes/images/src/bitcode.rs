@@ -5,7 +5,7 @@
 
 use super::bytes::u32_at;
 
-/// What bitcode begins with, and what it begins with inside a wrapper, whose third and fourth word say where it lies.
+/// The first bytes of bitcode. In a wrapper, the third and fourth word give its offset and size.
 pub(super) const MAGIC: &[u8] = b"BC\xc0\xde";
 pub(super) const WRAPPER_MAGIC: &[u8] = b"\xde\xc0\x17\x0b";
 

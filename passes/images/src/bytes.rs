@@ -33,7 +33,7 @@ pub(super) fn text(bytes: &[u8]) -> String {
     shown::name(&bytes[..end]).into_owned()
 }
 
-/// What may be looked at in a file whose parts can overlap: names that all begin in one long string, functions that all
+/// A bound for the bytes that are read of a file whose parts can overlap: names that all begin in one long string, functions that all
 /// cover one section. Without it a small file makes work that grows with the square of its size.
 pub(super) struct Budget(u64);
 

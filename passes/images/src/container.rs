@@ -29,10 +29,10 @@ pub(super) enum Event<'a> {
     Broken { offset: usize, error: BadContainer },
 }
 
-/// The purpose of a part of a file.
+/// A part of a host file, by its purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// Images, or it is not known.
+pub(super) enum Region {
+    /// Images, or not known.
     Images,
     /// Data of the host's program.
     Data,
@@ -41,11 +41,11 @@ pub(super) enum Place {
 }
 
 /// Searches `bytes`. Containers inside the payloads of others do not count; those that a broken one claims to hold do.
-/// `place`: what lies at an offset of a host file. The beginning of a header without an entry behind it is a number in an
-/// instruction, or the constant of a program that writes or reads fat binaries. Whether it came to the end before `is_late`.
+/// `region`: the part of a host file that an offset lies in. The beginning of a header without an entry behind it is a number in an
+/// instruction, or the constant of a program that writes or reads fat binaries. Returns true if it came to the end before `is_late`.
 pub(super) fn search<'a>(
     bytes: &'a [u8],
-    place: impl Fn(usize) -> Place,
+    region: impl Fn(usize) -> Region,
     is_late: &dyn Fn() -> bool,
     mut found: impl FnMut(Event<'a>),
 ) -> bool {
@@ -74,10 +74,10 @@ pub(super) fn search<'a>(
         let first = start + HEADER_BYTES;
         let left = (bytes.len() - first) as u64;
         let end = first + size.min(left) as usize;
-        let is_number = match place(start) {
-            Place::Images => false,
-            Place::Data => size > left,
-            Place::Code => true,
+        let is_number = match region(start) {
+            Region::Images => false,
+            Region::Data => size > left,
+            Region::Code => true,
         };
         if is_number && Entry::parse(&bytes[first..end]).is_err() {
             continue;
@@ -149,14 +149,14 @@ mod tests {
     }
 
     fn events(bytes: &[u8]) -> (Vec<(u32, Vec<u8>)>, Vec<String>) {
-        events_in(Place::Images, bytes)
+        events_in(Region::Images, bytes)
     }
 
-    fn events_in(place: Place, bytes: &[u8]) -> (Vec<(u32, Vec<u8>)>, Vec<String>) {
+    fn events_in(region: Region, bytes: &[u8]) -> (Vec<(u32, Vec<u8>)>, Vec<String>) {
         let (mut entries, mut broken) = (Vec::new(), Vec::new());
         search(
             bytes,
-            |_| place,
+            |_| region,
             &|| false,
             |event| match event {
                 Event::Entry {
@@ -174,7 +174,7 @@ mod tests {
         let number =
             b"\x48\xb8\x50\xed\x55\xba\x01\x00\x10\x00\x49\xc7\x84\x24\xb0\x02\x00\x00\x00\x00\x00\x00";
         let file = [number.to_vec(), header(67), entry(1, b"abc")].concat();
-        let (entries, broken) = events_in(Place::Code, &file);
+        let (entries, broken) = events_in(Region::Code, &file);
         assert_eq!(entries, [(0, b"abc".to_vec())]);
         assert!(broken.is_empty(), "{broken:?}");
         let (_, broken) = events(&file);
@@ -184,13 +184,13 @@ mod tests {
     #[test]
     fn a_constant_of_a_program_is_no_container() {
         let constant = [MAGIC, b"\x7fELF in the archive: "].concat();
-        let (_, broken) = events_in(Place::Data, &constant);
+        let (_, broken) = events_in(Region::Data, &constant);
         assert!(broken.is_empty(), "{broken:?}");
         let (_, broken) = events(&constant);
         assert_eq!(broken.len(), 1);
-        // What may well be one that was broken is told of.
+        // A header that may well be that of a broken container is reported.
         let cut = [header(20), vec![1; 32]].concat();
-        let (_, broken) = events_in(Place::Data, &cut);
+        let (_, broken) = events_in(Region::Data, &cut);
         assert_eq!(broken.len(), 1);
     }
 

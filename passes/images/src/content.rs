@@ -23,7 +23,7 @@ pub use guard::switch_on as map_large_files;
 use crate::limits::{MAX_FILE_BYTES, MAX_READ_BYTES, MIN_MAPPED_BYTES, READ_STEP_BYTES};
 use ptxcheck_common::deadline::Deadline;
 
-/// What an input holds.
+/// The bytes of an input.
 #[derive(Debug)]
 pub enum Content {
     /// A file, mapped.
@@ -34,8 +34,8 @@ pub enum Content {
 
 /// Why an input was not read.
 #[derive(Debug, thiserror::Error)]
-pub enum Unread {
-    /// What the system says.
+pub enum ReadError {
+    /// The error of the system.
     #[error("cannot read it: {0}")]
     System(#[from] io::Error),
     /// It has, or goes on for, more than this many bytes.
@@ -62,7 +62,7 @@ pub struct Mapped {
     state: State,
 }
 
-/// What tells two states of a file apart.
+/// Length and time of change, which tell two states of a file apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
     length: u64,
@@ -77,7 +77,7 @@ impl State {
         }
     }
 
-    /// What became of the file since.
+    /// A sentence about the change of the file since.
     fn change(self, file: &File) -> Option<&'static str> {
         let now = Self::of(&file.metadata().ok()?);
         match () {
@@ -93,8 +93,8 @@ impl Content {
     ///
     /// # Errors
     ///
-    /// [`Unread`].
-    pub fn open(path: &Path, deadline: &Deadline) -> Result<Self, Unread> {
+    /// [`ReadError`].
+    pub fn open(path: &Path, deadline: &Deadline) -> Result<Self, ReadError> {
         let about = std::fs::metadata(path)?;
         if !about.is_file() {
             let path = path.to_owned();
@@ -103,11 +103,11 @@ impl Content {
         let mut file = without_waiting().open(path)?;
         let about = file.metadata()?;
         if !about.is_file() {
-            return Err(Unread::Changed(CHANGED));
+            return Err(ReadError::Changed(CHANGED));
         }
         let state = State::of(&about);
         if state.length > MAX_FILE_BYTES {
-            return Err(Unread::TooLarge(MAX_FILE_BYTES));
+            return Err(ReadError::TooLarge(MAX_FILE_BYTES));
         }
         if state.length >= MIN_MAPPED_BYTES
             && let Some(mapped) = Mapped::new(&file, state)
@@ -116,30 +116,30 @@ impl Content {
         }
         let bytes = read(&mut file, state.length, &|| !deadline.is_over())?;
         if (bytes.len() as u64) < state.length {
-            return Err(Unread::Changed(CUT));
+            return Err(ReadError::Changed(CUT));
         }
         match state.change(&file) {
-            Some(what) => Err(Unread::Changed(what)),
+            Some(what) => Err(ReadError::Changed(what)),
             None => Ok(Self::Read(bytes)),
         }
     }
 
-    /// What standard input has, to its end or until `deadline`.
+    /// The bytes of standard input, to its end or until `deadline`.
     ///
     /// # Errors
     ///
-    /// [`Unread`].
-    pub fn standard_input(deadline: &Deadline) -> Result<Self, Unread> {
+    /// [`ReadError`].
+    pub fn standard_input(deadline: &Deadline) -> Result<Self, ReadError> {
         wait(|go_on| read(&mut io::stdin().lock(), 0, go_on), deadline).map(Self::Read)
     }
 
-    /// Whether others can change it while it is looked at.
+    /// True if other processes can change it while it is read.
     #[must_use]
     pub const fn is_mapped(&self) -> bool {
         matches!(self, Self::Mapped(_))
     }
 
-    /// What happened to the file since it was opened, as one sentence: what was made of its bytes is worth nothing then.
+    /// The change of the file since it was opened, as one sentence. Results from its bytes are worth nothing then.
     #[must_use]
     pub fn change(&self) -> Option<&'static str> {
         match self {
@@ -153,14 +153,14 @@ impl Content {
     ///
     /// # Errors
     ///
-    /// [`Unread::Changed`], if the file is no longer what it was.
-    pub fn detached(self) -> Result<Self, Unread> {
+    /// [`ReadError::Changed`], if the file is no longer what it was.
+    pub fn detached(self) -> Result<Self, ReadError> {
         if !self.is_mapped() {
             return Ok(self);
         }
         let bytes = self.to_vec();
         match self.change() {
-            Some(what) => Err(Unread::Changed(what)),
+            Some(what) => Err(ReadError::Changed(what)),
             None => Ok(Self::Read(bytes)),
         }
     }
@@ -196,29 +196,29 @@ fn without_waiting() -> OpenOptions {
 }
 
 /// Reads to the end, as long as `go_on` says so. `expected` bytes are likely.
-fn read(from: &mut impl Read, expected: u64, go_on: &dyn Fn() -> bool) -> Result<Vec<u8>, Unread> {
+fn read(from: &mut impl Read, expected: u64, go_on: &dyn Fn() -> bool) -> Result<Vec<u8>, ReadError> {
     let likely = usize::try_from(expected).unwrap_or(usize::MAX);
     // One more than there is shows the end.
     let mut bytes = Vec::with_capacity(likely.min(MIN_MAPPED_BYTES as usize) + 1);
     loop {
         let got = from.by_ref().take(READ_STEP_BYTES).read_to_end(&mut bytes)? as u64;
         if bytes.len() as u64 > MAX_READ_BYTES {
-            return Err(Unread::TooLarge(MAX_READ_BYTES));
+            return Err(ReadError::TooLarge(MAX_READ_BYTES));
         }
         if got < READ_STEP_BYTES {
             return Ok(bytes);
         }
         if !go_on() {
-            return Err(Unread::Late);
+            return Err(ReadError::Late);
         }
     }
 }
 
 /// Does `work`, which may never end, on a thread of its own if there is a deadline. Past it the thread is left behind,
 /// and ends with the next answer of the system.
-fn wait<Work>(work: Work, deadline: &Deadline) -> Result<Vec<u8>, Unread>
+fn wait<Work>(work: Work, deadline: &Deadline) -> Result<Vec<u8>, ReadError>
 where
-    Work: FnOnce(&dyn Fn() -> bool) -> Result<Vec<u8>, Unread> + Send + 'static,
+    Work: FnOnce(&dyn Fn() -> bool) -> Result<Vec<u8>, ReadError> + Send + 'static,
 {
     let Some(left) = deadline.left() else {
         return work(&|| true);
@@ -227,13 +227,13 @@ where
     let known = Arc::clone(&is_over);
     let (done, waiting) = channel();
     std::thread::Builder::new().spawn(move || {
-        // Who does not wait any more takes nothing.
+        // If nobody waits any more, nothing is received.
         let _ = done.send(work(&|| !known.load(Ordering::Relaxed)));
     })?;
     let answer = waiting.recv_timeout(left);
     is_over.store(true, Ordering::Relaxed);
     answer.unwrap_or_else(|error| match error {
-        RecvTimeoutError::Timeout => Err(Unread::Late),
+        RecvTimeoutError::Timeout => Err(ReadError::Late),
         RecvTimeoutError::Disconnected => Err(io::Error::other("the thread that reads it failed").into()),
     })
 }
@@ -302,7 +302,7 @@ mod tests {
         let missing = std::env::temp_dir().join("ptxcheck-no-such-file");
         assert!(matches!(
             Content::open(&missing, Deadline::NEVER),
-            Err(Unread::System(_))
+            Err(ReadError::System(_))
         ));
     }
 
@@ -331,7 +331,7 @@ mod tests {
         for content in [&first, &second] {
             assert_eq!(content.change(), Some(CUT));
         }
-        assert!(matches!(first.detached(), Err(Unread::Changed(CUT))));
+        assert!(matches!(first.detached(), Err(ReadError::Changed(CUT))));
         assert!(*other == pattern(size));
         assert_eq!(other.change(), None);
     }
@@ -360,9 +360,9 @@ mod tests {
             },
             &soon(),
         );
-        assert!(matches!(late, Err(Unread::Late)), "{late:?}");
+        assert!(matches!(late, Err(ReadError::Late)), "{late:?}");
         let endless = wait(|go_on| read(&mut io::repeat(7), 0, go_on), &soon());
-        assert!(matches!(endless, Err(Unread::Late | Unread::TooLarge(_))));
+        assert!(matches!(endless, Err(ReadError::Late | ReadError::TooLarge(_))));
         let short = wait(|go_on| read(&mut &b"abc"[..], 0, go_on), &soon());
         assert_eq!(short.unwrap(), b"abc");
     }

@@ -1,4 +1,4 @@
-//! What machine code declares: kernels with their parameters and launch bounds, variables, weak functions.
+//! The declarations of machine code: kernels with their parameters and launch bounds, variables, weak functions.
 //!
 //! A cubin is an ELF file. Kernels are function symbols with bit 4 of `st_other`; `.nv.info.<kernel>` lists
 //! attributes of a format byte, an attribute byte and two bytes (format 4: the size of what follows).
@@ -34,7 +34,7 @@ const MAX_PARAMETER_BYTES: u32 = (1 << 14) - 1;
 /// The section with the machine code's own PTX, in `-G` builds: lines that end with a NUL.
 pub const DEBUG_PTX: &str = ".nv_debug_ptx_txt";
 
-/// What a cubin says about itself.
+/// The header and declarations of a cubin.
 #[derive(Debug)]
 pub struct Cubin {
     /// `sm_90a`; empty for versions of the format that this release does not know.
@@ -43,7 +43,7 @@ pub struct Cubin {
     pub virtual_number: Option<u32>,
     /// It is to be linked.
     pub is_relocatable: bool,
-    /// What it declares.
+    /// Its declarations.
     pub facts: Facts,
     /// The PTX it was made from, for debuggers; without comments and `.loc`.
     pub ptx: Option<Vec<u8>>,

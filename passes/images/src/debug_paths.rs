@@ -13,7 +13,7 @@ use ptxcheck_ir::limits::SHOWN_PATHS;
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
-/// What of an address in a line program matters here: nothing.
+/// The size of addresses that line programs are read with: addresses do not matter here.
 const ADDRESS_BYTES: u8 = 8;
 
 /// The sections with debug information; empty where there are none.

@@ -12,10 +12,10 @@ use crate::limits::{
     MAX_UNPACKED_RATIO, MAX_ZSTD_RATIO, MAX_ZSTD_WINDOW_LOG,
 };
 
-/// How an image is packed.
+/// The compression of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Packing {
+pub enum Compression {
     /// Not at all.
     None,
     /// As one LZ4 block.
@@ -27,7 +27,7 @@ pub enum Packing {
 const LZ4: &str = "LZ4";
 const ZSTD: &str = "zstd";
 
-impl Packing {
+impl Compression {
     /// The word in documents.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
@@ -51,15 +51,15 @@ pub const fn allowance(file: u64) -> u64 {
 /// # Errors
 ///
 /// [`Refusal`]: nothing of it is used.
-pub fn unpack(packing: Packing, packed: &[u8], size: u64) -> Result<Unpacked<'_>, Refusal> {
-    if packing == Packing::None {
+pub fn unpack(compression: Compression, packed: &[u8], size: u64) -> Result<Unpacked<'_>, Refusal> {
+    if compression == Compression::None {
         return Ok(Unpacked::InPlace(packed));
     }
     if size > MAX_IMAGE_BYTES {
         return Err(Refusal::ClaimsTooMuch(size));
     }
-    match packing {
-        Packing::Lz4 => lz4(packed, size),
+    match compression {
+        Compression::Lz4 => lz4(packed, size),
         _ => zstd(packed, size),
     }
     .map(Unpacked::Made)
@@ -93,7 +93,7 @@ impl Deref for Unpacked<'_> {
 #[derive(Debug)]
 pub struct Buffer {
     bytes: Vec<u8>,
-    /// How many of them are content. What lies behind is from earlier images.
+    /// Length of the content. The bytes behind it are from earlier images.
     length: usize,
 }
 
@@ -221,17 +221,17 @@ fn zstd_of_unknown_size(packed: &[u8]) -> Result<Buffer, Refusal> {
 mod tests {
     use super::*;
 
-    fn content(packing: Packing, packed: &[u8], size: u64) -> Vec<u8> {
-        unpack(packing, packed, size).unwrap().to_vec()
+    fn content(compression: Compression, packed: &[u8], size: u64) -> Vec<u8> {
+        unpack(compression, packed, size).unwrap().to_vec()
     }
 
     /// Memory is used again, and what was in it is not seen.
     #[test]
     fn buffers_are_used_again() {
         let large = [&[0xf0, 255, 255 - 15][..], &[b'x'; 510 - 15 + 15]].concat();
-        assert_eq!(content(Packing::Lz4, &large, 510), [b'x'; 510]);
-        let first = unpack(Packing::Lz4, &[0x10, b'a'], 1).unwrap();
-        let second = unpack(Packing::Lz4, &[0x20, b'b', b'c'], 2).unwrap();
+        assert_eq!(content(Compression::Lz4, &large, 510), [b'x'; 510]);
+        let first = unpack(Compression::Lz4, &[0x10, b'a'], 1).unwrap();
+        let second = unpack(Compression::Lz4, &[0x20, b'b', b'c'], 2).unwrap();
         assert_eq!((&first[..], &second[..]), (&b"a"[..], &b"bc"[..]));
         assert_eq!(SPARE.take().len(), 0);
         drop(first);
@@ -247,30 +247,30 @@ mod tests {
     #[test]
     fn claims_are_not_believed() {
         assert!(matches!(
-            unpack(Packing::Lz4, b"\0", u64::MAX),
+            unpack(Compression::Lz4, b"\0", u64::MAX),
             Err(Refusal::ClaimsTooMuch(u64::MAX))
         ));
         assert!(matches!(
-            unpack(Packing::Lz4, b"\0", MAX_IMAGE_BYTES),
+            unpack(Compression::Lz4, b"\0", MAX_IMAGE_BYTES),
             Err(Refusal::Impossible { packed: 1, .. })
         ));
         assert!(matches!(
-            unpack(Packing::Zstd, b"no frame", 10),
+            unpack(Compression::Zstd, b"no frame", 10),
             Err(Refusal::Broken { format: "zstd", .. })
         ));
         assert!(matches!(
-            unpack(Packing::Zstd, b"", 0),
+            unpack(Compression::Zstd, b"", 0),
             Err(Refusal::Broken { .. })
         ));
-        assert_eq!(content(Packing::None, b"x", u64::MAX), b"x");
+        assert_eq!(content(Compression::None, b"x", u64::MAX), b"x");
     }
 
     #[test]
     fn an_lz4_block_has_the_size_that_is_said() {
         // Four literals.
         let block = [0x40, b'a', b'b', b'c', b'd'];
-        assert_eq!(content(Packing::Lz4, &block, 4), b"abcd");
-        assert!(unpack(Packing::Lz4, &block, 5).is_err());
-        assert!(unpack(Packing::Lz4, &block, 3).is_err());
+        assert_eq!(content(Compression::Lz4, &block, 4), b"abcd");
+        assert!(unpack(Compression::Lz4, &block, 5).is_err());
+        assert!(unpack(Compression::Lz4, &block, 3).is_err());
     }
 }

@@ -9,7 +9,7 @@ use crate::errors::BadFile;
 /// A 64-bit little-endian file: CUDA knows no other host.
 pub(super) type Elf<'a> = ElfFile64<'a, LittleEndian, &'a [u8]>;
 
-/// What every ELF file begins with.
+/// The first bytes of every ELF file.
 pub(super) const MAGIC: &[u8] = b"\x7fELF";
 
 /// The type of symbols for variables in relocatable machine code of CUDA 13; finished code has `STT_OBJECT`.
@@ -21,7 +21,7 @@ const STO_CUDA_ENTRY: u8 = 0x10;
 /// `st_other` of variables in shared memory, in machine code.
 const STO_CUDA_SHARED: u8 = 0x40;
 
-/// What a relocation takes in a file.
+/// Bytes of a relocation in a file.
 pub(super) const RELOCATION_BYTES: usize = 24;
 
 /// Reads the headers.
@@ -33,12 +33,12 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Elf<'_>, BadFile> {
     Elf::parse(bytes).map_err(BadFile::elf)
 }
 
-/// Whether it is machine code for a GPU, not a host file.
+/// True if it is machine code for a GPU, not a host file.
 pub(super) fn is_cubin(elf: &Elf<'_>) -> bool {
     elf.elf_header().e_machine(LittleEndian) == elf::EM_CUDA
 }
 
-/// Whether it is an object that a linker has yet to read.
+/// True if it is an object that a linker has yet to read.
 pub(super) fn is_object(elf: &Elf<'_>) -> bool {
     elf.elf_header().e_type(LittleEndian) == elf::ET_REL
 }

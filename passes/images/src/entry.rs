@@ -10,7 +10,7 @@
 //! Headers have 64 bytes and more, the options and the name lie behind those. Measured on CUDA 11 to 13.
 
 use super::bytes::{slice, u16_at, u32_at, u64_at};
-use super::decompress::Packing;
+use super::decompress::Compression;
 use crate::errors::BadEntry;
 use crate::kinds::ImageKind;
 use crate::limits::{MAX_ENTRY_HEADER_BYTES, MAX_OPTIONS_BYTES};
@@ -37,7 +37,7 @@ pub(super) struct Entry {
     pub(super) padded: u64,
     /// Payload without padding; 0 where it is not packed.
     pub(super) packed: u32,
-    pub(super) packing: Packing,
+    pub(super) compression: Compression,
     pub(super) unpacked: u64,
     /// The PTX ISA version, for PTX.
     pub(super) isa: String,
@@ -97,11 +97,11 @@ impl Entry {
             header,
             padded,
             packed,
-            packing: match flags {
-                _ if packed == 0 => Packing::None,
-                _ if flags & LZ4 != 0 => Packing::Lz4,
-                _ if flags & ZSTD != 0 => Packing::Zstd,
-                _ => Packing::None,
+            compression: match flags {
+                _ if packed == 0 => Compression::None,
+                _ if flags & LZ4 != 0 => Compression::Lz4,
+                _ if flags & ZSTD != 0 => Compression::Zstd,
+                _ => Compression::None,
             },
             unpacked: u64_at(head, 56).ok_or(BadEntry::Short)?,
             isa,

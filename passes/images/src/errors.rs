@@ -1,6 +1,6 @@
 //! Why files and parts of them can't be read, as sentences that a user can act on.
 //!
-//! What another crate says of the bytes is kept as it says it: its types are no part of this interface.
+//! Errors of other crates about the bytes are kept as text: their types are no part of this interface.
 
 use std::fmt::Display;
 
@@ -31,17 +31,17 @@ pub enum BadFile {
 }
 
 impl BadFile {
-    /// What the reader of archives says.
+    /// An error of the reader of archives.
     pub(crate) fn archive(said: impl Display) -> Self {
         Self::Archive(said.to_string())
     }
 
-    /// What the reader of ELF files says.
+    /// An error of the reader of ELF files.
     pub(crate) fn elf(said: impl Display) -> Self {
         Self::Elf(said.to_string())
     }
 
-    /// What the readers of COFF and PE files say.
+    /// An error of the readers of COFF and PE files.
     pub(crate) fn windows(said: impl Display) -> Self {
         Self::Windows(said.to_string())
     }
@@ -61,7 +61,7 @@ pub(crate) enum BadContainer {
     Entry(#[from] BadEntry),
 }
 
-/// What is wrong with the header of an image in a container.
+/// An error in the header of an image in a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadEntry {
     #[error("it is cut off inside the header of an entry")]
@@ -109,7 +109,7 @@ pub enum Refusal {
     Broken {
         /// `LZ4` or `zstd`.
         format: &'static str,
-        /// What the decompressor says.
+        /// The message of the decompressor.
         said: String,
     },
     /// It is such data, and holds no byte.
@@ -118,13 +118,13 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Whether a limit stands against it, and not what it holds.
+    /// True if it exceeds a limit, false if its bytes are wrong.
     #[must_use]
     pub const fn is_limit(&self) -> bool {
         matches!(self, Self::ClaimsTooMuch(_) | Self::TooLarge)
     }
 
-    /// What a decompressor says.
+    /// An error of a decompressor.
     pub(crate) fn broken(format: &'static str, said: impl Display) -> Self {
         Self::Broken {
             format,

@@ -7,9 +7,9 @@ use super::{bitcode, bytes};
 /// A kind of file that is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreign {
-    /// What it is.
+    /// A noun for it.
     pub what: &'static str,
-    /// What to give instead.
+    /// The input to give instead.
     pub instead: &'static str,
 }
 
@@ -60,7 +60,7 @@ const CUDA: Foreign = Foreign {
     instead: "give what the compiler makes of it, PTX (`nvcc -ptx -lineinfo`), an object or an executable",
 };
 
-/// What a name says of a file of which the content says nothing.
+/// Kinds of files told by their name, if the content does not tell.
 const ENDINGS: [(&str, Foreign); 11] = [
     (".optixir", OPTIX),
     (".mlir", MLIR),
@@ -175,7 +175,7 @@ pub(super) fn unnamed_source(head: &[u8]) -> Option<Foreign> {
     memchr::memmem::find(head, b"__global__").map(|_| CUDA)
 }
 
-/// What the name says.
+/// The kind of file that the name tells.
 pub(super) fn named(name: &str) -> Option<Foreign> {
     let (_, foreign) = ENDINGS.iter().find(|(ending, _)| ends(name, ending))?;
     Some(*foreign)
@@ -233,12 +233,12 @@ fn has(text: &[u8], word: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::form::{Form, form};
+    use super::super::format::{FileFormat, file_format};
     use super::*;
 
     fn told(name: &str, bytes: &[u8]) -> Option<Foreign> {
-        match form(name, bytes) {
-            Form::Foreign(foreign) => Some(foreign),
+        match file_format(name, bytes) {
+            FileFormat::Foreign(foreign) => Some(foreign),
             _ => None,
         }
     }
@@ -308,9 +308,9 @@ mod tests {
         assert_eq!(told("a.spv", b""), Some(SPIRV));
         let ptx = b".version 8.0\n.target sm_90\n";
         for name in ["a.cu", "a.ttir", "a.amdgcn"] {
-            assert_eq!(form(name, ptx), Form::Ptx, "{name}");
+            assert_eq!(file_format(name, ptx), FileFormat::Ptx, "{name}");
         }
-        assert_eq!(form("a.optixir", &nvvm(1)), Form::LtoIr);
+        assert_eq!(file_format("a.optixir", &nvvm(1)), FileFormat::LtoIr);
     }
 
     #[test]

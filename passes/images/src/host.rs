@@ -1,4 +1,4 @@
-//! What host code registers with the CUDA runtime, without disassembly.
+//! The kernels and variables that host code registers with the CUDA runtime, found without disassembly.
 //!
 //! * Objects: `__cudaRegisterFunction(handle, stub, name, name, …)` and `__cudaRegisterVar` are called in a row; between
 //!   two calls stand the relocations of the arguments, one of which leads to the name in read-only data.
@@ -26,7 +26,7 @@ use ptxcheck_common::names::{c_name, demangle, normalised};
 
 const STUB: &str = "__device_stub__";
 
-/// What stands for an extended lambda in the name of a stub: `__device__`, with a trailing return type, `__host__
+/// The parts of a stub's name that stand for an extended lambda: `__device__`, with a trailing return type, `__host__
 /// __device__`.
 const LAMBDAS: &[&str] = &["Unvdl", "Unvdtl", "Unvhdl"];
 
@@ -41,7 +41,7 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
     let mut budget = Budget::of(elf.data());
     for symbol in elf.symbols() {
         has_symbols = true;
-        // What is not looked at is not reported as registered, either.
+        // A symbol beyond the budget is not reported as registered, either.
         if !budget.take(symbol.name_bytes().map_or(0, <[u8]>::len)) {
             break;
         }
@@ -141,7 +141,7 @@ fn kernel_of_stub(symbol: &str) -> Option<String> {
     }
 }
 
-/// What stands before the length of the identifier at `at`, and that length. The scope before it may end with digits, too:
+/// The text before the length of the identifier at `at`, and that length. The scope before it may end with digits, too:
 /// `_ZN12_GLOBAL__N_124__device_stub__k…` is `_GLOBAL__N_1` and 24. Where more than one length fits, the whole name decides.
 fn length_before(symbol: &str, at: usize) -> Option<(&str, usize)> {
     let before = &symbol[..at];

@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-/// What host code defines under a name.
+/// The kinds of definitions that host code has under a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum HostKind {
@@ -37,7 +37,7 @@ fn digest(name: &[u8]) -> u64 {
 }
 
 impl HostNames {
-    /// What comes from now on is in this member of an archive, or in the file itself.
+    /// Begins the definitions of this member of an archive, or of the file itself.
     pub fn begin(&mut self, member: Option<&str>) {
         self.members.push(member.unwrap_or_default().to_owned());
     }
@@ -59,7 +59,7 @@ impl HostNames {
         self.definitions.shrink_to_fit();
     }
 
-    /// What is defined under this name for all objects to see, and in which member of an archive.
+    /// The definition under this name that other objects can refer to, and the member of an archive that has it.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<(HostKind, Option<&str>)> {
         self.all(name)
@@ -67,7 +67,7 @@ impl HostNames {
             .map(|known| (known.kind, self.member(known)))
     }
 
-    /// What is defined under this name in the object called `member`, for itself or for all.
+    /// The definition under this name in the object called `member`, whether other objects can refer to it or not.
     #[must_use]
     pub fn find_in(&self, member: Option<&str>, name: &str) -> Option<HostKind> {
         self.all(name)

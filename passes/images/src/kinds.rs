@@ -1,8 +1,8 @@
-//! What a file holds, in words that no file format knows.
+//! The contents of a file, independent of its format.
 
 use crate::host_names::HostNames;
 
-/// What an image is.
+/// The format of an image's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ImageKind {
     /// PTX text: analysed.
@@ -11,7 +11,7 @@ pub enum ImageKind {
     Cubin,
     /// LTO-IR, a closed format.
     LtoIr,
-    /// What `nvcc --concat` writes, a closed format.
+    /// The output of `nvcc --concat`, a closed format.
     Bundle,
     /// LLVM IR, as text or bitcode: analysed where the feature `llvm` is on.
     LlvmIr,
@@ -34,7 +34,7 @@ impl ImageKind {
     }
 }
 
-/// Who loads an image.
+/// The role of an image: the consumer it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The driver.
@@ -62,7 +62,7 @@ impl Role {
         }
     }
 
-    /// Whether a program can end up running it.
+    /// True if a program can end up running it.
     #[must_use]
     pub const fn counts(self) -> bool {
         matches!(self, Self::Loadable | Self::Relocatable)
@@ -74,7 +74,7 @@ impl Role {
         matches!(self, Self::Relocatable | Self::LeftOver)
     }
 
-    /// Whether it is PTX of code that the file has in another form, too.
+    /// True if it is PTX of code that the file has in another form, too.
     #[must_use]
     pub const fn is_copy(self) -> bool {
         matches!(self, Self::Embedded | Self::Recompiled)
@@ -120,19 +120,19 @@ pub struct Launchable {
 /// The host side of an input.
 #[derive(Clone, Debug, Default)]
 pub struct Host {
-    /// What it registers, sorted.
+    /// The kernels and variables that it registers, sorted.
     pub registered: Vec<Registration>,
-    /// What it can launch and does not register, sorted.
+    /// The kernels that it can launch and does not register, sorted.
     pub unregistered: Vec<Launchable>,
     /// A linker is done with it: an executable or shared library.
     pub is_linked: bool,
     /// It has no symbol table: what it registers is not known.
     pub is_stripped: bool,
-    /// What its code defines. Of a stripped file, what other files can refer to.
+    /// The names that its code defines; of a stripped file, those that other files can refer to.
     pub names: HostNames,
 }
 
-/// What could not be done for an input; the 9xx rules turn it into findings.
+/// The kind of a problem with an input; the 9xx rules turn problems into findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum ProblemKind {
     /// PTX901: the input could not be read, or is nothing this release reads.

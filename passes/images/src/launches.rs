@@ -32,10 +32,10 @@ const CONSTANTS: &str = ".rodata";
 const DISPLACEMENT: usize = 4;
 
 /// A place in a file: of an object, section and offset; of a linked file, 0 and the address.
-type Spot = (usize, u64);
+type CodeAddress = (usize, u64);
 
 struct Code<'a> {
-    start: Spot,
+    start: CodeAddress,
     size: u64,
     name: &'a str,
     is_local: bool,
@@ -55,14 +55,14 @@ pub(super) fn unregistered(
     let Some(functions) = functions(elf, &mut budget) else {
         return Vec::new();
     };
-    let wrapped: FxHashMap<Spot, &str> = functions
+    let wrapped: FxHashMap<CodeAddress, &str> = functions
         .iter()
         .filter_map(|code| Some((code.start, template(code.name)?)))
         .collect();
     if wrapped.is_empty() {
         return Vec::new();
     }
-    let mut launching: FxHashMap<Spot, &Code<'_>> = FxHashMap::default();
+    let mut launching: FxHashMap<CodeAddress, &Code<'_>> = FxHashMap::default();
     references(
         elf,
         &mut budget,
@@ -131,7 +131,7 @@ fn functions<'a>(elf: &Elf<'a>, budget: &mut Budget) -> Option<Vec<Code<'a>>> {
             continue;
         };
         found.push(Code {
-            start: spot(is_object, section, symbol.address()),
+            start: code_address(is_object, section, symbol.address()),
             size: symbol.size(),
             name,
             is_local: symbol.is_local(),
@@ -141,7 +141,7 @@ fn functions<'a>(elf: &Elf<'a>, budget: &mut Budget) -> Option<Vec<Code<'a>>> {
     Some(found)
 }
 
-const fn spot(is_object: bool, section: SectionIndex, address: u64) -> Spot {
+const fn code_address(is_object: bool, section: SectionIndex, address: u64) -> CodeAddress {
     (if is_object { section.0 } else { 0 }, address)
 }
 
@@ -155,7 +155,7 @@ fn template(symbol: &str) -> Option<&str> {
 }
 
 /// The function in which a place lies.
-fn covering<'f, 'a>(functions: &'f [Code<'a>], (section, at): Spot) -> Option<&'f Code<'a>> {
+fn covering<'f, 'a>(functions: &'f [Code<'a>], (section, at): CodeAddress) -> Option<&'f Code<'a>> {
     let after = functions.partition_point(|code| code.start <= (section, at));
     let code = functions.get(after.checked_sub(1)?)?;
     (code.start.0 == section && at - code.start.1 < code.size).then_some(code)
@@ -166,8 +166,8 @@ fn covering<'f, 'a>(functions: &'f [Code<'a>], (section, at): Spot) -> Option<&'
 fn references(
     elf: &Elf<'_>,
     budget: &mut Budget,
-    is_wanted: impl Fn(Spot) -> bool,
-    mut found: impl FnMut(Spot, Spot),
+    is_wanted: impl Fn(CodeAddress) -> bool,
+    mut found: impl FnMut(CodeAddress, CodeAddress),
 ) -> bool {
     let is_object = elf::is_object(elf);
     for section in elf.sections() {
@@ -192,8 +192,9 @@ fn references(
             if relocated.contains(&(at as u64)) {
                 continue;
             }
-            let place =
-                |offset: u64| spot(is_object, section.index(), section.address().wrapping_add(offset));
+            let place = |offset: u64| {
+                code_address(is_object, section.index(), section.address().wrapping_add(offset))
+            };
             let to = place(to);
             if is_wanted(to) {
                 found(place(at as u64), to);
@@ -203,8 +204,8 @@ fn references(
     true
 }
 
-/// What a relocation of an object refers to.
-fn target(elf: &Elf<'_>, relocation: &object::Relocation) -> Option<Spot> {
+/// The address that a relocation of an object refers to.
+fn target(elf: &Elf<'_>, relocation: &object::Relocation) -> Option<CodeAddress> {
     let RelocationTarget::Symbol(index) = relocation.target() else {
         return None;
     };
@@ -221,7 +222,7 @@ fn target(elf: &Elf<'_>, relocation: &object::Relocation) -> Option<Spot> {
     Some((section.0, address))
 }
 
-/// Where the displacements of `call`, `jmp` and `lea r, [rip + d]` may stand, and the offsets that they lead to.
+/// The offsets at which displacements of `call`, `jmp` and `lea r, [rip + d]` may stand, and the offsets that they lead to.
 fn displacements(code: &[u8]) -> impl Iterator<Item = (usize, u64)> + '_ {
     memchr::memchr3_iter(0xe8, 0xe9, 0x8d, code).filter_map(|opcode| {
         let at = match code[opcode] {
@@ -240,7 +241,7 @@ fn displacements(code: &[u8]) -> impl Iterator<Item = (usize, u64)> + '_ {
     })
 }
 
-/// Whether constants of host code hold the name as a text, as registering it takes.
+/// True if constants of host code hold the name as a text, as registering it takes.
 fn is_text(elf: &Elf<'_>, name: &str) -> bool {
     let wanted = [name.as_bytes(), b"\0"].concat();
     elf.sections()

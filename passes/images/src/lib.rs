@@ -1,7 +1,7 @@
-//! What a file is, and which pieces of device code it holds.
+//! The format of a file, and the images of device code in it.
 //!
 //! ```text
-//! bytes ── form ──┬─ PTX, LLVM IR ─────────────────────────────────────────────────────────┐
+//! bytes ─ format ─┬─ PTX, LLVM IR ─────────────────────────────────────────────────────────┐
 //!                 ├─ ELF, archive, COFF, PE: where sections lie; host: what host code registers │
 //!                 └─ anything: fat binaries at any offset ── container ── entry ───────────┤
 //!                                   offloading: clang's own bundles ───────────────────────┤
@@ -12,14 +12,14 @@
 //! Files are hostile: every offset is checked, every size is bounded in `limits.rs`, and what is wrong with one image leaves the
 //! others alone.
 //!
-//! What an image declares leaves as [`ptxcheck_ir::facts`], the same as of a module, so that rules compare both. This crate knows
+//! Declarations of an image leave as [`ptxcheck_ir::facts`], the same as those of a module, so that rules compare both. This crate knows
 //! no PTX and no LLVM IR beyond their first bytes: it hands texts out, and whoever asked parses them.
 //!
 //! ```
-//! use ptxcheck_images::{Form, kinds::ImageKind, scan};
+//! use ptxcheck_images::{FileFormat, kinds::ImageKind, scan};
 //!
 //! let contents = scan("kernel.ptx", b".version 8.8\n.target sm_90\n.address_size 64\n", &|| false);
-//! assert_eq!(contents.form, Form::Ptx);
+//! assert_eq!(contents.format, FileFormat::Ptx);
 //! assert_eq!(contents.images[0].kind, ImageKind::Ptx);
 //! assert_eq!(contents.images[0].offset, 0);
 //! ```
@@ -39,7 +39,7 @@ pub mod embedded;
 mod entry;
 mod errors;
 mod foreign;
-mod form;
+mod format;
 mod host;
 pub mod host_names;
 pub mod kinds;
@@ -55,10 +55,10 @@ mod scan;
 mod sections;
 mod windows;
 
-pub use content::{Content, Mapped, Unread, map_large_files};
-pub use decompress::Packing;
+pub use content::{Content, Mapped, ReadError, map_large_files};
+pub use decompress::Compression;
 pub use errors::{BadFile, Refusal};
 pub use foreign::Foreign;
-pub use form::{Form, form};
+pub use format::{FileFormat, file_format};
 pub use limits::{LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES};
 pub use scan::{Contents, InputError, PackedImage, scan, scan_with};

@@ -10,7 +10,7 @@ use super::elf::Elf;
 /// The variable in which clang keeps the address of the images. The names of a module lie in its bitcode as they are.
 const WRAPPER: &[u8] = b"__cuda_fatbin_wrapper";
 
-/// What names of GCC's sections for functions begin with, and the function that each unit of nvcc's with device code has.
+/// The beginning of the names of GCC's sections for functions, and the function that each unit of nvcc's with device code has.
 const OF_GCC: &str = ".gnu.lto_";
 const REGISTERS: &str = "__cudaRegisterAll";
 

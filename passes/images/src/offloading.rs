@@ -12,7 +12,7 @@
 //! such as one that ends in `.ptx`. Offsets count from the header, keys and values end with a NUL.
 
 use super::bytes::{slice, text, u16_at, u32_at, u64_at};
-use super::form::{self, Form};
+use super::format::{self, FileFormat};
 use crate::kinds::ImageKind;
 
 pub(super) const MAGIC: &[u8] = b"\x10\xff\x10\xad";
@@ -36,7 +36,7 @@ pub(super) struct Bundled<'a> {
 ///
 /// # Errors
 ///
-/// What was read before, and a sentence about what is wrong.
+/// The images of bundles; if a bundle is malformed, those before the error, and a sentence about it.
 pub(super) fn images(bytes: &[u8]) -> (Vec<Bundled<'_>>, Option<&'static str>) {
     let mut images = Vec::new();
     let mut at = 0;
@@ -90,13 +90,13 @@ fn read<'a>(bundle: &'a [u8], base: usize, images: &mut Vec<Bundled<'a>>) -> Opt
             1 | 3 => ImageKind::Cubin,
             5 => ImageKind::Ptx,
             // clang's packager does not know the kind of each file that it is given.
-            _ => match form::form("", payload) {
-                Form::Ptx => ImageKind::Ptx,
-                Form::Elf => ImageKind::Cubin,
-                Form::LlvmBitcode | Form::LlvmText => ImageKind::LlvmIr,
-                Form::LtoIr => ImageKind::LtoIr,
+            _ => match format::file_format("", payload) {
+                FileFormat::Ptx => ImageKind::Ptx,
+                FileFormat::Elf => ImageKind::Cubin,
+                FileFormat::LlvmBitcode | FileFormat::LlvmText => ImageKind::LlvmIr,
+                FileFormat::LtoIr => ImageKind::LtoIr,
                 // It is found like all others.
-                Form::FatBinary => continue,
+                FileFormat::FatBinary => continue,
                 _ => ImageKind::Other,
             },
         };

@@ -31,7 +31,7 @@ const BZIP2: (&[u8], &[u8]) = (b"BZh", b"\x31\x41\x59\x26\x53\x59");
 const TAR_HEADER_BYTES: usize = 512;
 const TAR_SUM: std::ops::Range<usize> = 148..156;
 
-/// What to call `bytes`, the content of a file, if it is one of those.
+/// A noun for `bytes`, the content of a file, if it is one of those.
 pub(super) fn recognise(bytes: &[u8]) -> Option<&'static str> {
     let has = |at: &usize, magic: &[u8]| bytes.get(*at..).is_some_and(|rest| rest.starts_with(magic));
     if let Some((.., what)) = MAGIC.iter().find(|(at, magic, _)| has(at, magic)) {

@@ -167,7 +167,7 @@ fn is_head(data: &[u8]) -> bool {
     number.is_some_and(|number| number.first().is_some_and(u8::is_ascii_digit))
 }
 
-/// Where the text begins whose `.version` stands at `at`: with the comments and empty lines before it.
+/// The beginning of the text whose `.version` stands at `at`: with the comments and empty lines before it.
 fn begin(data: &[u8], at: usize) -> usize {
     let mut first = at;
     let floor = at.saturating_sub(MAX_RAW_HEAD_BYTES);

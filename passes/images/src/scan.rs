@@ -1,9 +1,9 @@
 //! From the bytes of a file to its images, not yet unpacked.
 
-use super::container::{self, Event, Place};
-use super::decompress::Packing;
+use super::container::{self, Event, Region};
+use super::decompress::Compression;
 use super::sections::{Section, Sections};
-use super::{Form, archive, form, host};
+use super::{FileFormat, archive, file_format, host};
 use super::{bitcode, elf, link_time, offloading, raw, windows};
 use crate::kinds::ProblemKind;
 use crate::kinds::{Host, ImageKind, Role};
@@ -18,14 +18,14 @@ const IMAGES: [&str; 3] = [".nv_fatb", "__nv_rel", offloading::SECTION];
 /// An image, as the file describes it.
 #[derive(Debug)]
 pub struct PackedImage<'a> {
-    /// What it is.
+    /// The format of its code.
     pub kind: ImageKind,
-    /// Who loads it.
+    /// The consumer it is for: driver, linker, debugger or none.
     pub role: Role,
     /// Its bytes in the file.
     pub payload: &'a [u8],
-    /// How they are packed.
-    pub packing: Packing,
+    /// Their compression.
+    pub compression: Compression,
     /// Size that the file claims for it, unpacked, in bytes; 0 if it does not say.
     pub unpacked: u64,
     /// Offset in the file, in bytes.
@@ -64,7 +64,7 @@ impl<'a> PackedImage<'a> {
             kind,
             role: Role::Loadable,
             payload: bytes,
-            packing: Packing::None,
+            compression: Compression::None,
             unpacked: 0,
             offset: 0,
             container: None,
@@ -99,11 +99,11 @@ impl InputError {
     }
 }
 
-/// What a file holds.
+/// The contents of a file: its images, still packed, and its host code.
 #[derive(Debug)]
 pub struct Contents<'a> {
-    /// What it is.
-    pub form: Form,
+    /// Its format.
+    pub format: FileFormat,
     /// Its images, in the order of the file.
     pub images: Vec<PackedImage<'a>>,
     /// Its host code, if it has some.
@@ -129,26 +129,26 @@ pub fn scan_with<'a>(
     is_module: &dyn Fn(&[u8]) -> bool,
 ) -> Contents<'a> {
     let mut contents = Contents {
-        form: form(name, bytes),
+        format: file_format(name, bytes),
         images: Vec::new(),
         host: None,
         errors: Vec::new(),
         is_late: false,
     };
     let mut sections = Sections::default();
-    match contents.form {
-        Form::Ptx => {
+    match contents.format {
+        FileFormat::Ptx => {
             // An empty file is no module.
             if bytes.iter().any(|byte| !byte.is_ascii_whitespace() && *byte != 0) {
                 contents.images.push(PackedImage::whole(ImageKind::Ptx, bytes));
             }
             return contents;
         }
-        Form::LtoIr => {
+        FileFormat::LtoIr => {
             contents.images.push(PackedImage::whole(ImageKind::LtoIr, bytes));
             return contents;
         }
-        Form::LlvmText | Form::LlvmBitcode => {
+        FileFormat::LlvmText | FileFormat::LlvmBitcode => {
             if link_time::is_bitcode(bytes) {
                 contents.unsupported(format!("it is {}", link_time::MESSAGE));
             } else {
@@ -156,7 +156,7 @@ pub fn scan_with<'a>(
             }
             return contents;
         }
-        Form::Elf => match elf::parse(bytes) {
+        FileFormat::Elf => match elf::parse(bytes) {
             Ok(file) if elf::is_cubin(&file) => {
                 contents.images.push(PackedImage::whole(ImageKind::Cubin, bytes));
                 return contents;
@@ -169,21 +169,21 @@ pub fn scan_with<'a>(
             }
             Err(error) => contents.trouble(error.to_string()),
         },
-        Form::Windows => {
+        FileFormat::Windows => {
             if let Err(error) = windows::add(bytes, 0, None, &mut sections) {
                 contents.trouble(error.to_string());
             }
         }
-        Form::Archive => contents.archive(bytes, &mut sections, is_late),
-        Form::Package(what) => {
+        FileFormat::Archive => contents.archive(bytes, &mut sections, is_late),
+        FileFormat::Package(what) => {
             contents.trouble(format!("it is {what}, which is not looked into: unpack it first"));
             return contents;
         }
-        Form::Foreign(foreign) => {
+        FileFormat::Foreign(foreign) => {
             contents.trouble(foreign.describe());
             return contents;
         }
-        Form::FatBinary | Form::Unknown => {}
+        FileFormat::FatBinary | FileFormat::Unknown => {}
     }
     sections.sort();
     contents.bundles(bytes, &sections);
@@ -346,9 +346,9 @@ impl<'a> Contents<'a> {
         let mut is_full = false;
         let is_relocatable = |section: &Section| RELOCATABLE.contains(&section.name.as_str());
         let place = |offset: usize| match sections.at(offset as u64) {
-            Some(section) if section.is_code => Place::Code,
-            Some(section) if !IMAGES.iter().any(|name| section.name.starts_with(name)) => Place::Data,
-            _ => Place::Images,
+            Some(section) if section.is_code => Region::Code,
+            Some(section) if !IMAGES.iter().any(|name| section.name.starts_with(name)) => Region::Data,
+            _ => Region::Images,
         };
         let is_done = container::search(bytes, place, is_late, |event| match event {
             Event::Entry { .. } if self.images.len() >= MAX_IMAGES => is_full = true,
@@ -368,7 +368,7 @@ impl<'a> Contents<'a> {
                     kind: entry.kind,
                     role,
                     payload,
-                    packing: entry.packing,
+                    compression: entry.compression,
                     unpacked: entry.unpacked,
                     offset: offset as u64,
                     container: Some(container),

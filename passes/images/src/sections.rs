@@ -1,4 +1,4 @@
-//! Where the sections of host files lie in an input.
+//! The sections of host files, with their places in the input.
 
 use object::{Object, ObjectSection as _, SectionKind};
 

@@ -8,7 +8,7 @@ use object::read::pe::{PeFile32, PeFile64};
 use super::sections::Sections;
 use crate::errors::BadFile;
 
-/// Whether `bytes` begin like such a file. Objects have no magic number but that of their machine, so their headers must
+/// True if `bytes` begin like such a file. Objects have no magic number but that of their machine, so their headers must
 /// hold.
 pub(super) fn is_windows(bytes: &[u8]) -> bool {
     match FileKind::parse(bytes) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::problem::out_of_time;
 use crate::deadline::Deadline;
-use crate::image::{self, Content, Form, InputError, Unread};
+use crate::image::{self, Content, FileFormat, InputError, ReadError};
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
 
@@ -44,14 +44,14 @@ impl Bytes {
             Self::Standard => Content::standard_input(deadline),
             Self::File(path) => Content::open(&path, deadline),
         };
-        let detached = content.and_then(|content| match image::form(name, &content) {
-            Form::Ptx | Form::LlvmText | Form::LlvmBitcode => content.detached(),
+        let detached = content.and_then(|content| match image::file_format(name, &content) {
+            FileFormat::Ptx | FileFormat::LlvmText | FileFormat::LlvmBitcode => content.detached(),
             _ => Ok(content),
         });
         detached.map_err(|unread| match unread {
-            Unread::Late => out_of_time(settings),
-            Unread::TooLarge(_) => InputError::new(ProblemKind::Limit, unread.to_string()),
-            Unread::System(_) | Unread::Changed(_) => {
+            ReadError::Late => out_of_time(settings),
+            ReadError::TooLarge(_) => InputError::new(ProblemKind::Limit, unread.to_string()),
+            ReadError::System(_) | ReadError::Changed(_) => {
                 InputError::new(ProblemKind::Unreadable, unread.to_string())
             }
         })

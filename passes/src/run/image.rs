@@ -55,7 +55,7 @@ impl ImageScanner<'_> {
     /// The bytes of an image. Texts are copied out of mapped memory: other inputs with the same text share its findings, so nobody
     /// may change it from here on.
     fn unpacked<'a>(&self, packed: &PackedImage<'a>) -> Result<Unpacked<'a>, InputError> {
-        match unpack(packed.packing, packed.payload, packed.unpacked) {
+        match unpack(packed.compression, packed.payload, packed.unpacked) {
             Ok(Unpacked::InPlace(bytes)) if self.is_mapped && packed.kind != ImageKind::Cubin => {
                 Ok(Unpacked::Copied(bytes.to_vec()))
             }

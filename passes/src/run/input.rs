@@ -17,7 +17,7 @@ use super::scanned::{ImagePair, ScannedInput};
 use super::text_cache::TextCache;
 use super::unpack;
 use crate::deadline::Deadline;
-use crate::image::{self, Contents, Form, InputError};
+use crate::image::{self, Contents, FileFormat, InputError};
 use crate::inventory::is_read;
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
@@ -84,19 +84,19 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, InputError>) -> Result
 fn find_images<'a>(name: &str, bytes: &'a [u8], deadline: &Deadline) -> Result<Contents<'a>, InputError> {
     let is_late = || deadline.is_over();
     let mut contents = image::scan_with(name, bytes, &is_late, &|text| is_module(text, deadline));
-    let is_ir = matches!(contents.form, Form::LlvmText | Form::LlvmBitcode);
+    let is_ir = matches!(contents.format, FileFormat::LlvmText | FileFormat::LlvmBitcode);
     if is_ir {
         contents.images.retain(|image| is_read(image.kind));
     }
     if contents.is_late || !contents.images.is_empty() || !contents.errors.is_empty() {
         return Ok(contents);
     }
-    let message = match contents.form {
+    let message = match contents.format {
         _ if is_ir => format!(
             "it is {}; this release reads PTX and what holds PTX",
-            contents.form.describe()
+            contents.format.describe()
         ),
-        Form::Unknown => "it holds no device code that this release reads".to_owned(),
+        FileFormat::Unknown => "it holds no device code that this release reads".to_owned(),
         _ => return Ok(contents),
     };
     Err(InputError::new(ProblemKind::Unreadable, message))

@@ -56,7 +56,7 @@ impl ScannedImage {
             offset: image.offset,
             kernels: 0,
             functions: 0,
-            compression: image.packing.name(),
+            compression: image.compression.name(),
             section: image.section.clone(),
             member: image.member.clone(),
             container: image.container,

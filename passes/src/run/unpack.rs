@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::image::ImageScanner;
 use super::scanned::{ImagePair, ScannedImage};
 use crate::image::decompress;
-use crate::image::{InputError, PackedImage, Packing};
+use crate::image::{Compression, InputError, PackedImage};
 use crate::rule::ProblemKind;
 use ptxcheck_images::{LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES};
 
@@ -49,8 +49,8 @@ pub(super) fn scan_all(
 
 /// Bytes that an image claims to unpack to: the largest size allowed for one that claims nothing.
 fn claimed_size(image: &PackedImage<'_>) -> u64 {
-    match (image.packing, image.unpacked) {
-        (Packing::None, _) => 0,
+    match (image.compression, image.unpacked) {
+        (Compression::None, _) => 0,
         (_, 0) => MAX_IMAGE_BYTES,
         (_, size) => size,
     }

@@ -299,7 +299,7 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
     // As `extract` does. A panic here is no finding: nobody catches it.
     let extracted = std::panic::catch_unwind(|| {
         for found in &image::scan("mutant.bin", bytes, &|| false).images {
-            drop(unpack(found.packing, found.payload, found.unpacked));
+            drop(unpack(found.compression, found.payload, found.unpacked));
         }
     });
     extracted.map_err(|_| format!("a panic where images are extracted{}", crate::panics::place()))

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use ptxcheck_passes::exceptions::Exclude;
-use ptxcheck_passes::image::{Form, form};
+use ptxcheck_passes::image::{FileFormat, file_format};
 use ptxcheck_passes::patterns::Pattern;
 use ptxcheck_passes::rule::ProblemKind;
 use ptxcheck_passes::run::{Bytes, Input};
@@ -223,7 +223,7 @@ fn is_input(path: &Path) -> bool {
     File::open(path)
         .and_then(|file| file.take(SNIFFED_BYTES).read_to_end(&mut start))
         .is_ok_and(|_| {
-            begins(&start, &MAGIC) && !matches!(form("", &start), Form::Foreign(_))
+            begins(&start, &MAGIC) && !matches!(file_format("", &start), FileFormat::Foreign(_))
                 || has_extension(path, &WINDOWS_EXTENSIONS) && begins(&start, &WINDOWS_MAGIC)
                 || starts_like_ptx(&start)
         })
@@ -237,7 +237,7 @@ fn is_foreign(path: &Path) -> bool {
     let mut start = Vec::new();
     File::open(path)
         .and_then(|file| file.take(SNIFFED_IR_BYTES).read_to_end(&mut start))
-        .is_ok_and(|_| matches!(form("", &start), Form::Foreign(_)))
+        .is_ok_and(|_| matches!(file_format("", &start), FileFormat::Foreign(_)))
 }
 
 /// True if a line begins with `.version` and a number: the first directive of every PTX module.

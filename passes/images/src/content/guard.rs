@@ -1,4 +1,4 @@
-//! Who cuts a file short takes the pages behind its new end away from those that have it mapped: to touch one of them is
+//! A process that cuts a file short takes the pages behind its new end away from those that have it mapped: to touch one of them is
 //! the signal SIGBUS, which ends the process. The guard puts zeros there instead, and remembers it.
 //!
 //! A table of fixed size says what is mapped. A handler of SIGBUS looks the address up in it; what is in none of its rows
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
-/// Whether files may be mapped.
+/// True if files may be mapped.
 pub(super) fn is_on() -> bool {
     IS_ON.load(Ordering::Acquire)
 }
@@ -26,7 +26,7 @@ pub(super) fn is_on() -> bool {
 ///
 /// # Errors
 ///
-/// What the system says. Files are read then.
+/// Errors of the system. Files are read then.
 #[cfg(any(target_os = "linux", windows))]
 pub fn switch_on() -> io::Result<()> {
     #[cfg(target_os = "linux")]
@@ -85,7 +85,7 @@ impl Guard {
         Some(Self(row))
     }
 
-    /// Whether zeros were put into it.
+    /// True if zeros were put into it.
     pub(super) fn is_cut(&self) -> bool {
         self.0.is_cut.load(Ordering::Acquire)
     }
@@ -137,7 +137,7 @@ mod signal {
 
     /// Bytes of a page.
     static PAGE: AtomicUsize = AtomicUsize::new(0);
-    /// What was done about the signal before.
+    /// The action for the signal before.
     static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
     type Handler = extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
@@ -256,7 +256,7 @@ mod signal {
         /// Set in the process that is to die.
         const VICTIM: &str = "PTXCHECK_TEST_FAULTS";
 
-        /// What is mapped without a guard ends the process as before.
+        /// A mapping without a guard ends the process as before.
         #[test]
         fn other_faults_are_passed_on() {
             if std::env::var_os(VICTIM).is_some() {

@@ -1,4 +1,4 @@
-//! What machine code shows to a linker: its symbol table, and who refers to what it leaves open.
+//! The symbols of machine code that a linker sees: its symbol table, and the uses of the symbols that it leaves undefined.
 //!
 //! The code of a function is the section `.text.<function>`, its relocations stand in `.rela.text.<function>`.
 
@@ -58,7 +58,7 @@ pub(super) fn symbols(file: &Elf<'_>) -> Option<Symbols> {
     Some(symbols)
 }
 
-/// Who refers to the open symbols. Those that nobody refers to are no longer open.
+/// The uses of the undefined symbols. Those without a use are dropped.
 fn uses(
     file: &Elf<'_>,
     open: &FxHashMap<usize, usize>,

@@ -130,7 +130,7 @@ impl Extraction<'_> {
     }
 
     fn unpacked<'f>(&mut self, found: &PackedImage<'f>) -> Result<Unpacked<'f>, String> {
-        let unpacked = unpack(found.packing, found.payload, found.unpacked);
+        let unpacked = unpack(found.compression, found.payload, found.unpacked);
         let content = unpacked.map_err(|refusal| refusal.to_string())?;
         if !matches!(content, Unpacked::InPlace(_)) {
             self.left = self
