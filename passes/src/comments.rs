@@ -29,12 +29,12 @@ pub(crate) struct Comment {
     /// Nothing but white space stands before it: it is for the lines below it.
     pub(crate) is_alone: bool,
     /// The codes, names, families or guidelines between the brackets, and the reason behind them; or what is wrong with it.
-    pub(crate) says: Result<Said, &'static str>,
+    pub(crate) says: Result<CommentContent, &'static str>,
 }
 
 /// The content of a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct CommentContent {
     /// The selectors of the findings that it suppresses.
     pub(crate) words: Vec<String>,
     /// Why.
@@ -107,7 +107,7 @@ fn comment(line: &[u8], mark: &str, begin: usize, at: usize, number: u32) -> Com
     }
 }
 
-fn said(text: &str) -> Result<Said, &'static str> {
+fn said(text: &str) -> Result<CommentContent, &'static str> {
     const FORM: &str = "it has to read `ptxcheck: allow(PTX401) reason`";
     let rest = text.strip_prefix(ALLOW).ok_or(FORM)?.trim_start();
     let (words, reason) = rest
@@ -124,7 +124,7 @@ fn said(text: &str) -> Result<Said, &'static str> {
     if reason.is_empty() {
         return Err("it gives no reason behind the bracket");
     }
-    Ok(Said {
+    Ok(CommentContent {
         words,
         reason: reason[..reason.floor_char_boundary(MAX_REASON_BYTES)].to_owned(),
     })
@@ -147,10 +147,10 @@ pub(crate) fn for_line(comments: &[Comment], line: u32) -> impl Iterator<Item = 
 
 #[cfg(test)]
 mod tests {
-    use super::{Comment, Said, for_line, of_module, of_source as of};
+    use super::{Comment, CommentContent, for_line, of_module, of_source as of};
 
     fn said(comment: &Comment) -> (&[String], &str) {
-        let Said { words, reason } = comment.says.as_ref().unwrap();
+        let CommentContent { words, reason } = comment.says.as_ref().unwrap();
         (words, reason)
     }
 

@@ -12,7 +12,7 @@ use crate::finding::{Certainty, Data, Frame, Located, Value, limit};
 use crate::inventory::{InputReport, Kernel};
 use crate::ir::{Body, Function, FunctionId, Module};
 use crate::limits::MAX_FINDINGS;
-use crate::link::{self, Missing};
+use crate::link::{self, UndefinedSymbol};
 use crate::policy::Policy;
 use crate::rule::{Level, Rule};
 use crate::settings::Settings;
@@ -165,7 +165,7 @@ pub struct ImagesContext<'a> {
     pub is_one_program: bool,
     /// They are linked with nothing else.
     pub is_complete: bool,
-    missing: OnceLock<Vec<Missing<'a>>>,
+    missing: OnceLock<Vec<UndefinedSymbol<'a>>>,
 }
 
 impl<'a> ImagesContext<'a> {
@@ -182,7 +182,7 @@ impl<'a> ImagesContext<'a> {
     }
 
     /// The symbols that device code uses and that no image of its link set defines.
-    pub(crate) fn missing(&self) -> &[Missing<'a>] {
+    pub(crate) fn missing(&self) -> &[UndefinedSymbol<'a>] {
         self.missing
             .get_or_init(|| link::missing(self.inputs, self.is_one_program, self.is_complete))
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! module ── open: symbols that it uses and does not define ──┐
 //! cubin ─── image::cubin: the same, from its symbol table ────┤
-//! host ──── names: what the code of the host defines ─────────┴── set: inputs that are linked together ── Missing
+//! host ──── names: what the code of the host defines ─────────┴── set: inputs that are linked together ── UndefinedSymbol
 //! ```
 //!
 //! A link set is an input, or all inputs of a run (`--link-set`, `--whole-program`). Images that the driver loads as they
@@ -17,6 +17,6 @@ mod together;
 pub(crate) use open::symbols;
 pub(crate) use ptxcheck_images::host_names::HostKind;
 pub(crate) use ptxcheck_ir::facts::{Open, Shape, Symbols, What};
-pub(crate) use set::{HostDefinition, Missing, SymbolUse, missing};
+pub(crate) use set::{HostDefinition, SymbolUse, UndefinedSymbol, missing};
 pub(crate) use shapes::{Mismatch, mismatches};
 pub(crate) use together::together;

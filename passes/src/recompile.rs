@@ -25,13 +25,13 @@ pub struct Object<'a> {
     /// Its path; `None` for what is no file.
     pub path: Option<&'a Path>,
     /// The architectures that it has code for, each once.
-    pub architectures: Vec<Wanted>,
+    pub architectures: Vec<WantedArchitecture>,
 }
 
 /// An architecture that a file has code for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Wanted {
+pub struct WantedArchitecture {
     /// The virtual architecture that the code was made from.
     pub architecture: Architecture,
     /// The file has PTX for it.
@@ -99,8 +99,8 @@ impl std::fmt::Display for Architecture {
 }
 
 /// The architectures that the images of a file have code for, each once, in the order of the file.
-pub(crate) fn architectures(found: &[PackedImage<'_>]) -> Vec<Wanted> {
-    let mut wanted: Vec<Wanted> = Vec::new();
+pub(crate) fn architectures(found: &[PackedImage<'_>]) -> Vec<WantedArchitecture> {
+    let mut wanted: Vec<WantedArchitecture> = Vec::new();
     let ptx: Vec<&str> = found
         .iter()
         .filter(|found| found.kind == ImageKind::Ptx)
@@ -119,7 +119,7 @@ pub(crate) fn architectures(found: &[PackedImage<'_>]) -> Vec<Wanted> {
         if architecture.number == 0 || wanted.iter().any(|known| known.architecture == architecture) {
             continue;
         }
-        wanted.push(Wanted {
+        wanted.push(WantedArchitecture {
             has_ptx: ptx.iter().any(|ptx| architecture.is_from(ptx, target)),
             architecture,
         });

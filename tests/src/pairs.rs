@@ -15,7 +15,7 @@ pub struct Run {
 
 /// A rule, and the two runs that show it.
 #[derive(Clone, Debug)]
-pub struct Pair {
+pub struct RulePair {
     /// `PTX501`
     pub code: &'static str,
     /// A run with a finding of it.
@@ -24,13 +24,13 @@ pub struct Pair {
     pub silent: Run,
 }
 
-fn pair(code: &'static str, args: &[&'static str], fires: Vec<u8>, silent: Vec<u8>) -> Pair {
+fn pair(code: &'static str, args: &[&'static str], fires: Vec<u8>, silent: Vec<u8>) -> RulePair {
     let run = |bytes| Run {
         args: args.to_vec(),
         name: "x.bin",
         bytes,
     };
-    Pair {
+    RulePair {
         code,
         fires: run(fires),
         silent: run(silent),
@@ -57,7 +57,7 @@ fn two(first: &str, second: &str) -> Vec<u8> {
 
 /// The pairs about images and about the run.
 #[must_use]
-pub fn pairs() -> Vec<Pair> {
+pub fn pairs() -> Vec<RulePair> {
     let code = |sm| Entry::cubin(sm, Elf::cubin(sm, &[("k", &[])]).bytes());
     let named = |name: &str| ptx(75, ")").replace(" k(", &format!(" {name}("));
     let with_stub = |stub: &str| {
@@ -187,7 +187,7 @@ pub fn pairs() -> Vec<Pair> {
 
 /// The pairs that only LLVM IR can show.
 #[must_use]
-pub fn pairs_of_ir() -> Vec<Pair> {
+pub fn pairs_of_ir() -> Vec<RulePair> {
     let module = |variable: &str, ty: &str| {
         format!(
             "target triple = \"nvptx64-nvidia-cuda\"\n\

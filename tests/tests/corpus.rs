@@ -12,7 +12,7 @@ use std::path::Path;
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptxcheck_tests::cases::{Case, files};
 use ptxcheck_tests::expectation::{difference, expected, tags};
-use ptxcheck_tests::pairs::{Pair, Run, pairs, pairs_of_ir};
+use ptxcheck_tests::pairs::{RulePair, Run, pairs, pairs_of_ir};
 use ptxcheck_tests::{binary, report, root};
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ fn main() {
 }
 
 /// Those that this build can run.
-fn tried_pairs() -> Vec<Pair> {
+fn tried_pairs() -> Vec<RulePair> {
     let mut pairs = pairs();
     if cfg!(feature = "ir") {
         pairs.extend(pairs_of_ir());
@@ -63,7 +63,7 @@ fn tried_pairs() -> Vec<Pair> {
 }
 
 /// A rule fires on the one, and on the other, which is analysed like it, it does not.
-fn pair_case(pair: &Pair) -> Result<(), String> {
+fn pair_case(pair: &RulePair) -> Result<(), String> {
     let codes = |run: &Run| -> Result<Vec<String>, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let file = folder.path().join(run.name);

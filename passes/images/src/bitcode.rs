@@ -34,7 +34,7 @@ pub(super) fn triple(bytes: &[u8]) -> Option<String> {
     if !bytes.starts_with(MAGIC) {
         return None;
     }
-    let mut reader = Reader { bytes, at: 32 };
+    let mut reader = BitReader { bytes, at: 32 };
     let mut width = OUTER_WIDTH;
     for _ in 0..MAX_STEPS {
         match reader.fixed(width)? {
@@ -69,13 +69,13 @@ pub(super) fn triple(bytes: &[u8]) -> Option<String> {
 }
 
 /// Reads bits, the lowest of each byte first.
-struct Reader<'a> {
+struct BitReader<'a> {
     bytes: &'a [u8],
     /// In bits.
     at: usize,
 }
 
-impl Reader<'_> {
+impl BitReader<'_> {
     /// A number of `width` bits, at most 32.
     fn fixed(&mut self, width: u32) -> Option<u64> {
         let mut number = 0;

@@ -17,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bytes::{Budget, text};
 use super::elf::{self, Elf};
-use super::named::{Named, constant_text};
+use super::named::{RegisteredName, constant_text};
 use super::{launches, offload_entries};
 use crate::host_names::{HostKind, HostNames};
 use crate::kinds::{Host, Registration};
@@ -34,7 +34,7 @@ const LAMBDAS: &[&str] = &["Unvdl", "Unvdtl", "Unvhdl"];
 pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
     host.is_linked |= !elf::is_object(elf);
     host.names.begin(member);
-    let mut found: BTreeSet<Named> = offload_entries::names(elf).collect();
+    let mut found: BTreeSet<RegisteredName> = offload_entries::names(elf).collect();
     let mut stubs: BTreeSet<String> = BTreeSet::new();
     let mut has_symbols = false;
     let mut calls: FxHashMap<usize, bool> = FxHashMap::default();
@@ -80,7 +80,7 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
     let launchable = launches::unregistered(elf, member, is_registered);
     host.unregistered.extend(launchable);
     stubs.retain(|stub| !is_registered(&normalised(stub)) && !c_name(stub).is_some_and(is_registered));
-    found.extend(stubs.into_iter().map(|name| Named {
+    found.extend(stubs.into_iter().map(|name| RegisteredName {
         name,
         is_variable: false,
         is_certain: true,
@@ -91,7 +91,7 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
         };
         let names = section.data().unwrap_or_default().split(|byte| *byte == 0);
         let names = names.filter(|name| !name.is_empty() && name.len() <= MAX_SYMBOL_BYTES);
-        found.extend(names.map(|name| Named {
+        found.extend(names.map(|name| RegisteredName {
             name: text(name),
             is_variable: !kind.starts_with('K'),
             is_certain: false,
@@ -173,7 +173,7 @@ fn length_before(symbol: &str, at: usize) -> Option<(&str, usize)> {
 }
 
 /// The names in the arguments of the registering calls.
-fn arguments(elf: &Elf<'_>, calls: &FxHashMap<usize, bool>, found: &mut BTreeSet<Named>) {
+fn arguments(elf: &Elf<'_>, calls: &FxHashMap<usize, bool>, found: &mut BTreeSet<RegisteredName>) {
     for section in elf
         .sections()
         .filter(|section| section.kind() == SectionKind::Text)
@@ -184,7 +184,7 @@ fn arguments(elf: &Elf<'_>, calls: &FxHashMap<usize, bool>, found: &mut BTreeSet
                 continue;
             };
             if let Some(is_variable) = calls.get(&index.0) {
-                found.extend(name.take().map(|name| Named {
+                found.extend(name.take().map(|name| RegisteredName {
                     name,
                     is_variable: *is_variable,
                     is_certain: true,

@@ -9,7 +9,7 @@ use crate::limits::MAX_SYMBOL_BYTES;
 
 /// A name that an object registers.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Named {
+pub(super) struct RegisteredName {
     pub(super) name: String,
     pub(super) is_variable: bool,
     /// See [`Registration::is_certain`].

@@ -12,7 +12,7 @@ use object::{Object as _, ObjectSection as _, RelocationTarget};
 
 use super::bytes::{u16_at, u32_at, u64_at};
 use super::elf::Elf;
-use super::named::{Named, constant_text};
+use super::named::{RegisteredName, constant_text};
 
 const SECTION: &str = "llvm_offload_entries";
 const ENTRY_BYTES: usize = 56;
@@ -25,7 +25,7 @@ const MANAGED: u32 = 1;
 const EXTERN: u32 = 8;
 
 /// The names that the table registers.
-pub(super) fn names<'e>(elf: &'e Elf<'_>) -> impl Iterator<Item = Named> + 'e {
+pub(super) fn names<'e>(elf: &'e Elf<'_>) -> impl Iterator<Item = RegisteredName> + 'e {
     let sections = elf
         .sections()
         .filter(|section| section.name().is_ok_and(|name| name == SECTION));
@@ -41,7 +41,7 @@ pub(super) fn names<'e>(elf: &'e Elf<'_>) -> impl Iterator<Item = Named> + 'e {
             };
             let name = is_name.then(|| constant_text(elf, symbol, relocation.addend()))??;
             let flags = u32_at(entry, 12)?;
-            Some(Named {
+            Some(RegisteredName {
                 name,
                 is_variable: u64_at(entry, 32)? > 0,
                 // References to textures and surfaces are symbols of another kind.

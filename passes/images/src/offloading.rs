@@ -24,7 +24,7 @@ const ENTRY_BYTES: u64 = 40;
 const MAX_STRINGS: u64 = 64;
 
 /// An image in a bundle.
-pub(super) struct Bundled<'a> {
+pub(super) struct BundledImage<'a> {
     pub(super) kind: ImageKind,
     pub(super) target: String,
     /// Offset in the bytes given, in bytes.
@@ -37,7 +37,7 @@ pub(super) struct Bundled<'a> {
 /// # Errors
 ///
 /// The images of bundles; if a bundle is malformed, those before the error, and a sentence about it.
-pub(super) fn images(bytes: &[u8]) -> (Vec<Bundled<'_>>, Option<&'static str>) {
+pub(super) fn images(bytes: &[u8]) -> (Vec<BundledImage<'_>>, Option<&'static str>) {
     let mut images = Vec::new();
     let mut at = 0;
     while let Some(rest) = bytes.get(at..).filter(|rest| rest.starts_with(MAGIC)) {
@@ -67,7 +67,7 @@ fn bundle(rest: &[u8]) -> Option<(usize, &[u8])> {
     Some((size, rest.get(..size)?))
 }
 
-fn read<'a>(bundle: &'a [u8], base: usize, images: &mut Vec<Bundled<'a>>) -> Option<()> {
+fn read<'a>(bundle: &'a [u8], base: usize, images: &mut Vec<BundledImage<'a>>) -> Option<()> {
     let entries = u64_at(bundle, 16)?;
     let count = match u32_at(bundle, 4)? {
         0 | 1 => 1,
@@ -100,7 +100,7 @@ fn read<'a>(bundle: &'a [u8], base: usize, images: &mut Vec<Bundled<'a>>) -> Opt
                 _ => ImageKind::Other,
             },
         };
-        images.push(Bundled {
+        images.push(BundledImage {
             kind,
             target: value("arch").unwrap_or_default(),
             offset: base + usize::try_from(offset).ok()?,

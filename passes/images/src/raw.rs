@@ -34,7 +34,7 @@ const VERSION: &[u8] = b".version";
 const TARGET: &[u8] = b".target";
 
 /// An image in the data of a host file.
-pub(super) struct Raw<'a, 's> {
+pub(super) struct RawImage<'a, 's> {
     pub(super) kind: ImageKind,
     pub(super) offset: usize,
     pub(super) payload: &'a [u8],
@@ -53,7 +53,7 @@ pub(super) struct Search<'s> {
 
 impl<'s> Search<'s> {
     /// Searches `bytes`; no byte is looked at more often than a few times. Whether it came to the end in time.
-    pub(super) fn run<'a>(&self, bytes: &'a [u8], mut found: impl FnMut(Raw<'a, 's>)) -> bool {
+    pub(super) fn run<'a>(&self, bytes: &'a [u8], mut found: impl FnMut(RawImage<'a, 's>)) -> bool {
         let mut done = 0;
         for section in self.sections.all().filter(|section| !is_passed_over(section)) {
             if (self.is_late)() {
@@ -75,7 +75,7 @@ impl<'s> Search<'s> {
                 }
                 if let Some(payload) = whole_cubin(&data[hit..]) {
                     cubins.push((start + hit, start + hit + payload.len()));
-                    found(Raw {
+                    found(RawImage {
                         kind: ImageKind::Cubin,
                         offset: start + hit,
                         payload,
@@ -95,7 +95,7 @@ impl<'s> Search<'s> {
                 at = memchr::memchr(0, &data[hit..]).map_or(data.len(), |end| hit + end);
                 let payload = &data[first..at];
                 if (self.is_module)(payload) {
-                    found(Raw {
+                    found(RawImage {
                         kind: ImageKind::Ptx,
                         offset: start + first,
                         payload,

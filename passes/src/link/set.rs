@@ -26,7 +26,7 @@ const REGISTERED: &str = ".nv_fatbin";
 
 /// A symbol that is used and that no image of the link set defines.
 #[derive(Clone, Debug)]
-pub(crate) struct Missing<'a> {
+pub(crate) struct UndefinedSymbol<'a> {
     /// Its name.
     pub name: &'a str,
     /// The kind of use.
@@ -74,14 +74,18 @@ pub(crate) struct HostDefinition<'a> {
 /// The symbols that the inputs leave open, by the order of their first use. `is_one_set`: all inputs are linked
 /// together; `is_complete`: with nothing else.
 #[must_use]
-pub(crate) fn missing(inputs: &[InputReport], is_one_set: bool, is_complete: bool) -> Vec<Missing<'_>> {
+pub(crate) fn missing(
+    inputs: &[InputReport],
+    is_one_set: bool,
+    is_complete: bool,
+) -> Vec<UndefinedSymbol<'_>> {
     let numbered: Vec<(usize, &InputReport)> = inputs.iter().enumerate().collect();
     if is_one_set {
-        return Set::new(numbered, is_complete).missing();
+        return LinkSet::new(numbered, is_complete).missing();
     }
     numbered
         .into_iter()
-        .flat_map(|one| Set::new(vec![one], is_complete).missing())
+        .flat_map(|one| LinkSet::new(vec![one], is_complete).missing())
         .collect()
 }
 
@@ -97,7 +101,7 @@ enum Definer {
     Only(Container),
 }
 
-struct Set<'a> {
+struct LinkSet<'a> {
     inputs: Vec<(usize, &'a InputReport)>,
     defined: NameMap<&'a str, Definer>,
     /// The symbols that images leave open and need.
@@ -118,7 +122,7 @@ fn stands_alone(image: &ImageReport) -> bool {
     image.role == Role::Loadable && image.container.is_some() && image.section.as_deref() == Some(REGISTERED)
 }
 
-impl<'a> Set<'a> {
+impl<'a> LinkSet<'a> {
     fn new(inputs: Vec<(usize, &'a InputReport)>, is_complete: bool) -> Self {
         let mut set = Self {
             defined: NameMap::default(),
@@ -179,9 +183,9 @@ impl<'a> Set<'a> {
         }
     }
 
-    fn missing(&self) -> Vec<Missing<'a>> {
+    fn missing(&self) -> Vec<UndefinedSymbol<'a>> {
         let mut places: NameMap<&str, usize> = NameMap::default();
-        let mut found: Vec<Missing<'a>> = Vec::new();
+        let mut found: Vec<UndefinedSymbol<'a>> = Vec::new();
         for &(number, input) in &self.inputs {
             for (index, image) in images(input).filter(|(_, image)| image.role != Role::LeftOver) {
                 let open = image.facts.symbols.iter().flat_map(|symbols| &symbols.open);
@@ -209,9 +213,9 @@ impl<'a> Set<'a> {
         found
     }
 
-    fn new_missing(&self, open: &'a Open, image: &'a ImageReport) -> Missing<'a> {
+    fn new_missing(&self, open: &'a Open, image: &'a ImageReport) -> UndefinedSymbol<'a> {
         let stands_alone = stands_alone(image);
-        Missing {
+        UndefinedSymbol {
             name: &open.name,
             what: open.what,
             runtime: open.runtime.as_deref(),
@@ -286,7 +290,7 @@ fn needed<'a>(inputs: &[(usize, &'a InputReport)]) -> NameSet<&'a str> {
     needed
 }
 
-impl<'a> Missing<'a> {
+impl<'a> UndefinedSymbol<'a> {
     /// Adds the uses in an image; of each function one.
     fn add(&mut self, input: usize, image: u32, report: &'a ImageReport, open: &'a Open) {
         let symbol_use = |at| SymbolUse {

@@ -72,7 +72,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             if call.len() > SEPARATE_MASKS {
                 many(module, report, root, &call);
             } else {
-                call.iter().for_each(|found| one(module, report, root, found));
+                call.iter().for_each(|found| write(module, report, root, found));
             }
         }
     }
@@ -102,7 +102,7 @@ fn many(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, call: 
     draft.help("let all lanes that the mask names pass the same mask");
 }
 
-fn one(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, found: &LaneFinding) {
+fn write(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, found: &LaneFinding) {
     let issue = &found.issue;
     let message = format!(
         "the mask {} of `{}` names {}, which {} another mask",

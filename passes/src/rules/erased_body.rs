@@ -86,7 +86,7 @@ fn check_kernel(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, rep
     let (finding, left) = match body.instructions.as_slice() {
         [] => {
             let message = "the kernel has no code, not even a return: the compiler removed its body";
-            (report.definite(kernel, message), Remains::Nothing)
+            (report.definite(kernel, message), KernelRemains::Nothing)
         }
         [only] if only.op == Op::Trap && only.guard.is_none() => {
             if module.module.origin.is_in_assembly(only) {
@@ -99,16 +99,16 @@ fn check_kernel(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, rep
             } else {
                 report.potential(kernel, message)
             };
-            (finding, Remains::Trap)
+            (finding, KernelRemains::Trap)
         }
         _ if end.is_some() && is_only_end(module, id, body) => {
             let message = "the kernel ends in nothing: the compiler removed what stood there";
-            (report.definite(kernel, message), Remains::Nothing)
+            (report.definite(kernel, message), KernelRemains::Nothing)
         }
         _ if end.is_some() => {
             let message =
                 "a path of the kernel ends in nothing: the compiler took it for one that is never taken";
-            (report.potential(kernel, message), Remains::Path)
+            (report.potential(kernel, message), KernelRemains::Path)
         }
         _ => return,
     };
@@ -163,14 +163,14 @@ fn check_bare(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) 
             };
             let message =
                 "the kernel takes parameters and only returns: the compiler may have removed its body";
-            explain(report.potential(place, message), Remains::Return, name);
+            explain(report.potential(place, message), KernelRemains::Return, name);
         }
     }
 }
 
 /// The remains of a kernel.
 #[derive(Clone, Copy)]
-enum Remains {
+enum KernelRemains {
     Nothing,
     Trap,
     Return,
@@ -179,27 +179,27 @@ enum Remains {
 }
 
 /// Adds the causes that leave such a kernel, and what to do about them.
-fn explain<P>(finding: &mut Draft<P>, left: Remains, kernel: &str) {
+fn explain<P>(finding: &mut Draft<P>, left: KernelRemains, kernel: &str) {
     const TABLES: &str = "tables that device code indexes are `__device__ constexpr` or `__constant__`, what it writes is `__device__`";
     const FUNCTIONS: &str =
         "functions that it calls are `__device__`, or `constexpr` with all that they call";
     let (causes, help) = match left {
-        Remains::Nothing => (
+        KernelRemains::Nothing => (
             "this happens when device code uses a host table, a reference to a host constant or a host function through \
              `constexpr` or `__host__ __device__` code (`--expt-relaxed-constexpr`), or accesses a null pointer",
             &[TABLES, FUNCTIONS][..],
         ),
-        Remains::Trap => (
+        KernelRemains::Trap => (
             "this happens when device code uses a host table or a reference to a host constant through `constexpr` code \
              (`--expt-relaxed-constexpr`), stores to `__constant__` memory, or accesses a null pointer",
             &[TABLES][..],
         ),
-        Remains::Return => (
+        KernelRemains::Return => (
             "this happens when what the kernel stores comes from a host function or a host pointer, through `constexpr` or \
              `__host__ __device__` code (`--expt-relaxed-constexpr`), or goes to `__constant__` memory",
             &[TABLES, FUNCTIONS][..],
         ),
-        Remains::Path => (
+        KernelRemains::Path => (
             "this happens where code throws (`throw`, `.at()`, `.value()`) or calls a host function through `constexpr` or \
              `__host__ __device__` code (`--expt-relaxed-constexpr`), and where it says so itself: \
              `__builtin_unreachable()`, `__builtin_assume()`, a function that is said not to return",

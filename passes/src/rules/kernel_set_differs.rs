@@ -57,13 +57,13 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
         let closed = input.closed();
         for group in input.alternatives() {
             if !closed.contains(&group[0].1.container) {
-                one(number, &group, report);
+                compare(number, &group, report);
             }
         }
     }
 }
 
-fn one(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
+fn compare(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
     // The place of each kernel's first image, and the images that have it.
     let mut held: BTreeMap<&str, (u32, &Kernel, Vec<u32>)> = BTreeMap::new();
     for (index, image) in group {

@@ -131,10 +131,10 @@ fn sizes(params: &[(u32, u32)]) -> impl Iterator<Item = u32> + '_ {
 }
 
 /// The first image with a kernel, and where the parameters lie in it: offsets and sizes.
-type First<'a> = (u32, &'a ImageReport, &'a [(u32, u32)]);
+type FirstDeclaration<'a> = (u32, &'a ImageReport, &'a [(u32, u32)]);
 
 fn kernels(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
-    let mut seen: NameMap<&str, First<'_>> = NameMap::default();
+    let mut seen: NameMap<&str, FirstDeclaration<'_>> = NameMap::default();
     let mut reported: NameSet<&str> = NameSet::default();
     for (index, image) in group {
         for kernel in &image.facts.kernels {

@@ -56,12 +56,12 @@ pub static RULE: Rule = Rule {
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, input) in context.inputs.iter().enumerate() {
         for group in input.alternatives() {
-            one(number, &group, report);
+            compare(number, &group, report);
         }
     }
 }
 
-fn one(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
+fn compare(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>) {
     let mut seen: NameMap<&str, Vec<(u32, &ImageReport, LaunchBounds)>> = NameMap::default();
     let mut reported: NameSet<&str> = NameSet::default();
     for (index, image) in group {

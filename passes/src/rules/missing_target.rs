@@ -60,12 +60,12 @@ pub static RULE: Rule = Rule {
 
 /// A requirement of a policy.
 #[derive(Clone, Copy)]
-struct Required<'a> {
+struct Requirement<'a> {
     kind: ImageKind,
     target: &'a str,
 }
 
-impl Required<'_> {
+impl Requirement<'_> {
     fn is_met_by(self, image: &ImageReport) -> bool {
         let (sm, suffix) = split_target(self.target);
         if image.kind != self.kind || image.sm() != sm {
@@ -104,12 +104,17 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     all.extend(required(ImageKind::Ptx, &context.policy.require_ptx));
     for (number, input) in context.inputs.iter().enumerate() {
         for (kind, target) in &all {
-            one(number, input, Required { kind: *kind, target }, report);
+            check_input(number, input, Requirement { kind: *kind, target }, report);
         }
     }
 }
 
-fn one(number: usize, input: &InputReport, required: Required<'_>, report: &mut Report<'_, ImagePlace>) {
+fn check_input(
+    number: usize,
+    input: &InputReport,
+    required: Requirement<'_>,
+    report: &mut Report<'_, ImagePlace>,
+) {
     if input.images.iter().any(|image| required.may_be_met_by(image)) {
         return;
     }
@@ -167,7 +172,7 @@ fn one(number: usize, input: &InputReport, required: Required<'_>, report: &mut 
 
 /// The kernels of one name.
 #[derive(Default)]
-struct Same<'a> {
+struct KernelImages<'a> {
     /// The first that no image meets the requirement for, and its image.
     without: Option<(u32, &'a Kernel)>,
     /// One of them has such an image.
@@ -176,7 +181,7 @@ struct Same<'a> {
 
 /// The kernels of a file, by name. What host code registers is a module for each container, whose kernels it launches and no
 /// others, whatever they are called; all other images are one program.
-fn kernels<'a>(input: &'a InputReport, required: Required<'_>) -> BTreeMap<&'a str, Same<'a>> {
+fn kernels<'a>(input: &'a InputReport, required: Requirement<'_>) -> BTreeMap<&'a str, KernelImages<'a>> {
     let mut modules: BTreeMap<(&str, Option<u32>), (u32, &Kernel, bool)> = BTreeMap::new();
     for (index, image) in input.counting() {
         let is_registered = image.role == Role::Loadable && image.section.as_deref() == Some(REGISTERED);
@@ -187,7 +192,7 @@ fn kernels<'a>(input: &'a InputReport, required: Required<'_>) -> BTreeMap<&'a s
             known.or_insert((index, kernel, false)).2 |= is_met;
         }
     }
-    let mut kernels: BTreeMap<&str, Same<'_>> = BTreeMap::new();
+    let mut kernels: BTreeMap<&str, KernelImages<'_>> = BTreeMap::new();
     for ((name, _), (index, kernel, is_met)) in modules {
         let same = kernels.entry(name).or_default();
         same.is_met |= is_met;
@@ -199,7 +204,7 @@ fn kernels<'a>(input: &'a InputReport, required: Required<'_>) -> BTreeMap<&'a s
 }
 
 /// Machine code for an older target of the same generation runs there, too.
-fn compatible(input: &InputReport, required: Required<'_>) -> Option<String> {
+fn compatible(input: &InputReport, required: Requirement<'_>) -> Option<String> {
     let (sm, suffix) = split_target(required.target);
     let runs = |image: &ImageReport| {
         image.kind == ImageKind::Cubin

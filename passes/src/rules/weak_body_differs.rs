@@ -86,11 +86,11 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
             Some(report.facts.weak.iter().map(of))
         });
         let definitions: Vec<_> = definitions.flatten().collect();
-        one(context, &definitions, report);
+        compare(context, &definitions, report);
     }
 }
 
-fn one(context: &ImagesContext<'_>, link: &[Definition<'_>], report: &mut Report<'_, ImagePlace>) {
+fn compare(context: &ImagesContext<'_>, link: &[Definition<'_>], report: &mut Report<'_, ImagePlace>) {
     let mut by_name: BTreeMap<(&str, &str, ImageKind), Vec<&Definition<'_>>> = BTreeMap::new();
     for definition in link {
         let key = (

@@ -17,7 +17,7 @@ use places::{PlaceKey, SpellingCache, frames};
 
 /// The findings of a run after the settings have been applied.
 #[derive(Default)]
-pub(super) struct Concluded {
+pub(super) struct Conclusion {
     /// The findings that stay, in their order, suppressed ones among them.
     pub(super) findings: Vec<Finding>,
     /// Findings about the settings themselves.
@@ -29,13 +29,15 @@ pub(super) struct Concluded {
 }
 
 /// Applies the settings to all findings of a run.
-pub(super) fn conclude(inputs: &[InputReport], findings: Vec<Finding>, settings: &Settings) -> Concluded {
+pub(super) fn conclude(inputs: &[InputReport], findings: Vec<Finding>, settings: &Settings) -> Conclusion {
     let mut spellings = SpellingCache::new(&settings.root);
     let mut suppressions = suppress::Suppressions::new(settings);
-    let mut unused = settings.is_strict.then(|| unused::Unused::new(inputs, settings));
-    let mut concluded = Concluded {
+    let mut unused = settings
+        .is_strict
+        .then(|| unused::UnusedSettings::new(inputs, settings));
+    let mut concluded = Conclusion {
         expired: suppressions.expired(),
-        ..Concluded::default()
+        ..Conclusion::default()
     };
     // Thousands of findings may lie in one place.
     let mut by_place: HashMap<PlaceKey, SettingsAtPlace> = HashMap::new();

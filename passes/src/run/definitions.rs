@@ -23,7 +23,7 @@ fn guarded<T>(work: impl FnOnce() -> Option<T>) -> Option<T> {
 
 /// The functions that a text declares, by name.
 #[derive(Default)]
-struct Declared {
+struct DeclaredFunctions {
     target: String,
     /// Those that it defines, for all.
     strong: Vec<String>,
@@ -31,7 +31,7 @@ struct Declared {
     open: Vec<String>,
 }
 
-impl Declared {
+impl DeclaredFunctions {
     fn of(text: &[u8]) -> Option<Self> {
         let tree = ptxcheck_ptx_parser::parse_declarations(text).ok()?;
         let origin = PtxOrigin::new(&tree);
@@ -52,9 +52,9 @@ impl Declared {
     }
 }
 
-fn declared(all: &[&[u8]]) -> Vec<Declared> {
+fn declared(all: &[&[u8]]) -> Vec<DeclaredFunctions> {
     all.par_iter()
-        .map(|text| guarded(|| Declared::of(text)).unwrap_or_default())
+        .map(|text| guarded(|| DeclaredFunctions::of(text)).unwrap_or_default())
         .collect()
 }
 
@@ -64,7 +64,7 @@ type Definer = Option<usize>;
 /// By target and name.
 type Index = NameMap<String, NameMap<String, Definer>>;
 
-fn index(all: &[&[u8]], declared: &[Declared], elsewhere: &NameSet<&str>) -> Index {
+fn index(all: &[&[u8]], declared: &[DeclaredFunctions], elsewhere: &NameSet<&str>) -> Index {
     let mut index = Index::default();
     for (number, declared) in declared.iter().enumerate() {
         // An image without a target fits none.
@@ -85,7 +85,7 @@ fn index(all: &[&[u8]], declared: &[Declared], elsewhere: &NameSet<&str>) -> Ind
 }
 
 /// By text: another one calls functions of it.
-fn needed(all: &[&[u8]], declared: &[Declared], index: &Index) -> Vec<bool> {
+fn needed(all: &[&[u8]], declared: &[DeclaredFunctions], index: &Index) -> Vec<bool> {
     let mut needed = vec![false; all.len()];
     for (number, declared) in declared.iter().enumerate() {
         let of_target = index.get(&declared.target);
@@ -122,12 +122,12 @@ impl<'a> Source<'a> {
 }
 
 /// Texts, parsed: those that other texts call functions of.
-pub(super) struct Parsed<'b> {
+pub(super) struct ParsedTexts<'b> {
     index: Index,
     trees: Vec<Option<Tree<'b>>>,
 }
 
-impl<'b> Parsed<'b> {
+impl<'b> ParsedTexts<'b> {
     /// `elsewhere`: functions that code without PTX defines.
     pub(super) fn of(all: &[&'b [u8]], elsewhere: &NameSet<&str>) -> Self {
         let declared = declared(all);
@@ -156,7 +156,7 @@ pub(super) struct Definitions<'a> {
 impl<'a> Definitions<'a> {
     /// Of these texts and their origins.
     pub(super) fn of(
-        parsed: &'a Parsed<'a>,
+        parsed: &'a ParsedTexts<'a>,
         origins: &'a [Option<PtxOrigin<'a>>],
         settings: &Settings,
     ) -> Self {

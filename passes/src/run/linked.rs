@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use ptxcheck_common::maps::NameSet;
 use rayon::prelude::*;
 
-use super::definitions::{Definitions, Parsed};
+use super::definitions::{Definitions, ParsedTexts};
 use super::text::TextOptions;
 use super::text_cache::{PendingText, TextCache};
 use crate::deadline::Deadline;
@@ -33,7 +33,7 @@ pub(super) fn analyse<'i, I: Iterator<Item = &'i ImageReport>>(
         .map(|pending| pending.text.as_slice())
         .collect();
     let size: usize = all.iter().map(|text| text.len()).sum();
-    let parsed = Parsed::of(
+    let parsed = ParsedTexts::of(
         if size <= MAX_LINKED_BYTES { &all } else { &[] },
         &without_ptx(images),
     );

@@ -3,7 +3,7 @@
 use ptxcheck_ir::limits::SHOWN_USES;
 
 use crate::context::{Draft, ImagePlace, ImagesContext, Report};
-use crate::link::{HostDefinition, HostKind, Missing, SymbolUse};
+use crate::link::{HostDefinition, HostKind, SymbolUse, UndefinedSymbol};
 use crate::names;
 
 /// `limit`, or `Grid::limit` (`_ZN4Grid5limitE`).
@@ -15,7 +15,7 @@ pub(crate) fn symbol(name: &str) -> String {
 }
 
 /// True if the finding is PTX101's: host code has a variable of this name.
-pub(crate) fn is_host_variable(missing: &Missing<'_>) -> bool {
+pub(crate) fn is_host_variable(missing: &UndefinedSymbol<'_>) -> bool {
     missing.host.is_some_and(|host| host.kind == HostKind::Variable)
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn member(input: &str, member: Option<&str>) -> String {
 /// Reports a symbol at its first use, and lists the others.
 pub(crate) fn report<'r>(
     context: &ImagesContext<'_>,
-    missing: &Missing<'_>,
+    missing: &UndefinedSymbol<'_>,
     is_definite: bool,
     message: String,
     report: &'r mut Report<'_, ImagePlace>,
@@ -61,7 +61,7 @@ pub(crate) fn report<'r>(
 }
 
 /// The message about a further use: `also used here`, or the function and object that it is in if no line is known.
-fn also(context: &ImagesContext<'_>, missing: &Missing<'_>, symbol_use: &SymbolUse<'_>) -> String {
+fn also(context: &ImagesContext<'_>, missing: &UndefinedSymbol<'_>, symbol_use: &SymbolUse<'_>) -> String {
     let has_line = symbol_use
         .at
         .is_some_and(|at| at.location.is_some() || at.source.is_some());

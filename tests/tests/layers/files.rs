@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::paths::{Named, named};
+use super::paths::{WrittenPath, named};
 
 /// The modules of a crate that have a file, by their paths (`lanes::flow`; `lib` is the root), with those that each uses.
 pub type Uses = BTreeMap<String, BTreeSet<String>>;
@@ -19,7 +19,7 @@ type Path = Vec<String>;
 ///
 /// A name that a module passes on (`pub use`) counts for the file that it comes from.
 pub fn uses(sources: &[(String, String)]) -> Uses {
-    let files: BTreeMap<Path, Vec<Named>> = sources
+    let files: BTreeMap<Path, Vec<WrittenPath>> = sources
         .iter()
         .map(|(file, text)| (module(file), named(text)))
         .collect();
@@ -55,12 +55,12 @@ fn shown(module: &[String]) -> String {
 }
 
 /// The module that a path is written in, which may have no file of its own.
-fn around(module: &[String], one: &Named) -> Path {
+fn around(module: &[String], one: &WrittenPath) -> Path {
     [module, &one.inside].concat()
 }
 
 struct Modules<'f> {
-    files: &'f BTreeMap<Path, Vec<Named>>,
+    files: &'f BTreeMap<Path, Vec<WrittenPath>>,
 }
 
 impl Modules<'_> {
@@ -92,7 +92,7 @@ impl Modules<'_> {
     }
 
     /// The import of a module under a name.
-    fn import(&self, module: &[String], name: &str) -> Option<&Named> {
+    fn import(&self, module: &[String], name: &str) -> Option<&WrittenPath> {
         let names = self.files.get(module)?;
         names
             .iter()

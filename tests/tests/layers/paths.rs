@@ -4,7 +4,7 @@ use super::words::{Piece, pieces};
 
 /// A path as it is written, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct WrittenPath {
     /// The modules within the file that it is written in.
     pub inside: Vec<String>,
     /// Its segments.
@@ -14,7 +14,7 @@ pub struct Named {
 }
 
 /// The paths of a source file with two segments or more, and all imports.
-pub fn named(source: &str) -> Vec<Named> {
+pub fn named(source: &str) -> Vec<WrittenPath> {
     let pieces = pieces(source);
     let mut reader = Reader {
         pieces: &pieces,
@@ -33,7 +33,7 @@ struct Reader<'s> {
     /// The modules that are open, each with the number of open braces outside of it.
     inside: Vec<(String, usize)>,
     depth: usize,
-    found: Vec<Named>,
+    found: Vec<WrittenPath>,
 }
 
 impl<'s> Reader<'s> {
@@ -147,7 +147,7 @@ impl<'s> Reader<'s> {
 
     fn keep(&mut self, path: Vec<String>, known_as: Option<String>) {
         let inside = self.inside.iter().map(|(name, _)| name.clone()).collect();
-        self.found.push(Named {
+        self.found.push(WrittenPath {
             inside,
             path,
             known_as,

@@ -5,7 +5,7 @@ use std::fs;
 
 use ptxcheck_tests::root;
 
-use super::project::{Said, on_path, output};
+use super::project::{CommandOutput, on_path, output};
 use super::workspace::Workspace;
 
 /// A step: its command, and its variables with the inputs that they have.
@@ -48,7 +48,7 @@ fn steps() -> Result<(Vec<Step>, BTreeMap<String, String>), String> {
 }
 
 /// Runs the steps with inputs, as long as they succeed.
-fn run(workspace: &Workspace, inputs: &[(&str, &str)]) -> Result<Said, String> {
+fn run(workspace: &Workspace, inputs: &[(&str, &str)]) -> Result<CommandOutput, String> {
     on_path("python3")?;
     let (steps, mut values) = steps()?;
     for (name, value) in inputs {
@@ -58,7 +58,7 @@ fn run(workspace: &Workspace, inputs: &[(&str, &str)]) -> Result<Said, String> {
     if steps.len() != 2 || values.len() != 4 {
         return Err(format!("{steps:?} {values:?}"));
     }
-    let mut all = Said {
+    let mut all = CommandOutput {
         success: true,
         text: String::new(),
     };

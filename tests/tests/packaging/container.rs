@@ -7,7 +7,7 @@ use std::process::Command;
 use ptxcheck_tests::root;
 use tempfile::TempDir;
 
-use super::project::{Said, copy_folder, on_path, output};
+use super::project::{CommandOutput, copy_folder, on_path, output};
 
 /// A Debian below a folder.
 struct Debian {
@@ -46,7 +46,7 @@ impl Debian {
     }
 
     /// Runs a program in a folder of it.
-    fn run(&self, folder: &str, words: &[&str]) -> Result<Said, String> {
+    fn run(&self, folder: &str, words: &[&str]) -> Result<CommandOutput, String> {
         // Mounts end with the command: nothing outside can be reached when the folder is emptied.
         let script = "mount -t proc proc \"$1/proc\" && exec chroot \"$1\" /bin/sh -c 'cd \"$1\" && shift && exec \"$@\"' sh \"${@:2}\"";
         let mut command = Command::new("unshare");

@@ -2,11 +2,11 @@
 
 use ptxcheck_tests::root;
 
-use super::project::{Said, on_path};
+use super::project::{CommandOutput, on_path};
 use super::workspace::Workspace;
 
 /// Runs make with the file in its path.
-fn make(workspace: &Workspace, arguments: &[&str]) -> Result<Said, String> {
+fn make(workspace: &Workspace, arguments: &[&str]) -> Result<CommandOutput, String> {
     let folder = root().join("tools/make").display().to_string();
     workspace.run("make", &[&["-I", &folder][..], arguments].concat())
 }

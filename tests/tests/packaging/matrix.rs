@@ -52,7 +52,7 @@ fn write_sources(project: &Project, is_wrong: bool) -> Result<(), String> {
 }
 
 /// Each finding on its line in the user's source, and those that are not to be there.
-fn holds_all_findings(said: &super::project::Said, places_in_objects: bool) -> Result<(), String> {
+fn holds_all_findings(said: &super::project::CommandOutput, places_in_objects: bool) -> Result<(), String> {
     for name in SOURCES {
         let place = match name {
             "template.txt" => format!("generated.cu:{LINE}:"),

@@ -4,14 +4,14 @@ use std::fs;
 
 use ptxcheck_tests::root;
 
-use super::project::{Said, on_path, output};
+use super::project::{CommandOutput, on_path, output};
 use super::workspace::Workspace;
 
 /// The files that the hooks are made of.
 const HOOKS: [&str; 2] = [".pre-commit-hooks.yaml", "tools/pre-commit/check-sources.sh"];
 
 /// Runs pre-commit in a repository.
-fn pre_commit(workspace: &Workspace, arguments: &[&str]) -> Result<Said, String> {
+fn pre_commit(workspace: &Workspace, arguments: &[&str]) -> Result<CommandOutput, String> {
     let folder = root().join(".toolchain/pre-commit");
     let python = fs::read_to_string(folder.join("python"));
     let python = python.map_err(|_| "pre-commit is not installed".to_owned())?;
@@ -27,7 +27,7 @@ fn pre_commit(workspace: &Workspace, arguments: &[&str]) -> Result<Said, String>
 }
 
 /// Runs git in a folder, which no settings of the machine's reach.
-fn git(workspace: &Workspace, folder: &str, arguments: &[&str]) -> Result<Said, String> {
+fn git(workspace: &Workspace, folder: &str, arguments: &[&str]) -> Result<CommandOutput, String> {
     on_path("git")?;
     let mut command = workspace.command("git")?;
     command

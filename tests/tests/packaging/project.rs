@@ -97,12 +97,12 @@ pub(super) fn clang() -> Result<[String; 3], String> {
 
 /// The exit code of a command and its output on both streams.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct CommandOutput {
     pub success: bool,
     pub text: String,
 }
 
-impl Said {
+impl CommandOutput {
     pub(super) fn of(output: &Output) -> Self {
         let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
         text.push_str(&String::from_utf8_lossy(&output.stderr));
@@ -244,7 +244,7 @@ impl Project {
     }
 
     /// Runs CMake's first step with these arguments.
-    pub(super) fn configure(&self, arguments: &[&str]) -> Result<Said, String> {
+    pub(super) fn configure(&self, arguments: &[&str]) -> Result<CommandOutput, String> {
         self.configure_in(&[], arguments)
     }
 
@@ -253,7 +253,7 @@ impl Project {
         &self,
         variables: &[(&str, &str)],
         arguments: &[&str],
-    ) -> Result<Said, String> {
+    ) -> Result<CommandOutput, String> {
         let mut command = self.command();
         command
             .envs(variables.iter().copied())
@@ -270,16 +270,20 @@ impl Project {
     }
 
     /// Builds all that can be built: a failure hides no other.
-    pub(super) fn build(&self) -> Result<Said, String> {
+    pub(super) fn build(&self) -> Result<CommandOutput, String> {
         self.build_with(&[])
     }
 
-    pub(super) fn build_with(&self, arguments: &[&str]) -> Result<Said, String> {
+    pub(super) fn build_with(&self, arguments: &[&str]) -> Result<CommandOutput, String> {
         self.build_in(&[], arguments)
     }
 
     /// The same with these variables.
-    pub(super) fn build_in(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Result<Said, String> {
+    pub(super) fn build_in(
+        &self,
+        variables: &[(&str, &str)],
+        arguments: &[&str],
+    ) -> Result<CommandOutput, String> {
         let mut command = self.command();
         command.envs(variables.iter().copied());
         command.args(["--build", "build"]).args(arguments);
@@ -319,11 +323,11 @@ pub(super) fn path_of(before: impl IntoIterator<Item = PathBuf>) -> std::ffi::Os
     std::env::join_paths(folders).unwrap_or(path)
 }
 
-pub(super) fn output(command: &mut Command) -> Result<Said, String> {
+pub(super) fn output(command: &mut Command) -> Result<CommandOutput, String> {
     let output = command
         .output()
         .map_err(|error| format!("{}: {error}", command.get_program().display()))?;
-    Ok(Said::of(&output))
+    Ok(CommandOutput::of(&output))
 }
 
 pub(super) fn copy_folder(from: &Path, to: &Path) -> Result<(), String> {

@@ -9,7 +9,7 @@ use ptxcheck_tests::root;
 use tempfile::TempDir;
 
 use super::archive;
-use super::project::{Said, nvcc, on_path};
+use super::project::{CommandOutput, nvcc, on_path};
 
 /// Largest wheel, in bytes.
 const MAX_BYTES: u64 = 10_000_000;
@@ -95,11 +95,11 @@ impl Environment {
     }
 }
 
-pub(super) fn run(command: &mut Command) -> Result<Said, String> {
+pub(super) fn run(command: &mut Command) -> Result<CommandOutput, String> {
     let output = command
         .output()
         .map_err(|error| format!("{command:?}: {error}"))?;
-    Ok(Said::of(&output))
+    Ok(CommandOutput::of(&output))
 }
 
 /// The program of the wheel checks PTX and LLVM IR, as text and as bitcode, and knows its CMake package.

@@ -7,7 +7,7 @@ use std::process::Command;
 use ptxcheck_tests::{binary, root};
 use tempfile::TempDir;
 
-use super::project::{Said, copy_folder, nvcc, output, path_of};
+use super::project::{CommandOutput, copy_folder, nvcc, output, path_of};
 
 /// A folder that goes away, with a blank in its name.
 pub(super) struct Workspace {
@@ -90,7 +90,7 @@ impl Workspace {
     }
 
     /// Runs a program in the folder to its end.
-    pub(super) fn run(&self, program: &str, arguments: &[&str]) -> Result<Said, String> {
+    pub(super) fn run(&self, program: &str, arguments: &[&str]) -> Result<CommandOutput, String> {
         output(self.command(program)?.args(arguments))
     }
 }

@@ -18,7 +18,7 @@ pub const MAX_MEMORY: u64 = 1 << 30;
 const MAX_ADDRESSES: u64 = 6 << 30;
 
 /// The mutants that a process checks.
-pub struct Stretch {
+pub struct MutantRange {
     /// The seed of the run.
     pub seed: u64,
     /// Index of the first.
@@ -39,7 +39,7 @@ pub fn tell(word: &str) {
 }
 
 /// Checks the mutants of a stretch.
-pub fn run(kind: &Kind, stretch: &Stretch) {
+pub fn run(kind: &Kind, stretch: &MutantRange) {
     crate::panics::keep_places();
     measure::limit_memory(MAX_ADDRESSES);
     let started = std::time::Instant::now();
@@ -51,7 +51,7 @@ pub fn run(kind: &Kind, stretch: &Stretch) {
         measure::reset_peak();
         let mut slowest = (Duration::ZERO, at);
         for index in at..end {
-            let time = one(kind, stretch.seed, index);
+            let time = check_one(kind, stretch.seed, index);
             slowest = slowest.max((time, index));
         }
         let (_, peak) = measure::memory();
@@ -70,7 +70,7 @@ pub fn run(kind: &Kind, stretch: &Stretch) {
 }
 
 /// Checks one mutant, and says what is wrong with it; the time that took.
-fn one(kind: &Kind, seed: u64, index: u64) -> Duration {
+fn check_one(kind: &Kind, seed: u64, index: u64) -> Duration {
     let bytes = kind.mutant(seed, index);
     measure::start();
     let verdict = kind.check(index, &bytes);

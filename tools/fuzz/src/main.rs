@@ -29,7 +29,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use args::{Args, Mode};
-use child::Stretch;
+use child::MutantRange;
 use kind::Kind;
 
 /// The stack of the thread that checks: that of a thread of a run, and of a process that reads IR.
@@ -63,7 +63,7 @@ fn run(args: &Args) -> Result<ExitCode, String> {
     match args.mode {
         Mode::Run => report(args, &kind, &root),
         Mode::Child => {
-            let stretch = Stretch {
+            let stretch = MutantRange {
                 seed: args.seed,
                 from: args.from,
                 to: args.from.saturating_add(args.count),

@@ -22,7 +22,7 @@ use ptxcheck_passes::settings::{self, LevelSetting, Override, Settings};
 use toml::Spanned;
 
 use file::{Audit, File, Params, StringList};
-use findings::Reader;
+use findings::PatternReader;
 
 /// The name of the file.
 pub const FILE: &str = "ptxcheck.toml";
@@ -141,7 +141,7 @@ fn parse(text: &str) -> Result<Config, FileError> {
             None => (line, column, message),
         }
     })?;
-    let mut reader = Reader::new(text);
+    let mut reader = PatternReader::new(text);
     Ok(Config {
         file: None,
         text: String::new(),

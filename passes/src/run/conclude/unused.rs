@@ -16,13 +16,13 @@ use crate::scope::{PlaceSpellings, fits_path};
 use crate::settings::Settings;
 
 /// Collects the paths and names of a run that patterns can match.
-pub(super) struct Unused<'a> {
+pub(super) struct UnusedSettings<'a> {
     settings: &'a Settings,
     paths: HashSet<Rc<[String]>>,
     names: HashSet<Rc<[String]>>,
 }
 
-impl<'a> Unused<'a> {
+impl<'a> UnusedSettings<'a> {
     pub(super) fn new(inputs: &[InputReport], settings: &'a Settings) -> Self {
         let mut unused = Self {
             settings,

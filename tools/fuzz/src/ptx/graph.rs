@@ -7,7 +7,7 @@ use crate::numbers::Numbers;
 const MAX_BLOCKS: usize = 12;
 
 /// The end of a block.
-pub enum End {
+pub enum BlockEnd {
     /// It goes to one block.
     Jump(usize),
     /// A guarded branch to the first, then on to the second.
@@ -25,7 +25,7 @@ pub struct Block {
     /// Number of instructions that it gets.
     pub size: usize,
     /// Its end.
-    pub end: End,
+    pub end: BlockEnd,
 }
 
 /// The blocks of a function.
@@ -50,18 +50,18 @@ impl Graph {
                 let end = wild(numbers, count);
                 graph.block(numbers, end);
             }
-            graph.block(numbers, End::Leave);
+            graph.block(numbers, BlockEnd::Leave);
         } else {
             let budget = 1 + numbers.below(MAX_BLOCKS / 2);
             let (_, last) = graph.region(numbers, budget);
-            graph.blocks[last].end = End::Leave;
+            graph.blocks[last].end = BlockEnd::Leave;
             // Edges into the middle of what is nested.
             if numbers.one_in(3) {
                 for _ in 0..=numbers.below(2) {
                     let count = graph.blocks.len();
                     let (from, to) = (numbers.below(count), numbers.below(count));
-                    if let End::Jump(on) = graph.blocks[from].end {
-                        graph.blocks[from].end = End::Choice(to, on);
+                    if let BlockEnd::Jump(on) = graph.blocks[from].end {
+                        graph.blocks[from].end = BlockEnd::Choice(to, on);
                     }
                 }
             }
@@ -84,7 +84,7 @@ impl Graph {
         graph
     }
 
-    fn block(&mut self, numbers: &mut Numbers, end: End) -> usize {
+    fn block(&mut self, numbers: &mut Numbers, end: BlockEnd) -> usize {
         let size = [0, 1, 1, 2, 2, 3, 4][numbers.below(7)];
         self.blocks.push(Block { size, end });
         self.blocks.len() - 1
@@ -92,7 +92,7 @@ impl Graph {
 
     /// Nested code: its first block, and its last, whose end is left open.
     fn region(&mut self, numbers: &mut Numbers, budget: usize) -> (usize, usize) {
-        let first = self.block(numbers, End::Leave);
+        let first = self.block(numbers, BlockEnd::Leave);
         if budget <= 1 {
             return (first, first);
         }
@@ -100,53 +100,53 @@ impl Graph {
         match numbers.below(7) {
             0 | 1 => {
                 let (then, then_end) = self.region(numbers, rest / 2);
-                let join = self.block(numbers, End::Leave);
-                self.blocks[first].end = End::Choice(join, then);
-                self.blocks[then_end].end = End::Jump(join);
+                let join = self.block(numbers, BlockEnd::Leave);
+                self.blocks[first].end = BlockEnd::Choice(join, then);
+                self.blocks[then_end].end = BlockEnd::Jump(join);
                 (first, join)
             }
             2 => {
                 let (then, then_end) = self.region(numbers, rest / 2);
                 let (other, other_end) = self.region(numbers, rest / 2);
-                let join = self.block(numbers, End::Leave);
-                self.blocks[first].end = End::Choice(other, then);
-                self.blocks[then_end].end = End::Jump(join);
-                self.blocks[other_end].end = End::Jump(join);
+                let join = self.block(numbers, BlockEnd::Leave);
+                self.blocks[first].end = BlockEnd::Choice(other, then);
+                self.blocks[then_end].end = BlockEnd::Jump(join);
+                self.blocks[other_end].end = BlockEnd::Jump(join);
                 (first, join)
             }
             // A loop that tests at its end, or, entered at its test, at its start.
             3 | 4 => {
                 let (body, body_end) = self.region(numbers, rest);
-                let after = self.block(numbers, End::Leave);
+                let after = self.block(numbers, BlockEnd::Leave);
                 if numbers.one_in(3) {
-                    let test = self.block(numbers, End::Choice(body, after));
-                    self.blocks[first].end = End::Jump(test);
-                    self.blocks[body_end].end = End::Jump(test);
+                    let test = self.block(numbers, BlockEnd::Choice(body, after));
+                    self.blocks[first].end = BlockEnd::Jump(test);
+                    self.blocks[body_end].end = BlockEnd::Jump(test);
                 } else {
-                    self.blocks[first].end = End::Jump(body);
-                    self.blocks[body_end].end = End::Choice(body, after);
+                    self.blocks[first].end = BlockEnd::Jump(body);
+                    self.blocks[body_end].end = BlockEnd::Choice(body, after);
                 }
                 (first, after)
             }
             5 => {
-                let join = self.block(numbers, End::Leave);
+                let join = self.block(numbers, BlockEnd::Leave);
                 let count = 1 + numbers.below(3);
                 let mut targets = Vec::new();
                 for _ in 0..count {
                     let (case, case_end) = self.region(numbers, rest / 4);
-                    self.blocks[case_end].end = End::Jump(join);
+                    self.blocks[case_end].end = BlockEnd::Jump(join);
                     targets.push(case);
                 }
                 targets.push(join);
-                self.blocks[first].end = End::Table(targets);
+                self.blocks[first].end = BlockEnd::Table(targets);
                 (first, join)
             }
             _ => {
                 let (next, end) = self.region(numbers, rest);
                 self.blocks[first].end = if numbers.one_in(3) {
-                    End::Maybe(next)
+                    BlockEnd::Maybe(next)
                 } else {
-                    End::Jump(next)
+                    BlockEnd::Jump(next)
                 };
                 (first, end)
             }
@@ -154,14 +154,14 @@ impl Graph {
     }
 }
 
-fn wild(numbers: &mut Numbers, count: usize) -> End {
+fn wild(numbers: &mut Numbers, count: usize) -> BlockEnd {
     let mut any = || numbers.below(count + 1);
     let (a, b, c) = (any(), any(), any());
     match numbers.below(8) {
-        0 => End::Jump(a),
-        1 => End::Table(vec![a, b, c]),
-        2 => End::Leave,
-        3 => End::Maybe(a),
-        _ => End::Choice(a, b),
+        0 => BlockEnd::Jump(a),
+        1 => BlockEnd::Table(vec![a, b, c]),
+        2 => BlockEnd::Leave,
+        3 => BlockEnd::Maybe(a),
+        _ => BlockEnd::Choice(a, b),
     }
 }

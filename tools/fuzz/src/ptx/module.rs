@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use super::grammar::{Class, Grammar, Names, REGISTERS, RuleId};
-use super::graph::{End, Graph};
+use super::graph::{BlockEnd, Graph};
 use crate::numbers::Numbers;
 
 /// The rules that whole constructs begin with.
@@ -238,11 +238,11 @@ impl Writer<'_> {
     }
 
     /// The end of a block whose successor in the text is `next`.
-    fn end(&mut self, end: &End, next: Option<usize>) {
+    fn end(&mut self, end: &BlockEnd, next: Option<usize>) {
         match *end {
-            End::Jump(to) if next == Some(to) && !self.numbers.one_in(8) => {}
-            End::Jump(to) => self.print(format_args!("bra L{to};\n")),
-            End::Choice(yes, no) => {
+            BlockEnd::Jump(to) if next == Some(to) && !self.numbers.one_in(8) => {}
+            BlockEnd::Jump(to) => self.print(format_args!("bra L{to};\n")),
+            BlockEnd::Choice(yes, no) => {
                 if self.numbers.one_in(2) {
                     self.rule(self.generator.compare);
                     self.text("\n");
@@ -255,7 +255,7 @@ impl Writer<'_> {
                     self.print(format_args!("bra L{no};\n"));
                 }
             }
-            End::Table(ref targets) => {
+            BlockEnd::Table(ref targets) => {
                 let index = self.names.read(Class::B32, self.numbers);
                 let number = self.out.len();
                 self.print(format_args!("T{number}: .branchtargets "));
@@ -265,11 +265,11 @@ impl Writer<'_> {
                 }
                 self.print(format_args!(";\nbrx.idx %r{index}, T{number};\n"));
             }
-            End::Leave => {
+            BlockEnd::Leave => {
                 let end = *self.numbers.pick(&["ret;\n", "ret;\n", "exit;\n", "trap;\n"]);
                 self.text(end);
             }
-            End::Maybe(to) => {
+            BlockEnd::Maybe(to) => {
                 let guard = self.names.read(Class::Predicate, self.numbers);
                 let end = *self.numbers.pick(&["ret", "exit", "exit"]);
                 self.print(format_args!("@%p{guard} {end};\n"));

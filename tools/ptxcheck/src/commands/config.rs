@@ -54,13 +54,13 @@ struct Document {
     schema_version: u32,
     /// The configuration that is read.
     file: Option<String>,
-    settings: Vec<Applied>,
+    settings: Vec<AppliedSetting>,
     levels: Vec<AppliedLevel>,
 }
 
 /// A setting.
 #[derive(Serialize)]
-struct Applied {
+struct AppliedSetting {
     key: String,
     value: String,
     /// `ptxcheck.toml:3:1`, an option, or `default`.
@@ -84,16 +84,16 @@ impl Document {
         let file = config.file.as_ref().map(|file| file.display().to_string());
         let name = file.as_deref().unwrap_or_default();
         let launch = args.launch_block.map(launch_option);
-        let mut settings: Vec<Applied> = written::settings(&config.text)
+        let mut settings: Vec<AppliedSetting> = written::settings(&config.text)
             .into_iter()
-            .map(|setting| Applied {
+            .map(|setting| AppliedSetting {
                 overruled_by: launch.clone().filter(|_| setting.key.starts_with("launch.")),
                 from: format!("{name}:{}:{}", setting.line, setting.column),
                 key: setting.key,
                 value: setting.value,
             })
             .collect();
-        let of_option = |key: &str, value: String, from: String| Applied {
+        let of_option = |key: &str, value: String, from: String| AppliedSetting {
             key: key.to_owned(),
             value,
             from,

@@ -16,13 +16,13 @@ use super::{FileError, place};
 const MAX_PATTERNS: usize = 4096;
 
 /// Makes patterns of texts, and counts them.
-pub(super) struct Reader<'t> {
+pub(super) struct PatternReader<'t> {
     /// The file.
     pub(super) text: &'t str,
     patterns: usize,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> PatternReader<'t> {
     pub(super) const fn new(text: &'t str) -> Self {
         Self { text, patterns: 0 }
     }

@@ -14,23 +14,23 @@ use ptxcheck_passes::launches::{self, Launches, MAX_BLOCK_THREADS, Shape};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::findings::Reader;
+use super::findings::PatternReader;
 use super::{FileError, place, suggestion};
 
 /// The key of a block.
 const BLOCK: &str = "block";
 
 /// An error at an offset of the file.
-type At = (usize, String);
+type OffsetError = (usize, String);
 
 /// The table `[launch]` of the file.
 ///
 /// # Errors
 ///
 /// A key that is not known, or a value that is no block.
-pub(super) fn read(reader: &mut Reader<'_>) -> Result<Launches, FileError> {
+pub(super) fn read(reader: &mut PatternReader<'_>) -> Result<Launches, FileError> {
     let text = reader.text;
-    let placed = |(offset, message): At| {
+    let placed = |(offset, message): OffsetError| {
         let (line, column) = place(text, offset);
         (line, column, message)
     };
@@ -48,7 +48,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Result<Launches, FileError> {
 /// The block of all kernels, and those of some, with their places, in the order of the file.
 type Blocks = (Option<Shape>, Vec<(usize, String, Shape)>);
 
-fn blocks(text: &str) -> Result<Blocks, At> {
+fn blocks(text: &str) -> Result<Blocks, OffsetError> {
     let file = DeTable::parse(text).map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);
         (offset, error.message().to_owned())
@@ -83,12 +83,12 @@ fn blocks(text: &str) -> Result<Blocks, At> {
     Ok((others, named))
 }
 
-fn table<'t, 'i>(value: &'t Spanned<DeValue<'i>>, wanted: &str) -> Result<&'t DeTable<'i>, At> {
+fn table<'t, 'i>(value: &'t Spanned<DeValue<'i>>, wanted: &str) -> Result<&'t DeTable<'i>, OffsetError> {
     let table = value.get_ref().as_table();
     table.ok_or_else(|| (value.span().start, wanted.to_owned()))
 }
 
-fn unknown(offset: usize, key: &str, table: &str) -> At {
+fn unknown(offset: usize, key: &str, table: &str) -> OffsetError {
     let mut message = format!("unknown field `{key}` in `[{table}]`, expected `{BLOCK}`");
     if table == "launch" {
         message.push_str(" or a table `[launch.\"name of a kernel\"]`");
@@ -100,7 +100,7 @@ fn unknown(offset: usize, key: &str, table: &str) -> At {
 }
 
 /// `[32, 4, 1]`; y and z may be missing.
-fn block(value: &Spanned<DeValue<'_>>) -> Result<Shape, At> {
+fn block(value: &Spanned<DeValue<'_>>) -> Result<Shape, OffsetError> {
     let wrong = || {
         let message = format!(
             "a block is one to three numbers over 0, as in `[32, 4, 1]`, for at most {MAX_BLOCK_THREADS} threads"
