@@ -63,7 +63,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         Some(first..first + count(ty)?)
     }
 
-    /// What the elements of an aggregate hold, where that is known.
+    /// The values of the elements of an aggregate, if they are known.
     pub(super) fn parts(&mut self, value: LlvmValue<'m>) -> Option<Vec<Value>> {
         if let Some(known) = self.scratch.parts.get(&value) {
             return Some(known.clone());
@@ -259,7 +259,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         true
     }
 
-    /// What an instruction does with each element; `to` is the type of those that it makes.
+    /// The operation of an instruction on each element; `to` is the type of its results.
     fn element_op(&self, instruction: User<'m>, to: Type<'m>) -> Option<Op> {
         let opcode = instruction.opcode();
         let to = self.shape(to);
@@ -310,7 +310,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         (is_whole && is_vector).then_some(elements)
     }
 
-    /// What a function returns, an element at a time: all of them, so that every return says something of each.
+    /// Lowers the return of an aggregate, an element at a time: all of them, so that every return has a value for each.
     pub(super) fn return_parts(&mut self, returned: LlvmValue<'m>) -> bool {
         let Some(elements) = self.numbers(returned.ty()) else {
             return false;
@@ -328,7 +328,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         true
     }
 
-    /// What a call returns, an element at a time.
+    /// Lowers the results of a call, an element at a time.
     pub(super) fn call_results(&mut self, instruction: User<'m>, call: InstructionId) -> bool {
         let Some(elements) = self.numbers(instruction.ty()) else {
             return false;
@@ -358,7 +358,7 @@ impl<'m> Lowering<'_, '_, 'm> {
             .collect()
     }
 
-    /// What a call passes in memory of the caller's own: the numbers that lie there.
+    /// Lowers an argument that a call passes in memory of the caller's own: the numbers that lie there.
     pub(super) fn passed_in_memory(&mut self, number: u32, pointer: LlvmValue<'m>, ty: Type<'m>) {
         if pointer.user().and_then(User::allocated).is_none() {
             return;

@@ -36,7 +36,7 @@ impl<'m> Annotations<'m> {
         u32::try_from(*number).ok()
     }
 
-    /// Whether a property is there and not 0.
+    /// True if a property is there and not 0.
     pub(super) fn has(&self, global: Value<'m>, property: &str) -> bool {
         self.number(global, property).is_some_and(|number| number != 0)
     }

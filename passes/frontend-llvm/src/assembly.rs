@@ -44,16 +44,16 @@ struct Lists {
     inputs: Vec<Value>,
     results: Vec<Value>,
     operands: Vec<Operand>,
-    held: Vec<Held>,
+    held: Vec<OperandValues>,
     registers: Vec<Register>,
     /// The operands of one instruction.
     values: Vec<Value>,
 }
 
-/// What becomes of an operand.
+/// The values of an operand of inline assembly.
 #[derive(Clone, Copy)]
-struct Held {
-    /// What it holds before.
+struct OperandValues {
+    /// Its value before the assembly.
     before: Option<Value>,
     /// The result that it holds after.
     after: Option<Value>,
@@ -62,7 +62,7 @@ struct Held {
     same: Option<usize>,
 }
 
-impl Held {
+impl OperandValues {
     /// The register that an operand is all along.
     fn only(&self, direct: Direct) -> Option<Register> {
         let (only, other) = match direct {
@@ -133,7 +133,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         self.begin(next);
     }
 
-    /// What stands for each operand, and what it holds before and after.
+    /// The text in place of each operand, and its values before and after.
     fn operands(&self, call: User<'m>, constraints: &[Constraint], lists: &mut Lists) {
         let Lists {
             inputs,
@@ -146,7 +146,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         held.clear();
         let (mut output, mut input) = (0, 0);
         for (number, &constraint) in constraints.iter().enumerate() {
-            let own = Held {
+            let own = OperandValues {
                 before: None,
                 after: None,
                 same: Some(number),
@@ -156,7 +156,7 @@ impl<'m> Lowering<'_, '_, 'm> {
                     let after = results.get(output).copied();
                     output += 1;
                     operands.push(Operand::Register(self.operand_bits(after)));
-                    held.push(Held { after, ..own });
+                    held.push(OperandValues { after, ..own });
                 }
                 Constraint::Input { tied, immediate } => {
                     let value = inputs.get(input).copied().unwrap_or(Value::Unknown);
@@ -168,18 +168,18 @@ impl<'m> Lowering<'_, '_, 'm> {
                         (value, Some(same)) => {
                             operands.push(Operand::Register(bits));
                             held[same].before = Some(value);
-                            held.push(Held {
+                            held.push(OperandValues {
                                 same: Some(same),
                                 ..own
                             });
                         }
                         (Value::Integer(number), None) if immediate => {
                             operands.push(Operand::Number(number));
-                            held.push(Held { same: None, ..own });
+                            held.push(OperandValues { same: None, ..own });
                         }
                         (value, None) => {
                             operands.push(Operand::Register(bits));
-                            held.push(Held {
+                            held.push(OperandValues {
                                 before: Some(value),
                                 ..own
                             });
@@ -398,7 +398,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         Op::Call(CallId::new(self.body.calls.len() - 1))
     }
 
-    /// What the module's own assembly names may be declared there.
+    /// Records a name that nothing declares. A name that occurs in the module's own assembly may be declared there.
     fn undeclared(&mut self, name: &str) {
         let room = self.body.undeclared.len() < MAX_UNDECLARED;
         let is_known = self.symbols.named(name).is_some()

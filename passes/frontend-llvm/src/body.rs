@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::assembly::Assembly;
 use super::callees::Callees;
 use super::debug::Locations;
-use super::edges::{Departures, NOWHERE, Phi};
+use super::edges::{NOWHERE, Phi, PhiSources};
 use super::numbers::Numbers;
 use super::opcodes::is_terminator;
 use super::raw::{Block as LlvmBlock, Opcode, Type, User, Value as LlvmValue};
@@ -21,8 +21,8 @@ use ptxcheck_ir::{
 /// A place that edges lead to: a block of the function by its number, or one that the lowering makes.
 pub(super) type Label = u32;
 
-/// What the lowering knows of a module's types, constants and callees, and of the values of one body: the latter empty at
-/// its start, with the memory of those before.
+/// Caches of the lowering: for a module, its types, constants and callees; for a body, its values, which are cleared for each body
+/// and keep their memory.
 pub(super) struct Scratch<'m> {
     types: Types<'m>,
     pub(super) callees: Callees<'m>,
@@ -39,7 +39,7 @@ pub(super) struct Scratch<'m> {
     pub(super) first_phis: Vec<usize>,
     /// Where edges leave the elements of phis that are aggregates.
     pub(super) landing_parts: Vec<Register>,
-    pub(super) departures: Departures<'m>,
+    pub(super) phi_sources: PhiSources<'m>,
     /// Blocks that edges want of their own: from, to, and their label.
     pub(super) queued: Vec<(Label, Label, Label)>,
     /// Lists of one instruction's operands, arguments, targets and indices.
@@ -65,7 +65,7 @@ impl<'m> Scratch<'m> {
             phis: Vec::new(),
             first_phis: Vec::new(),
             landing_parts: Vec::new(),
-            departures: Departures::default(),
+            phi_sources: PhiSources::default(),
             queued: Vec::new(),
             uses: Vec::new(),
             arguments: Vec::new(),
@@ -90,7 +90,7 @@ impl<'m> Scratch<'m> {
         self.phis.clear();
         self.first_phis.clear();
         self.landing_parts.clear();
-        self.departures.clear();
+        self.phi_sources.clear();
         self.queued.clear();
         self.labels.clear();
         self.edges.clear();
@@ -112,7 +112,7 @@ pub(super) struct Lowering<'l, 'a, 'm> {
     /// The instruction that is looked at, or the function while there is none.
     pub(super) place: Span,
     block_start: usize,
-    /// What is left of the constant expressions that may be looked at, and how deep the current one is.
+    /// Number of constant expressions that may still be lowered, and the depth of the current one.
     pub(super) constants_left: usize,
     pub(super) depth: usize,
     /// A branch goes one way only.
@@ -167,7 +167,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             self.phis(number);
         }
         self.scratch.first_phis.push(self.scratch.phis.len());
-        self.scratch.departures.sort(count);
+        self.scratch.phi_sources.sort(count);
         for number in 0..count {
             self.begin(number as Label);
             if number == 0 {
@@ -193,7 +193,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             if opcode == Opcode::LLVMPHI {
                 // Those behind other instructions are malformed, and take nothing.
                 if phi < self.scratch.first_phis[number + 1] {
-                    self.land(phi);
+                    self.lower_phi(phi);
                 } else {
                     let result = self.register(instruction.value());
                     self.emit(Op::Opaque, &[Value::Register(result)], &[]);
@@ -209,7 +209,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
                 break;
             }
             if !self.instruction(instruction) {
-                // What follows a trap is never reached.
+                // Code behind a trap is never reached.
                 self.end_block(&[]);
                 break;
             }

@@ -1,4 +1,4 @@
-//! What calls call, read once for each callee: its symbol, or what the name of an intrinsic says.
+//! The callees of calls, read once each: a symbol, or the operation that the name of an intrinsic stands for.
 
 use super::body::Lowering;
 use super::numbers::Numbers;
@@ -25,13 +25,13 @@ pub(super) enum Called<'m> {
     Function(SymbolId),
     Intrinsic(Intrinsic<'m>),
     Assembly,
-    /// What asks for the target.
+    /// The intrinsic that asks for the target.
     Reflect,
     /// An address.
     Address,
 }
 
-/// What the name of an intrinsic says.
+/// The operation that the name of an intrinsic stands for.
 #[derive(Clone, Copy)]
 pub(super) enum Intrinsic<'m> {
     /// It neither computes nor touches memory.
@@ -51,7 +51,7 @@ pub(super) enum Intrinsic<'m> {
 #[derive(Clone, Copy)]
 struct Known<'m> {
     called: Called<'m>,
-    /// Whether it takes arguments in memory.
+    /// It takes arguments in memory.
     has_memory: bool,
 }
 
@@ -129,7 +129,7 @@ impl<'m> Intrinsic<'m> {
     }
 }
 
-/// What `llvm.nvvm.read.ptx.sreg.NAME` reads.
+/// The register that `llvm.nvvm.read.ptx.sreg.NAME` reads.
 fn special_register(name: &str) -> Value {
     if name == "warpsize" {
         return Value::Integer(32);
@@ -147,7 +147,7 @@ fn special_register(name: &str) -> Value {
 }
 
 impl<'m> Lowering<'_, '_, 'm> {
-    /// What a value is as a callee, and whether it takes arguments in memory.
+    /// A value as a callee, and true if it takes arguments in memory.
     pub(super) fn callee(&mut self, value: LlvmValue<'m>) -> (Called<'m>, bool) {
         let kind = value.kind();
         if !matches!(

@@ -6,15 +6,15 @@
 use ptxcheck_ptx_parser::{Position, Span};
 
 use super::places::{Places, Tickets};
-use super::raw::{Handles, Later, Module, Node, NodeKind, Value};
+use super::raw::{Handles, Module, Node, NodeKind, SharedHandles, Value};
 use crate::limits::MAX_SCOPE_DEPTH;
 use ptxcheck_ir::limits::MAX_INLINE_DEPTH;
 use ptxcheck_ir::places::Frame;
 use ptxcheck_ir::{DebugId, Instruction, Origin, SymbolId};
 
-/// What leads from the device IR of a module back to its source, and to its text where it has one.
+/// The way from the device IR of a module back to its source, and to its text if it has one.
 pub struct LlvmOrigin<'m> {
-    llvm: Later<'m>,
+    llvm: SharedHandles<'m>,
     text: Option<Places<'m>>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Locations<'m> {
     pub(super) tickets: Tickets<'m>,
     /// By [`DebugId`]; instructions in a row often have the same.
     nodes: Vec<Node<'m>>,
-    /// What made the memory on the stack, in the order of its symbols.
+    /// The instructions that allocate memory on the stack, in the order of its symbols.
     stack: Vec<(SymbolId, Value<'m>)>,
 }
 
@@ -42,7 +42,7 @@ impl<'m> Locations<'m> {
         }
     }
 
-    /// What is kept, with the text of an input that is text.
+    /// The origin, with the text of an input that is text.
     pub(super) fn finish(mut self, text: Option<&'m [u8]>) -> LlvmOrigin<'m> {
         let handles = Handles {
             module: self.module,
@@ -51,7 +51,7 @@ impl<'m> Locations<'m> {
             stack: self.stack,
         };
         LlvmOrigin {
-            llvm: Later::new(handles),
+            llvm: SharedHandles::new(handles),
             text: text.map(|text| Places::new(text, self.tickets)),
         }
     }

@@ -10,7 +10,7 @@ use super::types::Shape;
 use ptxcheck_common::groups::Groups;
 use ptxcheck_ir::{Op, Register, Slots, Value};
 
-/// What is no block of the function.
+/// The label of no block of the function.
 pub(super) const NOWHERE: Label = Label::MAX;
 
 /// A phi, and where edges leave what it takes.
@@ -23,24 +23,24 @@ pub(super) struct Phi<'m> {
     parts: Slots,
 }
 
-/// What an edge leaves for a phi.
+/// The value that an edge brings to a phi.
 #[derive(Clone, Copy)]
-struct Leaving<'m> {
+struct PhiSource<'m> {
     to: Label,
     phi: u32,
     source: LlvmValue<'m>,
 }
 
-/// What edges leave for phis, by the blocks that they come from.
+/// The values that edges bring to phis, by the blocks that they come from.
 #[derive(Default)]
-pub(super) struct Departures<'m> {
+pub(super) struct PhiSources<'m> {
     /// As they were noted: by the blocks that edges go to, then by phi.
-    noted: Vec<(Label, Leaving<'m>)>,
+    noted: Vec<(Label, PhiSource<'m>)>,
     /// The same by the blocks that edges come from.
-    by_block: Groups<Leaving<'m>>,
+    by_block: Groups<PhiSource<'m>>,
 }
 
-impl<'m> Departures<'m> {
+impl<'m> PhiSources<'m> {
     pub(super) fn clear(&mut self) {
         self.noted.clear();
     }
@@ -52,7 +52,7 @@ impl<'m> Departures<'m> {
     }
 
     /// Those of an edge.
-    fn on(&self, from: Label, to: Label) -> &[Leaving<'m>] {
+    fn on(&self, from: Label, to: Label) -> &[PhiSource<'m>] {
         let of_block = self.by_block.of(from as usize);
         let of_edge = &of_block[of_block.partition_point(|one| one.to < to)..];
         &of_edge[..of_edge.partition_point(|one| one.to == to)]
@@ -78,12 +78,12 @@ impl<'m> Lowering<'_, '_, 'm> {
             }
             for (source, from) in phi.incoming() {
                 if let Some(from) = self.scratch.label_of.get(from.address()) {
-                    let leaving = Leaving {
+                    let leaving = PhiSource {
                         to: number as Label,
                         phi: self.scratch.phis.len() as u32,
                         source,
                     };
-                    self.scratch.departures.noted.push((from, leaving));
+                    self.scratch.phi_sources.noted.push((from, leaving));
                 }
             }
             self.scratch.phis.push(Phi {
@@ -121,9 +121,9 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     /// The copies that the phis of `to` want on the edge from `from`.
     pub(super) fn copies(&mut self, from: Label, to: Label) {
-        let departures = std::mem::take(&mut self.scratch.departures);
+        let phi_sources = std::mem::take(&mut self.scratch.phi_sources);
         let mut last = None;
-        for one in departures.on(from, to) {
+        for one in phi_sources.on(from, to) {
             // Of several edges between two blocks, a phi says the same for each.
             if last.replace(one.phi) == Some(one.phi) {
                 continue;
@@ -140,11 +140,11 @@ impl<'m> Lowering<'_, '_, 'm> {
                 }
             }
         }
-        self.scratch.departures = departures;
+        self.scratch.phi_sources = phi_sources;
     }
 
-    /// What a phi takes, from where the edges left it.
-    pub(super) fn land(&mut self, number: usize) {
+    /// Lowers a phi to a copy of the value that the edges brought.
+    pub(super) fn lower_phi(&mut self, number: usize) {
         let phi = self.scratch.phis[number];
         let result = self.defined(phi.user, phi.shape.bits);
         self.emit(

@@ -13,7 +13,7 @@ use super::spaces::space_of;
 use crate::limits::{MAX_INITIALIZER_NODES, MAX_TYPE_DEPTH};
 use ptxcheck_ir::{HostConstant, Space};
 
-/// What a module says of a variable of the host.
+/// A variable of the host, as a module shows it.
 pub(super) enum Host {
     /// Device code has its address, or writes it, or it is no constant.
     Variable,
@@ -30,12 +30,12 @@ const MERELY_KNOWN: Host = Host::Constant(HostConstant {
     is_copy: true,
 });
 
-/// Whether a CUDA compiler wrote a module.
+/// True if a CUDA compiler wrote a module.
 pub(super) fn is_cuda(module: Module<'_>) -> bool {
     module.has_flag("nvvm-reflect-ftz") && !module.has_flag("openmp") && !module.has_flag("openmp-device")
 }
 
-/// What a global variable of a CUDA module is, if it is the host's and used.
+/// A global variable of a CUDA module, if it is the host's and used.
 pub(super) fn of<'m>(module: Module<'m>, global: Value<'m>) -> Option<Host> {
     let space = space_of(global.ty());
     if !matches!(space, Space::Generic | Space::Const) || global.is_unnamed() {
@@ -111,7 +111,7 @@ impl Declared {
     }
 }
 
-/// What code and other variables do with a global.
+/// The uses of a global by code and other variables.
 #[derive(Default)]
 struct Uses {
     /// Something else than a load has its address.

@@ -1,4 +1,4 @@
-//! What LLVM's instructions become (LLVM Language Reference, Instruction Reference).
+//! The lowering of LLVM's instructions (LLVM Language Reference, Instruction Reference).
 //!
 //! An instruction that no analysis interprets, or one on vectors and wide integers, is [`Op::Opaque`].
 
@@ -349,7 +349,7 @@ fn stripped(mut value: LlvmValue<'_>) -> LlvmValue<'_> {
     value
 }
 
-/// What a conversion of a number of `from` bits to one of `to` is.
+/// The operation for a conversion of a number of `from` bits to one of `to`.
 pub(super) fn converted(opcode: Opcode, from: u8, to: u8) -> Op {
     match (from, to) {
         (0, _) | (_, 0) => Op::Opaque,

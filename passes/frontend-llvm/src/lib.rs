@@ -100,7 +100,7 @@ pub const LLVM_VERSION: &str = if cfg!(feature = "llvm") { "22" } else { "19" };
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refused {
-    /// What LLVM says, on one line.
+    /// LLVM's message, on one line.
     pub said: String,
     /// The version of LLVM that wrote it, where that is newer than [`LLVM_VERSION`] and the input says so: `23.0.0`.
     pub written_by: Option<String>,
@@ -128,7 +128,7 @@ pub fn with_module<R>(bytes: &[u8], work: impl FnOnce(&Module<'_>) -> R) -> Resu
     memory.read(bytes).map(|input| input.with_module(work))
 }
 
-/// What LLVM keeps what it reads in.
+/// The context that LLVM reads IR into.
 pub struct Memory(Context);
 
 impl Default for Memory {
@@ -163,7 +163,7 @@ pub struct Input<'i> {
 }
 
 impl Input<'_> {
-    /// Whether it is for NVIDIA's GPUs: by its target triple, or, as some compilers name their target late, by its kernels.
+    /// True if it is for NVIDIA's GPUs: by its target triple, or, as some compilers name their target late, by its kernels.
     /// Not for them is the IR of host code, which lies beside that of device code.
     #[must_use]
     pub fn is_device_code(&self) -> bool {
@@ -229,7 +229,7 @@ fn lowered<R>(raw: raw::Module<'_>, bytes: &[u8], work: impl FnOnce(&Module<'_>)
     work(&module)
 }
 
-/// What LLVM says of IR, with the version that wrote it.
+/// LLVM's message about IR, with the version that wrote it.
 fn refusal(said: &str, bytes: &[u8]) -> Refused {
     Refused {
         said: said.split_whitespace().collect::<Vec<_>>().join(" "),

@@ -1,4 +1,4 @@
-//! What instructions that take memory or touch it become.
+//! The lowering of instructions that allocate or access memory.
 
 use super::body::Lowering;
 use super::raw::{Opcode, Type, User, Value as LlvmValue};

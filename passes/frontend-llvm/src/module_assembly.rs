@@ -1,6 +1,6 @@
 //! Assembly outside functions (`module asm`): PTX, whose declarations and definitions are the module's, too.
 //!
-//! What its functions do is not followed.
+//! The bodies of its functions are not followed.
 
 use ptxcheck_ptx_parser::Span;
 
@@ -10,7 +10,7 @@ use crate::limits::MAX_ASSEMBLY_BYTES;
 use ptxcheck_frontend_ptx::{self as ptx, PtxOrigin};
 use ptxcheck_ir::{DebugId, Function, FunctionId, Parameter, Slots, Symbol, SymbolId, SymbolKind};
 
-/// What a PTX module begins with, where the text does not say.
+/// The header of the PTX module that the text is parsed in, since it has none of its own.
 const HEADER: &str = ".version 9.0\n.target sm_120a\n.address_size 64\n";
 
 impl<'a, 'm> Symbols<'a, 'm> {

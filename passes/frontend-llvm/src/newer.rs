@@ -42,18 +42,18 @@ pub(super) fn rewritten(text: &[u8]) -> Option<Vec<u8>> {
     out
 }
 
-/// How many of the first bytes are such.
+/// Number of first bytes that satisfy `is_such`.
 fn count(text: &[u8], is_such: impl Fn(u8) -> bool) -> usize {
     text.iter().take_while(|byte| is_such(**byte)).count()
 }
 
-/// Whether a byte is part of a word: a number, a keyword, or a name with the sign in front of it.
+/// True if a byte is part of a word: a number, a keyword, or a name with the sign in front of it.
 const fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(byte, b'+' | b'-' | b'.' | b'_' | b'$' | b'%' | b'@' | b'!' | b'#')
 }
 
-/// How many bytes a floating-point constant takes that begins with this word, if one does.
+/// Length in bytes of the floating-point constant that begins with this word, if one does.
 fn constant(word: &[u8], behind: &[u8]) -> Option<usize> {
     let unsigned = word.strip_prefix(b"+").or_else(|| word.strip_prefix(b"-"));
     let number = unsigned.unwrap_or(word);
@@ -69,7 +69,7 @@ fn constant(word: &[u8], behind: &[u8]) -> Option<usize> {
     is_whole.then_some(word.len())
 }
 
-/// Whether all of a word is digits, perhaps a point and more of them, and perhaps an exponent, which `mark` begins. Of
+/// True if all of a word is digits, perhaps a point and more of them, and perhaps an exponent, which `mark` begins. Of
 /// hexadecimal digits alone, without an exponent, older spellings are made.
 fn is_real(word: &[u8], is_digit: impl Fn(u8) -> bool, mark: u8) -> bool {
     let whole = count(word, &is_digit);
@@ -90,7 +90,7 @@ fn is_real(word: &[u8], is_digit: impl Fn(u8) -> bool, mark: u8) -> bool {
     whole > 0 && !digits.is_empty() && count(digits, |byte| byte.is_ascii_digit()) == digits.len()
 }
 
-/// How long the payload of a NaN is: `(0x1)`.
+/// Length in bytes of the payload of a NaN: `(0x1)`.
 fn payload(text: &[u8]) -> Option<usize> {
     let digits = text.strip_prefix(b"(0x")?;
     let length = count(digits, |byte| byte.is_ascii_hexdigit());

@@ -1,4 +1,4 @@
-//! What the opcodes of LLVM's text are called, and what a line with one looks like.
+//! The names of opcodes in LLVM's text, and the form of a line with one.
 
 use super::raw::Opcode;
 
@@ -11,7 +11,7 @@ pub(super) fn is_call(opcode: Opcode) -> bool {
     matches!(opcode, Opcode::LLVMCall | Opcode::LLVMInvoke | Opcode::LLVMCallBr)
 }
 
-/// Whether a block ends with it, of what the lowering knows.
+/// True if a block ends with it, among the opcodes that the lowering knows.
 pub(super) fn is_terminator(opcode: Opcode) -> bool {
     matches!(
         opcode,

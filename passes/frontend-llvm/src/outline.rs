@@ -1,4 +1,4 @@
-//! What LLVM assembly defines, and where: LLVM's C interface gives no places in the text.
+//! The definitions in LLVM assembly, with their places: LLVM's C interface gives no places in the text.
 //!
 //! A scanner over the bytes that knows strings, comments, brackets and the first words of lines, and no more of the
 //! language: [`Outline::of`] finds globals and functions in one pass, [`blocks`] the instructions of one function. LLVM
@@ -16,7 +16,7 @@ use super::raw::Opcode;
 pub(super) struct Outline {
     /// Variables, aliases and functions: the name of a variable, the first line of a function.
     pub(super) globals: FxHashMap<Vec<u8>, Span>,
-    /// What lies between the braces of a function that is defined.
+    /// The text between the braces of each defined function.
     pub(super) bodies: FxHashMap<Vec<u8>, Span>,
 }
 
@@ -38,11 +38,11 @@ pub(super) struct TextInstruction {
     pub(super) opcode: Opcode,
     /// The name of its result behind the `%`; empty where it has none, or only a number.
     pub(super) result: Span,
-    /// What it calls by name, behind the `@`.
+    /// The name of its callee, behind the `@`.
     pub(super) callee: Span,
 }
 
-/// What a byte means to the scanner.
+/// The class of a byte for the scanner.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Other,
@@ -169,7 +169,7 @@ impl Cursor<'_> {
                 self.at = self.text.len();
                 return;
             };
-            // What lies between has no string, so a semicolon on the last of its lines begins a comment.
+            // The text between has no string, so a semicolon on the last of its lines begins a comment.
             let between = &rest[..next];
             let line = memchr::memrchr(b'\n', between).map_or(between, |end| &between[end..]);
             self.at += next;
@@ -417,7 +417,7 @@ fn first_of_line(cursor: &mut Cursor<'_>) -> Option<Line> {
     }))
 }
 
-/// Whether what follows an opcode makes it a constant expression on a line of its own: `getelementptr inbounds (`.
+/// True if the text behind an opcode makes it a constant expression on a line of its own: `getelementptr inbounds (`.
 fn begins_constant(cursor: &Cursor<'_>) -> bool {
     let mut ahead = Cursor { ..*cursor };
     loop {

@@ -65,7 +65,7 @@ impl<'m> Lowering<'_, '_, 'm> {
     }
 }
 
-/// Whether a call copies from a pointer, and not to it.
+/// True if a call copies from a pointer, and not to it.
 fn is_copied_from(call: User<'_>, pointer: LlvmValue<'_>) -> bool {
     let is_copy = |called: LlvmValue<'_>| {
         ["llvm.memcpy.", "llvm.memmove."]

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::opcodes::is_call;
 use super::outline::{self, Outline, TextBlock, TextInstruction, unquoted};
-use super::raw::{Later, Opcode, User, Value};
+use super::raw::{Opcode, SharedHandles, User, Value};
 
 /// A number for sorting that leads back to a place: symbols first, then instructions. 0 is nowhere.
 pub(super) type Ticket = u32;
@@ -101,7 +101,7 @@ impl<'m> Places<'m> {
     }
 
     /// Where in the text what has this ticket stands.
-    pub(super) fn place(&self, llvm: &Later<'m>, ticket: Ticket) -> Option<Span> {
+    pub(super) fn place(&self, llvm: &SharedHandles<'m>, ticket: Ticket) -> Option<Span> {
         let number = (ticket as usize).checked_sub(1)?;
         if let Some(name) = self.symbols.get(number) {
             return self.outline().globals.get(name.as_bytes()).copied();
@@ -128,7 +128,7 @@ impl<'m> Places<'m> {
 
     fn instruction(
         &self,
-        llvm: &Later<'m>,
+        llvm: &SharedHandles<'m>,
         (function, block, number): (usize, usize, usize),
     ) -> Option<Span> {
         let mut matched = self.matched.lock().unwrap_or_else(PoisonError::into_inner);
@@ -183,9 +183,9 @@ impl<'m> Known<'m> {
 /// Intrinsics that LLVM turns into something that is no instruction.
 const DROPPED: &[u8] = b"llvm.dbg.";
 
-/// How an instruction of the text and one of LLVM go together.
+/// The match of an instruction of the text with one of LLVM.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Pair {
+enum InstructionMatch {
     /// They may be the same.
     Same,
     /// A call of one intrinsic has become that of another: more may have come of it.
@@ -193,20 +193,20 @@ enum Pair {
     Different,
 }
 
-fn pair(text: &[u8], written: &TextInstruction, read: &Known<'_>) -> Pair {
+fn pair(text: &[u8], written: &TextInstruction, read: &Known<'_>) -> InstructionMatch {
     let name = |span: Span| unquoted(span.of(text)).filter(|name| !name.is_empty());
     let (result, callee) = (name(written.result), name(written.callee));
     if written.opcode != read.opcode || result.as_deref().unwrap_or_default() != read.result.as_bytes() {
-        return Pair::Different;
+        return InstructionMatch::Different;
     }
     if !is_call(written.opcode) || callee.as_deref().unwrap_or_default() == read.callee.as_bytes() {
-        return Pair::Same;
+        return InstructionMatch::Same;
     }
     let is_intrinsic = |name: &[u8]| name.starts_with(b"llvm.");
     if is_intrinsic(callee.as_deref().unwrap_or_default()) && is_intrinsic(read.callee.as_bytes()) {
-        Pair::Renamed
+        InstructionMatch::Renamed
     } else {
-        Pair::Different
+        InstructionMatch::Different
     }
 }
 
@@ -224,19 +224,19 @@ fn matched(text: &[u8], block: &TextBlock, read: &[Known<'_>]) -> Vec<Option<Spa
             .zip(read)
             .map(|(written, read)| pair(text, written, read))
     };
-    if written.len() == read.len() && pairs().all(|pair| pair != Pair::Different) {
+    if written.len() == read.len() && pairs().all(|pair| pair != InstructionMatch::Different) {
         return written.iter().map(|one| Some(one.span)).collect();
     }
     let mut places = vec![block.label; read.len()];
     if block.is_crowded {
         return places;
     }
-    let before = pairs().take_while(|pair| *pair == Pair::Same).count();
+    let before = pairs().take_while(|pair| *pair == InstructionMatch::Same).count();
     let behind = written[before..]
         .iter()
         .rev()
         .zip(read[before..].iter().rev())
-        .take_while(|(written, read)| pair(text, written, read) == Pair::Same)
+        .take_while(|(written, read)| pair(text, written, read) == InstructionMatch::Same)
         .count();
     for (place, written) in places.iter_mut().zip(&written[..before]) {
         *place = Some(written.span);

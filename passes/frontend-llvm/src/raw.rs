@@ -75,8 +75,8 @@ pub(super) struct Module<'m> {
     lifetime: PhantomData<&'m ()>,
 }
 
-/// What is asked of a module after the lowering, by threads that take turns with it.
-pub(super) struct Later<'m>(Mutex<Handles<'m>>);
+/// The handles of a module for questions after the lowering, by threads that take turns.
+pub(super) struct SharedHandles<'m>(Mutex<Handles<'m>>);
 
 /// A module, the functions that have a body, and the debug locations and memory on the stack that the lowering came by.
 pub(super) struct Handles<'m> {
@@ -88,11 +88,11 @@ pub(super) struct Handles<'m> {
 
 // SAFETY: LLVM does not care which thread uses a context, as long as they take turns: whoever reads through this lock does,
 // there is one for each module, and the lowering, which is all else that reads a module, is over when it is made.
-unsafe impl Send for Later<'_> {}
+unsafe impl Send for SharedHandles<'_> {}
 // SAFETY: as above.
-unsafe impl Sync for Later<'_> {}
+unsafe impl Sync for SharedHandles<'_> {}
 
-impl<'m> Later<'m> {
+impl<'m> SharedHandles<'m> {
     pub(super) fn new(handles: Handles<'m>) -> Self {
         Self(Mutex::new(handles))
     }

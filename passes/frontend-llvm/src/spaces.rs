@@ -1,4 +1,4 @@
-//! What LLVM's address spaces are.
+//! The state spaces of LLVM's address spaces.
 
 use super::raw::Type;
 use ptxcheck_ir::Space;

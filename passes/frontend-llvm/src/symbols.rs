@@ -1,4 +1,4 @@
-//! What a module declares: globals, functions, aliases, and what initializers refer to.
+//! The declarations of a module: globals, functions, aliases, and the references of initializers.
 
 use bumpalo::Bump;
 use ptxcheck_common::maps::NameMap;
@@ -334,7 +334,7 @@ fn word(value: Value<'_>) -> TableWord {
     }
 }
 
-/// What a chain of casts and GEPs begins at.
+/// The value that a chain of casts and GEPs begins at.
 pub(super) fn base(mut value: Value<'_>) -> Value<'_> {
     for _ in 0..MAX_INITIALIZER_NODES {
         let is_step = value.kind() == ValueKind::LLVMConstantExprValueKind

@@ -1,4 +1,4 @@
-//! What a module is compiled for, as its functions tell.
+//! The target of a module, as its functions name it.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What the lowering asks of types, asked once each.
+//! Properties of types that the lowering needs, read once each.
 
 use std::cell::RefCell;
 
@@ -7,7 +7,7 @@ use super::raw::{Module, Type, TypeKind};
 use super::spaces::space;
 use ptxcheck_ir::Space;
 
-/// What a type is to the device IR.
+/// A type as the device IR sees it.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     /// Bits of a value that is one number; 0 for anything else.

@@ -91,15 +91,15 @@ impl<'m> Lowering<'_, '_, 'm> {
         }
     }
 
-    /// What a GEP adds to its base, if that is the same whenever it is executed.
+    /// The offset that a GEP adds to its base, if it is a constant.
     pub(super) fn constant_offset(&mut self, pointer: User<'m>) -> Option<i64> {
         let mut dynamic = Vec::new();
         let offset = self.offsets(pointer, &mut dynamic)?;
         dynamic.is_empty().then_some(offset)
     }
 
-    /// What a GEP adds to its base: a constant, and to `dynamic` the indices with the bytes that each counts for. `None`
-    /// where that is no number.
+    /// The constant offset that a GEP adds to its base; the other indices go to `dynamic`, each with the bytes that it is
+    /// multiplied by. `None` if the offset is no number.
     pub(super) fn offsets(
         &mut self,
         value: User<'m>,

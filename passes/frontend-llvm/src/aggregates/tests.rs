@@ -50,7 +50,7 @@ fn traced(body: &Body<'_>, value: Value, depth: usize) -> String {
     found.join(",")
 }
 
-/// What the member mask of the body's first collective is.
+/// The member mask of the body's first collective.
 fn mask(code: &str) -> String {
     let text = format!(
         "declare void @llvm.nvvm.bar.warp.sync(i32)
@@ -117,7 +117,7 @@ fn vectors_are_computed_an_element_at_a_time() {
         ),
         "s1to32(LessSigned16(load2[0],3))|8"
     );
-    // What is not followed on one side is unknown, and on both it is nothing.
+    // An element that is not followed on one side is unknown; on both, it is nothing.
     assert_eq!(
         mask(
             "  %a = and <4 x i32> %v, <i32 1, i32 2, i32 3, i32 4>

@@ -1,8 +1,8 @@
 use super::super::with_module;
 use ptxcheck_ir::{Body, Instruction, Op};
 
-/// What a function is that calls this assembly of two numbers: its instructions between parameters and return, and
-/// whether each of its registers is written once.
+/// The lowering of a function that calls this assembly with two numbers: its instructions between parameters and return, and true
+/// if each of its registers is written once.
 fn lowered(text: &str, constraints: &str) -> (Vec<String>, bool) {
     let module = format!(
         "target triple = \"nvptx64-nvidia-cuda\"

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use ptxcheck_frontend_ptx::{self as ptx, PtxOrigin};
 use ptxcheck_ir::{Block, Body, Instruction, InstructionId, Register, RegisterInfo, SymbolId, Value};
 
-/// What stands for `$n`: a register of this many bits, or a number.
+/// The operand in place of `$n`: a register of this many bits, or a number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Operand {
     Register(u8),
@@ -167,7 +167,7 @@ fn lowered(tree: &Tree<'_>, operands: usize) -> Option<Template> {
 
 /// By register: the operand that it may be.
 fn direct(body: &Body<'_>, is_straight: bool, operands: &[Option<Register>]) -> Vec<Option<Direct>> {
-    // How often it is written; more than once, too, where it is not certain that it is at all.
+    // Number of writes to each register; two for one whose write is not certain.
     let mut writers = vec![0_usize; body.registers.len()];
     for instruction in &body.instructions {
         let is_certain = is_straight && instruction.guard.is_none();

@@ -37,7 +37,7 @@ impl<'m> Value<'m> {
         self.is_global().then(|| unsafe { LLVMGetLinkage(self.0) })
     }
 
-    /// Whether its address means nothing: a literal, a table that the compiler made.
+    /// True if its address means nothing: a literal, a table that the compiler made.
     pub(crate) fn is_unnamed(self) -> bool {
         // SAFETY: a global.
         self.is_global() && unsafe { LLVMGetUnnamedAddress(self.0) != LLVMUnnamedAddr::LLVMNoUnnamedAddr }

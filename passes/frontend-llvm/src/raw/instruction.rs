@@ -94,7 +94,7 @@ impl<'m> User<'m> {
         (0..self.operands).filter_map(move |number| self.operand(number))
     }
 
-    /// Whether it is an instruction, and this one.
+    /// True if it is an instruction with this opcode.
     fn is_instruction(self, opcode: Opcode) -> bool {
         self.is_instruction && self.opcode == opcode
     }
@@ -173,7 +173,7 @@ impl<'m> User<'m> {
             )
     }
 
-    /// What a call calls.
+    /// The callee of a call.
     pub(crate) fn called(self) -> Option<Value<'m>> {
         // SAFETY: a call.
         self.is_call()
@@ -181,7 +181,7 @@ impl<'m> User<'m> {
             .flatten()
     }
 
-    /// How many arguments a call passes; they are its first operands.
+    /// Number of arguments of a call; they are its first operands.
     pub(crate) fn arguments(self) -> u32 {
         if self.is_call() {
             // SAFETY: a call.
@@ -295,7 +295,7 @@ impl<'m> Block<'m> {
     }
 }
 
-/// Whether an opcode takes the address out of a pointer, besides `ptrtoint`. LLVM 19 has no such opcode.
+/// True if an opcode takes the address out of a pointer, besides `ptrtoint`. LLVM 19 has no such opcode.
 pub(crate) fn is_pointer_to_address(opcode: Opcode) -> bool {
     #[cfg(feature = "llvm")]
     return opcode == Opcode::LLVMPtrToAddr;

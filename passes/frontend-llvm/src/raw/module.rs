@@ -109,7 +109,7 @@ impl<'m> Module<'m> {
         }
     }
 
-    /// Whether the module has a flag of this name. LLVM's own look for one takes the second operand of each flag for a
+    /// True if the module has a flag of this name. LLVM's own search for one takes the second operand of each flag for a
     /// string, and only its verifier, which does not run here, sees to it that it is one.
     pub(crate) fn has_flag(self, name: &str) -> bool {
         let named = |flag: &Vec<Option<Value<'m>>>| {

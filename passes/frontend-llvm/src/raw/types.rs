@@ -79,7 +79,7 @@ impl<'m> Type<'m> {
         })
     }
 
-    /// How many elements a structure has; 0 for other types.
+    /// Number of elements of a structure; 0 for other types.
     pub(crate) fn fields(self) -> u32 {
         if self.kind() == TypeKind::LLVMStructTypeKind {
             // SAFETY: a structure.
@@ -89,7 +89,7 @@ impl<'m> Type<'m> {
         }
     }
 
-    /// What a function of this type returns.
+    /// The return type of a function type.
     pub(crate) fn returned(self) -> Option<Type<'m>> {
         // SAFETY: a function type.
         (self.kind() == TypeKind::LLVMFunctionTypeKind)

@@ -1,4 +1,4 @@
-//! What all values have, and constants.
+//! Values and constants.
 
 use std::borrow::Cow;
 use std::iter::successors;
@@ -47,7 +47,7 @@ impl<'m> Value<'m> {
         self.0.addr()
     }
 
-    /// How many operands a user or a constant that is written out has; 0 for anything else.
+    /// Number of operands of a user or of a constant that is written out; 0 for anything else.
     pub(crate) fn operands(self) -> u32 {
         if matches!(
             self.kind(),
@@ -91,7 +91,7 @@ impl<'m> Value<'m> {
         )
     }
 
-    /// Whether it is a constant structure, array or vector, written out or not.
+    /// True for a constant structure, array or vector, written out or not.
     pub(crate) fn is_constant_aggregate(self) -> bool {
         matches!(
             self.kind(),
@@ -126,7 +126,7 @@ impl<'m> Value<'m> {
         }
     }
 
-    /// What uses a value.
+    /// The users of a value.
     pub(crate) fn users(self) -> impl Iterator<Item = Value<'m>> {
         // SAFETY: a live value; each use leads to the next.
         let first = unsafe { LLVMGetFirstUse(self.0) };
