@@ -47,7 +47,7 @@ impl<'a> ModuleContext<'a> {
         Self::with_deadline(module, settings, Deadline::NEVER)
     }
 
-    /// The same, with a time at which analyses give up.
+    /// A context in which nothing has been analysed yet, whose analyses give up at the deadline.
     #[must_use]
     pub fn with_deadline(module: &'a Module<'a>, settings: &'a Settings, deadline: &'a Deadline) -> Self {
         Self {
@@ -266,7 +266,7 @@ impl<'a, P> Report<'a, P> {
         }
     }
 
-    /// The same; of many more than are told of one input, the first are kept.
+    /// For the findings of `rule`; drafts far beyond the limit for one input are dropped.
     pub(crate) fn limited(
         rule: &'static Rule,
         drafts: &'a mut Vec<Draft<P>>,

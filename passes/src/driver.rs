@@ -37,7 +37,7 @@ pub struct ModuleReport {
 }
 
 impl ModuleReport {
-    /// Of a module that declares `facts`, before any rule has run.
+    /// The report about a module with these facts, before any rule has run.
     pub(crate) fn of(module: &Module<'_>, facts: Facts) -> Self {
         Self {
             target: module.target.name.to_owned(),
@@ -68,7 +68,7 @@ pub fn check_module(module: &Module<'_>, settings: &Settings) -> ModuleReport {
     check_until(module, Facts::of(module), settings, Deadline::NEVER)
 }
 
-/// The same, of a module that declares `facts`, until the deadline.
+/// Runs the rules over a module with these facts, until the deadline.
 pub(crate) fn check_until(
     module: &Module<'_>,
     facts: Facts,

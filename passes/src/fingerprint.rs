@@ -37,7 +37,7 @@ pub(crate) fn of_instruction(code: &str, function: &str, text: &[u8]) -> String 
     format!("{:016x}", hash.0)
 }
 
-/// The same, made different by an ordinal.
+/// A fingerprint made unique by an ordinal.
 pub(crate) fn with_ordinal(fingerprint: &str, ordinal: u32) -> String {
     if ordinal == 0 {
         return fingerprint.to_owned();

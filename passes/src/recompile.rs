@@ -59,7 +59,7 @@ pub struct Architecture {
 }
 
 impl Architecture {
-    /// That of PTX for a target, `sm_90a`.
+    /// The architecture of PTX for a target, `sm_90a`.
     #[must_use]
     pub fn of_target(target: &str) -> Self {
         let (number, suffix) = split_target(target);

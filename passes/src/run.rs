@@ -92,8 +92,8 @@ pub fn check(inputs: Vec<Input>, settings: &Settings) -> Outcome {
     }
 }
 
-/// The same in the thread pool that the caller is in, whatever the settings say of threads: for callers with many small
-/// runs, for which starting threads is most of the work.
+/// Analyses `inputs` as [`check`] does, in the thread pool that the caller is in, whatever the settings say of threads: for callers
+/// with many small runs, for which starting threads is most of the work.
 ///
 /// ```
 /// use ptxcheck_passes::run::Status;

@@ -73,7 +73,7 @@ impl Entry {
         }
     }
 
-    /// The same, packed.
+    /// The entry with its content compressed.
     #[must_use]
     pub fn packed(mut self, packing: Packing) -> Self {
         self.packing = packing;
@@ -251,7 +251,7 @@ impl Elf {
         elf
     }
 
-    /// The same with one more section.
+    /// The file with one more section.
     #[must_use]
     pub fn section(mut self, name: &str, content: Vec<u8>) -> Self {
         self.sections.push((name.to_owned(), content));

@@ -37,7 +37,7 @@ pub fn run_in(folder: &TempDir, args: &[&str]) -> Output {
     binary::command().current_dir(folder).args(args).output().unwrap()
 }
 
-/// The same, with these bytes as its standard input.
+/// Runs the program with these bytes as its standard input.
 ///
 /// # Panics
 ///

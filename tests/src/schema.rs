@@ -17,7 +17,7 @@ pub fn problems(document: &Value) -> Vec<String> {
     against(VALIDATOR.get_or_init(|| validator("check-v1")), document)
 }
 
-/// The same for the schema of `audit --format json`.
+/// The violations of the schema of `audit --format json` in `document`.
 ///
 /// # Panics
 ///

@@ -39,7 +39,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         })
     }
 
-    /// Which of the elements of an aggregate lie under these indices.
+    /// The range of the elements of an aggregate under these indices.
     fn under(&self, mut ty: Type<'m>, indices: &[u32]) -> Option<std::ops::Range<usize>> {
         let count = |ty| match self.shape(ty).is_aggregate {
             true => self.elements(ty).map(|elements| elements.len()),

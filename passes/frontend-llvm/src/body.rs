@@ -37,7 +37,7 @@ pub(super) struct Scratch<'m> {
     pub(super) phis: Vec<Phi<'m>>,
     /// The first phi of each block, and one past the last of all.
     pub(super) first_phis: Vec<usize>,
-    /// Where edges leave the elements of phis that are aggregates.
+    /// The registers that edges copy the elements of aggregate phis to.
     pub(super) landing_parts: Vec<Register>,
     pub(super) phi_sources: PhiSources<'m>,
     /// Blocks that edges want of their own: from, to, and their label.
@@ -252,7 +252,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         self.shape(ty).bits
     }
 
-    /// The same, for an operand that has become `value`.
+    /// The width of an operand that has been lowered to `value`.
     pub(super) fn width(&self, operand: LlvmValue<'m>, value: Value) -> u8 {
         match value {
             Value::Register(register) => self.body.registers[register.index()].bits,
@@ -346,7 +346,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         self.add(op, guard, start, R)
     }
 
-    /// The same for lists of any length.
+    /// Appends an instruction with lists of results and uses of any length.
     pub(super) fn emit_lists(&mut self, op: Op, results: &[Value], uses: &[Value]) -> InstructionId {
         let start = self.body.values.len();
         self.body.values.extend_from_slice(results);

@@ -28,7 +28,7 @@ pub(super) struct Locations<'m> {
     stack: Vec<(SymbolId, Value<'m>)>,
 }
 
-/// Where metadata keeps the name of a subprogram and the scope of a lexical block.
+/// The operands of metadata with the name of a subprogram and the scope of a lexical block.
 const SUBPROGRAM_NAME: u32 = 2;
 const BLOCK_SCOPE: u32 = 1;
 

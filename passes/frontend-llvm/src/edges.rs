@@ -2,7 +2,7 @@
 //!
 //! A phi is a copy at the end of each block that leads to it, into a register of its own, and a copy from there where the
 //! phi stands: so what it defines is defined once, and the copies of one edge do not overwrite what others of them read.
-//! Where the block that leads to it has other successors, the copies get a block of their own on the edge.
+//! The copies of an edge whose source has other successors get a block of their own on the edge.
 
 use super::body::{Label, Lowering};
 use super::raw::{Block as LlvmBlock, User, Value as LlvmValue};
@@ -36,7 +36,7 @@ struct PhiSource<'m> {
 pub(super) struct PhiSources<'m> {
     /// As they were noted: by the blocks that edges go to, then by phi.
     noted: Vec<(Label, PhiSource<'m>)>,
-    /// The same by the blocks that edges come from.
+    /// The noted values, by the blocks that edges come from.
     by_block: Groups<PhiSource<'m>>,
 }
 
@@ -51,7 +51,7 @@ impl<'m> PhiSources<'m> {
         self.by_block = Groups::new(blocks, noted);
     }
 
-    /// Those of an edge.
+    /// The values that one edge brings.
     fn on(&self, from: Label, to: Label) -> &[PhiSource<'m>] {
         let of_block = self.by_block.of(from as usize);
         let of_edge = &of_block[of_block.partition_point(|one| one.to < to)..];

@@ -66,7 +66,7 @@ pub(super) fn of<'m>(module: Module<'m>, global: Value<'m>) -> Option<Host> {
     }))
 }
 
-/// Where metadata keeps the name and the type of a variable, and the name and the base of a type.
+/// The operands of metadata with the name and the type of a variable, and the name and the base of a type.
 const VARIABLE_NAME: u32 = 1;
 const VARIABLE_TYPE: u32 = 3;
 const TYPE_NAME: u32 = 2;

@@ -48,14 +48,14 @@ impl Numbers {
         }
     }
 
-    /// Where the search for an address begins. What LLVM makes one after the other lies so in memory, most of it, and is
-    /// asked for in that order: neighbours stay neighbours, and no two are nearer than two places.
+    /// The slot at which the search for an address begins. LLVM's objects mostly lie in memory in the order in which they were made,
+    /// and are asked for in that order: neighbours stay neighbours, and no two are nearer than two slots.
     #[inline]
     fn home(&self, address: usize) -> usize {
         ((address >> SPACING.trailing_zeros()) ^ (address >> 22)) & (self.slots.len() - 1)
     }
 
-    /// Where an address is, or else would be: the slot, and its number if it has one.
+    /// The slot that an address is in or would be put into, and its number if it has one.
     #[inline]
     fn find(&self, address: usize) -> (usize, Option<u32>) {
         let mut at = self.home(address);

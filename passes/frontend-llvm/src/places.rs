@@ -100,7 +100,7 @@ impl<'m> Places<'m> {
         self.lines().line(self.text, line)
     }
 
-    /// Where in the text what has this ticket stands.
+    /// The span in the text of the instruction or symbol with this ticket.
     pub(super) fn place(&self, llvm: &SharedHandles<'m>, ticket: Ticket) -> Option<Span> {
         let number = (ticket as usize).checked_sub(1)?;
         if let Some(name) = self.symbols.get(number) {

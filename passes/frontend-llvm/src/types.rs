@@ -17,7 +17,7 @@ pub(super) struct Shape {
     pub(super) is_pointer: bool,
     /// A structure, array or vector that has elements.
     pub(super) is_aggregate: bool,
-    /// Where a pointer points; generic for what is no pointer, or points into a space that nobody knows.
+    /// The space that a pointer points into; generic for other types and for unknown spaces.
     pub(super) space: Space,
 }
 

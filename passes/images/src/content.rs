@@ -149,7 +149,7 @@ impl Content {
         }
     }
 
-    /// The same, in memory that nobody else writes to.
+    /// The bytes, copied to memory that nobody else writes to.
     ///
     /// # Errors
     ///

@@ -13,7 +13,7 @@ use crate::kinds::{ImageKind, split_target};
 pub struct SiblingPtx(FxHashSet<(u32, u32)>);
 
 impl SiblingPtx {
-    /// Those of a file with these images.
+    /// The PTX images among those of a file.
     #[must_use]
     pub fn of(images: &[PackedImage<'_>]) -> Self {
         let ptx = images.iter().filter(|image| image.kind == ImageKind::Ptx);

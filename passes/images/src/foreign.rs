@@ -170,7 +170,7 @@ pub(super) fn source(name: &str, head: &[u8]) -> Option<Foreign> {
     (is_named && !is_ptx()).then_some(CUDA)
 }
 
-/// The same for a text that is neither PTX nor LLVM IR for certain.
+/// CUDA, if a text that is not certain to be PTX or LLVM IR has a kernel of it.
 pub(super) fn unnamed_source(head: &[u8]) -> Option<Foreign> {
     memchr::memmem::find(head, b"__global__").map(|_| CUDA)
 }

@@ -120,7 +120,8 @@ pub fn scan<'a>(name: &str, bytes: &'a [u8], is_late: &dyn Fn() -> bool) -> Cont
     scan_with(name, bytes, is_late, &|_| false)
 }
 
-/// The same, for texts in the data of host files, too: those of which `is_module` says that they are modules of PTX.
+/// Looks through `bytes` as [`scan`] does, and finds texts in the data of host files as well: those that `is_module` takes for
+/// modules of PTX.
 #[must_use]
 pub fn scan_with<'a>(
     name: &str,

@@ -35,7 +35,7 @@ fn is_relocatable(image: &ImageReport) -> bool {
 fn of_set(set: &[(usize, &InputReport)]) -> Vec<Vec<Place>> {
     let results = Results::of(set);
     let relocatable: Vec<_> = images(set).filter(|(_, image)| is_relocatable(image)).collect();
-    // Those of each device link, and those that are yet to be linked.
+    // The images of each device link, and those that are yet to be linked.
     let mut links: Vec<Vec<Place>> = vec![Vec::new(); results.count + 1];
     let mut unknown = Vec::new();
     for (place, image) in relocatable {

@@ -84,7 +84,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 format!("`{}` is used here", name(first)),
             )
             .help("declare one array, and compute pointers to its parts")
-            // The same wherever the uses stand.
+            // The symbol does not depend on the order of the uses.
             .data("symbol", module.module.symbol(first.max(second)).name);
     }
 }

@@ -47,7 +47,7 @@ pub(crate) fn symbol<'a>(module: &'a ModuleContext<'_>, violation: &Violation) -
     (!name.is_empty()).then_some(name)
 }
 
-/// The same, as messages call it.
+/// The symbol's name, as messages show it.
 pub(crate) fn told(module: &ModuleContext<'_>, violation: &Violation) -> Option<String> {
     symbol(module, violation).map(|name| names::told(&name))
 }

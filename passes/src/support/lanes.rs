@@ -121,7 +121,7 @@ pub(crate) fn named(lanes: Lanes) -> String {
     {
         return format!("lanes {first}, {second}, {third}, …, {last}");
     }
-    // The same in each group of four: one run, of two or three lanes.
+    // One pattern in all groups of four: a run of two or three lanes.
     let (first, last) = (
         lanes.trailing_zeros(),
         3_u32.saturating_sub((lanes & 15).leading_zeros() - 28),
@@ -172,7 +172,7 @@ pub(crate) fn mask(mask: Lanes) -> String {
     format!("{mask:#010x}")
 }
 
-/// The same, with the lanes that it names: `0x0000ffff (lanes 0-15)`.
+/// A mask with the lanes that it names: `0x0000ffff (lanes 0-15)`.
 pub(crate) fn mask_with_lanes(lanes: Lanes) -> String {
     match lanes {
         0 => mask(lanes),

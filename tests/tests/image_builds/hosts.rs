@@ -103,7 +103,7 @@ pub(super) fn link_time_host(build: &Build) -> Result<(), String> {
     same("the host alone", codes(&build.check("h.o")?), vec![])
 }
 
-/// The same for LLVM's.
+/// Host objects of clang's link-time optimisation.
 pub(super) fn clang_link_time_host(build: &Build) -> Result<(), String> {
     build.write("k.cu", LAUNCH)?;
     build.clang("--cuda-include-ptx=all -O2 -c k.cu -o plain.o")?;

@@ -128,7 +128,7 @@ pub(super) fn functions_of_many_units(build: &Build) -> Result<(), String> {
     )
 }
 
-/// The same by clang, which numbers otherwise.
+/// Functions of many units compiled by clang, which numbers them in another way.
 pub(super) fn functions_of_many_clang_units(build: &Build) -> Result<(), String> {
     units(build)?;
     let clang = |options: &str, output: &str| {

@@ -248,7 +248,7 @@ impl Project {
         self.configure_in(&[], arguments)
     }
 
-    /// The same with these variables.
+    /// Configures with these environment variables.
     pub(super) fn configure_in(
         &self,
         variables: &[(&str, &str)],
@@ -278,7 +278,7 @@ impl Project {
         self.build_in(&[], arguments)
     }
 
-    /// The same with these variables.
+    /// Builds with these environment variables.
     pub(super) fn build_in(
         &self,
         variables: &[(&str, &str)],

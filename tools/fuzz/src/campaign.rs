@@ -19,7 +19,7 @@ const STRETCH: u64 = 1 << 14;
 /// Wall time without a word after which a process is ended.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// The same for one mutant alone.
+/// Longest silence of a process that checks one mutant alone.
 const SILENCE_OF_ONE: Duration = Duration::from_secs(15);
 
 /// Failures with one message that are kept.

@@ -22,7 +22,7 @@ pub struct Levels {
 }
 
 impl Levels {
-    /// Those of the mutant with this index: a few are whole programs, or have a launch.
+    /// The settings for the mutant with this index: a few are whole programs, or have a launch.
     pub fn of(index: u64) -> Self {
         let definite = Settings {
             threads: 1,

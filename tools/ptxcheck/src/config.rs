@@ -231,7 +231,7 @@ fn suggestion<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     settings::nearest(key, known.iter().copied())
 }
 
-/// The same of the keys or words that a message expects.
+/// The key or word nearest to `key` among those that a message of the parser lists.
 fn suggestion_in(key: &str, message: &str) -> Option<String> {
     let (_, expected) = message.split_once("expected ")?;
     if !message.starts_with("unknown ") {

@@ -34,7 +34,7 @@ pub struct Coverage<'a> {
     pub unanalysed: BTreeMap<ImageKind, usize>,
     /// Kernels: one that lies in several images of an input, by its name, counts once.
     pub kernels: usize,
-    /// Those of them that no analysed image of the input holds.
+    /// Kernels that no analysed image of the input holds.
     pub unanalysed_kernels: usize,
     /// Images of LTO-IR whose code no analysed image holds.
     pub closed: usize,
@@ -47,7 +47,7 @@ pub struct Coverage<'a> {
 }
 
 impl<'a> Coverage<'a> {
-    /// Of a run.
+    /// The coverage of a run.
     #[must_use]
     pub fn of(outcome: &'a Outcome) -> Self {
         let mut coverage = Self::default();

@@ -15,7 +15,7 @@ pub fn complaint(args: &[OsString]) -> Option<String> {
     of_word(args.get(1)?)
 }
 
-/// The same of one word.
+/// The complaint about one word that is almost a command.
 pub fn of_word(word: &OsStr) -> Option<String> {
     let text = word.to_str()?;
     let is_word =

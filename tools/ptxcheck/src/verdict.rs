@@ -19,7 +19,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// That of a run.
+    /// The verdict on a run.
     #[must_use]
     pub fn of(
         outcome: &Outcome,

@@ -207,5 +207,5 @@ fn attribute_kind(name: &str) -> u32 {
     unsafe { LLVMGetEnumAttributeKindForName(name.as_ptr().cast::<c_char>(), name.len()) }
 }
 
-/// Where LLVM keeps the attributes of the function itself (parameters begin at 1, the return value is 0).
+/// LLVM's index for the attributes of the function itself (parameters begin at 1, the return value is 0).
 const FUNCTION_ATTRIBUTES: u32 = u32::MAX;

@@ -99,7 +99,7 @@ impl<'m> User<'m> {
         self.is_instruction && self.opcode == opcode
     }
 
-    /// Which element of its operands, counted through both, an element of a `shufflevector` is.
+    /// The element of the operands, counted through both, that an element of a `shufflevector` is taken from.
     pub(crate) fn shuffle_element(self, number: u32) -> Option<i32> {
         if !self.is_instruction(Opcode::LLVMShuffleVector) {
             return None;
@@ -221,7 +221,7 @@ impl<'m> User<'m> {
         }
     }
 
-    /// Where a terminator goes, in order.
+    /// The successors of a terminator, in order.
     pub(crate) fn targets(self) -> impl Iterator<Item = Block<'m>> {
         // SAFETY: a terminator with more successors than that.
         (0..self.successors())

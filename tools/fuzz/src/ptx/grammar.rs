@@ -210,7 +210,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Those of a module without anything.
+    /// The names of an empty module.
     pub const fn new() -> Self {
         Self {
             recent: [[1, 2, 3, 4]; Class::COUNT],

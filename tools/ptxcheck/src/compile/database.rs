@@ -57,7 +57,7 @@ impl Database {
         Self::parse(name, folder, &text)
     }
 
-    /// The same of the text of a file, in a folder that relative directories are below.
+    /// Reads the text of a file; relative directories are below `folder`.
     fn parse(name: String, folder: &Path, text: &str) -> Result<Self, String> {
         let entries: Vec<Entry> = serde_json::from_str(text)
             .map_err(|error| format!("`{name}` is no list of compile commands: {error}"))?;

@@ -14,7 +14,7 @@ pub enum Compiler {
 }
 
 impl Compiler {
-    /// That of a program, by its name: `nvcc`, `nvcc_wrapper`, `clang++`, `clang++-22`.
+    /// The kind of a compiler, by the name of its program: `nvcc`, `nvcc_wrapper`, `clang++`, `clang++-22`.
     fn of(program: &str) -> Option<Self> {
         let name = program.rsplit(['/', '\\']).next()?;
         let name = name.strip_suffix(".exe").unwrap_or(name);
@@ -86,7 +86,7 @@ impl Invocation {
         &self.words
     }
 
-    /// The same call, with the words of files of options in the place of the files' names.
+    /// The call with the words of files of options in the place of the files' names.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl Invocation {
         self.sources().filter_map(object).collect()
     }
 
-    /// The same call without its other sources.
+    /// The call without its other sources.
     fn of_source(&self, source: &Path) -> Self {
         let others: Vec<&Path> = self.sources().filter(|other| *other != source).collect();
         let is_other = |word: &String| others.contains(&Path::new(word));

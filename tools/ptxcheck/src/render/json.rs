@@ -325,7 +325,7 @@ struct Summary<'a> {
     inputs: usize,
     images: usize,
     kernels: usize,
-    /// Of a check: an audit analyses no code.
+    /// Only in documents of a check: an audit analyses no code.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_analysed: Option<NotAnalysed<'a>>,
     errors: usize,
