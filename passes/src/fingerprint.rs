@@ -54,12 +54,12 @@ mod tests {
 
     #[test]
     fn register_numbers_do_not_count_but_immediates_do() {
-        let of = |text: &str| of_instruction("PTX407", "k", text.as_bytes());
+        let fingerprint = |text: &str| of_instruction("PTX407", "k", text.as_bytes());
         assert_eq!(
-            of("shfl.sync.idx.b32 %r1, %r2, 0, 31, 0;"),
-            of("shfl.sync.idx.b32 \t%r14,%r7, 0, 31, 0;")
+            fingerprint("shfl.sync.idx.b32 %r1, %r2, 0, 31, 0;"),
+            fingerprint("shfl.sync.idx.b32 \t%r14,%r7, 0, 31, 0;")
         );
-        assert_ne!(of("bar.warp.sync 0;"), of("bar.warp.sync 1;"));
+        assert_ne!(fingerprint("bar.warp.sync 0;"), fingerprint("bar.warp.sync 1;"));
         assert_ne!(
             of_instruction("PTX407", "a", b"x"),
             of_instruction("PTX407", "b", b"x")

@@ -352,11 +352,11 @@ fn rows(bounds: &str, files: &[(&str, &str)], args: &[&str]) -> (Option<i32>, St
 
 #[test]
 fn the_configuration_says_how_kernels_are_launched() {
-    let of = |files: &[(&str, &str)], args: &[&str]| rows("", files, args).0;
-    assert_eq!(of(&[], &[]), Some(0));
+    let exit_with = |files: &[(&str, &str)], args: &[&str]| rows("", files, args).0;
+    assert_eq!(exit_with(&[], &[]), Some(0));
     // For all kernels, found above the working directory; for those called so; the last of several.
     let square = "[launch]\nblock = [8, 8, 1]\n";
-    assert_eq!(of(&[("ptxcheck.toml", square)], &[]), Some(1));
+    assert_eq!(exit_with(&[("ptxcheck.toml", square)], &[]), Some(1));
     for (name, wanted) in [
         ("_Z4rows*", 1),
         ("rows", 1),
@@ -366,21 +366,25 @@ fn the_configuration_says_how_kernels_are_launched() {
         ("_Z3*", 0),
     ] {
         let named = format!("[launch.\"{name}\"]\nblock = [8, 8]\n");
-        assert_eq!(of(&[("ptxcheck.toml", &named)], &[]), Some(wanted), "{name}");
+        assert_eq!(
+            exit_with(&[("ptxcheck.toml", &named)], &[]),
+            Some(wanted),
+            "{name}"
+        );
     }
     let both = format!("{square}[launch.'*']\nblock = [8, 8]\n[launch.rows]\nblock = [32]\n");
-    assert_eq!(of(&[("ptxcheck.toml", &both)], &[]), Some(0));
+    assert_eq!(exit_with(&[("ptxcheck.toml", &both)], &[]), Some(0));
     // The command line wins; the nearest file, or the one that it names.
     assert_eq!(
-        of(&[("ptxcheck.toml", square)], &["--launch-block", "32,1"]),
+        exit_with(&[("ptxcheck.toml", square)], &["--launch-block", "32,1"]),
         Some(0)
     );
     assert_eq!(
-        of(&[("ptxcheck.toml", square), ("build/ptxcheck.toml", "")], &[]),
+        exit_with(&[("ptxcheck.toml", square), ("build/ptxcheck.toml", "")], &[]),
         Some(0)
     );
     let other = [("build/ptxcheck.toml", ""), ("other.toml", square)];
-    assert_eq!(of(&other, &["--config", "../other.toml"]), Some(1));
+    assert_eq!(exit_with(&other, &["--config", "../other.toml"]), Some(1));
     // A row and a half, in two dimensions: lane 16 of warp 0 is the first of the second row.
     let (code, text) = rows("", &[("ptxcheck.toml", "[launch]\nblock = [16, 3]\n")], &[]);
     assert_eq!(code, Some(1));

@@ -79,7 +79,7 @@ fn places(document: &Value) -> Vec<String> {
 
 #[test]
 fn findings_from_headers_are_reported_where_the_team_wants_them() {
-    let of = |config: &str| {
+    let check_with = |config: &str| {
         let folder = folder(&[
             ("k.ptx", INLINED.as_bytes()),
             ("ptxcheck.toml", config.as_bytes()),
@@ -89,15 +89,18 @@ fn findings_from_headers_are_reported_where_the_team_wants_them() {
     let toolkit = "cuda/include/sm_30_intrinsics.hpp";
     let call = ["src/own.cuh:5", "vendor/vendor.hpp:6", "src/k.cu:22"].map(str::to_owned);
     let all = |first: &[String]| [first, &[format!("{toolkit}:8")]].concat();
-    let plain = of("");
+    let plain = check_with("");
     assert_eq!(places(&plain), all(&call));
-    assert_eq!(places(&of("[headers]\nreport-at = \"call\"\n")), all(&call));
-    let vendor = of("[headers]\nsystem = [\"vendor/**\"]\n");
+    assert_eq!(
+        places(&check_with("[headers]\nreport-at = \"call\"\n")),
+        all(&call)
+    );
+    let vendor = check_with("[headers]\nsystem = [\"vendor/**\"]\n");
     assert_eq!(
         places(&vendor),
         all(&[call[0].clone(), "src/k.cu:21".to_owned(), call[2].clone()])
     );
-    let header = of("[headers]\nreport-at = \"header\"\n");
+    let header = check_with("[headers]\nreport-at = \"header\"\n");
     assert_eq!(
         places(&header),
         all(&[call[0].clone(), call[1].clone(), format!("{toolkit}:7")])
@@ -106,7 +109,7 @@ fn findings_from_headers_are_reported_where_the_team_wants_them() {
         report::findings(&header)[2]["source"]["inlined_at"][0],
         json!({"file": "src/k.cu", "line": 22, "column": 3})
     );
-    let both = of("[headers]\nreport-at = \"both\"\nsystem = \"*.hpp\"\n");
+    let both = check_with("[headers]\nreport-at = \"both\"\nsystem = \"*.hpp\"\n");
     assert_eq!(
         places(&both),
         all(&[
@@ -121,8 +124,9 @@ fn findings_from_headers_are_reported_where_the_team_wants_them() {
         findings.map(|finding| finding["fingerprint"].clone()).collect()
     };
     assert_eq!(identities(&both), identities(&plain));
-    let without =
-        of("[exclude]\nsystem-headers = true\n[headers]\nsystem = [\"vendor/**\"]\nreport-at = \"header\"\n");
+    let without = check_with(
+        "[exclude]\nsystem-headers = true\n[headers]\nsystem = [\"vendor/**\"]\nreport-at = \"header\"\n",
+    );
     assert_eq!(places(&without).len(), 3);
     assert_eq!(
         without["summary"]["excluded"],
@@ -169,24 +173,24 @@ fn what_is_excluded_is_counted() {
 
 #[test]
 fn comments_in_ptx_count() {
-    let of = |before: &str, args: &[&str]| {
+    let check_after = |before: &str, args: &[&str]| {
         let folder = folder(&[("k.ptx", broken("k", before).as_bytes())]);
         let args = [args, &["k.ptx"]].concat();
         document(&folder, &args)
     };
-    let suppressed = of("\t// ptxcheck: allow(PTX407) from inline assembly\n", &[]);
+    let suppressed = check_after("\t// ptxcheck: allow(PTX407) from inline assembly\n", &[]);
     assert_eq!(
         report::findings(&suppressed)[0]["suppressed"],
         json!({"by": "comment", "reason": "from inline assembly"})
     );
     assert_eq!(suppressed["summary"]["errors"], 0);
-    let other = of(
+    let other = check_after(
         "\t// ptxcheck: allow(PTX403) another rule\n",
         &["--strict-config"],
     );
     assert_eq!(report::codes(&other), ["PTX407", "PTX906"]);
     assert_eq!(report::findings(&other)[1]["location"]["line"], 6);
-    let unknown = of("\t// ptxcheck: allow(PTX4O7) why\n", &[]);
+    let unknown = check_after("\t// ptxcheck: allow(PTX4O7) why\n", &[]);
     let note = &report::findings(&unknown)[0]["notes"][0];
     let wanted = "the comment at k.ptx:6:2 does not count: `PTX4O7` is no rule's code or name, no family and no guideline; did you mean \
                   `PTX407`?";
@@ -273,10 +277,10 @@ fn what_applies_is_shown_with_its_origin() {
     assert_eq!(document["file"], "ptxcheck.toml");
     assert_eq!(document["settings"][0]["from"], "ptxcheck.toml:2:1");
     let levels = document["levels"].as_array().unwrap();
-    let of = |code: &str| levels.iter().find(|level| level["code"] == code);
-    assert_eq!(of("PTX412").unwrap()["from"], "-D warp");
+    let level_of = |code: &str| levels.iter().find(|level| level["code"] == code);
+    assert_eq!(level_of("PTX412").unwrap()["from"], "-D warp");
     // It is an error again.
-    assert!(of("PTX401").is_none());
+    assert!(level_of("PTX401").is_none());
     let large = format!("# {}\n", "x".repeat(1 << 20));
     std::fs::write(folder.path().join("ptxcheck.toml"), large).unwrap();
     let output = run_in(&folder, &["x.ptx"]);
@@ -303,16 +307,16 @@ fn what_applies_is_shown_with_its_origin() {
 fn a_project_says_what_is_near_the_limit_of_parameters() {
     // 4,096 bytes can be passed: 3,400 are 83 per cent.
     let text = ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry k(.param .b8 p[3400])\n{\n\tret;\n}\n";
-    let of = |config: &str| {
+    let count_with = |config: &str| {
         let folder = folder(&[("k.ptx", text.as_bytes()), ("ptxcheck.toml", config.as_bytes())]);
         let document = document(&folder, &["k.ptx"]);
         report::codes(&document).len()
     };
     let on = "[rules]\nPTX303 = \"warning\"\n";
-    assert_eq!(of("[params]\nnear-limit = 75\n"), 0, "it is off");
-    assert_eq!(of(on), 0);
-    assert_eq!(of(&format!("{on}[params]\nnear-limit = 75\n")), 1);
-    assert_eq!(of(&format!("{on}[params]\nnear-limit = 84\n")), 0);
+    assert_eq!(count_with("[params]\nnear-limit = 75\n"), 0, "it is off");
+    assert_eq!(count_with(on), 0);
+    assert_eq!(count_with(&format!("{on}[params]\nnear-limit = 75\n")), 1);
+    assert_eq!(count_with(&format!("{on}[params]\nnear-limit = 84\n")), 0);
     let folder = folder(&[("ptxcheck.toml", b"[params]\nnear-limit = 101\n")]);
     assert_eq!(
         stderr(&run_in(&folder, &["k.ptx"])),
@@ -355,7 +359,7 @@ fn the_schema_is_printed_and_a_first_file_written_once() {
 fn audits_have_levels_and_exceptions_too() {
     let text = ".version 7.8\n.target sm_90, debug\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n";
     let allow = "[[allow]]\nrule = \"image\"\npath = \"*.ptx\"\nreason = \"for debugging\"\n";
-    let of = |config: &str| {
+    let audit_with = |config: &str| {
         let folder = folder(&[("k.ptx", text.as_bytes()), ("ptxcheck.toml", config.as_bytes())]);
         let output = run_in(
             &folder,
@@ -370,12 +374,12 @@ fn audits_have_levels_and_exceptions_too() {
         (output.status.code(), findings.map(level).collect::<Vec<_>>())
     };
     let one = |level: &str, is_suppressed| vec![(level.to_owned(), is_suppressed)];
-    assert_eq!(of(""), (Some(1), one("error", false)));
+    assert_eq!(audit_with(""), (Some(1), one("error", false)));
     assert_eq!(
-        of("[rules]\nPTX501 = \"warning\"\n"),
+        audit_with("[rules]\nPTX501 = \"warning\"\n"),
         (Some(0), one("warning", false))
     );
-    assert_eq!(of(allow), (Some(0), one("error", true)));
+    assert_eq!(audit_with(allow), (Some(0), one("error", true)));
     // An exception for findings of audits alone is not unused in a check.
     let folder = folder(&[("k.ptx", text.as_bytes()), ("ptxcheck.toml", allow.as_bytes())]);
     let strict = document(&folder, &["--strict-config", "k.ptx"]);

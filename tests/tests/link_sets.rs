@@ -94,11 +94,11 @@ fn code(finding: &Value) -> String {
 fn found(texts: &[&str], options: &[&str]) -> Vec<(String, u64)> {
     let (exit, document) = document(texts, options);
     assert!(exit < 2, "{document}");
-    let of = |finding: &Value| {
+    let code_and_file = |finding: &Value| {
         let file = finding["location"]["file"].as_str().unwrap();
         (code(finding), file.trim_end_matches(".ptx").parse().unwrap())
     };
-    report::findings(&document).iter().map(of).collect()
+    report::findings(&document).iter().map(code_and_file).collect()
 }
 
 fn linked(texts: &[&str]) -> Vec<(String, u64)> {

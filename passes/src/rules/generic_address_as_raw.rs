@@ -49,9 +49,9 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let name = addresses::subject(module, violation);
         let object = addresses::object(module, violation);
         let wanted = violation.used.space();
-        let is = addresses::sure(violation, "is", "may be");
+        let verb = addresses::sure(violation, "is", "may be");
         let message = format!(
-            "{name} takes an address inside the window of {}, but this {is} a generic one, of {object}",
+            "{name} takes an address inside the window of {}, but this {verb} a generic one, of {object}",
             addresses::memory(wanted)
         );
         addresses::report(module, violation, message, report).help(format!(

@@ -61,9 +61,10 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             continue;
         }
         let object = addresses::object(module, violation);
-        let is = addresses::sure(violation, "is", "may be");
-        let message =
-            format!("{name} tests generic addresses, but this one, of {object}, {is} one inside its window");
+        let verb = addresses::sure(violation, "is", "may be");
+        let message = format!(
+            "{name} tests generic addresses, but this one, of {object}, {verb} one inside its window"
+        );
         addresses::report(module, violation, message, report)
             .help("test the generic address, before it is converted");
     }

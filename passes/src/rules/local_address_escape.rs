@@ -58,9 +58,9 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             crate::ir::Space::Generic => "memory that other threads see",
             space => addresses::memory(space),
         };
-        let is = addresses::sure(violation, "is", "may be");
+        let verb = addresses::sure(violation, "is", "may be");
         let message =
-            format!("the address of {object} {is} stored in {to}, where it means nothing to other threads");
+            format!("the address of {object} {verb} stored in {to}, where it means nothing to other threads");
         let draft = addresses::report(module, violation, message, report);
         if violation.is_definite {
             draft.note("it is certain that the address is stored, but not that another thread uses it");

@@ -77,13 +77,13 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for link in link::together(context.inputs, context.is_one_program) {
         let definitions = link.into_iter().filter_map(|(input, image)| {
             let report = context.inputs[input].images.get(image as usize)?;
-            let of = move |function| Definition {
+            let definition = move |function| Definition {
                 input,
                 image,
                 report,
                 function,
             };
-            Some(report.facts.weak.iter().map(of))
+            Some(report.facts.weak.iter().map(definition))
         });
         let definitions: Vec<_> = definitions.flatten().collect();
         compare(context, &definitions, report);

@@ -129,6 +129,31 @@ mod tests {
     use crate::patterns::Pattern;
     use crate::settings::Selector;
 
+    /// Symbols with one that is defined, and one that is used at `source` and not defined.
+    fn symbols(source: &Source) -> Symbols {
+        Symbols {
+            defined: vec!["table".to_owned()],
+            open: vec![Open {
+                name: "__cxa_throw".to_owned(),
+                what: What::Function,
+                runtime: crate::externs::host_runtime("__cxa_throw").map(Into::into),
+                uses: vec![Located {
+                    function: Some("k".to_owned()),
+                    offset: 3,
+                    source: Some(source.clone()),
+                    ..Located::default()
+                }],
+                more: 2,
+                needed_through: Some(vec!["f".to_owned()]),
+            }],
+            shapes: vec![Shape {
+                name: "table".to_owned(),
+                text: ".global .b8[16]".to_owned(),
+                is_defined: true,
+            }],
+        }
+    }
+
     fn sample(registry: &Registry) -> Answer {
         let frame = |line| Frame {
             file: "a.cu".to_owned(),
@@ -159,27 +184,6 @@ mod tests {
             code_bytes: None,
             source: Some(frame(2)),
         };
-        let symbols = Symbols {
-            defined: vec!["table".to_owned()],
-            open: vec![Open {
-                name: "__cxa_throw".to_owned(),
-                what: What::Function,
-                runtime: crate::externs::host_runtime("__cxa_throw").map(Into::into),
-                uses: vec![Located {
-                    function: Some("k".to_owned()),
-                    offset: 3,
-                    source: Some(source.clone()),
-                    ..Located::default()
-                }],
-                more: 2,
-                needed_through: Some(vec!["f".to_owned()]),
-            }],
-            shapes: vec![Shape {
-                name: "table".to_owned(),
-                text: ".global .b8[16]".to_owned(),
-                is_defined: true,
-            }],
-        };
         let finding = Finding {
             rule: registry.find("PTX407").unwrap(),
             certainty: Certainty::Definite,
@@ -202,7 +206,7 @@ mod tests {
             related: vec![Related {
                 message: "r".to_owned(),
                 location: Some(location),
-                source: Some(source),
+                source: Some(source.clone()),
             }],
             data: [
                 ("mask", Value::Number(0)),
@@ -223,7 +227,7 @@ mod tests {
                 kernels: vec![kernel],
                 functions: 1,
                 bare: vec![Located::default()],
-                symbols: Some(symbols),
+                symbols: Some(symbols(&source)),
                 ..Facts::default()
             },
             findings: vec![finding],

@@ -117,8 +117,8 @@ pub(super) fn archived(build: &Build) -> Result<(), String> {
     let document = build.check("k.a")?;
     let members = column(&document, "member");
     same("images", members.len(), 4)?;
-    let of = |name: &str| members.iter().filter(|member| member.contains(name)).count();
-    same("members", (of("k"), of("l")), (2, 2))?;
+    let count_of = |name: &str| members.iter().filter(|member| member.contains(name)).count();
+    same("members", (count_of("k"), count_of("l")), (2, 2))?;
     same("findings", codes(&document), vec!["PTX407"])
 }
 

@@ -22,7 +22,7 @@ pub fn arrows(metadata: &Value) -> Arrows {
     let list = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
     let name = |value: &Value| value["name"].as_str().unwrap_or_default().to_owned();
     let packages = list(metadata, "packages");
-    let of = |package: &Value| {
+    let dependencies_of = |package: &Value| {
         let mut found = [BTreeSet::new(), BTreeSet::new()];
         for dependency in list(package, "dependencies") {
             if dependency["path"].is_string() {
@@ -31,7 +31,7 @@ pub fn arrows(metadata: &Value) -> Arrows {
         }
         (name(package), found)
     };
-    packages.iter().map(of).collect()
+    packages.iter().map(dependencies_of).collect()
 }
 
 /// The errors in the dependencies of a workspace, a sentence each.

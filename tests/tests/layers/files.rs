@@ -217,7 +217,7 @@ pub fn faults(package: &str, uses: &Uses, accepted: &[Circle]) -> Vec<String> {
 
 /// The uses between the files of a circle.
 fn arrows(uses: &Uses, circle: &[String]) -> Vec<String> {
-    let of = |file: &String| {
+    let uses_of = |file: &String| {
         let used = uses.get(file).into_iter().flatten();
         let used: Vec<&str> = used
             .filter(|used| circle.contains(used))
@@ -225,7 +225,7 @@ fn arrows(uses: &Uses, circle: &[String]) -> Vec<String> {
             .collect();
         format!("{file} uses {}", used.join(" and "))
     };
-    circle.iter().map(of).collect()
+    circle.iter().map(uses_of).collect()
 }
 
 #[cfg(test)]

@@ -104,13 +104,13 @@ impl Ir {
             }
             7..=9 => {
                 // A word of another line in place of one of the same kind.
-                let of = |line: &[u8]| {
+                let words_of = |line: &[u8]| {
                     runs(line, |byte| {
                         byte.is_ascii_alphanumeric() || b"%@!._#".contains(byte)
                     })
                 };
-                let others = of(&text[b]);
-                let words = of(&text[a]);
+                let others = words_of(&text[b]);
+                let words = words_of(&text[a]);
                 let Some(word) = words.get(numbers.below(words.len())).cloned() else {
                     return;
                 };

@@ -292,26 +292,7 @@ fn change(line: &mut Vec<u8>, elsewhere: &[Vec<u8>], numbers: &mut Numbers) {
                 line.splice(word, b);
             }
         }
-        8 => {
-            // A guard more, less, or the other way.
-            if line.contains(&b'@') {
-                if let Some(at) = line.iter().position(|byte| *byte == b'!') {
-                    line.remove(at);
-                } else if numbers.one_in(2) {
-                    let at = line.iter().position(|byte| *byte == b'@').unwrap_or_default();
-                    line.insert(at + 1, b'!');
-                } else if let Some(second) = found.get(1) {
-                    line.drain(..second.start);
-                }
-            } else {
-                let guard = format!(
-                    "@{}%p{} ",
-                    if numbers.one_in(2) { "!" } else { "" },
-                    numbers.below(4)
-                );
-                line.splice(first.start..first.start, guard.into_bytes());
-            }
-        }
+        8 => change_guard(line, &found, numbers),
         9 => {
             // A part of an opcode less.
             if let Some(dot) = line[word.clone()].iter().rposition(|byte| *byte == b'.') {
@@ -350,6 +331,26 @@ fn change(line: &mut Vec<u8>, elsewhere: &[Vec<u8>], numbers: &mut Numbers) {
         _ => {
             line.drain(word);
         }
+    }
+}
+
+/// Adds a guard to a line, removes it, or turns it around.
+fn change_guard(line: &mut Vec<u8>, found: &[Word], numbers: &mut Numbers) {
+    let Some(first) = found.first() else { return };
+    if !line.contains(&b'@') {
+        let guard = format!(
+            "@{}%p{} ",
+            if numbers.one_in(2) { "!" } else { "" },
+            numbers.below(4)
+        );
+        line.splice(first.start..first.start, guard.into_bytes());
+    } else if let Some(at) = line.iter().position(|byte| *byte == b'!') {
+        line.remove(at);
+    } else if numbers.one_in(2) {
+        let at = line.iter().position(|byte| *byte == b'@').unwrap_or_default();
+        line.insert(at + 1, b'!');
+    } else if let Some(second) = found.get(1) {
+        line.drain(..second.start);
     }
 }
 

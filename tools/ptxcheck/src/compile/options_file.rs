@@ -170,18 +170,18 @@ mod tests {
         fs::write(folder.path().join("one"), "-c --options-file two").unwrap();
         fs::write(folder.path().join("two"), "a.cu\n").unwrap();
         fs::write(folder.path().join("self"), "@self").unwrap();
-        let of = |compiler, text| expand(compiler, words(text), folder.path());
+        let expanded = |compiler, text| expand(compiler, words(text), folder.path());
         assert_eq!(
-            of(Compiler::Nvcc, "-X --options-file one,two -optf=two @one").unwrap(),
+            expanded(Compiler::Nvcc, "-X --options-file one,two -optf=two @one").unwrap(),
             ["-X", "-c", "a.cu", "a.cu", "a.cu", "@one"]
         );
         assert_eq!(
-            of(Compiler::Clang, "@two @none --options-file").unwrap(),
+            expanded(Compiler::Clang, "@two @none --options-file").unwrap(),
             ["a.cu", "@none", "--options-file"]
         );
-        let problem = of(Compiler::Nvcc, "--options-file none").unwrap_err();
+        let problem = expanded(Compiler::Nvcc, "--options-file none").unwrap_err();
         assert!(problem.contains("`none` can't be read"), "{problem}");
-        let problem = of(Compiler::Clang, "@self").unwrap_err();
+        let problem = expanded(Compiler::Clang, "@self").unwrap_err();
         assert!(problem.contains("nested more than 8 deep"), "{problem}");
     }
 }
