@@ -99,7 +99,7 @@ fn main() {
     }
 }
 
-/// How many tokens there are: words (names, numbers, opcodes and directives with their dots), strings, punctuation.
+/// Number of tokens: words (names, numbers, opcodes and directives with their dots), strings, punctuation.
 /// Blanks and comments are skipped.
 fn tokenise(source: &[u8]) -> usize {
     let mut count = 0;

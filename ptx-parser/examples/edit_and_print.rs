@@ -93,7 +93,7 @@ fn edit(source: &[u8], old: &[u8], new: &[u8], target: &[u8]) -> Result<Vec<u8>,
     edits.push((collector.target.ok_or(EditError::NoTarget)?, target));
     let edited = replaced(source, edits);
 
-    // What is no name gives another module, or none.
+    // A text that is no name gives another module, or none.
     let tree = whole(&edited).map_err(|_| EditError::NotAName)?;
     if !has_kernel(&tree, new) || tree.target().next() != Some(target) {
         return Err(EditError::NotAName);
@@ -137,7 +137,7 @@ struct Collector<'n> {
     names: Vec<Span>,
     /// The first word of the first `.target`.
     target: Option<Span>,
-    /// Where one of the names is declared as something else.
+    /// The declaration of one of the names as something else.
     taken: Option<Span>,
 }
 

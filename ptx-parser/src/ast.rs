@@ -40,7 +40,7 @@ pub struct Tree<'s> {
     pub(crate) errors_left_out: u32,
 }
 
-/// What a statement is, and where its parts lie (PTX ISA, Statements).
+/// The kind of a statement, and where its parts lie (PTX ISA, Statements).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatementKind {
@@ -110,7 +110,7 @@ pub(crate) enum Tag {
 }
 
 impl Statement {
-    /// What it is.
+    /// Its kind.
     #[must_use]
     pub const fn kind(&self) -> StatementKind {
         match self.tag {
@@ -157,7 +157,7 @@ impl Statement {
     }
 }
 
-/// What an operand node is (PTX ISA, Instruction Operands).
+/// The kind of an operand node (PTX ISA, Instruction Operands).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -211,7 +211,7 @@ impl Operand {
     }
 }
 
-/// Who sees a symbol (PTX ISA, Linking Directives).
+/// The linkage of a symbol (PTX ISA, Linking Directives).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Linkage {
     /// No linkage directive: local to the module.
@@ -226,7 +226,7 @@ pub enum Linkage {
     Common,
 }
 
-/// Where a variable lies (PTX ISA, State Spaces).
+/// The state space of a variable (PTX ISA, State Spaces).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StateSpace {
@@ -248,7 +248,7 @@ pub enum StateSpace {
     Tex,
 }
 
-/// How many elements a declarator has (PTX ISA, Array Declarations).
+/// The number of elements of a declarator (PTX ISA, Array Declarations).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extent {
     /// No brackets.
@@ -270,7 +270,7 @@ pub struct Variable {
     pub name: Span,
     /// `[3][4]`, empty for scalars.
     pub dimensions: Span,
-    /// What stands after `=`, braces included; empty if there is none. See [`crate::operand::initializer`].
+    /// The text after `=`, braces included; empty if there is none. See [`crate::operand::initializer`].
     pub initializer: Span,
     /// `.attribute(…)`, empty if there is none.
     pub attribute: Span,
@@ -328,14 +328,14 @@ impl Indices {
         self.start as usize..self.end as usize
     }
 
-    /// How many.
+    /// The number of elements.
     #[inline]
     #[must_use]
     pub const fn len(self) -> usize {
         self.end.saturating_sub(self.start) as usize
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.end <= self.start
@@ -368,12 +368,12 @@ pub struct Function {
     pub directives: Indices,
     /// The statements between the braces, as places in [`Tree::statements`]: [`Tree::body`] gives the statements.
     pub body: Indices,
-    /// Whether it has braces: a definition, not a declaration.
+    /// True if it has braces: a definition, not a declaration.
     pub has_body: bool,
 }
 
 impl Function {
-    /// Whether it is a kernel: `.entry`.
+    /// True for a kernel: `.entry`.
     #[must_use]
     pub const fn is_kernel(&self) -> bool {
         matches!(self.kind, FunctionKind::Entry)
@@ -416,7 +416,7 @@ pub struct File {
     pub number: u32,
     /// The name, without the quotes.
     pub name: Span,
-    /// What follows the name: time stamp and size; empty without.
+    /// The text behind the name: time stamp and size; may be empty.
     pub rest: Span,
 }
 
@@ -426,6 +426,6 @@ pub struct File {
 pub struct Section {
     /// `.debug_info`, with the dot.
     pub name: Span,
-    /// What stands between the braces.
+    /// The text between the braces.
     pub body: Span,
 }

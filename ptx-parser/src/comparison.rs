@@ -1,10 +1,10 @@
-//! Whether two trees say the same.
+//! Equality of trees, whatever their layout.
 
 use crate::ast::{Function, Statement, StatementKind, Tree, Variable};
 use crate::printer::condensed;
 use crate::span::Span;
 
-/// Whether two trees say the same: the same statements, operands, variables and comments with the same texts in the
+/// True if two trees are equal but for their layout: the same statements, operands, variables and comments with the same texts in the
 /// same order and nesting. Blanks inside a text do not count, nor do offsets and errors.
 #[must_use]
 pub fn same(left: &Tree<'_>, right: &Tree<'_>) -> bool {

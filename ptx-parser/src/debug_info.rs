@@ -10,7 +10,7 @@ use crate::lexer::{
 };
 use crate::span::Span;
 
-/// What a section consists of (PTX ISA, Debugging Directives: .section).
+/// A part of a section (PTX ISA, Debugging Directives: .section).
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub enum Item<'s> {

@@ -48,7 +48,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// What begins with a linkage directive.
+    /// Parses a variable or function that begins with a linkage directive.
     fn linked(&mut self, input: &'s [u8]) -> Parsed<'s, ()> {
         let mut linkage = Linkage::Local;
         let mut rest = input;
@@ -227,7 +227,7 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// Whether a directive's argument begins here.
+/// True if a directive's argument begins here.
 fn begins_argument(input: &[u8]) -> bool {
     first_class(input) & NAME_START != 0
         || input.first() != Some(&b'.') && begins_expression(input)

@@ -1,4 +1,4 @@
-//! What could not be parsed, and where.
+//! Syntax errors and their places.
 
 use crate::span::{Position, Span};
 
@@ -28,9 +28,9 @@ pub enum Cause {
 pub struct SyntaxError {
     /// Malformed, or over a limit.
     pub cause: Cause,
-    /// What the text shows in place of the expected; empty at the end of the source.
+    /// The text in place of the expected; empty at the end of the source.
     pub span: Span,
-    /// What was expected, as a phrase: "`;` after the operands". For limits, the limit's sentence.
+    /// The expected text, as a phrase: "`;` after the operands". For limits, the limit's sentence.
     pub expected: &'static str,
 }
 
@@ -102,7 +102,7 @@ impl LocatedError {
         self.cause
     }
 
-    /// Where it begins.
+    /// Its first position.
     #[must_use]
     pub const fn position(&self) -> Position {
         self.position

@@ -9,7 +9,7 @@ use crate::lexer::{
 };
 use crate::limits::MAX_OPERAND_DEPTH;
 
-/// What an expression is worth: 64 bits, read as `.s64` or `.u64`; `None` if that is not known (names, floating
+/// The value of an expression: 64 bits, read as `.s64` or `.u64`; `None` if that is not known (names, floating
 /// point) or does not fit.
 pub(crate) type Value = Option<Word>;
 
@@ -129,7 +129,7 @@ fn operator(input: &[u8]) -> Option<(Operator, u8, usize)> {
     })
 }
 
-/// Whether an operator other than `+` and `-` follows a name, which makes it a constant expression. `%` does not
+/// True if an operator other than `+` and `-` follows a name, which makes it a constant expression. `%` does not
 /// count (a register follows a missing comma more often than a modulus), nor does the single `|` of a pair.
 pub(crate) fn continues_name(input: &[u8]) -> bool {
     match input {
@@ -140,7 +140,7 @@ pub(crate) fn continues_name(input: &[u8]) -> bool {
     }
 }
 
-/// Whether an operator follows a number.
+/// True if an operator follows a number.
 pub(crate) fn continues_number(input: &[u8]) -> bool {
     input.first() == Some(&b'?') || operator(input).is_some()
 }
@@ -344,7 +344,7 @@ pub(crate) fn number32<'s>(
     }
 }
 
-/// Whether a constant expression may begin with this byte.
+/// True if a constant expression may begin with this byte.
 pub(crate) fn begins_expression(input: &[u8]) -> bool {
     first_class(input) & DIGIT != 0 || matches!(input.first(), Some(b'-' | b'+' | b'~' | b'!' | b'(' | b'.'))
 }

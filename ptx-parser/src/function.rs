@@ -243,7 +243,7 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// What only stands between a header and a body (PTX ISA, Performance-Tuning and Cluster Dimension Directives).
+/// The directives between a header and a body (PTX ISA, Performance-Tuning and Cluster Dimension Directives).
 const TUNING: [&[u8]; 9] = [
     b".maxnreg",
     b".maxntid",
@@ -256,7 +256,7 @@ const TUNING: [&[u8]; 9] = [
     b".maxclusterrank",
 ];
 
-/// What begins something new at module level.
+/// True for a word that begins something new at module level.
 fn ends_header(word: &[u8]) -> bool {
     matches!(
         word,
@@ -265,7 +265,7 @@ fn ends_header(word: &[u8]) -> bool {
         || state_space(word).is_some()
 }
 
-/// Where a header ends that could not be read: its brace, its semicolon, or the next line that begins a function.
+/// The text from the end of a header that could not be read: its brace, its semicolon, or the next line that begins a function.
 fn header_end<'s>(mut rest: &'s [u8], ahead: &mut Ahead) -> &'s [u8] {
     while let Some(&first) = rest.first() {
         let mut len = 1;

@@ -84,7 +84,7 @@ impl<'s> Iterator for Elements<'s> {
     }
 }
 
-/// What stands behind `=`: a scalar or nested braces. Gives where the initialiser ends.
+/// Checks the initialiser behind `=`, a scalar or nested braces; returns the text from its end on.
 pub(crate) fn check(input: &[u8]) -> Parsed<'_, &[u8]> {
     if input.first() != Some(&b'{') {
         let (rest, _) = scalar(input)?;

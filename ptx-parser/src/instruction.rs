@@ -1,4 +1,4 @@
-//! What stands in a function body: labels, instructions, and the braces of scopes.
+//! The statements of a function body: labels, instructions, and the braces of scopes.
 
 use crate::ast::{Statement, Tag};
 use crate::lexer::{Parsed, expected, opcode, over_limit, trivia};

@@ -10,7 +10,7 @@ use nom::{IResult, Parser};
 use crate::ast::OperandKind;
 use crate::span::Span;
 
-/// What a parser wanted, and how many bytes were left where it wanted that.
+/// The phrase for what a parser expected, and the number of bytes left there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
     pub(crate) what: &'static str,
@@ -128,7 +128,7 @@ pub(crate) fn first_class(input: &[u8]) -> u8 {
     input.first().map_or(0, |&byte| class(byte))
 }
 
-/// How many bytes from the first on are in one of `classes`.
+/// Number of bytes, from the first on, that are in one of `classes`.
 #[inline(always)]
 pub(crate) fn run(input: &[u8], classes: u8) -> usize {
     input
@@ -203,7 +203,7 @@ pub(crate) fn comments(source: &[u8]) -> (Vec<Span>, Option<Span>) {
     (found, None)
 }
 
-/// Where the brace is closed that was opened right before `text`, which reaches to the end of the source. Braces in
+/// The offset of the brace that closes the one opened right before `text`, which reaches to the end of the source. Braces in
 /// comments and strings do not count.
 pub(crate) fn closing_brace(text: &[u8], ahead: &mut Ahead) -> Option<usize> {
     let mut depth = 0_usize;
@@ -254,8 +254,8 @@ pub(crate) fn string(input: &[u8]) -> Parsed<'_, &[u8]> {
     }
 }
 
-/// What walks over one text know of what lies ahead, so that none looks there twice. Places are counted in bytes that
-/// are left.
+/// The next places of some bytes, shared by all walks over one text so that none searches twice. Places are counted in
+/// bytes left.
 #[derive(Default)]
 pub(crate) struct Ahead {
     /// From a place on, where the next slash is.
@@ -281,7 +281,7 @@ impl Ahead {
         })
     }
 
-    /// Where in `rest` the next slash is; its length if there is none.
+    /// The offset of the next slash in `rest`; its length if there is none.
     fn slash(&mut self, rest: &[u8]) -> usize {
         match self.slash {
             Some((place, slash)) if (slash..=place).contains(&rest.len()) => rest.len() - slash,
@@ -304,7 +304,7 @@ pub(crate) fn name(input: &[u8]) -> Parsed<'_, &[u8]> {
     Ok((rest, text))
 }
 
-/// What an instruction begins with: a name in which `::` may stand.
+/// Parses an opcode's first word: a name in which `::` may stand.
 #[inline(always)]
 pub(crate) fn opcode(input: &[u8]) -> Parsed<'_, &[u8]> {
     let mut len = run(input, NAME);
@@ -385,7 +385,7 @@ pub(crate) fn number(input: &[u8]) -> Parsed<'_, (OperandKind, &[u8])> {
     Ok((rest, (kind, text)))
 }
 
-/// Whether the text is an unsigned integer literal: decimal, octal, hexadecimal or binary, with or without `U`.
+/// True for an unsigned integer literal: decimal, octal, hexadecimal or binary, with or without `U`.
 fn is_integer(text: &[u8]) -> bool {
     let (radix, digits) = integer_digits(text);
     !digits.is_empty() && digits.iter().all(|&digit| (digit as char).is_digit(radix))
@@ -434,12 +434,12 @@ pub(crate) fn token_len(input: &[u8]) -> usize {
     }
 }
 
-/// What is left behind the last token between `start` and `rest`: `rest` with the blanks and comments before it.
+/// The text behind the last token between `start` and `rest`: `rest` with the blanks and comments before it.
 pub(crate) fn behind_last_token<'s>(start: &'s [u8], rest: &[u8]) -> &'s [u8] {
     &start[last_token_end(&start[..start.len() - rest.len()])..]
 }
 
-/// Where the last token of `text` ends: `text` without the blanks and comments at its end.
+/// The end of the last token of `text`: the length without the blanks and comments at its end.
 pub(crate) fn last_token_end(text: &[u8]) -> usize {
     if memchr(b'/', text).is_none() {
         return text.trim_ascii_end().len();

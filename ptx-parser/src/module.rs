@@ -63,7 +63,7 @@ pub fn parse_declarations(source: &[u8]) -> Result<Tree<'_>, SyntaxError> {
     read(source, Depth::Declarations)
 }
 
-/// How much of a module is read.
+/// The part of a module that is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
     Everything,
@@ -133,7 +133,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Where `rest`, which reaches to the end of the text, begins.
+    /// The offset of `rest`, which reaches to the end of the text.
     #[inline(always)]
     pub(crate) fn offset(&self, rest: &[u8]) -> u32 {
         (self.len - rest.len()) as u32
@@ -199,9 +199,8 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// What the braces hold that were opened right before `inner`, where it is not to be read: that, and what follows
-    /// the closing one. If nothing closes them, the rest of the module is read like any other, so that errors come out
-    /// the same.
+    /// Skips the content of the braces opened right before `inner`: returns the content and the text behind the closing
+    /// brace. If nothing closes them, the rest of the module is read like any other, so that errors come out the same.
     pub(crate) fn pass_over(&mut self, inner: &'s [u8]) -> Option<(&'s [u8], &'s [u8])> {
         if self.depth == Depth::Everything {
             return None;
@@ -218,7 +217,7 @@ impl<'s> Parser<'s> {
             return body;
         };
         if let Some(at) = first_location(inner) {
-            // What only looks like one is left out of the tree.
+            // Text that only looks like one is left out of the tree.
             let _ = self.directive_statement(&body[at..]);
         }
         self.close_block(&body[inner.len()..], rest);
@@ -373,8 +372,8 @@ impl<'s> Parser<'s> {
 }
 
 /// Statements and operands of a text: upper estimates that the arenas hardly ever outgrow, so that they are not copied.
-/// What ends statements, and what separates and nests operands. Tables of numbers have many commas and no operands, and
-/// blank lines are no statements, so both count for a few per semicolon only.
+/// Estimated numbers of statements and of operands, by the bytes that end statements and separate or nest operands. Tables of
+/// numbers have many commas and no operands, and blank lines are no statements, so both count for a few per semicolon only.
 fn capacities(text: &[u8]) -> (usize, usize) {
     let count = |byte| memchr::memchr_iter(byte, text).count();
     let semicolons = count(b';');
@@ -394,7 +393,7 @@ fn first_location(body: &[u8]) -> Option<usize> {
     memmem::find(&body[..at], b"/*").is_none().then_some(at)
 }
 
-/// Where to go on after an error in the statement that `statement` begins with; `rest` bytes were left there. Behind
+/// The text to go on with after an error in the statement that `statement` begins with; `rest` bytes were left there. Behind
 /// the next semicolon, or before the next brace that ends or begins a scope, or before the next line that begins
 /// with a directive.
 fn recover<'s>(statement: &'s [u8], rest: usize, ahead: &mut Ahead) -> &'s [u8] {
@@ -453,7 +452,7 @@ fn nesting(mut text: &[u8]) -> (usize, usize) {
     (braces, brackets)
 }
 
-/// Whether the last line of `text` is blank, and not its first.
+/// True if the last line of `text` is blank, and not its first.
 pub(crate) fn ends_with_line(text: &[u8]) -> bool {
     let blank = text.iter().rev().take_while(|&&byte| class(byte) == BLANK);
     blank.into_iter().any(|&byte| byte == b'\n')

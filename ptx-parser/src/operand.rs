@@ -200,7 +200,7 @@ impl<'s> Parser<'s> {
         self.close(node, rest)
     }
 
-    /// What may follow a name: `[index]`, `|other`, `+offset`, or an operator.
+    /// Parses the part that may follow a name: `[index]`, `|other`, `+offset`, or an operator.
     fn after_name(&mut self, input: &'s [u8], end: &'s [u8], depth: usize) -> Parsed<'s, ()> {
         if depth >= MAX_OPERAND_DEPTH {
             return over_limit(TOO_DEEP, input);
@@ -361,8 +361,8 @@ impl<'t> OperandRef<'t> {
         self.tree.operands[self.index as usize]
     }
 
-    /// Which of the module's operand nodes it is, counted from 0: the same for the same node, and another for any other
-    /// node of the tree. [`Tree::operand`] leads back.
+    /// Its number among the module's operand nodes, from 0: the same for the same node, and another for any other node of the
+    /// tree. [`Tree::operand`] leads back.
     #[must_use]
     pub const fn index(self) -> usize {
         self.index as usize
@@ -373,7 +373,7 @@ impl<'t> OperandRef<'t> {
         self.index as usize + 1 + usize::from(self.node().descendants)
     }
 
-    /// What it is.
+    /// Its kind.
     #[must_use]
     pub fn kind(self) -> OperandKind {
         self.node().kind

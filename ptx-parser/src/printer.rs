@@ -39,7 +39,7 @@ pub fn print(tree: &Tree<'_>) -> Vec<u8> {
         after_brace: false,
     };
     let mut index = 0;
-    // Where the bodies of functions end, in statements. Functions do not nest.
+    // The end of the current function's body, as a statement's number. Functions do not nest.
     let mut body_end = None;
     loop {
         if let Some((_, end)) = body_end.take_if(|(statement, _)| *statement == index) {
@@ -77,7 +77,7 @@ struct Printer<'t> {
     depth: usize,
     /// The next comment.
     comment: usize,
-    /// Where in the source the statement printed last ends.
+    /// The end, in the source, of the statement printed last.
     at: u32,
     /// The line just printed is the brace of a body: comments go below it, wherever the source has the brace.
     after_brace: bool,

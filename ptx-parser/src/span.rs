@@ -33,7 +33,7 @@ impl Span {
         self.end.saturating_sub(self.start)
     }
 
-    /// Whether it holds no byte.
+    /// True if it holds no byte.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.end <= self.start

@@ -1,4 +1,4 @@
-//! How a finished tree is read.
+//! Read access to a finished tree.
 
 use std::mem::size_of;
 
@@ -33,7 +33,7 @@ pub struct Instruction<'t> {
 }
 
 impl Statement {
-    /// How many operands it has at the top level, without the guard; 0 for what has none.
+    /// Number of operands at the top level, without the guard; 0 for a statement without any.
     #[must_use]
     pub const fn operand_count(&self) -> usize {
         match self.tag {
@@ -106,14 +106,14 @@ impl<'s> Tree<'s> {
         &self.comments
     }
 
-    /// What could not be parsed, in source order: at most [`MAX_ERRORS`](crate::limits::MAX_ERRORS).
+    /// The syntax errors, in source order: at most [`MAX_ERRORS`](crate::limits::MAX_ERRORS).
     #[inline]
     #[must_use]
     pub fn errors(&self) -> &[SyntaxError] {
         &self.errors
     }
 
-    /// How many further errors were counted, but not kept.
+    /// Number of further errors that were counted, but not kept.
     #[inline]
     #[must_use]
     pub fn errors_left_out(&self) -> u32 {
@@ -165,7 +165,7 @@ impl<'s> Tree<'s> {
         span.of(self.source)
     }
 
-    /// Where a piece of the source lies that the tree gave, like a [`Guard::name`]: the reverse of [`Tree::text`]. `None`
+    /// The span of a piece of the source that the tree gave, like a [`Guard::name`]: the reverse of [`Tree::text`]. `None`
     /// for text that is not part of [`Tree::source`], even if it reads the same.
     #[must_use]
     pub fn span_of(&self, text: &[u8]) -> Option<Span> {

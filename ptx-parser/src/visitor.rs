@@ -6,7 +6,7 @@ use crate::ast::{File, Function, Location, Section, Statement, StatementKind, Tr
 use crate::operand::OperandRef;
 use crate::tree::{Guard, Instruction};
 
-/// Where a walk goes on after a method of a [`Visitor`].
+/// The continuation of a walk after a method of a [`Visitor`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walk {
     /// To the parts of what was visited, then to what comes after it.
@@ -235,7 +235,7 @@ fn walk<'t, V: Visitor<'t> + ?Sized>(
     }
 }
 
-/// What a statement shows that is no function.
+/// Visits the parts of a statement that is no function.
 fn parts<'t, V: Visitor<'t> + ?Sized>(
     tree: &'t Tree<'t>,
     statement: &'t Statement,

@@ -8,7 +8,7 @@ use common::{HEADER, kernel};
 use ptxcheck_ptx_parser::ast::{Linkage, StatementKind};
 use ptxcheck_ptx_parser::{Tree, parse, parse_declarations};
 
-/// What both ways of reading agree on.
+/// The declarations that both ways of reading agree on.
 fn declared(tree: &Tree<'_>) -> Vec<String> {
     let mut all: Vec<String> = tree
         .functions()
@@ -116,7 +116,7 @@ fn initialisers_and_sections_are_passed_over() {
     );
 }
 
-/// What nothing closes is read as always, and so has the same errors.
+/// A body that nothing closes is read as always, and so has the same errors.
 #[test]
 fn errors_outside_of_braces_are_the_same() {
     for text in [

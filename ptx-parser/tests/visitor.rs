@@ -1,4 +1,4 @@
-//! What a visitor sees, in which order, and what it can leave out.
+//! The parts that a visitor sees, in their order, and those that it can leave out.
 
 #![allow(clippy::unwrap_used)]
 
@@ -130,7 +130,7 @@ const ALL: &[&str] = &[
     "section .debug_str",
 ];
 
-/// What is left of [`ALL`] without the lines from `first` to `last`, both included.
+/// [`ALL`] without the lines from `first` to `last`, both included.
 fn without(first: &str, last: &str) -> Vec<&'static str> {
     let start = ALL.iter().position(|line| *line == first).unwrap();
     let end = ALL.iter().position(|line| *line == last).unwrap();

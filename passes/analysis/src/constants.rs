@@ -16,8 +16,9 @@
 //! ```
 //!
 //! The slice holds the registers asked about and, backwards, those that interpreted operations compute them from.
-//! Nothing is known of the registers of a body with syntax errors: a write may be what was lost. Values spilled to `.local` memory are followed through their slots (see `slots`). Masks and their like hang off a handful of registers, so a function with ten thousand costs no more than one with
-//! ten.
+//! Nothing is known of the registers of a body with syntax errors: a write may be what was lost. Values spilled to `.local`
+//! memory are followed through their slots (see `slots`). Masks and their like hang off a handful of registers, so a
+//! function with ten thousand costs no more than one with ten.
 
 mod may_be_constant;
 

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! It sees the device IR alone: the same code finds the same in PTX and in LLVM IR, and no front end is among its dependencies
-//! (tests write their code as PTX). It knows no rule, no file and no message: what it finds are instructions, values and whether
-//! something is certain ([`Certainty`]). Every loop over an input has a limit in `limits.rs` or asks the deadline, and what was not
-//! finished proves nothing.
+//! (tests write their code as PTX). It knows no rule, no file and no message: what it finds are instructions, values and
+//! whether something is certain ([`Certainty`]). Every loop over an input has a limit in `limits.rs` or asks the deadline,
+//! and what was not finished proves nothing.
 //!
 //! ```
 //! use ptxcheck_analysis::{AnalysisOptions, ModuleAnalyses};

@@ -169,7 +169,8 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
         }
     }
 
-    /// True if an integer register holds 0 or 1: a `selp` of the two or the result of a test, perhaps moved, converted or masked.
+    /// True if an integer register holds 0 or 1: a `selp` of the two or the result of a test, perhaps moved, converted or
+    /// masked.
     #[must_use]
     pub(crate) fn is_truth(&self, register: Register) -> bool {
         let mut register = register;

@@ -1,4 +1,4 @@
-//! Through which functions of an image a use comes to be needed.
+//! The functions of an image through which a use comes to be needed.
 //!
 //! The device linker drops functions that no kernel and no variable leads to, and what they leave open with them. Who leads to
 //! a function of one image may be another image, so of each use there are three cases: something in its own image needs it,

@@ -40,7 +40,7 @@ impl Deadline {
         }
     }
 
-    /// Whether it has passed: looks at the clock. For the beginning and the end of long pieces of work.
+    /// True if it has passed: looks at the clock. For the beginning and the end of long pieces of work.
     #[must_use]
     pub fn is_over(&self) -> bool {
         let Some(at) = self.at else {
@@ -56,7 +56,7 @@ impl Deadline {
         is_over
     }
 
-    /// Whether it has passed, for a step of a loop: looks at the clock every [`STEPS_BETWEEN_CLOCKS`] steps.
+    /// True if it has passed, for a step of a loop: looks at the clock every [`STEPS_BETWEEN_CLOCKS`] steps.
     #[must_use]
     #[inline]
     pub fn is_over_at_step(&self) -> bool {
@@ -83,20 +83,20 @@ impl Deadline {
         }
     }
 
-    /// Whether any work has been cut short: somebody asked, and it had passed.
+    /// True if any work has been cut short: somebody asked, and it had passed.
     #[must_use]
     pub fn has_cut(&self) -> bool {
         self.has_passed.load(Ordering::Relaxed)
     }
 
-    /// How much time is left; `None` where there is no end.
+    /// The time left; `None` where there is no end.
     #[must_use]
     pub fn left(&self) -> Option<Duration> {
         self.at.map(|at| at.saturating_duration_since(Instant::now()))
     }
 }
 
-/// What is said of an input whose time was over.
+/// The message about an input whose time was over.
 pub fn too_long(limit: Duration) -> String {
     format!(
         "the analysis took longer than {} s and was cut short",

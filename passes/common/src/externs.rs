@@ -57,7 +57,7 @@ fn provider(name: &str) -> Option<&'static str> {
         .find(name)
 }
 
-/// Whether ptxas, the driver or the compiler provides this function.
+/// True if ptxas, the driver or the compiler provides this function.
 #[must_use]
 pub fn is_provided(name: &str) -> bool {
     matches!(provider(name), Some("ptxas" | "compiler" | "optix"))
@@ -86,7 +86,7 @@ pub fn library(name: &str) -> Option<&'static str> {
     }
 }
 
-/// What part of the host's C++ runtime a symbol belongs to, if it does.
+/// The part of the host's C++ runtime that a symbol belongs to, if it does.
 #[must_use]
 pub fn host_runtime(name: &str) -> Option<&'static str> {
     static TABLE: OnceLock<Table> = OnceLock::new();

@@ -4,7 +4,7 @@
 #[derive(Debug)]
 pub struct Groups<T> {
     members: Vec<T>,
-    /// Where each number's begin, and the end of all.
+    /// The start of each number's members, and the end of all.
     starts: Vec<u32>,
 }
 
@@ -53,18 +53,18 @@ impl<T: Copy> Groups<T> {
         &self.members[self.start(number)..self.start(number + 1)]
     }
 
-    /// How many belong to the numbers below this one.
+    /// Number of members of the numbers below this one.
     pub fn start(&self, number: usize) -> usize {
         self.starts[number] as usize
     }
 
-    /// Whether there are no members at all.
+    /// True if there are no members at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// How many there are.
+    /// Number of members.
     pub fn len(&self) -> usize {
         self.members.len()
     }

@@ -1,4 +1,4 @@
-//! What all layers share, and no more.
+//! The parts that all layers share.
 //!
 //! | module | what |
 //! | --- | --- |

@@ -87,7 +87,7 @@ pub fn spellings(name: &str) -> Vec<String> {
     spellings
 }
 
-/// Whether a function is called as `pattern` says, in one of its [`spellings`].
+/// True if `pattern` matches one of the [`spellings`] of a function's name.
 #[must_use]
 pub fn is_called(name: &str, pattern: &Pattern) -> bool {
     spellings(name).iter().any(|name| pattern.fits(name))
@@ -107,7 +107,7 @@ pub fn without_static_marks(name: &str) -> &str {
     }
 }
 
-/// What clang puts between the name of a static kernel or variable and the hash that makes it one of a kind.
+/// The marks that clang puts between the name of a static kernel or variable and the hash that makes it unique.
 const EXTERNALISED: &[&str] = &["__intern__", "__static__"];
 
 /// `name` without what changes from build to build: the marks of static names, and the hashes of
@@ -205,7 +205,7 @@ pub fn c_name(mangled: &str) -> Option<&str> {
     }
 }
 
-/// What stands before a hash in a name.
+/// The prefixes of a hash in a name.
 const HASHED: &[&str] = &["_INTERNAL_", "_GLOBAL__N__"];
 
 /// Fewer hexadecimal digits may belong to a word.

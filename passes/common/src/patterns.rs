@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{PATTERN_BYTES, REGEX_BYTES};
 
-/// What stands before a regular expression.
+/// The prefix of a regular expression.
 const REGEX: &str = "re:";
 
-/// What a pattern is held against.
+/// The kind of text that a pattern is matched against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Kind {
     Name,
@@ -28,7 +28,7 @@ enum Matcher {
     Regex(Regex),
 }
 
-/// Where a pattern is written: 1-based line and column of a configuration.
+/// The position of a pattern: 1-based line and column of a configuration.
 pub type Written = (u32, u32);
 
 /// A pattern, ready to be held against texts. Patterns are equal if they are written alike, wherever that is.
@@ -38,7 +38,7 @@ pub struct Pattern {
     text: String,
     kind: Kind,
     matcher: Matcher,
-    /// Where it is written, if that is a file.
+    /// Its position, if it is written in a file.
     pub written: Option<Written>,
 }
 
@@ -108,13 +108,13 @@ impl Pattern {
         &self.text
     }
 
-    /// Whether it is a glob that names no folder.
+    /// True for a glob that names no folder.
     #[must_use]
     pub fn is_bare_name(&self) -> bool {
         matches!(self.matcher, Matcher::Glob(_)) && !self.text.contains('/')
     }
 
-    /// Whether `text` has this form.
+    /// True if `text` matches.
     #[must_use]
     pub fn fits(&self, text: &str) -> bool {
         match &self.matcher {

@@ -53,7 +53,7 @@ pub(super) struct Lowering<'a, 's> {
     pub(super) scopes: Scopes<'s>,
     pub(super) registers: Registers,
     pub(super) slots: Vec<Slot>,
-    /// How many more pieces of arguments may be noted: a piece is stored before it is passed, so the text bounds them.
+    /// Number of pieces of arguments that may still be noted: a piece is stored before it is passed, so the text bounds them.
     pub(super) argument_pieces: usize,
     pub(super) slot_registers: FxHashMap<(u32, u32), ptxcheck_ir::Register>,
     pub(super) malformed: Malformed,
@@ -422,7 +422,7 @@ impl<'a, 's> Lowering<'a, 's> {
         self.block_start = end;
     }
 
-    /// What follows the last terminator is a block only if it has a label or an instruction; the entry always is. Where lanes
+    /// Ends the last block. The text behind the last terminator is one only if it has a label or an instruction; the entry always is. Where lanes
     /// go on behind a guarded terminator and nothing stands there, they return, as the assembler has it.
     fn finish_last_block(&mut self, end: u32) {
         let open = self.body.instructions.len() > self.block_start || self.block_span.is_some();
@@ -475,7 +475,7 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    /// Whether a name is a label in scope: labels are no values, but they are declared.
+    /// True if a name is a label in scope: labels are no values, but they are declared.
     pub(super) fn is_label(&self, name: &[u8]) -> bool {
         self.find_label(name).is_some()
     }

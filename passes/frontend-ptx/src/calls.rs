@@ -17,7 +17,7 @@ use ptxcheck_ir::{
 /// A `.param` variable declared in a body.
 #[derive(Default)]
 pub(super) struct Slot {
-    /// What has been stored: byte offset and pseudo register, by offset.
+    /// The values stored: byte offset and pseudo register, by offset.
     pieces: Vec<(u32, Register)>,
     /// The call that filled it last.
     filled_by: Option<InstructionId>,

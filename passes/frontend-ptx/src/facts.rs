@@ -1,4 +1,4 @@
-//! What a PTX module declares, for the rules that compare images.
+//! The declarations of a PTX module, for the rules that compare images.
 
 use ptxcheck_ptx_parser::Tree;
 

@@ -12,7 +12,7 @@ use super::malformed::Malformed;
 /// The platform options of `.target`. There has been no other since PTX ISA 3.0; one that begins like these may come.
 const OPTIONS: [&[u8]; 3] = [b"debug", b"texmode_", b"map_"];
 
-/// What is malformed in front of the first variable or function.
+/// The malformed statements in front of the first variable or function.
 pub(super) fn malformed(tree: &Tree<'_>) -> Malformed {
     let mut found = Malformed::default();
     let is_code = |statement: &Statement| {
@@ -43,7 +43,7 @@ pub(super) fn malformed(tree: &Tree<'_>) -> Malformed {
             _ => {}
         }
     }
-    // What could not be read may be what is missing.
+    // The text that could not be read may be what is missing.
     let is_blank = tree.source().trim_ascii().is_empty();
     if tree.statements().is_empty() && tree.errors().is_empty() && !is_blank {
         let end = tree.source().len() as u32;
@@ -149,7 +149,7 @@ mod tests {
 
     use super::*;
 
-    /// What is malformed, as text: what was found.
+    /// The malformed statements, as text.
     fn odd(text: &str) -> Vec<String> {
         let tree = parse(text.as_bytes()).unwrap();
         let errors = malformed(&tree).errors;

@@ -99,7 +99,7 @@ pub fn lower_until<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>, deadline: 
         let is_whole = !symbols.functions[id.index()].is_damaged;
         let (mut body, declared, malformed) =
             Lowering::new(tree, &symbols, opcodes, (function.span.len(), is_whole)).lower(function);
-        // What is missing from a damaged body may have written any predicate.
+        // The unreadable parts of a damaged body may write any predicate.
         if is_whole && malformed.is_empty() {
             settle(&mut body);
         }

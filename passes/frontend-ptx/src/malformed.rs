@@ -1,5 +1,5 @@
-//! What the parser reads and no form of an instruction allows: too few operands, a guard that is no predicate, a branch to
-//! no label. The instruction becomes one of which nothing is known, and the function counts as damaged.
+//! Malformed code that the parser reads and no form of an instruction allows: too few operands, a guard that is no predicate, a
+//! branch to no label. The instruction becomes one of which nothing is known, and the function counts as damaged.
 //!
 //! Everything else that does not fit an opcode is for the assembler to say; see [`ptxcheck_ir::fitting`] for what the lowering
 //! makes of it.
@@ -25,12 +25,12 @@ const LEAST: [&str; 6] = [
     "at least five operands",
 ];
 
-/// What is malformed in one body, or in one module.
+/// The malformed code of one body, or of one module.
 #[derive(Default)]
 pub(super) struct Malformed {
     /// The first of them, in the order of the input.
     pub(super) errors: Vec<SyntaxError>,
-    /// How many more there are.
+    /// Number of the others.
     pub(super) left_out: usize,
 }
 

@@ -27,7 +27,7 @@ impl<'a> Modifiers<'a> {
         parts.flat_map(|text| text.split(|&byte| byte == b'.'))
     }
 
-    /// How many parts.
+    /// Number of parts.
     pub(super) fn len(&self) -> usize {
         self.iter().count()
     }
@@ -37,7 +37,7 @@ impl<'a> Modifiers<'a> {
         self.iter().next().unwrap_or_default()
     }
 
-    /// Whether this part is among them.
+    /// True if this part is among them.
     pub(super) fn has(&self, part: &str) -> bool {
         self.iter().any(|known| known == part.as_bytes())
     }

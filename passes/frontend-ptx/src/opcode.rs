@@ -1,4 +1,4 @@
-//! What PTX opcodes do: one row of [`ROWS`] per opcode, decoded once per distinct dotted spelling.
+//! The operations of PTX opcodes: one row of [`ROWS`] per opcode, decoded once per distinct dotted spelling.
 //!
 //! An opcode without a row, or with modifiers a row does not interpret, is [`Op::Opaque`]: it defines its first
 //! operand and reads the others. Source: PTX ISA, Instruction Set.
@@ -11,7 +11,7 @@ use ptxcheck_ir::{
     Vote,
 };
 
-/// How an opcode's operands map to results and uses.
+/// The mapping of an opcode's operands to results and uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// The first so many operands are results, the others uses.
@@ -74,7 +74,7 @@ pub(super) struct Opcodes<'s> {
 }
 
 impl<'s> Opcodes<'s> {
-    /// What `opcode` does, and the fewest operands at the top level that any form of it has; 0 for one that is not known.
+    /// The operation of `opcode`, and the fewest operands at the top level that any form of it has; 0 for one that is not known.
     pub(super) fn decode(&mut self, opcode: &'s [u8]) -> (Decoded, u8) {
         if let Some(known) = self.known.get(opcode) {
             return *known;
@@ -250,7 +250,7 @@ pub fn opcodes() -> impl Iterator<Item = &'static str> {
     ROWS.iter().map(|row| row.0)
 }
 
-/// What an opcode with its modifiers does (`shfl.sync.idx.b32`); [`Op::Opaque`] for those that are not interpreted.
+/// The operation of an opcode with its modifiers (`shfl.sync.idx.b32`); [`Op::Opaque`] for those that are not interpreted.
 #[must_use]
 pub fn operation(opcode: &[u8]) -> Op {
     decode(opcode).op

@@ -8,7 +8,7 @@ use super::body::Lowering;
 use super::scope::Binding;
 use ptxcheck_ir::{Access, AccessKind, Collective, Guard, Op, Space, Special, Value};
 
-/// Whether an opcode that is not interpreted seems to write its first operand.
+/// True if an opcode that is not interpreted seems to write its first operand.
 pub(super) fn begins_with_result(operands: &Operands<'_>) -> bool {
     operands.clone().next().is_some_and(|first| {
         matches!(
@@ -25,7 +25,7 @@ pub(super) fn offset(operand: OperandRef<'_>) -> Option<i64> {
     bytes.and_then(|bytes| i64::try_from(bytes).ok())
 }
 
-/// What a name stands for, as an operand.
+/// The entity that a name stands for as an operand.
 enum Named {
     Value(Value),
     Slot(u32),
@@ -154,7 +154,7 @@ impl<'s> Lowering<'_, 's> {
         self.push(op, guard, span, start, uses - start);
     }
 
-    /// What only the operands tell: vectors in a `mov`, the table of a `lop3`, the count of a barrier.
+    /// The operation completed from its operands: vectors in a `mov`, the table of a `lop3`, the count of a barrier.
     fn refined(&mut self, op: Op, start: usize, uses: usize) -> Op {
         let (results, read) = (uses - start, self.body.values.len() - uses);
         match op {

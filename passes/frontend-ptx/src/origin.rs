@@ -92,7 +92,7 @@ impl<'t> PtxOrigin<'t> {
         })
     }
 
-    /// Whether a place lies between the comments in which nvcc and LLVM put inline assembly.
+    /// True if a place lies between the comments in which nvcc and LLVM put inline assembly.
     fn lies_in_assembly(&self, offset: u32) -> bool {
         let comments = self.tree.comments();
         let before = comments.partition_point(|comment| comment.start < offset);

@@ -7,7 +7,7 @@ use ptxcheck_ptx_parser::Span;
 
 use ptxcheck_ir::{Register, RegisterInfo, SymbolId};
 
-/// What a name stands for.
+/// The entity that a name is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Binding {
     /// A register.
@@ -76,14 +76,14 @@ impl<'s> Scopes<'s> {
         });
     }
 
-    /// What a name stands for, registers of ranges aside.
+    /// The binding of a name, registers of ranges aside.
     pub(super) fn get(&self, name: &[u8]) -> Option<Binding> {
         self.innermost
             .get(name)
             .map(|&entry| self.entries[entry as usize].binding)
     }
 
-    /// What a name stands for.
+    /// The binding of a name.
     pub(super) fn resolve(&self, name: &'s [u8], span: Span, registers: &mut Registers) -> Option<Binding> {
         if self.numbered_singles == 0
             && let Some(register) = self.of_range(name, span, registers)

@@ -1,4 +1,4 @@
-//! What a module declares: variables and functions.
+//! The variables and functions that a module declares.
 
 use ptxcheck_common::maps::NameMap;
 

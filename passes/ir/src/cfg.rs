@@ -49,7 +49,7 @@ impl Cfg {
         self.predecessors.start(block.index())
     }
 
-    /// How many edges there are.
+    /// Number of edges.
     #[must_use]
     pub fn edges(&self) -> usize {
         self.predecessors.len()

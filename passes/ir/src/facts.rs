@@ -1,4 +1,4 @@
-//! What a module or an image declares, whatever it was read from: plain data that owns its text.
+//! Declarations of a module or an image, whatever it was read from: plain data that owns its text.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::op::Space;
 use crate::params;
 use crate::places::{Frame, Located};
 
-/// What an image declares. Images with the same content share one.
+/// The declarations of an image. Images with the same content share one.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Facts {
     /// Kernels defined, in the order of the image.
@@ -22,7 +22,7 @@ pub struct Facts {
     pub weak: Vec<WeakFunction>,
     /// Functions defined, without the kernels.
     pub functions: u32,
-    /// What it shows to a linker; `None` where that is not known.
+    /// Its symbols for a linker; `None` where those are not known.
     pub symbols: Option<Symbols>,
     /// The compiler or assembler, as the image names it.
     pub producer: Option<String>,
@@ -39,8 +39,8 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// What a module declares. What only its text says is left open: producer, paths, digests of weak functions, what it
-    /// shows to a linker, and kernels without code.
+    /// The declarations of a module. Those that only its text has are left empty: producer, paths, digests of weak functions,
+    /// symbols for a linker, and kernels without code.
     #[must_use]
     pub fn of(module: &Module<'_>) -> Self {
         let mut facts = Self {
@@ -88,7 +88,7 @@ pub struct Kernel {
     pub launch: LaunchBounds,
     /// Bytes of machine code; `None` for other images.
     pub code_bytes: Option<u64>,
-    /// Where the source declares it, where debug information says so.
+    /// Its declaration in the source, where debug information has it.
     pub source: Option<Frame>,
 }
 
@@ -173,23 +173,23 @@ impl CompilerOptions {
     }
 }
 
-/// What an image shows to a linker.
+/// The symbols of an image that a linker sees.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbols {
     /// Functions and variables that other images can refer to; kernels are listed elsewhere.
     pub defined: Vec<String>,
-    /// What it uses and does not define, in the order of the first use.
+    /// Symbols that it uses and does not define, in the order of the first use.
     pub open: Vec<Open>,
-    /// How it declares functions and variables that it shows or leaves open, where that is known.
+    /// Declarations of functions and variables that it shows or leaves open, where those are known.
     pub shapes: Vec<Shape>,
 }
 
-/// How an image declares a function or variable that other images can refer to.
+/// The declaration, in one image, of a function or variable that other images can refer to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     /// Its name.
     pub name: String,
-    /// What the device linker compares, as PTX: of a function results and parameters, `(.b32) (.b64, .align 8 .b8[16])`; of a
+    /// The part that the device linker compares, as PTX: of a function results and parameters, `(.b32) (.b64, .align 8 .b8[16])`; of a
     /// variable, `.global .b8[16]`.
     pub text: String,
     /// The image defines it, too.
@@ -201,20 +201,20 @@ pub struct Shape {
 pub struct Open {
     /// As the image names it.
     pub name: String,
-    /// What it is used as.
+    /// The use of it.
     pub what: What,
     /// The part of the C++ runtime of the host that it belongs to, which no library for devices has.
     pub runtime: Option<Cow<'static, str>>,
     /// The first use in each function and variable that refers to it, up to [`crate::limits::SHOWN_USES`].
     pub uses: Vec<Located>,
-    /// How many more functions and variables refer to it.
+    /// Number of further functions and variables that refer to it.
     pub more: u32,
     /// The functions of the image that other images can call and that lead to a use: where nothing calls one of them, nothing
     /// needs the symbol. `None` where a kernel or a variable of the image needs it.
     pub needed_through: Option<Vec<String>>,
 }
 
-/// What a symbol is used as.
+/// The kind of use of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum What {
     /// Memory.
@@ -234,7 +234,7 @@ impl What {
     }
 }
 
-/// Whether a path is one from the root, of Linux or Windows.
+/// True for an absolute path of Linux or Windows.
 #[must_use]
 pub fn is_absolute(path: &[u8]) -> bool {
     path.starts_with(b"/") || path.get(1..3).is_some_and(|head| head == b":\\" || head == b":/")

@@ -1,4 +1,4 @@
-//! The operands that each operation takes: what analyses rely on without a look.
+//! The operands that each operation takes. Analyses rely on them without a check.
 //!
 //! Front ends hand every instruction through [`fitting`], so that one with other operands, which no assembler accepts, is
 //! [`Op::Opaque`] or an access of which nothing is known.
@@ -22,7 +22,7 @@ use super::function::RegisterInfo;
 use super::instruction::Value;
 use super::op::{Access, AccessKind, BinaryOp, Collective, Logic, Match, Op, Vote};
 
-/// `op`, or what is left of it with operands that it does not take. The first so many of `values` are results.
+/// `op`, or the operation that is left of it with operands that it does not take. The first `results` of `values` are results.
 #[inline]
 pub fn fitting(op: Op, values: &[Value], results: usize, registers: &[RegisterInfo]) -> Op {
     let (results, uses) = values.split_at(results);
@@ -37,7 +37,7 @@ pub fn fitting(op: Op, values: &[Value], results: usize, registers: &[RegisterIn
     }
 }
 
-/// What is known of an instruction's registers.
+/// The widths of an instruction's registers.
 struct Operands<'a> {
     registers: &'a [RegisterInfo],
 }
@@ -48,7 +48,7 @@ impl Operands<'_> {
         self.registers.get(register.index()).map(|info| info.bits)
     }
 
-    /// Whether a value may be a predicate, or a number of more bits. Registers of which the width is not known may be either.
+    /// True if a value may be a predicate (`predicate`), or a number of more bits. Registers of unknown width may be either.
     fn is(&self, value: Value, predicate: bool) -> bool {
         match value {
             Value::Not(_) if !predicate => false,
@@ -62,17 +62,17 @@ impl Operands<'_> {
         }
     }
 
-    /// Whether all values may be numbers of so many bits, of which one is a predicate.
+    /// True if all values may be numbers of `bits` bits; one bit is a predicate.
     fn are(&self, values: &[Value], bits: u8) -> bool {
         values.iter().all(|&value| self.is(value, bits == 1))
     }
 
-    /// Whether both are predicates, or neither.
+    /// True if both are predicates, or neither is.
     fn are_alike(&self, a: Value, b: Value) -> bool {
         self.is(a, true) && self.is(b, true) || self.is(a, false) && self.is(b, false)
     }
 
-    /// One result of so many bits, and so many uses of others.
+    /// True for one result of `to` bits, and `count` uses of `from` bits.
     fn counted(&self, results: &[Value], to: u8, uses: &[Value], count: usize, from: u8) -> bool {
         results.len() == 1 && uses.len() == count && self.are(results, to) && self.are(uses, from)
     }
@@ -133,13 +133,13 @@ impl Operands<'_> {
         }
     }
 
-    /// Whether values are the elements of an access, or stand for all of them as one that is not followed.
+    /// True if values are the elements of an access, or one value that is not followed stands for all of them.
     fn hold(&self, values: &[Value], access: Access) -> bool {
         let is_whole = |value| matches!(self.bits(value), None | Some(0));
         values.len() == usize::from(access.count) || matches!(*values, [only] if is_whole(only))
     }
 
-    /// Where an access says how wide its elements are, it has one operand for each.
+    /// True for the operands of an access. If it states the width of its elements, it has one operand for each.
     fn access(&self, access: Access, results: &[Value], uses: &[Value]) -> bool {
         let [base, Value::Integer(_) | Value::Unknown, data @ ..] = uses else {
             return false;
@@ -185,7 +185,7 @@ impl Operands<'_> {
     }
 }
 
-/// Whether parts of so many bits make one register.
+/// True if parts of `bits` bits make one register.
 fn fill(bits: u8, parts: &[Value]) -> bool {
     bits > 0 && parts.len() > 1 && parts.len() * usize::from(bits) <= 64
 }

@@ -16,7 +16,7 @@ pub enum FunctionKind {
     Device,
 }
 
-/// What a kernel says of its launches (PTX ISA, Performance-Tuning Directives).
+/// The launch bounds that a kernel declares (PTX ISA, Performance-Tuning Directives).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LaunchBounds {
     /// `.maxntid`: most threads a CTA; missing dimensions are 1.
@@ -61,7 +61,7 @@ pub struct Function<'s> {
     pub noreturn: bool,
     /// The function that it is another name of, if it is.
     pub alias_of: Option<FunctionId>,
-    /// What it does; `None` for a declaration.
+    /// Its code; `None` for a declaration.
     pub body: Option<Body<'s>>,
     /// Its header in the input.
     pub header: Span,
@@ -93,7 +93,7 @@ pub struct RegisterInfo {
     pub name: Span,
 }
 
-/// What a call calls.
+/// The callee of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Callee {
     /// This function.
@@ -114,7 +114,7 @@ pub struct Argument {
 }
 
 impl Argument {
-    /// Whether it passes what lies at this byte offset in the parameter with this number.
+    /// True if it passes the value at this byte offset of the parameter with this number.
     #[must_use]
     pub fn passes(&self, (param, offset): (u16, u32)) -> bool {
         (self.param, self.offset) == (u32::from(param), offset)
@@ -126,7 +126,7 @@ impl Argument {
 pub struct Call {
     /// The instruction that makes it.
     pub instruction: InstructionId,
-    /// What is called.
+    /// The callee.
     pub callee: Callee,
     /// In [`Body::arguments`].
     pub arguments: Slots,
@@ -148,7 +148,7 @@ pub struct Reference {
 pub struct Unresolved<'s> {
     /// The name.
     pub name: &'s str,
-    /// Where it first stands.
+    /// The first instruction that has it.
     pub instruction: InstructionId,
 }
 
@@ -198,8 +198,8 @@ impl Body<'_> {
         arguments: Vec::new(),
     };
 
-    /// What is here, in no more memory than it takes. This is empty then, and keeps its memory for the next unless that is
-    /// out of the common.
+    /// Takes the content out, in no more memory than it needs. This is empty then, and keeps its memory for the next body
+    /// unless that is unusually large.
     pub fn finish(&mut self) -> Self {
         const KEPT: usize = 65_536;
         if self.instructions.len() > KEPT {
@@ -262,7 +262,7 @@ impl Body<'_> {
         id
     }
 
-    /// Whether one of these operations is among the instructions, told without a pass over them.
+    /// True if one of these operations is among the instructions; takes no pass over them.
     #[must_use]
     pub const fn has(&self, rare: Rare) -> bool {
         self.rare.intersects(rare)
@@ -303,7 +303,7 @@ impl Body<'_> {
         registers(self.results(instruction))
     }
 
-    /// What it reads, without its guard.
+    /// The operands it reads, without its guard.
     #[must_use]
     pub fn uses(&self, instruction: &Instruction) -> &[Value] {
         &self.values[instruction.values.range()][usize::from(instruction.results)..]
@@ -351,7 +351,7 @@ impl Body<'_> {
             .zip(&self.instructions[range])
     }
 
-    /// Where control goes after a block.
+    /// The successors of a block.
     #[must_use]
     pub fn successors(&self, id: BlockId) -> &[BlockId] {
         &self.edges[self.blocks[id.index()].successors.range()]
@@ -397,7 +397,7 @@ impl Body<'_> {
 }
 
 impl Function<'_> {
-    /// Whether it is launched, not called.
+    /// True if it is launched, not called.
     #[must_use]
     pub fn is_kernel(&self) -> bool {
         self.kind == FunctionKind::Kernel

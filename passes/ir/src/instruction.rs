@@ -20,7 +20,7 @@ pub enum Value {
     Param(u16, i32),
     /// The address of the function's return value with this number, plus a byte offset.
     ReturnSlot(u16, i32),
-    /// What a special register holds.
+    /// The content of a special register.
     Special(Special),
     /// Not interpreted.
     Unknown,
@@ -57,16 +57,16 @@ pub struct Guard {
 /// One instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruction {
-    /// What it does.
+    /// The operation.
     pub op: Op,
-    /// The predicate under which it does so.
+    /// The predicate under which it is executed.
     pub guard: Option<Guard>,
     /// Results and uses in [`super::Body::values`]: the first `results` are registers written
     /// ([`Value::Unknown`] for a sink), the others are read.
     pub values: Slots,
-    /// How many of them are results.
+    /// Number of results among them.
     pub results: u16,
-    /// Where its debug location is, or [`DebugId::NONE`].
+    /// The number of its debug location, or [`DebugId::NONE`].
     pub debug: DebugId,
     /// Its place in the input, for [`super::Origin`].
     pub span: Span,

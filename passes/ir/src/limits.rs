@@ -9,7 +9,7 @@ pub const MAX_WAY_INSTRUCTIONS: usize = 256;
 /// Most blocks on that way.
 pub const MAX_WAY_BLOCKS: usize = 16;
 
-/// How often edges are cut, as far as cut edges leave others to be cut.
+/// Most rounds of cutting edges: cut edges can leave others to be cut.
 pub const MAX_SETTLE_ROUNDS: usize = 4;
 
 /// Most names that nothing declares that are kept for one body.

@@ -177,7 +177,7 @@ struct Linker<'l, 's, F> {
     module: &'l mut Module<'s>,
     find: F,
     names: NameMap<&'s str, SymbolId>,
-    /// Where the spans and debug locations of the next part begin.
+    /// The first span and debug location of the next part.
     end: Ends,
     parts: Vec<Part<'s>>,
     /// By part and symbol there: the symbol here.

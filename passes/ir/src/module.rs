@@ -10,7 +10,7 @@ use super::instruction::Instruction;
 use super::symbol::{Symbol, SymbolKind};
 use crate::places::Frame;
 
-/// What a module is compiled for.
+/// The target that a module is compiled for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Target<'s> {
     /// As the module writes it: `sm_90a`; empty if it does not say.
@@ -90,9 +90,9 @@ pub struct Ends {
     pub debug: u32,
 }
 
-/// What a module was made from: turns spans and debug locations into places. One implementation per front end.
+/// The input that a module was made from: turns spans and debug locations into places. One implementation per front end.
 pub trait Origin: Sync {
-    /// Where in the input's text a span of the device IR lies, where the input is text.
+    /// The span in the input's text of a span of the device IR, where the input is text.
     fn place(&self, span: Span) -> Option<Span>;
 
     /// The line and column of an offset in the text, both 1-based, where the input is text.
@@ -101,14 +101,14 @@ pub trait Origin: Sync {
     /// The text of a 1-based line without its ending.
     fn line(&self, line: u32) -> &[u8];
 
-    /// What the input calls an instruction, without types: `ld.shared`, `cvta.to.global`. `None` where it does not say.
+    /// The input's name of an instruction, without types: `ld.shared`, `cvta.to.global`. `None` where it has none.
     fn name(&self, instruction: &Instruction) -> Option<String>;
 
-    /// What the input calls memory on the stack whose symbol has no name, if it calls it anything: the front end leaves
-    /// those to whoever shows them.
+    /// The input's name of memory on the stack whose symbol has no name here, if it has one: the front end leaves those to the
+    /// caller that shows them.
     fn stack_name(&self, symbol: SymbolId) -> Option<String>;
 
-    /// Whether the text says that an instruction stands in inline assembly of the program.
+    /// True if the text says that an instruction stands in inline assembly of the program.
     fn is_in_assembly(&self, _: &Instruction) -> bool {
         false
     }
@@ -129,7 +129,7 @@ pub trait Origin: Sync {
 pub struct Module<'s> {
     /// The compiler that wrote it.
     pub producer: Producer,
-    /// What it is compiled for.
+    /// The target that it is compiled for.
     pub target: Target<'s>,
     /// The PTX ISA version it is written in, where it is PTX.
     pub isa: Option<IsaVersion>,
@@ -137,7 +137,7 @@ pub struct Module<'s> {
     pub symbols: Vec<Symbol<'s>>,
     /// All functions, in the order of their first declaration.
     pub functions: Vec<Function<'s>>,
-    /// What initializers refer to.
+    /// The symbols that initializers refer to.
     pub initializers: Vec<SymbolId>,
     /// The tables of virtual functions that it defines, where the front end reads them.
     pub virtual_tables: Vec<VirtualTable>,
@@ -145,9 +145,9 @@ pub struct Module<'s> {
     pub has_local_memory: bool,
     /// Some of its text could not be read: what is missing from it proves nothing.
     pub is_damaged: bool,
-    /// What the front end found malformed that the parser did not, in the order of the input.
+    /// Errors that the front end found and the parser did not, in the order of the input.
     pub errors: Vec<SyntaxError>,
-    /// How many more it found than it kept.
+    /// Number of errors that it found beyond those that it kept.
     pub errors_left_out: usize,
     /// Symbols at the end that other modules declare or define: see [`super::linked`].
     pub imported_symbols: usize,
@@ -162,7 +162,7 @@ impl<'s> Module<'s> {
         &self.symbols[id.index()]
     }
 
-    /// Whether a collective is known to stand in inline assembly: somebody wrote it by hand.
+    /// True if a collective is known to stand in inline assembly: somebody wrote it by hand.
     #[must_use]
     pub fn is_in_assembly(&self, function: FunctionId, at: InstructionId) -> bool {
         self.function(function).body.as_ref().is_some_and(|body| {
@@ -176,7 +176,7 @@ impl<'s> Module<'s> {
         &self.functions[id.index()]
     }
 
-    /// What the input calls a symbol; empty if nothing.
+    /// The input's name of a symbol; empty if it has none.
     #[must_use]
     pub fn symbol_name(&self, id: SymbolId) -> Cow<'s, str> {
         let known = self.symbol(id);

@@ -1,4 +1,4 @@
-//! What instructions do, as far as analyses interpret it.
+//! The operations of instructions, as far as analyses interpret them.
 
 use super::index::{CallId, InstructionId};
 use bitflags::bitflags;
@@ -85,7 +85,7 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
-    /// What it is on predicates, if it is that.
+    /// The operation on predicates that it is, if it is one.
     #[must_use]
     pub const fn logic(self) -> Option<Logic> {
         match self {
@@ -131,7 +131,7 @@ pub enum Condition {
     GreaterEqualUnsigned,
 }
 
-/// How a comparison's outcome is combined with a third, predicate operand.
+/// The combination of a comparison's outcome with a third, predicate operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Logic {
@@ -141,7 +141,7 @@ pub enum Logic {
     Xor,
 }
 
-/// How a shuffle picks its source lane (PTX ISA, shfl.sync).
+/// The source lane of a shuffle (PTX ISA, shfl.sync).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Shuffle {
@@ -151,7 +151,7 @@ pub enum Shuffle {
     Index,
 }
 
-/// What a vote answers (PTX ISA, vote.sync).
+/// The result of a vote (PTX ISA, vote.sync).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Vote {
@@ -161,7 +161,7 @@ pub enum Vote {
     Ballot,
 }
 
-/// What a match answers (PTX ISA, match.sync).
+/// The result of a match (PTX ISA, match.sync).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Match {
@@ -222,7 +222,7 @@ pub struct Barrier {
     pub cluster: bool,
 }
 
-/// What a memory access does.
+/// The kind of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum AccessKind {
@@ -244,7 +244,7 @@ pub enum AccessKind {
 /// A memory access. Uses: base address, constant byte offset, then the values stored. Results: the values loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
-    /// What it does.
+    /// Its kind.
     pub kind: AccessKind,
     /// The space that the instruction names.
     pub space: Space,
@@ -316,7 +316,7 @@ pub enum Special {
     Other,
 }
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Result = use.
@@ -398,7 +398,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Whether a block ends with it.
+    /// True if a block ends with it.
     #[must_use]
     pub const fn is_terminator(self) -> bool {
         matches!(
@@ -409,7 +409,7 @@ impl Op {
 }
 
 bitflags! {
-    /// Operations that few bodies have, as a set: what is asked of every body is told by it at once.
+    /// A set of operations that few bodies have: tells of a body at once whether it has one.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Rare: u8 {
         /// [`Op::Barrier`]
@@ -426,7 +426,7 @@ bitflags! {
 }
 
 impl Rare {
-    /// What an operation is of these.
+    /// The member of the set that an operation is, or the empty set.
     #[must_use]
     pub const fn of(op: Op) -> Self {
         match op {

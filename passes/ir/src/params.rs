@@ -1,4 +1,4 @@
-//! How kernel parameters lie in their space.
+//! The layout of kernel parameters in their space.
 
 use crate::{IsaVersion, Parameter, Target};
 
@@ -34,7 +34,7 @@ pub const LIMIT: u64 = 32_764;
 /// Most bytes before.
 pub const OLD_LIMIT: u64 = 4_096;
 
-/// What ptxas accepts where [`OLD_LIMIT`] holds.
+/// Bytes of parameters that ptxas accepts where [`OLD_LIMIT`] holds.
 pub const OLD_ASSEMBLER_LIMIT: u64 = 4_352;
 
 /// The limit for a module; [`LIMIT`] where the module does not say what it is for.
@@ -64,7 +64,7 @@ mod tests {
         layout(&params).size
     }
 
-    /// What ptxas 13.5 accepts to the byte.
+    /// The sizes that ptxas 13.5 accepts, to the byte.
     #[test]
     fn as_the_assembler_counts() {
         assert_eq!(size(&[(1, 1), (32_748, 16)]), LIMIT);

@@ -71,14 +71,14 @@ pub fn settle(body: &mut Body<'_>) {
                 }
             }
         }
-        // What nothing comes to any more leaves others with one way that leads to them.
+        // Blocks that are not reached any more leave others with a single predecessor.
         if !has_cut {
             return;
         }
     }
 }
 
-/// Whether an instruction's guard is false on each way there, by what branches before it decide.
+/// True if an instruction's guard is false on each path to it, by the branches on the way.
 pub fn never_holds(body: &Body<'_>, block: BlockId, id: InstructionId) -> bool {
     let decided = |guard: Guard| Some(decided(body, &mut None, block, id, guard)? == guard.negated);
     body.instruction(id).guard.and_then(decided) == Some(true)
@@ -95,7 +95,7 @@ fn apply(body: &mut Body<'_>, block: BlockId, id: InstructionId, holds: bool) ->
         (Op::Return | Op::Exit | Op::Trap, 1) if holds => Slots::new(end, end),
         (Op::Return | Op::Exit | Op::Trap, 1) => {
             instruction.op = Op::Branch;
-            // Where it is written with operands, which it has none of.
+            // In case it is written with operands: it has none.
             instruction.results = 0;
             instruction.values =
                 Slots::new(instruction.values.range().start, instruction.values.range().start);
@@ -123,7 +123,7 @@ fn apply(body: &mut Body<'_>, block: BlockId, id: InstructionId, holds: bool) ->
     cut != edges
 }
 
-/// What a guard's predicate is where it guards, as far as the way there decides it.
+/// The value of a guard's predicate at the guarded instruction, if the path there decides it.
 fn decided(
     body: &Body<'_>,
     above: &mut Option<Above>,
@@ -160,7 +160,7 @@ fn decided(
     None
 }
 
-/// What a predicate is on the edge between two blocks.
+/// The predicate that the edge between two blocks decides, and its value there.
 fn outcome(body: &Body<'_>, from: BlockId, to: BlockId) -> Option<(Register, bool)> {
     let last = body.terminator(from)?;
     let guard = last.guard?;
@@ -172,11 +172,11 @@ fn outcome(body: &Body<'_>, from: BlockId, to: BlockId) -> Option<(Register, boo
     Some((guard.register, holds != guard.negated))
 }
 
-/// What is known of predicates at a place on the way up.
+/// The known predicates at one point of the walk up the dominators.
 struct Way<'b> {
     body: &'b Body<'b>,
     tracked: Register,
-    /// What is asked for is the complement of the tracked predicate.
+    /// The predicate that is asked for is the complement of the tracked one.
     is_complement: bool,
     /// Predicates, and what they are here.
     learned: Vec<(Register, bool)>,

@@ -5,7 +5,7 @@ use ptxcheck_ptx_parser::Span;
 use super::index::{FunctionId, Slots};
 use super::op::Space;
 
-/// Who sees a symbol, and who defines it.
+/// The linkage of a symbol: the modules that see it, and the one that defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Linkage {
     /// This module alone.
@@ -20,7 +20,7 @@ pub enum Linkage {
     Undefined,
 }
 
-/// What a symbol names.
+/// The kind of entity that a symbol names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SymbolKind {
     /// Memory.
@@ -50,9 +50,9 @@ pub struct HostConstant {
 pub struct Symbol<'s> {
     /// As the module writes it; empty for memory on the stack in LLVM IR: [`super::Module::symbol_name`] has that too.
     pub name: &'s str,
-    /// What it names.
+    /// The kind of entity that it names.
     pub kind: SymbolKind,
-    /// Where it lies; [`Space::Generic`] for functions.
+    /// The space that it lies in; [`Space::Generic`] for functions.
     pub space: Space,
     /// Linkage; never [`Linkage::Undefined`] where the module itself has a definition.
     pub linkage: Linkage,
@@ -68,20 +68,20 @@ pub struct Symbol<'s> {
     pub owner: Option<FunctionId>,
     /// Symbols that its initializer refers to, in [`super::Module::initializers`].
     pub initializer: Slots,
-    /// What its own module says of it, where it is a constant of the host that device code reads by value.
+    /// Its declaration in its own module, if it is a constant of the host that device code reads by value.
     pub host_constant: Option<HostConstant>,
     /// Its declaration in the input.
     pub span: Span,
 }
 
 impl Symbol<'_> {
-    /// Whether this module has no definition of it.
+    /// True if this module has no definition of it.
     #[must_use]
     pub fn is_undefined(&self) -> bool {
         self.linkage == Linkage::Undefined
     }
 
-    /// Whether bodies keep references to it (see [`super::Reference`]).
+    /// True if bodies keep references to it (see [`super::Reference`]).
     pub fn has_references(&self) -> bool {
         self.is_undefined()
             || self.is_host
@@ -89,7 +89,7 @@ impl Symbol<'_> {
             || matches!(self.kind, SymbolKind::Function(_))
     }
 
-    /// Whether it is shared memory sized at launch (`extern __shared__ x[]`), which is nobody's to define.
+    /// True for shared memory sized at launch (`extern __shared__ x[]`), which nobody defines.
     #[must_use]
     pub fn is_dynamic_shared(&self) -> bool {
         self.space == Space::Shared && self.linkage == Linkage::Undefined && self.size.is_none()

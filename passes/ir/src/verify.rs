@@ -1,4 +1,4 @@
-//! What holds of every body that a front end makes. Debug builds and tests look; analyses rely on it.
+//! Invariants of every body that a front end makes. Debug builds and tests check them; analyses rely on them.
 //!
 //! * Blocks follow each other and hold all instructions. The entry is block 0. A terminator stands at the end of a block.
 //! * Edges lead to blocks. A branch has its target, an unguarded one nothing else; a branch by table at least one; what ends
@@ -13,22 +13,22 @@ use super::instruction::{Instruction, Value};
 use super::module::Module;
 use super::op::Op;
 
-/// What does not hold of a body.
+/// An invariant that a body violates.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{function}: {what}")]
 #[non_exhaustive]
 pub struct Unsound {
     /// The function, by its name in the module.
     pub function: String,
-    /// What, with the number of the block or instruction in the body.
+    /// The violation, with the number of the block or instruction in the body.
     pub what: String,
 }
 
-/// Looks at all bodies of a module.
+/// Checks all bodies of a module.
 ///
 /// # Errors
 ///
-/// [`Unsound`]: the first thing that does not hold.
+/// [`Unsound`]: the first invariant that is violated.
 pub fn verify(module: &Module<'_>) -> Result<(), Unsound> {
     for (id, function, body) in module.bodies() {
         let look = Look {

@@ -1,4 +1,4 @@
-//! What the tests of the parser share.
+//! Helpers of the parser's tests.
 
 #![allow(dead_code, clippy::unwrap_used)]
 

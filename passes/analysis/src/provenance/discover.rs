@@ -165,8 +165,8 @@ impl Solver<'_> {
         }
     }
 
-    /// The definitions of a slot: its own stores, stores to slots that overlap it, and all that may write it unseen. `None` where
-    /// something may and there is more than can be told apart: it holds anything.
+    /// The definitions of a slot: its own stores, stores to slots that overlap it, and all that may write it unseen. `None`
+    /// where something may and there is more than can be told apart: it holds anything.
     pub(super) fn slot_definitions(&mut self, slot: SlotId) -> Option<Vec<Definition>> {
         let slots = self.analyses.slots();
         let body = self.body;

@@ -29,8 +29,8 @@ enum Fate {
 }
 
 /// True if the result of a cast is certainly used: in the function that casts, or in one of those that the calls lead
-/// from, the innermost first, as far as each returns it to the next. With `leaving_counts`, a function without a body that is passed
-/// it uses it.
+/// from, the innermost first, as far as each returns it to the next. With `leaving_counts`, a function without a body that
+/// is passed it uses it.
 pub(super) fn is_used<'a>(
     module: &'a Shared<'a>,
     summaries: &'a Summaries<'a>,
