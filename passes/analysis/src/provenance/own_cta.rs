@@ -43,11 +43,15 @@ impl Judge<'_> {
     }
 }
 
-/// True if a value is computed from a special register that may differ from CTA to CTA, as the rank in the cluster does.
+/// True if a value may be computed from a special register that may differ from CTA to CTA, as the rank in the cluster does.
 fn is_of_rank(module: &Shared<'_>, function: FunctionId, value: Value) -> bool {
     let mut left = MAX_DECIDED_STEPS;
     let mut open = vec![(function, value)];
-    while let (Some((function, value)), Some(fewer)) = (open.pop(), left.checked_sub(1)) {
+    while let Some((function, value)) = open.pop() {
+        // Too much to follow: it may be.
+        let Some(fewer) = left.checked_sub(1) else {
+            return true;
+        };
         left = fewer;
         let register = match value {
             Value::Special(Special::Uniform | Special::Ctaid(_) | Special::Other) => return true,
@@ -85,4 +89,44 @@ fn returned(module: &Shared<'_>, body: &Body<'_>, call: InstructionId) -> Vec<(F
         let values = inner.iter().filter_map(|(_, one)| inner.returned(one));
         values.map(|(_, value)| (callee, value)).collect()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::with_ptx;
+    use std::fmt::Write as _;
+
+    /// True if an access to the CTA's shared memory by an address of `mapa` is definitely wrong, where the rank is `start`
+    /// with 1 added `sums` times.
+    fn is_definite(start: &str, sums: usize) -> bool {
+        let mut text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.shared .align 4 .b8 tile[64];\n.visible .entry k()\n{{\n\
+             .reg .b32 %r<999>;\nmov.u32 %r0, {start};\n"
+        );
+        for number in 0..sums {
+            let _ = writeln!(text, "add.u32 %r{}, %r{number}, 1;", number + 1);
+        }
+        let _ = write!(
+            text,
+            "mov.u32 %r900, tile;\nmapa.shared::cluster.u32 %r901, %r900, %r{sums};\nld.shared.u32 %r902, [%r901];\nret;\n}}\n"
+        );
+        with_ptx(&text, |module| {
+            let [violation] = module.violations() else {
+                panic!("{text}");
+            };
+            violation.is_definite
+        })
+    }
+
+    #[test]
+    fn the_rank_of_another_cta_is_known_or_not() {
+        assert!(is_definite("1", 0));
+        assert!(!is_definite("%cluster_ctarank", 0));
+        assert!(!is_definite("%cluster_ctarank", 3));
+    }
+
+    #[test]
+    fn a_rank_that_is_too_much_to_follow_may_be_the_own() {
+        assert!(!is_definite("%cluster_ctarank", 200));
+    }
 }
