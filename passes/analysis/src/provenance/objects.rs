@@ -71,7 +71,7 @@ impl Judge<'_> {
     fn is_reached_with(&mut self, at: InstructionId, base: Base) -> bool {
         let (block, analyses) = (self.body.block_of(at), self.module.function(self.id));
         if self.accessed.is_none() {
-            self.accessed = Some(self.accessed());
+            self.accessed = Some(self.object_accesses());
         }
         let Some(accessed) = &mut self.accessed else {
             return false;
@@ -98,7 +98,7 @@ impl Judge<'_> {
     }
 
     /// The blocks that access each object at an offset that is inside it or not known.
-    fn accessed(&self) -> Accessed {
+    fn object_accesses(&self) -> Accessed {
         let mut is_known = FxHashSet::default();
         let mut by_object: FxHashMap<Base, Vec<BlockId>> = FxHashMap::default();
         let mut found = Vec::new();
@@ -110,7 +110,7 @@ impl Judge<'_> {
                     continue;
                 };
                 found.clear();
-                self.named(*address, &mut MAX_PREDICATE_STEPS.clone(), &mut found);
+                self.base_objects(*address, &mut MAX_PREDICATE_STEPS.clone(), &mut found);
                 for &(base, offset) in &found {
                     let start = match by {
                         Value::Integer(by) => offset.and_then(|offset| offset.checked_add(*by)),
@@ -140,7 +140,7 @@ impl Judge<'_> {
 
     /// Adds to `found` the named objects that an address is computed from, each with the constant offset in it, where there is
     /// one. A sum or a difference of several is based on any of them.
-    fn named(&self, value: Value, left: &mut usize, found: &mut Vec<(Base, Option<i64>)>) {
+    fn base_objects(&self, value: Value, left: &mut usize, found: &mut Vec<(Base, Option<i64>)>) {
         let register = match value {
             Value::Symbol(symbol, offset) => return found.push((Base::Symbol(symbol), Some(offset.into()))),
             Value::Param(number, offset) => return found.push((Base::Param(number, 0), Some(offset.into()))),
@@ -150,7 +150,7 @@ impl Judge<'_> {
         let first = found.len();
         let definitions = self.module.function(self.id).definitions().of(register);
         for &definition in definitions {
-            self.moved(definition, left, found);
+            self.base_objects_of(definition, left, found);
         }
         if definitions.len() > 1 {
             forget_offsets(&mut found[first..]);
@@ -158,7 +158,12 @@ impl Judge<'_> {
     }
 
     /// The same of what an instruction writes.
-    fn moved(&self, definition: InstructionId, left: &mut usize, found: &mut Vec<(Base, Option<i64>)>) {
+    fn base_objects_of(
+        &self,
+        definition: InstructionId,
+        left: &mut usize,
+        found: &mut Vec<(Base, Option<i64>)>,
+    ) {
         let Some(fewer) = left.checked_sub(1) else {
             return;
         };
@@ -166,16 +171,18 @@ impl Judge<'_> {
         let instruction = self.body.instruction(definition);
         let first = found.len();
         match (instruction.op, self.body.uses(instruction)) {
-            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[from]) => self.named(from, left, found),
+            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[from]) => {
+                self.base_objects(from, left, found)
+            }
             (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(by)]) => {
-                self.named(from, left, found);
+                self.base_objects(from, left, found);
                 for (_, offset) in &mut found[first..] {
                     *offset = offset.and_then(|offset| offset.checked_add(by));
                 }
             }
             (Op::Binary(BinaryOp::Add | BinaryOp::Sub, _), &[one, other]) => {
-                self.named(one, left, found);
-                self.named(other, left, found);
+                self.base_objects(one, left, found);
+                self.base_objects(other, left, found);
                 forget_offsets(&mut found[first..]);
             }
             _ => {}
