@@ -49,7 +49,7 @@ impl Operands<'_> {
     }
 
     /// True if a value may be a predicate (`predicate`), or a number of more bits. Registers of unknown width may be either.
-    fn is(&self, value: Value, predicate: bool) -> bool {
+    fn may_be(&self, value: Value, predicate: bool) -> bool {
         match value {
             Value::Not(_) if !predicate => false,
             Value::Register(_) | Value::Not(_) => match self.bits(value) {
@@ -63,18 +63,21 @@ impl Operands<'_> {
     }
 
     /// True if all values may be numbers of `bits` bits; one bit is a predicate.
-    fn are(&self, values: &[Value], bits: u8) -> bool {
-        values.iter().all(|&value| self.is(value, bits == 1))
+    fn may_all_be(&self, values: &[Value], bits: u8) -> bool {
+        values.iter().all(|&value| self.may_be(value, bits == 1))
     }
 
     /// True if both are predicates, or neither is.
     fn are_alike(&self, a: Value, b: Value) -> bool {
-        self.is(a, true) && self.is(b, true) || self.is(a, false) && self.is(b, false)
+        self.may_be(a, true) && self.may_be(b, true) || self.may_be(a, false) && self.may_be(b, false)
     }
 
     /// True for one result of `to` bits, and `count` uses of `from` bits.
     fn counted(&self, results: &[Value], to: u8, uses: &[Value], count: usize, from: u8) -> bool {
-        results.len() == 1 && uses.len() == count && self.are(results, to) && self.are(uses, from)
+        results.len() == 1
+            && uses.len() == count
+            && self.may_all_be(results, to)
+            && self.may_all_be(uses, from)
     }
 
     fn fit(&self, op: Op, results: &[Value], uses: &[Value]) -> bool {
@@ -96,21 +99,23 @@ impl Operands<'_> {
             Op::Compare(_, bits, logic) => {
                 let combined = usize::from(logic != Logic::None);
                 matches!(results.len(), 1 | 2)
-                    && self.are(results, 1)
+                    && self.may_all_be(results, 1)
                     && uses.len() == 2 + combined
-                    && self.are(&uses[..2], bits)
-                    && self.are(&uses[2..], 1)
+                    && self.may_all_be(&uses[..2], bits)
+                    && self.may_all_be(&uses[2..], 1)
             }
-            Op::CompareOther => matches!(results.len(), 1 | 2) && self.are(results, 1) && uses.len() >= 2,
+            Op::CompareOther => {
+                matches!(results.len(), 1 | 2) && self.may_all_be(results, 1) && uses.len() >= 2
+            }
             Op::Select => match (results, uses) {
                 (&[to], &[yes, no, by]) => {
-                    self.is(by, true) && self.are_alike(to, yes) && self.are_alike(to, no)
+                    self.may_be(by, true) && self.are_alike(to, yes) && self.are_alike(to, no)
                 }
                 _ => false,
             },
             Op::Convert { from, to, .. } => self.counted(results, to, uses, 1, from),
-            Op::Pack(bits) => results.len() == 1 && fill(bits, uses) && self.are(uses, bits),
-            Op::Unpack(bits) => uses.len() == 1 && fill(bits, results) && self.are(results, bits),
+            Op::Pack(bits) => results.len() == 1 && fill(bits, uses) && self.may_all_be(uses, bits),
+            Op::Unpack(bits) => uses.len() == 1 && fill(bits, results) && self.may_all_be(results, bits),
             Op::ToGeneric(..) | Op::FromGeneric(..) => self.counted(results, 64, uses, 1, 64),
             Op::IsSpace(_) => self.counted(results, 1, uses, 1, 64),
             Op::MapShared(_) => self.counted(results, 64, uses, 2, 64),
@@ -125,10 +130,10 @@ impl Operands<'_> {
                 results.len() <= 1 && uses.len() >= least
             }
             Op::CallResult(_) => results.len() == 1 && matches!(uses, [Value::Integer(_)]),
-            Op::StackAlloc => results.len() == 1 && !uses.is_empty() && self.are(results, 64),
+            Op::StackAlloc => results.len() == 1 && !uses.is_empty() && self.may_all_be(results, 64),
             // A jump through a table that several share keeps its index.
             Op::Branch => results.is_empty() && uses.len() <= 1,
-            Op::BranchTable => results.is_empty() && uses.len() == 1 && self.are(uses, 32),
+            Op::BranchTable => results.is_empty() && uses.len() == 1 && self.may_all_be(uses, 32),
             Op::Call(_) | Op::Return | Op::Exit | Op::Trap | Op::Opaque => true,
         }
     }
@@ -145,7 +150,7 @@ impl Operands<'_> {
             return false;
         };
         let is_sized = access.bits > 0;
-        self.is(*base, false)
+        self.may_be(*base, false)
             && match access.kind {
                 AccessKind::Load => !results.is_empty() && (!is_sized || self.hold(results, access)),
                 AccessKind::Store => {
@@ -164,7 +169,7 @@ impl Operands<'_> {
     fn collective(&self, collective: Collective, results: &[Value], uses: &[Value]) -> bool {
         // Results with and without the second, which is a predicate; uses behind the mask, and whether those are predicates.
         let (first, second, others, of_predicates) = match collective {
-            Collective::Sync => return results.is_empty() && uses.len() == 1 && self.are(uses, 32),
+            Collective::Sync => return results.is_empty() && uses.len() == 1 && self.may_all_be(uses, 32),
             Collective::Shuffle(_) => (false, true, 3, false),
             Collective::Vote(Vote::Ballot) => (false, false, 1, true),
             Collective::Vote(_) => (true, false, 1, true),
@@ -174,14 +179,14 @@ impl Operands<'_> {
         };
         let [mask, behind @ ..] = uses else { return false };
         let results_fit = match *results {
-            [only] => self.is(only, first),
-            [value, flag] => second && self.is(value, first) && self.is(flag, true),
+            [only] => self.may_be(only, first),
+            [value, flag] => second && self.may_be(value, first) && self.may_be(flag, true),
             _ => false,
         };
         results_fit
-            && self.is(*mask, false)
+            && self.may_be(*mask, false)
             && behind.len() == others
-            && behind.iter().all(|&value| self.is(value, of_predicates))
+            && behind.iter().all(|&value| self.may_be(value, of_predicates))
     }
 }
 

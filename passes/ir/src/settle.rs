@@ -15,13 +15,13 @@ use super::{
 };
 use crate::limits::{MAX_SETTLE_ROUNDS, MAX_WAY_BLOCKS, MAX_WAY_INSTRUCTIONS};
 
-/// By block: the one that alone leads to it.
-struct Above(Vec<u32>);
+/// For each block: its predecessor, if it has only one.
+struct SinglePredecessors(Vec<u32>);
 
 const NONE: u32 = u32::MAX;
 const SEVERAL: u32 = u32::MAX - 1;
 
-impl Above {
+impl SinglePredecessors {
     /// By the edges of blocks that the entry may reach.
     fn of(body: &Body<'_>) -> Self {
         let mut above = vec![NONE; body.blocks.len()];
@@ -126,12 +126,12 @@ fn apply(body: &mut Body<'_>, block: BlockId, id: InstructionId, holds: bool) ->
 /// The value of a guard's predicate at the guarded instruction, if the path there decides it.
 fn decided(
     body: &Body<'_>,
-    above: &mut Option<Above>,
+    above: &mut Option<SinglePredecessors>,
     block: BlockId,
     id: InstructionId,
     guard: Guard,
 ) -> Option<bool> {
-    let mut way = Way {
+    let mut walk = WalkUp {
         body,
         tracked: guard.register,
         is_complement: false,
@@ -143,15 +143,17 @@ fn decided(
         let start = body.blocks[block.index()].instructions.range().start;
         for at in (start..end).rev() {
             left = left.checked_sub(1)?;
-            match way.past(&body.instructions[at]) {
+            match walk.past(&body.instructions[at]) {
                 Step::On => {}
                 Step::Known(value) => return Some(value),
                 Step::Unknown => return None,
             }
         }
-        let from = above.get_or_insert_with(|| Above::of(body)).get(block)?;
+        let from = above
+            .get_or_insert_with(|| SinglePredecessors::of(body))
+            .get(block)?;
         if let Some((register, value)) = outcome(body, from, block)
-            && let Some(value) = way.learn(register, value)
+            && let Some(value) = walk.learn(register, value)
         {
             return Some(value);
         }
@@ -172,8 +174,8 @@ fn outcome(body: &Body<'_>, from: BlockId, to: BlockId) -> Option<(Register, boo
     Some((guard.register, holds != guard.negated))
 }
 
-/// The known predicates at one point of the walk up the dominators.
-struct Way<'b> {
+/// The known predicates at one point of the walk up the chain of single predecessors.
+struct WalkUp<'b> {
     body: &'b Body<'b>,
     tracked: Register,
     /// The predicate that is asked for is the complement of the tracked one.
@@ -188,7 +190,7 @@ enum Step {
     Unknown,
 }
 
-impl Way<'_> {
+impl WalkUp<'_> {
     /// Notes what a predicate is; what is asked for, if that says it.
     fn learn(&mut self, register: Register, value: bool) -> Option<bool> {
         if register == self.tracked {

@@ -31,12 +31,12 @@ pub struct Unsound {
 /// [`Unsound`]: the first invariant that is violated.
 pub fn verify(module: &Module<'_>) -> Result<(), Unsound> {
     for (id, function, body) in module.bodies() {
-        let look = Look {
+        let verifier = Verifier {
             module,
             function,
             body,
         };
-        look.body().map_err(|what| Unsound {
+        verifier.body().map_err(|what| Unsound {
             function: module.function_name(id).to_owned(),
             what,
         })?;
@@ -44,13 +44,13 @@ pub fn verify(module: &Module<'_>) -> Result<(), Unsound> {
     Ok(())
 }
 
-struct Look<'a, 's> {
+struct Verifier<'a, 's> {
     module: &'a Module<'s>,
     function: &'a Function<'s>,
     body: &'a Body<'s>,
 }
 
-impl Look<'_, '_> {
+impl Verifier<'_, '_> {
     fn body(&self) -> Result<(), String> {
         let body = self.body;
         let mut next = 0;
