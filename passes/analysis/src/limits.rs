@@ -39,6 +39,10 @@ pub(crate) const MAX_REACHING_STEPS: usize = 4_000_000;
 /// nothing is definite.
 pub(crate) const MAX_OBJECT_STEPS: usize = 4_000_000;
 
+/// Most operations that an address is followed through to the objects that it may be based on, the nearest first. Objects beyond
+/// are not found.
+pub(crate) const MAX_BASE_STEPS: usize = 64;
+
 /// Most facts that the space tests of one body give. Beyond, a test tells nothing.
 pub(crate) const MAX_SPACE_FACTS: usize = 256;
 

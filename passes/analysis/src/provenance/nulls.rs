@@ -238,8 +238,8 @@ impl Judge<'_> {
         false
     }
 
-    /// The stores to the place on the stack that a load reads.
-    fn stores(&self, load: InstructionId) -> Option<&[InstructionId]> {
+    /// The stores to the stack slot that a load reads.
+    pub(super) fn stores(&self, load: InstructionId) -> Option<&[InstructionId]> {
         let analyses = self.module.function(self.id);
         let slot = analyses.loaded_slot(load, self.body.instruction(load))?;
         Some(analyses.slots().stores(slot))

@@ -6,6 +6,8 @@
 //! definite where nothing but the way to the object's other accesses leads to it: for each of those that may be inside,
 //! the one is on every path through the other.
 
+use std::collections::VecDeque;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::extent::{Object, outside};
@@ -13,14 +15,8 @@ use super::function::Judge;
 use super::judge::{Effect, Use, Wrong, covers};
 use super::own_slot::is_own_slot;
 use super::value::{Base, Element, ElementKind, Provenance, Trust};
-use crate::limits::{MAX_OBJECT_STEPS, MAX_PREDICATE_STEPS};
+use crate::limits::{MAX_BASE_STEPS, MAX_OBJECT_STEPS};
 use ptxcheck_ir::{Access, AccessKind, BinaryOp, BlockId, InstructionId, Op, Space, Value};
-
-fn forget_offsets(found: &mut [(Base, Option<i64>)]) {
-    for (_, offset) in found {
-        *offset = None;
-    }
-}
 
 /// The blocks that access each named object.
 pub(super) struct Accessed {
@@ -101,7 +97,6 @@ impl Judge<'_> {
     fn object_accesses(&self) -> Accessed {
         let mut is_known = FxHashSet::default();
         let mut by_object: FxHashMap<Base, Vec<BlockId>> = FxHashMap::default();
-        let mut found = Vec::new();
         for (number, block) in self.body.blocks.iter().enumerate() {
             let block_id = BlockId::new(number);
             for instruction in &self.body.instructions[block.instructions.range()] {
@@ -109,9 +104,7 @@ impl Judge<'_> {
                 else {
                     continue;
                 };
-                found.clear();
-                self.base_objects(*address, &mut MAX_PREDICATE_STEPS.clone(), &mut found);
-                for &(base, offset) in &found {
+                for (base, offset) in self.base_objects(*address) {
                     let start = match by {
                         Value::Integer(by) => offset.and_then(|offset| offset.checked_add(*by)),
                         _ => None,
@@ -138,54 +131,71 @@ impl Judge<'_> {
         }
     }
 
-    /// Adds to `found` the named objects that an address is computed from, each with the constant offset in it, where there is
-    /// one. A sum or a difference of several is based on any of them.
-    fn base_objects(&self, value: Value, left: &mut usize, found: &mut Vec<(Base, Option<i64>)>) {
-        let register = match value {
-            Value::Symbol(symbol, offset) => return found.push((Base::Symbol(symbol), Some(offset.into()))),
-            Value::Param(number, offset) => return found.push((Base::Param(number, 0), Some(offset.into()))),
-            Value::Register(register) => register,
-            _ => return,
-        };
-        let first = found.len();
-        let definitions = self.module.function(self.id).definitions().of(register);
-        for &definition in definitions {
-            self.base_objects_of(definition, left, found);
+    /// The named objects that an address may be computed from, each with the constant offset in it, where that is plain. Of
+    /// the operands of an operation that is no move and no sum with a constant, the result may be based on any.
+    fn base_objects(&self, address: Value) -> Vec<(Base, Option<i64>)> {
+        let mut bases = Vec::new();
+        // The nearest first: an index may be computed through more operations than are followed.
+        let mut open = VecDeque::from([(address, Some(0_i64))]);
+        let mut steps = 0;
+        while let Some((value, past)) = open.pop_front() {
+            let register = match value {
+                Value::Symbol(symbol, offset) => {
+                    bases.push((
+                        Base::Symbol(symbol),
+                        past.and_then(|past| past.checked_add(offset.into())),
+                    ));
+                    continue;
+                }
+                Value::Param(number, offset) => {
+                    let start = past.and_then(|past| past.checked_add(offset.into()));
+                    bases.push((Base::Param(number, 0), start));
+                    continue;
+                }
+                Value::Register(register) => register,
+                _ => continue,
+            };
+            let definitions = self.module.function(self.id).definitions().of(register);
+            let past = past.filter(|_| definitions.len() == 1);
+            for &definition in definitions {
+                steps += 1;
+                if steps > MAX_BASE_STEPS {
+                    return bases;
+                }
+                self.address_sources(definition, past, &mut open);
+            }
         }
-        if definitions.len() > 1 {
-            forget_offsets(&mut found[first..]);
-        }
+        bases
     }
 
-    /// The same of what an instruction writes.
-    fn base_objects_of(
+    /// Adds the operands that the address which an instruction writes may be based on. It lies `past` bytes past the first of
+    /// them, where that is known.
+    fn address_sources(
         &self,
         definition: InstructionId,
-        left: &mut usize,
-        found: &mut Vec<(Base, Option<i64>)>,
+        past: Option<i64>,
+        open: &mut VecDeque<(Value, Option<i64>)>,
     ) {
-        let Some(fewer) = left.checked_sub(1) else {
-            return;
-        };
-        *left = fewer;
         let instruction = self.body.instruction(definition);
-        let first = found.len();
         match (instruction.op, self.body.uses(instruction)) {
-            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[from]) => {
-                self.base_objects(from, left, found)
-            }
+            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[from]) => open.push_back((from, past)),
             (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(by)]) => {
-                self.base_objects(from, left, found);
-                for (_, offset) in &mut found[first..] {
-                    *offset = offset.and_then(|offset| offset.checked_add(by));
+                open.push_back((from, past.and_then(|past| past.checked_add(by))));
+            }
+            // A load of a value that is kept on the stack.
+            (Op::Access(_), _) => {
+                for &store in self.stores(definition).unwrap_or_default() {
+                    let stored = self.body.uses(self.body.instruction(store)).get(2);
+                    open.extend(stored.map(|&stored| (stored, None)));
                 }
             }
-            (Op::Binary(BinaryOp::Add | BinaryOp::Sub, _), &[one, other]) => {
-                self.base_objects(one, left, found);
-                self.base_objects(other, left, found);
-                forget_offsets(&mut found[first..]);
+            (Op::CallResult(call), _) => {
+                if let Op::Call(call) = self.body.instruction(call).op {
+                    let arguments = self.body.arguments(self.body.call(call)).iter();
+                    open.extend(arguments.map(|argument| (argument.value, None)));
+                }
             }
-            _ => {}
+            (_, uses) => open.extend(uses.iter().map(|&value| (value, None))),
         }
     }
 
