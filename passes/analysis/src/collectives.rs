@@ -219,7 +219,7 @@ fn contexts(
         let constants = solve(module, caller, body, seeds(), &alone);
         let decided = arguments(body, of_one_caller, params, &constants);
         for (site, arguments) in of_one_caller.iter().zip(&decided) {
-            add(&mut found, budget, *site, &[], arguments.clone());
+            push_context(&mut found, budget, *site, &[], arguments.clone());
         }
         if depth == MAX_CALL_DEPTH || constants.params.is_empty() {
             continue;
@@ -233,14 +233,14 @@ fn contexts(
             for ((site, mut arguments), decided) in of_one_caller.iter().zip(all).zip(&decided) {
                 // Arguments that the caller alone decides are in the context without its callers.
                 arguments.retain(|piece, _| !decided.contains_key(piece));
-                add(&mut found, budget, *site, &outer.callers, arguments);
+                push_context(&mut found, budget, *site, &outer.callers, arguments);
             }
         }
     }
     found
 }
 
-fn add(
+fn push_context(
     found: &mut Vec<Context>,
     budget: &mut Budget<'_>,
     site: CallSite,

@@ -41,7 +41,7 @@ struct Reached {
 static NO_BODY: Body<'static> = Body::EMPTY;
 
 impl<'a> Analyses<'a> {
-    pub(crate) const fn of(
+    pub(crate) const fn new(
         module: &'a Module<'a>,
         function: &'a Function<'a>,
         deadline: &'a Deadline,

@@ -31,7 +31,7 @@ pub struct AnalysisOptions {
 impl AnalysisOptions {
     /// Potential findings of all kinds.
     #[must_use]
-    pub fn all() -> Self {
+    pub fn potential() -> Self {
         Self {
             lanes: Certainty::Potential,
             spaces: Some(Certainty::Potential),
@@ -77,7 +77,7 @@ impl<'a> Shared<'a> {
             options,
             deadline,
             functions: functions
-                .map(|function| Analyses::of(module, function, deadline))
+                .map(|function| Analyses::new(module, function, deadline))
                 .collect(),
             call_graph: OnceLock::new(),
             call_cycles: OnceLock::new(),

@@ -48,7 +48,7 @@ fn potential_findings_under_many_kernels_are_counted() {
              call.uni f, (p);\n}}\nst.global.u32 [%rd1], %r1;\nret;\n}}"
         );
     }
-    with_options(&text, AnalysisOptions::all(), |module| {
+    with_options(&text, AnalysisOptions::potential(), |module| {
         let found: Vec<_> = module.lanes().iter().flat_map(|root| &root.findings).collect();
         assert_eq!(found.len(), MAX_POTENTIAL_CONTEXTS);
         let left_out: usize = found.iter().map(|found| found.more).sum();
@@ -91,7 +91,7 @@ fn vast(first: &str) -> String {
 #[test]
 fn a_constant_mask_is_judged_in_what_is_too_much_work() {
     let found = |first: &str| {
-        with_options(&vast(first), AnalysisOptions::all(), |module| {
+        with_options(&vast(first), AnalysisOptions::potential(), |module| {
             let [root] = module.lanes() else {
                 panic!("there is one kernel");
             };

@@ -14,7 +14,7 @@ impl Judge<'_> {
         }
         let known = |argument: &Argument| {
             let (value, _) = self.solver.value_at(argument.value, call);
-            let own = || Entered::of(self.module, self.id, Vec::new())?.known(argument.value);
+            let own = || Entered::new(self.module, self.id, Vec::new())?.known(argument.value);
             let number = value.constant().map(|number| number as u64).or_else(own)?;
             Some(((argument.param as u16, argument.offset), number))
         };

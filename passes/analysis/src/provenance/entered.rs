@@ -54,7 +54,7 @@ impl Demand {
         let outer = self.callers.iter().rev();
         let mut found = Executed::Always;
         for (function, at) in outer.map(|site| (site.caller, site.instruction)).chain([inner]) {
-            let Some(entered) = Entered::of(module, function, passed) else {
+            let Some(entered) = Entered::new(module, function, passed) else {
                 return Executed::Perhaps;
             };
             found = match (entered.comes_to(at), found) {
@@ -106,7 +106,7 @@ const fn may_end(last: &Instruction) -> bool {
 
 impl<'a> Entered<'a> {
     /// `None` where the function has no body that is whole.
-    pub(super) fn of(module: &'a Shared<'_>, function: FunctionId, passed: KnownArguments) -> Option<Self> {
+    pub(super) fn new(module: &'a Shared<'_>, function: FunctionId, passed: KnownArguments) -> Option<Self> {
         let known = module.module.function(function);
         Some(Self {
             body: known.body.as_ref().filter(|_| !known.is_damaged)?,

@@ -213,21 +213,18 @@ fn restricted(value: &Provenance, fact: &Fact) -> Provenance {
     }
     // A raw address has no space to test: see PTX209. A number may be anything.
     let in_space = |element: &Element| bit(element.space) & !bit(fact.space) == 0;
-    Provenance::of(
-        value
-            .elements()
-            .iter()
-            .filter_map(|element| match (element.kind, fact.holds) {
-                (ElementKind::Generic, holds) => (in_space(element) == holds).then_some(*element),
-                (ElementKind::Composed, true) => Some(tested),
-                (ElementKind::Formal, true) => (bit(fact.space) & !element.excluded != 0).then_some(tested),
-                (ElementKind::Formal, false) => Some(Element {
-                    excluded: element.excluded | bit(fact.space),
-                    ..*element
-                }),
-                _ => Some(*element),
+    Provenance::from_elements(value.elements().iter().filter_map(|element| {
+        match (element.kind, fact.holds) {
+            (ElementKind::Generic, holds) => (in_space(element) == holds).then_some(*element),
+            (ElementKind::Composed, true) => Some(tested),
+            (ElementKind::Formal, true) => (bit(fact.space) & !element.excluded != 0).then_some(tested),
+            (ElementKind::Formal, false) => Some(Element {
+                excluded: element.excluded | bit(fact.space),
+                ..*element
             }),
-    )
+            _ => Some(*element),
+        }
+    }))
 }
 
 /// The space tests of a body.

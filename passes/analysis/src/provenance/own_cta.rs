@@ -27,7 +27,7 @@ impl Judge<'_> {
         let (Op::MapShared(_), &[_, rank]) = (instruction.op, self.body.uses(instruction)) else {
             return true;
         };
-        let known = Entered::of(self.module, self.id, Vec::new()).and_then(|entered| entered.known(rank));
+        let known = Entered::new(self.module, self.id, Vec::new()).and_then(|entered| entered.known(rank));
         known == Some(0) || is_of_rank(self.module, self.id, rank) || self.is_decided_by_rank(at)
     }
 

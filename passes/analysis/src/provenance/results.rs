@@ -92,7 +92,7 @@ fn fate<'a>(
                 let passed = callee(module, body, summaries, reader);
                 passed.is_some_and(|(summary, arguments)| {
                     let given = || {
-                        let entered = Entered::of(module, function, Vec::new());
+                        let entered = Entered::new(module, function, Vec::new());
                         entered.map_or_else(Vec::new, |entered| entered.passes(reader))
                     };
                     summary.demands.iter().any(|demand| {
@@ -170,9 +170,13 @@ impl CastResult<'_> {
 
     /// True if a value may be the result, or computed from it.
     fn may_be_read(&self, value: Value, _: InstructionId) -> bool {
-        let of = |register| self.analyses.definitions().of(register);
+        let definitions_of = |register| self.analyses.definitions().of(register);
         let register = value.register();
-        register.is_some_and(|register| of(register).iter().any(|writer| self.writers.contains(writer)))
+        register.is_some_and(|register| {
+            definitions_of(register)
+                .iter()
+                .any(|writer| self.writers.contains(writer))
+        })
     }
 
     /// True if a value is the result, or computed from it, where an instruction reads it.

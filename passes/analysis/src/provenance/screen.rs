@@ -34,7 +34,7 @@ use ptxcheck_ir::FunctionId;
 
 /// By function: what has to be looked at.
 pub(super) fn suspects(module: &Shared<'_>, levels: &[Vec<FunctionId>], in_parallel: bool) -> Vec<Suspects> {
-    let reportable = Reportable::of(module);
+    let reportable = Reportable::new(module);
     let count = module.module.functions.len();
     let mut summaries: Vec<ScreenSummary> = Vec::new();
     summaries.resize_with(count, ScreenSummary::default);

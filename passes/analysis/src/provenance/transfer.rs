@@ -354,7 +354,7 @@ fn cut(element: &Element) -> Element {
 /// `cvta` and `cvta.to`: what comes out is in the space that the instruction names.
 fn cast(a: &Provenance, from: ElementKind, to: ElementKind, space: Space, at: InstructionId) -> Provenance {
     let fresh = Element::address(to, space, Base::Unknown, at);
-    let one = |element: &Element| match element.kind {
+    let cast_element = |element: &Element| match element.kind {
         ElementKind::Undefined => *element,
         // The windows of global and generic memory begin at the same place.
         ElementKind::Number if space == Space::Global && element.offset.is_some() => *element,
@@ -384,13 +384,13 @@ fn cast(a: &Provenance, from: ElementKind, to: ElementKind, space: Space, at: In
     };
     match a {
         Provenance::Top => Provenance::One(fresh),
-        other => other.map(one),
+        other => other.map(cast_element),
     }
 }
 
 fn map_shared(a: &Provenance, kind: ElementKind, at: InstructionId) -> Provenance {
     let fresh = Element::address(kind, Space::SharedCluster, Base::Unknown, at);
-    let one = |element: &Element| match element.kind {
+    let map_element = |element: &Element| match element.kind {
         ElementKind::Undefined => *element,
         ElementKind::Raw | ElementKind::Generic => Element {
             base: element.base,
@@ -401,7 +401,7 @@ fn map_shared(a: &Provenance, kind: ElementKind, at: InstructionId) -> Provenanc
     };
     match a {
         Provenance::Top => Provenance::One(fresh),
-        other => other.map(one),
+        other => other.map(map_element),
     }
 }
 

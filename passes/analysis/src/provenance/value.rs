@@ -189,7 +189,7 @@ impl Provenance {
 
     /// A value of these elements, ⊥ without any.
     #[must_use]
-    pub(super) fn of(elements: impl IntoIterator<Item = Element>) -> Self {
+    pub(super) fn from_elements(elements: impl IntoIterator<Item = Element>) -> Self {
         let mut set: Vec<Element> = Vec::new();
         for element in elements {
             insert(&mut set, element);
@@ -236,7 +236,7 @@ impl Provenance {
                 merged.merge(b);
                 Self::One(merged)
             }
-            _ => Self::of(self.elements().iter().chain(other.elements()).copied()),
+            _ => Self::from_elements(self.elements().iter().chain(other.elements()).copied()),
         };
         let changed = joined != *self;
         *self = joined;
@@ -248,7 +248,7 @@ impl Provenance {
     pub(super) fn map(&self, mut change: impl FnMut(&Element) -> Element) -> Self {
         match self {
             Self::One(element) => Self::One(change(element)),
-            Self::Many(elements) => Self::of(elements.iter().map(change)),
+            Self::Many(elements) => Self::from_elements(elements.iter().map(change)),
             other => other.clone(),
         }
     }

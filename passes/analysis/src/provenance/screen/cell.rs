@@ -221,20 +221,20 @@ impl PackedLocation {
         if self == other || other == Self::NOWHERE {
             return self;
         }
-        let of = |symbol, at| window(symbol).moved(at);
+        let window_at = |symbol, at| window(symbol).moved(at);
         let within = |window: Option<Window>| window.map_or(Self::SEVERAL, Self::inside);
         match (self.unpack(), other.unpack()) {
             (Location::Nowhere, _) => other,
             (Location::Far, _) | (_, Location::Far) => Self::FAR,
             (Location::Symbol(a, from), Location::Symbol(b, to)) => {
-                within(of(a, from).zip(of(b, to)).map(|(a, b)| a.common(b)))
+                within(window_at(a, from).zip(window_at(b, to)).map(|(a, b)| a.common(b)))
             }
             // The caller's argument has no bounds here.
             (Location::Symbol(known, at), Location::Passed(_))
-            | (Location::Passed(_), Location::Symbol(known, at)) => within(of(known, at)),
+            | (Location::Passed(_), Location::Symbol(known, at)) => within(window_at(known, at)),
             (Location::Inside(known), Location::Passed(_))
             | (Location::Passed(_), Location::Inside(known)) => Self::inside(known),
-            (Location::Inside(own), Location::Symbol(b, at)) => match of(b, at) {
+            (Location::Inside(own), Location::Symbol(b, at)) => match window_at(b, at) {
                 Some(other) if own.common(other) == own => self,
                 // Smaller and smaller ones would be a loop.
                 _ => Self::SEVERAL,
@@ -268,7 +268,7 @@ impl Window {
     const FREE_AFTER: i32 = i32::MAX;
 
     /// From the start of an object of this size.
-    pub(super) fn of(size: Option<u64>) -> Self {
+    pub(super) fn of_size(size: Option<u64>) -> Self {
         let bounded = |size| {
             i32::try_from(size)
                 .unwrap_or(Self::FREE_AFTER)
@@ -331,9 +331,9 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    pub(super) const OTHER: Self = Self::of(Kinds::OTHER);
+    pub(super) const OTHER: Self = Self::of_kinds(Kinds::OTHER);
 
-    pub(super) const fn of(kinds: Kinds) -> Self {
+    pub(super) const fn of_kinds(kinds: Kinds) -> Self {
         Self {
             kinds,
             formals: 0,

@@ -82,7 +82,7 @@ impl Pass<'_> {
         let Some(stored) = self.memory.stored.get_mut(&address) else {
             // A store that comes later in the text has to know that it was read.
             if self.module.module.symbol(address.0).space == Space::Local {
-                self.memory.stored.insert(address, Cell::of(Kinds::READ));
+                self.memory.stored.insert(address, Cell::of_kinds(Kinds::READ));
             }
             return Cell::OTHER;
         };
@@ -114,14 +114,14 @@ impl Pass<'_> {
                 continue;
             };
             let cell = match (access.bits, u32::try_from(offset), declared) {
-                (64, Ok(_), declared) if self.function.is_kernel() => Cell::of(match declared {
+                (64, Ok(_), declared) if self.function.is_kernel() => Cell::of_kinds(match declared {
                     Some(space @ (Space::Shared | Space::Const | Space::Local)) => Kinds::raw(space),
                     _ => Kinds::generic(Space::Global),
                 }),
                 (32, Ok(_), Some(space @ (Space::Shared | Space::Const | Space::Local)))
                     if self.function.is_kernel() =>
                 {
-                    Cell::of(Kinds::raw(space))
+                    Cell::of_kinds(Kinds::raw(space))
                 }
                 (32 | 64, Ok(offset), _) if !self.function.is_kernel() => {
                     let formals = self.piece((number, offset.saturating_add(nth * stride)));

@@ -36,7 +36,7 @@ pub(super) struct Memory {
 
 /// Adds to a cell what another may be.
 pub(super) fn join(module: &Shared<'_>, cell: &mut Cell, other: Cell) {
-    cell.join(other, |symbol| Window::of(extent::size(module, symbol)));
+    cell.join(other, |symbol| Window::of_size(extent::size(module, symbol)));
 }
 
 /// A pass over a body.
@@ -183,14 +183,14 @@ impl<'a> Pass<'a> {
         match value {
             Value::Register(register) => self.register(register),
             Value::Integer(number) => Cell::constant(number),
-            _ => self.other(value),
+            _ => self.named(value),
         }
     }
 
     /// The cell of an operand that is neither a register nor a number.
-    fn other(&mut self, value: Value) -> Cell {
+    fn named(&mut self, value: Value) -> Cell {
         match value {
-            Value::Not(_) => Cell::of(self.truth_of(value).with(Kinds::OTHER)),
+            Value::Not(_) => Cell::of_kinds(self.truth_of(value).with(Kinds::OTHER)),
             Value::Symbol(symbol, offset) => {
                 let known = self.module.module.symbol(symbol);
                 if known.kind != SymbolKind::Variable || known.space == Space::Generic {

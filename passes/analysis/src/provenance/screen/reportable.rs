@@ -37,7 +37,7 @@ const fn index_of(used: Use) -> usize {
 }
 
 impl Reportable {
-    pub(super) fn of(module: &Shared<'_>) -> Self {
+    pub(super) fn new(module: &Shared<'_>) -> Self {
         let options = &module.options;
         let mut wrong = vec![Kinds::NONE; USES * Space::ALL.len()];
         if options.spaces.is_some() {

@@ -63,7 +63,7 @@ impl Pass<'_> {
                 };
                 cast(self.value(a), Kinds::NONE, mapped, Space::SharedCluster)
             }
-            (Op::IsSpace(_), _) => Cell::of(Kinds::TRUTH.with(Kinds::OTHER)),
+            (Op::IsSpace(_), _) => Cell::of_kinds(Kinds::TRUTH.with(Kinds::OTHER)),
             (_, uses) => self.truth(uses),
         };
         self.write_all(results, cell.unmixed().computed().alone());
@@ -77,7 +77,7 @@ impl Pass<'_> {
                 kinds = kinds.with(self.truth_of(value));
             }
         }
-        Cell::of(kinds)
+        Cell::of_kinds(kinds)
     }
 
     fn binary(&mut self, op: BinaryOp, bits: u8, a: Value, b: Value) -> Cell {
@@ -97,7 +97,7 @@ impl Pass<'_> {
             BinaryOp::Shl | BinaryOp::MulLow | BinaryOp::MulWideSigned | BinaryOp::MulWideUnsigned
                 if bits == 64 && matches!(b, Value::Integer(_)) =>
             {
-                Cell::of(Kinds::INDEX.with(Kinds::OTHER))
+                Cell::of_kinds(Kinds::INDEX.with(Kinds::OTHER))
             }
             _ => self.truth(&[a, b]),
         }
@@ -105,7 +105,7 @@ impl Pass<'_> {
 }
 
 fn converted(cell: Cell, from: u8, to: u8) -> Cell {
-    let truth = Cell::of(Kinds::OTHER.with(cell.kinds.and(Kinds::TRUTH)));
+    let truth = Cell::of_kinds(Kinds::OTHER.with(cell.kinds.and(Kinds::TRUTH)));
     if from < 32 || to < 32 {
         return truth;
     }
