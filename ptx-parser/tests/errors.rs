@@ -1,4 +1,4 @@
-//! What malformed text gives: the exact errors, and how much of the module is left.
+//! Malformed text: the exact errors, and the part of the module that is left.
 
 #![allow(clippy::unwrap_used)]
 
@@ -433,7 +433,7 @@ fn mutated_modules_can_be_parsed() {
     }
 }
 
-/// What holds for every tree, whatever the source.
+/// Checks the invariants of every tree, whatever the source.
 fn consistent(tree: &ptxcheck_ptx_parser::Tree<'_>) {
     use ptxcheck_ptx_parser::ast::StatementKind;
     let text = String::from_utf8_lossy(tree.source());

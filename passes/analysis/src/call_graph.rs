@@ -67,13 +67,45 @@ impl CallGraph {
         &self.sites[self.starts[index] as usize..self.starts[index + 1] as usize]
     }
 
-    /// Marks all functions from which a call leads to a marked one, directly or through others. `marked` is by function.
+    /// Marks all functions from which calls lead to a marked one, directly or through others. `marked` is by function.
     pub(crate) fn mark_callers(&self, marked: &mut [bool]) {
+        self.join_into_callers(marked, |caller, callee| {
+            callee && !std::mem::replace(caller, true)
+        });
+    }
+
+    /// Joins the fact of each function into those of its callers, up to a fixed point. `facts` is by function, with the default
+    /// as bottom; `join` returns true if that changed the caller's fact, and must be monotone on a lattice of small height.
+    pub(crate) fn join_into_callers<T: Copy + Default + PartialEq>(
+        &self,
+        facts: &mut [T],
+        join: impl Fn(&mut T, T) -> bool,
+    ) {
+        // Each function is in the list once: its fact is read when it is taken out.
+        let mut is_listed: Vec<bool> = facts.iter().map(|fact| *fact != T::default()).collect();
+        let mut work: Vec<usize> = (0..facts.len()).filter(|&function| is_listed[function]).collect();
+        while let Some(function) = work.pop() {
+            is_listed[function] = false;
+            let of_callee = facts[function];
+            for site in self.calls_to(FunctionId::new(function)) {
+                let caller = site.caller.index();
+                if join(&mut facts[caller], of_callee) && !std::mem::replace(&mut is_listed[caller], true) {
+                    work.push(caller);
+                }
+            }
+        }
+    }
+
+    /// Marks all functions that calls lead to from a marked one, directly or through others, by calls for which `follows` is
+    /// true. `marked` is by function.
+    pub fn mark_callees(&self, marked: &mut [bool], follows: impl Fn(&CallSite) -> bool) {
         let mut work: Vec<usize> = (0..marked.len()).filter(|&function| marked[function]).collect();
         while let Some(function) = work.pop() {
-            for site in self.calls_to(FunctionId::new(function)) {
-                if !std::mem::replace(&mut marked[site.caller.index()], true) {
-                    work.push(site.caller.index());
+            for site in self.calls_of(FunctionId::new(function)) {
+                let callee = site.callee.index();
+                if !marked[callee] && follows(site) {
+                    marked[callee] = true;
+                    work.push(callee);
                 }
             }
         }
@@ -182,5 +214,67 @@ impl Tarjan {
                 self.components.push(members);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::with_ptx;
+
+    /// `k` calls `a`; `a` and `b` call each other; `b` calls `c`; nothing calls `d`, which calls `c`.
+    const CALLS: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.func a();\n\
+        .func c() { ret; }\n.func b() { call a; call c; ret; }\n.func a() { call b; ret; }\n\
+        .func d() { call c; ret; }\n.visible .entry k() { call a; ret; }\n";
+
+    /// The names of the marked functions, after `mark` on those named `start`.
+    fn marked(start: &str, mark: impl Fn(&super::CallGraph, &mut [bool])) -> String {
+        with_ptx(CALLS, |module| {
+            let ids = || (0..module.module.functions.len()).map(ptxcheck_ir::FunctionId::new);
+            let name = |id| module.module.function_name(id);
+            let mut marks: Vec<bool> = ids().map(|id| name(id) == start).collect();
+            mark(module.call_graph(), &mut marks);
+            let mut names: Vec<&str> = ids().filter(|id| marks[id.index()]).map(name).collect();
+            names.sort_unstable();
+            names.concat()
+        })
+    }
+
+    #[test]
+    fn callers_are_marked_through_cycles() {
+        assert_eq!(marked("c", |graph, marks| graph.mark_callers(marks)), "abcdk");
+        assert_eq!(marked("b", |graph, marks| graph.mark_callers(marks)), "abk");
+        assert_eq!(marked("d", |graph, marks| graph.mark_callers(marks)), "d");
+    }
+
+    #[test]
+    fn callees_are_marked_by_the_calls_that_are_followed() {
+        assert_eq!(
+            marked("k", |graph, marks| graph.mark_callees(marks, |_| true)),
+            "abck"
+        );
+        assert_eq!(
+            marked("k", |graph, marks| {
+                let last = graph.calls_to(ptxcheck_ir::FunctionId::new(1)).to_vec();
+                graph.mark_callees(marks, |site| !last.contains(site));
+            }),
+            "abk"
+        );
+    }
+
+    #[test]
+    fn facts_reach_all_callers() {
+        let joined = with_ptx(CALLS, |module| {
+            let count = module.module.functions.len();
+            let mut facts: Vec<u8> = (0..count).map(|number| 1 << number).collect();
+            module
+                .call_graph()
+                .join_into_callers(&mut facts, |caller, callee| {
+                    let before = std::mem::replace(caller, *caller | callee);
+                    before != *caller
+                });
+            facts
+        });
+        // a, c, b, d, k: by their first declaration.
+        assert_eq!(joined, [0b111, 0b10, 0b111, 0b1010, 0b1_0111]);
     }
 }

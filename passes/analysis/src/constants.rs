@@ -28,7 +28,7 @@ use self::may_be_constant::MayBeConstant;
 use super::cfg::Cfg;
 use super::dataflow::{Analysis, Cursor, Solution, solve};
 use super::definitions::Definitions;
-use super::evaluate::{absorbed, evaluate, is_interpreted, may_absorb, ones, signed, unpack};
+use super::evaluate::{absorbed, evaluate, evaluate_result, is_interpreted, may_absorb, ones};
 use super::slots::{Effect, SlotId, Slots};
 use crate::function::Analyses;
 use crate::limits::{MAX_SLICE_REGISTERS, MAX_SOLUTION_CELLS};
@@ -508,20 +508,15 @@ impl<'a> Slice<'a> {
             match self.value(state, operand) {
                 Constant::Known(known) => *value = known,
                 // A register that nothing has written holds anything.
-                _ if number == 0 && may_absorb(instruction.op) => {
+                _ if may_absorb(instruction.op) => {
                     let known = |place: usize| self.value(state, *uses.get(place)?).known();
-                    return absorbed(instruction.op, known).map_or(Constant::Unknown, Constant::Known);
+                    return absorbed(instruction.op, number, known)
+                        .map_or(Constant::Unknown, Constant::Known);
                 }
                 _ => return Constant::Unknown,
             }
         }
-        let outcome = match (instruction.op, number) {
-            (Op::Unpack(bits), number) => unpack(bits, number, values[0]),
-            // The second result of a comparison is the complement, combined with the third operand alike.
-            (Op::Compare(..), 1) => None,
-            (op, 0) => evaluate(op, &values[..uses.len()]),
-            _ => None,
-        };
+        let outcome = evaluate_result(instruction.op, number, &values[..uses.len()]);
         outcome.map_or(Constant::Unknown, Constant::Known)
     }
 }
@@ -591,8 +586,9 @@ fn extended(instruction: &Instruction, value: Constant) -> Constant {
         return value;
     };
     match value {
-        Constant::Known(bits) if access.signed => Constant::Known(signed(bits, access.bits) as u64),
-        Constant::Known(bits) => Constant::Known(bits & ones(access.bits)),
+        Constant::Known(bits) => {
+            evaluate(access.extension(64), &[bits]).map_or(Constant::Unknown, Constant::Known)
+        }
         other => other,
     }
 }

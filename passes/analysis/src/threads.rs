@@ -1,7 +1,7 @@
 //! The values of registers in each lane of one warp, where they depend on nothing but the number of the thread.
 
 use crate::definitions::Definitions;
-use ptxcheck_ir::evaluate::{evaluate, is_interpreted, ones};
+use ptxcheck_ir::evaluate::{evaluate, evaluate_result, is_interpreted, ones};
 use ptxcheck_ir::{BinaryOp, Body, Op, Special, SymbolId, Value};
 
 /// The threads of a warp of a CTA of one dimension, or of the part of a warp that lies in the first row of a CTA.
@@ -102,8 +102,7 @@ impl Threads<'_, '_> {
         };
         let definition = self.definitions.only(self.body, register)?;
         let instruction = self.body.instruction(definition);
-        let is_first = self.body.results(instruction).first() == Some(&Value::Register(register));
-        if !is_first || !is_interpreted(instruction.op) {
+        if !is_interpreted(instruction.op) {
             return None;
         }
         let (mut values, uses) = ([0; MAX_USES], self.body.uses(instruction));
@@ -111,11 +110,11 @@ impl Threads<'_, '_> {
         for (value, &operand) in values.iter_mut().zip(uses) {
             *value = self.exact(operand, lane, left)?;
         }
-        // `evaluate` knows operations with one result.
-        let known = match instruction.op {
-            Op::Unpack(_) => None,
-            op => evaluate(op, values),
-        }?;
+        let known = evaluate_result(
+            instruction.op,
+            self.body.result_number(instruction, register)?,
+            values,
+        )?;
         let bits = self.body.registers[register.index()].bits;
         let known = known & if bits == 0 { u64::MAX } else { ones(bits) };
         Some(if is_complement { (known & 1) ^ 1 } else { known })

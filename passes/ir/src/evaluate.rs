@@ -1,4 +1,5 @@
-//! What the interpreted integer operations compute (PTX ISA, Integer Arithmetic, Logic and Shift, Data Movement).
+//! The results of the interpreted integer operations (PTX ISA, Integer Arithmetic, Comparison and Selection, Logic and Shift,
+//! Data Movement). All that computes with constants computes them here, so that there is one meaning of each operation.
 //!
 //! Values are bit patterns in the low bits of a `u64`; what lies above the operation's width is ignored in operands
 //! and 0 in results.
@@ -22,7 +23,7 @@ pub const fn signed(value: u64, bits: u8) -> i64 {
     }
 }
 
-/// Whether [`evaluate`] or [`unpack`] computes what an operation does.
+/// True if [`evaluate_result`] computes each result of an operation.
 #[must_use]
 pub const fn is_interpreted(op: Op) -> bool {
     matches!(
@@ -43,11 +44,24 @@ pub const fn is_interpreted(op: Op) -> bool {
     )
 }
 
-/// The single result of `op` on `uses`; `None` where the operation has no such result, or none that is a function of
-/// its operands (division by 0 among them).
+/// The first result of `op` on `uses`: see [`evaluate_result`].
 #[must_use]
 pub fn evaluate(op: Op, uses: &[u64]) -> Option<u64> {
+    evaluate_result(op, 0, uses)
+}
+
+/// Result number `result` of `op` on `uses`; `None` where the operation has no such result, or none that is a function of
+/// its operands (division by 0 among them).
+///
+/// Comparisons have a second result, the complement combined with the predicate alike (PTX ISA, setp), and an unpack has one
+/// for each part; all other operations have one.
+#[must_use]
+pub fn evaluate_result(op: Op, result: usize, uses: &[u64]) -> Option<u64> {
     let at = |place: usize| uses.get(place).copied();
+    match (op, result) {
+        (_, 0) | (Op::Compare(..), 1) | (Op::Unpack(_), _) => {}
+        _ => return None,
+    }
     Some(match op {
         Op::Copy => at(0)?,
         Op::Binary(op, bits) => binary(op, bits, at(0)?, at(1)?)?,
@@ -58,7 +72,7 @@ pub fn evaluate(op: Op, uses: &[u64]) -> Option<u64> {
         Op::Lop3(table) => lop3(table, at(0)?, at(1)?, at(2)?),
         Op::FunnelShift { left, wrap } => funnel(left, wrap, at(0)?, at(1)?, at(2)?),
         Op::Compare(condition, bits, logic) => {
-            let outcome = compare(condition, bits, at(0)?, at(1)?);
+            let outcome = compare(condition, bits, at(0)?, at(1)?) != (result == 1);
             u64::from(combine(logic, outcome, at(2).unwrap_or(0) & 1 == 1))
         }
         Op::Select => {
@@ -87,11 +101,15 @@ pub fn evaluate(op: Op, uses: &[u64]) -> Option<u64> {
             }
             packed
         }
+        Op::Unpack(bits) => {
+            let by = u32::try_from(result).ok()?.checked_mul(u32::from(bits))?;
+            at(0)?.checked_shr(by)? & ones(bits)
+        }
         _ => return None,
     })
 }
 
-/// Whether [`absorbed`] tells something of an operation.
+/// True if [`absorbed`] can decide a result of an operation.
 #[must_use]
 pub const fn may_absorb(op: Op) -> bool {
     matches!(
@@ -100,30 +118,23 @@ pub const fn may_absorb(op: Op) -> bool {
     )
 }
 
-/// The result of `op` where one operand alone decides it: a predicate that is combined with another, a choice. `known` is
-/// what the operand with this number is, if that is known.
+/// Result number `result` of `op` where one operand alone decides it: a predicate that is combined with another, a choice.
+/// `known` returns the operand with a number, if it is known.
 #[must_use]
-pub fn absorbed(op: Op, known: impl Fn(usize) -> Option<u64>) -> Option<u64> {
-    let is = |place: usize, bit: u64| known(place).filter(|value| value & 1 == bit).map(|_| bit);
+pub fn absorbed(op: Op, result: usize, known: impl Fn(usize) -> Option<u64>) -> Option<u64> {
+    let decides = |place: usize, bit: u64| known(place).filter(|value| value & 1 == bit).map(|_| bit);
     match op {
-        Op::Binary(BinaryOp::And, 1) => is(0, 0).or_else(|| is(1, 0)),
-        Op::Binary(BinaryOp::Or, 1) => is(0, 1).or_else(|| is(1, 1)),
-        Op::Compare(_, _, Logic::And) => is(2, 0),
-        Op::Compare(_, _, Logic::Or) => is(2, 1),
+        Op::Binary(..) | Op::Select if result != 0 => None,
+        Op::Binary(BinaryOp::And, 1) => decides(0, 0).or_else(|| decides(1, 0)),
+        Op::Binary(BinaryOp::Or, 1) => decides(0, 1).or_else(|| decides(1, 1)),
+        // Both results of a comparison are combined with the predicate alike.
+        Op::Compare(_, _, Logic::And) if result < 2 => decides(2, 0),
+        Op::Compare(_, _, Logic::Or) if result < 2 => decides(2, 1),
         Op::Select => match known(2) {
             Some(predicate) => known(if predicate & 1 == 1 { 0 } else { 1 }),
             None => known(0).filter(|&one| known(1) == Some(one)),
         },
         _ => None,
-    }
-}
-
-/// Element `number` of an unpacked value.
-#[must_use]
-pub const fn unpack(bits: u8, number: usize, value: u64) -> Option<u64> {
-    match value.checked_shr(number as u32 * bits as u32) {
-        Some(rest) => Some(rest & ones(bits)),
-        None => None,
     }
 }
 
@@ -242,7 +253,7 @@ fn funnel(left: bool, wrap: bool, low: u64, high: u64, amount: u64) -> u64 {
     }
 }
 
-/// Whether a comparison of two numbers of so many bits holds.
+/// True if a comparison of two numbers of `bits` bits holds.
 #[must_use]
 pub fn compare(condition: Condition, bits: u8, a: u64, b: u64) -> bool {
     use Condition as C;
@@ -262,7 +273,7 @@ pub fn compare(condition: Condition, bits: u8, a: u64, b: u64) -> bool {
     }
 }
 
-/// A comparison's outcome with the third operand of `setp`.
+/// The outcome of a comparison, combined with the third operand of `setp`.
 #[must_use]
 pub const fn combine(logic: Logic, outcome: bool, with: bool) -> bool {
     match logic {
@@ -359,8 +370,45 @@ mod tests {
     #[test]
     fn packing() {
         assert_eq!(evaluate(Op::Pack(32), &[1, 2]), Some(0x2_0000_0001));
-        assert_eq!(unpack(32, 1, 0x2_0000_0001), Some(2));
-        assert_eq!(unpack(32, 2, 0), None);
+        assert_eq!(evaluate_result(Op::Unpack(32), 0, &[0x2_0000_0001]), Some(1));
+        assert_eq!(evaluate_result(Op::Unpack(32), 1, &[0x2_0000_0001]), Some(2));
+        assert_eq!(evaluate_result(Op::Unpack(32), 2, &[0]), None);
+        assert_eq!(evaluate_result(Op::Unpack(255), usize::MAX, &[0]), None);
+    }
+
+    #[test]
+    fn comparisons_have_two_results() {
+        let results = |logic, with: u64| {
+            let op = Op::Compare(Condition::LessUnsigned, 32, logic);
+            [0, 1, 2].map(|result| evaluate_result(op, result, &[1, 2, with]))
+        };
+        // PTX ISA, setp: p = (a < b) logic c, q = !(a < b) logic c.
+        assert_eq!(results(Logic::None, 0), [Some(1), Some(0), None]);
+        assert_eq!(results(Logic::And, 1), [Some(1), Some(0), None]);
+        assert_eq!(results(Logic::And, 0), [Some(0), Some(0), None]);
+        assert_eq!(results(Logic::Or, 1), [Some(1), Some(1), None]);
+        assert_eq!(results(Logic::Xor, 1), [Some(0), Some(1), None]);
+        let decided = |logic, result, with| {
+            absorbed(Op::Compare(Condition::Equal, 32, logic), result, |place| {
+                (place == 2).then_some(with)
+            })
+        };
+        assert_eq!(
+            [0, 1, 2].map(|result| decided(Logic::And, result, 0)),
+            [Some(0), Some(0), None]
+        );
+        assert_eq!(
+            [0, 1, 2].map(|result| decided(Logic::Or, result, 1)),
+            [Some(1), Some(1), None]
+        );
+        assert_eq!(decided(Logic::And, 1, 1), None);
+    }
+
+    #[test]
+    fn others_have_one() {
+        assert_eq!(evaluate_result(Op::Copy, 1, &[7]), None);
+        assert_eq!(evaluate_result(Op::Binary(BinaryOp::Add, 32), 1, &[1, 2]), None);
+        assert_eq!(absorbed(Op::Select, 1, |_| Some(1)), None);
     }
 
     #[test]

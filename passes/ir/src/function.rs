@@ -298,6 +298,15 @@ impl Body<'_> {
         &self.values[instruction.values.range()][..usize::from(instruction.results)]
     }
 
+    /// The number, among an instruction's results, of the one in a register.
+    #[must_use]
+    pub fn result_number(&self, instruction: &Instruction, register: Register) -> Option<usize> {
+        let results = self.results(instruction).iter();
+        results
+            .copied()
+            .position(|result| result == Value::Register(register))
+    }
+
     /// The registers it writes.
     pub fn defined(&self, instruction: &Instruction) -> impl Iterator<Item = Register> + Clone + '_ {
         registers(self.results(instruction))

@@ -276,6 +276,20 @@ impl Access {
         }
     }
 
+    /// The conversion that a load makes of each element that it reads, for a register of `to` bits: a narrow load leaves zeros,
+    /// or copies of the sign, above the element (PTX ISA, ld).
+    #[must_use]
+    pub const fn extension(self, to: u8) -> Op {
+        if self.bits == 0 || self.bits >= to {
+            return Op::Copy;
+        }
+        Op::Convert {
+            from: self.bits,
+            signed: self.signed,
+            to,
+        }
+    }
+
     /// Bytes that it accesses; 0 where the instruction does not say.
     #[must_use]
     pub const fn bytes(self) -> u32 {

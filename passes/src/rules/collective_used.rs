@@ -23,7 +23,7 @@
 //! a constant keeps from being executed; calls through pointers are not followed.
 
 use crate::context::{ModuleContext, Place, Report};
-use crate::ir::{FunctionId, Op};
+use crate::ir::Op;
 use crate::rule::{Check, Family, Level, Rule};
 
 use crate::support::wording;
@@ -44,21 +44,11 @@ pub static RULE: Rule = Rule {
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     let mut reached = vec![false; module.module.functions.len()];
-    let mut work: Vec<FunctionId> = Vec::new();
     for (id, function, _) in module.module.bodies() {
-        if function.is_kernel() {
-            reached[id.index()] = true;
-            work.push(id);
-        }
+        reached[id.index()] = function.is_kernel();
     }
-    while let Some(function) = work.pop() {
-        let calls = module.call_graph().calls_of(function).iter();
-        for site in calls.filter(|site| module.may_call(site)) {
-            if !std::mem::replace(&mut reached[site.callee.index()], true) {
-                work.push(site.callee);
-            }
-        }
-    }
+    let graph = module.call_graph();
+    graph.mark_callees(&mut reached, |site| module.may_call(site));
     for (id, _, body) in module.module.bodies().filter(|(id, ..)| reached[id.index()]) {
         let analyses = module.function(id);
         for &instruction in body.collectives.iter().filter(|&&at| analyses.is_reached(at)) {

@@ -1,6 +1,6 @@
 //! Steps of a lane on its own: control flow, calls, arithmetic, its own memory.
 
-use ptxcheck_passes::analysis::evaluate::evaluate;
+use ptxcheck_passes::analysis::evaluate::evaluate_result;
 use ptxcheck_passes::ir::{
     Access, AccessKind, Barrier, Body, Callee, Collective, Instruction, InstructionId, Op, Space, Special,
     Value,
@@ -96,8 +96,12 @@ impl Machine<'_> {
             Op::ActiveMask => self.lanes[lane].state = State::Poised,
             Op::Access(access) => self.access(lane, access, body, instruction),
             op => {
-                let result = evaluate(op, &self.uses(lane)).unwrap_or(0);
-                self.resume(lane, &[result]);
+                let uses = self.uses(lane);
+                let count = body.results(instruction).len();
+                let results: Vec<u64> = (0..count)
+                    .map(|result| evaluate_result(op, result, &uses).unwrap_or(0))
+                    .collect();
+                self.resume(lane, &results);
             }
         }
     }

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptxcheck_passes::analysis::evaluate::evaluate;
+use ptxcheck_passes::analysis::evaluate::evaluate_result;
 use ptxcheck_passes::ir::{
     Access, AccessKind, Body, Call, Callee, FunctionId, Instruction, InstructionId, Module, Op, Space,
     Special, SymbolId, Value,
@@ -324,8 +324,12 @@ impl<'m> Machine<'m> {
                     .iter()
                     .map(|&value| self.value(value))
                     .collect();
-                let result = self.computed(op, &uses);
-                self.resume(&[result]);
+                // Conversions and tests have one result, and are noted once.
+                let count = body.results(instruction).len().max(1);
+                let results: Vec<Content> = (0..count)
+                    .map(|result| self.computed(op, result, &uses))
+                    .collect();
+                self.resume(&results);
                 Ok(())
             }
         }
@@ -357,7 +361,7 @@ impl<'m> Machine<'m> {
         Ok(())
     }
 
-    fn computed(&mut self, op: Op, uses: &[Content]) -> Content {
+    fn computed(&mut self, op: Op, result: usize, uses: &[Content]) -> Content {
         let first = uses.first().copied().unwrap_or_default();
         match op {
             Op::ToGeneric(space, _) => {
@@ -405,7 +409,7 @@ impl<'m> Machine<'m> {
             op => {
                 let numbers: Vec<u64> = uses.iter().map(|content| content.bits).collect();
                 Content {
-                    bits: evaluate(op, &numbers).unwrap_or(0),
+                    bits: evaluate_result(op, result, &numbers).unwrap_or(0),
                     is_undefined: uses.iter().any(|content| content.is_undefined),
                     cast: uses.iter().find_map(|content| content.cast),
                 }

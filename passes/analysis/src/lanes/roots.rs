@@ -3,7 +3,7 @@
 use crate::limits::{MAX_HELPER_INSTRUCTIONS, MAX_INLINE_NODES};
 use crate::shared::Shared;
 use ptxcheck_common::externs;
-use ptxcheck_ir::{Callee, FunctionId, Rare};
+use ptxcheck_ir::{Body, Callee, FunctionId, Rare};
 
 /// Functions that reach a collective, a barrier or unknown code through direct calls.
 pub(super) struct Calls {
@@ -63,22 +63,15 @@ impl Calls {
     #[must_use]
     pub(super) fn visited(&self, module: &Shared<'_>, roots: &[FunctionId]) -> Vec<bool> {
         let mut visited = vec![false; module.module.functions.len()];
-        let mut work: Vec<FunctionId> = roots.to_vec();
         for root in roots {
             visited[root.index()] = true;
         }
-        while let Some(function) = work.pop() {
-            for site in module.call_graph().calls_of(function) {
-                let callee = site.callee.index();
-                let Some(body) = module.module.functions[callee].body.as_ref() else {
-                    continue;
-                };
-                let is_wanted = self.matters[callee] || body.instructions.len() <= MAX_HELPER_INSTRUCTIONS;
-                if is_wanted && !std::mem::replace(&mut visited[callee], true) {
-                    work.push(site.callee);
-                }
-            }
-        }
+        module.call_graph().mark_callees(&mut visited, |site| {
+            let callee = site.callee.index();
+            let body = module.module.functions[callee].body.as_ref();
+            let is_helper = |body: &Body<'_>| body.instructions.len() <= MAX_HELPER_INSTRUCTIONS;
+            body.is_some_and(|body| self.matters[callee] || is_helper(body))
+        });
         visited
     }
 }

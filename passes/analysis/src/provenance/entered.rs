@@ -16,10 +16,8 @@ use super::summary::Demand;
 use crate::function::Analyses;
 use crate::limits::{MAX_DECIDED_STEPS, MAX_DECIDED_USES};
 use crate::shared::Shared;
-use ptxcheck_ir::evaluate::{evaluate, is_interpreted, ones};
-use ptxcheck_ir::{
-    Access, BlockId, Body, FunctionId, Guard, Instruction, InstructionId, Op, Value, registers,
-};
+use ptxcheck_ir::evaluate::{evaluate, evaluate_result, is_interpreted, ones};
+use ptxcheck_ir::{BlockId, Body, FunctionId, Guard, Instruction, InstructionId, Op, Value, registers};
 
 /// True if an instruction is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,12 +220,12 @@ impl<'a> Entered<'a> {
         };
         let definition = self.analyses.definitions().only(self.body, register)?;
         let instruction = self.body.instruction(definition);
-        if self.body.results(instruction).first() != Some(&Value::Register(register)) {
-            return None;
-        }
+        let result = self.body.result_number(instruction, register)?;
         let known = match instruction.op {
-            Op::Access(access) => extended(self.loaded(definition, instruction, left)?, &access),
-            Op::Unpack(_) => return None,
+            Op::Access(access) if result == 0 => {
+                let loaded = self.loaded(definition, instruction, left)?;
+                evaluate(access.extension(64), &[loaded])?
+            }
             op if is_interpreted(op) => {
                 let uses = self.body.uses(instruction);
                 let mut values = [0; MAX_DECIDED_USES];
@@ -235,7 +233,7 @@ impl<'a> Entered<'a> {
                 for (value, &operand) in values.iter_mut().zip(uses) {
                     *value = self.number(operand, left)?;
                 }
-                evaluate(op, values)?
+                evaluate_result(op, result, values)?
             }
             _ => return None,
         };
@@ -276,19 +274,5 @@ impl<'a> Entered<'a> {
             }
         }
         false
-    }
-}
-
-/// The number in memory as a load extends it.
-fn extended(number: u64, access: &Access) -> u64 {
-    let bits = access.bits;
-    if bits == 0 || bits >= 64 {
-        return number;
-    }
-    let low = number & ones(bits);
-    if access.signed && low >> (bits - 1) & 1 == 1 {
-        low | !ones(bits)
-    } else {
-        low
     }
 }

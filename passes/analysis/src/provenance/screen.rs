@@ -60,13 +60,14 @@ pub(super) fn suspects(module: &Shared<'_>, levels: &[Vec<FunctionId>], in_paral
         }
     }
     let graph = module.call_graph();
-    let called = |id: FunctionId| graph.calls_of(id).iter().map(|site| site.callee);
-    let mut open = Vec::new();
+    let mut is_called = vec![false; count];
     let mut suspects: Vec<Suspects> = Vec::with_capacity(count);
     for (number, summary) in summaries.into_iter().enumerate() {
         let is_solved = summary.is_unsettled || !summary.suspects.instructions.is_empty();
         if is_solved {
-            open.extend(called(FunctionId::new(number)));
+            for site in graph.calls_of(FunctionId::new(number)) {
+                is_called[site.callee.index()] = true;
+            }
         }
         suspects.push(match is_solved {
             false => Suspects::None,
@@ -74,12 +75,13 @@ pub(super) fn suspects(module: &Shared<'_>, levels: &[Vec<FunctionId>], in_paral
             true => Suspects::At(summary.suspects),
         });
     }
-    while let Some(id) = open.pop() {
-        let known = &mut suspects[id.index()];
-        if !matches!(known, Suspects::All) {
-            *known = Suspects::All;
-            open.extend(called(id));
-        }
+    graph.mark_callees(&mut is_called, |_| true);
+    for (suspects, _) in suspects
+        .iter_mut()
+        .zip(is_called)
+        .filter(|(_, is_called)| *is_called)
+    {
+        *suspects = Suspects::All;
     }
     suspects
 }

@@ -426,14 +426,10 @@ impl<'a> Solver<'a> {
             Op::Access(access) => match self.effect(id, instruction) {
                 Effect::Load(slot) => {
                     let held = self.value_before(Variable::Slot(slot), id);
-                    let mut results = self.body.defined(instruction);
-                    match (
-                        access.bits,
-                        results.next().map(|one| self.body.registers[one.index()].bits),
-                    ) {
-                        (32, Some(64)) => transfer::widened(&held, access.signed),
-                        _ => held,
-                    }
+                    let result = self.body.defined(instruction).next();
+                    let to = result.map(|result| self.body.registers[result.index()].bits);
+                    let to = to.filter(|&bits| bits > 0).unwrap_or(access.bits);
+                    transfer::result(access.extension(to), &[held], id)
                 }
                 Effect::Store(_) => uses
                     .get(2)

@@ -333,12 +333,6 @@ fn extended(element: Element, bits: u8, signed: bool) -> Element {
     }
 }
 
-/// The 64 bits that are made of 32, with their sign or without.
-#[must_use]
-pub(super) fn widened(value: &Provenance, signed: bool) -> Provenance {
-    convert(value, 32, signed, 64)
-}
-
 /// An element cut to 32 bits: of a generic address the half that hardware takes for one in a window.
 fn cut(element: &Element) -> Element {
     match element.kind {

@@ -320,37 +320,13 @@ impl Flow<'_> {
         let Op::Access(access) = instruction.op else {
             return ValueId::UNKNOWN;
         };
-        let target = body
-            .defined(instruction)
-            .next()
-            .map_or(0, |register| body.registers[register.index()].bits);
-        if target == access.bits || value == ValueId::UNKNOWN {
+        let target = body.defined(instruction).next();
+        let target = target.map(|register| body.registers[register.index()].bits);
+        let extension = access.extension(target.filter(|&bits| bits > 0).unwrap_or(64));
+        if extension == Op::Copy || value == ValueId::UNKNOWN {
             return value;
         }
-        // The sign is not considered here: the bits above are known only if both extensions agree.
-        let top = access.bits.saturating_sub(1);
-        let vector = self.pool.get(value);
-        let is_small = lanes(vector.exact).all(|lane| vector.bits[lane] >> top == 0)
-            && (vector.exact == ALL || vector.limit >> top == 0);
-        if is_small && access.bits < 64 {
-            return value;
-        }
-        let low = Vector {
-            exact: 0,
-            low: access.bits.min(if vector.exact == ALL { 64 } else { vector.low }),
-            base: Base::Varying,
-            warp: vector.warp,
-            limit: u64::MAX,
-            is_set: false,
-            least: 0,
-            bits: std::array::from_fn(|lane| vector.low_bits(lane).1),
-        };
-        let _ = site;
-        let mut low = low;
-        for lane in 0..WARP {
-            low.bits[lane] &= ones(low.low);
-        }
-        self.pool.add(low)
+        transfer::apply(&mut self.pool, extension, &[value], site)
     }
 
     fn computed(

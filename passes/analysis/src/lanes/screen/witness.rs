@@ -70,19 +70,11 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         }
         let graph = facts.module.call_graph();
         graph.mark_callers(&mut is_open);
-        let mut work: Vec<usize> = (0..contained.len())
-            .filter(|&id| !contained[id].is_empty())
-            .collect();
-        while let Some(function) = work.pop() {
-            let own = contained[function];
-            for site in graph.calls_to(FunctionId::new(function)) {
-                let of_caller = &mut contained[site.caller.index()];
-                if !of_caller.has_all(own) {
-                    *of_caller = of_caller.with(own);
-                    work.push(site.caller.index());
-                }
-            }
-        }
+        graph.join_into_callers(&mut contained, |caller, callee| {
+            let is_more = !caller.has_all(callee);
+            *caller = caller.with(callee);
+            is_more
+        });
         Self {
             facts,
             contained,
