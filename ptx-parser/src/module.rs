@@ -458,7 +458,7 @@ pub(crate) fn ends_with_line(text: &[u8]) -> bool {
     blank.into_iter().any(|&byte| byte == b'\n')
 }
 
-/// Whether the brace begins a scope, not a vector: a semicolon or another brace comes before its end.
+/// True if the brace begins a scope, not a vector: a semicolon or another brace comes before its end.
 fn begins_scope(input: &[u8]) -> bool {
     let inner = &input[1..];
     memchr3(b';', b'{', b'}', inner).is_none_or(|at| inner[at] != b'}')

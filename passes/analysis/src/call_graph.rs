@@ -16,10 +16,10 @@ pub struct CallSite {
 /// The direct calls of a module. Calls through pointers are not in it.
 #[derive(Debug)]
 pub struct CallGraph {
-    /// By caller, in the order of the input.
+    /// The calls, by caller, in the order of the input.
     sites: Vec<CallSite>,
     starts: Vec<u32>,
-    /// The same, by callee.
+    /// The calls, by callee.
     incoming: Vec<CallSite>,
     incoming_starts: Vec<u32>,
 }

@@ -8,7 +8,7 @@ use crate::limits::MAX_TRACE_STEPS;
 /// The instructions that write each register, in the order of the input.
 #[derive(Debug)]
 pub struct Definitions {
-    /// By register.
+    /// For each register: its definitions.
     written: Vec<Written>,
     /// The definitions of the registers with several.
     several: Groups<InstructionId>,
@@ -19,7 +19,7 @@ pub struct Definitions {
 enum Written {
     Never,
     Once(InstructionId),
-    /// Those with this number in [`Definitions::several`].
+    /// The group with this number in [`Definitions::several`].
     Often(u32),
 }
 

@@ -15,7 +15,7 @@ use ptxcheck_ir::{BlockId, Body};
 /// A tree of immediate dominators over the nodes of any graph.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// By node; the root is its own parent, unreached nodes have [`NONE`].
+    /// For each node, its immediate dominator; the root is its own parent, unreached nodes have [`NONE`].
     parent: Vec<u32>,
     /// When the tree's walk enters and leaves a node: a dominates b if b is entered while a is open.
     entered: Vec<u32>,
@@ -26,7 +26,7 @@ pub(crate) struct Tree {
 const NONE: u32 = u32::MAX;
 
 impl Tree {
-    /// Of a graph of `nodes` nodes that begins at `root`.
+    /// The dominators of a graph of `nodes` nodes with the entry `root`.
     #[must_use]
     pub(crate) fn new<S, P>(
         nodes: usize,

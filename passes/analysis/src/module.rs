@@ -38,7 +38,7 @@ impl<'a> ModuleAnalyses<'a> {
         Self::with_deadline(module, options, Deadline::NEVER)
     }
 
-    /// The same, with a time at which analyses give up.
+    /// A context in which nothing has been analysed yet, with a time at which analyses give up.
     #[must_use]
     pub fn with_deadline(module: &'a Module<'a>, options: AnalysisOptions, deadline: &'a Deadline) -> Self {
         Self {

@@ -3,7 +3,7 @@
 use crate::call_graph::CallSite;
 use ptxcheck_ir::{DebugId, FunctionId, InstructionId, Span, SymbolId};
 
-/// What a finding, or a part of its explanation, is about.
+/// The subject of a finding, or of a part of its explanation.
 #[derive(Clone, Debug)]
 pub enum Place {
     /// The module as a whole.

@@ -47,8 +47,8 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
         self.each(predicate, holds, |_, _| true, visit);
     }
 
-    /// The same for a predicate that is read at `reader`, of those tests alone that every path to it makes anew: in a loop,
-    /// others may be of the round before.
+    /// The tests of [`Self::each_test`] for a predicate that is read at `reader`, those alone that every path to it makes
+    /// anew: in a loop, others may be of the round before.
     pub(crate) fn each_current_test(
         &self,
         analyses: &Analyses<'_>,
@@ -61,7 +61,7 @@ impl<A: Fn(InstructionId) -> bool> Predicates<'_, A> {
         self.each(predicate, holds, is_current, visit);
     }
 
-    /// The same, following only definitions for which `is_current` holds, given the instruction that reads them.
+    /// The tests, following only definitions for which `is_current` holds, given the instruction that reads them.
     fn each(
         &self,
         predicate: Register,

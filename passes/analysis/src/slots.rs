@@ -56,7 +56,7 @@ pub(crate) enum Effect {
 pub(crate) struct Slots {
     /// Sorted by symbol and offset.
     pub slots: Vec<Slot>,
-    /// By instruction, the slot that it accesses; empty if none does.
+    /// For each instruction: the slot that it accesses; empty if none does.
     accesses: Vec<SlotId>,
     /// The stores to slots, by slot.
     writers: Groups<InstructionId>,
@@ -68,7 +68,7 @@ pub(crate) struct Slots {
 type Address = (SymbolId, i64);
 
 impl Slots {
-    /// None.
+    /// No slots.
     pub(crate) const EMPTY: Self = Self {
         slots: Vec::new(),
         accesses: Vec::new(),
@@ -134,7 +134,7 @@ impl Slots {
         Self::of_accesses(body, found, &escaped)
     }
 
-    /// From what accesses which slot, and the sorted symbols that escape.
+    /// The slots of the accesses found, and of the symbols that escape, which are sorted.
     fn of_accesses(body: &Body<'_>, found: Found, escaped: &[SymbolId]) -> Self {
         let mut order: Vec<(Slot, SlotId)> = found.slots.into_iter().zip(0..).collect();
         order.sort_unstable();
@@ -260,9 +260,9 @@ const MAX_SLOT_BYTES: u32 = 32;
 #[derive(Default)]
 struct Found {
     slots: Vec<Slot>,
-    /// By slot, its place among them.
+    /// For each slot: its index in `slots`.
     numbers: FxHashMap<Slot, SlotId>,
-    /// In the order of the input.
+    /// The accesses, in the order of the input.
     accesses: Vec<(InstructionId, SlotId)>,
 }
 
@@ -324,7 +324,7 @@ struct Search<'a> {
     body: &'a Body<'a>,
     definitions: &'a Definitions,
     is_local: &'a dyn Fn(SymbolId) -> bool,
-    /// By register.
+    /// For each register: its `.local` address.
     known: Vec<RegisterAddress>,
     /// The registers that one search has come by, and how many bytes further than the next each points; kept for the next.
     chain: Vec<(Register, i64)>,

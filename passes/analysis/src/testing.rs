@@ -11,7 +11,7 @@ pub(crate) fn with_ptx<R>(text: &str, check: impl FnOnce(&ModuleAnalyses<'_>) ->
     with_options(text, AnalysisOptions::default(), check)
 }
 
-/// The same with these options.
+/// Calls `check` with the analyses of a module of PTX under these options.
 pub(crate) fn with_options<R>(
     text: &str,
     options: AnalysisOptions,

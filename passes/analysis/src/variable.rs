@@ -31,7 +31,7 @@ impl Variable {
 /// A place that holds a value in one call of a function, those that the caller sees included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FrameVariable {
-    /// In the body.
+    /// A variable of the body.
     Own(Variable),
     /// A piece of a parameter: its number, and its byte offset.
     Param(u32, i32),

@@ -47,18 +47,18 @@ pub(super) type TestCalls<'a> = dyn Fn(InstructionId) -> Option<(Value, Space)> 
 /// The facts of a body.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    /// With the block that must dominate the use. By register, those of one in the order in which they were found.
+    /// Facts with the block that must dominate the use; sorted by register, then in the order in which they were found.
     by_block: Vec<(BlockId, Fact)>,
-    /// With the instruction that is guarded. In the same order.
+    /// Facts with the instruction that is guarded; in the same order.
     by_instruction: Vec<(InstructionId, Fact)>,
     /// A bit for each register that there are facts about, by its number's last bits.
     registers: u64,
-    /// By register: the one that stands for it, once asked for.
+    /// For each register: its representative, once asked for.
     representatives: RefCell<Vec<Option<Register>>>,
 }
 
 impl Facts {
-    /// Of a body that has `isspacep` instructions, whose guarded instructions in question are `guarded`.
+    /// The facts of a body with space tests; `guarded` are its guarded uses of addresses.
     #[must_use]
     pub(super) fn new(
         body: &Body<'_>,
@@ -157,8 +157,8 @@ impl Facts {
     }
 }
 
-/// By block: a test may hold there. All that the edges dominate is among it: of a block that they do, no predecessor is
-/// left out, except along back edges.
+/// For each block: true if a test may hold there. All blocks that the edges dominate are among them: of such a block, no
+/// predecessor is left out, except along back edges.
 #[must_use]
 pub(super) fn holding(body: &Body<'_>, analyses: &Analyses<'_>, answers: &TestCalls<'_>) -> Vec<bool> {
     let space_tests = SpaceTests {

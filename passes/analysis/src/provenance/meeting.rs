@@ -20,7 +20,7 @@ struct MeetingPoint {
     end: InstructionId,
 }
 
-/// Those of `asked` whose definitions meet in front of all that reads them.
+/// The registers among `asked` whose definitions meet in front of all their readers.
 pub(super) fn meeting<'d>(
     body: &Body<'_>,
     cfg: &Cfg,

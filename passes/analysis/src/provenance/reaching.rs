@@ -29,16 +29,16 @@ pub(super) struct Definition {
 /// The definitions of one variable and how far they reach.
 #[derive(Debug)]
 pub(super) struct Reaching {
-    /// In the order of the input.
+    /// The definitions, in the order of the input.
     definitions: Vec<Definition>,
-    /// By block: those that reach its entry, as bits; `None` if not solved.
+    /// For each block, the definitions that reach its entry, as bits; `None` if not solved.
     entries: Option<FxHashMap<BlockId, u64>>,
-    /// All of them do reach everything that matters.
+    /// True if all definitions reach all uses, so that solving gives nothing.
     is_settled: bool,
 }
 
 impl Reaching {
-    /// Of these definitions, all of which reach everything.
+    /// These definitions, with all of them reaching all uses.
     #[must_use]
     pub(super) fn everywhere(mut definitions: Vec<Definition>) -> Self {
         definitions.sort_unstable_by_key(|definition| definition.at);

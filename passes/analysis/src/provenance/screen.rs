@@ -32,7 +32,7 @@ use super::suspects::Suspects;
 use crate::shared::Shared;
 use ptxcheck_ir::FunctionId;
 
-/// By function: what has to be looked at.
+/// For each function: the instructions that have to be solved.
 pub(super) fn suspects(module: &Shared<'_>, levels: &[Vec<FunctionId>], in_parallel: bool) -> Vec<Suspects> {
     let reportable = Reportable::new(module);
     let count = module.module.functions.len();

@@ -61,7 +61,7 @@ pub(super) struct Solver<'a> {
 
 /// The nodes that read each variable.
 struct Readers {
-    /// Of each register, the first of its entries in `nodes`; then one past the last of all.
+    /// For each register, the index of its first entry in `nodes`; then one past the last of all.
     first: Vec<u32>,
     nodes: Vec<u32>,
     of_slot: FxHashMap<SlotId, Vec<u32>>,

@@ -68,7 +68,7 @@ pub(super) struct Demand {
     pub excluded: u8,
     /// Nothing else can get to the use.
     pub is_sole: bool,
-    /// Bytes past what is passed that are accessed, where constant and the access faults at address 0.
+    /// The offset of the access from the argument, where it is constant and the access faults at address 0.
     pub reach: Option<i64>,
     /// It is executed whenever the function that has the summary is entered.
     pub is_certain: bool,
@@ -87,7 +87,7 @@ pub(super) struct Demand {
 pub(super) struct Summary {
     /// Its violations, and those of its calls.
     pub violations: Vec<Violation>,
-    /// Its demands on callers; one for each parameter, use, set of spaces ruled out and what decides it.
+    /// Its demands on callers; one for each parameter, use, set of spaces ruled out, and condition.
     pub demands: Vec<Demand>,
     /// Parameters whose space it, or a function that it calls, tests.
     pub tested: Vec<(u16, u32)>,
@@ -166,7 +166,7 @@ pub(super) struct FormalElement {
     pub excluded: u8,
     /// The value is nothing else.
     pub is_sole: bool,
-    /// Bytes past it, where constant.
+    /// The offset from it in bytes, where constant.
     pub offset: Option<i64>,
 }
 

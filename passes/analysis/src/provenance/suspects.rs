@@ -17,7 +17,7 @@ pub(super) enum Suspects {
 /// Instructions that have to be analysed.
 #[derive(Debug, Default)]
 pub(super) struct SuspectInstructions {
-    /// In the order of the input.
+    /// The instructions, in the order of the input.
     pub(super) instructions: Vec<InstructionId>,
     /// Some for null addresses.
     pub(super) has_nulls: bool,

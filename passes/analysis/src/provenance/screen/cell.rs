@@ -114,7 +114,7 @@ impl Kinds {
 pub(super) enum Location {
     /// Nowhere that is constant.
     Nowhere,
-    /// At this constant.
+    /// This constant.
     Number(i32),
     /// So many bytes from a symbol.
     Symbol(SymbolId, i32),
@@ -122,11 +122,11 @@ pub(super) enum Location {
     Param(u16, i32),
     /// So many bytes from what is passed in one of the cell's formals.
     Passed(i32),
-    /// In one of several objects, or at one of two places in one, or else somewhere in what is passed.
+    /// One of several places in objects, or somewhere in an argument's object; the window is the part that all of them have.
     Inside(Window),
     /// At several of these: of constants that differ, nothing is known.
     Several,
-    /// Too far off to keep.
+    /// An offset that is too large to keep.
     Far,
 }
 
@@ -267,7 +267,7 @@ impl Window {
     const FREE_BEFORE: u32 = 0xff_ffff;
     const FREE_AFTER: i32 = i32::MAX;
 
-    /// From the start of an object of this size.
+    /// The window from the start of an object of this size.
     pub(super) fn of_size(size: Option<u64>) -> Self {
         let bounded = |size| {
             i32::try_from(size)
@@ -381,7 +381,7 @@ impl Cell {
             || self.location != before.location && (!self.is_number() || before.location.is_mapped())
     }
 
-    /// Without what is said of the register that holds it.
+    /// The cell without the flags of the register that holds it.
     pub(super) const fn unmixed(self) -> Self {
         Self {
             kinds: self.kinds.without(Kinds::MIXED),
@@ -389,7 +389,7 @@ impl Cell {
         }
     }
 
-    /// With the note that this is all it may be, if some use can be wrong for it.
+    /// The cell with the flag that it may be nothing else, if some use can be wrong for it.
     pub(super) const fn alone(self) -> Self {
         let is_address = self.kinds.has(Kinds::ADDRESS.with(Kinds::UNDEFINED));
         Self {
@@ -398,7 +398,7 @@ impl Cell {
         }
     }
 
-    /// Without what is said of the value itself, whatever is made of it.
+    /// The cell without the flag of a tested value, for a value computed from it.
     pub(super) const fn computed(self) -> Self {
         Self {
             kinds: self.kinds.without(Kinds::TESTED),

@@ -26,7 +26,7 @@ pub(super) const MAX_PIECES: usize = 31;
 #[derive(Default)]
 pub(super) struct Memory {
     cells: Vec<Cell>,
-    /// By symbol and offset: what is stored there by its name.
+    /// The cells of words stored at constant offsets in variables, by symbol and offset.
     pub(super) stored: FxHashMap<(SymbolId, i32), Cell>,
     /// Registers with constants that are used as addresses.
     nulls: Vec<(Register, InstructionId)>,
@@ -53,7 +53,7 @@ pub(super) struct Pass<'a> {
     pub(super) summary: ScreenSummary,
     /// Spaces that are tested for, as generic addresses: what holds anything may be one where the test holds.
     pub(super) tested: Kinds,
-    /// By block: a test may hold there. Empty where nothing is tested.
+    /// For each block: true if a test may hold there. Empty if nothing is tested.
     holding: Vec<bool>,
     /// A test may hold at the instruction at hand.
     is_held: bool,
@@ -334,7 +334,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// The same, for a null address.
+    /// Notes that the instruction at hand has to be looked at for null addresses, if that holds.
     fn suspect_null(&mut self, holds: bool) {
         self.suspect(holds);
         self.summary.suspects.has_nulls |= holds;

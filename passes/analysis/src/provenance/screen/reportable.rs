@@ -15,7 +15,7 @@ pub(super) struct Reportable {
     pub(super) nulls: Option<Certainty>,
     /// Uses of addresses in a wrong space, outside their object, or undefined.
     pub(super) spaces: bool,
-    /// Of those, the definite ones only.
+    /// Only definite findings about spaces are reported.
     pub(super) is_definite_only: bool,
 }
 

@@ -16,7 +16,7 @@ pub(super) struct ScreenSummary {
     pub(super) pieces: Vec<((u16, u32), Kinds)>,
     /// The kinds that are wrong for the parameters beyond those in `pieces`.
     pub(super) rest: Kinds,
-    /// By byte offset in what it returns.
+    /// The cells of its results, by byte offset.
     pub(super) results: Vec<(u32, Cell)>,
     /// Generic addresses of the spaces that it tests for, if it may return the outcome.
     pub(super) tested: Kinds,
