@@ -9,7 +9,7 @@ use crate::limits::{MAX_CALL_CHAINS, MAX_CALL_DEPTH, MAX_CONTEXT_INSTRUCTIONS};
 use crate::place::Place;
 use crate::shared::Shared;
 use ptxcheck_common::deadline::Deadline;
-use ptxcheck_ir::{Body, Collective, FunctionId, InstructionId, Op, Value};
+use ptxcheck_ir::{Body, Collective, FunctionId, InstructionId, MemberMask, Op, Value};
 
 /// A collective, in a context.
 #[derive(Debug)]
@@ -20,8 +20,8 @@ pub struct Site {
     pub instruction: InstructionId,
     /// The kind of collective.
     pub kind: Collective,
-    /// True for the `.sync` form.
-    pub sync: bool,
+    /// Its member mask.
+    pub member_mask: MemberMask,
     /// The calls that lead to it, innermost first; empty where the function itself decides the operands.
     pub callers: Vec<CallSite>,
     /// Its uses, as [`Collective`] orders them: the member mask first. Only masks and the `c` operands of shuffles are
@@ -31,6 +31,12 @@ pub struct Site {
 }
 
 impl Site {
+    /// True for the `.sync` form.
+    #[must_use]
+    pub fn is_sync(&self) -> bool {
+        self.member_mask == MemberMask::Operand
+    }
+
     /// The member mask, if it is known.
     #[must_use]
     pub fn mask(&self) -> Option<u64> {
@@ -178,14 +184,14 @@ fn site(
     callers: Vec<CallSite>,
     operands: Vec<Constant>,
 ) -> Site {
-    let Op::Collective(kind, sync) = body.instruction(instruction).op else {
+    let Op::Collective(kind, member_mask) = body.instruction(instruction).op else {
         unreachable!("`Body::collectives` lists collectives");
     };
     Site {
         function,
         instruction,
         kind,
-        sync,
+        member_mask,
         callers,
         operands,
     }

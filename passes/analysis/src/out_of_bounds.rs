@@ -17,7 +17,8 @@ use std::cell::LazyCell;
 
 use ptxcheck_common::externs;
 use ptxcheck_ir::{
-    Access, BlockId, Body, Callee, Function, FunctionId, InstructionId, Op, Space, Special, SymbolId, Value,
+    Access, BlockId, Body, Callee, Function, FunctionId, InstructionId, MemberMask, Op, Space, Special,
+    SymbolId, Value,
 };
 
 use crate::ends::ends;
@@ -260,7 +261,8 @@ fn full_collectives(threads: &Threads<'_, '_>) -> Vec<BlockId> {
     let body = threads.body;
     let is_full = |&id: &InstructionId| {
         let instruction = body.instruction(id);
-        let is_sync = instruction.guard.is_none() && matches!(instruction.op, Op::Collective(_, true));
+        let is_sync =
+            instruction.guard.is_none() && matches!(instruction.op, Op::Collective(_, MemberMask::Operand));
         let mask = body.uses(instruction).first().filter(|_| is_sync);
         mask.and_then(|&mask| threads.same(mask))
             .is_some_and(|mask| mask as Lanes == Lanes::MAX)

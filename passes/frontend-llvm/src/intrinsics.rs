@@ -8,7 +8,8 @@ use super::callees::Intrinsic;
 use super::raw::User;
 use super::types::Shape;
 use ptxcheck_ir::{
-    Access, AccessKind, Barrier, BinaryOp, Collective, Match, Op, Shuffle, Space, UnaryOp, Value, Vote,
+    Access, AccessKind, Barrier, BinaryOp, Collective, Match, MemberMask, Op, Shuffle, Space, UnaryOp, Value,
+    Vote,
 };
 
 impl<'m> Lowering<'_, '_, 'm> {
@@ -208,7 +209,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         } else {
             self.all_results(call)
         };
-        self.emit_lists(Op::Collective(kind, sync), &results, uses);
+        self.emit_lists(Op::Collective(kind, MemberMask::of_sync(sync)), &results, uses);
     }
 
     /// `shfl.sync.down.i32(mask, value, lane, c)`, without the mask where it is not `.sync`; in NVVM IR,
@@ -274,7 +275,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         let is_ballot = kind == Vote::Ballot;
         let result = Value::Register(self.fresh(if is_ballot { 32 } else { 1 }));
         self.emit(
-            Op::Collective(Collective::Vote(kind), true),
+            Op::Collective(Collective::Vote(kind), MemberMask::Operand),
             &[result],
             &[mask, predicate],
         );

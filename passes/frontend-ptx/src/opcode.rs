@@ -7,8 +7,8 @@ use ptxcheck_common::maps::NameMap;
 
 use super::modifiers::{IntType, Modifiers};
 use ptxcheck_ir::{
-    Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, Op, Shuffle, Space, UnaryOp,
-    Vote,
+    Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, MemberMask, Op, Shuffle,
+    Space, UnaryOp, Vote,
 };
 
 /// The mapping of an opcode's operands to results and uses.
@@ -494,7 +494,7 @@ fn launch_control(m: &Modifiers<'_>) -> Decoded {
 fn collective(m: &Modifiers<'_>, kind: Collective) -> Decoded {
     let sync = m.has("sync");
     Decoded {
-        op: Op::Collective(kind, sync),
+        op: Op::Collective(kind, MemberMask::of_sync(sync)),
         shape: if sync { Shape::MaskLast } else { Shape::MaskAbsent },
     }
 }
@@ -524,7 +524,7 @@ fn vote_mode(m: &Modifiers<'_>) -> Option<Vote> {
 /// `bar`, `barrier`: of the warp, the CTA or the cluster. Whether a count is given is known from the operands.
 fn barrier(m: &Modifiers<'_>) -> Decoded {
     if m.has("warp") {
-        return effect(Op::Collective(Collective::Sync, true));
+        return effect(Op::Collective(Collective::Sync, MemberMask::Operand));
     }
     let op = Op::Barrier(Barrier {
         waits: !m.has("arrive"),
@@ -553,7 +553,7 @@ mod tests {
             let decoded = decode(opcode.as_bytes());
             assert_eq!(
                 decoded.op,
-                Op::Collective(Collective::Vote(Vote::Ballot), true),
+                Op::Collective(Collective::Vote(Vote::Ballot), MemberMask::Operand),
                 "{opcode}"
             );
             assert_eq!(decoded.shape, Shape::MaskLast);

@@ -6,7 +6,7 @@ use ptxcheck_ptx_parser::operand::{OperandRef, Operands, integer};
 
 use super::body::Lowering;
 use super::scope::Binding;
-use ptxcheck_ir::{Access, AccessKind, Collective, Guard, Op, Space, Special, Value};
+use ptxcheck_ir::{Access, AccessKind, Collective, Guard, MemberMask, Op, Space, Special, Value};
 
 /// True if an opcode that is not interpreted seems to write its first operand.
 pub(super) fn begins_with_result(operands: &Operands<'_>) -> bool {
@@ -203,7 +203,7 @@ impl<'s> Lowering<'_, 's> {
         mask_last: bool,
     ) {
         let start = self.body.values.len();
-        if op != Op::Collective(Collective::Sync, true)
+        if op != Op::Collective(Collective::Sync, MemberMask::Operand)
             && let Some(result) = operands.next()
         {
             self.push_results(&result);

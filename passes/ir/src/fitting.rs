@@ -20,7 +20,7 @@
 
 use super::function::RegisterInfo;
 use super::instruction::Value;
-use super::op::{Access, AccessKind, BinaryOp, Collective, Logic, Match, Op, Vote};
+use super::op::{Access, AccessKind, BinaryOp, Collective, Logic, Match, MemberMask, Op, Vote};
 
 /// `op`, or the operation that is left of it with operands that it does not take. The first `results` of `values` are results.
 #[inline]
@@ -266,14 +266,29 @@ mod tests {
 
     #[test]
     fn collectives_have_a_mask_and_their_operands() {
-        let shuffle = Op::Collective(Collective::Shuffle(Shuffle::Down), true);
+        let shuffle = Op::Collective(Collective::Shuffle(Shuffle::Down), MemberMask::Operand);
         check(shuffle, true, &[R, R, R, R, R], 1);
         check(shuffle, true, &[R, P, R, R, R, R], 2);
         check(shuffle, false, &[R, R, R, R], 1);
-        check(Op::Collective(Collective::Sync, true), true, &[R], 0);
-        check(Op::Collective(Collective::Sync, true), false, &[], 0);
-        check(Op::Collective(Collective::Sync, true), false, &[P], 0);
-        let vote = Op::Collective(Collective::Vote(Vote::Any), true);
+        check(
+            Op::Collective(Collective::Sync, MemberMask::Operand),
+            true,
+            &[R],
+            0,
+        );
+        check(
+            Op::Collective(Collective::Sync, MemberMask::Operand),
+            false,
+            &[],
+            0,
+        );
+        check(
+            Op::Collective(Collective::Sync, MemberMask::Operand),
+            false,
+            &[P],
+            0,
+        );
+        let vote = Op::Collective(Collective::Vote(Vote::Any), MemberMask::Operand);
         check(vote, true, &[P, R, P], 1);
         check(vote, false, &[R, R, P], 1);
         check(vote, false, &[P, R, R], 1);

@@ -70,7 +70,7 @@ pub use settle::{never_holds, settle};
 pub use symbol::{HostConstant, Linkage, Symbol, SymbolKind};
 
 pub use op::{
-    Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, Op, Rare, Shuffle, Space,
-    Special, UnaryOp, Vote,
+    Access, AccessKind, Barrier, BinaryOp, Collective, Condition, Logic, Match, MemberMask, Op, Rare,
+    Shuffle, Space, Special, UnaryOp, Vote,
 };
 pub use verify::{Unsound, verify};

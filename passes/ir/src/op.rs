@@ -169,6 +169,23 @@ pub enum Match {
     All,
 }
 
+/// Member mask of a warp collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemberMask {
+    /// The `.sync` form: its first use is the mask.
+    Operand,
+    /// The form before PTX 6.0: all lanes that execute it together take part.
+    Absent,
+}
+
+impl MemberMask {
+    /// The mask of an instruction that has `.sync` or not.
+    #[must_use]
+    pub const fn of_sync(is_sync: bool) -> Self {
+        if is_sync { Self::Operand } else { Self::Absent }
+    }
+}
+
 /// A warp collective. Operands after the member mask, which is always the first use ([`super::Value::Unknown`] for
 /// the forms without `.sync`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -385,8 +402,8 @@ pub enum Op {
     MapShared(Space),
     /// A memory access.
     Access(Access),
-    /// A warp collective; true for the `.sync` form.
-    Collective(Collective, bool),
+    /// A warp collective.
+    Collective(Collective, MemberMask),
     /// The mask of the lanes that execute it together.
     ActiveMask,
     /// A barrier: id (use 0), thread count (use 1, if counted), predicate of a reduction.

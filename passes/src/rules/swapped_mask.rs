@@ -67,7 +67,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             Collective::Shuffle(_) | Collective::Match(_, 32) | Collective::Reduce
         );
         // A mask that is a constant is no data. Callers are looked at below.
-        if !is_exchange || !site.sync || site.mask().is_some() || !site.callers.is_empty() {
+        if !is_exchange || !site.is_sync() || site.mask().is_some() || !site.callers.is_empty() {
             continue;
         }
         let function = module.module.function(site.function);

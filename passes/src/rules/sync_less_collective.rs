@@ -60,7 +60,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for site in module
         .collectives()
         .iter()
-        .filter(|site| !site.sync && site.callers.is_empty())
+        .filter(|site| !site.is_sync() && site.callers.is_empty())
         // ptxas rejects the operation even where it is not reached.
         .filter(|site| rejected || site.is_reached(module))
     {

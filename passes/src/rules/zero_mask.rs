@@ -56,7 +56,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    let zero = |site: &&Site| site.sync && site.mask() == Some(0);
+    let zero = |site: &&Site| site.is_sync() && site.mask() == Some(0);
     let zeros = module.collectives().iter().filter(zero);
     let at: FxHashSet<_> = zeros
         .clone()

@@ -11,7 +11,7 @@ use super::flow::Flow;
 use super::graph::NodeKind;
 use super::value::Lanes;
 use crate::limits::MAX_MEMBERSHIP_STEPS;
-use ptxcheck_ir::{Body, Callee, Collective, FunctionId, InstructionId, Op, Vote};
+use ptxcheck_ir::{Body, Callee, Collective, FunctionId, InstructionId, MemberMask, Op, Vote};
 
 /// `activemask`, `ballot` and `match` in one solution.
 pub(super) struct MembershipQueries<'f, 'a> {
@@ -159,6 +159,6 @@ fn function_queries(flow: &Flow<'_>, function: FunctionId) -> bool {
 fn is_query(body: &Body<'_>, id: InstructionId) -> bool {
     matches!(
         body.instruction(id).op,
-        Op::ActiveMask | Op::Collective(Collective::Vote(Vote::Ballot), false)
+        Op::ActiveMask | Op::Collective(Collective::Vote(Vote::Ballot), MemberMask::Absent)
     )
 }

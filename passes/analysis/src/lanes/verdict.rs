@@ -37,7 +37,7 @@ use super::value::{Base, Lanes, lanes};
 use crate::call_graph::CallSite;
 use crate::certainty::Certainty;
 use crate::limits::MAX_USE_STEPS;
-use ptxcheck_ir::{Collective, FunctionId, InstructionId, Op};
+use ptxcheck_ir::{Collective, FunctionId, InstructionId, MemberMask, Op};
 
 /// Kind of a defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -195,7 +195,7 @@ pub(super) fn is_judged(graph: &Graph<'_>, node: u32) -> bool {
         body.instruction(graph.instruction(node))
     };
     match graph.nodes[node as usize].kind {
-        NodeKind::Collective => matches!(instruction().op, Op::Collective(_, true)),
+        NodeKind::Collective => matches!(instruction().op, Op::Collective(_, MemberMask::Operand)),
         NodeKind::Barrier => is_full_barrier(instruction()),
         _ => false,
     }

@@ -9,8 +9,8 @@ use crate::limits::LANE_ROUNDS_TO_WIDEN;
 use crate::slots::{Effect, Slot};
 use ptxcheck_ir::evaluate::{is_interpreted, ones};
 use ptxcheck_ir::{
-    AccessKind, BinaryOp, Body, Collective, Instruction, InstructionId, Logic, Match, Op, Register, Shuffle,
-    Space, Value, Vote,
+    AccessKind, BinaryOp, Body, Collective, Instruction, InstructionId, Logic, Match, MemberMask, Op,
+    Register, Shuffle, Space, Value, Vote,
 };
 
 // Mark the keys of the unknown values that instructions make ([`Application::key`]).
@@ -267,7 +267,7 @@ impl Flow<'_> {
                     ValueId::UNKNOWN
                 }
             }
-            Op::Collective(kind, true) => self.collective(node, state, kind, uses, part, site),
+            Op::Collective(kind, MemberMask::Operand) => self.collective(node, state, kind, uses, part, site),
             Op::ActiveMask => {
                 let name = self.pool.number(site.key);
                 self.active.insert(name, node);
@@ -437,7 +437,7 @@ impl Flow<'_> {
         let body = self.graph.context(node).body;
         let instruction = body.instruction(self.graph.instruction(node));
         let (kind, uses) = match instruction.op {
-            Op::Collective(kind, true) => (kind, body.uses(instruction)),
+            Op::Collective(kind, MemberMask::Operand) => (kind, body.uses(instruction)),
             _ => return None,
         };
         let here = self.may[node as usize];

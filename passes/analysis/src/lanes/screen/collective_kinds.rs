@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::lanes::graph::is_full_barrier;
-use ptxcheck_ir::{Collective, Instruction, InstructionId, Match, Op, Shuffle, Vote};
+use ptxcheck_ir::{Collective, Instruction, InstructionId, Match, MemberMask, Op, Shuffle, Vote};
 
 /// A set of kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl CollectiveKinds {
     /// Kind that lanes may miss at an instruction.
     pub(super) fn at(instruction: &Instruction) -> Self {
         match instruction.op {
-            Op::Collective(_, true) => Self::of(instruction.op),
+            Op::Collective(_, MemberMask::Operand) => Self::of(instruction.op),
             Op::Barrier(_) if is_full_barrier(instruction) => Self::BARRIER,
             _ => Self::NONE,
         }

@@ -22,7 +22,9 @@ use crate::lanes::graph::{cut_phases, is_full_barrier};
 use crate::lanes::launch::{converges, launch_of};
 use crate::limits::{INSTRUCTIONS_PER_INNER_STEP, MAX_INNER_SEARCHES, MAX_SCREEN_STEPS, MAX_SCREENED_WARPS};
 use ptxcheck_common::externs;
-use ptxcheck_ir::{BlockId, Body, Function, FunctionId, Instruction, InstructionId, Op, Rare, Value};
+use ptxcheck_ir::{
+    BlockId, Body, Function, FunctionId, Instruction, InstructionId, MemberMask, Op, Rare, Value,
+};
 
 /// Search for witnesses in one module. Results for a function are shared by all of its callers.
 pub(super) struct WitnessSearch<'a, 'm> {
@@ -455,7 +457,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         for (id, instruction) in body.block(block) {
             if !matches!(
                 instruction.op,
-                Op::Collective(_, true) | Op::Barrier(_) | Op::Call(_)
+                Op::Collective(_, MemberMask::Operand) | Op::Barrier(_) | Op::Call(_)
             ) {
                 continue;
             }
@@ -511,7 +513,7 @@ fn own<'m>(
     let mut reach = None;
     for &at in &body.collectives {
         let instruction = body.instruction(at);
-        if let Op::Collective(_, true) = instruction.op {
+        if let Op::Collective(_, MemberMask::Operand) = instruction.op {
             let mask = match *body.uses(instruction) {
                 // Most masks are literals, and need no search.
                 [Value::Integer(literal), ..] => Knowable::of_integer(literal),
@@ -558,5 +560,6 @@ fn mask(reach: &mut OptimisticReach<'_, '_>, body: &Body<'_>, id: InstructionId)
 
 /// True if an instruction is a collective with an unknown mask: nothing is definite about the lanes that it names.
 fn names_unknown_lanes(reach: &mut OptimisticReach<'_, '_>, body: &Body<'_>, id: InstructionId) -> bool {
-    matches!(body.instruction(id).op, Op::Collective(_, true)) && !mask(reach, body, id).may_tell_lanes()
+    matches!(body.instruction(id).op, Op::Collective(_, MemberMask::Operand))
+        && !mask(reach, body, id).may_tell_lanes()
 }

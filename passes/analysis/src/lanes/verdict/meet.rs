@@ -6,7 +6,7 @@ use super::Judge;
 use crate::lanes::flow::Flow;
 use crate::lanes::value::{Lanes, Vector, lanes, set_of};
 use crate::limits::MAX_NEIGHBOURS;
-use ptxcheck_ir::{Collective, Op};
+use ptxcheck_ir::{Collective, MemberMask, Op};
 
 /// A collective with its operands.
 pub(super) struct Call {
@@ -28,7 +28,7 @@ impl Call {
 pub(super) fn call(flow: &mut Flow<'_>, node: u32) -> Option<Call> {
     let body = flow.graph.context(node).body;
     let instruction = body.instruction(flow.graph.instruction(node));
-    let Op::Collective(kind, true) = instruction.op else {
+    let Op::Collective(kind, MemberMask::Operand) = instruction.op else {
         return None;
     };
     let uses = body.uses(instruction);
