@@ -20,7 +20,7 @@
 
 use super::function::RegisterInfo;
 use super::instruction::Value;
-use super::op::{Access, AccessKind, BinaryOp, Collective, Logic, Match, MemberMask, Op, Vote};
+use super::op::{Access, AccessKind, BinaryOp, Collective, Logic, Match, Op, Vote};
 
 /// `op`, or the operation that is left of it with operands that it does not take. The first `results` of `values` are results.
 #[inline]
@@ -200,7 +200,7 @@ mod tests {
     use ptxcheck_ptx_parser::Span;
 
     use super::*;
-    use crate::{Condition, Register, Shuffle, Space};
+    use crate::{Condition, MemberMask, Register, Shuffle, Space};
 
     const P: Value = Value::Register(Register::new(0));
     const R: Value = Value::Register(Register::new(1));
