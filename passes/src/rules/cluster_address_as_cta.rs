@@ -49,10 +49,10 @@ pub static RULE: Rule = Rule {
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in addresses::of_kind(module, &[Wrong::ClusterAsCta]) {
         let name = addresses::subject(module, violation);
-        let owner = addresses::told(module, violation)
+        let owner = addresses::shown_symbol(module, violation)
             .map(|name| format!(" of `{name}`"))
             .unwrap_or_default();
-        let was = addresses::sure(violation, "was", "may have been");
+        let was = addresses::by_certainty(violation, "was", "may have been");
         let message = format!(
             "{name} accesses the CTA's own shared memory, but this address{owner} {was} mapped to another CTA of the cluster"
         );

@@ -52,7 +52,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         } else {
             "can't be written"
         };
-        let writes = addresses::sure(violation, "writes", "may write");
+        let writes = addresses::by_certainty(violation, "writes", "may write");
         let message = format!("{name} {writes} to {object}, which {what} in device code");
         addresses::report(module, violation, message, report).help(
             "write to a `__device__` variable, or set the constant from the host (`cudaMemcpyToSymbol`)",

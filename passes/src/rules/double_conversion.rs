@@ -55,7 +55,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             crate::analysis::provenance::ElementKind::Generic => "generic already",
             _ => "inside its window already",
         };
-        let verb = addresses::sure(violation, "is", "may be");
+        let verb = addresses::by_certainty(violation, "is", "may be");
         let message = format!("{name} is given an address of {object} that {verb} {already}");
         let draft = addresses::report(module, violation, message, report);
         draft.help("convert the address only once");

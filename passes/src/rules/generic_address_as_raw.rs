@@ -49,7 +49,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let name = addresses::subject(module, violation);
         let object = addresses::object(module, violation);
         let wanted = violation.used.space();
-        let verb = addresses::sure(violation, "is", "may be");
+        let verb = addresses::by_certainty(violation, "is", "may be");
         let message = format!(
             "{name} takes an address inside the window of {}, but this {verb} a generic one, of {object}",
             addresses::memory(wanted)

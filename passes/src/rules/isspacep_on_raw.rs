@@ -61,7 +61,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             continue;
         }
         let object = addresses::object(module, violation);
-        let verb = addresses::sure(violation, "is", "may be");
+        let verb = addresses::by_certainty(violation, "is", "may be");
         let message = format!(
             "{name} tests generic addresses, but this one, of {object}, {verb} one inside its window"
         );

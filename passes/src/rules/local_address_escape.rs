@@ -58,7 +58,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             crate::ir::Space::Generic => "memory that other threads see",
             space => addresses::memory(space),
         };
-        let verb = addresses::sure(violation, "is", "may be");
+        let verb = addresses::by_certainty(violation, "is", "may be");
         let message =
             format!("the address of {object} {verb} stored in {to}, where it means nothing to other threads");
         let draft = addresses::report(module, violation, message, report);

@@ -73,7 +73,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         } else {
             report.potential(place, message)
         };
-        addresses::doubt(violation, draft);
+        addresses::note_doubt(violation, draft);
         if let Some(offset) = violation
             .element
             .offset
@@ -109,7 +109,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 /// The message about an access or a call.
 fn message(module: &ModuleContext<'_>, violation: &Violation) -> String {
     if violation.used == Use::Call {
-        let goes = addresses::sure(violation, "goes", "may go");
+        let goes = addresses::by_certainty(violation, "goes", "may go");
         return format!("this call {goes} to address 0");
     }
     let name = addresses::noun(module, violation);
@@ -117,9 +117,9 @@ fn message(module: &ModuleContext<'_>, violation: &Violation) -> String {
         return format!("the address of this {name} is an index without a base: it is added to 0");
     }
     let does = match violation.used {
-        Use::Access(_, Effect::Writes) => addresses::sure(violation, "writes to", "may write to"),
-        Use::Access(_, Effect::Updates) => addresses::sure(violation, "updates", "may update"),
-        _ => addresses::sure(violation, "reads from", "may read from"),
+        Use::Access(_, Effect::Writes) => addresses::by_certainty(violation, "writes to", "may write to"),
+        Use::Access(_, Effect::Updates) => addresses::by_certainty(violation, "updates", "may update"),
+        _ => addresses::by_certainty(violation, "reads from", "may read from"),
     };
     match violation.element.offset {
         Some(offset @ 1..) => {
@@ -131,7 +131,7 @@ fn message(module: &ModuleContext<'_>, violation: &Violation) -> String {
 
 /// The message about a call that passes the address.
 fn passed(module: &ModuleContext<'_>, violation: &Violation) -> String {
-    let passes = addresses::sure(violation, "passes", "may pass");
+    let passes = addresses::by_certainty(violation, "passes", "may pass");
     let callee = names::told(module.module.function_name(violation.function));
     match violation.used {
         Use::Call => format!("this call {passes} address 0 as a function, and `{callee}` calls it"),

@@ -50,7 +50,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let name = addresses::subject(module, violation);
         let object = addresses::object(module, violation);
         let space = violation.element.space.as_str();
-        let was = addresses::sure(violation, "was never", "may never have been");
+        let was = addresses::by_certainty(violation, "was never", "may never have been");
         let message =
             format!("{name} takes a generic address, but this one, of {object}, {was} converted to generic");
         addresses::report(module, violation, message, report).help(format!(

@@ -142,7 +142,7 @@ fn by_thread(module: &ModuleContext<'_>, outside: &Outside, report: &mut Report<
 
 /// The object, for messages: compilers leave the names of local variables out of their IR.
 fn name(module: &ModuleContext<'_>, violation: &Violation) -> String {
-    let named = addresses::told(module, violation);
+    let named = addresses::shown_symbol(module, violation);
     match (named, violation.element.base) {
         (Some(_), Base::Param(..)) => addresses::parameter(module, violation),
         (Some(name), _) => format!("`{name}`"),

@@ -56,7 +56,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             Use::Access(Space::Generic, Effect::Updates) => "global or shared memory only",
             used => addresses::memory(used.space()),
         };
-        let points = addresses::sure(violation, "points", "may point");
+        let points = addresses::by_certainty(violation, "points", "may point");
         let message = if wanted == addresses::memory(Space::Generic) {
             format!("{name} does not work on this memory: its address {points} to {object}")
         } else {

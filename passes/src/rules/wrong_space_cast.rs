@@ -62,7 +62,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let name = addresses::subject(module, violation);
         let object = addresses::object(module, violation);
         let wanted = violation.used.space();
-        let points = addresses::sure(violation, "points", "may point");
+        let points = addresses::by_certainty(violation, "points", "may point");
         let message = format!(
             "{name} takes a pointer to {}, but this one {points} to {object}",
             addresses::memory(wanted)

@@ -46,7 +46,7 @@ pub(super) fn conclude(inputs: &[InputReport], findings: Vec<Finding>, settings:
         headers::choose(&mut finding, settings, &mut spellings);
         let place = spellings.place(&finding, inputs);
         if let Some(unused) = &mut unused {
-            unused.see(&finding, &place, &mut spellings);
+            unused.add_place(&finding, &place, &mut spellings);
         }
         let here = by_place
             .entry(PlaceKey::of(&place))

@@ -48,12 +48,12 @@ pub(crate) fn symbol<'a>(module: &'a ModuleContext<'_>, violation: &Violation) -
 }
 
 /// The symbol's name, as messages show it.
-pub(crate) fn told(module: &ModuleContext<'_>, violation: &Violation) -> Option<String> {
+pub(crate) fn shown_symbol(module: &ModuleContext<'_>, violation: &Violation) -> Option<String> {
     symbol(module, violation).map(|name| names::told(&name))
 }
 
 /// "points" or "may point", and the like.
-pub(crate) const fn sure(
+pub(crate) const fn by_certainty(
     violation: &Violation,
     certain: &'static str,
     possible: &'static str,
@@ -174,12 +174,12 @@ pub(crate) fn report<'r>(
     if let Some(other) = &violation.alternative {
         draft.note(alternative(module, violation, other));
     }
-    doubt(violation, draft);
+    note_doubt(violation, draft);
     draft
 }
 
 /// Adds the reason why a finding that is certain is not definite.
-pub(crate) fn doubt(violation: &Violation, draft: &mut Draft) {
+pub(crate) fn note_doubt(violation: &Violation, draft: &mut Draft) {
     if violation.is_uncalled {
         draft.note("neither a kernel nor anything that other modules see leads to this function: it may be a copy that nobody needs");
     }

@@ -1,4 +1,4 @@
-//! A run: processes that check stretches of it, and the mutants that they fail on.
+//! A run: processes that check ranges of its mutants, and the mutants that they fail on.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -14,7 +14,7 @@ use crate::args::Args;
 const BATCH: u64 = 64;
 
 /// Mutants of one process.
-const STRETCH: u64 = 1 << 14;
+const RANGE: u64 = 1 << 14;
 
 /// Wall time without a word after which a process is ended.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -75,12 +75,12 @@ pub fn run(args: &Args) -> Summary {
         for _ in 0..args.jobs {
             scope.spawn(|| {
                 while Instant::now() < deadline {
-                    let from = next.fetch_add(STRETCH, Ordering::Relaxed);
+                    let from = next.fetch_add(RANGE, Ordering::Relaxed);
                     if from >= end {
                         return;
                     }
-                    let to = from.saturating_add(STRETCH).min(end);
-                    stretch(args, from, to, deadline, &summary);
+                    let to = from.saturating_add(RANGE).min(end);
+                    check_range(args, from, to, deadline, &summary);
                 }
             });
         }
@@ -141,8 +141,8 @@ impl Process {
     }
 }
 
-/// Has a process check a stretch; a batch that it dies on is looked at one by one.
-fn stretch(args: &Args, mut from: u64, to: u64, deadline: Instant, summary: &Mutex<Summary>) {
+/// Has a process check a range of mutants; a batch that it dies on is looked at one by one.
+fn check_range(args: &Args, mut from: u64, to: u64, deadline: Instant, summary: &Mutex<Summary>) {
     let most = if args.kind == "ir" { 1 } else { BATCH };
     let (mut batch, mut end) = (most, to);
     while from < to {

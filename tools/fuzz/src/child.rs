@@ -1,4 +1,4 @@
-//! A process that checks a stretch of a run's mutants, one after the other, and tells how it gets on.
+//! A process that checks a range of a run's mutants, one after the other, and tells how it gets on.
 //!
 //! A mutant may end it, by the stack or by LLVM: what it was looking at is known from what it told last.
 
@@ -31,42 +31,42 @@ pub struct MutantRange {
     pub time: Duration,
 }
 
-/// Says something to the campaign.
-pub fn tell(word: &str) {
+/// Sends a message to the campaign.
+pub fn send(word: &str) {
     let mut out = std::io::stdout().lock();
-    // Without a campaign there is nobody to tell.
+    // Without a campaign nobody reads it.
     let _ = writeln!(out, "{word}").and_then(|()| out.flush());
 }
 
-/// Checks the mutants of a stretch.
-pub fn run(kind: &Kind, stretch: &MutantRange) {
+/// Checks the mutants of a range.
+pub fn run(kind: &Kind, range: &MutantRange) {
     crate::panics::keep_places();
     measure::limit_memory(MAX_ADDRESSES);
     let started = std::time::Instant::now();
-    let mut at = stretch.from;
-    while at < stretch.to && started.elapsed() < stretch.time {
-        let end = (at + stretch.batch).min(stretch.to);
-        tell(&format!("at {at} {end}"));
+    let mut at = range.from;
+    while at < range.to && started.elapsed() < range.time {
+        let end = (at + range.batch).min(range.to);
+        send(&format!("at {at} {end}"));
         let before = measure::processor_time();
         measure::reset_peak();
         let mut slowest = (Duration::ZERO, at);
         for index in at..end {
-            let time = check_one(kind, stretch.seed, index);
+            let time = check_one(kind, range.seed, index);
             slowest = slowest.max((time, index));
         }
         let (_, peak) = measure::memory();
         if peak > MAX_MEMORY && kind.counts_all_memory() {
-            blame(kind, stretch.seed, at..end);
+            blame(kind, range.seed, at..end);
         }
         let time = measure::processor_time().saturating_sub(before);
         let (micros, slow) = (time.as_micros(), slowest.0.as_micros());
-        tell(&format!(
+        send(&format!(
             "checked {at} {end} {micros} {slow} {} {peak}",
             slowest.1
         ));
         at = end;
     }
-    tell("done");
+    send("done");
 }
 
 /// Checks one mutant, and says what is wrong with it; the time that took.
@@ -76,9 +76,9 @@ fn check_one(kind: &Kind, seed: u64, index: u64) -> Duration {
     let verdict = kind.check(index, &bytes);
     let time = measure::elapsed();
     if let Err(problem) = verdict {
-        tell(&format!("failed {index} {}", problem.replace('\n', " ")));
+        send(&format!("failed {index} {}", problem.replace('\n', " ")));
     } else if time > MAX_TIME {
-        tell(&format!("failed {index} it takes {:.1} s", time.as_secs_f64()));
+        send(&format!("failed {index} it takes {:.1} s", time.as_secs_f64()));
     }
     time
 }
@@ -92,7 +92,7 @@ fn blame(kind: &Kind, seed: u64, batch: std::ops::Range<u64>) {
         // Its failure has been reported.
         let _ = kind.check(index, &bytes);
         if let Err(problem) = within_memory(before) {
-            tell(&format!("failed {index} {problem}"));
+            send(&format!("failed {index} {problem}"));
         }
     }
 }

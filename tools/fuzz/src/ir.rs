@@ -255,10 +255,10 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
         ..Settings::default()
     };
     let looked = std::panic::catch_unwind(|| {
-        child::tell("reading");
+        child::send("reading");
         let memory = llvm::Memory::default();
         let read = memory.read(bytes);
-        child::tell("read");
+        child::send("read");
         let Ok(input) = read else { return Ok(()) };
         measure::start();
         measure::reset_peak();
@@ -267,7 +267,7 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
             let _ = input.with_module(|module| check_module(module, &settings));
         }
         let within = child::within_memory(before);
-        child::tell("reading");
+        child::send("reading");
         within
     });
     looked.unwrap_or_else(|_| Err(format!("a panic{}", panics::place())))

@@ -1,7 +1,7 @@
 //! Mutants for ptxcheck: PTX, images and LLVM IR that nobody would write, and what has to hold of each.
 //!
 //! ```text
-//! campaign ── a stretch of indices ──► child: mutant, check, mutant, check, … ── failures, deaths ──► campaign
+//! campaign ── a range of indices ──► child: mutant, check, mutant, check, … ── failures, deaths ──► campaign
 //! ```
 //!
 //! `numbers.rs` makes a mutant the same in every run, `kind.rs` says of what there are mutants, `ptx.rs`, `image.rs` and
@@ -63,14 +63,14 @@ fn run(args: &Args) -> Result<ExitCode, String> {
     match args.mode {
         Mode::Run => report(args, &kind, &root),
         Mode::Child => {
-            let stretch = MutantRange {
+            let range = MutantRange {
                 seed: args.seed,
                 from: args.from,
                 to: args.from.saturating_add(args.count),
                 batch: args.batch,
                 time: args.time,
             };
-            in_one_thread(|| child::run(&kind, &stretch))?;
+            in_one_thread(|| child::run(&kind, &range))?;
             Ok(ExitCode::SUCCESS)
         }
         Mode::Show(index) => print(&kind.mutant(args.seed, index)),

@@ -152,7 +152,7 @@ fn parse(text: &str) -> Result<Config, FileError> {
         overrides: file
             .overrides
             .iter()
-            .map(|over| reader.over(over))
+            .map(|over| reader.level_override(over))
             .collect::<Result<_, _>>()?,
         exclude: reader.exclude(&file.exclude)?,
         headers: reader.headers(&file.headers)?,

@@ -28,7 +28,7 @@ pub fn print_each(texts: &[impl AsRef<str>], color: ColorChoice) -> Exit {
 }
 
 /// Writes `text` to standard error with one write, if that is possible.
-pub fn say(text: &str, color: ColorChoice) {
+pub fn write_stderr(text: &str, color: ColorChoice) {
     let color = choice(&io::stderr(), color);
     let mut stderr = AutoStream::new(io::stderr().lock(), of_stream(color));
     let _ = stderr.write_all(stripped(text, color).as_bytes());
@@ -51,7 +51,7 @@ fn stripped(text: &str, color: ColorChoice) -> Cow<'_, str> {
 
 /// Says on standard error what went wrong.
 pub fn complain(problem: &str) -> Exit {
-    say(&format!("ptxcheck: {problem}\n"), ColorChoice::Auto);
+    write_stderr(&format!("ptxcheck: {problem}\n"), ColorChoice::Auto);
     Exit::Undone
 }
 

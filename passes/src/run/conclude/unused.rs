@@ -44,7 +44,7 @@ impl<'a> UnusedSettings<'a> {
     }
 
     /// Adds the paths and names of a finding.
-    pub(super) fn see(
+    pub(super) fn add_place(
         &mut self,
         finding: &Finding,
         place: &PlaceSpellings,

@@ -65,7 +65,7 @@ pub fn run(args: &AuditArgs) -> Exit {
     if !args.quiet && args.format == ListFormat::Text {
         // An audit analyses no code, of whatever kind.
         let summary = summary::render(&outcome, &Coverage::of(&outcome), "", elapsed);
-        output::say(&summary, args.color.into());
+        output::write_stderr(&summary, args.color.into());
     }
     exit.worst(judge(&outcome, args))
 }

@@ -40,16 +40,16 @@ pub fn run(args: &CheckArgs) -> Exit {
         Err(problem) => output::complain(&problem),
     });
     if args.verbose {
-        output::say(&summary::render_inputs(outcome), args.color.into());
+        output::write_stderr(&summary::render_inputs(outcome), args.color.into());
     }
     let coverage = Coverage::of(outcome);
     if !args.quiet && args.format != Format::Json {
         let summary = summary::render(outcome, &coverage, &coverage.render(), *elapsed);
-        output::say(&summary, args.color.into());
+        output::write_stderr(&summary, args.color.into());
     }
     let verdict = Verdict::of(outcome, &coverage, checked.recompiler.as_deref(), args);
     if !verdict.said.is_empty() {
-        output::say(&verdict.said, args.color.into());
+        output::write_stderr(&verdict.said, args.color.into());
     }
     exit.worst(verdict.exit)
 }

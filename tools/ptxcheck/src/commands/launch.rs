@@ -88,7 +88,7 @@ fn check(command: &[OsString]) -> Exit {
 
 /// Says that an object goes unchecked.
 fn pass(reason: &str) -> Exit {
-    output::say(
+    output::write_stderr(
         &format!("ptxcheck: warning: {}\n", escape::line(reason)),
         ColorChoice::Auto,
     );
@@ -135,7 +135,7 @@ fn check_file(call: &Invocation, object: &Path) -> Exit {
     let verdict = Verdict::of(outcome, &coverage, checked.recompiler.as_deref(), &args);
     text.push_str(&verdict.said);
     if !text.is_empty() {
-        output::say(&text, ColorChoice::from(args.color));
+        output::write_stderr(&text, ColorChoice::from(args.color));
     }
     exit.worst(verdict.exit)
 }

@@ -98,7 +98,7 @@ impl<'t> PatternReader<'t> {
         Ok(read)
     }
 
-    pub(super) fn over(&mut self, over: &Override) -> Result<settings::Override, FileError> {
+    pub(super) fn level_override(&mut self, over: &Override) -> Result<settings::Override, FileError> {
         let levels = self.levels(&over.rules)?;
         let scope = self.scope(over.path.as_ref(), over.kernel.as_ref())?;
         Ok(settings::Override {
