@@ -295,12 +295,12 @@ fn constants_are_sought_where_they_may_be() {
             Constant::Known(5),
             &[],
         ),
-        // By way of what is not known whatever the caller passes, no parameter matters.
+        // A parameter counts even if another operand is never known.
         ("ld.param.u32 %r2, [n];\nadd.u32 %r1, %r2, 1;", unknown, &[piece]),
         (
             "ld.param.u32 %r2, [n];\nld.global.u32 %r3, [n];\nadd.u32 %r1, %r2, %r3;",
             unknown,
-            &[],
+            &[piece],
         ),
         (
             "ld.param.u32 %r2, [n];\nst.local.u32 [d], %r2;\nld.local.u32 %r1, [d];",

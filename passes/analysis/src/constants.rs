@@ -20,11 +20,8 @@
 //! memory are followed through their slots (see `slots`). Masks and their like hang off a handful of registers, so a
 //! function with ten thousand costs no more than one with ten.
 
-mod may_be_constant;
-
 use rustc_hash::FxHashMap;
 
-use self::may_be_constant::MayBeConstant;
 use super::cfg::Cfg;
 use super::dataflow::{Analysis, Cursor, Solution, solve};
 use super::definitions::Definitions;
@@ -92,7 +89,7 @@ impl<'a> Constants<'a> {
         seeds: impl Iterator<Item = Value>,
         arguments: &'a Arguments,
     ) -> Self {
-        let slice = Slice::of(body, analyses, arguments, seeds, false);
+        let slice = Slice::of(body, analyses, arguments, seeds);
         let mut constants = Self::of(body, analyses, slice);
         let slice = &constants.slice;
         let cells = slice.flowing.saturating_mul(body.blocks.len());
@@ -114,7 +111,7 @@ impl<'a> Constants<'a> {
         seeds: impl Iterator<Item = Value>,
         arguments: &'a Arguments,
     ) -> Self {
-        Self::of(body, analyses, Slice::of(body, analyses, arguments, seeds, true))
+        Self::of(body, analyses, Slice::of(body, analyses, arguments, seeds))
     }
 
     fn of(body: &'a Body<'a>, analyses: &'a Analyses<'_>, mut slice: Slice<'a>) -> Self {
@@ -194,10 +191,6 @@ struct Slice<'a> {
     slot_places: FxHashMap<SlotId, u32>,
     /// The loads of slots that it follows.
     loads: Vec<(InstructionId, SlotId)>,
-    /// By register, whether it is worth being followed; empty while nothing was asked.
-    may_be_constant: Vec<MayBeConstant>,
-    /// Only what is fixed is.
-    is_fixed: bool,
 }
 
 /// The piece of a parameter that an instruction loads.
@@ -207,13 +200,12 @@ fn loaded_param(body: &Body<'_>, instruction: &Instruction) -> Option<ParamPiece
 }
 
 impl<'a> Slice<'a> {
-    /// Slice of `seeds`, without variables that can never be known.
+    /// Slice of `seeds`.
     fn of(
         body: &'a Body<'a>,
         analyses: &'a Analyses<'_>,
         arguments: &'a Arguments,
         seeds: impl Iterator<Item = Value>,
-        is_fixed: bool,
     ) -> Self {
         let mut slice = Self {
             body,
@@ -229,8 +221,6 @@ impl<'a> Slice<'a> {
             register_places: Vec::new(),
             slot_places: FxHashMap::default(),
             loads: Vec::new(),
-            may_be_constant: Vec::new(),
-            is_fixed,
         };
         slice.follow(analyses, seeds);
         slice
@@ -239,10 +229,8 @@ impl<'a> Slice<'a> {
     /// Adds `seeds`, and what they hang off.
     fn follow(&mut self, analyses: &'a Analyses<'_>, seeds: impl Iterator<Item = Value>) {
         for seed in seeds.filter(|_| !analyses.is_damaged()) {
-            if let Some(register) = seed.register()
-                && self.may_be_known(analyses, register)
-            {
-                self.add(Variable::Register(register));
+            if let Some(variable) = Variable::read_by(seed) {
+                self.add(variable);
             }
         }
         let mut next = 0;
@@ -256,13 +244,8 @@ impl<'a> Slice<'a> {
                     self.slots = analyses.slots();
                     self.loads.push((writer, slot));
                 }
-                if self.may_write_known(analyses, variable, writer) {
-                    for input in self.inputs(writer) {
-                        self.add(input);
-                    }
-                } else if let Some(guard) = self.body.instruction(writer).guard {
-                    // It may keep what was there.
-                    self.add(Variable::Register(guard.register));
+                for input in self.inputs(writer) {
+                    self.add(input);
                 }
             }
         }
