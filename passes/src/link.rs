@@ -16,7 +16,7 @@ mod together;
 
 pub(crate) use open::symbols;
 pub(crate) use ptxcheck_images::host_names::HostKind;
-pub(crate) use ptxcheck_ir::facts::{Open, Shape, Symbols, What};
+pub(crate) use ptxcheck_ir::facts::{Open, Shape, SymbolClass, Symbols};
 pub(crate) use set::{HostDefinition, SymbolUse, UndefinedSymbol, missing};
 pub(crate) use shapes::{Mismatch, mismatches};
 pub(crate) use together::together;

@@ -207,7 +207,7 @@ impl<'a> Locator<'a> {
             if calls.len() > 1 && others.is_none() {
                 others = Some(format!(
                     "`{}` is called in {} places, of which the first is shown",
-                    names::told(self.module.function_name(at)),
+                    names::in_message(self.module.function_name(at)),
                     calls.len()
                 ));
             }

@@ -13,7 +13,7 @@ use ptxcheck_ir::{Body, Collective, FunctionId, InstructionId, MemberMask, Op, V
 
 /// A collective, in a context.
 #[derive(Debug)]
-pub struct Site {
+pub struct CollectiveSite {
     /// The function that holds it.
     pub function: FunctionId,
     /// The instruction.
@@ -30,7 +30,7 @@ pub struct Site {
     pub operands: Vec<Constant>,
 }
 
-impl Site {
+impl CollectiveSite {
     /// True for the `.sync` form.
     #[must_use]
     pub fn is_sync(&self) -> bool {
@@ -81,7 +81,7 @@ impl Budget<'_> {
 
 /// All sites of a module, by function and instruction.
 #[must_use]
-pub(crate) fn sites(module: &Shared<'_>) -> Vec<Site> {
+pub(crate) fn sites(module: &Shared<'_>) -> Vec<CollectiveSite> {
     let mut sites = Vec::new();
     let mut budget = Budget {
         chains: 0,
@@ -113,7 +113,7 @@ fn sites_of(
     function: FunctionId,
     body: &Body<'_>,
     budget: &mut Budget<'_>,
-    sites: &mut Vec<Site>,
+    sites: &mut Vec<CollectiveSite>,
 ) {
     let seeds = || body.collectives.iter().flat_map(|&id| decisive(body, id));
     let alone = Arguments::default();
@@ -183,11 +183,11 @@ fn site(
     instruction: InstructionId,
     callers: Vec<CallSite>,
     operands: Vec<Constant>,
-) -> Site {
+) -> CollectiveSite {
     let Op::Collective(kind, member_mask) = body.instruction(instruction).op else {
         unreachable!("`Body::collectives` lists collectives");
     };
-    Site {
+    CollectiveSite {
         function,
         instruction,
         kind,

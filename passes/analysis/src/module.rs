@@ -7,7 +7,7 @@ use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::names;
 use ptxcheck_ir::Module;
 
-use crate::collectives::{self, Site};
+use crate::collectives::{self, CollectiveSite};
 use crate::lanes::{self, Root};
 use crate::out_of_bounds::{self, Outside};
 use crate::provenance::{self, Violation};
@@ -17,7 +17,7 @@ use crate::shared::{AnalysisOptions, Shared};
 /// A module under analysis, with the analyses that have been asked for.
 pub struct ModuleAnalyses<'a> {
     shared: Shared<'a>,
-    collectives: OnceLock<Vec<Site>>,
+    collectives: OnceLock<Vec<CollectiveSite>>,
     violations: OnceLock<Vec<Violation>>,
     lanes: OnceLock<Vec<Root>>,
     outside: OnceLock<Vec<Outside>>,
@@ -61,7 +61,7 @@ impl<'a> ModuleAnalyses<'a> {
     pub fn limit(&self) -> Option<String> {
         let limited = |root: &&Root| root.is_limited;
         let mut roots = self.lanes.get()?.iter().filter(limited);
-        let first = names::told(self.module.function_name(roots.next()?.function));
+        let first = names::in_message(self.module.function_name(roots.next()?.function));
         let others = roots.count();
         Some(match others {
             0 => format!("it is too much work to follow all lanes of `{first}`"),
@@ -70,7 +70,7 @@ impl<'a> ModuleAnalyses<'a> {
     }
 
     /// The warp collectives, in the contexts that decide their operands.
-    pub fn collectives(&self) -> &[Site] {
+    pub fn collectives(&self) -> &[CollectiveSite] {
         self.collectives.get_or_init(|| collectives::sites(self))
     }
 

@@ -277,9 +277,9 @@ pub fn shown(name: &str) -> std::borrow::Cow<'_, str> {
     format!("{}…", &name[..end]).into()
 }
 
-/// A symbol as messages call it: its [`readable`] name, as far as it is [`shown`].
+/// The name of a symbol in messages: its [`readable`] name, as far as it is [`shown`].
 #[must_use]
-pub fn told(name: &str) -> String {
+pub fn in_message(name: &str) -> String {
     shown(&readable(name)).into_owned()
 }
 

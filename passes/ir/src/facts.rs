@@ -202,7 +202,7 @@ pub struct Open {
     /// As the image names it.
     pub name: String,
     /// The use of it.
-    pub what: What,
+    pub what: SymbolClass,
     /// The part of the C++ runtime of the host that it belongs to, which no library for devices has.
     pub runtime: Option<Cow<'static, str>>,
     /// The first use in each function and variable that refers to it, up to [`crate::limits::SHOWN_USES`].
@@ -216,14 +216,14 @@ pub struct Open {
 
 /// The kind of use of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum What {
+pub enum SymbolClass {
     /// Memory.
     Variable,
     /// Code.
     Function,
 }
 
-impl What {
+impl SymbolClass {
     /// The word in messages.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -1,6 +1,6 @@
 //! The symbols that one module defines for a linker, and those that it leaves undefined.
 
-use super::{Open, Symbols, What, shapes};
+use super::{Open, SymbolClass, Symbols, shapes};
 use crate::analysis::references::{self, Uses};
 use crate::context::Place;
 use crate::externs;
@@ -92,8 +92,8 @@ fn open(module: &Module<'_>, uses: &Uses, callers: &mut Callers) -> Open {
     Open {
         name: symbol.name.to_owned(),
         what: match symbol.kind {
-            SymbolKind::Function(_) => What::Function,
-            SymbolKind::Variable | SymbolKind::TextureReference => What::Variable,
+            SymbolKind::Function(_) => SymbolClass::Function,
+            SymbolKind::Variable | SymbolKind::TextureReference => SymbolClass::Variable,
         },
         // GCC comes with a C library and a C++ runtime for devices.
         runtime: match module.producer {

@@ -16,7 +16,7 @@
 use ptxcheck_common::maps::{NameMap, NameSet};
 
 use super::HostKind;
-use super::{Open, What};
+use super::{Open, SymbolClass};
 use crate::externs;
 use crate::finding::Located;
 use crate::inventory::{ImageKind, ImageReport, InputReport, Role, Status};
@@ -30,7 +30,7 @@ pub(crate) struct UndefinedSymbol<'a> {
     /// Its name.
     pub name: &'a str,
     /// The kind of use.
-    pub what: What,
+    pub what: SymbolClass,
     /// The part of the C++ runtime of the host that it belongs to, which no library for devices has.
     pub runtime: Option<&'a str>,
     /// The uses, the one that is best known first; one for each function.
@@ -171,7 +171,7 @@ impl<'a> LinkSet<'a> {
             && image.container.is_none()
             && image.section.is_none()
             && self.inputs.len() == 1;
-        let is_kept = open.what == What::Variable && image.member.is_none();
+        let is_kept = open.what == SymbolClass::Variable && image.member.is_none();
         is_alone || is_kept || is_needed(open, &self.needed)
     }
 
@@ -355,7 +355,7 @@ mod tests {
         };
         let open = open.iter().map(|name| Open {
             name: (*name).to_owned(),
-            what: What::Variable,
+            what: SymbolClass::Variable,
             runtime: None,
             uses: vec![use_of_it.clone()],
             more: 0,
@@ -443,7 +443,7 @@ mod tests {
         let mut image = linked(&[name], &[open]);
         let facts = Arc::make_mut(&mut image.facts);
         for open in facts.symbols.iter_mut().flat_map(|symbols| &mut symbols.open) {
-            open.what = What::Function;
+            open.what = SymbolClass::Function;
             open.needed_through = through.map(|name| vec![name.to_owned()]);
         }
         image

@@ -23,7 +23,7 @@
 //! constant keeps from being executed is not reported.
 
 use crate::context::{ModuleContext, Report};
-use crate::names::told;
+use crate::names::in_message;
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::calls;
 
@@ -60,6 +60,6 @@ const HEAP: &[&str] = &[
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     calls::report(module, HEAP, report, |name| {
-        format!("device code calls `{}`", told(name))
+        format!("device code calls `{}`", in_message(name))
     });
 }

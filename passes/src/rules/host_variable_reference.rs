@@ -42,7 +42,7 @@
 use crate::analysis::references;
 use crate::context::{ImagePlace, ImagesContext, ModuleContext, Report};
 use crate::ir::SymbolKind;
-use crate::link::What;
+use crate::link::SymbolClass;
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::symbols;
 use ptxcheck_ir::limits::SHOWN_USES;
@@ -97,7 +97,9 @@ fn module(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 fn link_set(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for missing in context.missing() {
         let Some(host) = missing.host.filter(|_| {
-            symbols::is_host_variable(missing) && missing.what == What::Variable && missing.runtime.is_none()
+            symbols::is_host_variable(missing)
+                && missing.what == SymbolClass::Variable
+                && missing.runtime.is_none()
         }) else {
             continue;
         };

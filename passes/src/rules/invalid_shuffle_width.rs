@@ -32,7 +32,7 @@
 //! A width that is not a constant is not known. The low five bits of `c` (the clamp) may be anything: libraries put
 //! the last valid lane there. So may bits 5 to 7, which belong to no field (PTX ISA, `shfl.sync`).
 
-use crate::analysis::collectives::{SHUFFLE_CONTROL, Site};
+use crate::analysis::collectives::{CollectiveSite, SHUFFLE_CONTROL};
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{BinaryOp, Collective, Op, Producer, Shuffle, Value};
 use crate::rule::{Check, Family, Level, Rule};
@@ -99,7 +99,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
 }
 
 /// True if a shuffle's operand is certainly made from the width of an intrinsic.
-fn is_of_width(module: &ModuleContext<'_>, site: &Site, control: u32) -> bool {
+fn is_of_width(module: &ModuleContext<'_>, site: &CollectiveSite, control: u32) -> bool {
     if module.module.is_in_assembly(site.function, site.instruction) {
         return false;
     }
@@ -113,7 +113,7 @@ fn is_of_width(module: &ModuleContext<'_>, site: &Site, control: u32) -> bool {
 }
 
 /// True if the code computes the operand from a width: `(32 - width) << 8`, with 31 below, as unoptimised code does.
-fn is_computed(module: &ModuleContext<'_>, site: &Site) -> bool {
+fn is_computed(module: &ModuleContext<'_>, site: &CollectiveSite) -> bool {
     let function = module.module.function(site.function);
     let Some(body) = &function.body else { return false };
     let analyses = module.function(site.function);

@@ -35,7 +35,7 @@ use std::collections::BTreeMap;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{Group, ImageReport, Kernel, listed};
-use crate::names::told;
+use crate::names::in_message;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -91,7 +91,7 @@ fn compare(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>
             place,
             format!(
                 "kernel `{}` is in the {} and not in the {}",
-                told(&kernel.name),
+                in_message(&kernel.name),
                 describe(&with),
                 describe(&without)
             ),

@@ -50,7 +50,7 @@ use crate::finding::Value;
 use crate::inventory::{Group, ImageReport, listed};
 use crate::limits::SHOWN_NAMES;
 use crate::link::{self, Mismatch};
-use crate::names::told;
+use crate::names::in_message;
 use crate::rule::{Check, Family, Level, Rule};
 
 use crate::support::symbols;
@@ -108,7 +108,7 @@ fn declared_otherwise(
         ImagePlace::image(input, image),
         format!(
             "{what} `{}` is declared as `{}` in {} and defined as `{}` in {}",
-            told(&declared.name),
+            in_message(&declared.name),
             declared.text,
             object(input, image),
             defined.text,
@@ -143,7 +143,7 @@ fn kernels(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>
             if sizes(known).eq(sizes(params)) || !reported.insert(&kernel.identity) {
                 continue;
             }
-            let name = told(&kernel.name);
+            let name = in_message(&kernel.name);
             let finding = report.definite(
                 ImagePlace::kernel(number, *index, kernel),
                 format!(
@@ -214,7 +214,7 @@ fn variables(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlac
                 ImagePlace::image(number, *index),
                 format!(
                     "variable `{}` has {size} bytes in the {} and {} in the {}",
-                    told(&variable.name),
+                    in_message(&variable.name),
                     other.describe(),
                     variable.size,
                     image.describe()

@@ -36,7 +36,7 @@ use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{Group, ImageKind, ImageReport};
 use crate::ir::LaunchBounds;
-use crate::names::told;
+use crate::names::in_message;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The rule.
@@ -78,7 +78,7 @@ fn compare(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlace>
                     ImagePlace::kernel(number, *index, kernel),
                     format!(
                         "kernel `{}` is bound to {} in the {} and {} in the {}",
-                        told(&kernel.name),
+                        in_message(&kernel.name),
                         describe(bounds),
                         other.describe(),
                         describe(&kernel.launch),

@@ -38,7 +38,7 @@ use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{ImageKind, ImageReport, InputReport, Kernel, Role, listed, split_target};
 use crate::limits::SHOWN_NAMES;
-use crate::names::told;
+use crate::names::in_message;
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The section whose images host code registers.
@@ -144,7 +144,7 @@ fn check_input(
     let names = missing
         .iter()
         .take(SHOWN_NAMES)
-        .map(|(_, kernel)| told(&kernel.name))
+        .map(|(_, kernel)| in_message(&kernel.name))
         .collect();
     let finding = report.definite(place, message);
     finding.note(format!("without it: {}", listed(names, missing.len())));

@@ -132,7 +132,7 @@ fn message(module: &ModuleContext<'_>, violation: &Violation) -> String {
 /// The message about a call that passes the address.
 fn passed(module: &ModuleContext<'_>, violation: &Violation) -> String {
     let passes = addresses::by_certainty(violation, "passes", "may pass");
-    let callee = names::told(module.module.function_name(violation.function));
+    let callee = names::in_message(module.module.function_name(violation.function));
     match violation.used {
         Use::Call => format!("this call {passes} address 0 as a function, and `{callee}` calls it"),
         Use::Access(_, Effect::Reads) => {

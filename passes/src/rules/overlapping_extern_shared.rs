@@ -30,7 +30,7 @@ use rustc_hash::FxHashSet;
 
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{FunctionId, SymbolId};
-use crate::names::told;
+use crate::names::in_message;
 use crate::rule::{Check, Family, Level, Rule};
 
 use crate::analysis::shared_arrays::{ArrayUses, MAX_ARRAYS};
@@ -69,7 +69,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let Some((function, [(first_use, first), (second_use, second)])) = found else {
             continue;
         };
-        let name = |symbol: SymbolId| told(module.module.symbol(symbol).name);
+        let name = |symbol: SymbolId| in_message(module.module.symbol(symbol).name);
         report
             .definite(
                 Place::instruction(function, second_use),

@@ -66,7 +66,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             let name = module.module.function_name(kernel);
             let finding = report.definite(
                 Place::call(*first),
-                format!("the kernel `{}` is called recursively", names::told(name)),
+                format!("the kernel `{}` is called recursively", names::in_message(name)),
             );
             finding
                 .data("symbol", name)

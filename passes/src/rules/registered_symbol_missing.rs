@@ -54,7 +54,7 @@ use rustc_hash::FxHashSet;
 
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::inventory::{ImageReport, InputReport, Launchable, Registration};
-use crate::names::{c_name, normalised, told};
+use crate::names::{c_name, in_message, normalised};
 use crate::rule::{Check, Family, Level, Rule};
 
 /// The section whose images host code registers.
@@ -147,12 +147,12 @@ fn scope(
             format!(
                 "host code{} registers {what} `{}`, and no image defines it",
                 of_member(member),
-                told(&one.name)
+                in_message(&one.name)
             ),
         );
         finding.data("symbol", one.name.clone());
         if let Some(known) = by_stem.get(stem(&one.name)).filter(|_| !one.is_variable) {
-            finding.note(format!("the images have `{}`", told(known)));
+            finding.note(format!("the images have `{}`", in_message(known)));
         }
         finding.help("compile host and device code from the same declarations: nothing in them may depend on `__CUDA_ARCH__`");
     }
@@ -198,7 +198,7 @@ fn unregistered(
             place,
             format!(
                 "host code{whose} launches kernel `{}` and never registers it",
-                told(name)
+                in_message(name)
             ),
         )
     } else {
@@ -206,7 +206,7 @@ fn unregistered(
             place,
             format!(
                 "host code{whose} can launch kernel `{}` and does not register it",
-                told(name)
+                in_message(name)
             ),
         )
     };
@@ -249,7 +249,7 @@ fn unlaunchable(
                 ImagePlace::kernel(number, index, kernel),
                 format!(
                     "kernel `{}` is in the {}, and host code{} does not register it: it cannot launch it",
-                    told(&kernel.name),
+                    in_message(&kernel.name),
                     image.describe(),
                     of_member(member)
                 ),

@@ -37,7 +37,7 @@
 //! moves, the stack and the parameters of functions, and not through values that come from several places.
 
 use crate::analysis::call_graph::CallSite;
-use crate::analysis::collectives::Site;
+use crate::analysis::collectives::CollectiveSite;
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{Collective, FunctionId, InstructionId, Op, Value};
 use crate::limits::{MAX_OPERAND_CALLS, MAX_OPERAND_CHAINS};
@@ -177,7 +177,13 @@ fn passed(module: &ModuleContext<'_>, call: &CallSite, origin: &OperandOrigin) -
     argument(body, call.instruction, piece).map(Operand::At)
 }
 
-fn write(module: &ModuleContext<'_>, report: &mut Report<'_>, site: &Site, place: Place, found: &Frame) {
+fn write(
+    module: &ModuleContext<'_>,
+    report: &mut Report<'_>,
+    site: &CollectiveSite,
+    place: Place,
+    found: &Frame,
+) {
     let operation = wording::collective(module, site.function, site.instruction, site.kind);
     let mask = if found.is_converted {
         "a converted floating-point number"

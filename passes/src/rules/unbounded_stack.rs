@@ -89,7 +89,7 @@ fn recursion(module: &ModuleContext<'_>, cycle: &[FunctionId], report: &mut Repo
         return;
     };
     let name = module.module.function_name(first.callee);
-    let shown = names::told(name);
+    let shown = names::in_message(name);
     let message = if cycle.len() == 1 {
         format!("`{shown}` calls itself: how much stack it needs is not known")
     } else {

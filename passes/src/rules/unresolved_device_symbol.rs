@@ -44,7 +44,7 @@
 
 use crate::context::{ImagePlace, ImagesContext, ModuleContext, Place, Report};
 use crate::externs;
-use crate::link::{HostKind, What};
+use crate::link::{HostKind, SymbolClass};
 use crate::names;
 use crate::rule::{Check, Family, Level, Rule};
 use crate::support::symbols;
@@ -66,7 +66,7 @@ pub static RULE: Rule = Rule {
 /// Reports the symbols that no image of the link set defines.
 fn link_set(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for missing in context.missing() {
-        let is_others = symbols::is_host_variable(missing) && missing.what == What::Variable;
+        let is_others = symbols::is_host_variable(missing) && missing.what == SymbolClass::Variable;
         if is_others || missing.runtime.is_some() {
             continue;
         }
@@ -91,7 +91,7 @@ fn link_set(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
         if let Some(host) = missing.host.filter(|host| host.kind == HostKind::Function) {
             draft.note(format!("{} defines it for the host", symbols::object(&host)));
         }
-        if missing.what == What::Variable {
+        if missing.what == SymbolClass::Variable {
             draft.note("ptxas only warns about it, and gives the kernel a private copy full of zeros");
         }
         if missing.is_settled && !missing.is_known {

@@ -46,7 +46,7 @@ use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{ImageKind, ImageReport, WeakFunction};
 use crate::link;
-use crate::names::told;
+use crate::names::in_message;
 use crate::rule::{Check, Family, Level, Rule};
 
 use crate::support::symbols;
@@ -122,7 +122,7 @@ fn compare(context: &ImagesContext<'_>, link: &[Definition<'_>], report: &mut Re
         };
         let message = format!(
             "weak function `{}` has {} than in {}",
-            told(name),
+            in_message(name),
             difference.what,
             whole(first)
         );

@@ -33,7 +33,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::collectives::Site;
+use crate::analysis::collectives::CollectiveSite;
 use crate::analysis::lanes::{Lanes, Problem, is_full};
 use crate::context::{ModuleContext, Place, Report};
 use crate::finding::Certainty;
@@ -56,7 +56,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    let zero = |site: &&Site| site.is_sync() && site.mask() == Some(0);
+    let zero = |site: &&CollectiveSite| site.is_sync() && site.mask() == Some(0);
     let zeros = module.collectives().iter().filter(zero);
     let at: FxHashSet<_> = zeros
         .clone()

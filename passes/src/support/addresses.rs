@@ -49,7 +49,7 @@ pub(crate) fn symbol<'a>(module: &'a ModuleContext<'_>, violation: &Violation) -
 
 /// The symbol's name, as messages show it.
 pub(crate) fn shown_symbol(module: &ModuleContext<'_>, violation: &Violation) -> Option<String> {
-    symbol(module, violation).map(|name| names::told(&name))
+    symbol(module, violation).map(|name| names::in_message(&name))
 }
 
 /// "points" or "may point", and the like.
@@ -82,7 +82,7 @@ pub(crate) fn named(module: &ModuleContext<'_>, space: Space, symbol: SymbolId) 
     } else if name.starts_with(STACK_FRAME) {
         format!("a local variable (in `{}`)", names::shown(&name))
     } else {
-        format!("`{}` in {}", names::told(&name), memory(space))
+        format!("`{}` in {}", names::in_message(&name), memory(space))
     }
 }
 

@@ -49,5 +49,5 @@ fn wrong(
     judge: impl Fn(HostConstant, &str) -> Option<String>,
 ) -> Option<(HostConstant, String)> {
     let constant = symbol.host_constant?;
-    Some((constant, judge(constant, &names::told(symbol.name))?))
+    Some((constant, judge(constant, &names::in_message(symbol.name))?))
 }

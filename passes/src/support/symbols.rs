@@ -71,7 +71,7 @@ fn also(context: &ImagesContext<'_>, missing: &UndefinedSymbol<'_>, symbol_use: 
     let mut message = String::from("also used");
     match symbol_use.at.and_then(|at| at.function.as_deref()) {
         _ if has_line && !is_in_other_object => message.push_str(" here"),
-        Some(function) => message.push_str(&format!(" by `{}`", names::told(function))),
+        Some(function) => message.push_str(&format!(" by `{}`", names::in_message(function))),
         None => {}
     }
     if is_in_other_object {

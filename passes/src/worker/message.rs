@@ -125,7 +125,7 @@ mod tests {
     use crate::finding::{Certainty, Finding, Frame, LineText, Located, Location, Related, Source, Value};
     use crate::inventory::{Facts, Kernel};
     use crate::ir::LaunchBounds;
-    use crate::link::{Open, Shape, Symbols, What};
+    use crate::link::{Open, Shape, SymbolClass, Symbols};
     use crate::patterns::Pattern;
     use crate::settings::Selector;
 
@@ -135,7 +135,7 @@ mod tests {
             defined: vec!["table".to_owned()],
             open: vec![Open {
                 name: "__cxa_throw".to_owned(),
-                what: What::Function,
+                what: SymbolClass::Function,
                 runtime: crate::externs::host_runtime("__cxa_throw").map(Into::into),
                 uses: vec![Located {
                     function: Some("k".to_owned()),

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::super::bytes::Budget;
 use super::super::elf::{self, Elf, RELOCATION_BYTES};
 use ptxcheck_common::externs;
-use ptxcheck_ir::facts::{Open, Symbols, What};
+use ptxcheck_ir::facts::{Open, SymbolClass, Symbols};
 use ptxcheck_ir::limits::SHOWN_USES;
 use ptxcheck_ir::places::Located;
 
@@ -37,9 +37,9 @@ pub(super) fn symbols(file: &Elf<'_>) -> Option<Symbols> {
             && !externs::is_provided(name)
         {
             let what = if symbol.elf_symbol().st_type() == raw::STT_FUNC {
-                What::Function
+                SymbolClass::Function
             } else {
-                What::Variable
+                SymbolClass::Variable
             };
             open.insert(symbol.index().0, symbols.open.len());
             symbols.open.push(Open {
