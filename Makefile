@@ -7,7 +7,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 RULES := $(wildcard passes/src/rules/*.rs)
 
-.PHONY: help test lint dependencies docs site package toolchain llvm llvm-19 build install wheel archive packaging test-packaging fuzz mutants demo bench scaling bless oracle live quick fuzzer program-19
+.PHONY: help test lint dependencies docs site package toolchain llvm llvm-19 build install wheel archive packaging test-packaging fuzz mutants demo bench scaling bless oracle live quick format fuzzer program-19
 
 # Exit code 3 of install.sh: it is not to be had here. What needs it is then left out, and says so, unless
 # PTXCHECK_REQUIRE_COMPILERS is 1.
@@ -33,9 +33,7 @@ test: llvm ## Checks format and lints, installs the compilers, runs all tests an
 # The tests that need no compiler and take seconds.
 QUICK = analyses cli configuration corpus defects layers metamorphic sources
 
-quick: llvm ## For the inner loop: format, clippy, unit tests, and the end-to-end tests that take seconds
-	$(CARGO) fmt --all --check
-	$(if $(RULES),@rustfmt --edition 2024 --check $(RULES))
+quick: llvm format ## For the inner loop: format, clippy, unit tests, and the end-to-end tests that take seconds
 	$(CARGO) clippy --workspace --all-targets $(FEATURES) --locked --quiet -- -D warnings
 	$(CARGO) test --workspace $(FEATURES) --locked --quiet --lib --bins $(addprefix --test ,$(QUICK))
 
@@ -46,9 +44,11 @@ live: toolchain build ## Compiles the CUDA sources of the corpus for all targets
 FEATURES = $(shell tools/toolchain/has-llvm.sh 22 || echo --no-default-features)
 
 # cargo fmt does not see the rule files: a build script includes them.
-lint: llvm ## Checks the format, then clippy, with LLVM IR and without
+format: ## Checks the format
 	$(CARGO) fmt --all --check
 	$(if $(RULES),@rustfmt --edition 2024 --check $(RULES))
+
+lint: llvm format ## Checks the format, then clippy, with LLVM IR and without
 	$(CARGO) clippy --workspace --all-targets $(FEATURES) --locked -- -D warnings
 	$(if $(FEATURES),,$(CARGO) clippy --workspace --no-default-features --locked -- -D warnings)
 	$(MAKE) --no-print-directory docs dependencies

@@ -21,6 +21,16 @@ pub struct Related {
     pub source: Option<Source>,
 }
 
+impl Related {
+    /// Places without those on the source line `shown`, which the finding shows already.
+    pub(crate) fn beside(places: impl Iterator<Item = Self>, shown: Option<&Frame>) -> Vec<Self> {
+        let is_shown = |place: &Self| place.source.as_ref().map(|source| &source.at) == shown;
+        places
+            .filter(|place| shown.is_none() || !is_shown(place))
+            .collect()
+    }
+}
+
 /// A value in a finding's payload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Value {

@@ -89,10 +89,8 @@ impl<'a> Locator<'a> {
         let related = draft
             .related
             .into_iter()
-            .map(|(place, message)| self.related(&place, message))
-            // A second place on the line that is shown already tells nothing.
-            .filter(|related| shown.is_none() || related.source.as_ref().map(|source| &source.at) != shown)
-            .collect();
+            .map(|(place, message)| self.related(&place, message));
+        let related = Related::beside(related, shown);
         Some(Finding {
             rule: draft.rule,
             certainty: draft.certainty,

@@ -102,8 +102,7 @@ impl<'a> Constants<'a> {
         constants
     }
 
-    /// The constants among fixed variables alone; those that flow are unknown. Costs next to nothing for seeds that
-    /// depend on anything but constants.
+    /// The constants among fixed variables alone; those that flow are unknown. Each writer is visited once.
     #[must_use]
     pub fn fixed(
         body: &'a Body<'a>,
@@ -253,7 +252,7 @@ impl<'a> Slice<'a> {
 
     /// Instructions that write a variable.
     fn writers(&self, variable: Variable) -> &'a [InstructionId] {
-        variable.writers(self.definitions, self.slots)
+        variable.writers(self.definitions, || self.slots)
     }
 
     /// Variables that the outcome of an instruction depends on.

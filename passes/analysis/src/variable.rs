@@ -19,11 +19,16 @@ impl Variable {
         value.register().map(Self::Register)
     }
 
-    /// The instructions that write it, in the order of the input; of a slot, those that store one value to it.
-    pub(crate) fn writers<'a>(self, definitions: &'a Definitions, slots: &'a Slots) -> &'a [InstructionId] {
+    /// The instructions that write it, in the order of the input; of a slot, those that store one value to it. `slots` is
+    /// called for a slot alone.
+    pub(crate) fn writers<'a>(
+        self,
+        definitions: &'a Definitions,
+        slots: impl FnOnce() -> &'a Slots,
+    ) -> &'a [InstructionId] {
         match self {
             Self::Register(register) => definitions.of(register),
-            Self::Slot(slot) => slots.stores(slot),
+            Self::Slot(slot) => slots().stores(slot),
         }
     }
 }

@@ -99,10 +99,7 @@ fn finding(
             source: at.source,
         }
     });
-    let related = related
-        // A second place on the line that is shown already tells nothing.
-        .filter(|related| shown.is_none() || related.source.as_ref().map(|source| &source.at) != shown)
-        .collect();
+    let related = Related::beside(related, shown);
     Some(Finding {
         rule: draft.rule,
         certainty: draft.certainty,

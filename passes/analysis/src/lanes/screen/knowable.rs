@@ -43,6 +43,12 @@ pub(super) enum Pattern {
     Aligned,
 }
 
+impl Pattern {
+    const fn aligned_if(is_aligned: bool) -> Self {
+        if is_aligned { Self::Aligned } else { Self::Any }
+    }
+}
+
 /// Upper bound of the knowledge of one value: see the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Knowable {
@@ -231,14 +237,21 @@ impl Knowable {
             Pattern::Any
         };
         Self {
-            is_defined: true,
             lane: self.lane || other.lane,
             low: max(self.low, other.low),
+            pattern,
+            ..self.either_range(other)
+        }
+    }
+
+    /// Bound of a value that is one or the other, as far as its range goes: low bits and pattern are those of `self`.
+    const fn either_range(self, other: Self) -> Self {
+        Self {
             bits: max(self.bits, other.bits),
             zeros: min(self.zeros, other.zeros),
-            pattern,
             is_set: self.is_set || other.is_set,
             floor: self.common_floor(other),
+            ..self
         }
     }
 
@@ -255,14 +268,7 @@ impl Knowable {
         let (low, pattern) = match (self.pattern, other.pattern) {
             (Pattern::Exactly(x), Pattern::Exactly(y)) => {
                 let low = zeros(x ^ y);
-                (
-                    low,
-                    if zeros(x) >= low {
-                        Pattern::Aligned
-                    } else {
-                        Pattern::Any
-                    },
-                )
+                (low, Pattern::aligned_if(zeros(x) >= low))
             }
             // A value that is exact by lane may be that number in one of them.
             (Pattern::Exactly(x), Pattern::Aligned) if !other.may_be_exact() => {
@@ -276,14 +282,10 @@ impl Knowable {
             _ => (min(self.low, other.low), Pattern::Any),
         };
         Self {
-            is_defined: true,
             lane: low > 0 && (self.lane || other.lane),
             low,
-            bits: max(self.bits, other.bits),
-            zeros: min(self.zeros, other.zeros),
             pattern,
-            is_set: self.is_set || other.is_set,
-            floor: self.common_floor(other),
+            ..self.either_range(other)
         }
     }
 

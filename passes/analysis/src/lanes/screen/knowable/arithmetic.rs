@@ -93,7 +93,7 @@ fn parts(op: BinaryOp, bits: u8, (a, left): (Knowable, Value), (b, right): (Know
                 B::Add => max(a.bits, b.bits).saturating_add(1),
                 _ => 64,
             };
-            Bound::ByLane(least_low, limit, aligned_if(is_aligned))
+            Bound::ByLane(least_low, limit, Pattern::aligned_if(is_aligned))
         }
         B::Or | B::Xor => Bound::ByLane(least_low, 64, Pattern::Any),
         // Zeros of one are zeros of the result, the same in all lanes.
@@ -110,14 +110,6 @@ fn parts(op: BinaryOp, bits: u8, (a, left): (Knowable, Value), (b, right): (Know
         B::MinUnsigned => Bound::ByLane(exact_low(a, b), min(a.bits, b.bits), Pattern::Any),
         B::MaxUnsigned => Bound::ByLane(exact_low(a, b), max(a.bits, b.bits), Pattern::Any),
         _ => Bound::ByLane(exact_low(a, b), 64, Pattern::Any),
-    }
-}
-
-const fn aligned_if(is_aligned: bool) -> Pattern {
-    if is_aligned {
-        Pattern::Aligned
-    } else {
-        Pattern::Any
     }
 }
 
@@ -140,7 +132,7 @@ fn product(op: BinaryOp, bits: u8, (a, left): (Knowable, Value), (b, right): (Kn
     Bound::ByLane(
         product_low(a, b),
         limit,
-        aligned_if(a.is_aligned() || b.is_aligned()),
+        Pattern::aligned_if(a.is_aligned() || b.is_aligned()),
     )
 }
 
@@ -158,7 +150,7 @@ fn shifted_left(a: Knowable, b: Knowable, right: Value) -> Bound {
         Bound::ByLane(
             low,
             a.bits.saturating_add(by),
-            aligned_if(a.pattern == Pattern::Aligned),
+            Pattern::aligned_if(a.pattern == Pattern::Aligned),
         )
     }
 }
@@ -177,7 +169,7 @@ fn shifted_right(op: BinaryOp, a: Knowable, b: Knowable, right: Value) -> Bound 
         BinaryOp::ShrUnsigned => a.bits.saturating_sub(by),
         _ => 64,
     };
-    Bound::ByLane(low, limit, aligned_if(a.is_aligned()))
+    Bound::ByLane(low, limit, Pattern::aligned_if(a.is_aligned()))
 }
 
 /// The bound of a result that may differ by lane. Rows of threads stay rows where whole rows are added.

@@ -140,10 +140,7 @@ impl<'a> OptimisticReach<'a, '_> {
 
     /// Instructions that write a variable, in the order of the input.
     fn definitions(&self, variable: Variable) -> &'a [InstructionId] {
-        match variable {
-            Variable::Register(register) => self.analyses.definitions().of(register),
-            Variable::Slot(slot) => self.analyses.slots().stores(slot),
-        }
+        variable.writers(self.analyses.definitions(), || self.analyses.slots())
     }
 
     /// Value that one of its definitions gives a variable.
