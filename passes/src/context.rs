@@ -1,5 +1,6 @@
 //! The input of a check, and the report that it writes its findings to.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
@@ -8,7 +9,7 @@ pub use ptxcheck_analysis::{Analyses, Place};
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::limits::MANGLED_NAME_BYTES;
 
-use crate::finding::{Certainty, Data, Frame, Located, Value, limit};
+use crate::finding::{Cause, Certainty, Data, Frame, Located, Value, limit};
 use crate::inventory::{InputReport, Kernel};
 use crate::ir::{Body, Function, FunctionId, Module};
 use crate::limits::MAX_FINDINGS;
@@ -102,6 +103,9 @@ pub struct Draft<P = Place> {
     pub(crate) notes: Vec<String>,
     pub(crate) help: Vec<String>,
     pub(crate) related: Vec<(P, String)>,
+    /// Index of the related place that is to be mended, if it is not the place itself.
+    pub(crate) to_mend: Option<usize>,
+    pub(crate) cause: Cause,
     pub(crate) data: Data,
     /// It holds even if the time is over by now.
     pub(crate) is_finished: bool,
@@ -129,6 +133,25 @@ impl<P> Draft<P> {
     /// Adds a place that explains it.
     pub fn related(&mut self, place: P, message: impl Into<String>) -> &mut Self {
         self.related.push((place, message.into()));
+        self
+    }
+
+    /// Adds a place that explains it and is to be mended: findings that share it have one cause.
+    pub fn caused_at(&mut self, place: P, message: impl Into<String>) -> &mut Self {
+        self.to_mend = Some(self.related.len());
+        self.related(place, message)
+    }
+
+    /// Sets the kind of its message, where the rule has several: a word that is never changed, since fingerprints hold it.
+    pub fn kind(&mut self, kind: &'static str) -> &mut Self {
+        self.cause.kind = kind.into();
+        self
+    }
+
+    /// Sets the message of several findings with one cause whose own messages differ. Without it, the rule's summary is
+    /// theirs.
+    pub fn in_general(&mut self, message: impl Into<Cow<'static, str>>) -> &mut Self {
+        self.cause.general = Some(message.into());
         self
     }
 
@@ -308,6 +331,8 @@ impl<'a, P> Report<'a, P> {
             notes: Vec::new(),
             help: Vec::new(),
             related: Vec::new(),
+            to_mend: None,
+            cause: Cause::default(),
             data: Data::default(),
             is_finished: false,
         });

@@ -19,6 +19,8 @@ pub struct Related {
     pub location: Option<Location>,
     /// The place in the program's source.
     pub source: Option<Source>,
+    /// This is the place to mend: findings that share it have one cause.
+    pub is_cause: bool,
 }
 
 impl Related {
@@ -132,6 +134,24 @@ pub(crate) fn left_out(count: usize) -> String {
     format!("it has {count} findings more than the {MAX_FINDINGS} that are told of one input")
 }
 
+/// The cause of a finding, as far as its other fields do not have it: findings of one cause make one
+/// [`Group`](crate::group::Group).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Cause {
+    /// The kind of message, a word that is the same in all releases; empty where a rule has only one.
+    pub kind: Cow<'static, str>,
+    /// A message that holds for all findings of the cause; the rule's summary where there is none.
+    pub general: Option<Cow<'static, str>>,
+    /// The operation that does what is wrong, as the input names it without types: `ld.shared`.
+    pub operation: Option<String>,
+    /// Hash of the text of the instruction to mend, without the numbers of registers and labels; 0 where it is not an
+    /// instruction.
+    pub instruction: u64,
+    /// Hash of the branches, calls, barriers and collectives of the function that holds it, in their order; 0 where they are few.
+    pub code: u64,
+}
+
 /// Why a finding does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suppression {
@@ -190,6 +210,8 @@ pub struct Finding {
     pub related: Vec<Related>,
     /// The payload of the rule's family.
     pub data: Data,
+    /// The part of its cause that no other field has.
+    pub cause: Cause,
     /// A stable identity: from the code, the normalised function and instruction, and an ordinal. 16 hex digits.
     pub fingerprint: String,
     /// Set when it is suppressed. Not serialised.

@@ -16,6 +16,24 @@ impl Hash {
         text.iter().for_each(|&byte| self.byte(byte));
         self.byte(0);
     }
+
+    /// Adds the text of an instruction.
+    fn instruction(&mut self, text: &[u8]) {
+        let mut in_word = false;
+        for &byte in text {
+            let is_word = byte.is_ascii_alphanumeric() || b"_%$".contains(&byte);
+            let counts = !(byte.is_ascii_whitespace() || byte.is_ascii_digit() && in_word);
+            if counts {
+                self.byte(byte);
+            }
+            // A number of its own (an immediate) counts; one behind a letter does not.
+            in_word = is_word && (in_word || !byte.is_ascii_digit());
+        }
+    }
+
+    fn digits(&self) -> String {
+        format!("{:016x}", self.0)
+    }
 }
 
 /// From the rule's code, the function's name and the text of the place. Digits behind a letter, `%` or `$` (numbers of
@@ -24,17 +42,22 @@ pub(crate) fn of_instruction(code: &str, function: &str, text: &[u8]) -> String 
     let mut hash = Hash::new();
     hash.text(code.as_bytes());
     hash.text(function.as_bytes());
-    let mut in_word = false;
-    for &byte in text {
-        let is_word = byte.is_ascii_alphanumeric() || b"_%$".contains(&byte);
-        let counts = !(byte.is_ascii_whitespace() || byte.is_ascii_digit() && in_word);
-        if counts {
-            hash.byte(byte);
-        }
-        // A number of its own (an immediate) counts; one behind a letter does not.
-        in_word = is_word && (in_word || !byte.is_ascii_digit());
-    }
-    format!("{:016x}", hash.0)
+    hash.instruction(text);
+    hash.digits()
+}
+
+/// The hash of an instruction's text alone, under the same rules; never 0.
+pub(crate) fn of_text(text: &[u8]) -> u64 {
+    let mut hash = Hash::new();
+    hash.instruction(text);
+    hash.0.max(1)
+}
+
+/// From several texts, in their order.
+pub(crate) fn of_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+    let mut hash = Hash::new();
+    texts.into_iter().for_each(|text| hash.text(text.as_bytes()));
+    hash.digits()
 }
 
 /// A fingerprint made unique by an ordinal.
@@ -45,7 +68,7 @@ pub(crate) fn with_ordinal(fingerprint: &str, ordinal: u32) -> String {
     let mut hash = Hash::new();
     hash.text(fingerprint.as_bytes());
     hash.text(&ordinal.to_le_bytes());
-    format!("{:016x}", hash.0)
+    hash.digits()
 }
 
 #[cfg(test)]

@@ -1,5 +1,15 @@
 //! Limits of this crate, by name. Exceeding one is a finding or a documented loss of precision, never a panic.
 
+/// Fewest branches, calls, barriers and collectives of functions that count as instances of one source for their potential findings
+/// because they have the same in the same order.
+pub(crate) const LEAST_CODE: usize = 64;
+
+/// Most names of functions that the identity of a group of findings has.
+pub(crate) const MAX_IDENTITY_NAMES: usize = 16;
+
+/// Longest text of a source line in the identity of a group of findings, in bytes.
+pub(crate) const MAX_IDENTITY_LINE: usize = 240;
+
 /// Longest piece of an input's line that a finding carries for showing, in bytes.
 pub(crate) const SHOWN_LINE_BYTES: usize = 240;
 

@@ -1,16 +1,18 @@
 //! Drafts to findings: places become lines, in the input and in the program's source.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::hash::{Hash as _, Hasher as _};
 
 use ptxcheck_ptx_parser::Span;
+use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::analysis::call_graph::{CallGraph, CallSite};
 
 use crate::context::{Draft, Place};
-use crate::finding::{Certainty, Finding, Frame, LineText, Located, Location, Related, Source};
+use crate::finding::{Cause, Certainty, Finding, Frame, LineText, Located, Location, Related, Source};
 use crate::fingerprint;
-use crate::ir::{DebugId, FunctionId, Module, Origin};
-use crate::limits::SHOWN_LINE_BYTES;
+use crate::ir::{DebugId, FunctionId, Module, Op, Origin};
+use crate::limits::{LEAST_CODE, SHOWN_LINE_BYTES};
 use crate::names;
 use crate::rule::Level;
 use crate::settings::Settings;
@@ -25,6 +27,8 @@ pub(crate) struct Locator<'a> {
     pub(crate) image: u32,
     /// The call graph, made for the first finding in a function that is called.
     calls: OnceCell<CallGraph>,
+    /// [`Cause::code`] of functions with findings.
+    code: RefCell<FxHashMap<FunctionId, u64>>,
 }
 
 /// Most calls that are named between a kernel and a function with a finding in it.
@@ -42,13 +46,14 @@ struct ResolvedPlace {
 
 impl<'a> Locator<'a> {
     /// For an image whose place in the run is not yet known: of input 0 and image 0, in a file without a name.
-    pub(crate) const fn unplaced(module: &'a Module<'a>) -> Self {
+    pub(crate) fn unplaced(module: &'a Module<'a>) -> Self {
         Self {
             module,
             name: "",
             input: 0,
             image: 0,
             calls: OnceCell::new(),
+            code: RefCell::default(),
         }
     }
 
@@ -86,10 +91,20 @@ impl<'a> Locator<'a> {
         let function = resolved.function.map(|id| self.module.function_name(id));
         let source = self.source(&resolved);
         let shown = source.as_ref().map(|source| &source.at);
+        let to_mend = draft.to_mend.map(|index| draft.related[index].0.clone());
+        let mut cause = draft.cause;
+        self.describe(&draft.place, to_mend.as_ref(), &mut cause);
         let related = draft
             .related
             .into_iter()
-            .map(|(place, message)| self.related(&place, message));
+            .enumerate()
+            .map(|(index, (place, message))| {
+                let is_cause = draft.to_mend == Some(index);
+                Related {
+                    is_cause,
+                    ..self.related(&place, message)
+                }
+            });
         let related = Related::beside(related, shown);
         Some(Finding {
             rule: draft.rule,
@@ -109,6 +124,7 @@ impl<'a> Locator<'a> {
             related,
             source,
             data: draft.data,
+            cause,
             fingerprint: fingerprint::of_instruction(
                 draft.rule.code,
                 &names::normalised(function.unwrap_or_default()),
@@ -119,6 +135,55 @@ impl<'a> Locator<'a> {
         })
     }
 
+    /// Completes the cause of a finding at `place` whose fault lies at `to_mend`, where that is another place.
+    fn describe(&self, place: &Place, to_mend: Option<&Place>, cause: &mut Cause) {
+        if let Place::Instruction(function, instruction, _) = place
+            && let Some(body) = &self.module.function(*function).body
+        {
+            cause.operation = self.module.origin.name(body.instruction(*instruction));
+        }
+        match to_mend.unwrap_or(place) {
+            Place::Module | Place::Function(_) => {}
+            place => {
+                let text = self.module.origin.text(self.resolve(place).span);
+                cause.instruction = fingerprint::of_text(text);
+            }
+        }
+        if let Place::Instruction(function, ..) | Place::Text(function, ..) = place {
+            cause.code = *self
+                .code
+                .borrow_mut()
+                .entry(*function)
+                .or_insert_with(|| self.code(*function));
+        }
+    }
+
+    /// The hash of what a function's threads meet at and where they part.
+    fn code(&self, function: FunctionId) -> u64 {
+        let Some(body) = &self.module.function(function).body else {
+            return 0;
+        };
+        let mut hasher = FxHasher::default();
+        let mut count = 0;
+        for instruction in &body.instructions {
+            if let Op::Branch
+            | Op::BranchTable
+            | Op::Call(_)
+            | Op::Barrier(_)
+            | Op::Collective(..)
+            | Op::Exit = instruction.op
+            {
+                std::mem::discriminant(&instruction.op).hash(&mut hasher);
+                count += 1;
+            }
+        }
+        if count < LEAST_CODE {
+            0
+        } else {
+            hasher.finish().max(1)
+        }
+    }
+
     fn related(&self, place: &Place, message: String) -> Related {
         let resolved = self.resolve(place);
         let (location, _) = text(self.module.origin, resolved.span, self.name);
@@ -126,6 +191,7 @@ impl<'a> Locator<'a> {
             message,
             location,
             source: self.source(&resolved),
+            is_cause: false,
         }
     }
 

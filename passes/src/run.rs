@@ -29,6 +29,7 @@ use ptxcheck_common::maps::NameMap;
 use rayon::prelude::*;
 
 use crate::finding::Finding;
+use crate::group::{self, Group};
 use crate::settings::Settings;
 use crate::{fingerprint, locate};
 use text_cache::TextCache;
@@ -47,6 +48,8 @@ pub struct Outcome {
     /// Findings at warning level or above, suppressed ones included, sorted by input, image, offset and code. Those about the
     /// configuration (PTX906) come last; the input of one that lies in none of the inputs is the number of inputs.
     pub findings: Vec<Finding>,
+    /// The causes of these findings, in the order of the first finding of each.
+    pub groups: Vec<Group>,
     /// The effect of the settings on findings that are not there.
     pub decisions: Decisions,
 }
@@ -132,6 +135,7 @@ fn run(inputs: Vec<Input>, settings: &Settings) -> Outcome {
     let mut outcome = Outcome {
         inputs: Vec::with_capacity(scanned.len()),
         findings: Vec::new(),
+        groups: Vec::new(),
         decisions: Decisions::default(),
     };
     for (index, scanned) in scanned.into_iter().enumerate() {
@@ -154,6 +158,7 @@ fn run(inputs: Vec<Input>, settings: &Settings) -> Outcome {
     number(&mut concluded.about_settings);
     outcome.findings = concluded.findings;
     outcome.findings.append(&mut concluded.about_settings);
+    outcome.groups = group::groups(&outcome.inputs, &outcome.findings, &mut concluded.sources);
     outcome.decisions = Decisions {
         excluded_inputs: settings.left_out.len(),
         excluded: concluded.excluded,

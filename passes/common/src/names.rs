@@ -73,6 +73,56 @@ pub fn readable(name: &str) -> String {
     demangle(name).unwrap_or_else(|| name.to_owned())
 }
 
+/// The name of a function that all instances of a template and all overloads share: `ns::kernel` for
+/// `_ZN2ns6kernelIfEEvPT_i`. Namespaces that libraries name after the architectures that they are compiled for are left
+/// out.
+#[must_use]
+pub fn base(name: &str) -> String {
+    let name = normalised(name);
+    let full = qualified(&name).unwrap_or_else(|| name.into_owned());
+    let mut plain = without_template_arguments(&full);
+    plain.truncate(plain.trim_end().len());
+    if !plain.contains("_SM_") {
+        return plain;
+    }
+    let is_kept = |scope: &&str| !is_named_after_architectures(scope);
+    let scopes: Vec<&str> = plain.split("::").filter(is_kept).collect();
+    scopes.join("::")
+}
+
+/// `name` without what stands between `<` and `>`, operators of comparison aside.
+fn without_template_arguments(name: &str) -> String {
+    const OPERATOR: &str = "operator";
+    let mut plain = String::with_capacity(name.len());
+    let mut depth = 0_usize;
+    let mut before = '\0';
+    for letter in name.chars() {
+        let is_operator = depth == 0 && plain.trim_end_matches(['<', '>', '-', '=']).ends_with(OPERATOR);
+        match letter {
+            '<' | '>'
+                if is_operator && plain.len() - plain.rfind(OPERATOR).unwrap_or(0) < OPERATOR.len() + 3 =>
+            {
+                plain.push(letter);
+            }
+            '<' => depth += 1,
+            // The arrow of a function type.
+            '>' if before != '-' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => plain.push(letter),
+            _ => {}
+        }
+        before = letter;
+    }
+    plain
+}
+
+/// True for `CUB_300102_SM_750_800` and `_V_300403_SM_900`.
+fn is_named_after_architectures(scope: &str) -> bool {
+    scope.split_once("_SM_").is_some_and(|(before, numbers)| {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|letter| letter.is_ascii_digit());
+        before.rsplit('_').next().is_some_and(is_number) && numbers.split('_').all(is_number)
+    })
+}
+
 /// All that a function is called: its name in the module, with and without the marks of static names, and its name in C++ or Rust,
 /// with and without its parameters and what it returns.
 #[must_use]
@@ -324,6 +374,25 @@ mod tests {
         assert!(is_called("_Z3fooPi", "foo") && is_called("plain", "pl*n"));
         assert!(is_called("__nv_static_6_abc_de__Z3fooPi", "_Z3foo*"));
         assert!(is_called("aXbXc", "*X*c") && !is_called("aXbXc", "*X*d") && is_called("", "**"));
+    }
+
+    #[test]
+    fn instances_of_a_template_share_a_base_name() {
+        for (name, base) in [
+            ("_ZN2ns6kernelIfEEvPT_i", "ns::kernel"),
+            ("_Z6kernelPfi", "kernel"),
+            ("kernel", "kernel"),
+            ("_ZN1AltERKS_", "A::operator<"),
+            ("_ZN1AlsERKS_", "A::operator<<"),
+            ("_ZN1AltIiEEbT_", "A::operator<"),
+            (
+                "_ZN3cub25CUB_300102_SM_750_800_8604scan1kIfEEvPT_",
+                "cub::scan::k",
+            ),
+            ("a_SM_x::k", "a_SM_x::k"),
+        ] {
+            assert_eq!(super::base(name), base, "{name}");
+        }
     }
 
     #[test]

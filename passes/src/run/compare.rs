@@ -97,6 +97,7 @@ fn finding(
             message,
             location: at.location,
             source: at.source,
+            is_cause: false,
         }
     });
     let related = Related::beside(related, shown);
@@ -119,6 +120,7 @@ fn finding(
         source: at.source,
         related,
         data: draft.data,
+        cause: draft.cause,
         is_imported: false,
         suppressed: None,
     })

@@ -13,6 +13,7 @@ use crate::inventory::InputReport;
 use crate::rule::{Check, Level};
 use crate::scope::PlaceSpellings;
 use crate::settings::Settings;
+use crate::sources::Sources;
 use places::{PlaceKey, SpellingCache, frames};
 
 /// The findings of a run after the settings have been applied.
@@ -26,6 +27,8 @@ pub(super) struct Conclusion {
     pub(super) excluded: usize,
     /// A sentence for each exception that no longer counts.
     pub(super) expired: Vec<String>,
+    /// The sources that were read.
+    pub(super) sources: Sources,
 }
 
 /// Applies the settings to all findings of a run.
@@ -68,8 +71,9 @@ pub(super) fn conclude(inputs: &[InputReport], findings: Vec<Finding>, settings:
         concluded.findings.push(finding);
     }
     if let Some(unused) = unused {
-        concluded.about_settings = unused.findings(inputs, suppressions);
+        concluded.about_settings = unused.findings(inputs, &mut suppressions);
     }
+    concluded.sources = suppressions.sources;
     concluded
 }
 

@@ -3,7 +3,7 @@
 use ptxcheck_ptx_parser::Span;
 
 use crate::deadline::too_long;
-use crate::finding::{Certainty, Data, Finding, LineText, Location};
+use crate::finding::{Cause, Certainty, Data, Finding, LineText, Location};
 use crate::image::InputError;
 use crate::ir::Origin;
 use crate::rule::{Check, Level, ProblemKind, Rule};
@@ -97,6 +97,7 @@ pub(super) fn finding(
         source: None,
         related: Vec::new(),
         data: Data::default(),
+        cause: Cause::default(),
         is_imported: false,
         suppressed: None,
     })

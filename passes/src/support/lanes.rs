@@ -51,7 +51,11 @@ pub(crate) fn begin<'r>(
         } else {
             format!("{} another way here", subject(*lanes, "goes", "go"))
         };
-        draft.related(place_of(site), message);
+        let place = place_of(site);
+        match issue.certainty {
+            Certainty::Definite => draft.related(place, message),
+            Certainty::Potential => draft.caused_at(place, message),
+        };
     }
     if let Some(passed) = passed_mask(module, issue) {
         draft.related(passed, "the mask is passed here");

@@ -122,7 +122,9 @@ fn bytes(message: &impl Serialize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Certainty, Finding, Frame, LineText, Located, Location, Related, Source, Value};
+    use crate::finding::{
+        Cause, Certainty, Finding, Frame, LineText, Located, Location, Related, Source, Value,
+    };
     use crate::inventory::{Facts, Kernel};
     use crate::ir::LaunchBounds;
     use crate::link::{Open, Shape, SymbolClass, Symbols};
@@ -207,6 +209,7 @@ mod tests {
                 message: "r".to_owned(),
                 location: Some(location),
                 source: Some(source.clone()),
+                is_cause: true,
             }],
             data: [
                 ("mask", Value::Number(0)),
@@ -216,6 +219,13 @@ mod tests {
             ]
             .into_iter()
             .collect(),
+            cause: Cause {
+                kind: "k".into(),
+                general: Some("g".into()),
+                operation: Some("bar.warp.sync".to_owned()),
+                instruction: 1,
+                code: 2,
+            },
             fingerprint: "0123456789abcdef".to_owned(),
             is_imported: false,
             suppressed: None,

@@ -46,6 +46,7 @@ pub(super) fn choose(finding: &mut Finding, settings: &Settings, spellings: &mut
                 message: "in the header, it is this line".to_owned(),
                 location: None,
                 source: Some(header),
+                is_cause: false,
             },
         );
     }

@@ -7,7 +7,7 @@ use super::places::{SpellingCache, frames};
 use super::suppress::{CommentFile, Suppressions};
 use crate::comments::Comment;
 use crate::exceptions::Allow;
-use crate::finding::{Certainty, Data, Finding, Frame, Location, Source};
+use crate::finding::{Cause, Certainty, Data, Finding, Frame, Location, Source};
 use crate::fingerprint;
 use crate::inventory::InputReport;
 use crate::patterns::{Pattern, Written};
@@ -57,15 +57,19 @@ impl<'a> UnusedSettings<'a> {
     }
 
     /// The findings about unused suppressions and patterns, once all other findings are decided.
-    pub(super) fn findings(self, inputs: &[InputReport], mut suppressions: Suppressions<'_>) -> Vec<Finding> {
+    pub(super) fn findings(
+        self,
+        inputs: &[InputReport],
+        suppressions: &mut Suppressions<'_>,
+    ) -> Vec<Finding> {
         let settings = self.settings;
         let Some(make) = ConfigurationFindings::new(settings, inputs.len()) else {
             return Vec::new();
         };
-        let mut findings = in_images(inputs, &mut suppressions, &make);
-        read_sources_of_kernels(inputs, settings, &mut suppressions);
+        let mut findings = in_images(inputs, suppressions, &make);
+        read_sources_of_kernels(inputs, settings, suppressions);
         for (file, comment) in suppressions.unused_in_sources() {
-            let message = about(&comment, &mut suppressions);
+            let message = about(&comment, suppressions);
             findings.push(make.in_source(message, file, comment.written));
         }
         let file = settings.file.as_deref().unwrap_or_default();
@@ -218,6 +222,7 @@ impl ConfigurationFindings {
             source: None,
             related: Vec::new(),
             data: Data::default(),
+            cause: Cause::default(),
             is_imported: false,
             suppressed: None,
         }

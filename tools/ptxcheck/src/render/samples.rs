@@ -72,6 +72,7 @@ pub fn finding() -> Finding {
             inside: Vec::new(),
             inlined_at: Vec::new(),
         }),
+        is_cause: false,
     }];
     finding.data = Data::from_iter([
         ("mask", Value::Number(0)),
