@@ -23,7 +23,8 @@ mkdir -p "$out"
 cp docs/book.toml "$out"
 cp -r docs/src "$out/src"
 cp tools/ptxcheck/CONFIGURATION.md "$out/src/configuration.md"
-cp -r tools/ptxcheck/schema "$out/src/schema"
+mkdir "$out/src/schema"
+cp tools/ptxcheck/schema/*.json passes/report/schema/*.json "$out/src/schema"
 # The page of a tool is what lies beside it; its other files are no pages.
 for tool in cmake make launcher pre-commit github-action container; do
   sed -e "s#\[[A-Za-z/]*\](\(example\|Containerfile\))#\`tools/$tool/\1\`#g" \

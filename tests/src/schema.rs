@@ -35,7 +35,7 @@ pub fn audit_problems(document: &Value) -> Vec<String> {
 /// If there is none.
 #[must_use]
 pub fn read(name: &str) -> Value {
-    let file = root().join(format!("tools/ptxcheck/schema/{name}.schema.json"));
+    let file = root().join(format!("passes/report/schema/{name}.schema.json"));
     let text = std::fs::read_to_string(file).expect("the schema is in the repository");
     serde_json::from_str(&text).expect("the schema is JSON")
 }

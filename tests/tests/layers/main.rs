@@ -27,6 +27,7 @@ const LLVM: &str = "ptxcheck-frontend-llvm";
 const ANALYSIS: &str = "ptxcheck-analysis";
 const IMAGES: &str = "ptxcheck-images";
 const PASSES: &str = "ptxcheck-passes";
+const REPORT: &str = "ptxcheck-report";
 
 /// The packages that each package may depend on, from below to above.
 const LAYERS: &[Layer] = &[
@@ -44,7 +45,8 @@ const LAYERS: &[Layer] = &[
     },
     layer(IMAGES, &[COMMON, IR]),
     layer(PASSES, &[ANALYSIS, COMMON, IMAGES, IR, LLVM, PARSER, PTX]),
-    layer("ptxcheck", &[PASSES]),
+    layer(REPORT, &[PASSES]),
+    layer("ptxcheck", &[PASSES, REPORT]),
     layer("ptxcheck-fuzz", &[PARSER, PASSES]),
     layer("ptxcheck-tests", &[]),
 ];
@@ -58,7 +60,7 @@ const fn layer(package: &'static str, uses: &'static [&'static str]) -> Layer {
 }
 
 /// The folders of the libraries, whose files are held against [`CIRCLES`].
-const LIBRARIES: [&str; 8] = [
+const LIBRARIES: [&str; 9] = [
     "ptx-parser",
     "passes",
     "passes/analysis",
@@ -67,6 +69,7 @@ const LIBRARIES: [&str; 8] = [
     "passes/frontend-ptx",
     "passes/images",
     "passes/ir",
+    "passes/report",
 ];
 
 /// The circles that are accepted: each is one idea in several files. A module and its parts that use each other count as a

@@ -4,7 +4,6 @@ mod args;
 mod commands;
 mod compile;
 mod config;
-mod coverage;
 mod exit;
 mod file_list;
 mod inputs;
@@ -13,10 +12,7 @@ mod misspelt;
 mod output;
 mod panics;
 mod progress;
-mod render;
 mod response;
-mod styles;
-mod summary;
 mod unanalysed;
 mod verdict;
 mod version;
@@ -51,7 +47,7 @@ fn run() -> ExitCode {
 fn command(args: Vec<OsString>) -> Exit {
     let args = match response::expand(args) {
         Ok(args) => args,
-        Err(problem) => return output::complain(&render::escape::line(&problem)),
+        Err(problem) => return output::complain(&ptxcheck_report::escape::line(&problem)),
     };
     if version::is_asked_for(&args) {
         return output::print(&version::long(), ColorChoice::Never);

@@ -3,8 +3,9 @@
 
 use std::panic::{PanicHookInfo, set_hook};
 
+use ptxcheck_report::escape;
+
 use crate::output;
-use crate::render::escape;
 
 /// Reports panics by this module, in place of the standard library.
 pub fn report_briefly() {

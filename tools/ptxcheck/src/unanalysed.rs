@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use ptxcheck_passes::recompile::Architecture;
-
-use crate::coverage::{Gap, Gaps};
-use crate::render::escape;
+use ptxcheck_report::coverage::{Gap, Gaps};
+use ptxcheck_report::escape;
 
 /// Most sentences; a count stands for the rest.
 const SHOWN: usize = 20;
@@ -66,7 +65,7 @@ mod tests {
     use ptxcheck_passes::recompile::Architecture;
 
     use super::sentences;
-    use crate::coverage::{Gap, Gaps};
+    use ptxcheck_report::coverage::{Gap, Gaps};
 
     #[test]
     fn a_reason_stands_beside_what_it_is_for() {

@@ -2,12 +2,13 @@
 
 use ptxcheck_passes::recompile::Architecture;
 use ptxcheck_passes::run::{Outcome, Status};
+use ptxcheck_report::coverage::{Coverage, gaps};
+use ptxcheck_report::summary;
 
 use crate::args::CheckArgs;
 use crate::compile::Recompiler;
-use crate::coverage::{Coverage, gaps};
 use crate::exit::Exit;
-use crate::{summary, unanalysed};
+use crate::unanalysed;
 
 /// An exit code, and lines for standard error.
 #[derive(Debug)]

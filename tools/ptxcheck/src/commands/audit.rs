@@ -10,13 +10,13 @@ use ptxcheck_passes::rule::{Family, Level};
 use ptxcheck_passes::rules;
 use ptxcheck_passes::run::{self, Outcome, Status};
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
+use ptxcheck_report::coverage::Coverage;
+use ptxcheck_report::{audit, escape, full, json, summary};
 
 use crate::args::{AuditArgs, ListFormat};
-use crate::coverage::Coverage;
 use crate::exit::Exit;
 use crate::progress::Display;
-use crate::render::{audit, full, json};
-use crate::{config, file_list, inputs, output, summary};
+use crate::{config, file_list, inputs, output};
 
 /// Prints tables of what the files hold, then what is wrong with it.
 #[must_use]
@@ -24,11 +24,11 @@ pub fn run(args: &AuditArgs) -> Exit {
     let started = Instant::now();
     let settings = match config::read(args.config.as_deref()) {
         Ok(config) => config.settings(),
-        Err(problem) => return output::complain(&crate::render::escape::line(&problem)),
+        Err(problem) => return output::complain(&escape::line(&problem)),
     };
     let paths = match file_list::with_listed(&args.paths, args.files_from.as_deref()) {
         Ok(paths) => paths,
-        Err(problem) => return output::complain(&crate::render::escape::line(&problem)),
+        Err(problem) => return output::complain(&escape::line(&problem)),
     };
     let (inputs, left_out) = inputs::collect(&paths, &settings.exclude, &settings.root);
     let progress = Arc::new(Progress::default());
@@ -50,7 +50,7 @@ pub fn run(args: &AuditArgs) -> Exit {
     drop(display);
     let elapsed = started.elapsed();
     let exit = match args.format {
-        ListFormat::Json => match json::render_audit(&outcome, &settings.policy, elapsed) {
+        ListFormat::Json => match json::audit::render(&outcome, &settings.policy, elapsed) {
             Ok(text) => output::print(&text, ColorChoice::AlwaysAnsi),
             Err(error) => output::complain(&error.to_string()),
         },

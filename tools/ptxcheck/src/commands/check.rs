@@ -10,15 +10,15 @@ use ptxcheck_passes::progress::Progress;
 use ptxcheck_passes::recompile::Recompile;
 use ptxcheck_passes::run::{self, Outcome};
 use ptxcheck_passes::settings::Settings;
+use ptxcheck_report::coverage::Coverage;
+use ptxcheck_report::{concise, escape, full, json, summary};
 
 use crate::args::{CheckArgs, Format, Output};
 use crate::compile::{Database, Recompiler};
-use crate::coverage::Coverage;
 use crate::exit::Exit;
 use crate::progress::Display;
-use crate::render::{concise, escape, full, json};
 use crate::verdict::Verdict;
-use crate::{config, file_list, inputs, output, summary};
+use crate::{config, file_list, inputs, output};
 
 /// Analyses the inputs and prints what was found.
 #[must_use]

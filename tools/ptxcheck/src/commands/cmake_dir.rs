@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anstream::ColorChoice;
+use ptxcheck_report::escape;
 
 use crate::exit::Exit;
 use crate::output;
-use crate::render::escape;
 
 /// The folder of the files, relative to the folder above the program's.
 const FOLDER: [&str; 3] = ["share", "cmake", "ptxcheck"];

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use anstream::ColorChoice;
 use clap::CommandFactory as _;
+use ptxcheck_report::escape;
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::exit::Exit;
 use crate::output;
-use crate::render::escape;
 
 /// The name of the program.
 const NAME: &str = "ptxcheck";

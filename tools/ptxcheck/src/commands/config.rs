@@ -8,14 +8,14 @@ use ptxcheck_passes::launches::Shape;
 use ptxcheck_passes::rule::{Level, Rule};
 use ptxcheck_passes::rules;
 use ptxcheck_passes::settings::{Change, LevelSetting, Settings};
+use ptxcheck_report::escape;
+use ptxcheck_report::styles::BOLD;
 use serde::Serialize;
 
 use crate::args::{ConfigArgs, ListFormat};
 use crate::config::{self, Config, written};
 use crate::exit::Exit;
 use crate::output;
-use crate::render::escape;
-use crate::styles::BOLD;
 
 /// The settings that are in force unless something else is said.
 const DEFAULTS: [(&str, &str); 5] = [

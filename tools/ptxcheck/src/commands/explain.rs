@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use ptxcheck_passes::rule::Rule;
 use ptxcheck_passes::rules;
 use ptxcheck_passes::settings::Selector;
+use ptxcheck_report::styles::BOLD;
+use ptxcheck_report::{escape, markdown};
 
 use super::rules::{default_level, level_word};
 use crate::args::ExplainArgs;
 use crate::exit::Exit;
 use crate::output;
-use crate::render::{escape, markdown};
-use crate::styles::BOLD;
 
 /// Prints the documentation of a rule.
 #[must_use]

@@ -11,11 +11,11 @@ use ptxcheck_passes::image::{self, Content, PackedImage, cubin};
 use ptxcheck_passes::inventory::ImageKind;
 use ptxcheck_passes::run::is_module;
 use ptxcheck_passes::shown;
+use ptxcheck_report::escape;
 
 use crate::args::{ExtractArgs, ExtractKind};
 use crate::exit::Exit;
 use crate::output;
-use crate::render::escape;
 
 /// Writes the images out and lists them.
 #[must_use]

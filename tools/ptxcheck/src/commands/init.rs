@@ -5,10 +5,10 @@ use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
 use anstream::ColorChoice;
+use ptxcheck_report::escape;
 
 use crate::args::InitArgs;
 use crate::exit::Exit;
-use crate::render::escape;
 use crate::{config, output};
 
 /// The file that is written: each setting behind `#`, with its effect.

@@ -6,13 +6,13 @@ use std::process::{Command, ExitCode, ExitStatus};
 
 use anstream::ColorChoice;
 use clap::Parser as _;
+use ptxcheck_report::coverage::Coverage;
+use ptxcheck_report::escape;
 
 use super::check::Checked;
 use crate::args::{CheckArgs, Cli};
 use crate::compile::{Invocation, Recompiler};
-use crate::coverage::Coverage;
 use crate::exit::Exit;
-use crate::render::escape;
 use crate::verdict::Verdict;
 use crate::{config, inputs, output};
 

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use anstream::ColorChoice;
 use ptxcheck_passes::rule::{Level, Rule};
 use ptxcheck_passes::rules;
+use ptxcheck_report::styles::{self, BOLD};
 use serde::Serialize;
 
 use crate::args::{ListFormat, RulesArgs};
 use crate::exit::Exit;
 use crate::output;
-use crate::styles::{self, BOLD};
 
 /// Prints the list of rules.
 #[must_use]

@@ -72,7 +72,7 @@ fn context(outcome: &Outcome, finding: &Finding) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::render;
-    use crate::render::samples;
+    use crate::samples;
 
     fn plain(outcome: &ptxcheck_passes::run::Outcome) -> String {
         anstream::adapter::strip_str(&render(outcome).concat()).to_string()

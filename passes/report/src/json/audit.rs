@@ -11,8 +11,20 @@ use serde::Serialize;
 
 use super::{FindingJson, InputJson, SCHEMA_VERSION, Summary, Tool, findings};
 
+/// The document, with a line end: that of a check, with the policy, and for each input its kernels and what its host code
+/// registers. `schema/audit-v1.schema.json` describes it.
+///
+/// # Errors
+///
+/// None in practice: the document holds nothing that JSON can't say.
+pub fn render(outcome: &Outcome, policy: &Policy, elapsed: Duration) -> serde_json::Result<String> {
+    let mut text = serde_json::to_string_pretty(&Document::new(outcome, policy, elapsed))?;
+    text.push('\n');
+    Ok(text)
+}
+
 #[derive(Serialize)]
-pub(super) struct Document<'a> {
+struct Document<'a> {
     schema_version: u32,
     tool: Tool,
     policy: PolicyJson<'a>,
@@ -22,7 +34,7 @@ pub(super) struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn new(outcome: &'a Outcome, policy: &'a Policy, elapsed: Duration) -> Self {
+    fn new(outcome: &'a Outcome, policy: &'a Policy, elapsed: Duration) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             tool: Tool::THIS,

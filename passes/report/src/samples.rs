@@ -15,7 +15,7 @@ fn frame(file: &str, line: u32, column: u32, function: Option<&str>) -> Frame {
 }
 
 /// A source that lies in no readable file.
-pub fn source() -> Source {
+pub(crate) fn source() -> Source {
     Source {
         at: frame("no/such/k.cu", 4, 13, None),
         inside: vec![frame("cuda/include/sm_30_intrinsics.hpp", 110, 3, None)],
@@ -43,7 +43,7 @@ fn run(text: &str) -> Outcome {
 }
 
 /// A finding with everything but a source.
-pub fn finding() -> Finding {
+pub(crate) fn finding() -> Finding {
     let mut finding = checked().findings.remove(0);
     assert_eq!(finding.rule.code, "PTX407");
     finding.message = "the member mask is 0".to_owned();
@@ -84,7 +84,7 @@ pub fn finding() -> Finding {
 }
 
 /// A run that made this finding.
-pub fn outcome(finding: Finding) -> Outcome {
+pub(crate) fn outcome(finding: Finding) -> Outcome {
     let mut outcome = checked();
     outcome.findings = vec![finding];
     let image = &mut outcome.inputs[0].images[0];
@@ -96,7 +96,7 @@ pub fn outcome(finding: Finding) -> Outcome {
 }
 
 /// The problem of an input that is malformed in its second line.
-pub fn syntax_error() -> Problem {
+pub(crate) fn syntax_error() -> Problem {
     let problem = run(".version 9.0\n.target\n").inputs[0].problems.remove(0);
     assert_eq!(problem.kind, ProblemKind::Syntax);
     problem

@@ -1,18 +1,43 @@
-//! Renderers of findings, for people and for programs: one renderer a file. A renderer knows findings, not rules.
+//! Reports: what a run of [`ptxcheck_passes`] has found, for people and for programs.
+//!
+//! One renderer a file. A renderer takes an [`Outcome`] and gives text; where that goes is its caller's. Renderers know findings,
+//! not rules: a program with rules of its own renders them as ptxcheck does its own.
+//!
+//! ```
+//! use ptxcheck_passes::{Bytes, Input, Settings, check};
+//!
+//! let text = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k() { bar.warp.sync 0; ret; }\n";
+//! let input = Input { name: "k.ptx".to_owned(), bytes: Bytes::Memory(text.into()) };
+//! let outcome = check(vec![input], &Settings::default());
+//! let lines = ptxcheck_report::concise::render(&outcome);
+//! assert!(lines[0].starts_with("k.ptx:4:"));
+//! ```
+//!
+//! [`full`], [`concise`], [`summary`] and [`audit`] style their text for a terminal with ANSI codes; whoever writes to something else
+//! takes them out. All text from inputs is escaped for its reader.
 
+#![warn(unreachable_pub, unnameable_types)]
+
+mod amounts;
 pub mod audit;
 pub mod concise;
+pub mod coverage;
 pub mod escape;
 pub mod full;
 pub mod json;
 pub mod markdown;
 mod places;
 #[cfg(test)]
-pub(crate) mod samples;
+mod samples;
+pub mod styles;
+pub mod summary;
 
 use ptxcheck_passes::finding::{Finding, Frame};
 use ptxcheck_passes::inventory::Role;
 use ptxcheck_passes::run::{ImageReport, Outcome};
+
+/// The name of the program in documents.
+const PROGRAM: &str = "ptxcheck";
 
 /// The findings that are shown to people: the suppressed ones are only counted.
 pub fn shown(outcome: &Outcome) -> impl Iterator<Item = &Finding> {

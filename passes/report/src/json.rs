@@ -1,19 +1,18 @@
 //! The document for programs. Its shape is a promise: `schema/check-v1.schema.json` describes it.
 
+pub mod audit;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ptxcheck_passes::finding::{Finding, Frame, Location, Related, Source, Value};
 use ptxcheck_passes::names::demangle;
-use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::run::{ImageReport, InputReport, Outcome, Problem};
 use serde::Serialize;
 
-use super::input_name;
-
-mod audit;
 use crate::coverage::Coverage;
 use crate::summary::Counts;
+use crate::{PROGRAM, input_name};
 
 /// Raised when a key changes its meaning or goes away.
 const SCHEMA_VERSION: u32 = 1;
@@ -36,19 +35,6 @@ pub fn render(outcome: &Outcome, elapsed: Duration) -> serde_json::Result<String
     Ok(text)
 }
 
-/// The document of an audit, with a line end: the same, with the policy, and for each input its kernels and what its
-/// host code registers. `schema/audit-v1.schema.json` describes it.
-///
-/// # Errors
-///
-/// None in practice, as above.
-pub fn render_audit(outcome: &Outcome, policy: &Policy, elapsed: Duration) -> serde_json::Result<String> {
-    let document = audit::Document::new(outcome, policy, elapsed);
-    let mut text = serde_json::to_string_pretty(&document)?;
-    text.push('\n');
-    Ok(text)
-}
-
 #[derive(Serialize)]
 struct Document<'a> {
     schema_version: u32,
@@ -66,7 +52,7 @@ struct Tool {
 
 impl Tool {
     const THIS: Self = Self {
-        name: env!("CARGO_PKG_NAME"),
+        name: PROGRAM,
         version: env!("CARGO_PKG_VERSION"),
     };
 }
@@ -398,11 +384,11 @@ mod tests {
     use serde_json::Value;
 
     use super::render;
-    use crate::render::samples;
+    use crate::samples;
 
     fn document(outcome: &Outcome) -> Value {
         let document = serde_json::from_str(&render(outcome, Duration::from_millis(3)).unwrap()).unwrap();
-        let schema = include_str!("../../schema/check-v1.schema.json");
+        let schema = include_str!("../schema/check-v1.schema.json");
         let schema = serde_json::from_str(schema).unwrap();
         jsonschema::draft202012::meta::validate(&schema).unwrap();
         let validator = jsonschema::draft202012::new(&schema).unwrap();

@@ -7,8 +7,9 @@ use std::time::Duration;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::{Decisions, InputReport, Outcome, Status};
 
+use crate::amounts::{duration, plural, size};
 use crate::coverage::Coverage;
-use crate::render::escape;
+use crate::escape;
 use crate::styles::BOLD;
 
 /// The counts of a run. Suppressed findings are neither errors nor warnings.
@@ -53,7 +54,7 @@ pub fn render(outcome: &Outcome, coverage: &Coverage<'_>, unanalysed: &str, elap
     let counts = Counts::of(outcome);
     let mut text = String::new();
     let mut by_rule: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for finding in crate::render::shown(outcome) {
+    for finding in crate::shown(outcome) {
         *by_rule.entry((finding.rule.code, finding.rule.name)).or_default() += 1;
     }
     for ((code, name), count) in by_rule {
@@ -144,58 +145,4 @@ pub fn is_undone(input: &InputReport) -> bool {
 
 fn known(text: &str) -> &str {
     if text.is_empty() { "unknown" } else { text }
-}
-
-/// A count with its noun.
-#[must_use]
-pub fn plural(count: u64, thing: &str) -> String {
-    if count == 1 {
-        format!("1 {thing}")
-    } else {
-        format!("{count} {thing}s")
-    }
-}
-
-/// A size in bytes, for reading.
-#[must_use]
-#[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
-pub fn size(bytes: u64) -> String {
-    const STEP: f64 = 1024.0;
-    let bytes = bytes as f64;
-    if bytes < STEP {
-        format!("{bytes} B")
-    } else if bytes < STEP * STEP {
-        format!("{:.1} KiB", bytes / STEP)
-    } else if bytes < STEP * STEP * STEP {
-        format!("{:.1} MiB", bytes / STEP / STEP)
-    } else {
-        format!("{:.1} GiB", bytes / STEP / STEP / STEP)
-    }
-}
-
-/// A time, for reading.
-fn duration(time: Duration) -> String {
-    if time.as_secs() > 0 {
-        format!("{:.1} s", time.as_secs_f64())
-    } else {
-        format!("{} ms", time.as_millis())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{duration, plural, size};
-    use std::time::Duration;
-
-    #[test]
-    fn numbers_read_well() {
-        assert_eq!(plural(1, "kernel"), "1 kernel");
-        assert_eq!(plural(0, "kernel"), "0 kernels");
-        assert_eq!(
-            [size(0), size(1536), size(3 << 20), size(5 << 30)],
-            ["0 B", "1.5 KiB", "3.0 MiB", "5.0 GiB"]
-        );
-        assert_eq!(duration(Duration::from_millis(7)), "7 ms");
-        assert_eq!(duration(Duration::from_millis(1_250)), "1.2 s");
-    }
 }

@@ -13,7 +13,7 @@ const FURTHEST_COLUMN: usize = 20_000;
 
 /// A place in a source file or in an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShownPlace<'a> {
+pub(crate) struct ShownPlace<'a> {
     /// The file, as the compiler or the user named it.
     pub file: &'a str,
     /// 1-based line.
@@ -28,7 +28,7 @@ pub struct ShownPlace<'a> {
 
 /// A line of text, with the part of it to be underlined.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceLine {
+pub(crate) struct SourceLine {
     /// The text. Spaces stand for what was cut off at its left, so that columns stay right.
     pub text: String,
     /// The part to be underlined, in bytes of `text`.
@@ -38,13 +38,13 @@ pub struct SourceLine {
 impl<'a> ShownPlace<'a> {
     /// The place to show of a finding: its source, else where it is in the input.
     #[must_use]
-    pub fn of(finding: &'a Finding) -> Option<Self> {
+    pub(crate) fn of(finding: &'a Finding) -> Option<Self> {
         Self::either(finding.source.as_ref(), finding.location.as_ref())
     }
 
     /// The place to show where there are a source and a place in the input.
     #[must_use]
-    pub fn either(source: Option<&'a Source>, location: Option<&'a Location>) -> Option<Self> {
+    pub(crate) fn either(source: Option<&'a Source>, location: Option<&'a Location>) -> Option<Self> {
         match (source, location) {
             (Some(source), _) => Some(Self {
                 file: &source.at.file,
@@ -68,7 +68,12 @@ impl<'a> ShownPlace<'a> {
     }
 
     /// Its line, from the text that the finding carries or from the file.
-    pub fn show(&self, carried: Option<&LineText>, input: &str, sources: &mut Sources) -> Option<SourceLine> {
+    pub(crate) fn show(
+        &self,
+        carried: Option<&LineText>,
+        input: &str,
+        sources: &mut Sources,
+    ) -> Option<SourceLine> {
         if let Some(carried) = carried {
             let before = usize::try_from(carried.from).ok()?.saturating_sub(1);
             return self.cut(&carried.text, before);

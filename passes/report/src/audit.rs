@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use ptxcheck_passes::names::demangle;
 use ptxcheck_passes::run::{ImageReport, InputReport, Outcome, Status};
 
-use super::escape;
+use crate::amounts::{plural, size};
+use crate::escape;
 use crate::styles::BOLD;
-use crate::summary::{plural, size};
 
 /// Most images that have a line of their own; more are shown by kind.
 const LISTED_IMAGES: usize = 48;

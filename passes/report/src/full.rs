@@ -209,7 +209,7 @@ fn function(finding: &Finding) -> Option<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::render;
-    use crate::render::samples;
+    use crate::samples;
 
     fn plain(outcome: &ptxcheck_passes::run::Outcome) -> String {
         anstream::adapter::strip_str(&render(outcome).concat()).to_string()

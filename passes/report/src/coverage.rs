@@ -10,11 +10,11 @@ use std::path::Path;
 use ptxcheck_passes::inventory::{ImageKind, ImageReport};
 use ptxcheck_passes::run::{InputReport, Outcome, Status};
 
-use gaps::AnalysedPtx;
+use gaps::{AnalysedPtx, is_analysed, is_readable};
 pub use gaps::{Gap, Gaps, gaps};
 
-use crate::render::escape;
-use crate::summary::plural;
+use crate::amounts::plural;
+use crate::escape;
 
 /// Most inputs without device code that are named; a count stands for the rest.
 const SHOWN_INPUTS: usize = 8;
@@ -196,14 +196,6 @@ impl<'a> Coverage<'a> {
     }
 }
 
-fn is_analysed(image: &ImageReport) -> bool {
-    is_readable(image.kind) && image.is_read
-}
-
-const fn is_readable(kind: ImageKind) -> bool {
-    matches!(kind, ImageKind::Ptx | ImageKind::LlvmIr)
-}
-
 fn describe(kind: ImageKind) -> &'static str {
     match kind {
         ImageKind::Ptx => "PTX that could not be read",
@@ -232,7 +224,7 @@ mod tests {
     use ptxcheck_passes::run::{Outcome, Status};
 
     use super::{Coverage, gaps};
-    use crate::render::samples;
+    use crate::samples;
 
     fn image(like: &ImageReport, kind: ImageKind, kernels: &[&str]) -> ImageReport {
         let kernels = kernels.iter().map(|name| Kernel {

@@ -8,8 +8,7 @@ use ptxcheck_passes::names::readable;
 use ptxcheck_passes::recompile::Architecture;
 use ptxcheck_passes::run::{InputReport, Outcome};
 
-use super::is_analysed;
-use crate::render::escape;
+use crate::escape;
 
 /// Most kernels that a message names.
 const SHOWN_KERNELS: usize = 4;
@@ -128,6 +127,16 @@ fn is_source(source: &ImageReport, code: &ImageReport, wanted: &Architecture) ->
         // LLVM compiles for each real architecture by itself.
         _ => source.target.is_empty() || source.sm() == code.sm(),
     }
+}
+
+/// True if the code of an image was read.
+pub(super) fn is_analysed(image: &ImageReport) -> bool {
+    is_readable(image.kind) && image.is_read
+}
+
+/// True if images of a kind can be read.
+pub(super) const fn is_readable(kind: ImageKind) -> bool {
+    matches!(kind, ImageKind::Ptx | ImageKind::LlvmIr)
 }
 
 /// The analysed PTX of an input.
