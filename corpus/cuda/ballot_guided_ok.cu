@@ -1,5 +1,5 @@
 // why: loops and tails whose mask is a ballot on their own condition, taken while all lanes were together
-// ptxcheck-args: -W PTX401 -W PTX403 -W PTX406 -W PTX410
+// ptxcheck-args: -W PTX401 -W potential:PTX403 -W potential:PTX406 -W PTX410
 
 // The loop of the programming guide: who still has work votes for the next round.
 __global__ void rounds(int *out, const int *in, int n) {

@@ -1,5 +1,5 @@
 // why: cooperative groups that split warps: tiles, coalesced lanes, labels; their masks come from match and activemask
-// ptxcheck-args: -W PTX403 -W PTX406
+// ptxcheck-args: -W potential:PTX403 -W potential:PTX406
 
 #include <cooperative_groups.h>
 

@@ -1,5 +1,5 @@
 // why: CUB's scans, warp reductions and radix ranks: inline assembly, raking by the first warp, ballots on digits
-// ptxcheck-args: -W PTX403 -W PTX404 -W PTX406 -W PTX410
+// ptxcheck-args: -W potential:PTX403 -W potential:PTX404 -W potential:PTX406 -W PTX410
 
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_scan.cuh>

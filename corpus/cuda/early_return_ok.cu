@@ -1,5 +1,5 @@
 // why: lanes that have ended are waited for by nobody, whichever way they end; what a shuffle reads from one is not asked for here
-// ptxcheck-args: -W PTX401 -W PTX403 -W PTX406
+// ptxcheck-args: -W PTX401 -W potential:PTX403 -W potential:PTX406
 
 __global__ void bounds(float *out, const float *in, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,5 +1,5 @@
 // why: constants that name just the lanes of the condition, in the ways that sources write the condition
-// ptxcheck-args: -W PTX401 -W PTX403 -W PTX404 -W PTX406
+// ptxcheck-args: -W PTX401 -W potential:PTX403 -W potential:PTX404 -W potential:PTX406
 
 __global__ void first_half(int *out) {
   int value = out[threadIdx.x];

@@ -1,5 +1,5 @@
 // why: a store to constant memory is undefined, and nvcc removes what leads to it
-// ptxcheck-args: -W PTX107
+// ptxcheck-args: -W potential:PTX107
 // compilers: nvcc
 __constant__ int table[4];
 

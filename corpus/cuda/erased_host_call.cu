@@ -1,5 +1,5 @@
 // why: a constexpr function calls one of the host, and nvcc leaves a kernel that returns, or nothing
-// ptxcheck-args: -W PTX107
+// ptxcheck-args: -W potential:PTX107
 // compilers: nvcc
 // nvcc-flags: -std=c++17 --expt-relaxed-constexpr
 

@@ -1,7 +1,7 @@
 // why: a std::array at namespace scope lives on the host; its operator[] gets address 0 as `this`
 // compilers: nvcc
 // targets: sm_90 sm_120
-// ptxcheck-args: -W PTX106
+// ptxcheck-args: -W potential:PTX106
 // nvcc-flags: --expt-relaxed-constexpr
 
 #include <array>

@@ -2,7 +2,7 @@
 // compilers: nvcc
 // targets: sm_75 sm_90
 // nvcc-flags: --expt-relaxed-constexpr
-// ptxcheck-args: -W PTX106
+// ptxcheck-args: -W potential:PTX106
 constexpr int primes[8] = {2, 3, 5, 7, 11, 13, 17, 19};
 
 constexpr int prime(int i) { return primes[i]; }  //~[G] PTX106?

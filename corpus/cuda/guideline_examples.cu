@@ -1,5 +1,5 @@
 // why: what the guidelines 1.14, 2.3 and 2.4 show as bad, in our words
-// ptxcheck-args: -W PTX411
+// ptxcheck-args: -W potential:PTX411
 
 // 1.14: one thread at a time gets to a barrier of the block.
 __global__ void one_barrier_each(int *out) {

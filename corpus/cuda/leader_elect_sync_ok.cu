@@ -1,5 +1,5 @@
 // why: elect.sync picks one lane, as asynchronous copies are started; the others meet it behind
-// ptxcheck-args: -W PTX401 -W PTX403 -W PTX404 -W PTX406 -W PTX410
+// ptxcheck-args: -W PTX401 -W potential:PTX403 -W potential:PTX404 -W potential:PTX406 -W PTX410
 // targets: sm_90 sm_120
 
 __device__ bool elect_one() {

@@ -1,5 +1,5 @@
 // why: one lane works for all: lane 0, the first active lane, the first lane of a mask; the others get its result
-// ptxcheck-args: -W PTX401 -W PTX403 -W PTX404 -W PTX406 -W PTX410
+// ptxcheck-args: -W PTX401 -W potential:PTX403 -W potential:PTX404 -W potential:PTX406 -W PTX410
 
 __device__ int lane_index() { return threadIdx.x & 31; }
 

@@ -1,5 +1,5 @@
 // why: a mask that somebody else chose is not judged: a parameter, a field of one, memory of any kind, an argument
-// ptxcheck-args: -W PTX401 -W PTX403 -W PTX406
+// ptxcheck-args: -W PTX401 -W potential:PTX403 -W potential:PTX406
 
 struct Team {
   unsigned mask;

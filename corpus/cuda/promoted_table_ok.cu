@@ -1,7 +1,7 @@
 // why: clang makes copies of constant host tables in device memory: their values are right, and nothing is the host's
 // compilers: clang
 // targets: sm_90 sm_120
-// ptxcheck-args: --whole-program -W PTX105 -W PTX106
+// ptxcheck-args: --whole-program -W potential:PTX105 -W potential:PTX106
 
 constexpr int primes[4] = {2, 3, 5, 7};
 struct Limits {

@@ -1,5 +1,5 @@
 // why: scans and reductions as libraries write them: a shuffle and its predicate in an inline-assembly scope of its own
-// ptxcheck-args: -W PTX401 -W PTX402 -W PTX403 -W PTX406
+// ptxcheck-args: -W PTX401 -W PTX402 -W potential:PTX403 -W potential:PTX406
 
 __device__ float add_from_below(float value, int offset, unsigned mask, int first) {
   float sum;

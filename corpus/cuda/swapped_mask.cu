@@ -1,5 +1,5 @@
 // targets: sm_90 sm_120
-// ptxcheck-args: -W PTX414
+// ptxcheck-args: -W potential:PTX414
 // why: the value of a collective is a mask, and its member mask is data that each lane loads
 
 __global__ void reduced(unsigned *out, const unsigned *in) {

@@ -1,5 +1,5 @@
 // targets: sm_90 sm_120
-// ptxcheck-args: -W PTX414
+// ptxcheck-args: -W potential:PTX414
 // why: masks and data in their places; masks from memory that are meant, and ballots that are data
 
 __global__ void reduced(unsigned *out, const unsigned *in) {

@@ -1,7 +1,7 @@
 // why: std::optional::value() throws where it is empty; device code cannot, and loses the check or the path
 // compilers: nvcc
 // targets: sm_90 sm_120
-// ptxcheck-args: -W PTX107
+// ptxcheck-args: -W potential:PTX107
 // nvcc-flags: --expt-relaxed-constexpr
 
 #include <optional>

@@ -1,5 +1,5 @@
 // why: warps with roles: conditions that are one for a whole warp, and named barriers with a count
-// ptxcheck-args: -W PTX401 -W PTX403 -W PTX404 -W PTX406
+// ptxcheck-args: -W PTX401 -W potential:PTX403 -W potential:PTX404 -W potential:PTX406
 
 __device__ int sum_of_warp(int value) {
   for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);

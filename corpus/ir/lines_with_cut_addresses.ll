@@ -1,5 +1,5 @@
 ; why: a generic address is cut to 32 bits with a mask, and used as one in the window of shared memory
-; ptxcheck-args: -W PTX204
+; ptxcheck-args: -W potential:PTX204
 target datalayout = "e-p6:32:32-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 target triple = "nvptx64-nvidia-cuda"
 

@@ -11,7 +11,7 @@ use crate::analysis::call_graph::{CallGraph, CallSite};
 use crate::context::{Draft, Place};
 use crate::finding::{Cause, Certainty, Finding, Frame, LineText, Located, Location, Related, Source};
 use crate::fingerprint;
-use crate::ir::{DebugId, FunctionId, Module, Op, Origin};
+use crate::ir::{DebugId, FunctionId, InstructionId, Module, Op, Origin};
 use crate::limits::{LEAST_CODE, SHOWN_LINE_BYTES};
 use crate::names;
 use crate::rule::Level;
@@ -31,8 +31,11 @@ pub(crate) struct Locator<'a> {
     code: RefCell<FxHashMap<FunctionId, u64>>,
 }
 
-/// Most calls that are named between a kernel and a function with a finding in it.
+/// Most calls that are named between a kernel and a function with a finding in it, where one of them is the user's.
 const MAX_NAMED_CALLS: usize = 8;
+
+/// Most calls that are followed out of the headers of the toolkit. Cooperative Groups' reductions are nine deep.
+const MAX_HEADER_CALLS: usize = 64;
 
 /// A place of a finding, resolved to text, function and debug locations.
 struct ResolvedPlace {
@@ -102,7 +105,7 @@ impl<'a> Locator<'a> {
                 let is_cause = draft.to_mend == Some(index);
                 Related {
                     is_cause,
-                    ..self.related(&place, message)
+                    ..self.related(&self.out_of_headers(place, &draft.place), message)
                 }
             });
         let related = Related::beside(related, shown);
@@ -184,6 +187,27 @@ impl<'a> Locator<'a> {
         }
     }
 
+    /// A place beside a finding, where only lines in the toolkit's headers are known of it: with the calls that lead to its
+    /// function on the way to the finding.
+    fn out_of_headers(&self, place: Place, finding: &Place) -> Place {
+        let (Place::Instruction(at, instruction, of_place), Place::Instruction(function, _, callers)) =
+            (&place, finding)
+        else {
+            return place;
+        };
+        let outer = if at == function {
+            &callers[..]
+        } else {
+            let next = callers.iter().position(|call| call.caller == *at);
+            next.map_or(&[][..], |next| &callers[next + 1..])
+        };
+        if !of_place.is_empty() || outer.is_empty() || self.leads_out_of_headers(*at, *instruction, of_place)
+        {
+            return place;
+        }
+        Place::Instruction(*at, *instruction, outer.to_vec())
+    }
+
     fn related(&self, place: &Place, message: String) -> Related {
         let resolved = self.resolve(place);
         let (location, _) = text(self.module.origin, resolved.span, self.name);
@@ -229,7 +253,7 @@ impl<'a> Locator<'a> {
         }
     }
 
-    fn instruction(&self, function: FunctionId, instruction: crate::ir::InstructionId) -> (Span, DebugId) {
+    fn instruction(&self, function: FunctionId, instruction: InstructionId) -> (Span, DebugId) {
         let body = self.module.function(function).body.as_ref();
         body.map_or((Span::default(), DebugId::NONE), |body| {
             let instruction = body.instruction(instruction);
@@ -252,12 +276,16 @@ impl<'a> Locator<'a> {
     /// Adds the calls that lead to an instruction of a function, as far as the rule has not named them: the first one of
     /// each function, up to a kernel. Returns a note if there are others.
     fn follow_callers(&self, place: &mut Place) -> Option<String> {
-        let Place::Instruction(function, _, callers) = place else {
+        let Place::Instruction(function, instruction, callers) = place else {
             return None;
         };
         let mut at = callers.last().map_or(*function, |call| call.caller);
         let mut others = None;
-        while callers.len() < MAX_NAMED_CALLS && !self.module.function(at).is_kernel() {
+        while !self.module.function(at).is_kernel() && callers.len() < MAX_HEADER_CALLS {
+            if callers.len() >= MAX_NAMED_CALLS && self.leads_out_of_headers(*function, *instruction, callers)
+            {
+                break;
+            }
             let calls = self
                 .calls
                 .get_or_init(|| CallGraph::new(self.module))
@@ -279,6 +307,25 @@ impl<'a> Locator<'a> {
             at = call.caller;
         }
         others
+    }
+
+    /// True if a line of an instruction, or of the calls that lead to it, lies outside of the toolkit's headers, or none is known.
+    fn leads_out_of_headers(
+        &self,
+        function: FunctionId,
+        instruction: InstructionId,
+        callers: &[CallSite],
+    ) -> bool {
+        let own = self.instruction(function, instruction).1;
+        let calls = callers
+            .iter()
+            .map(|call| self.instruction(call.caller, call.instruction).1);
+        let mut frames = std::iter::once(own)
+            .chain(calls)
+            .filter(|&debug| debug != DebugId::NONE)
+            .flat_map(|debug| self.module.origin.frames(debug))
+            .peekable();
+        frames.peek().is_none() || frames.any(|frame| !toolkit::is_header(&frame.file))
     }
 
     /// The kernel that the place is in, or that its chain of calls begins in.

@@ -30,7 +30,7 @@ pub enum Selector {
     Guideline(&'static str),
     /// The potential findings of these rules.
     PotentialGuideline(&'static str),
-    /// One rule's findings, potential ones included: who names a rule wants to see it.
+    /// One rule's definite findings; its potential ones, if it has no others.
     Rule(&'static Rule),
     /// One rule's potential findings.
     PotentialRule(&'static Rule),
@@ -159,7 +159,9 @@ impl Selector {
             Self::PotentialGuideline(guideline) => {
                 rule.guidelines.contains(&guideline) && certainty == Certainty::Potential
             }
-            Self::Rule(named) => std::ptr::eq(named, rule),
+            Self::Rule(named) => {
+                std::ptr::eq(named, rule) && (certainty == Certainty::Definite || !rule.can_be_definite)
+            }
             Self::PotentialRule(named) => std::ptr::eq(named, rule) && certainty == Certainty::Potential,
         }
     }
@@ -272,6 +274,17 @@ pub struct LevelSetting {
     pub change: Change,
 }
 
+impl LevelSetting {
+    /// True if it sets the level of findings of this rule with this certainty: of those that its selector matches, and where it
+    /// allows a rule, of all that the rule has.
+    #[must_use]
+    pub fn matches(&self, rule: &Rule, certainty: Certainty) -> bool {
+        let is_allowed = self.level == Level::Allow
+            && matches!(self.selector, Selector::Rule(named) if std::ptr::eq(named, rule));
+        is_allowed || self.selector.matches(rule, certainty)
+    }
+}
+
 /// Level settings for findings in certain places.
 #[derive(Clone, Debug)]
 pub struct Override {
@@ -357,7 +370,7 @@ impl Settings {
     #[must_use]
     pub fn level(&self, rule: &Rule, certainty: Certainty, own: Level) -> Level {
         let mut highest = EffectiveLevel::new(certainty, own);
-        let chosen = |setting: &&LevelSetting| setting.selector.matches(rule, certainty);
+        let chosen = |setting: &&LevelSetting| setting.matches(rule, certainty);
         for setting in self.base_levels.iter().filter(chosen) {
             highest.apply(setting);
         }
@@ -391,7 +404,7 @@ impl Settings {
             .iter()
             .chain(here.flat_map(|over| &over.levels))
             .chain(&self.levels);
-        for setting in settings.filter(|setting| setting.selector.matches(rule, certainty)) {
+        for setting in settings.filter(|setting| setting.matches(rule, certainty)) {
             effective.apply(setting);
         }
         effective.level
@@ -402,7 +415,7 @@ impl Settings {
     pub fn forbids(&self, rule: &Rule, certainty: Certainty) -> bool {
         self.levels
             .iter()
-            .any(|setting| setting.change == Change::Forbid && setting.selector.matches(rule, certainty))
+            .any(|setting| setting.change == Change::Forbid && setting.matches(rule, certainty))
     }
 
     /// The least certainty with which a finding of a rule of `family` can be reported.
@@ -516,11 +529,46 @@ mod tests {
         for selector in ["all", "warp", "PTX404", "shuffle-from-absent-lane"] {
             assert_eq!(level(&[warn(selector)], Definite), Error, "{selector}");
         }
-        assert_eq!(level(&[warn("PTX404")], Potential), Warning);
         assert_eq!(
             level(&[("all", Allow, Change::Set), warn("warp")], Definite),
             Warning
         );
+    }
+
+    #[test]
+    fn a_code_stands_for_definite_findings_unless_it_allows() {
+        let potential = warn("potential");
+        for (setting, definite, of_potential) in [
+            (warn("PTX404"), Error, Allow),
+            (("PTX404", Warning, Change::Set), Warning, Allow),
+            (("PTX404", Error, Change::Set), Error, Allow),
+            (("PTX404", Error, Change::Forbid), Error, Allow),
+            (("PTX404", Allow, Change::Set), Allow, Allow),
+            (("potential:PTX404", Error, Change::Set), Error, Error),
+            (("potential:PTX404", Allow, Change::Set), Error, Allow),
+        ] {
+            assert_eq!(level(&[setting], Definite), definite, "{setting:?}");
+            assert_eq!(level(&[setting], Potential), of_potential, "{setting:?}");
+            // Of those that `potential` has switched on, a level above `allow` leaves the others as they are.
+            let is_potential = setting.0.starts_with("potential:");
+            let kept = if is_potential || setting.1 == Allow {
+                setting.1
+            } else {
+                Warning
+            };
+            assert_eq!(level(&[potential, setting], Potential), kept, "{setting:?}");
+        }
+        assert_eq!(
+            level(&[("PTX404", Allow, Change::Set), potential], Potential),
+            Warning
+        );
+    }
+
+    #[test]
+    fn the_code_of_a_rule_without_definite_findings_stands_for_its_potential_ones() {
+        let rule = rules::find("PTX402").unwrap();
+        assert!(!rule.can_be_definite && rule.can_be_potential);
+        assert!(Selector::parse("PTX402").unwrap().matches(rule, Potential));
     }
 
     #[test]

@@ -231,6 +231,100 @@ fn overrides_and_comments_hold_for_llvm_ir() {
     );
 }
 
+/// Certainly wrong at the first barrier, whose mask leaves out the lane that comes; at the second, that depends on memory.
+const BOTH: &str = "\
+.version 7.8
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 in)
+{
+	.reg .pred %p<2>;
+	.reg .b32 %r<3>;
+	.reg .b64 %rd<4>;
+	bar.warp.sync 0xffff;
+	ld.param.u64 %rd1, [in];
+	mov.u32 %r1, %tid.x;
+	mul.wide.u32 %rd2, %r1, 4;
+	add.s64 %rd3, %rd1, %rd2;
+	ld.global.u32 %r2, [%rd3];
+	setp.lt.s32 %p1, %r2, 1;
+	@%p1 bra DONE;
+	bar.warp.sync 0xffff;
+DONE:
+	ret;
+}
+";
+
+#[test]
+fn a_code_means_what_is_certain_wherever_it_stands() {
+    let at = |folder: &TempDir, args: &[&str]| -> Vec<String> {
+        let document = document(folder, &[args, &["k.ptx"]].concat());
+        let word = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
+        report::findings(&document)
+            .iter()
+            .map(|finding| format!("{} {}", word(finding, "certainty"), word(finding, "level")))
+            .collect()
+    };
+    for (rules, args, wanted) in [
+        ("", &[][..], &["definite error"][..]),
+        ("PTX403 = \"warning\"", &[], &["definite warning"]),
+        ("PTX403 = \"error\"", &[], &["definite error"]),
+        ("caller-not-in-mask = \"warning\"", &[], &["definite warning"]),
+        (
+            "\"potential:PTX403\" = \"warning\"",
+            &[],
+            &["definite error", "potential warning"],
+        ),
+        (
+            "PTX403 = \"error\"\npotential = \"warning\"",
+            &[],
+            &["definite error", "potential warning"],
+        ),
+        ("PTX403 = \"allow\"\npotential = \"warning\"", &[], &[]),
+        (
+            "PTX403 = \"allow\"\n\"potential:PTX403\" = \"warning\"",
+            &[],
+            &["potential warning"],
+        ),
+        ("", &["-W", "PTX403"], &["definite error"]),
+        ("", &["-D", "PTX403"], &["definite error"]),
+        ("", &["-F", "PTX403"], &["definite error"]),
+        ("", &["--level", "PTX403=warning"], &["definite warning"]),
+        (
+            "",
+            &["-F", "potential:PTX403"],
+            &["definite error", "potential error"],
+        ),
+        ("", &["-W", "potential", "-A", "PTX403"], &[]),
+        (
+            "",
+            &["-W", "potential", "-A", "potential:PTX403"],
+            &["definite error"],
+        ),
+        ("\"potential:PTX403\" = \"warning\"", &["-A", "PTX403"], &[]),
+    ] {
+        for config in [
+            format!("[rules]\n{rules}\n"),
+            // In an override of the one kernel, likewise.
+            format!("[[override]]\nkernel = \"k\"\n[override.rules]\n{rules}\n"),
+        ] {
+            let folder = folder(&[("k.ptx", BOTH.as_bytes()), ("ptxcheck.toml", config.as_bytes())]);
+            assert_eq!(at(&folder, args), wanted, "{config} {args:?}");
+        }
+    }
+    // An exception is for all findings of its rule.
+    let config = "[rules]\npotential = \"warning\"\n[[allow]]\nrule = \"PTX403\"\nreason = \"ticket 1\"\n";
+    let folder = folder(&[("k.ptx", BOTH.as_bytes()), ("ptxcheck.toml", config.as_bytes())]);
+    let document = document(&folder, &["k.ptx"]);
+    let findings = report::findings(&document);
+    assert_eq!(findings.len(), 2);
+    assert!(
+        findings
+            .iter()
+            .all(|finding| finding["suppressed"]["reason"] == "ticket 1")
+    );
+}
+
 #[test]
 fn what_applies_is_shown_with_its_origin() {
     let config = "[rules]\nwarp = \"warning\"\nPTX402 = \"error\"\n[launch]\nblock = [256]\n";

@@ -13,6 +13,7 @@
 //! | `opcode.rs`, `modifiers.rs` | what the opcodes do |
 //! | `head.rs`, `malformed.rs` | what the parser reads and PTX does not allow |
 //! | `origin.rs` | places and texts of what was lowered |
+//! | `inlined.rs` | calls that debug data says were inlined |
 //!
 //! This is the only crate that knows what PTX means: the parser knows its grammar alone, and analyses see the device IR. It knows
 //! nothing of files, analyses and rules.
@@ -37,6 +38,7 @@ mod body;
 mod calls;
 mod facts;
 mod head;
+mod inlined;
 mod limits;
 mod malformed;
 mod modifiers;

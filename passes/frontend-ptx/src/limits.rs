@@ -6,3 +6,9 @@ pub(crate) const MAX_ASSEMBLY_COMMENTS: usize = 1_024;
 /// Most labels of a table that each jump through it gets an edge to. Of a longer one, only the first does, and the others
 /// share one block that goes to any of them.
 pub(crate) const MAX_COPIED_TARGETS: usize = 16;
+
+/// Most bytes of a section of debug data that inlined calls are read from. Of a longer one, none are.
+pub(crate) const MAX_DEBUG_BYTES: usize = 256 << 20;
+
+/// Most inlined calls that are read from the debug data of a module.
+pub(crate) const MAX_INLINED_CALLS: usize = 4 << 20;

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use ptxcheck_ptx_parser::ast::{self, Location, Statement, Tree};
 use ptxcheck_ptx_parser::{LineIndex, Position, Span, debug_info};
 
+use crate::inlined::InlinedCalls;
 use crate::limits::MAX_ASSEMBLY_COMMENTS;
 use ptxcheck_ir::limits::MAX_INLINE_DEPTH;
 use ptxcheck_ir::places::Frame;
@@ -20,10 +21,16 @@ pub struct PtxOrigin<'t> {
     strings: OnceLock<debug_info::Strings<'t>>,
     /// The `.loc`s by what they name, in the order of the input.
     places: OnceLock<FxHashMap<Triple, Vec<u32>>>,
+    /// The columns of the `.loc`s with a line, where they have one, with the numbers of the `.loc`s in ascending order.
+    columns: OnceLock<FxHashMap<Line, Vec<(u32, u32)>>>,
+    inlined: OnceLock<InlinedCalls>,
 }
 
 /// File, line and column.
 type Triple = (u32, u32, u32);
+
+/// File and line.
+type Line = (u32, u32);
 
 impl<'t> PtxOrigin<'t> {
     /// For the modules lowered from `tree`.
@@ -35,6 +42,8 @@ impl<'t> PtxOrigin<'t> {
             files: OnceLock::new(),
             strings: OnceLock::new(),
             places: OnceLock::new(),
+            columns: OnceLock::new(),
+            inlined: OnceLock::new(),
         }
     }
 
@@ -63,6 +72,49 @@ impl<'t> PtxOrigin<'t> {
         let numbers = places.get(&place)?;
         let before = numbers.partition_point(|&number| (number as usize) < location);
         numbers.get(before.checked_sub(1)?).map(|&number| number as usize)
+    }
+
+    /// The column of the nearest `.loc` with this line, one before `location` if there is one; 0 if no `.loc` has it.
+    fn column(&self, location: usize, line: Line) -> u32 {
+        let columns = self.columns.get_or_init(|| {
+            let mut columns: FxHashMap<Line, Vec<(u32, u32)>> = FxHashMap::default();
+            for (number, known) in self.tree.locations().iter().enumerate() {
+                if known.column > 0 {
+                    let line = columns.entry((known.file, known.line)).or_default();
+                    line.push((number as u32, known.column));
+                }
+            }
+            columns
+        });
+        let Some(places) = columns.get(&line) else {
+            return 0;
+        };
+        let before = places.partition_point(|&(number, _)| (number as usize) < location);
+        let nearest = places.get(before.saturating_sub(1));
+        nearest.map_or(0, |&(_, column)| column)
+    }
+
+    /// The frames around the function that a `.loc` lies in, as the debug data says: unoptimised code has them nowhere else. The
+    /// first name is that function's.
+    fn inlined_chain(&self, statement: &Statement) -> (Option<String>, Vec<Frame>) {
+        let inlined = self.inlined.get_or_init(|| InlinedCalls::new(self.tree));
+        let mut calls = inlined.around(statement.span().start).peekable();
+        let innermost = calls.peek().and_then(|call| call.callee.clone());
+        let mut frames = Vec::new();
+        while let Some(call) = calls.next() {
+            let column = match call.column {
+                0 => self.column(statement.index(), (call.file, call.line)),
+                column => column,
+            };
+            let Some(frame) = self.frame(call.file, call.line, column) else {
+                break;
+            };
+            frames.push(Frame {
+                function: calls.peek().and_then(|outer| outer.callee.clone()),
+                ..frame
+            });
+        }
+        (innermost, frames)
     }
 
     fn strings(&self) -> &debug_info::Strings<'t> {
@@ -232,6 +284,10 @@ impl Origin for PtxOrigin<'_> {
                 frames.truncate(1);
                 let skip = frames.len();
                 frames.extend(commented.into_iter().skip(skip));
+            } else if let [own] = &mut *frames {
+                let (function, around) = self.inlined_chain(statement);
+                own.function = function;
+                frames.extend(around);
             }
         }
         frames

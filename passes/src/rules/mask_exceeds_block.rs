@@ -26,9 +26,9 @@
 //!
 //! ## Limits
 //!
-//! Off by default; `-W PTX413` asks for it. Definite where no warp of the block has these lanes; potential where only the
-//! last warp lacks them, or where the lanes that pass the mask may stay away. Without a known block, silent. `.maxntid`
-//! is an upper bound: below 32 threads it is taken for the block.
+//! Off by default; `-W PTX413` asks for what is definite, `-W potential:PTX413` for the rest. Definite where no warp of the block
+//! has these lanes; potential where only the last warp lacks them, or where the lanes that pass the mask may stay away. Without a
+//! known block, silent. `.maxntid` is an upper bound: below 32 threads it is taken for the block.
 
 use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};

@@ -34,8 +34,9 @@ Exit codes:
 
 const AFTER_LONG_HELP: &str = "\
 Selectors:
-  PTX401             a rule, by its code
-  extra-lane-in-mask a rule, by its name or an alias
+  PTX401             the definite findings of a rule, by its code; its potential ones, if it has
+                     no others; with -A, all
+  extra-lane-in-mask the same, by its name or an alias
   warp               the definite findings of a family; the families are host, space, params,
                      warp, image, device and run
   G-2.1              the definite findings of the rules for one of the CUDA C++ guidelines

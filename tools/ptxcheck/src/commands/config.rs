@@ -219,9 +219,7 @@ fn applied(
     let level = level_after(all.len());
     let set = |index: &usize| {
         let setting = all[*index].0;
-        setting.selector.matches(rule, certainty)
-            && setting.level == level
-            && level_after(*index + 1) == level
+        setting.matches(rule, certainty) && setting.level == level && level_after(*index + 1) == level
     };
     if level == level_after(0) {
         return None;

@@ -18,8 +18,9 @@ pub(super) type Levels = BTreeMap<Spanned<String>, Spanned<LevelWord>>;
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "ptxcheck.toml"))]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct File {
-    /// Levels by code, name, message key, family, guideline (`G-2.1`), `all` or `potential`; `potential:` before one of these stands
-    /// for its potential findings alone. The narrower selector counts, wherever it stands
+    /// Levels by code, name, message key, family, guideline (`G-2.1`), `all` or `potential`. They are for definite findings, and
+    /// `potential:` before one of these for its potential ones; `allow` for a rule is for both. The narrower selector counts,
+    /// wherever it stands
     #[cfg_attr(test, schemars(with = "BTreeMap<String, LevelWord>"))]
     pub rules: Levels,
     /// Levels for certain paths and kernels. Of several that hold, the last in the file counts
