@@ -148,6 +148,12 @@ impl<P> Draft<P> {
         self
     }
 
+    /// Says that its symbol is what is to be mended: its uses have one cause.
+    pub fn caused_by_symbol(&mut self) -> &mut Self {
+        self.cause.is_symbol = true;
+        self
+    }
+
     /// Sets the message of several findings with one cause whose own messages differ. Without it, the rule's summary is
     /// theirs.
     pub fn in_general(&mut self, message: impl Into<Cow<'static, str>>) -> &mut Self {

@@ -143,6 +143,8 @@ pub struct Cause {
     pub kind: Cow<'static, str>,
     /// A message that holds for all findings of the cause; the rule's summary where there is none.
     pub general: Option<Cow<'static, str>>,
+    /// The symbol in its payload is what is to be mended, wherever it is used.
+    pub is_symbol: bool,
     /// The operation that does what is wrong, as the input names it without types: `ld.shared`.
     pub operation: Option<String>,
     /// Hash of the text of the instruction to mend, without the numbers of registers and labels; 0 where it is not an

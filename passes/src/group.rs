@@ -47,6 +47,11 @@ pub struct Group {
 }
 
 impl Group {
+    /// Its findings, that which it is shown at first.
+    pub fn of<'f>(&self, findings: &'f [Finding]) -> impl Iterator<Item = &'f Finding> + use<'f, '_> {
+        self.findings.iter().filter_map(|&index| findings.get(index))
+    }
+
     /// Index of the finding that it is shown at.
     #[must_use]
     pub fn first(&self) -> usize {
@@ -73,6 +78,22 @@ pub fn groups(inputs: &[InputReport], findings: &[Finding], sources: &mut Source
         .collect();
     number(&mut groups, findings);
     groups
+}
+
+/// One group for each finding, for readers that want each place by itself: with the finding's own message and fingerprint.
+#[must_use]
+pub fn one_each(findings: &[Finding]) -> Vec<Group> {
+    let group = |(index, finding): (usize, &Finding)| Group {
+        findings: vec![index],
+        rule: finding.rule,
+        certainty: finding.certainty,
+        level: finding.level,
+        message: finding.message.clone(),
+        identity: Identity::default(),
+        fingerprint: finding.fingerprint.clone(),
+        suppressed: finding.suppressed.clone(),
+    };
+    findings.iter().enumerate().map(group).collect()
 }
 
 fn group<'f>(

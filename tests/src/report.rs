@@ -29,7 +29,9 @@ pub fn check_with<Arg: AsRef<std::ffi::OsStr>>(
     args: impl IntoIterator<Item = Arg>,
 ) -> Result<(i32, Value), String> {
     let mut command = binary::command_of(program);
-    command.args(["check", "--format", "json"]).args(args);
+    command
+        .args(["check", "--format", "json", "--places", "all"])
+        .args(args);
     let output = command.output().map_err(|error| error.to_string())?;
     document(&output)
 }

@@ -14,7 +14,7 @@ use crate::root;
 #[must_use]
 pub fn problems(document: &Value) -> Vec<String> {
     static VALIDATOR: OnceLock<jsonschema::Validator> = OnceLock::new();
-    against(VALIDATOR.get_or_init(|| validator("check-v1")), document)
+    against(VALIDATOR.get_or_init(|| validator("check-v2")), document)
 }
 
 /// The violations of the schema of `audit --format json` in `document`.
@@ -25,7 +25,7 @@ pub fn problems(document: &Value) -> Vec<String> {
 #[must_use]
 pub fn audit_problems(document: &Value) -> Vec<String> {
     static VALIDATOR: OnceLock<jsonschema::Validator> = OnceLock::new();
-    against(VALIDATOR.get_or_init(|| validator("audit-v1")), document)
+    against(VALIDATOR.get_or_init(|| validator("audit-v2")), document)
 }
 
 /// The schema of this name in the repository.

@@ -111,7 +111,7 @@ fn findings_of_parallel_runs_do_not_mix() {
 
 /// The paths of the inputs of a folder, and the input of each finding.
 fn found(folder: &TempDir, args: &[&str]) -> (Vec<String>, Vec<String>) {
-    let mut all = vec!["--format", "json"];
+    let mut all = vec!["--format", "json", "--places", "all"];
     all.extend(args);
     let (_, document) = report::document(&run_in(folder, &all)).unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_owned();

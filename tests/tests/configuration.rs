@@ -57,7 +57,7 @@ fn stdout(output: &Output) -> String {
 }
 
 fn document(folder: &TempDir, args: &[&str]) -> Value {
-    let mut all = vec!["--format", "json"];
+    let mut all = vec!["--format", "json", "--places", "all"];
     all.extend(args);
     report::document(&run_in(folder, &all)).unwrap().1
 }

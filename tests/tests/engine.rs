@@ -228,18 +228,23 @@ fn the_document_does_not_depend_on_threads() {
         .map(|(name, text)| (name.as_str(), text.as_bytes()))
         .collect();
     let folder = folder(&files);
-    let document = |threads| {
-        let text = stdout(&run_in(&folder, &["--format", "json", threads, "."]));
+    let document = |threads, places| {
+        let text = stdout(&run_in(
+            &folder,
+            &["--format", "json", "--places", places, threads, "."],
+        ));
         let kept: Vec<&str> = text
             .lines()
             .filter(|line| !line.contains("\"elapsed_ms\""))
             .collect();
         kept.join("\n")
     };
-    let one = document("-j1");
-    assert_eq!(one.matches("\"PTX407\"").count(), 40);
-    for _ in 0..3 {
-        assert!(one == document("-j8"), "-j1 and -j8 differ");
+    for (places, findings) in [("all", 40), ("grouped", 1)] {
+        let one = document("-j1", places);
+        assert_eq!(one.matches("\"PTX407\"").count(), findings);
+        for _ in 0..3 {
+            assert!(one == document("-j8", places), "-j1 and -j8 differ");
+        }
     }
 }
 

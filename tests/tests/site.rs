@@ -20,8 +20,8 @@ const MADE: [&str; 10] = [
     "github-action.md",
     "container.md",
     "rules.md",
-    "schema/check-v1.schema.json",
-    "schema/audit-v1.schema.json",
+    "schema/check-v2.schema.json",
+    "schema/audit-v2.schema.json",
 ];
 
 /// Names and texts of the pages that are written by hand.

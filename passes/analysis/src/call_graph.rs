@@ -3,7 +3,7 @@
 use ptxcheck_ir::{FunctionId, InstructionId, Module};
 
 /// A direct call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallSite {
     /// The function that calls.
     pub caller: FunctionId,

@@ -1,22 +1,25 @@
 //! Findings as compilers print them, one a line: `file:line:col: error: message (kernel k(int*), called at k.cu:9:3) [PTX401]`.
 
 use ptxcheck_passes::finding::Finding;
+use ptxcheck_passes::group::Group;
 use ptxcheck_passes::names::readable;
 use ptxcheck_passes::run::Outcome;
 
+use super::amounts::plural;
 use super::places::ShownPlace;
 use super::{escape, image_label, input_name, packed_image, position, shown};
 
 /// Most calls that a line names.
 const SHOWN_CALLS: usize = 3;
 
-/// Everything found, one line a finding, with colours.
+/// Everything found, one line a cause, with colours.
 #[must_use]
 pub fn render(outcome: &Outcome) -> Vec<String> {
-    shown(outcome).map(|finding| line(outcome, finding)).collect()
+    shown(outcome).filter_map(|group| line(outcome, group)).collect()
 }
 
-fn line(outcome: &Outcome, finding: &Finding) -> String {
+fn line(outcome: &Outcome, group: &Group) -> Option<String> {
+    let finding = outcome.findings.get(group.first())?;
     let place = match ShownPlace::of(finding) {
         Some(ShownPlace {
             file,
@@ -27,18 +30,22 @@ fn line(outcome: &Outcome, finding: &Finding) -> String {
         Some(ShownPlace { file, line, .. }) => format!("{file}:{line}"),
         None => input_name(outcome, finding).to_owned(),
     };
-    let style = crate::styles::level(finding.level);
-    let context = match context(outcome, finding) {
+    let style = crate::styles::level(group.level);
+    let mut context = context(outcome, finding);
+    if let others @ 1.. = group.findings.len() - 1 {
+        context.push(format!("and {}", plural(others as u64, "more place")));
+    }
+    let context = match context {
         context if context.is_empty() => String::new(),
         context => format!(" ({})", context.join(", ")),
     };
-    format!(
+    Some(format!(
         "{}: {style}{}{style:#}: {}{context} [{}]\n",
         escape::line(&place),
-        finding.level.as_str(),
-        escape::line(&finding.message),
-        finding.rule.code
-    )
+        group.level.as_str(),
+        escape::line(&group.message),
+        group.rule.code
+    ))
 }
 
 /// The words that distinguish findings on one line of a source: the kernel or function, the calls that lead there, the image.

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use annotate_snippets::{AnnotationKind, Element, Group, Level as Title, Origin, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Element, Group as Shown, Level as Title, Origin, Renderer, Snippet};
 use ptxcheck_passes::finding::{Finding, Frame, Location};
+use ptxcheck_passes::group::Group;
 use ptxcheck_passes::inventory::{ImageKind, Role};
 use ptxcheck_passes::names::readable;
 use ptxcheck_passes::rule::Level;
@@ -11,35 +12,37 @@ use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::sources::Sources;
 
 use super::places::{ShownPlace, SourceLine};
-use super::{escape, input_name, packed_image, position, shown};
+use super::{escape, further, input_name, packed_image, position, shown};
 
-/// Everything found, a text for each finding, with colours.
+/// Everything found, a text for each cause, with colours.
 #[must_use]
 pub fn render(outcome: &Outcome) -> Vec<String> {
     let mut sources = Sources::default();
     let renderer = Renderer::styled();
     shown(outcome)
-        .map(|finding| {
-            format!(
-                "{}\n\n",
-                renderer.render(&[group(outcome, finding, &mut sources)])
-            )
+        .filter_map(|group| {
+            let shown = cause(outcome, group, &mut sources)?;
+            Some(format!("{}\n\n", renderer.render(&[shown])))
         })
         .collect()
 }
 
-fn group(outcome: &Outcome, finding: &Finding, sources: &mut Sources) -> Group<'static> {
+fn cause(outcome: &Outcome, found: &Group, sources: &mut Sources) -> Option<Shown<'static>> {
+    let finding = outcome.findings.get(found.first())?;
     let input = input_name(outcome, finding);
-    let level = match finding.level {
+    let level = match found.level {
         Level::Error => Title::ERROR,
         Level::Warning | Level::Allow => Title::WARNING,
     };
     let rule = finding.rule;
-    let head = format!("{}[{}] {}", finding.level.as_str(), rule.code, rule.name);
+    let head = format!("{}[{}] {}", found.level.as_str(), rule.code, rule.name);
     let mut group = level
         .with_name(head)
-        .primary_title(escape::line(&finding.message).into_owned())
+        .primary_title(escape::line(&found.message).into_owned())
         .elements(places(finding, input, sources));
+    if finding.message != found.message {
+        group = group.element(footer("here", &finding.message));
+    }
     group = group.elements(chain(finding));
     group = group.elements(function(finding).map(|(name, text)| footer(name, text)));
     group = group.elements(image(outcome, finding).map(|text| footer("image", text)));
@@ -51,7 +54,14 @@ fn group(outcome: &Outcome, finding: &Finding, sources: &mut Sources) -> Group<'
         let text = if is_ir(outcome, finding) { "llvm" } else { "ptx" };
         group = group.element(footer(text, format!("{}:{}", location.file, location.line)));
     }
-    group
+    if found.findings.len() > 1 {
+        group = group.element(
+            Title::NOTE
+                .with_name("places")
+                .message(further::list(outcome, found, finding)),
+        );
+    }
+    Some(group)
 }
 
 /// True if a finding is about LLVM IR.
@@ -261,6 +271,26 @@ error[PTX407] zero-mask: the member mask is 0
 
 "
         );
+    }
+
+    #[test]
+    fn further_places_have_a_line_each_and_the_rest_a_number() {
+        let mut outcome = samples::outcome(samples::finding());
+        for number in 1..=20_u32 {
+            let mut other = samples::finding();
+            if let Some(location) = &mut other.location {
+                location.line += number;
+            }
+            other.kernel = Some("_Z5otherv".to_owned());
+            outcome.findings.push(other);
+            outcome.groups[0].findings.push(number as usize);
+        }
+        let text = plain(&outcome);
+        assert!(text.contains("= places: 20 more places\n"), "{text}");
+        assert!(text.contains("a.ptx:32:2, kernel `other()`\n"), "{text}");
+        assert!(text.contains("a.ptx:47:2"), "{text}");
+        assert!(!text.contains("a.ptx:48:2"), "{text}");
+        assert!(text.contains("and 4 more (`--format json` has all)"), "{text}");
     }
 
     #[test]

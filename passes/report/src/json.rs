@@ -1,4 +1,4 @@
-//! The document for programs. Its shape is a promise: `schema/check-v1.schema.json` describes it.
+//! The document for programs. Its shape is a promise: `schema/check-v2.schema.json` describes it.
 
 pub mod audit;
 
@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ptxcheck_passes::finding::{Finding, Frame, Location, Related, Source, Value};
+use ptxcheck_passes::group::Group;
 use ptxcheck_passes::names::demangle;
 use ptxcheck_passes::run::{ImageReport, InputReport, Outcome, Problem};
 use serde::Serialize;
@@ -15,7 +16,10 @@ use crate::summary::Counts;
 use crate::{PROGRAM, input_name};
 
 /// Raised when a key changes its meaning or goes away.
-const SCHEMA_VERSION: u32 = 1;
+const SCHEMA_VERSION: u32 = 2;
+
+/// Most places of one finding that the document lists, besides the first; a number stands for the rest.
+const MAX_PLACES: usize = 100_000;
 
 /// The document, with a line end.
 ///
@@ -59,9 +63,9 @@ impl Tool {
 
 fn findings(outcome: &Outcome) -> Vec<FindingJson<'_>> {
     outcome
-        .findings
+        .groups
         .iter()
-        .map(|finding| FindingJson::new(finding, input_name(outcome, finding)))
+        .filter_map(|group| FindingJson::new(group, outcome))
         .collect()
 }
 
@@ -155,6 +159,8 @@ struct FindingJson<'a> {
     level: &'static str,
     certainty: &'static str,
     message: &'a str,
+    /// The message about the first place alone, where those of the others differ.
+    message_here: Option<&'a str>,
     notes: &'a [String],
     help: &'a [String],
     input: &'a str,
@@ -168,19 +174,25 @@ struct FindingJson<'a> {
     data: BTreeMap<&'a str, ValueJson<'a>>,
     fingerprint: &'a str,
     suppressed: Option<SuppressionJson<'a>>,
+    places: Vec<PlaceJson<'a>>,
+    places_left_out: usize,
 }
 
 impl<'a> FindingJson<'a> {
-    fn new(finding: &'a Finding, input: &'a str) -> Self {
-        Self {
+    fn new(group: &'a Group, outcome: &'a Outcome) -> Option<Self> {
+        let mut all = group.of(&outcome.findings);
+        let finding = all.next()?;
+        let message = group.message.as_str();
+        Some(Self {
             code: finding.rule.code,
             name: finding.rule.name,
-            level: finding.level.as_str(),
+            level: group.level.as_str(),
             certainty: finding.certainty.as_str(),
-            message: &finding.message,
+            message,
+            message_here: own_message(finding, message),
             notes: &finding.notes,
             help: &finding.help,
-            input,
+            input: input_name(outcome, finding),
             image: finding.image,
             function: finding.function.as_deref(),
             function_demangled: finding.function.as_deref().and_then(demangle),
@@ -193,11 +205,49 @@ impl<'a> FindingJson<'a> {
                 .iter()
                 .map(|(key, value)| (key, ValueJson::new(value)))
                 .collect(),
-            fingerprint: &finding.fingerprint,
-            suppressed: finding.suppressed.as_ref().map(|suppression| SuppressionJson {
+            fingerprint: &group.fingerprint,
+            suppressed: group.suppressed.as_ref().map(|suppression| SuppressionJson {
                 by: suppression.by,
                 reason: &suppression.reason,
             }),
+            places: all
+                .take(MAX_PLACES)
+                .map(|finding| PlaceJson::new(finding, outcome, message))
+                .collect(),
+            places_left_out: group.findings.len().saturating_sub(MAX_PLACES + 1),
+        })
+    }
+}
+
+/// The message of a finding where it says more than the message of all.
+fn own_message<'a>(finding: &'a Finding, of_all: &str) -> Option<&'a str> {
+    Some(finding.message.as_str()).filter(|own| *own != of_all)
+}
+
+/// A further place of a finding.
+#[derive(Serialize)]
+struct PlaceJson<'a> {
+    message: Option<&'a str>,
+    input: &'a str,
+    image: Option<u32>,
+    function: Option<&'a str>,
+    kernel: Option<&'a str>,
+    location: Option<LocationJson<'a>>,
+    source: Option<SourceJson<'a>>,
+    lanes: Option<ValueJson<'a>>,
+}
+
+impl<'a> PlaceJson<'a> {
+    fn new(finding: &'a Finding, outcome: &'a Outcome, message: &str) -> Self {
+        Self {
+            message: own_message(finding, message),
+            input: input_name(outcome, finding),
+            image: finding.image,
+            function: finding.function.as_deref(),
+            kernel: finding.kernel.as_deref(),
+            location: finding.location.as_ref().map(LocationJson::new),
+            source: finding.source.as_ref().map(SourceJson::new),
+            lanes: finding.data.get("lanes").map(ValueJson::new),
         }
     }
 }
@@ -317,8 +367,16 @@ struct Summary<'a> {
     errors: usize,
     warnings: usize,
     suppressed: usize,
+    places: PlacesOfAll,
     excluded: Excluded,
     elapsed_ms: u64,
+}
+
+/// Numbers of places behind the errors and warnings.
+#[derive(Serialize)]
+struct PlacesOfAll {
+    errors: usize,
+    warnings: usize,
 }
 
 /// Numbers of inputs and findings that the configuration leaves out.
@@ -365,6 +423,10 @@ impl<'a> Summary<'a> {
             errors: counts.errors,
             warnings: counts.warnings,
             suppressed: counts.suppressed,
+            places: PlacesOfAll {
+                errors: counts.error_places,
+                warnings: counts.warning_places,
+            },
             excluded: Excluded {
                 inputs: outcome.decisions.excluded_inputs,
                 findings: outcome.decisions.excluded,
@@ -388,7 +450,7 @@ mod tests {
 
     fn document(outcome: &Outcome) -> Value {
         let document = serde_json::from_str(&render(outcome, Duration::from_millis(3)).unwrap()).unwrap();
-        let schema = include_str!("../schema/check-v1.schema.json");
+        let schema = include_str!("../schema/check-v2.schema.json");
         let schema = serde_json::from_str(schema).unwrap();
         jsonschema::draft202012::meta::validate(&schema).unwrap();
         let validator = jsonschema::draft202012::new(&schema).unwrap();
@@ -410,6 +472,7 @@ mod tests {
         });
         let mut outcome = samples::outcome(finding);
         outcome.findings.push(samples::finding());
+        outcome.groups = ptxcheck_passes::group::one_each(&outcome.findings);
         outcome.inputs[0].status = Status::Partly;
         outcome.inputs[0].problems.push(samples::syntax_error());
         let document = document(&outcome);
@@ -424,6 +487,30 @@ mod tests {
             (&summary["errors"], &summary["suppressed"]),
             (&1.into(), &1.into())
         );
+    }
+
+    #[test]
+    fn places_say_what_is_theirs() {
+        let mut other = samples::finding();
+        other.message = "the member mask is 1".to_owned();
+        other.kernel = Some("_Z5otherv".to_owned());
+        let mut outcome = samples::outcome(samples::finding());
+        outcome.findings.push(other);
+        outcome.groups[0].findings.push(1);
+        outcome.groups[0].message = "the member mask is wrong".to_owned();
+        let document = document(&outcome);
+        assert_eq!(document["findings"].as_array().map(Vec::len), Some(1));
+        let finding = &document["findings"][0];
+        assert_eq!(finding["message"], "the member mask is wrong");
+        assert_eq!(finding["message_here"], "the member mask is 0");
+        let place = &finding["places"][0];
+        assert_eq!(place["message"], "the member mask is 1");
+        assert_eq!(
+            (&place["kernel"], &place["lanes"]),
+            (&"_Z5otherv".into(), &serde_json::json!([0, 31]))
+        );
+        assert_eq!(document["summary"]["errors"], 1);
+        assert_eq!(document["summary"]["places"]["errors"], 2);
     }
 
     #[test]

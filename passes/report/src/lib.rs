@@ -24,6 +24,7 @@ pub mod concise;
 pub mod coverage;
 pub mod escape;
 pub mod full;
+mod further;
 pub mod json;
 pub mod markdown;
 mod places;
@@ -33,18 +34,16 @@ pub mod styles;
 pub mod summary;
 
 use ptxcheck_passes::finding::{Finding, Frame};
+use ptxcheck_passes::group::Group;
 use ptxcheck_passes::inventory::Role;
 use ptxcheck_passes::run::{ImageReport, Outcome};
 
 /// The name of the program in documents.
 const PROGRAM: &str = "ptxcheck";
 
-/// The findings that are shown to people: the suppressed ones are only counted.
-pub fn shown(outcome: &Outcome) -> impl Iterator<Item = &Finding> {
-    outcome
-        .findings
-        .iter()
-        .filter(|finding| finding.suppressed.is_none())
+/// The groups that are shown to people: the suppressed ones are only counted.
+pub fn shown(outcome: &Outcome) -> impl Iterator<Item = &Group> {
+    outcome.groups.iter().filter(|group| group.suppressed.is_none())
 }
 
 /// The image that a finding is about, with its number, where it is one of several things in its file.

@@ -87,6 +87,7 @@ pub(crate) fn finding() -> Finding {
 pub(crate) fn outcome(finding: Finding) -> Outcome {
     let mut outcome = checked();
     outcome.findings = vec![finding];
+    outcome.groups = ptxcheck_passes::group::one_each(&outcome.findings);
     let image = &mut outcome.inputs[0].images[0];
     image.isa = String::new();
     image.bytes = 1234;

@@ -12,19 +12,23 @@ use crate::coverage::Coverage;
 use crate::escape;
 use crate::styles::BOLD;
 
-/// The counts of a run. Suppressed findings are neither errors nor warnings.
+/// The counts of a run: of causes, and of the places behind them. Suppressed ones are neither errors nor warnings.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Images (modules).
     pub images: usize,
     /// Size of the images, in bytes.
     pub bytes: u64,
-    /// Findings at level error.
+    /// Causes at level error.
     pub errors: usize,
-    /// Findings at level warning.
+    /// Causes at level warning.
     pub warnings: usize,
-    /// Suppressed findings.
+    /// Suppressed causes.
     pub suppressed: usize,
+    /// Findings of the errors.
+    pub error_places: usize,
+    /// Findings of the warnings.
+    pub warning_places: usize,
 }
 
 impl Counts {
@@ -36,13 +40,18 @@ impl Counts {
             counts.images += 1;
             counts.bytes = counts.bytes.saturating_add(image.bytes);
         }
-        for finding in &outcome.findings {
-            match finding.level {
-                _ if finding.suppressed.is_some() => counts.suppressed += 1,
-                Level::Error => counts.errors += 1,
-                Level::Warning => counts.warnings += 1,
-                Level::Allow => {}
-            }
+        for group in &outcome.groups {
+            let (causes, places) = match group.level {
+                _ if group.suppressed.is_some() => {
+                    counts.suppressed += 1;
+                    continue;
+                }
+                Level::Error => (&mut counts.errors, &mut counts.error_places),
+                Level::Warning => (&mut counts.warnings, &mut counts.warning_places),
+                Level::Allow => continue,
+            };
+            *causes += 1;
+            *places += group.findings.len();
         }
         counts
     }
@@ -54,8 +63,8 @@ pub fn render(outcome: &Outcome, coverage: &Coverage<'_>, unanalysed: &str, elap
     let counts = Counts::of(outcome);
     let mut text = String::new();
     let mut by_rule: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for finding in crate::shown(outcome) {
-        *by_rule.entry((finding.rule.code, finding.rule.name)).or_default() += 1;
+    for group in crate::shown(outcome) {
+        *by_rule.entry((group.rule.code, group.rule.name)).or_default() += 1;
     }
     for ((code, name), count) in by_rule {
         let _ = writeln!(text, "{count:>7}  {code} {name}");
@@ -68,8 +77,8 @@ pub fn render(outcome: &Outcome, coverage: &Coverage<'_>, unanalysed: &str, elap
     let _ = write!(
         text,
         "{BOLD}{}, {}{BOLD:#}",
-        plural(counts.errors as u64, "error"),
-        plural(counts.warnings as u64, "warning")
+        with_places(counts.errors, "error", counts.error_places),
+        with_places(counts.warnings, "warning", counts.warning_places)
     );
     if counts.suppressed > 0 {
         let _ = write!(text, ", {} suppressed", counts.suppressed);
@@ -92,6 +101,16 @@ pub fn render(outcome: &Outcome, coverage: &Coverage<'_>, unanalysed: &str, elap
         duration(elapsed)
     );
     text
+}
+
+/// `3 errors`, or `3 errors in 40 places`.
+fn with_places(causes: usize, thing: &str, places: usize) -> String {
+    let causes_alone = plural(causes as u64, thing);
+    if places == causes {
+        causes_alone
+    } else {
+        format!("{causes_alone} in {places} places")
+    }
 }
 
 /// A line for what was left out.

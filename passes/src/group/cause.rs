@@ -18,7 +18,7 @@ pub(super) struct Key<'f> {
     is_definite: bool,
     kind: &'f str,
     suppressed: Option<(&'static str, &'f str)>,
-    /// The symbol that the finding is about.
+    /// The symbol to mend, if it is used in a function.
     symbol: Option<&'f str>,
     fault: Fault,
 }
@@ -88,8 +88,11 @@ impl<'f, 's> CauseKeys<'f, 's> {
 
     /// The key of the finding with this index.
     pub(super) fn key(&mut self, index: usize, finding: &'f Finding) -> Key<'f> {
+        // The initialiser of a table names many symbols, and is one cause.
+        let is_table = finding.function.is_none() && finding.cause.instruction != 0;
+        let is_by_symbol = finding.cause.is_symbol && !is_table;
         let symbol = match finding.data.get("symbol") {
-            Some(Value::Text(symbol)) => Some(symbol.as_str()),
+            Some(Value::Text(symbol)) if is_by_symbol => Some(symbol.as_str()),
             _ => None,
         };
         let suppressed = finding.suppressed.as_ref();

@@ -32,7 +32,7 @@
 
 use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};
-use crate::finding::Certainty;
+use crate::finding::{Certainty, Value};
 use crate::rule::{Check, Family, Level, Rule};
 
 use crate::support::lanes as text;
@@ -54,9 +54,11 @@ pub static RULE: Rule = Rule {
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::NotNamed, |root, found| {
         let issue = &found.issue;
+        let zero = text::UnnamedCallers::of(module, root).with_zero(issue);
+        let (lanes, here) = (issue.lanes | zero, issue.here | zero);
         let operation = text::operation(module, issue);
         let callers = match issue.certainty {
-            Certainty::Definite => text::subject(issue.lanes, "executes", "execute"),
+            Certainty::Definite => text::subject(lanes, "executes", "execute"),
             Certainty::Potential => format!("{} may execute", text::named(issue.lanes)),
         };
         let message = match issue.mask {
@@ -65,9 +67,9 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 text::mask_with_lanes(mask),
                 them(issue.lanes)
             ),
-            None if issue.lanes.count_ones() == 1 => format!(
+            None if lanes.count_ones() == 1 => format!(
                 "{callers} `{operation}`, and bit {} of its mask is always 0",
-                issue.lanes.trailing_zeros()
+                lanes.trailing_zeros()
             ),
             None => {
                 format!("{callers} `{operation}`, and the bit of each is always 0 in the mask that it passes")
@@ -75,10 +77,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         };
         let draft = text::begin(module, report, found, message);
         text::assumption(draft, &root.launch);
-        draft.help(format!(
-            "name the lanes that call: {}",
-            text::mask_as_code(issue.here)
-        ));
+        draft.data("lanes", Value::Numbers(text::numbers(lanes)));
+        draft.help(format!("name the lanes that call: {}", text::mask_as_code(here)));
         if let Some(size) = issue.mask.and_then(text::group) {
             let first = 32 - size;
             let group = text::mask((1 << size) - 1);

@@ -85,6 +85,10 @@ fn finding(
     let fingerprint =
         fingerprint::of_instruction(draft.rule.code, identity.as_deref().unwrap_or_default(), about);
     let mut at = located(draft.place, inputs);
+    let mut cause = draft.cause;
+    if let Some(line) = &at.line_text {
+        cause.instruction = fingerprint::of_text(line.text.as_bytes());
+    }
     if at.source.is_none()
         && let Some(identity) = &identity
     {
@@ -120,7 +124,7 @@ fn finding(
         source: at.source,
         related,
         data: draft.data,
-        cause: draft.cause,
+        cause,
         is_imported: false,
         suppressed: None,
     })

@@ -2,25 +2,89 @@
 
 use std::borrow::Cow;
 
+use rustc_hash::FxHashMap;
+
 use crate::analysis::lanes::{
     Issue, LaneFinding, Lanes, Launch, Problem, Root, ShapeSource, Site, is_full, ranges,
 };
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::finding::Certainty;
 use crate::ir::Value;
+use crate::rule::Level;
 
 use super::wording;
 
-/// Calls `write` with every finding of one kind.
+/// Calls `write` with every finding of one kind, but for those that follow from another finding about the same call.
 pub(crate) fn each(module: &ModuleContext<'_>, problem: Problem, mut write: impl FnMut(&Root, &LaneFinding)) {
     for root in module.lanes() {
+        let unnamed = UnnamedCallers::of(module, root);
         for found in root
             .findings
             .iter()
-            .filter(|found| found.issue.problem == problem)
+            .filter(|found| found.issue.problem == problem && !unnamed.explain(&found.issue))
         {
             write(root, found);
         }
+    }
+}
+
+/// The lanes that certainly execute a call with a mask that does not name them. That they pass different masks, or the mask 0, or
+/// take no part in the shuffle of others, follows from it.
+pub(crate) struct UnnamedCallers<'a>(FxHashMap<&'a Site, Unnamed>);
+
+/// The lanes of one call.
+#[derive(Clone, Copy, Default)]
+struct Unnamed {
+    /// Lanes whose masks are different or not known, and certainly do not name them.
+    own_masks: Lanes,
+    /// Lanes whose mask is 0.
+    zero: Lanes,
+    /// Lanes whose mask is one that is known.
+    one_mask: Lanes,
+}
+
+impl<'a> UnnamedCallers<'a> {
+    /// Those of one kernel; none where the settings do not want the findings about them.
+    pub(crate) fn of(module: &ModuleContext<'_>, root: &'a Root) -> Self {
+        let mut calls: FxHashMap<&Site, Unnamed> = FxHashMap::default();
+        let settings = module.settings;
+        let is_wanted = settings
+            .registry
+            .find("PTX403")
+            .is_some_and(|rule| settings.level(rule, Certainty::Definite, rule.definite) > Level::Allow);
+        let issues = root.findings.iter().map(|found| &found.issue);
+        for issue in issues.filter(|issue| is_wanted && issue.certainty == Certainty::Definite) {
+            let lanes = match (issue.problem, issue.mask) {
+                (Problem::NotNamed, None) => &mut calls.entry(&issue.site).or_default().own_masks,
+                (Problem::NotNamed, Some(_)) => &mut calls.entry(&issue.site).or_default().one_mask,
+                (Problem::ZeroMask, _) => &mut calls.entry(&issue.site).or_default().zero,
+                _ => continue,
+            };
+            *lanes |= issue.lanes;
+        }
+        Self(calls)
+    }
+
+    /// True if an issue is told by the finding about callers without a name.
+    pub(crate) fn explain(&self, issue: &Issue) -> bool {
+        let Some(call) = self.0.get(&issue.site) else {
+            return false;
+        };
+        let zero = if call.own_masks == 0 { 0 } else { call.zero };
+        let unnamed = call.own_masks | call.one_mask | zero;
+        match issue.problem {
+            Problem::ZeroMask => zero != 0 && issue.lanes & !zero == 0,
+            Problem::DifferentMasks => (issue.here | issue.lanes) & !unnamed == 0,
+            Problem::AbsentSource => issue.lanes & !unnamed == 0,
+            _ => false,
+        }
+    }
+
+    /// The lanes of a call whose mask is 0, for the finding about the other lanes with masks of their own.
+    pub(crate) fn with_zero(&self, issue: &Issue) -> Lanes {
+        let is_about_own_masks = issue.mask.is_none() && issue.certainty == Certainty::Definite;
+        let call = self.0.get(&issue.site).filter(|_| is_about_own_masks);
+        call.map_or(0, |call| call.zero)
     }
 }
 

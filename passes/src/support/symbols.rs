@@ -49,7 +49,7 @@ pub(crate) fn report<'r>(
     } else {
         report.potential(place, message)
     };
-    draft.data("symbol", missing.name);
+    draft.data("symbol", missing.name).caused_by_symbol();
     for symbol_use in missing.uses.iter().skip(1).take(SHOWN_USES - 1) {
         draft.related(ImagePlace::of_use(symbol_use), also(context, missing, symbol_use));
     }

@@ -222,6 +222,7 @@ mod tests {
             cause: Cause {
                 kind: "k".into(),
                 general: Some("g".into()),
+                is_symbol: true,
                 operation: Some("bar.warp.sync".to_owned()),
                 instruction: 1,
                 code: 2,

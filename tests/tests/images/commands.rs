@@ -108,7 +108,7 @@ fn audits_print_tables() {
 /// The two documents share what they share.
 #[test]
 fn the_schemas_agree() {
-    let (check, audit) = (schema::read("check-v1"), schema::read("audit-v1"));
+    let (check, audit) = (schema::read("check-v2"), schema::read("audit-v2"));
     for name in [
         "image",
         "error",

@@ -28,7 +28,7 @@ fn clean(target: &str, kernel: &str, params: &str) -> String {
 
 fn check(bytes: &[u8], args: &[&str]) -> (i32, Value) {
     let folder = folder(&[("x.bin", bytes)]);
-    let mut all = vec!["--format", "json"];
+    let mut all = vec!["--format", "json", "--places", "all"];
     all.extend(args);
     all.push("x.bin");
     report::document(&run_in(&folder, &all)).unwrap()
@@ -41,7 +41,7 @@ fn codes(bytes: &[u8], args: &[&str]) -> Vec<String> {
 
 fn audit(bytes: &[u8], args: &[&str]) -> (i32, Value) {
     let folder = folder(&[("x.bin", bytes)]);
-    let mut all = vec!["audit", "--format", "json"];
+    let mut all = vec!["audit", "--format", "json", "--places", "all"];
     all.extend(args);
     all.push("x.bin");
     let output = run_in(&folder, &all);

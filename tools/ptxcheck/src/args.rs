@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ptxcheck_passes::group;
 use ptxcheck_passes::launches::{self, Shape};
 use ptxcheck_passes::policy::{self, Driver};
 use ptxcheck_passes::rule::Level;
+use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::PathMap;
 
 use crate::config;
@@ -156,6 +158,10 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_output, help_heading = "Output")]
     pub output: Vec<Output>,
 
+    /// One finding for each cause, with the other places in it, or one for each place
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Places::Grouped, help_heading = "Output")]
+    pub places: Places,
+
     /// Colours on the terminal
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto, help_heading = "Output")]
     pub color: Color,
@@ -269,6 +275,10 @@ pub struct AuditArgs {
     /// Format of the output
     #[arg(long, value_enum, default_value_t = ListFormat::Text, help_heading = "Output")]
     pub format: ListFormat,
+
+    /// One finding for each cause, with the other places in it, or one for each place
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Places::Grouped, help_heading = "Output")]
+    pub places: Places,
 
     /// Colours on the terminal
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto, help_heading = "Output")]
@@ -444,6 +454,24 @@ pub enum Format {
     Concise,
     /// One document for programs
     Json,
+}
+
+/// The values of `--places`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Places {
+    /// One finding for each cause
+    Grouped,
+    /// One finding for each place
+    All,
+}
+
+impl Places {
+    /// Makes the groups of an outcome as they are to be reported.
+    pub fn apply(self, outcome: &mut Outcome) {
+        if self == Self::All {
+            outcome.groups = group::one_each(&outcome.findings);
+        }
+    }
 }
 
 /// A format of lists.

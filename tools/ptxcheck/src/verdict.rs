@@ -95,9 +95,9 @@ impl Verdict {
             );
         }
         let fails = outcome
-            .findings
+            .groups
             .iter()
-            .any(|finding| finding.suppressed.is_none() && args.fail_on.fails(finding.level));
+            .any(|group| group.suppressed.is_none() && args.fail_on.fails(group.level));
         if fails {
             self.exit = self.exit.worst(Exit::Findings);
         }

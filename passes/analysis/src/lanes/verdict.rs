@@ -63,7 +63,7 @@ pub enum Problem {
 }
 
 /// An instruction with the calls that lead to it, innermost first.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Site {
     /// The function.
     pub function: FunctionId,

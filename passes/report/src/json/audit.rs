@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::{FindingJson, InputJson, SCHEMA_VERSION, Summary, Tool, findings};
 
 /// The document, with a line end: that of a check, with the policy, and for each input its kernels and what its host code
-/// registers. `schema/audit-v1.schema.json` describes it.
+/// registers. `schema/audit-v2.schema.json` describes it.
 ///
 /// # Errors
 ///

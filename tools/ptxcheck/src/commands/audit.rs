@@ -46,7 +46,8 @@ pub fn run(args: &AuditArgs) -> Exit {
         ..settings
     };
     let display = Display::of(progress, args.quiet);
-    let outcome = run::check(inputs, &settings);
+    let mut outcome = run::check(inputs, &settings);
+    args.places.apply(&mut outcome);
     drop(display);
     let elapsed = started.elapsed();
     let exit = match args.format {
@@ -110,8 +111,8 @@ fn judge(outcome: &Outcome, args: &AuditArgs) -> Exit {
         return output::complain("no device code in the inputs");
     }
     let fails = outcome
-        .findings
+        .groups
         .iter()
-        .any(|finding| finding.suppressed.is_none() && args.fail_on.fails(finding.level));
+        .any(|group| group.suppressed.is_none() && args.fail_on.fails(group.level));
     if fails { Exit::Findings } else { Exit::Clean }
 }

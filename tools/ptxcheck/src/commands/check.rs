@@ -84,7 +84,8 @@ impl Checked {
             ..settings
         };
         let display = Display::of(progress, args.quiet);
-        let outcome = run::check(inputs, &settings);
+        let mut outcome = run::check(inputs, &settings);
+        args.places.apply(&mut outcome);
         drop(display);
         Ok(Self {
             outcome,

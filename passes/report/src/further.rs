@@ -1,0 +1,88 @@
+//! The further places of a cause, as text: each in one line that says what it does not share with the first.
+
+use ptxcheck_passes::finding::{Finding, Value};
+use ptxcheck_passes::group::Group;
+use ptxcheck_passes::names::readable;
+use ptxcheck_passes::run::Outcome;
+
+use super::places::ShownPlace;
+use super::{escape, image_label, input_name, packed_image};
+use crate::amounts::plural;
+
+/// Most places that have a line of their own.
+const LISTED: usize = 16;
+
+/// The number of a group's further places, and a line for each of the first.
+pub(crate) fn list(outcome: &Outcome, group: &Group, first: &Finding) -> String {
+    let others = group.findings.len().saturating_sub(1);
+    let mut text = plural(others as u64, "more place");
+    for finding in group.of(&outcome.findings).skip(1).take(LISTED) {
+        text.push('\n');
+        text.push_str(&line(outcome, group, first, finding));
+    }
+    if let rest @ 1.. = others.saturating_sub(LISTED) {
+        text.push_str(&format!("\nand {rest} more (`--format json` has all)"));
+    }
+    text
+}
+
+/// `k.cu:9:3, kernel k<float>, image 2: lanes 0-15`.
+fn line(outcome: &Outcome, group: &Group, first: &Finding, finding: &Finding) -> String {
+    let mut parts = vec![position(outcome, first, finding)];
+    if let Some((word, name)) = function(finding)
+        && function(first) != Some((word, name))
+    {
+        parts.push(format!("{word} `{}`", escape::name(&readable(name))));
+    }
+    if let Some((number, image)) = packed_image(outcome, finding) {
+        parts.push(escape::line(&image_label(number, image)).into_owned());
+    }
+    let mut text = parts.join(", ");
+    if finding.message != first.message || finding.message != group.message {
+        let lanes = match finding.data.get("lanes") {
+            Some(Value::Numbers(lanes)) if !lanes.is_empty() => ranges(lanes),
+            _ => escape::line(&finding.message).into_owned(),
+        };
+        text.push_str(": ");
+        text.push_str(&lanes);
+    }
+    text
+}
+
+/// The line of the source where it is another than that of the first place; else the place in the input.
+fn position(outcome: &Outcome, first: &Finding, finding: &Finding) -> String {
+    let at = |finding: &Finding| finding.source.as_ref().map(|source| source.at.clone());
+    let source = finding.source.as_ref().filter(|_| at(first) != at(finding));
+    match ShownPlace::either(source, finding.location.as_ref()) {
+        Some(place) => {
+            let column = place
+                .column
+                .map_or_else(String::new, |column| format!(":{column}"));
+            format!("{}:{}{column}", escape::line(place.file), place.line)
+        }
+        None => escape::line(input_name(outcome, finding)).into_owned(),
+    }
+}
+
+fn function(finding: &Finding) -> Option<(&'static str, &str)> {
+    let kernel = finding.kernel.as_deref().map(|name| ("kernel", name));
+    kernel.or_else(|| Some(("function", finding.function.as_deref()?)))
+}
+
+/// `lane 3`, `lanes 0-15, 31`.
+fn ranges(lanes: &[u64]) -> String {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for &lane in lanes {
+        match runs.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(lane) => *last = lane,
+            _ => runs.push((lane, lane)),
+        }
+    }
+    let run = |(first, last): &(u64, u64)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    let noun = if lanes.len() == 1 { "lane" } else { "lanes" };
+    let runs: Vec<String> = runs.iter().map(run).collect();
+    format!("{noun} {}", runs.join(", "))
+}
