@@ -37,6 +37,17 @@ pub fn name(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// `text`, cut to a number of characters, the last of which then is `…`.
+#[must_use]
+pub(crate) fn cut(text: &str, characters: usize) -> String {
+    if text.char_indices().nth(characters).is_none() {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(characters.saturating_sub(1)).collect();
+    short.push('…');
+    short
+}
+
 /// A line of source as it is shown: tabs kept, and one `\u{fffd}` for each hostile character, so that columns in
 /// characters stay what they are. `span` (bytes of `text`) moves to where its text now lies, and grows to whole
 /// characters.

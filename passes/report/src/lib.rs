@@ -20,16 +20,22 @@
 
 mod amounts;
 pub mod audit;
+mod causes;
 pub mod concise;
 pub mod coverage;
 pub mod escape;
 pub mod full;
 mod further;
+pub mod github;
+pub mod gitlab;
 pub mod json;
+pub mod junit;
 pub mod markdown;
+pub mod paths;
 mod places;
 #[cfg(test)]
 mod samples;
+pub mod sarif;
 pub mod styles;
 pub mod summary;
 

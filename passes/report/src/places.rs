@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ptxcheck_passes::finding::{Finding, LineText, Location, Source};
+use ptxcheck_passes::finding::{Finding, Frame, LineText, Location, Source};
 use ptxcheck_passes::sources::Sources;
 
 /// Longest piece of a line that is shown, in bytes.
@@ -22,8 +22,21 @@ pub(crate) struct ShownPlace<'a> {
     pub column: Option<u32>,
     /// The column after the last byte, if it is known and on the same line.
     end_column: Option<u32>,
-    /// The place goes on after `line`.
-    is_multi_line: bool,
+    /// The last line and the column after the last byte there, if the place goes on after `line`.
+    end: Option<(u32, u32)>,
+}
+
+/// A stretch of a file: 1-based lines, 1-based columns in UTF-16 code units, the end exclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Region {
+    /// First line.
+    pub line: u32,
+    /// First column.
+    pub column: u32,
+    /// Last line.
+    pub end_line: u32,
+    /// The column after the last.
+    pub end_column: u32,
 }
 
 /// A line of text, with the part of it to be underlined.
@@ -42,17 +55,23 @@ impl<'a> ShownPlace<'a> {
         Self::either(finding.source.as_ref(), finding.location.as_ref())
     }
 
+    /// The place of a frame.
+    #[must_use]
+    pub(crate) fn of_frame(frame: &'a Frame) -> Self {
+        Self {
+            file: &frame.file,
+            line: frame.line,
+            column: Some(frame.column).filter(|column| *column > 0),
+            end_column: None,
+            end: None,
+        }
+    }
+
     /// The place to show where there are a source and a place in the input.
     #[must_use]
     pub(crate) fn either(source: Option<&'a Source>, location: Option<&'a Location>) -> Option<Self> {
         match (source, location) {
-            (Some(source), _) => Some(Self {
-                file: &source.at.file,
-                line: source.at.line,
-                column: Some(source.at.column).filter(|column| *column > 0),
-                end_column: None,
-                is_multi_line: false,
-            }),
+            (Some(source), _) => Some(Self::of_frame(&source.at)),
             (None, Some(location)) => {
                 let is_multi_line = location.end_line > location.line;
                 Some(Self {
@@ -60,7 +79,7 @@ impl<'a> ShownPlace<'a> {
                     line: location.line,
                     column: Some(location.column).filter(|column| *column > 0),
                     end_column: Some(location.end_column).filter(|_| !is_multi_line),
-                    is_multi_line,
+                    end: is_multi_line.then_some((location.end_line, location.end_column)),
                 })
             }
             (None, None) => None,
@@ -80,6 +99,40 @@ impl<'a> ShownPlace<'a> {
         }
         let text = sources.line(self.file, input, self.line)?;
         self.cut(text, 0)
+    }
+
+    /// Its stretch of the file. Where no end is known it is that of a word, and of a character where the line is not at hand.
+    pub(crate) fn region(&self, carried: Option<&LineText>, input: &str, sources: &mut Sources) -> Region {
+        let line = self.line.max(1);
+        let (text, before) = match carried {
+            Some(carried) => (Some(&*carried.text), carried.from.saturating_sub(1)),
+            None => (sources.line(self.file, input, line), 0),
+        };
+        let span = text.and_then(|text| {
+            let span = self.span(text, usize::try_from(before).ok()?)?;
+            let unit = |at: usize| {
+                let units = text[..text.floor_char_boundary(at)].encode_utf16().count();
+                before
+                    .saturating_add(u32::try_from(units).unwrap_or(u32::MAX))
+                    .saturating_add(1)
+            };
+            Some((unit(span.start), unit(span.end)))
+        });
+        let (column, end_column) = span.unwrap_or_else(|| {
+            let column = self.column.unwrap_or(1);
+            (column, self.end_column.unwrap_or_default())
+        });
+        let end_column = end_column.max(column.saturating_add(1));
+        let (end_line, end_column) = match self.end {
+            Some((end_line, end_column)) if end_line > line => (end_line, end_column.max(1)),
+            _ => (line, end_column),
+        };
+        Region {
+            line,
+            column,
+            end_line,
+            end_column,
+        }
     }
 
     /// The part of a line around the place; `text` is the line without its first `before` bytes.
@@ -115,7 +168,7 @@ impl<'a> ShownPlace<'a> {
             return None; // The file is another than the compiler read.
         }
         let rest = &text[text.floor_char_boundary(start)..];
-        let end = if self.is_multi_line {
+        let end = if self.end.is_some() {
             text.trim_end().len()
         } else if let Some(end) = self.end_column {
             usize::try_from(end).ok()?.saturating_sub(before + 1)
@@ -130,6 +183,9 @@ impl<'a> ShownPlace<'a> {
 
 #[cfg(test)]
 mod tests {
+    use ptxcheck_passes::finding::LineText;
+    use ptxcheck_passes::sources::Sources;
+
     use super::{ShownPlace, SourceLine};
 
     fn place(column: Option<u32>, end_column: Option<u32>) -> ShownPlace<'static> {
@@ -138,7 +194,7 @@ mod tests {
             line: 1,
             column,
             end_column,
-            is_multi_line: false,
+            end: None,
         }
     }
 
@@ -174,6 +230,37 @@ mod tests {
             "bar.sync 0;"
         );
         assert_eq!(underlined(&place(Some(5), Some(2)).cut(text, 0).unwrap()), "");
+    }
+
+    #[test]
+    fn columns_of_regions_are_utf_16() {
+        let carried = |text: &str, from| LineText {
+            text: text.to_owned(),
+            from,
+        };
+        let mut sources = Sources::default();
+        let mut region = |place: &ShownPlace<'_>, carried: Option<&LineText>| {
+            let region = place.region(carried, "-", &mut sources);
+            (region.line, region.column, region.end_line, region.end_column)
+        };
+        // Two code units and four bytes, then one and two.
+        let text = carried("𝄞ö __syncwarp(3);", 1);
+        assert_eq!(region(&place(Some(8), None), Some(&text)), (1, 5, 1, 15));
+        let text = carried("bar.sync 0;", 101);
+        assert_eq!(
+            region(&place(Some(101), Some(112)), Some(&text)),
+            (1, 101, 1, 112)
+        );
+        // No line at hand, a column of another file, an end before the beginning.
+        assert_eq!(region(&place(None, None), None), (1, 1, 1, 2));
+        assert_eq!(region(&place(Some(7), None), None), (1, 7, 1, 8));
+        assert_eq!(region(&place(Some(500), Some(3)), Some(&text)), (1, 500, 1, 501));
+        let across = ShownPlace {
+            line: 0,
+            end: Some((u32::MAX, 0)),
+            ..place(Some(u32::MAX), None)
+        };
+        assert_eq!(region(&across, None), (1, u32::MAX, u32::MAX, 1));
     }
 
     #[test]

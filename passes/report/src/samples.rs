@@ -1,8 +1,10 @@
 //! A finding for the tests of the renderers.
 
 use ptxcheck_passes::finding::{Data, Finding, Frame, LineText, Location, Related, Source, Value};
+use ptxcheck_passes::group;
 use ptxcheck_passes::inventory::Problem;
 use ptxcheck_passes::rule::ProblemKind;
+use ptxcheck_passes::sources::Sources;
 use ptxcheck_passes::{Bytes, Input, Outcome, Settings, check};
 
 fn frame(file: &str, line: u32, column: u32, function: Option<&str>) -> Frame {
@@ -87,13 +89,36 @@ pub(crate) fn finding() -> Finding {
 pub(crate) fn outcome(finding: Finding) -> Outcome {
     let mut outcome = checked();
     outcome.findings = vec![finding];
-    outcome.groups = ptxcheck_passes::group::one_each(&outcome.findings);
     let image = &mut outcome.inputs[0].images[0];
     image.isa = String::new();
     image.bytes = 1234;
     image.packed = 1234;
     image.facts = std::sync::Arc::default();
+    regroup(&mut outcome);
     outcome
+}
+
+/// A finding with everything, on a line of its source.
+pub(crate) fn finding_at(line: u32) -> Finding {
+    let mut finding = finding();
+    finding.source = Some(Source {
+        at: frame("no/such/k.cu", line, 13, Some("_Z4bad1v")),
+        ..source()
+    });
+    finding
+}
+
+/// A run that made these findings, with their causes.
+pub(crate) fn outcome_of(findings: impl IntoIterator<Item = Finding>) -> Outcome {
+    let mut outcome = outcome(finding());
+    outcome.findings = findings.into_iter().collect();
+    regroup(&mut outcome);
+    outcome
+}
+
+/// Finds the causes of the findings of a run again.
+pub(crate) fn regroup(outcome: &mut Outcome) {
+    outcome.groups = group::groups(&outcome.inputs, &outcome.findings, &mut Sources::default());
 }
 
 /// The problem of an input that is malformed in its second line.

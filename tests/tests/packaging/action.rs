@@ -55,7 +55,7 @@ fn run(workspace: &Workspace, inputs: &[(&str, &str)]) -> Result<CommandOutput, 
         let known = values.insert((*name).to_owned(), (*value).to_owned());
         known.ok_or_else(|| format!("the action has no input {name}"))?;
     }
-    if steps.len() != 2 || values.len() != 4 {
+    if steps.len() != 2 || values.len() != 5 {
         return Err(format!("{steps:?} {values:?}"));
     }
     let mut all = CommandOutput {
@@ -70,6 +70,7 @@ fn run(workspace: &Workspace, inputs: &[(&str, &str)]) -> Result<CommandOutput, 
             .env("GITHUB_WORKSPACE", workspace.path(""))
             .env("GITHUB_PATH", workspace.path("path"))
             .env("GITHUB_OUTPUT", workspace.path("output"))
+            .env("GITHUB_STEP_SUMMARY", workspace.path("summary.md"))
             .env("RUNNER_TEMP", workspace.path("temporary"));
         for (variable, input) in &step.variables {
             let value = values
@@ -115,23 +116,34 @@ pub(super) fn steps_find() -> Result<(), String> {
     let said = run(&workspace, &[])?.must_fail()?;
     said.has("is installed")?
         .has("sums.cu:5:3")?
-        .has("::error title=PTX407 zero-mask,file=sums.cu,line=5,col=3::the member mask of")?
+        .has("::error file=sums.cu,line=5,endLine=5,col=3,endColumn=")?
+        .has(",title=PTX407 zero-mask::the member mask of")?
         .has("%0Akernel: add_halves(float*)%0Ahelp: name the lanes")?;
     let outputs = workspace.read("output")?;
     if outputs != "exit-code=1\n" {
         return Err(format!("outputs: {outputs}"));
     }
+    if !workspace
+        .read("summary.md")?
+        .contains("| PTX407 zero-mask | sums&#46;cu&#58;5 |")
+    {
+        return Err("the summary has no row".to_owned());
+    }
     let inputs = [
         ("paths", "'a folder' build/sums.ptx"),
         ("fail-on", "never"),
         ("report", "findings.json"),
+        ("sarif", "findings.sarif"),
         ("args", "--level PTX407=warning"),
     ];
     fs::create_dir_all(workspace.path("a folder")).map_err(|error| error.to_string())?;
     let said = run(&workspace, &inputs)?.must_succeed()?;
-    said.has("::warning title=PTX407 zero-mask,file=sums.cu,line=5")?;
+    said.has("::warning file=sums.cu,line=5")?;
     if !workspace.read("findings.json")?.contains("\"code\": \"PTX407\"") {
         return Err("the report has no finding".to_owned());
+    }
+    if !workspace.read("findings.sarif")?.contains("\"uri\":\"sums.cu\"") {
+        return Err("the SARIF document has no finding".to_owned());
     }
     workspace.replace("sums.cu", "mask >> 32", "mask")?;
     compile(&workspace)?;

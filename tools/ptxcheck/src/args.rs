@@ -13,6 +13,7 @@ use ptxcheck_passes::scope::PathMap;
 
 use crate::config;
 use crate::levels::Levels;
+use crate::reports::{Format, Output, ReportArgs};
 
 const ABOUT: &str = "Static checking of compiled GPU code";
 
@@ -155,12 +156,16 @@ pub struct CheckArgs {
     pub format: Format,
 
     /// Also write findings to a file; repeatable
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_output, help_heading = "Output")]
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = Output::parse, help_heading = "Output")]
     pub output: Vec<Output>,
 
     /// One finding for each cause, with the other places in it, or one for each place
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Places::Grouped, help_heading = "Output")]
     pub places: Places,
+
+    /// `--root` and the like.
+    #[command(flatten)]
+    pub report: ReportArgs,
 
     /// Colours on the terminal
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto, help_heading = "Output")]
@@ -273,8 +278,16 @@ pub struct AuditArgs {
     pub fail_on: FailOn,
 
     /// Format of the output
-    #[arg(long, value_enum, default_value_t = ListFormat::Text, help_heading = "Output")]
-    pub format: ListFormat,
+    #[arg(long, value_enum, default_value_t = Format::Full, help_heading = "Output")]
+    pub format: Format,
+
+    /// Also write the output to a file; repeatable
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = Output::parse, help_heading = "Output")]
+    pub output: Vec<Output>,
+
+    /// `--root` and the like.
+    #[command(flatten)]
+    pub report: ReportArgs,
 
     /// One finding for each cause, with the other places in it, or one for each place
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Places::Grouped, help_heading = "Output")]
@@ -445,17 +458,6 @@ impl FailOn {
     }
 }
 
-/// A format of findings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// With the source, notes and help
-    Full,
-    /// One line a finding
-    Concise,
-    /// One document for programs
-    Json,
-}
-
 /// The values of `--places`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Places {
@@ -504,31 +506,6 @@ impl From<Color> for anstream::ColorChoice {
     }
 }
 
-/// One `--output`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Output {
-    /// The format.
-    pub format: Format,
-    /// The file.
-    pub file: PathBuf,
-}
-
-fn parse_output(text: &str) -> Result<Output, String> {
-    let (format, file) = text
-        .split_once('=')
-        .ok_or("a format, `=` and a file are wanted, as in `json=report.json`")?;
-    let format = Format::from_str(format, false)
-        .map_err(|_| format!("`{format}` is no format; the formats are full, concise and json"))?;
-    match file {
-        "" => Err("the name of the file is missing after `=`".to_owned()),
-        "-" => Err("use --format for standard output".to_owned()),
-        _ => Ok(Output {
-            format,
-            file: PathBuf::from(file),
-        }),
-    }
-}
-
 /// `256` or `32,4,1`: at most 1,024 threads in all.
 fn parse_block(text: &str) -> Result<Shape, String> {
     let sides: Option<Vec<u32>> = text.split(',').map(|side| side.trim().parse().ok()).collect();
@@ -559,7 +536,7 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cli, Format, parse_block, parse_output, parse_seconds};
+    use super::{Cli, parse_block, parse_seconds};
     use clap::{CommandFactory as _, Parser as _};
     use ptxcheck_passes::rule::Level;
     use ptxcheck_passes::settings::Change;
@@ -627,14 +604,6 @@ mod tests {
                 _ => &cli.check,
             };
             assert_eq!((args.jobs, args.levels.0.len()), (8, 2));
-        }
-    }
-
-    #[test]
-    fn outputs_name_a_format_and_a_file() {
-        assert_eq!(parse_output("json=a=b.json").unwrap().format, Format::Json);
-        for wrong in ["json", "sarif=x", "json=", "json=-"] {
-            assert!(parse_output(wrong).is_err(), "{wrong}");
         }
     }
 

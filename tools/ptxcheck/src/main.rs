@@ -12,6 +12,7 @@ mod misspelt;
 mod output;
 mod panics;
 mod progress;
+mod reports;
 mod response;
 mod unanalysed;
 mod verdict;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use anstream::ColorChoice;
 use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::progress::Progress;
 use ptxcheck_passes::rule::{Family, Level};
@@ -11,11 +10,12 @@ use ptxcheck_passes::rules;
 use ptxcheck_passes::run::{self, Outcome, Status};
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use ptxcheck_report::coverage::Coverage;
-use ptxcheck_report::{audit, escape, full, json, summary};
+use ptxcheck_report::{escape, summary};
 
-use crate::args::{AuditArgs, ListFormat};
+use crate::args::AuditArgs;
 use crate::exit::Exit;
 use crate::progress::Display;
+use crate::reports::{Kind, Report};
 use crate::{config, file_list, inputs, output};
 
 /// Prints tables of what the files hold, then what is wrong with it.
@@ -50,20 +50,19 @@ pub fn run(args: &AuditArgs) -> Exit {
     args.places.apply(&mut outcome);
     drop(display);
     let elapsed = started.elapsed();
-    let exit = match args.format {
-        ListFormat::Json => match json::audit::render(&outcome, &settings.policy, elapsed) {
-            Ok(text) => output::print(&text, ColorChoice::AlwaysAnsi),
-            Err(error) => output::complain(&error.to_string()),
+    let report = Report {
+        outcome: &outcome,
+        elapsed,
+        kind: Kind::Audit {
+            policy: &settings.policy,
+            has_tables: !args.quiet,
         },
-        ListFormat::Text => {
-            let mut texts = full::render(&outcome);
-            if !args.quiet {
-                texts.insert(0, audit::render(&outcome));
-            }
-            output::print_each(&texts, args.color.into())
-        }
+        root: &settings.root,
+        args: &args.report,
+        fail_on: args.fail_on,
     };
-    if !args.quiet && args.format == ListFormat::Text {
+    let exit = report.write(args.format, &args.output, args.color.into());
+    if !args.quiet && args.format.has_summary() {
         // An audit analyses no code, of whatever kind.
         let summary = summary::render(&outcome, &Coverage::of(&outcome), "", elapsed);
         output::write_stderr(&summary, args.color.into());

@@ -3,20 +3,21 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anstream::ColorChoice;
 use ptxcheck_passes::launches::Launches;
 use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::progress::Progress;
 use ptxcheck_passes::recompile::Recompile;
 use ptxcheck_passes::run::{self, Outcome};
+use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::settings::Settings;
 use ptxcheck_report::coverage::Coverage;
-use ptxcheck_report::{concise, escape, full, json, summary};
+use ptxcheck_report::{escape, summary};
 
-use crate::args::{CheckArgs, Format, Output};
+use crate::args::CheckArgs;
 use crate::compile::{Database, Recompiler};
 use crate::exit::Exit;
 use crate::progress::Display;
+use crate::reports::{Kind, Report};
 use crate::verdict::Verdict;
 use crate::{config, file_list, inputs, output};
 
@@ -33,17 +34,13 @@ pub fn run(args: &CheckArgs) -> Exit {
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
     let Checked { outcome, elapsed, .. } = &checked;
-    // Files first: a reader that closes the pipe must not keep them from being written.
-    let mut exit = checked.write_files(args);
-    exit = exit.worst(match checked.render(args.format) {
-        Ok(texts) => output::print_each(&texts, color(args)),
-        Err(problem) => output::complain(&problem),
-    });
+    let report = checked.report(args);
+    let exit = report.write(args.format, &args.output, args.color.into());
     if args.verbose {
         output::write_stderr(&summary::render_inputs(outcome), args.color.into());
     }
     let coverage = Coverage::of(outcome);
-    if !args.quiet && args.format != Format::Json {
+    if !args.quiet && args.format.has_summary() {
         let summary = summary::render(outcome, &coverage, &coverage.render(), *elapsed);
         output::write_stderr(&summary, args.color.into());
     }
@@ -59,6 +56,7 @@ pub(super) struct Checked {
     pub(super) outcome: Outcome,
     pub(super) recompiler: Option<Arc<Recompiler>>,
     elapsed: Duration,
+    root: Root,
 }
 
 impl Checked {
@@ -91,41 +89,19 @@ impl Checked {
             outcome,
             recompiler,
             elapsed: started.elapsed(),
+            root: settings.root,
         })
     }
 
-    /// Writes the files of `--output`.
-    pub(super) fn write_files(&self, args: &CheckArgs) -> Exit {
-        let written = args.output.iter().map(|output| self.write(output));
-        written.fold(Exit::Clean, Exit::worst)
-    }
-
-    /// One text a finding, or one document.
-    pub(super) fn render(&self, format: Format) -> Result<Vec<String>, String> {
-        match format {
-            Format::Full => Ok(full::render(&self.outcome)),
-            Format::Concise => Ok(concise::render(&self.outcome)),
-            Format::Json => json::render(&self.outcome, self.elapsed)
-                .map(|text| vec![text])
-                .map_err(|error| error.to_string()),
-        }
-    }
-
-    fn write(&self, output: &Output) -> Exit {
-        let written = self.render(output.format).and_then(|texts| {
-            let text = texts.concat();
-            let text = match output.format {
-                Format::Full | Format::Concise => anstream::adapter::strip_str(&text).to_string(),
-                Format::Json => text,
-            };
-            std::fs::write(&output.file, text).map_err(|error| error.to_string())
-        });
-        match written {
-            Ok(()) => Exit::Clean,
-            Err(problem) => output::complain(&format!(
-                "`{}` could not be written: {problem}",
-                escape::line(&output.file.to_string_lossy())
-            )),
+    /// The run, to be written.
+    pub(super) fn report<'a>(&'a self, args: &'a CheckArgs) -> Report<'a> {
+        Report {
+            outcome: &self.outcome,
+            elapsed: self.elapsed,
+            kind: Kind::Check,
+            root: &self.root,
+            args: &args.report,
+            fail_on: args.fail_on,
         }
     }
 }
@@ -154,12 +130,4 @@ pub(super) fn settings(args: &CheckArgs) -> Result<Settings, String> {
         threads: args.jobs,
         ..settings
     })
-}
-
-/// The colours of standard output. A document for programs has none, and must not lose what looks like one.
-fn color(args: &CheckArgs) -> ColorChoice {
-    match args.format {
-        Format::Full | Format::Concise => args.color.into(),
-        Format::Json => ColorChoice::AlwaysAnsi,
-    }
 }

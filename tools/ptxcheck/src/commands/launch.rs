@@ -125,8 +125,9 @@ fn check_file(call: &Invocation, object: &Path) -> Exit {
         Ok(checked) => checked,
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
-    let exit = checked.write_files(&args);
-    let mut text = match checked.render(args.format) {
+    let report = checked.report(&args);
+    let exit = report.write_files(&args.output);
+    let mut text = match report.render(args.format) {
         Ok(texts) => texts.concat(),
         Err(problem) => return output::complain(&problem),
     };
