@@ -53,6 +53,23 @@ pub(crate) fn of_text(text: &[u8]) -> u64 {
     hash.0.max(1)
 }
 
+/// The hash of bytes that come piece by piece.
+pub(crate) struct ContentHash(Hash);
+
+impl ContentHash {
+    pub(crate) const fn new() -> Self {
+        Self(Hash::new())
+    }
+
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.0.byte(byte));
+    }
+
+    pub(crate) const fn number(&self) -> u64 {
+        self.0.0
+    }
+}
+
 /// From several texts, in their order.
 pub(crate) fn of_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Hash::new();

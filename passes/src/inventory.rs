@@ -6,6 +6,7 @@ use std::sync::Arc;
 pub use ptxcheck_images::kinds::{Host, ImageKind, Launchable, Registration, Role, split_target};
 pub use ptxcheck_ir::facts::{Facts, Kernel, Variable, WeakFunction, is_absolute};
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 
 use crate::comments::Comment;
 use crate::ir::IsaVersion;
@@ -13,7 +14,7 @@ use crate::limits::{MAX_COMPARED_IMAGES, SHOWN_NAMES};
 use crate::rule::ProblemKind;
 
 /// The outcome for an input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Status {
     /// All of it was analysed.
@@ -40,7 +41,7 @@ impl Status {
 }
 
 /// A part of the check of an input that could not be done. Each is also a finding of the 9xx rule for its kind.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Problem {
     /// The kind: it decides which rule reports it.
@@ -63,8 +64,66 @@ pub const fn is_read(kind: ImageKind) -> bool {
     }
 }
 
+/// The name of a compression: `lz4`, `zstd`.
+pub type CompressionName = &'static str;
+
+/// Names of compressions that are read back are those that images have.
+mod compression {
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(name: &Option<&'static str>, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(name.unwrap_or_default())
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Option<&'static str>, D::Error> {
+        let name = String::deserialize(from)?;
+        Ok(["lz4", "zstd"].into_iter().find(|known| *known == name))
+    }
+}
+
+/// Digests are texts of hexadecimal digits, since not every reader of JSON has numbers of 128 bits.
+mod digest {
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    pub(super) fn serialize<S: Serializer>(digest: &Option<u128>, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&digest.map_or_else(String::new, |digest| format!("{digest:x}")))
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Option<u128>, D::Error> {
+        let text = String::deserialize(from)?;
+        if text.is_empty() {
+            return Ok(None);
+        }
+        u128::from_str_radix(&text, 16)
+            .map(Some)
+            .map_err(D::Error::custom)
+    }
+}
+
+/// Declarations, without those that only a linker and the rules ask for.
+mod facts {
+    use super::{Arc, Facts};
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(facts: &Arc<Facts>, to: S) -> Result<S::Ok, S::Error> {
+        let facts = Facts {
+            kernels: facts.kernels.clone(),
+            functions: facts.functions,
+            producer: facts.producer.clone(),
+            is_debug: facts.is_debug,
+            is_damaged: facts.is_damaged,
+            ..Facts::default()
+        };
+        facts.serialize(to)
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Arc<Facts>, D::Error> {
+        Facts::deserialize(from).map(Arc::new)
+    }
+}
+
 /// One image of an input.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ImageReport {
     /// The format of its code.
@@ -88,7 +147,8 @@ pub struct ImageReport {
     /// Functions defined, without the kernels.
     pub functions: u32,
     /// Name of its compression, `lz4` or `zstd`; `None` if it is not compressed.
-    pub compression: Option<&'static str>,
+    #[serde(with = "compression")]
+    pub compression: Option<CompressionName>,
     /// The section it lies in.
     pub section: Option<String>,
     /// The member of the archive it lies in.
@@ -108,10 +168,13 @@ pub struct ImageReport {
     pub limit: Option<String>,
     /// Two images with the same digest have the same bytes, unpacked. Of machine code it is made where a policy asks
     /// for duplicates, and where PTX is made of code without.
+    #[serde(with = "digest")]
     pub digest: Option<u128>,
     /// Its declarations.
+    #[serde(with = "facts")]
     pub facts: Arc<Facts>,
-    /// The comments of its text that suppress findings.
+    /// The comments of its text that suppress findings: applied before it is serialised.
+    #[serde(skip)]
     pub(crate) comments: Vec<Comment>,
 }
 
@@ -140,7 +203,7 @@ impl ImageReport {
 }
 
 /// The report about one input.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct InputReport {
     /// The name to show.

@@ -62,6 +62,7 @@ pub mod rules;
 pub mod run;
 pub mod scope;
 pub mod settings;
+pub mod shard;
 pub mod sources;
 mod support;
 mod toolkit;

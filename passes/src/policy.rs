@@ -1,7 +1,7 @@
 //! The policy of a release for the images in its files.
 
 /// The policy of an audit. Empty: nothing is asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Policy {
     /// Targets that every kernel needs machine code for: `90`, `90a`.
     pub require_sm: Vec<String>,
@@ -16,7 +16,7 @@ pub struct Policy {
 }
 
 /// Version of a Linux driver: 550.54.14. What is not given is 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct Driver(pub u32, pub u32, pub u32);
 
 impl std::fmt::Display for Driver {

@@ -12,7 +12,7 @@ mod assemble;
 mod bytes;
 mod compare;
 mod conclude;
-mod copies;
+pub(crate) mod copies;
 mod definitions;
 mod image;
 mod input;
@@ -31,6 +31,7 @@ use rayon::prelude::*;
 use crate::finding::Finding;
 use crate::group::{self, Group};
 use crate::settings::Settings;
+use crate::sources::Sources;
 use crate::{fingerprint, locate};
 use text_cache::TextCache;
 
@@ -84,7 +85,11 @@ pub struct Decisions {
 /// ```
 #[must_use]
 pub fn check(inputs: Vec<Input>, settings: &Settings) -> Outcome {
-    let work = || run(inputs, settings);
+    in_pool(settings, || run(inputs, settings))
+}
+
+/// Runs `work` in a pool of as many threads as the settings say.
+pub(crate) fn in_pool<T: Send>(settings: &Settings, work: impl FnOnce() -> T + Send) -> T {
     match rayon::ThreadPoolBuilder::new()
         .num_threads(settings.threads)
         .build()
@@ -113,6 +118,12 @@ pub fn check_here(inputs: Vec<Input>, settings: &Settings) -> Outcome {
 }
 
 fn run(inputs: Vec<Input>, settings: &Settings) -> Outcome {
+    let (outcome, sources) = unfinished(inputs, settings);
+    finish(outcome, sources)
+}
+
+/// The outcome without groups, its findings with the fingerprints that they have before they are numbered.
+pub(crate) fn unfinished(inputs: Vec<Input>, settings: &Settings) -> (Outcome, Sources) {
     let texts = TextCache::default();
     if let Some(progress) = &settings.progress {
         progress.begin(inputs.len());
@@ -152,18 +163,22 @@ fn run(inputs: Vec<Input>, settings: &Settings) -> Outcome {
         copies::drop_copies(&outcome.inputs, &mut outcome.findings);
     }
     locate::sort(&mut outcome.findings);
-    number(&mut outcome.findings);
     let findings = std::mem::take(&mut outcome.findings);
     let mut concluded = conclude::conclude(&outcome.inputs, findings, settings);
-    number(&mut concluded.about_settings);
     outcome.findings = concluded.findings;
     outcome.findings.append(&mut concluded.about_settings);
-    outcome.groups = group::groups(&outcome.inputs, &outcome.findings, &mut concluded.sources);
     outcome.decisions = Decisions {
         excluded_inputs: settings.left_out.len(),
         excluded: concluded.excluded,
         expired: concluded.expired,
     };
+    (outcome, concluded.sources)
+}
+
+/// Numbers and groups the findings, once they are all there.
+pub(crate) fn finish(mut outcome: Outcome, mut sources: Sources) -> Outcome {
+    number(&mut outcome.findings);
+    outcome.groups = group::groups(&outcome.inputs, &outcome.findings, &mut sources);
     outcome
 }
 

@@ -3,7 +3,7 @@
 use crate::host_names::HostNames;
 
 /// The format of an image's code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum ImageKind {
     /// PTX text: analysed.
     Ptx,
@@ -35,7 +35,7 @@ impl ImageKind {
 }
 
 /// The role of an image: the consumer it is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Role {
     /// The driver.
     Loadable,
@@ -92,7 +92,7 @@ pub fn split_target(target: &str) -> (u32, &str) {
 }
 
 /// A name that host code gives to the CUDA runtime.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct Registration {
     /// The name of a kernel or variable in device code.
     pub name: String,
@@ -105,7 +105,7 @@ pub struct Registration {
 }
 
 /// A kernel that host code can launch and does not register.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct Launchable {
     /// The name of the kernel, as host code has it.
     pub name: String,
@@ -118,7 +118,7 @@ pub struct Launchable {
 }
 
 /// The host side of an input.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Host {
     /// The kernels and variables that it registers, sorted.
     pub registered: Vec<Registration>,
@@ -128,7 +128,8 @@ pub struct Host {
     pub is_linked: bool,
     /// It has no symbol table: what it registers is not known.
     pub is_stripped: bool,
-    /// The names that its code defines; of a stripped file, those that other files can refer to.
+    /// Not serialised: it is asked before. The names that its code defines; of a stripped file, those that other files can refer to.
+    #[serde(skip)]
     pub names: HostNames,
 }
 

@@ -26,7 +26,7 @@ impl Distance {
 
 /// Drops the findings about an image whose text lies closer to its compilation in another input, where the same was found.
 /// Copies at the same distance keep theirs.
-pub(super) fn drop_copies(inputs: &[InputReport], findings: &mut Vec<Finding>) {
+pub(crate) fn drop_copies(inputs: &[InputReport], findings: &mut Vec<Finding>) {
     let distances: Vec<Distance> = inputs.iter().map(Distance::of).collect();
     let nearest = nearest(inputs, &distances);
     if nearest.is_empty() {

@@ -10,6 +10,7 @@ use ptxcheck_passes::policy::{self, Driver};
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::PathMap;
+use ptxcheck_passes::shard::Deal;
 
 use crate::config;
 use crate::levels::Levels;
@@ -113,6 +114,9 @@ pub enum Command {
     /// Hold the images of release files against a policy
     #[command(after_help = AFTER_HELP)]
     Audit(Box<AuditArgs>),
+    /// Make one run of the shards of several machines
+    #[command(after_help = AFTER_HELP)]
+    Merge(Box<MergeArgs>),
     /// Write the images of a file out, unpacked
     Extract(ExtractArgs),
     /// Run a compiler, then check the object that it has made: for CMAKE_CUDA_COMPILER_LAUNCHER
@@ -220,6 +224,11 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     pub compile_commands: Option<PathBuf>,
 
+    /// Only the inputs of the I-th of N shards, which are dealt by their content: `--output shard=FILE` writes what
+    /// `ptxcheck merge` makes one run of
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["link_set", "whole_program", "strict_config"])]
+    pub shard: Option<Deal>,
+
     /// Threads; 0 for one a core
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     pub jobs: usize,
@@ -301,6 +310,11 @@ pub struct AuditArgs {
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
 
+    /// Only the inputs of the I-th of N shards, which are dealt by their content: `--output shard=FILE` writes what
+    /// `ptxcheck merge` makes one run of
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Deal>,
+
     /// Threads; 0 for one a core
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     pub jobs: usize,
@@ -308,6 +322,46 @@ pub struct AuditArgs {
     /// Longest that one input may take, from opening it to its last finding
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
+}
+
+/// Arguments of `merge`.
+#[derive(Args, Debug)]
+pub struct MergeArgs {
+    /// The files that `--shard I/N --output shard=FILE` has written, all of one run, in any order
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+
+    /// Lowest level of a finding that makes the exit code 1
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = FailOn::Error)]
+    pub fail_on: FailOn,
+
+    /// Format of the findings
+    #[arg(long, value_enum, default_value_t = Format::Full, help_heading = "Output")]
+    pub format: Format,
+
+    /// Also write findings to a file; repeatable
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = Output::parse, help_heading = "Output")]
+    pub output: Vec<Output>,
+
+    /// `--root` and the like.
+    #[command(flatten)]
+    pub report: ReportArgs,
+
+    /// One finding for each cause, with the other places in it, or one for each place
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Places::Grouped, help_heading = "Output")]
+    pub places: Places,
+
+    /// Colours on the terminal
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto, help_heading = "Output")]
+    pub color: Color,
+
+    /// No summary, and no tables of an audit
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+
+    /// Shards without any device code are not an error
+    #[arg(long)]
+    pub allow_empty: bool,
 }
 
 /// Arguments of `extract`.

@@ -9,5 +9,6 @@ pub mod explain;
 pub mod extract;
 pub mod init;
 pub mod launch;
+pub mod merge;
 pub mod rules;
 pub mod worker;

@@ -14,6 +14,7 @@ mod panics;
 mod progress;
 mod reports;
 mod response;
+mod shards;
 mod unanalysed;
 mod verdict;
 mod version;
@@ -75,6 +76,7 @@ fn command(args: Vec<OsString>) -> Exit {
         None => commands::check::run(&cli.check),
         Some(Command::Check(args)) => commands::check::run(args),
         Some(Command::Audit(args)) => commands::audit::run(args),
+        Some(Command::Merge(args)) => commands::merge::run(args),
         Some(Command::Extract(args)) => commands::extract::run(args),
         Some(Command::Rules(args)) => commands::rules::run(args),
         Some(Command::Explain(args)) => commands::explain::run(args),

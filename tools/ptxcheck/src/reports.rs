@@ -11,11 +11,12 @@ use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::rules;
 use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::Root;
+use ptxcheck_passes::shard::Shard;
 use ptxcheck_report::{audit, concise, escape, full, github, gitlab, json, junit, sarif};
 
 use crate::args::FailOn;
 use crate::exit::Exit;
-use crate::output;
+use crate::{output, shards};
 
 /// The variable with the file that GitHub makes the summary of a job from.
 const SUMMARY_FILE: &str = "GITHUB_STEP_SUMMARY";
@@ -38,6 +39,8 @@ pub enum Format {
     Gitlab,
     /// JUnit's XML, a test case for each input
     Junit,
+    /// The data of a shard, for `ptxcheck merge`
+    Shard,
 }
 
 impl Format {
@@ -151,6 +154,8 @@ pub struct Report<'a> {
     pub args: &'a ReportArgs,
     /// The levels that fail the run.
     pub fail_on: FailOn,
+    /// The data of the shard that the run is.
+    pub shard: Option<&'a Shard>,
 }
 
 impl Report<'_> {
@@ -196,6 +201,7 @@ impl Report<'_> {
                 Kind::Audit { policy, .. } => json::audit::render(outcome, policy, self.elapsed),
             }
             .map_err(|error| error.to_string()),
+            Format::Shard => shards::render(self.shard),
             Format::Sarif => self.sarif(root),
             Format::Gitlab => gitlab::render(outcome, root).map_err(|error| error.to_string()),
             Format::Junit => junit::render(outcome, root, |level| self.fail_on.fails(level), self.elapsed)

@@ -83,7 +83,8 @@ impl Verdict {
             return;
         }
         let is_empty = outcome.inputs.iter().all(|input| input.status == Status::Skipped);
-        if is_empty && !args.allow_empty {
+        // Another shard may have what there is.
+        if is_empty && !args.allow_empty && args.shard.is_none() {
             return self.complain(
                 if outcome.inputs.is_empty() && outcome.decisions.excluded_inputs > 0 {
                     "all inputs are excluded by the configuration (--allow-empty makes this a success)"

@@ -7,7 +7,7 @@ use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::progress::Progress;
 use ptxcheck_passes::rule::{Family, Level};
 use ptxcheck_passes::rules;
-use ptxcheck_passes::run::{self, Outcome, Status};
+use ptxcheck_passes::run::{Outcome, Status};
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use ptxcheck_report::coverage::Coverage;
 use ptxcheck_report::{escape, summary};
@@ -16,7 +16,7 @@ use crate::args::AuditArgs;
 use crate::exit::Exit;
 use crate::progress::Display;
 use crate::reports::{Kind, Report};
-use crate::{config, file_list, inputs, output};
+use crate::{config, file_list, inputs, output, shards};
 
 /// Prints tables of what the files hold, then what is wrong with it.
 #[must_use]
@@ -46,7 +46,7 @@ pub fn run(args: &AuditArgs) -> Exit {
         ..settings
     };
     let display = Display::of(progress, args.quiet);
-    let mut outcome = run::check(inputs, &settings);
+    let (mut outcome, shard) = shards::check(inputs, &settings, args.shard);
     args.places.apply(&mut outcome);
     drop(display);
     let elapsed = started.elapsed();
@@ -60,6 +60,7 @@ pub fn run(args: &AuditArgs) -> Exit {
         root: &settings.root,
         args: &args.report,
         fail_on: args.fail_on,
+        shard: shard.as_ref(),
     };
     let exit = report.write(args.format, &args.output, args.color.into());
     if !args.quiet && args.format.has_summary() {
@@ -106,7 +107,7 @@ fn judge(outcome: &Outcome, args: &AuditArgs) -> Exit {
     if outcome.inputs.iter().any(summary::is_undone) {
         return Exit::Undone;
     }
-    if outcome.inputs.iter().all(|input| input.status == Status::Skipped) {
+    if args.shard.is_none() && outcome.inputs.iter().all(|input| input.status == Status::Skipped) {
         return output::complain("no device code in the inputs");
     }
     let fails = outcome

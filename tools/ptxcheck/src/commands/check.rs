@@ -7,9 +7,10 @@ use ptxcheck_passes::launches::Launches;
 use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::progress::Progress;
 use ptxcheck_passes::recompile::Recompile;
-use ptxcheck_passes::run::{self, Outcome};
+use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::settings::Settings;
+use ptxcheck_passes::shard::Shard;
 use ptxcheck_report::coverage::Coverage;
 use ptxcheck_report::{escape, summary};
 
@@ -19,7 +20,7 @@ use crate::exit::Exit;
 use crate::progress::Display;
 use crate::reports::{Kind, Report};
 use crate::verdict::Verdict;
-use crate::{config, file_list, inputs, output};
+use crate::{config, file_list, inputs, output, shards};
 
 /// Analyses the inputs and prints what was found.
 #[must_use]
@@ -57,6 +58,7 @@ pub(super) struct Checked {
     pub(super) recompiler: Option<Arc<Recompiler>>,
     elapsed: Duration,
     root: Root,
+    shard: Option<Shard>,
 }
 
 impl Checked {
@@ -82,7 +84,7 @@ impl Checked {
             ..settings
         };
         let display = Display::of(progress, args.quiet);
-        let mut outcome = run::check(inputs, &settings);
+        let (mut outcome, shard) = shards::check(inputs, &settings, args.shard);
         args.places.apply(&mut outcome);
         drop(display);
         Ok(Self {
@@ -90,6 +92,7 @@ impl Checked {
             recompiler,
             elapsed: started.elapsed(),
             root: settings.root,
+            shard,
         })
     }
 
@@ -102,6 +105,7 @@ impl Checked {
             root: &self.root,
             args: &args.report,
             fail_on: args.fail_on,
+            shard: self.shard.as_ref(),
         }
     }
 }

@@ -1,0 +1,314 @@
+//! Shards: a run dealt over several machines, and merged again.
+//!
+//! Inputs are dealt whole, by their content, so that each machine finds its own without asking the others, whatever the names and the
+//! order. A shard's data has all that its part of the outcome holds; merged shards are the outcome of one run over all inputs, but for
+//! the findings of rules that compare images of different files, and for the number of findings that the configuration leaves out,
+//! which counts copies of one text in several files.
+
+use std::fs::File;
+use std::io::Read as _;
+
+use serde::{Deserialize, Serialize};
+
+use crate::finding::{Finding, Suppression};
+use crate::fingerprint::ContentHash;
+use crate::inventory::InputReport;
+use crate::policy::Policy;
+use crate::registry::Registry;
+use crate::run::{Bytes, Decisions, Input, Outcome, copies};
+use crate::settings::Settings;
+use crate::sources::Sources;
+use crate::{locate, run};
+
+/// One shard of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deal {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Number of shards.
+    pub count: u32,
+}
+
+/// Most shards of a run.
+const MAX_SHARDS: u32 = 10_000;
+
+/// Bytes of a file that are read at a time.
+const PIECE: usize = 1 << 16;
+
+impl std::str::FromStr for Deal {
+    type Err = String;
+
+    /// Reads `2/4`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let deal = text.split_once('/').and_then(|(number, count)| {
+            Some(Self {
+                number: number.parse().ok()?,
+                count: count.parse().ok()?,
+            })
+        });
+        deal.filter(|deal| (1..=deal.count).contains(&deal.number) && deal.count <= MAX_SHARDS)
+            .ok_or_else(|| {
+                format!("`{text}` is no shard: `2/4` is the second of four, and {MAX_SHARDS} are the most")
+            })
+    }
+}
+
+impl Deal {
+    /// The inputs of this shard, each with its place among all. Every input is read for it, once.
+    #[must_use]
+    pub fn pick(self, inputs: Vec<Input>) -> Vec<(usize, Input)> {
+        let numbered = inputs.into_iter().enumerate();
+        let is_ours = |(_, input): &(usize, Input)| {
+            content(input) % u64::from(self.count) + 1 == u64::from(self.number)
+        };
+        numbered.filter(is_ours).collect()
+    }
+}
+
+/// Analyses the inputs of one shard of a run, as [`check`](crate::check) does. `inputs` come from [`Deal::pick`], each with its place
+/// among the `all_inputs` of the whole run. The second result is for [`Shard::merge`].
+#[must_use]
+pub fn check(
+    inputs: Vec<(usize, Input)>,
+    settings: &Settings,
+    deal: Deal,
+    all_inputs: usize,
+) -> (Outcome, Shard) {
+    let (positions, inputs) = inputs.into_iter().unzip();
+    run::in_pool(settings, || {
+        let (outcome, sources) = run::unfinished(inputs, settings);
+        let shard = Shard::of(&outcome, positions, settings, deal, all_inputs);
+        (run::finish(outcome, sources), shard)
+    })
+}
+
+/// A number from the content of an input; from its name, where it can't be read.
+fn content(input: &Input) -> u64 {
+    let mut hash = ContentHash::new();
+    let is_read = match &input.bytes {
+        Bytes::Memory(bytes) => {
+            hash.add(bytes);
+            true
+        }
+        Bytes::File(path) => File::open(path).is_ok_and(|mut file| {
+            let mut piece = vec![0; PIECE];
+            loop {
+                match file.read(&mut piece) {
+                    Ok(0) => return true,
+                    Ok(count) => hash.add(&piece[..count]),
+                    Err(_) => return false,
+                }
+            }
+        }),
+        Bytes::Standard | Bytes::Refused(..) => false,
+    };
+    if !is_read {
+        hash = ContentHash::new();
+        hash.add(input.name.as_bytes());
+    }
+    hash.number()
+}
+
+/// The data of one shard.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Shard {
+    /// The release that made it: others may give other findings.
+    version: String,
+    /// Its number, and the number of all.
+    deal: Deal,
+    /// It is of an audit.
+    is_audit: bool,
+    policy: Policy,
+    /// Number of the inputs of the whole run.
+    all_inputs: usize,
+    /// Its inputs, each with its place among all.
+    inputs: Vec<(usize, InputReport)>,
+    findings: Vec<ShardFinding>,
+    excluded_inputs: usize,
+    excluded: usize,
+    expired: Vec<String>,
+}
+
+/// A finding, with what it does not serialise itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct ShardFinding {
+    code: String,
+    suppressed: Option<(String, String)>,
+    finding: Finding,
+}
+
+/// The ways in which shards do not make up a run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MergeError {
+    /// There is none.
+    #[error("there are no shards to merge")]
+    Empty,
+    /// Made by another release.
+    #[error("shard {0} was made by ptxcheck {1}, and this is {2}")]
+    Version(u32, String, &'static str),
+    /// Of another number of shards, another command or other inputs.
+    #[error("shard {0} is of another run: of another number of shards, another command or other inputs")]
+    OtherRun(u32),
+    /// A shard is there twice.
+    #[error("shard {0} is there twice")]
+    Twice(u32),
+    /// A shard is not there.
+    #[error("shard {0} of {1} is missing")]
+    Missing(u32, u32),
+    /// The data contradicts itself.
+    #[error("shard {0} is damaged: {1}")]
+    Damaged(u32, &'static str),
+}
+
+impl Shard {
+    /// The data of an outcome that is not finished.
+    pub(crate) fn of(
+        outcome: &Outcome,
+        positions: Vec<usize>,
+        settings: &Settings,
+        deal: Deal,
+        all_inputs: usize,
+    ) -> Self {
+        let shard_finding = |finding: &Finding| ShardFinding {
+            code: finding.rule.code.to_owned(),
+            suppressed: finding
+                .suppressed
+                .as_ref()
+                .map(|suppression| (suppression.by.to_owned(), suppression.reason.clone())),
+            finding: finding.clone(),
+        };
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            deal,
+            is_audit: settings.images_only,
+            policy: settings.policy.clone(),
+            all_inputs,
+            inputs: positions
+                .into_iter()
+                .zip(outcome.inputs.iter().cloned())
+                .collect(),
+            findings: outcome.findings.iter().map(shard_finding).collect(),
+            excluded_inputs: outcome.decisions.excluded_inputs,
+            excluded: outcome.decisions.excluded,
+            expired: outcome.decisions.expired.clone(),
+        }
+    }
+
+    /// True if it is of an audit.
+    #[must_use]
+    pub const fn is_audit(&self) -> bool {
+        self.is_audit
+    }
+
+    /// The policy of the audit that it is of.
+    #[must_use]
+    pub const fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The outcome of the run that these are the shards of, in any order. `registry` has the rules of their findings.
+    ///
+    /// # Errors
+    ///
+    /// A [`MergeError`], if they are not all the shards of one run.
+    pub fn merge(mut shards: Vec<Self>, registry: &Registry) -> Result<Outcome, MergeError> {
+        shards.sort_by_key(|shard| shard.deal.number);
+        let first = shards.first().ok_or(MergeError::Empty)?;
+        let (deal, is_audit, all_inputs) = (first.deal, first.is_audit, first.all_inputs);
+        for shard in &shards {
+            let number = shard.deal.number;
+            if shard.version != env!("CARGO_PKG_VERSION") {
+                return Err(MergeError::Version(
+                    number,
+                    shard.version.clone(),
+                    env!("CARGO_PKG_VERSION"),
+                ));
+            }
+            if (shard.deal.count, shard.is_audit, shard.all_inputs) != (deal.count, is_audit, all_inputs) {
+                return Err(MergeError::OtherRun(number));
+            }
+        }
+        for (wanted, number) in (1..=deal.count).zip(
+            shards
+                .iter()
+                .map(|shard| Some(shard.deal.number))
+                .chain(std::iter::repeat(None)),
+        ) {
+            match number {
+                Some(number) if number == wanted => {}
+                Some(number) if number < wanted => return Err(MergeError::Twice(number)),
+                _ => return Err(MergeError::Missing(wanted, deal.count)),
+            }
+        }
+        if let Some(twice) = shards.get(deal.count as usize) {
+            return Err(MergeError::Twice(twice.deal.number));
+        }
+        let mut outcome = Outcome {
+            inputs: Vec::new(),
+            findings: Vec::new(),
+            groups: Vec::new(),
+            decisions: Decisions {
+                excluded_inputs: first.excluded_inputs,
+                excluded: shards
+                    .iter()
+                    .map(|shard| shard.excluded)
+                    .fold(0, usize::saturating_add),
+                expired: first.expired.clone(),
+            },
+        };
+        join(shards, registry, &mut outcome)?;
+        if outcome.inputs.len() != all_inputs {
+            return Err(MergeError::OtherRun(deal.number));
+        }
+        if !is_audit {
+            copies::drop_copies(&outcome.inputs, &mut outcome.findings);
+        }
+        locate::sort(&mut outcome.findings);
+        Ok(run::finish(outcome, Sources::default()))
+    }
+}
+
+/// Puts the inputs of shards into their order, and their findings with them.
+fn join(shards: Vec<Shard>, registry: &Registry, outcome: &mut Outcome) -> Result<(), MergeError> {
+    let mut inputs: Vec<(usize, InputReport)> = Vec::new();
+    for shard in shards {
+        let number = shard.deal.number;
+        let positions: Vec<usize> = shard.inputs.iter().map(|(position, _)| *position).collect();
+        for read in shard.findings {
+            let mut finding = read.finding;
+            finding.rule = registry
+                .find(&read.code)
+                .ok_or(MergeError::Damaged(number, "it names a rule that is not there"))?;
+            finding.suppressed =
+                match read.suppressed {
+                    Some((by, reason)) => Some(Suppression {
+                        by: SUPPRESSED_BY.into_iter().find(|known| *known == by).ok_or(
+                            MergeError::Damaged(number, "it names an unknown kind of suppression"),
+                        )?,
+                        reason,
+                    }),
+                    None => None,
+                };
+            finding.input = *positions.get(finding.input).ok_or(MergeError::Damaged(
+                number,
+                "a finding is about an input that is not there",
+            ))?;
+            outcome.findings.push(finding);
+        }
+        inputs.extend(shard.inputs);
+    }
+    inputs.sort_by_key(|(position, _)| *position);
+    if inputs
+        .iter()
+        .enumerate()
+        .any(|(index, (position, _))| index != *position)
+    {
+        return Err(MergeError::Damaged(1, "an input is missing or there twice"));
+    }
+    outcome.inputs = inputs.into_iter().map(|(_, input)| input).collect();
+    Ok(())
+}
+
+/// The sources of suppressions.
+const SUPPRESSED_BY: [&str; 3] = ["comment", "config", "baseline"];

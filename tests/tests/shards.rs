@@ -1,0 +1,145 @@
+//! A run in shards, and merged: the same as in one piece.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails")]
+
+use std::fs;
+use std::process::Output;
+
+use ptxcheck_tests::folder::run_in;
+use tempfile::TempDir;
+
+fn module(kernels: &str) -> String {
+    format!(".version 9.0\n.target sm_90\n.address_size 64\n{kernels}")
+}
+
+/// Twelve modules: some clean, some wrong in one way, two alike, one malformed.
+fn project() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..10 {
+        let mask = if number % 3 == 0 { "0" } else { "-1" };
+        let text = module(&format!(
+            ".visible .entry k{number}()\n{{\n\t.loc 1 7 3\n\tbar.warp.sync {mask};\n\tret;\n}}\n.file 1 \"k.cu\"\n"
+        ));
+        fs::write(folder.path().join(format!("m{number}.ptx")), text).unwrap();
+    }
+    let twin = module(".visible .entry twin()\n{\n\tbar.warp.sync 0;\n\tret;\n}\n");
+    fs::write(folder.path().join("twin_a.ptx"), &twin).unwrap();
+    fs::write(folder.path().join("twin_b.ptx"), &twin).unwrap();
+    fs::write(folder.path().join("broken.ptx"), ".version 9.0\n.target\n").unwrap();
+    fs::write(folder.path().join("k.cu"), "// 1\n\n\n\n\n\n  __syncwarp(0);\n").unwrap();
+    folder
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn without_time(output: &Output) -> String {
+    let text = stdout(output);
+    let kept: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.contains("\"elapsed_ms\""))
+        .collect();
+    kept.join("\n")
+}
+
+/// The files of three shards.
+fn deal(folder: &TempDir, command: &str) -> [String; 3] {
+    [1, 2, 3].map(|number| {
+        let (shard, file) = (format!("{number}/3"), format!("{command}{number}.shard"));
+        let written = format!("shard={file}");
+        let output = run_in(folder, &[command, "--shard", &shard, "--output", &written, "."]);
+        assert!(
+            output.status.code().is_some_and(|code| code <= 2),
+            "{}",
+            stderr(&output)
+        );
+        assert!(folder.path().join(&file).exists(), "{}", stderr(&output));
+        file
+    })
+}
+
+#[test]
+fn merged_shards_are_one_run() {
+    let folder = project();
+    for command in ["check", "audit"] {
+        let [one, two, three] = deal(&folder, command);
+        for (format, places) in [("json", "grouped"), ("json", "all"), ("sarif", "grouped")] {
+            let options = ["--format", format, "--places", places, "-q"];
+            let whole = run_in(&folder, &[&[command], &options[..], &["."]].concat());
+            let merged = run_in(
+                &folder,
+                &[&["merge"], &options[..], &[&three, &one, &two]].concat(),
+            );
+            assert_eq!(without_time(&whole), without_time(&merged), "{command} {format}");
+            assert_eq!(whole.status.code(), merged.status.code(), "{}", stderr(&merged));
+        }
+    }
+    let sizes = [1, 2, 3].map(|number| {
+        fs::metadata(folder.path().join(format!("check{number}.shard")))
+            .unwrap()
+            .len()
+    });
+    assert!(
+        sizes.iter().all(|size| *size > 1_000),
+        "inputs are dealt to all: {sizes:?}"
+    );
+}
+
+#[test]
+fn shards_that_are_not_one_run_are_refused() {
+    let folder = project();
+    let [one, two, three] = deal(&folder, "check");
+    let [audit, ..] = deal(&folder, "audit");
+    fs::write(folder.path().join("no.shard"), "{}").unwrap();
+    let damaged = fs::read_to_string(folder.path().join(&two)).unwrap();
+    fs::write(
+        folder.path().join("damaged.shard"),
+        damaged.replace("\"PTX", "\"PTY"),
+    )
+    .unwrap();
+    for (files, wanted) in [
+        (vec![one.as_str(), &two], "shard 3 of 3 is missing"),
+        (vec![&one, &two, &two, &three], "shard 2 is there twice"),
+        (vec![&one, &two, &three, &three], "shard 3 is there twice"),
+        (vec![&two, &three, &audit], "is of another run"),
+        (vec!["no.shard"], "`no.shard` is no shard"),
+        (vec!["none.shard"], "`none.shard` cannot be read"),
+        (
+            vec![&one, "damaged.shard", &three],
+            "shard 2 is damaged: it names a rule that is not there",
+        ),
+    ] {
+        let output = run_in(&folder, &[&["merge"], &files[..]].concat());
+        assert_eq!(output.status.code(), Some(2), "{files:?}");
+        assert!(stderr(&output).contains(wanted), "{files:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn what_needs_all_inputs_is_refused_in_a_shard() {
+    let folder = project();
+    for option in ["--link-set", "--whole-program", "--strict-config"] {
+        let output = run_in(&folder, &["--shard", "1/2", option, "."]);
+        assert_eq!(output.status.code(), Some(2), "{option}");
+        assert!(
+            stderr(&output).contains("cannot be used with"),
+            "{}",
+            stderr(&output)
+        );
+    }
+    for shard in ["0/2", "3/2", "1", "1/0", "a/b", "1/4294967295"] {
+        let output = run_in(&folder, &["--shard", shard, "."]);
+        assert!(stderr(&output).contains("is no shard"), "{}", stderr(&output));
+    }
+    let output = run_in(&folder, &["--output", "shard=x", "."]);
+    assert!(
+        stderr(&output).contains("goes with `--shard I/N`"),
+        "{}",
+        stderr(&output)
+    );
+}

@@ -1,0 +1,83 @@
+//! `ptxcheck merge`: the shards of several machines as one run.
+
+use std::time::Instant;
+
+use ptxcheck_passes::Registry;
+use ptxcheck_passes::run::{Outcome, Status};
+use ptxcheck_passes::shard::Shard;
+use ptxcheck_report::coverage::Coverage;
+use ptxcheck_report::{escape, summary};
+
+use crate::args::MergeArgs;
+use crate::exit::Exit;
+use crate::reports::{Kind, Report};
+use crate::{config, output, shards};
+
+/// Merges shards, and prints what was found as `check` or `audit` would have.
+#[must_use]
+pub fn run(args: &MergeArgs) -> Exit {
+    let started = Instant::now();
+    let read: Result<Vec<Shard>, String> = args.files.iter().map(|file| shards::read(file)).collect();
+    let read = match read {
+        Ok(shards) => shards,
+        Err(problem) => return output::complain(&escape::line(&problem)),
+    };
+    let Some(first) = read.first() else {
+        return output::complain("there are no shards to merge");
+    };
+    let (is_audit, policy) = (first.is_audit(), first.policy().clone());
+    let mut outcome = match Shard::merge(read, &Registry::default()) {
+        Ok(outcome) => outcome,
+        Err(problem) => return output::complain(&escape::line(&problem.to_string())),
+    };
+    args.places.apply(&mut outcome);
+    let elapsed = started.elapsed();
+    let root = match config::read(None) {
+        Ok(config) => config.settings().root,
+        Err(problem) => return output::complain(&escape::line(&problem)),
+    };
+    let kind = if is_audit {
+        Kind::Audit {
+            policy: &policy,
+            has_tables: !args.quiet,
+        }
+    } else {
+        Kind::Check
+    };
+    let report = Report {
+        outcome: &outcome,
+        elapsed,
+        kind,
+        root: &root,
+        args: &args.report,
+        fail_on: args.fail_on,
+        shard: None,
+    };
+    let exit = report.write(args.format, &args.output, args.color.into());
+    if !args.quiet && args.format.has_summary() {
+        let coverage = Coverage::of(&outcome);
+        let unanalysed = if is_audit {
+            String::new()
+        } else {
+            coverage.render()
+        };
+        let summary = summary::render(&outcome, &coverage, &unanalysed, elapsed);
+        output::write_stderr(&summary, args.color.into());
+    }
+    exit.worst(judge(&outcome, args))
+}
+
+fn judge(outcome: &Outcome, args: &MergeArgs) -> Exit {
+    if outcome.inputs.iter().any(summary::is_undone) {
+        return Exit::Undone;
+    }
+    if !args.allow_empty && outcome.inputs.iter().all(|input| input.status == Status::Skipped) {
+        return output::complain("no device code in the inputs (--allow-empty makes this a success)");
+    }
+    let mut counting = outcome.groups.iter().filter(|group| group.suppressed.is_none());
+    if counting.any(|group| args.fail_on.fails(group.level)) {
+        Exit::Findings
+    } else {
+        Exit::Clean
+    }
+}
