@@ -37,8 +37,8 @@ enum Fault {
     Instruction(u32, u64),
     /// A function as a whole.
     Function(u32),
-    /// An input as a whole, or one of its images.
-    Input(usize, Option<u32>),
+    /// An input or its images.
+    Input(usize),
     /// The finding is the only one of its cause.
     Alone(usize),
 }
@@ -121,7 +121,7 @@ impl<'f, 's> CauseKeys<'f, 's> {
         let function = finding.function.as_deref();
         match (function, finding.cause.instruction) {
             _ if has_symbol => Fault::Symbol,
-            (None, 0) => Fault::Input(finding.input, finding.image),
+            (None, 0) => Fault::Input(finding.input),
             (Some(function), 0) => Fault::Function(self.base(function)),
             (None, text) => Fault::Instruction(u32::MAX, text),
             (Some(function), text) => {

@@ -117,6 +117,8 @@ fn declared_otherwise(
     );
     finding
         .related(ImagePlace::image(other, other_image), "defined here")
+        .kind("declaration")
+        .caused_by_symbol()
         .note("the device linker rejects it")
         .help("declare it in a header that the definition includes, too")
         .data("symbol", declared.name.clone())
@@ -220,6 +222,7 @@ fn variables(number: usize, group: &Group<'_>, report: &mut Report<'_, ImagePlac
                     image.describe()
                 ),
             );
+            finding.kind("variable").caused_by_symbol();
             finding.data("symbol", variable.name.clone());
             finding.data("images", Value::Numbers(vec![first.into(), (*index).into()]));
             finding.data("sizes", Value::Numbers(vec![size, variable.size]));

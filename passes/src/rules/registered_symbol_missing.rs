@@ -150,7 +150,7 @@ fn scope(
                 in_message(&one.name)
             ),
         );
-        finding.data("symbol", one.name.clone());
+        finding.data("symbol", one.name.clone()).caused_by_symbol();
         if let Some(known) = by_stem.get(stem(&one.name)).filter(|_| !one.is_variable) {
             finding.note(format!("the images have `{}`", in_message(known)));
         }
@@ -210,7 +210,7 @@ fn unregistered(
             ),
         )
     };
-    finding.data("symbol", name.clone());
+    finding.kind("unregistered").data("symbol", name.clone());
     if !launchable.is_settled {
         finding.note("the linker may keep the stub of another object, which registers the kernel");
     } else if !launchable.is_called {
@@ -255,6 +255,7 @@ fn unlaunchable(
                 ),
             );
             finding
+                .kind("cannot launch")
                 .data("symbol", kernel.name.clone())
                 .note("nvcc registers the kernels of its last device pass: that for the last architecture on its command line")
                 .help("declare and launch the kernel for all architectures, and put `#if __CUDA_ARCH__` into its body");

@@ -111,6 +111,7 @@ fn duplicates(number: usize, input: &InputReport, report: &mut Report<'_, ImageP
             count => format!("{count} images lie in the file more than once: {bytes} bytes for nothing"),
         },
     );
+    finding.kind("duplicates");
     finding.data("bytes", bytes);
     finding.data(
         "images",

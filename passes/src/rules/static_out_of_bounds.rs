@@ -63,6 +63,9 @@ pub static RULE: Rule = Rule {
     check: Check::Module(check),
 };
 
+/// The kind of message about the alignment of an offset.
+const MISALIGNED: &str = "misaligned";
+
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in addresses::of_kind(module, &[Wrong::OutOfBounds, Wrong::Misaligned]) {
         let Some(offset) = violation.element.offset else {
@@ -80,6 +83,9 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             (_, None) => format!("the access at offset {offset} is not inside {name}"),
         };
         let draft = addresses::report(module, violation, message, report);
+        if violation.wrong == Wrong::Misaligned {
+            draft.kind(MISALIGNED);
+        }
         draft.help("keep the offset inside the object, and a multiple of the size of the access");
         if !violation.is_certain() {
             draft.note("the object is also accessed on paths that do not come here: this may be code that is never reached");
@@ -128,6 +134,9 @@ fn by_thread(module: &ModuleContext<'_>, outside: &Outside, report: &mut Report<
     };
     let place = Place::instruction(outside.function, outside.instruction);
     let draft = report.definite(place, message);
+    if outside.wrong == Wrong::Misaligned {
+        draft.kind(MISALIGNED);
+    }
     draft.note("this is so in warp 0 of each block");
     lanes::assumption(draft, &outside.launch);
     draft.help("let only those threads come here whose offset is inside the object");

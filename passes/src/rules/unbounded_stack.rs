@@ -167,6 +167,7 @@ fn allocations(function: &FunctionContext<'_>, report: &mut Report<'_>) {
                 Place::instruction(function.id, id),
                 "the size of this stack allocation is not known before it runs",
             )
+            .kind("allocation")
             .note(OPEN)
             .help("allocate the largest size that can occur, or use memory that the kernel is given")
             .data("symbol", function.name());

@@ -117,6 +117,7 @@ fn undeclared(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                     ),
                 )
                 .note("ptxas and the driver reject the module")
+                .kind("undeclared")
                 .caused_by_symbol()
                 .help("declare it, or correct the inline assembly that names it")
                 .data("symbol", unknown.name);
