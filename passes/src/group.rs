@@ -20,6 +20,7 @@ use crate::fingerprint;
 use crate::inventory::InputReport;
 use crate::rule::{Level, Rule};
 use crate::sources::Sources;
+pub(crate) use cause::line;
 use cause::{CauseKeys, Key};
 pub use identity::Identity;
 

@@ -38,6 +38,7 @@ pub mod frontend {
 }
 
 mod bare;
+pub mod baseline;
 mod comments;
 pub mod context;
 pub mod driver;

@@ -10,6 +10,24 @@ pub(crate) const MAX_IDENTITY_NAMES: usize = 16;
 /// Longest text of a source line in the identity of a group of findings, in bytes.
 pub(crate) const MAX_IDENTITY_LINE: usize = 240;
 
+/// Largest file of a baseline, in bytes.
+pub(crate) const MAX_BASELINE_BYTES: usize = 64 << 20;
+
+/// Most entries of a baseline.
+pub(crate) const MAX_BASELINE_ENTRIES: usize = 1 << 17;
+
+/// Longest text in an entry of a baseline, in bytes.
+pub(crate) const MAX_BASELINE_TEXT: usize = 16 << 10;
+
+/// Longest message that an entry of a baseline keeps for its readers, in bytes.
+pub(crate) const MAX_BASELINE_MESSAGE: usize = 240;
+
+/// Most functions of an entry of a baseline that is read.
+pub(crate) const MAX_BASELINE_NAMES: usize = 64;
+
+/// Most inputs of an entry of a baseline; a count stands for the rest.
+pub(crate) const MAX_BASELINE_INPUTS: usize = 1024;
+
 /// Longest piece of an input's line that a finding carries for showing, in bytes.
 pub(crate) const SHOWN_LINE_BYTES: usize = 240;
 

@@ -35,6 +35,8 @@ use crate::sources::Sources;
 use crate::{fingerprint, locate};
 use text_cache::TextCache;
 
+pub(crate) use conclude::ConfigurationFindings;
+
 pub use crate::inventory::{ImageReport, InputReport, Problem, Status};
 pub use bytes::Bytes;
 pub use input::Input;
@@ -65,6 +67,8 @@ pub struct Decisions {
     pub excluded: usize,
     /// Exceptions that no longer count, as sentences with their places.
     pub expired: Vec<String>,
+    /// Entries of a baseline that no longer occur, as sentences with their places.
+    pub gone: Vec<String>,
 }
 
 /// Analyses `inputs`, in parallel. The result does not depend on the number of threads.
@@ -171,6 +175,7 @@ pub(crate) fn unfinished(inputs: Vec<Input>, settings: &Settings) -> (Outcome, S
         excluded_inputs: settings.left_out.len(),
         excluded: concluded.excluded,
         expired: concluded.expired,
+        ..Decisions::default()
     };
     (outcome, concluded.sources)
 }

@@ -15,8 +15,9 @@ use crate::fingerprint::ContentHash;
 use crate::inventory::InputReport;
 use crate::policy::Policy;
 use crate::registry::Registry;
+use crate::rule::Level;
 use crate::run::{Bytes, Decisions, Input, Outcome, copies};
-use crate::settings::Settings;
+use crate::settings::{Change, LevelSetting, Settings};
 use crate::sources::Sources;
 use crate::{locate, run};
 
@@ -119,6 +120,8 @@ pub struct Shard {
     /// It is of an audit.
     is_audit: bool,
     policy: Policy,
+    /// The level settings of the run but for those of overrides, each with its selector as it is written.
+    levels: Vec<(String, Level, Change)>,
     /// Number of the inputs of the whole run.
     all_inputs: usize,
     /// Its inputs, each with its place among all.
@@ -183,6 +186,12 @@ impl Shard {
             deal,
             is_audit: settings.images_only,
             policy: settings.policy.clone(),
+            levels: settings
+                .base_levels
+                .iter()
+                .chain(&settings.levels)
+                .map(|setting| (setting.selector.to_string(), setting.level, setting.change))
+                .collect(),
             all_inputs,
             inputs: positions
                 .into_iter()
@@ -205,6 +214,26 @@ impl Shard {
     #[must_use]
     pub const fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// The settings of the run that it is of, as far as they decide which findings a
+    /// [`Baseline`](crate::baseline::Baseline) can have; levels for words that `registry` does not know are left out.
+    #[must_use]
+    pub fn settings(&self, registry: &Registry) -> Settings {
+        let setting = |(selector, level, change): &(String, Level, Change)| {
+            let selector = registry.select(selector).ok()?;
+            Some(LevelSetting {
+                selector,
+                level: *level,
+                change: *change,
+            })
+        };
+        Settings {
+            registry: registry.clone(),
+            levels: self.levels.iter().filter_map(setting).collect(),
+            images_only: self.is_audit,
+            ..Settings::default()
+        }
     }
 
     /// The outcome of the run that these are the shards of, in any order. `registry` has the rules of their findings.
@@ -255,6 +284,7 @@ impl Shard {
                     .map(|shard| shard.excluded)
                     .fold(0, usize::saturating_add),
                 expired: first.expired.clone(),
+                gone: Vec::new(),
             },
         };
         join(shards, registry, &mut outcome)?;

@@ -100,7 +100,11 @@ fn a_launcher_wants_a_compiler() {
 
 #[test]
 fn wrong_usage_is_2_and_says_why() {
-    let cases: [(&[&str], &str); 13] = [
+    let cases: [(&[&str], &str); 14] = [
+        (
+            &["--baseline", "a.json", "--write-baseline", "a.json", "x.ptx"],
+            "cannot be used with",
+        ),
         (&[], "PATH"),
         (&["check"], "PATH"),
         (&["--no-such-option", "x.ptx"], "--no-such-option"),
@@ -120,6 +124,59 @@ fn wrong_usage_is_2_and_says_why() {
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(stderr(&output).contains(wanted), "{args:?}: {}", stderr(&output));
         assert!(stdout(&output).is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn a_baseline_that_is_none_is_2_and_is_left_as_it_is() {
+    let folder = folder(&[
+        ("a.ptx", CLEAN.as_bytes()),
+        ("empty.json", b""),
+        (
+            "broken.json",
+            b"{\"version\": 1,\n\"findings\": [\n{\"code\": 7}\n]}",
+        ),
+        ("newer.json", b"{\"version\": 99, \"findings\": []}"),
+        ("latin.json", b"{\"version\": 1, \"\xe9\": 1}"),
+    ]);
+    for (option, file, wanted) in [
+        (
+            "--baseline",
+            "missing.json",
+            "the baseline `missing.json` can't be read: ",
+        ),
+        ("--baseline", ".", "the baseline `.` can't be read: "),
+        ("--baseline", "empty.json", "empty.json:1:1: "),
+        (
+            "--baseline",
+            "broken.json",
+            "broken.json:3:10: invalid type: integer `7`, expected a string",
+        ),
+        (
+            "--write-baseline",
+            "broken.json",
+            "broken.json:3:10: invalid type",
+        ),
+        (
+            "--write-baseline",
+            "newer.json",
+            "newer.json:1:1: this baseline has version 99",
+        ),
+        ("--baseline", "latin.json", "it is not UTF-8"),
+        ("--write-baseline", "a.ptx", "a.ptx:1:1: "),
+        (
+            "--write-baseline",
+            "no/folder.json",
+            "the baseline `no/folder.json` can't be written: ",
+        ),
+    ] {
+        for command in ["check", "audit"] {
+            let before = std::fs::read(folder.path().join(file)).ok();
+            let output = run_in(&folder, &[command, option, file, "a.ptx"]);
+            assert_eq!(output.status.code(), Some(2), "{option} {file}");
+            assert!(stderr(&output).contains(wanted), "{}", stderr(&output));
+            assert_eq!(std::fs::read(folder.path().join(file)).ok(), before, "{file}");
+        }
     }
 }
 

@@ -143,3 +143,54 @@ fn what_needs_all_inputs_is_refused_in_a_shard() {
         stderr(&output)
     );
 }
+
+#[test]
+fn a_baseline_is_for_what_is_merged() {
+    let folder = project();
+    fs::remove_file(folder.path().join("broken.ptx")).unwrap();
+    for command in ["check", "audit"] {
+        let output = run_in(
+            &folder,
+            &[command, "--shard", "1/3", "--baseline", "known.json", "."],
+        );
+        assert_eq!(output.status.code(), Some(2));
+        assert!(
+            stderr(&output).contains("cannot be used with"),
+            "{}",
+            stderr(&output)
+        );
+    }
+    let [one, two, three] = deal(&folder, "check");
+    let merge = |option: &str, file: &str| run_in(&folder, &["merge", option, file, &one, &two, &three]);
+    assert_eq!(
+        run_in(&folder, &["merge", &one, &two, &three]).status.code(),
+        Some(1)
+    );
+    assert_eq!(merge("--write-baseline", "merged.json").status.code(), Some(0));
+    let output = merge("--baseline", "merged.json");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        !stderr(&output).contains("no longer occurs"),
+        "{}",
+        stderr(&output)
+    );
+    // In one piece, it is the same.
+    let whole = run_in(&folder, &["--write-baseline", "whole.json", "."]);
+    assert_eq!(whole.status.code(), Some(0));
+    let text = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    assert_eq!(text("merged.json"), text("whole.json"));
+    // What the parts forbid is not known.
+    let file = "forbidding.shard";
+    let part = [
+        "--shard",
+        "1/1",
+        "-F",
+        "PTX407",
+        "--output",
+        "shard=forbidding.shard",
+        ".",
+    ];
+    assert_eq!(run_in(&folder, &part).status.code(), Some(1));
+    let output = run_in(&folder, &["merge", "--baseline", "merged.json", file]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+}

@@ -422,7 +422,7 @@ impl<'a> Summary<'a> {
             }),
             errors: counts.errors,
             warnings: counts.warnings,
-            suppressed: counts.suppressed,
+            suppressed: counts.suppressed + counts.known,
             places: PlacesOfAll {
                 errors: counts.error_places,
                 warnings: counts.warning_places,

@@ -30,6 +30,7 @@ pub mod github;
 pub mod gitlab;
 pub mod json;
 pub mod junit;
+pub mod known;
 pub mod markdown;
 pub mod paths;
 mod places;

@@ -23,8 +23,10 @@ pub struct Counts {
     pub errors: usize,
     /// Causes at level warning.
     pub warnings: usize,
-    /// Suppressed causes.
+    /// Causes suppressed by comments and by exceptions.
     pub suppressed: usize,
+    /// Causes that a baseline has.
+    pub known: usize,
     /// Findings of the errors.
     pub error_places: usize,
     /// Findings of the warnings.
@@ -41,14 +43,19 @@ impl Counts {
             counts.bytes = counts.bytes.saturating_add(image.bytes);
         }
         for group in &outcome.groups {
-            let (causes, places) = match group.level {
-                _ if group.suppressed.is_some() => {
+            let by = group.suppressed.as_ref().map(|suppression| suppression.by);
+            let (causes, places) = match (by, group.level) {
+                (Some("baseline"), _) => {
+                    counts.known += 1;
+                    continue;
+                }
+                (Some(_), _) => {
                     counts.suppressed += 1;
                     continue;
                 }
-                Level::Error => (&mut counts.errors, &mut counts.error_places),
-                Level::Warning => (&mut counts.warnings, &mut counts.warning_places),
-                Level::Allow => continue,
+                (None, Level::Error) => (&mut counts.errors, &mut counts.error_places),
+                (None, Level::Warning) => (&mut counts.warnings, &mut counts.warning_places),
+                (None, Level::Allow) => continue,
             };
             *causes += 1;
             *places += group.findings.len();
@@ -82,6 +89,9 @@ pub fn render(outcome: &Outcome, coverage: &Coverage<'_>, unanalysed: &str, elap
     );
     if counts.suppressed > 0 {
         let _ = write!(text, ", {} suppressed", counts.suppressed);
+    }
+    if counts.known > 0 {
+        let _ = write!(text, ", {} known", counts.known);
     }
     let undone = outcome.inputs.iter().filter(|input| is_undone(input)).count();
     if undone > 0 {

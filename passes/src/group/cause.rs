@@ -180,7 +180,7 @@ fn may_be_instance(finding: &Finding) -> bool {
 }
 
 /// The line to mend, where it is known.
-pub(super) fn line(finding: &Finding) -> Option<&Frame> {
+pub(crate) fn line(finding: &Finding) -> Option<&Frame> {
     let to_mend = finding.related.iter().find(|related| related.is_cause);
     let source = match to_mend {
         Some(related) => related.source.as_ref(),

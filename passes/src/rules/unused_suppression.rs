@@ -2,12 +2,14 @@
 //!
 //! With `--strict-config`, reports what the configuration and comments say of findings that are not there: exceptions (`[[allow]]`,
 //! `// ptxcheck: allow(…)`) that suppress nothing, comments that do not count because they have no reason or name no rule,
-//! and patterns of paths and kernels that nothing fits.
+//! patterns of paths and kernels that nothing fits, and lines of a baseline (`--baseline`) that no longer occur. `audit`, which has the
+//! option, too, reports exceptions for rules about images, and lines of a baseline that an audit wrote.
 //!
 //! ## Why is this bad?
 //!
 //! An exception outlives the code that it was made for, and then hides the next defect in its place. A pattern that nothing
-//! fits is misspelt, or for something that has been renamed.
+//! fits is misspelt, or for something that has been renamed. A line of a baseline for what was mended covers the same defect when
+//! it comes back.
 //!
 //! ## Example
 //!
@@ -26,7 +28,8 @@
 //!
 //! It holds for a run over all that the configuration is for: a run over a part of it has no use for the rest. Comments
 //! are looked for in PTX and LLVM IR, and in the sources that findings and kernels point to. An exception for rules about images alone
-//! is left to audits.
+//! is left to audits. A line of a baseline is judged only if each of its inputs was analysed in full by the command that it is
+//! of, with its rule on.
 
 use crate::rule::{Check, Family, Level, Rule};
 

@@ -1,6 +1,7 @@
 //! Applies the settings to the findings of a run: paths of sources, the line that is shown, exclusions, levels by place, and
 //! suppressions with their reasons. Rules know nothing of it.
 
+mod configuration;
 mod headers;
 mod places;
 mod suppress;
@@ -14,6 +15,7 @@ use crate::rule::{Check, Level};
 use crate::scope::PlaceSpellings;
 use crate::settings::Settings;
 use crate::sources::Sources;
+pub(crate) use configuration::ConfigurationFindings;
 use places::{PlaceKey, SpellingCache, frames};
 
 /// The findings of a run after the settings have been applied.

@@ -12,6 +12,7 @@ use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::PathMap;
 use ptxcheck_passes::shard::Deal;
 
+use crate::baseline::BaselineArgs;
 use crate::config;
 use crate::levels::Levels;
 use crate::reports::{Format, Output, ReportArgs};
@@ -179,7 +180,7 @@ pub struct CheckArgs {
     #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
     pub quiet: bool,
 
-    /// Say what became of each input
+    /// Say what became of each input, and show the findings that a baseline has
     #[arg(short, long, help_heading = "Output")]
     pub verbose: bool,
 
@@ -201,9 +202,14 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 
-    /// Report exceptions that suppress nothing, and patterns of the configuration that nothing fits (PTX906)
+    /// Report exceptions that suppress nothing, patterns of the configuration that nothing fits, and entries of a baseline that no
+    /// longer occur (PTX906)
     #[arg(long)]
     pub strict_config: bool,
+
+    /// `--baseline`, `--write-baseline`.
+    #[command(flatten)]
+    pub baseline: BaselineArgs,
 
     /// In the names of sources, put TO in place of FROM at the beginning; repeatable, and the last that fits counts
     #[arg(long, value_name = "FROM=TO", value_parser = parse_path_map)]
@@ -226,7 +232,7 @@ pub struct CheckArgs {
 
     /// Only the inputs of the I-th of N shards, which are dealt by their content: `--output shard=FILE` writes what
     /// `ptxcheck merge` makes one run of
-    #[arg(long, value_name = "I/N", conflicts_with_all = ["link_set", "whole_program", "strict_config"])]
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["link_set", "whole_program", "strict_config", "baseline", "write_baseline"])]
     pub shard: Option<Deal>,
 
     /// Threads; 0 for one a core
@@ -278,6 +284,14 @@ pub struct AuditArgs {
     #[arg(long, value_name = "FROM=TO", value_parser = parse_path_map)]
     pub path_map: Vec<PathMap>,
 
+    /// Report exceptions for rules about images that suppress nothing, and entries of a baseline that no longer occur (PTX906)
+    #[arg(long)]
+    pub strict_config: bool,
+
+    /// `--baseline`, `--write-baseline`.
+    #[command(flatten)]
+    pub baseline: BaselineArgs,
+
     /// `-A`, `-W`, `-D`, `-F`, `--level`.
     #[command(flatten)]
     pub levels: Levels,
@@ -307,12 +321,16 @@ pub struct AuditArgs {
     pub color: Color,
 
     /// Findings only, no tables and no summary
-    #[arg(short, long, help_heading = "Output")]
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
     pub quiet: bool,
+
+    /// Also show the findings that a baseline has
+    #[arg(short, long, help_heading = "Output")]
+    pub verbose: bool,
 
     /// Only the inputs of the I-th of N shards, which are dealt by their content: `--output shard=FILE` writes what
     /// `ptxcheck merge` makes one run of
-    #[arg(long, value_name = "I/N")]
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["strict_config", "baseline", "write_baseline"])]
     pub shard: Option<Deal>,
 
     /// Threads; 0 for one a core
@@ -358,6 +376,10 @@ pub struct MergeArgs {
     /// No summary, and no tables of an audit
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
+
+    /// `--baseline`, `--write-baseline`.
+    #[command(flatten)]
+    pub baseline: BaselineArgs,
 
     /// Shards without any device code are not an error
     #[arg(long)]

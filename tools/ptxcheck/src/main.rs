@@ -1,6 +1,7 @@
 //! Static checking of compiled GPU code.
 
 mod args;
+mod baseline;
 mod commands;
 mod compile;
 mod config;

@@ -156,6 +156,8 @@ pub struct Report<'a> {
     pub fail_on: FailOn,
     /// The data of the shard that the run is.
     pub shard: Option<&'a Shard>,
+    /// A baseline was held against the findings, or written from them.
+    pub has_baseline: bool,
 }
 
 impl Report<'_> {
@@ -218,7 +220,7 @@ impl Report<'_> {
             // Those of an audit are on because it is one, and about images.
             has_potential: wants(SarifResults::Potential) || matches!(self.kind, Kind::Audit { .. }),
             has_suppressed: wants(SarifResults::Suppressed),
-            has_baseline: false,
+            has_baseline: self.has_baseline,
             is_check: matches!(self.kind, Kind::Check),
         };
         sarif::render(self.outcome, &options).map_err(|error| error.to_string())

@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use super::configuration::ConfigurationFindings;
 use super::places::{SpellingCache, frames};
 use super::suppress::{CommentFile, Suppressions};
 use crate::comments::Comment;
 use crate::exceptions::Allow;
-use crate::finding::{Cause, Certainty, Data, Finding, Frame, Location, Source};
-use crate::fingerprint;
+use crate::finding::Finding;
 use crate::inventory::InputReport;
-use crate::patterns::{Pattern, Written};
-use crate::rule::{Check, Family, Level, Rule};
+use crate::patterns::Pattern;
+use crate::rule::{Check, Family};
 use crate::scope::{PlaceSpellings, fits_path};
 use crate::settings::Settings;
 
@@ -66,28 +66,40 @@ impl<'a> UnusedSettings<'a> {
         let Some(make) = ConfigurationFindings::new(settings, inputs.len()) else {
             return Vec::new();
         };
+        if settings.images_only {
+            // Comments, patterns and the other exceptions are for checks.
+            return self.unused_exceptions(suppressions, &make);
+        }
         let mut findings = in_images(inputs, suppressions, &make);
         read_sources_of_kernels(inputs, settings, suppressions);
         for (file, comment) in suppressions.unused_in_sources() {
             let message = about(&comment, suppressions);
             findings.push(make.in_source(message, file, comment.written));
         }
+        findings.append(&mut self.unused_exceptions(suppressions, &make));
         let file = settings.file.as_deref().unwrap_or_default();
-        for (allow, _) in settings
-            .allows
-            .iter()
-            .zip(&suppressions.used)
-            .filter(|(allow, is_used)| !**is_used && is_for_this_run(allow, settings))
-        {
-            let message = format!("this exception for {} suppresses nothing", allow.codes.join(", "));
-            findings.push(make.in_file(message, file, allow.written));
-        }
         for (pattern, what) in self.idle_patterns() {
             let message = format!("no {what} fits the pattern `{pattern}`");
             let written = pattern.written.unwrap_or((1, 1));
             findings.push(make.in_file(message, file, written));
         }
         findings
+    }
+
+    fn unused_exceptions(
+        &self,
+        suppressions: &Suppressions<'_>,
+        make: &ConfigurationFindings,
+    ) -> Vec<Finding> {
+        let file = self.settings.file.as_deref().unwrap_or_default();
+        let allows = self.settings.allows.iter().zip(&suppressions.used);
+        allows
+            .filter(|(allow, is_used)| !**is_used && is_for_this_run(allow, self.settings))
+            .map(|(allow, _)| {
+                let message = format!("this exception for {} suppresses nothing", allow.codes.join(", "));
+                make.in_file(message, file, allow.written)
+            })
+            .collect()
     }
 
     /// The patterns that match nothing, each with a word for the things that it is matched against.
@@ -170,7 +182,11 @@ fn kernels(inputs: &[InputReport]) -> impl Iterator<Item = &crate::inventory::Ke
 /// True if a run with these settings can make findings that an exception is for.
 fn is_for_this_run(allow: &Allow, settings: &Settings) -> bool {
     let mut rules = allow.codes.iter().filter_map(|code| settings.registry.find(code));
-    settings.images_only || rules.any(|rule| rule.family != Family::Image)
+    if settings.images_only {
+        rules.all(|rule| matches!(rule.check, Check::Images(_)))
+    } else {
+        rules.any(|rule| rule.family != Family::Image)
+    }
 }
 
 /// The message about a comment that suppresses nothing.
@@ -178,83 +194,5 @@ fn about(comment: &Comment, suppressions: &mut Suppressions<'_>) -> String {
     match suppressions.wrong_with(comment) {
         Some(wrong) => format!("this comment does not count: {wrong}"),
         None => "this comment suppresses nothing".to_owned(),
-    }
-}
-
-/// Makes the findings of PTX906.
-struct ConfigurationFindings {
-    rule: &'static Rule,
-    level: Level,
-    /// The number of inputs, which is the index of none.
-    input: usize,
-}
-
-impl ConfigurationFindings {
-    /// `None` if the settings do not want them.
-    fn new(settings: &Settings, inputs: usize) -> Option<Self> {
-        let is_own = |rule: &&'static Rule| matches!(rule.check, Check::Configuration);
-        let rule = settings.registry.rules().find(is_own)?;
-        let level = settings.level_in(rule, Certainty::Definite, rule.definite, |_| false);
-        (level > Level::Allow).then_some(Self {
-            rule,
-            level,
-            input: inputs,
-        })
-    }
-
-    fn new_finding(&self, message: String) -> Finding {
-        Finding {
-            rule: self.rule,
-            certainty: Certainty::Definite,
-            level: self.level,
-            own_level: self.rule.definite,
-            fingerprint: fingerprint::of_instruction(self.rule.code, "", message.as_bytes()),
-            message,
-            notes: Vec::new(),
-            help: vec!["remove it, or say what is there now".to_owned()],
-            input: self.input,
-            image: None,
-            offset: 0,
-            function: None,
-            kernel: None,
-            location: None,
-            line_text: None,
-            source: None,
-            related: Vec::new(),
-            data: Data::default(),
-            cause: Cause::default(),
-            is_imported: false,
-            suppressed: None,
-        }
-    }
-
-    fn in_file(&self, message: String, file: &str, (line, column): Written) -> Finding {
-        Finding {
-            location: Some(Location {
-                file: file.to_owned(),
-                line,
-                column,
-                end_line: line,
-                end_column: column,
-            }),
-            ..self.new_finding(message)
-        }
-    }
-
-    fn in_source(&self, message: String, file: String, (line, column): Written) -> Finding {
-        let at = Frame {
-            file,
-            line,
-            column,
-            function: None,
-        };
-        Finding {
-            source: Some(Source {
-                at,
-                inside: Vec::new(),
-                inlined_at: Vec::new(),
-            }),
-            ..self.new_finding(message)
-        }
     }
 }

@@ -10,9 +10,10 @@ use ptxcheck_passes::rules;
 use ptxcheck_passes::run::{Outcome, Status};
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use ptxcheck_report::coverage::Coverage;
-use ptxcheck_report::{escape, summary};
+use ptxcheck_report::{escape, known, summary};
 
 use crate::args::AuditArgs;
+use crate::baseline::Prepared;
 use crate::exit::Exit;
 use crate::progress::Display;
 use crate::reports::{Kind, Report};
@@ -24,6 +25,10 @@ pub fn run(args: &AuditArgs) -> Exit {
     let started = Instant::now();
     let settings = match config::read(args.config.as_deref()) {
         Ok(config) => config.settings(),
+        Err(problem) => return output::complain(&escape::line(&problem)),
+    };
+    let baseline = match Prepared::of(&args.baseline) {
+        Ok(baseline) => baseline,
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
     let paths = match file_list::with_listed(&args.paths, args.files_from.as_deref()) {
@@ -40,6 +45,7 @@ pub fn run(args: &AuditArgs) -> Exit {
         images_only: true,
         policy: policy(args, settings.policy),
         path_maps: args.path_map.clone(),
+        is_strict: args.strict_config,
         worker: super::worker::command(),
         progress: Some(Arc::clone(&progress)),
         left_out,
@@ -47,8 +53,9 @@ pub fn run(args: &AuditArgs) -> Exit {
     };
     let display = Display::of(progress, args.quiet);
     let (mut outcome, shard) = shards::check(inputs, &settings, args.shard);
-    args.places.apply(&mut outcome);
     drop(display);
+    let baseline = baseline.settle(&mut outcome, &settings, args.quiet);
+    args.places.apply(&mut outcome);
     let elapsed = started.elapsed();
     let report = Report {
         outcome: &outcome,
@@ -61,14 +68,21 @@ pub fn run(args: &AuditArgs) -> Exit {
         args: &args.report,
         fail_on: args.fail_on,
         shard: shard.as_ref(),
+        has_baseline: args.baseline.is_given(),
     };
     let exit = report.write(args.format, &args.output, args.color.into());
+    if args.verbose {
+        output::write_stderr(&known::render(&outcome), args.color.into());
+    }
+    if !baseline.said.is_empty() {
+        output::write_stderr(&baseline.said, args.color.into());
+    }
     if !args.quiet && args.format.has_summary() {
         // An audit analyses no code, of whatever kind.
         let summary = summary::render(&outcome, &Coverage::of(&outcome), "", elapsed);
         output::write_stderr(&summary, args.color.into());
     }
-    exit.worst(judge(&outcome, args))
+    exit.worst(baseline.exit).worst(judge(&outcome, args))
 }
 
 /// The policy of the configuration file, with the options of the command line over it.

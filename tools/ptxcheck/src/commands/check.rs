@@ -12,9 +12,10 @@ use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::settings::Settings;
 use ptxcheck_passes::shard::Shard;
 use ptxcheck_report::coverage::Coverage;
-use ptxcheck_report::{escape, summary};
+use ptxcheck_report::{escape, known, summary};
 
 use crate::args::CheckArgs;
+use crate::baseline::{Prepared, Settled};
 use crate::compile::{Database, Recompiler};
 use crate::exit::Exit;
 use crate::progress::Display;
@@ -38,7 +39,11 @@ pub fn run(args: &CheckArgs) -> Exit {
     let report = checked.report(args);
     let exit = report.write(args.format, &args.output, args.color.into());
     if args.verbose {
+        output::write_stderr(&known::render(outcome), args.color.into());
         output::write_stderr(&summary::render_inputs(outcome), args.color.into());
+    }
+    if !checked.baseline.said.is_empty() {
+        output::write_stderr(&checked.baseline.said, args.color.into());
     }
     let coverage = Coverage::of(outcome);
     if !args.quiet && args.format.has_summary() {
@@ -49,13 +54,15 @@ pub fn run(args: &CheckArgs) -> Exit {
     if !verdict.said.is_empty() {
         output::write_stderr(&verdict.said, args.color.into());
     }
-    exit.worst(verdict.exit)
+    exit.worst(checked.baseline.exit).worst(verdict.exit)
 }
 
 /// The outcome of a check.
 pub(super) struct Checked {
     pub(super) outcome: Outcome,
     pub(super) recompiler: Option<Arc<Recompiler>>,
+    /// What is to be said of the baseline.
+    pub(super) baseline: Settled,
     elapsed: Duration,
     root: Root,
     shard: Option<Shard>,
@@ -69,6 +76,7 @@ impl Checked {
     /// A sentence about an error in the configuration or in a list of inputs.
     pub(super) fn of(args: &CheckArgs, recompiler: Option<Recompiler>) -> Result<Self, String> {
         let started = Instant::now();
+        let baseline = Prepared::of(&args.baseline)?;
         let settings = settings(args)?;
         let paths = file_list::with_listed(&args.paths, args.files_from.as_deref())?;
         let recompiler = recompiler.map(Arc::new);
@@ -85,11 +93,13 @@ impl Checked {
         };
         let display = Display::of(progress, args.quiet);
         let (mut outcome, shard) = shards::check(inputs, &settings, args.shard);
-        args.places.apply(&mut outcome);
         drop(display);
+        let baseline = baseline.settle(&mut outcome, &settings, args.quiet);
+        args.places.apply(&mut outcome);
         Ok(Self {
             outcome,
             recompiler,
+            baseline,
             elapsed: started.elapsed(),
             root: settings.root,
             shard,
@@ -106,6 +116,7 @@ impl Checked {
             args: &args.report,
             fail_on: args.fail_on,
             shard: self.shard.as_ref(),
+            has_baseline: args.baseline.is_given(),
         }
     }
 }

@@ -134,11 +134,12 @@ fn check_file(call: &Invocation, object: &Path) -> Exit {
     let outcome = &checked.outcome;
     let coverage = Coverage::of(outcome);
     let verdict = Verdict::of(outcome, &coverage, checked.recompiler.as_deref(), &args);
+    text.push_str(&checked.baseline.said);
     text.push_str(&verdict.said);
     if !text.is_empty() {
         output::write_stderr(&text, ColorChoice::from(args.color));
     }
-    exit.worst(verdict.exit)
+    exit.worst(checked.baseline.exit).worst(verdict.exit)
 }
 
 /// The arguments of `check`: those of the variable, and what a launcher adds.

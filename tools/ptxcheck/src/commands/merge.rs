@@ -4,11 +4,13 @@ use std::time::Instant;
 
 use ptxcheck_passes::Registry;
 use ptxcheck_passes::run::{Outcome, Status};
+use ptxcheck_passes::settings::Settings;
 use ptxcheck_passes::shard::Shard;
 use ptxcheck_report::coverage::Coverage;
 use ptxcheck_report::{escape, summary};
 
 use crate::args::MergeArgs;
+use crate::baseline::Prepared;
 use crate::exit::Exit;
 use crate::reports::{Kind, Report};
 use crate::{config, output, shards};
@@ -26,16 +28,26 @@ pub fn run(args: &MergeArgs) -> Exit {
         return output::complain("there are no shards to merge");
     };
     let (is_audit, policy) = (first.is_audit(), first.policy().clone());
+    let settings = first.settings(&Registry::default());
+    let baseline = match Prepared::of(&args.baseline) {
+        Ok(baseline) => baseline,
+        Err(problem) => return output::complain(&escape::line(&problem)),
+    };
     let mut outcome = match Shard::merge(read, &Registry::default()) {
         Ok(outcome) => outcome,
         Err(problem) => return output::complain(&escape::line(&problem.to_string())),
     };
-    args.places.apply(&mut outcome);
-    let elapsed = started.elapsed();
     let root = match config::read(None) {
         Ok(config) => config.settings().root,
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
+    let settings = Settings {
+        root: root.clone(),
+        ..settings
+    };
+    let baseline = baseline.settle(&mut outcome, &settings, args.quiet);
+    args.places.apply(&mut outcome);
+    let elapsed = started.elapsed();
     let kind = if is_audit {
         Kind::Audit {
             policy: &policy,
@@ -52,8 +64,12 @@ pub fn run(args: &MergeArgs) -> Exit {
         args: &args.report,
         fail_on: args.fail_on,
         shard: None,
+        has_baseline: args.baseline.is_given(),
     };
     let exit = report.write(args.format, &args.output, args.color.into());
+    if !baseline.said.is_empty() {
+        output::write_stderr(&baseline.said, args.color.into());
+    }
     if !args.quiet && args.format.has_summary() {
         let coverage = Coverage::of(&outcome);
         let unanalysed = if is_audit {
@@ -64,7 +80,7 @@ pub fn run(args: &MergeArgs) -> Exit {
         let summary = summary::render(&outcome, &coverage, &unanalysed, elapsed);
         output::write_stderr(&summary, args.color.into());
     }
-    exit.worst(judge(&outcome, args))
+    exit.worst(baseline.exit).worst(judge(&outcome, args))
 }
 
 fn judge(outcome: &Outcome, args: &MergeArgs) -> Exit {

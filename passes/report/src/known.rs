@@ -1,0 +1,54 @@
+//! What a baseline knows, for readers who ask for it: a line for each group.
+
+use std::fmt::Write as _;
+
+use ptxcheck_passes::run::Outcome;
+
+use crate::amounts::plural;
+use crate::places::ShownPlace;
+use crate::{escape, input_name};
+
+/// Most groups that have a line; a count stands for the rest.
+const MAX_LINES: usize = 10_000;
+
+/// A line for each group that a baseline suppresses: `known: file:line:col: error: message [PTX401]`, with the number of its
+/// further places.
+#[must_use]
+pub fn render(outcome: &Outcome) -> String {
+    let mut known = outcome.groups.iter().filter(|group| {
+        let suppressed = group.suppressed.as_ref();
+        suppressed.is_some_and(|suppression| suppression.by == "baseline")
+    });
+    let mut text = String::new();
+    for group in known.by_ref().take(MAX_LINES) {
+        let Some(first) = outcome.findings.get(group.first()) else {
+            continue;
+        };
+        let place = match ShownPlace::of(first) {
+            Some(ShownPlace {
+                file, line, column, ..
+            }) => match column {
+                Some(column) => format!("{file}:{line}:{column}"),
+                None => format!("{file}:{line}"),
+            },
+            None => input_name(outcome, first).to_owned(),
+        };
+        let further = match group.findings.len() {
+            0 | 1 => String::new(),
+            count => format!(", and {}", plural(count as u64 - 1, "further place")),
+        };
+        let _ = writeln!(
+            text,
+            "known: {}: {}: {}{further} [{}]",
+            escape::line(&place),
+            group.level.as_str(),
+            escape::line(&group.message),
+            group.rule.code
+        );
+    }
+    let left = known.count();
+    if left > 0 {
+        let _ = writeln!(text, "known: {} more", plural(left as u64, "finding"));
+    }
+    text
+}

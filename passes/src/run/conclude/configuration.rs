@@ -1,0 +1,94 @@
+//! Findings about the settings of a run themselves (PTX906).
+
+use crate::finding::{Cause, Certainty, Data, Finding, Frame, Location, Source};
+use crate::fingerprint;
+use crate::patterns::Written;
+use crate::rule::{Check, Level, Rule};
+use crate::settings::Settings;
+
+/// Makes the findings of PTX906.
+pub(crate) struct ConfigurationFindings {
+    rule: &'static Rule,
+    level: Level,
+    /// The number of inputs, which is the index of none.
+    input: usize,
+}
+
+impl ConfigurationFindings {
+    /// `None` if the settings do not want them.
+    pub(crate) fn new(settings: &Settings, inputs: usize) -> Option<Self> {
+        let is_own = |rule: &&'static Rule| matches!(rule.check, Check::Configuration);
+        let rule = settings.registry.rules().find(is_own)?;
+        let level = settings.level_in(rule, Certainty::Definite, rule.definite, |_| false);
+        (level > Level::Allow).then_some(Self {
+            rule,
+            level,
+            input: inputs,
+        })
+    }
+
+    fn new_finding(&self, message: String) -> Finding {
+        Finding {
+            rule: self.rule,
+            certainty: Certainty::Definite,
+            level: self.level,
+            own_level: self.rule.definite,
+            fingerprint: fingerprint::of_instruction(self.rule.code, "", message.as_bytes()),
+            message,
+            notes: Vec::new(),
+            help: vec!["remove it, or say what is there now".to_owned()],
+            input: self.input,
+            image: None,
+            offset: 0,
+            function: None,
+            kernel: None,
+            location: None,
+            line_text: None,
+            source: None,
+            related: Vec::new(),
+            data: Data::default(),
+            cause: Cause::default(),
+            is_imported: false,
+            suppressed: None,
+        }
+    }
+
+    pub(super) fn in_file(&self, message: String, file: &str, (line, column): Written) -> Finding {
+        Finding {
+            location: Some(Location {
+                file: file.to_owned(),
+                line,
+                column,
+                end_line: line,
+                end_column: column,
+            }),
+            ..self.new_finding(message)
+        }
+    }
+
+    pub(super) fn in_source(&self, message: String, file: String, (line, column): Written) -> Finding {
+        let at = Frame {
+            file,
+            line,
+            column,
+            function: None,
+        };
+        Finding {
+            source: Some(Source {
+                at,
+                inside: Vec::new(),
+                inlined_at: Vec::new(),
+            }),
+            ..self.new_finding(message)
+        }
+    }
+
+    /// About an entry of a baseline.
+    pub(crate) fn in_baseline(&self, message: String, file: &str, (line, column): Written) -> Finding {
+        let at = (line.max(1), column.max(1));
+        Finding {
+            help: vec!["remove it, or write the baseline anew (--write-baseline)".to_owned()],
+            ..self.in_file(message, file, at)
+        }
+    }
+}
