@@ -179,6 +179,27 @@ fn a_baseline_is_for_what_is_merged() {
     assert_eq!(whole.status.code(), Some(0));
     let text = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
     assert_eq!(text("merged.json"), text("whole.json"));
+    // What is mended is told, and may be a finding.
+    for twin in ["twin_a.ptx", "twin_b.ptx"] {
+        let mended = module(&format!(".visible .entry {}() {{ ret; }}\n", &twin[..6]));
+        fs::write(folder.path().join(twin), mended).unwrap();
+    }
+    let [one, two, three] = deal(&folder, "check");
+    let gone = |more: &[&str]| {
+        let options = ["merge", "--baseline", "merged.json", &one, &two, &three];
+        run_in(&folder, &[&options[..], more].concat())
+    };
+    assert!(
+        stderr(&gone(&[])).contains("merged.json"),
+        "{}",
+        stderr(&gone(&[]))
+    );
+    assert!(
+        stdout(&gone(&["--strict-config"])).contains("PTX906"),
+        "{}",
+        stdout(&gone(&["--strict-config"]))
+    );
+    assert!(stderr(&gone(&["-v"])).contains("m1.ptx"));
     // What the parts forbid is not known.
     let file = "forbidding.shard";
     let part = [

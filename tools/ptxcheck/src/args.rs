@@ -373,9 +373,17 @@ pub struct MergeArgs {
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto, help_heading = "Output")]
     pub color: Color,
 
-    /// No summary, and no tables of an audit
+    /// Say what became of each input, and show the findings that a baseline has
     #[arg(short, long, help_heading = "Output")]
+    pub verbose: bool,
+
+    /// No summary, and no tables of an audit
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
     pub quiet: bool,
+
+    /// Report entries of a baseline that no longer occur (PTX906)
+    #[arg(long)]
+    pub strict_config: bool,
 
     /// `--baseline`, `--write-baseline`.
     #[command(flatten)]

@@ -7,7 +7,7 @@ use ptxcheck_passes::run::{Outcome, Status};
 use ptxcheck_passes::settings::Settings;
 use ptxcheck_passes::shard::Shard;
 use ptxcheck_report::coverage::Coverage;
-use ptxcheck_report::{escape, summary};
+use ptxcheck_report::{escape, known, summary};
 
 use crate::args::MergeArgs;
 use crate::baseline::Prepared;
@@ -43,6 +43,7 @@ pub fn run(args: &MergeArgs) -> Exit {
     };
     let settings = Settings {
         root: root.clone(),
+        is_strict: args.strict_config,
         ..settings
     };
     let baseline = baseline.settle(&mut outcome, &settings, args.quiet);
@@ -67,6 +68,10 @@ pub fn run(args: &MergeArgs) -> Exit {
         has_baseline: args.baseline.is_given(),
     };
     let exit = report.write(args.format, &args.output, args.color.into());
+    if args.verbose {
+        output::write_stderr(&known::render(&outcome), args.color.into());
+        output::write_stderr(&summary::render_inputs(&outcome), args.color.into());
+    }
     if !baseline.said.is_empty() {
         output::write_stderr(&baseline.said, args.color.into());
     }
