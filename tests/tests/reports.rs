@@ -59,7 +59,7 @@ fn read(project: &TempDir, file: &str) -> String {
 #[test]
 fn one_defect_stands_on_its_line_in_every_format() {
     let project = project();
-    let formats = ["concise", "sarif", "github", "gitlab", "junit", "json"];
+    let formats = ["concise", "sarif", "github", "gitlab", "junit", "json", "html"];
     let outputs: Vec<String> = formats
         .iter()
         .map(|format| format!("{format}=out.{format}"))
@@ -74,7 +74,7 @@ fn one_defect_stands_on_its_line_in_every_format() {
     assert_eq!(text.matches("PTX407").count(), 1, "{text}");
     for format in formats {
         let alone = found(&project, &["build/k.ptx", "-q", "--format", format]);
-        if !["json", "junit"].contains(&format) {
+        if !["json", "junit", "html"].contains(&format) {
             assert_eq!(alone, read(&project, &format!("out.{format}")), "{format}");
         }
     }
@@ -113,6 +113,9 @@ fn one_defect_stands_on_its_line_in_every_format() {
         junit.contains(">src/k.cu:4:12: error: the member mask "),
         "{junit}"
     );
+    let html = read(&project, "out.html");
+    assert!(html.contains("<code>src/k.cu:4:12</code>"), "{html}");
+    assert!(html.contains("&lt;script&gt;alert(1)"), "{html}");
 }
 
 #[test]

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Installs the compilers of the live-compiler tests into <repository>/.toolchain, and the LLVM that the build links.
 #
-# usage: install.sh [nvcc|clang|python-ir|llvm-22|llvm-19|cargo-deny|packaging|wheel|all]   default: all
+# usage: install.sh [nvcc|clang|python-ir|chromium|llvm-22|llvm-19|cargo-deny|packaging|wheel|all]   default: all
 #
 #   nvcc   nvcc from PyPI, pinned by requirements.txt, into .toolchain/nvcc
 #   clang  clang-22 from PATH or from Debian; .toolchain/clang links it and the CUDA headers of nvcc
 #   python-ir
 #          Triton and Numba from PyPI, pinned by requirements-ir.txt, into .toolchain/python-ir: their LLVM IR is tested
+#   chromium
+#          the browser of Debian, which looks at the HTML report
 #   llvm-22, llvm-19
 #          headers and library of LLVM from Debian, for the features `llvm` and `llvm19`; not a part of all
 #   cargo-deny
@@ -18,7 +20,7 @@
 #          of Debian; not a part of all
 #   wheel  what `make wheel` builds with: maturin from PyPI, pinned by requirements-wheel.txt, into .toolchain/wheel, and the
 #          archives of LLVM 22, zlib and zstd of Debian; not a part of all
-#   all    nvcc, clang and python-ir; a missing one of the last two is only reported, unless PTXCHECK_REQUIRE_COMPILERS is 1
+#   all    nvcc, clang, python-ir and chromium; a missing one of the last three is only reported, unless PTXCHECK_REQUIRE_COMPILERS is 1
 #
 # Exit codes: 0 installed (or already there), 2 wrong usage, 3 "skipped: <why>" on stderr.
 # A folder under .toolchain has a stamp only if it is complete: it is built beside its place and renamed.
@@ -135,6 +137,12 @@ install_clang() {
   fi
 }
 
+# Sets `missing` and returns 1 where it can't be had.
+install_chromium() {
+  command -v chromium >/dev/null && return
+  apt_install chromium || { missing="chromium is not on PATH and apt-get could not install it (see $log)"; return 1; }
+}
+
 # Sets `missing` and returns 1 where Triton and Numba can't be had.
 install_python_ir() {
   is_current python-ir && return
@@ -230,9 +238,9 @@ install_llvm() {
 
 what=${1:-all}
 case $what in
-  nvcc | clang | python-ir | llvm-22 | llvm-19 | cargo-deny | packaging | wheel | all) ;;
+  nvcc | clang | python-ir | chromium | llvm-22 | llvm-19 | cargo-deny | packaging | wheel | all) ;;
   *)
-    echo "usage: install.sh [nvcc|clang|python-ir|llvm-22|llvm-19|cargo-deny|packaging|wheel|all]" >&2
+    echo "usage: install.sh [nvcc|clang|python-ir|chromium|llvm-22|llvm-19|cargo-deny|packaging|wheel|all]" >&2
     exit 2
     ;;
 esac
@@ -262,10 +270,10 @@ case $what in
     exit
     ;;
 esac
-if [ "$what" != python-ir ]; then
+if [ "$what" != python-ir ] && [ "$what" != chromium ]; then
   install_nvcc
 fi
-for part in clang python-ir; do
+for part in clang python-ir chromium; do
   if [ "$what" = "$part" ] || [ "$what" = all ]; then
     if ! "install_${part/-/_}"; then
       [ "$what" = all ] && [ "${PTXCHECK_REQUIRE_COMPILERS:-}" != 1 ] || skip "$missing"

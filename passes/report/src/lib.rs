@@ -28,6 +28,7 @@ pub mod full;
 mod further;
 pub mod github;
 pub mod gitlab;
+pub mod html;
 pub mod json;
 pub mod junit;
 pub mod known;

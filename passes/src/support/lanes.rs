@@ -109,6 +109,7 @@ pub(crate) fn begin<'r>(
         draft.data("mask", u64::from(mask));
     }
     draft.data("lanes", crate::finding::Value::Numbers(numbers(issue.lanes)));
+    draft.data("here", crate::finding::Value::Numbers(numbers(issue.here)));
     if let Some((site, lanes)) = &issue.split {
         let message = if is_full(*lanes) {
             "lanes may go different ways here".to_owned()

@@ -12,7 +12,7 @@ use ptxcheck_passes::rules;
 use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::shard::Shard;
-use ptxcheck_report::{audit, concise, escape, full, github, gitlab, json, junit, sarif};
+use ptxcheck_report::{audit, concise, escape, full, github, gitlab, html, json, junit, sarif};
 
 use crate::args::FailOn;
 use crate::exit::Exit;
@@ -39,6 +39,8 @@ pub enum Format {
     Gitlab,
     /// JUnit's XML, a test case for each input
     Junit,
+    /// One page for a browser, with everything in it
+    Html,
     /// The data of a shard, for `ptxcheck merge`
     Shard,
 }
@@ -205,6 +207,10 @@ impl Report<'_> {
             .map_err(|error| error.to_string()),
             Format::Shard => shards::render(self.shard),
             Format::Sarif => self.sarif(root),
+            Format::Html => {
+                let is_check = matches!(self.kind, Kind::Check);
+                Ok(html::render(outcome, root, is_check, self.elapsed))
+            }
             Format::Gitlab => gitlab::render(outcome, root).map_err(|error| error.to_string()),
             Format::Junit => junit::render(outcome, root, |level| self.fail_on.fails(level), self.elapsed)
                 .map_err(|error| error.to_string()),

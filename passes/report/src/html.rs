@@ -1,0 +1,289 @@
+//! One HTML file with everything in it, for people: causes by severity, kernels by target, what was not analysed. Nothing is loaded
+//! from anywhere, and all of it can be read without its script, which searches and filters.
+
+mod excerpt;
+mod finding;
+mod inventory;
+mod lanes;
+mod sentence;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use ptxcheck_passes::rule::Level;
+use ptxcheck_passes::run::Outcome;
+use ptxcheck_passes::scope::Root;
+
+use crate::PROGRAM;
+use crate::amounts::{duration, plural};
+use crate::causes::Cause;
+use crate::coverage::Coverage;
+use crate::escape::line;
+use crate::summary::is_undone;
+use finding::Findings;
+use sentence::code_spans;
+
+const STYLE: &str = include_str!("html/report.css");
+const SCRIPT: &str = include_str!("html/report.js");
+
+/// Causes that have a section of their own: a browser searches these in no time.
+const SHOWN_CAUSES: usize = 2_000;
+
+/// Suppressed causes that are listed.
+const SHOWN_SUPPRESSED: usize = 500;
+
+/// Sentences about what was not analysed.
+const SHOWN_SENTENCES: usize = 200;
+
+/// The document. `is_check`: the run analysed code, and the document says what it did not analyse.
+#[must_use]
+pub fn render(outcome: &Outcome, root: &Root, is_check: bool, elapsed: Duration) -> String {
+    let causes = Cause::worst_first(outcome);
+    let mut suppressed: Vec<Cause<'_>> = Cause::all(outcome)
+        .filter(|cause| cause.suppressed().is_some())
+        .collect();
+    suppressed.sort_by_key(Cause::severity);
+    let count = |level| causes.iter().filter(|cause| cause.level() == level).count() as u64;
+    let (errors, warnings) = (count(Level::Error), count(Level::Warning));
+    let counts = format!("{}, {}", plural(errors, "error"), plural(warnings, "warning"));
+    let unanalysed = unanalysed(outcome, is_check);
+    let kernels = inventory::kernels(outcome);
+    let mut findings = Findings::new(outcome, root);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content={ (PROGRAM) " " (env!("CARGO_PKG_VERSION")) };
+                title { (counts) " – " (PROGRAM) }
+                // An icon of its own, so that none is asked for.
+                link rel="icon" href="data:,";
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#findings" { "Skip to the findings" }
+                (header(outcome, (errors, warnings), elapsed))
+                nav aria-label="Sections" {
+                    ul {
+                        li { a href="#findings" { "Findings" } }
+                        @if !kernels.0.is_empty() { li { a href="#kernels" { "Kernels by target" } } }
+                        @if !unanalysed.is_empty() { li { a href="#unanalysed" { "Not analysed" } } }
+                        @if !suppressed.is_empty() { li { a href="#suppressed" { "Suppressed" } } }
+                    }
+                }
+                main {
+                    section #findings aria-labelledby="findings-title" tabindex="-1" {
+                        h2 #findings-title { "Findings" }
+                        (list(&causes, &mut findings))
+                    }
+                    (kernels)
+                    @if !unanalysed.is_empty() { (section_of_unanalysed(&unanalysed)) }
+                    @if !suppressed.is_empty() { (section_of_suppressed(&suppressed, &mut findings)) }
+                }
+                footer { p { "Made by " (PROGRAM) " " (env!("CARGO_PKG_VERSION")) "." } }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    let mut text = page.into_string();
+    text.push('\n');
+    text
+}
+
+fn header(outcome: &Outcome, (errors, warnings): (u64, u64), elapsed: Duration) -> Markup {
+    let undone = outcome.inputs.iter().filter(|input| is_undone(input)).count() as u64;
+    let kernels = Coverage::of(outcome).kernels as u64;
+    let inputs = plural(outcome.inputs.len() as u64, "input");
+    html! {
+        header {
+            h1 { (PROGRAM) " report" }
+            ul.counts {
+                li.error { span.mark aria-hidden="true" { "✖" } " " (plural(errors, "error")) }
+                li.warning { span.mark aria-hidden="true" { "▲" } " " (plural(warnings, "warning")) }
+                @if undone > 0 {
+                    li.error { span.mark aria-hidden="true" { "?" } " " (plural(undone, "input")) " could not be analysed" }
+                }
+            }
+            p { (inputs) ", " (plural(kernels, "kernel")) ", in " (duration(elapsed)) }
+        }
+    }
+}
+
+fn list(causes: &[Cause<'_>], findings: &mut Findings<'_>) -> Markup {
+    if causes.is_empty() {
+        return html! { p { "Nothing was found." } };
+    }
+    let shown = &causes[..causes.len().min(SHOWN_CAUSES)];
+    let mut by_rule: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
+    for cause in shown {
+        by_rule
+            .entry(cause.rule().code)
+            .or_insert((cause.rule().name, 0))
+            .1 += 1;
+    }
+    html! {
+        form #filters role="search" aria-label="Findings" hidden {
+            label { "Search" input #search type="search" autocomplete="off" placeholder="message, file, kernel"; }
+            fieldset {
+                legend { "Levels" }
+                label { input type="checkbox" name="level" value="error" checked; "errors" }
+                label { input type="checkbox" name="level" value="warning" checked; "warnings" }
+            }
+            label { "Rule"
+                select #rule {
+                    option value="" { "all" }
+                    @for (code, (name, count)) in &by_rule {
+                        option value=(code) { (line(code)) " " (line(name)) " (" (count) ")" }
+                    }
+                }
+            }
+            button #open type="button" { "Open all" }
+            button #close type="button" { "Close all" }
+            output #shown role="status" { (plural(shown.len() as u64, "finding")) }
+        }
+        @if let more @ 1.. = causes.len() - shown.len() {
+            p.cut { "The " (shown.len()) " most severe of " (causes.len()) " findings are here. "
+                (plural(more as u64, "more finding")) " would make the page too large: " code { "--format json" } " has all." }
+        }
+        ol.findings {
+            @for (number, cause) in shown.iter().enumerate() {
+                (findings.article(cause, number))
+            }
+        }
+    }
+}
+
+/// What was not analysed, as sentences: inputs with the reasons, then code.
+fn unanalysed(outcome: &Outcome, is_check: bool) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for input in &outcome.inputs {
+        for problem in &input.problems {
+            sentences.push(format!("`{}`: {}", line(&input.name), line(&problem.message)));
+        }
+    }
+    if is_check {
+        let coverage = Coverage::of(outcome);
+        sentences.extend(coverage.render().lines().map(str::to_owned));
+        sentences.extend(coverage.warning());
+    }
+    let more = sentences.len().saturating_sub(SHOWN_SENTENCES);
+    sentences.truncate(SHOWN_SENTENCES);
+    if more > 0 {
+        sentences.push(format!("and {more} more"));
+    }
+    sentences
+}
+
+fn section_of_unanalysed(sentences: &[String]) -> Markup {
+    html! {
+        section #unanalysed aria-labelledby="unanalysed-title" {
+            h2 #unanalysed-title { "Not analysed" }
+            ul { @for sentence in sentences { li { (code_spans(sentence)) } } }
+        }
+    }
+}
+
+fn section_of_suppressed(causes: &[Cause<'_>], findings: &mut Findings<'_>) -> Markup {
+    html! {
+        section #suppressed aria-labelledby="suppressed-title" {
+            h2 #suppressed-title { "Suppressed" }
+            table {
+                thead { tr { th scope="col" { "rule" } th scope="col" { "place" } th scope="col" { "finding" } th scope="col" { "by" } th scope="col" { "reason" } } }
+                tbody {
+                    @for cause in causes.iter().take(SHOWN_SUPPRESSED) {
+                        tr {
+                            td { (line(cause.rule().code)) }
+                            td { code { (findings.place(cause.first)) } }
+                            td { (code_spans(&line(cause.message()))) }
+                            @if let Some(suppression) = cause.suppressed() {
+                                td { (suppression.by) }
+                                td { (line(&suppression.reason)) }
+                            }
+                        }
+                    }
+                }
+            }
+            @if let more @ 1.. = causes.len().saturating_sub(SHOWN_SUPPRESSED) { p { "and " (more) " more" } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use ptxcheck_passes::finding::{Suppression, Value};
+    use ptxcheck_passes::run::Outcome;
+    use ptxcheck_passes::scope::Root;
+
+    use super::render;
+    use crate::samples;
+
+    fn page(outcome: &Outcome) -> String {
+        render(outcome, &Root::default(), true, Duration::from_millis(7))
+    }
+
+    #[test]
+    fn a_page_holds_all_of_a_run() {
+        let mut finding = samples::finding_at(4);
+        finding.data.insert("mask", 0xffff_u64);
+        finding.data.insert("lanes", Value::Numbers((16..32).collect()));
+        let mut suppressed = samples::finding_at(5);
+        suppressed.suppressed = Some(Suppression {
+            by: "config",
+            reason: "known since <b>".to_owned(),
+        });
+        let mut outcome = samples::outcome_of([finding, suppressed]);
+        outcome.inputs[0].problems.push(samples::syntax_error());
+        let page = page(&outcome);
+        for wanted in [
+            "<title>1 error, 0 warnings – ptxcheck</title>",
+            "id=\"findings\"",
+            "the member mask is 0",
+            "no/such/k.cu:4:13",
+            "0x0000ffff",
+            "known since &lt;b&gt;",
+            "id=\"unanalysed\"",
+            "some help",
+        ] {
+            assert!(page.contains(wanted), "{wanted}: {page}");
+        }
+        assert!(
+            !page.contains("http:") && !page.contains("https:"),
+            "something is loaded"
+        );
+    }
+
+    #[test]
+    fn nothing_of_an_input_is_markup() {
+        let mut finding = samples::finding_at(4);
+        let hostile = "</script><script>alert(1)</script>\"'&`<img src=x onerror=alert(1)>\u{202e}";
+        finding.message = hostile.to_owned();
+        finding.notes = vec![hostile.to_owned()];
+        finding.kernel = Some(hostile.to_owned());
+        finding.related[0].message = hostile.to_owned();
+        if let Some(source) = &mut finding.source {
+            hostile.clone_into(&mut source.at.file);
+            source.inlined_at[0].function = Some(hostile.to_owned());
+        }
+        let mut outcome = samples::outcome_of([finding]);
+        outcome.inputs[0].name = hostile.to_owned();
+        let page = page(&outcome);
+        assert!(
+            !page.contains("<script>alert") && !page.contains("<img") && !page.contains('\u{202e}'),
+            "{page}"
+        );
+        assert_eq!(page.matches("</script>").count(), 1);
+    }
+
+    #[test]
+    fn sixty_thousand_findings_make_a_page_that_can_be_used() {
+        let outcome = samples::outcome_of((0..60_000).map(samples::finding_at));
+        let page = page(&outcome);
+        assert!(page.contains("The 2000 most severe of 60000 findings are here."));
+        assert!(page.len() < 16 << 20, "{}", page.len());
+    }
+}

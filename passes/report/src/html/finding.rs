@@ -1,0 +1,199 @@
+//! A cause, as an article.
+
+use maud::{Markup, html};
+use ptxcheck_passes::finding::{Finding, Frame};
+use ptxcheck_passes::names::readable;
+use ptxcheck_passes::rule::Level;
+use ptxcheck_passes::run::Outcome;
+use ptxcheck_passes::scope::Root;
+use ptxcheck_passes::sources::Sources;
+
+use super::excerpt;
+use super::lanes;
+use super::sentence::code_spans;
+use crate::causes::Cause;
+use crate::escape::{line, name};
+use crate::paths::Paths;
+use crate::places::ShownPlace;
+use crate::{image_label, input_name, packed_image};
+
+/// Articles that are open at first.
+const OPEN: usize = 20;
+
+/// Further places of a cause that are listed.
+const SHOWN_PLACES: usize = 50;
+
+/// Calls that are listed.
+const SHOWN_CALLS: usize = 32;
+
+/// Makes articles.
+pub(super) struct Findings<'a> {
+    outcome: &'a Outcome,
+    paths: Paths,
+    sources: Sources,
+}
+
+impl<'a> Findings<'a> {
+    pub(super) fn new(outcome: &'a Outcome, root: &Root) -> Self {
+        Self {
+            outcome,
+            paths: Paths::new(root),
+            sources: Sources::default(),
+        }
+    }
+
+    /// The item of a list; `number` counts from 0.
+    pub(super) fn article(&mut self, cause: &Cause<'_>, number: usize) -> Markup {
+        let first = cause.first;
+        let rule = cause.rule();
+        let (class, mark) = match cause.level() {
+            Level::Error => ("error", "✖"),
+            Level::Warning | Level::Allow => ("warning", "▲"),
+        };
+        let place = self.place(first);
+        html! {
+            li data-level=(class) data-rule=(rule.code) {
+                details.finding.(class) id={ "f-" (cause.fingerprint()) } open[number < OPEN] {
+                    summary {
+                        h3 {
+                            span.mark aria-hidden="true" { (mark) }
+                            span.level { (cause.level().as_str()) } " "
+                            span.message { (code_spans(&line(cause.message()))) }
+                        }
+                        p.where { code { (place) } " " span.rule { (line(rule.code)) " " (line(rule.name)) }
+                            @if cause.places() > 1 { " " span.places { (cause.places()) " places" } }
+                            @if cause.certainty().as_str() != "definite" { " " span.certainty { (cause.certainty().as_str()) } }
+                        }
+                    }
+                    (self.body(cause))
+                }
+            }
+        }
+    }
+
+    fn body(&mut self, cause: &Cause<'_>) -> Markup {
+        let first = cause.first;
+        let input = input_name(self.outcome, first).to_owned();
+        let carried = first.line_text.as_ref().filter(|_| first.source.is_none());
+        let excerpt =
+            ShownPlace::of(first).and_then(|place| excerpt::of(&place, carried, &input, &mut self.sources));
+        html! {
+            div.body {
+                @if first.message != cause.message() { p { "Here: " (code_spans(&line(&first.message))) } }
+                @if let Some(excerpt) = excerpt { (excerpt) }
+                (lanes::figure(first).unwrap_or_default())
+                @if let Some(facts) = self.facts(first) { (facts) }
+                @for related in first.related.iter().take(SHOWN_PLACES) {
+                    @if let Some(place) = ShownPlace::either(related.source.as_ref(), related.location.as_ref()) {
+                        p.related { (code_spans(&line(&related.message))) ": " code { (self.spot(&place, &input)) } }
+                        @if let Some(shown) = excerpt::of(&place, None, &input, &mut self.sources) { (shown) }
+                    }
+                }
+                @for note in &first.notes { p.note { strong { "Note: " } (code_spans(&line(note))) } }
+                @for help in &first.help { p.help { strong { "Help: " } (code_spans(&line(help))) } }
+                (self.calls(first))
+                (self.places(cause))
+            }
+        }
+    }
+
+    /// The function, the kernel, the image.
+    fn facts(&self, finding: &Finding) -> Option<Markup> {
+        let named = |function: &str| name(&readable(function)).into_owned();
+        let kernel = finding.kernel.as_deref().map(named);
+        let function = finding
+            .function
+            .as_deref()
+            .map(named)
+            .filter(|function| Some(function) != kernel.as_ref());
+        let image = packed_image(self.outcome, finding)
+            .map(|(number, image)| format!("{}, {}", image_label(number, image), image.describe()));
+        let input = self
+            .outcome
+            .inputs
+            .get(finding.input)
+            .map(|input| line(&input.name).into_owned());
+        let facts = [
+            ("Kernel", kernel),
+            ("Function", function),
+            ("Input", input),
+            ("Image", image),
+        ];
+        facts.iter().any(|(_, value)| value.is_some()).then(|| {
+            html! {
+                dl { @for (word, value) in &facts { @if let Some(value) = value { div { dt { (word) } dd { code { (line(value)) } } } } } }
+            }
+        })
+    }
+
+    /// The calls that lead to a finding, from the outermost.
+    fn calls(&mut self, finding: &Finding) -> Markup {
+        let Some(source) = finding
+            .source
+            .as_ref()
+            .filter(|source| !source.inlined_at.is_empty())
+        else {
+            return html! {};
+        };
+        let input = input_name(self.outcome, finding).to_owned();
+        let steps: Vec<&Frame> = source
+            .inlined_at
+            .iter()
+            .rev()
+            .chain([&source.at])
+            .take(SHOWN_CALLS)
+            .collect();
+        html! {
+            p { strong { "Calls" } " that lead there, from the outermost:" }
+            ol.calls {
+                @for frame in steps {
+                    li { code { (self.spot(&ShownPlace::of_frame(frame), &input)) }
+                        @if let Some(function) = &frame.function { " in " code { (name(&readable(function))) } } }
+                }
+            }
+        }
+    }
+
+    /// The further places of a cause.
+    fn places(&mut self, cause: &Cause<'_>) -> Markup {
+        let others = cause.places() - 1;
+        if others == 0 {
+            return html! {};
+        }
+        html! {
+            details.further {
+                summary { (others) @if others == 1 { " more place" } @else { " more places" } }
+                ul {
+                    @for finding in cause.findings().skip(1).take(SHOWN_PLACES) {
+                        li { code { (self.place(finding)) }
+                            @if let Some(kernel) = finding.kernel.as_deref().or(finding.function.as_deref()) {
+                                " in " code { (name(&readable(kernel))) }
+                            }
+                            @if let Some((number, image)) = packed_image(self.outcome, finding) { ", " (line(&image_label(number, image))) }
+                            @if let Some(input) = self.outcome.inputs.get(finding.input) { ", " (line(&input.name)) }
+                        }
+                    }
+                    @if others > SHOWN_PLACES { li { "and " (others - SHOWN_PLACES) " more" } }
+                }
+            }
+        }
+    }
+
+    /// The place of a finding, as text.
+    pub(super) fn place(&mut self, finding: &Finding) -> String {
+        let input = input_name(self.outcome, finding).to_owned();
+        match ShownPlace::of(finding) {
+            Some(place) => self.spot(&place, &input),
+            None => line(self.paths.name(&input, &input).as_str()).into_owned(),
+        }
+    }
+
+    fn spot(&mut self, place: &ShownPlace<'_>, input: &str) -> String {
+        let file = self.paths.name(place.file, input);
+        let file = line(file.as_str());
+        match place.column {
+            Some(column) => format!("{file}:{}:{column}", place.line),
+            None => format!("{file}:{}", place.line),
+        }
+    }
+}
