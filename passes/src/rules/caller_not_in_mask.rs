@@ -78,6 +78,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let draft = text::begin(module, report, found, message);
         text::assumption(draft, &root.launch);
         draft.data("lanes", Value::Numbers(text::numbers(lanes)));
+        draft.data("here", Value::Numbers(text::numbers(here)));
         draft.help(format!("name the lanes that call: {}", text::mask_as_code(here)));
         if let Some(size) = issue.mask.and_then(text::group) {
             let first = 32 - size;
