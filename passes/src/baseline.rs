@@ -1,6 +1,6 @@
 //! Baselines: the findings that were there before, so that new ones alone fail.
 //!
-//! A baseline is a JSON file with a line for each [`Entry`], sorted. A [`Group`](crate::Group) is known if an entry has
+//! A baseline is a JSON file with a line for each [`Entry`], sorted. A [`Group`] is known if an entry has
 //!
 //! * its rule, certainty, kind of message, source file and the text of its line, or
 //! * its rule, certainty, kind of message, and a function and operation of it.

@@ -41,7 +41,8 @@ pub struct Group {
     pub message: String,
     /// The names by which it is known again in a later run.
     pub identity: Identity,
-    /// A stable identity, 16 hexadecimal digits: see [`Identity::fingerprint`]. Groups that are alike in it are numbered.
+    /// A stable identity, 16 hexadecimal digits: from the rule, the certainty, the kind of message and the line of its [`Identity`], or
+    /// the first function and the operation where the line is not at hand. Groups that are alike in these are numbered.
     pub fingerprint: String,
     /// Set where the group does not count. Findings of one cause that count, and those that do not, are two groups.
     pub suppressed: Option<Suppression>,
