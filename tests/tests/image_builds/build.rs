@@ -88,13 +88,13 @@ impl Build {
     }
 
     pub(super) fn check(&self, args: &str) -> Result<Value, String> {
-        let (_, document) = self.document(&format!("check --format json {args}"))?;
+        let (_, document) = self.document(&format!("check --format json --places all {args}"))?;
         all_empty(&schema::problems(&document))?;
         Ok(document)
     }
 
     pub(super) fn audit(&self, args: &str) -> Result<Value, String> {
-        let (_, document) = self.document(&format!("audit --format json {args}"))?;
+        let (_, document) = self.document(&format!("audit --format json --places all {args}"))?;
         all_empty(&schema::audit_problems(&document))?;
         Ok(document)
     }
