@@ -289,7 +289,7 @@ fn mended(project: &Project) -> Result<(), String> {
     )?;
     let strict = format!("--strict-config -D PTX906 {BASELINE}");
     project.check(&strict, 1, &["PTX906:4"])?;
-    // What was not looked at is not gone.
+    // Entries of inputs that were not part of the run are not gone.
     project.check(&format!("{strict} -A PTX401"), 0, &[])?;
     project.check("--write-baseline known.json k.ptx", 0, &[])?;
     project.all_is_known(BASELINE)
@@ -368,7 +368,7 @@ fn check_and_audit(project: &Project) -> Result<(), String> {
     contains(&said, "1 finding stands in `known.json` now")?;
     project.all_is_known("--baseline known.json k.fatbin")?;
     project.check(&format!("{audit} --baseline known.json k.fatbin"), 0, &[])?;
-    // What an audit no longer finds is for audits.
+    // Entries of audits are gone only in audits.
     let satisfied = "audit --strict-config --fail-on warning --baseline known.json k.fatbin";
     project.check(satisfied, 1, &["PTX906:4"])?;
     project.all_is_known("--baseline known.json k.fatbin")

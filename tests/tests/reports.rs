@@ -22,7 +22,7 @@ __global__ void k(float* out) {
 }
 ";
 
-/// What nvcc makes of it, as far as it matters: twice, as of an unrolled loop.
+/// The PTX that nvcc makes of it, as far as it matters: twice, as of an unrolled loop.
 const PTX: &str = "\
 .version 9.0
 .target sm_90

@@ -179,7 +179,7 @@ fn a_baseline_is_for_what_is_merged() {
     assert_eq!(whole.status.code(), Some(0));
     let text = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
     assert_eq!(text("merged.json"), text("whole.json"));
-    // What is mended is told, and may be a finding.
+    // Entries of mended findings are told, and may be findings.
     for twin in ["twin_a.ptx", "twin_b.ptx"] {
         let mended = module(&format!(".visible .entry {}() {{ ret; }}\n", &twin[..6]));
         fs::write(folder.path().join(twin), mended).unwrap();
@@ -200,7 +200,7 @@ fn a_baseline_is_for_what_is_merged() {
         stdout(&gone(&["--strict-config"]))
     );
     assert!(stderr(&gone(&["-v"])).contains("m1.ptx"));
-    // What the parts forbid is not known.
+    // Findings that the parts forbid are not known.
     let file = "forbidding.shard";
     let part = [
         "--shard",

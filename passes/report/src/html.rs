@@ -156,7 +156,7 @@ fn list(causes: &[Cause<'_>], findings: &mut Findings<'_>) -> Markup {
     }
 }
 
-/// What was not analysed, as sentences: inputs with the reasons, then code.
+/// Sentences about code that was not analysed: inputs with the reasons, then code.
 fn unanalysed(outcome: &Outcome, is_check: bool) -> Vec<String> {
     let mut sentences = Vec::new();
     for input in &outcome.inputs {

@@ -1,4 +1,4 @@
-//! What a baseline knows, for readers who ask for it: a line for each group.
+//! The findings that a baseline has, for readers who ask for them: a line for each group.
 
 use std::fmt::Write as _;
 

@@ -107,7 +107,7 @@ fn unprefixed(path: &str) -> String {
 fn below(root: Option<&str>, path: &str) -> Option<String> {
     let rest = path.strip_prefix(root?.trim_end_matches('/'))?;
     let name = rest.strip_prefix('/')?;
-    // What goes up again is not below.
+    // A path with `..` left in it is not below the root.
     (!name.is_empty() && name.split('/').all(|part| part != "..")).then(|| name.to_owned())
 }
 

@@ -28,7 +28,7 @@ use result::{Results, said};
 /// The compression level of gzip where none is given.
 const GZIP_LEVEL: u8 = 6;
 
-/// What a document is to hold.
+/// The contents of a document.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
     /// The rules of the run, which are described whether they found something or not.
@@ -37,7 +37,7 @@ pub struct Options<'a> {
     pub root: &'a Root,
     /// Potential findings, too.
     pub has_potential: bool,
-    /// What is suppressed, too, with the reasons.
+    /// Suppressed results, too, with the reasons.
     pub has_suppressed: bool,
     /// A baseline was held against the findings: each is new, or unchanged.
     pub has_baseline: bool,
@@ -124,7 +124,7 @@ fn base(root: &Root) -> BTreeMap<&'static str, ArtifactLocation> {
     base.map(|base| (ROOT, base)).into_iter().collect()
 }
 
-/// What a reader has to know of the run besides the results: inputs that could not be analysed, code that was not, and what
+/// Notifications about the run besides its results: inputs that could not be analysed, code that was not, and what
 /// is left out. `told`: the numbers of results that are told, and that there are.
 fn notifications(
     outcome: &Outcome,

@@ -156,7 +156,7 @@ impl Baseline {
     /// Suppresses the groups that are known, by `baseline`, and says in the outcome's [`Decisions`](crate::run::Decisions)
     /// what no longer occurs. If the settings are strict, the latter are findings of PTX906, too.
     ///
-    /// What is forbidden, and what is about inputs and settings themselves, is never known. An entry is gone only if all its inputs
+    /// Findings that are forbidden, and those about inputs and settings themselves, are never known. An entry is gone only if all its inputs
     /// were analysed in full by its command, with its rule on.
     pub fn apply(&self, outcome: &mut Outcome, settings: &Settings) {
         let mut matching = Matching::new(&self.entries, command(settings));

@@ -24,7 +24,7 @@ pub struct BaselineError {
     pub line: usize,
     /// 1-based column.
     pub column: usize,
-    /// What is wrong.
+    /// The error, as a sentence.
     pub message: String,
 }
 

@@ -58,7 +58,7 @@ pub enum Prepared {
     Write(PathBuf),
 }
 
-/// What is to be said of a baseline, and the exit code that its writing deserves.
+/// Lines about a baseline for standard error, and the exit code that its writing deserves.
 #[derive(Debug)]
 pub struct Settled {
     /// Lines for standard error.

@@ -115,7 +115,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub root: Option<PathBuf>,
 
-    /// What a SARIF document holds; `definite` alone for GitHub, which makes open alerts of suppressed findings, too
+    /// The results that a SARIF document holds; `definite` alone for GitHub, which makes open alerts of suppressed findings, too
     #[arg(
         long,
         value_name = "KINDS",

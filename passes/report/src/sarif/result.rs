@@ -230,7 +230,7 @@ fn logical(finding: &Finding) -> Vec<LogicalLocation> {
     logical.into_iter().collect()
 }
 
-/// What is wrong, for all its places; then the assumptions and the advice of the first.
+/// The message for all places of a cause; then the assumptions and the advice of the first.
 fn message(cause: &Cause<'_>) -> String {
     let mut text = said(cause.message());
     text.push('.');

@@ -61,7 +61,7 @@ pub fn run(args: &CheckArgs) -> Exit {
 pub(super) struct Checked {
     pub(super) outcome: Outcome,
     pub(super) recompiler: Option<Arc<Recompiler>>,
-    /// What is to be said of the baseline.
+    /// Lines about the baseline, and its exit code.
     pub(super) baseline: Settled,
     elapsed: Duration,
     root: Root,
