@@ -7,6 +7,7 @@ pub use ptxcheck_ir::places::{Frame, LineText, Located, Location, Source};
 
 use serde::{Deserialize, Serialize};
 
+use crate::fingerprint;
 use crate::limits::MAX_FINDINGS;
 use crate::rule::{Check, Family, Level, Rule};
 
@@ -219,6 +220,35 @@ pub struct Finding {
     /// Set when it is suppressed. Not serialised.
     #[serde(skip)]
     pub suppressed: Option<Suppression>,
+}
+
+impl Finding {
+    /// A definite finding about a whole input, of input 0, that its message alone tells from others of its rule.
+    pub(crate) fn of_input(rule: &'static Rule, level: Level, message: String) -> Self {
+        Self {
+            rule,
+            certainty: Certainty::Definite,
+            level,
+            own_level: rule.definite,
+            fingerprint: fingerprint::of_instruction(rule.code, "", message.as_bytes()),
+            message,
+            notes: Vec::new(),
+            help: Vec::new(),
+            input: 0,
+            image: None,
+            offset: 0,
+            function: None,
+            is_imported: false,
+            kernel: None,
+            location: None,
+            line_text: None,
+            source: None,
+            related: Vec::new(),
+            data: Data::default(),
+            cause: Cause::default(),
+            suppressed: None,
+        }
+    }
 }
 
 #[cfg(test)]

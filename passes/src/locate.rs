@@ -94,9 +94,11 @@ impl<'a> Locator<'a> {
         let function = resolved.function.map(|id| self.module.function_name(id));
         let source = self.source(&resolved);
         let shown = source.as_ref().map(|source| &source.at);
-        let to_mend = draft.to_mend.map(|index| draft.related[index].0.clone());
         let mut cause = draft.cause;
-        self.describe(&draft.place, to_mend.as_ref(), &mut cause);
+        let to_mend = draft.to_mend.map(|index| &draft.related[index].0);
+        let text = self.text_to_mend(&draft.place, resolved.span, to_mend);
+        cause.instruction = text.map_or(0, fingerprint::of_text);
+        self.describe(&draft.place, &mut cause);
         let related = draft
             .related
             .into_iter()
@@ -138,19 +140,22 @@ impl<'a> Locator<'a> {
         })
     }
 
-    /// Completes the cause of a finding at `place` whose fault lies at `to_mend`, where that is another place.
-    fn describe(&self, place: &Place, to_mend: Option<&Place>, cause: &mut Cause) {
+    /// The text of the instruction to mend: that of a finding at `place`, whose span is known, or `to_mend`, if it is another.
+    fn text_to_mend(&self, place: &Place, span: Span, to_mend: Option<&Place>) -> Option<&[u8]> {
+        let span = match (to_mend, place) {
+            (Some(to_mend), _) => self.resolve(to_mend).span,
+            (None, Place::Module | Place::Function(_)) => return None,
+            (None, _) => span,
+        };
+        Some(self.module.origin.text(span))
+    }
+
+    /// Adds the operation, and the code of its function, to the cause of a finding at `place`.
+    fn describe(&self, place: &Place, cause: &mut Cause) {
         if let Place::Instruction(function, instruction, _) = place
             && let Some(body) = &self.module.function(*function).body
         {
             cause.operation = self.module.origin.name(body.instruction(*instruction));
-        }
-        match to_mend.unwrap_or(place) {
-            Place::Module | Place::Function(_) => {}
-            place => {
-                let text = self.module.origin.text(self.resolve(place).span);
-                cause.instruction = fingerprint::of_text(text);
-            }
         }
         if let Place::Instruction(function, ..) | Place::Text(function, ..) = place {
             cause.code = *self

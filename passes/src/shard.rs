@@ -258,21 +258,7 @@ impl Shard {
                 return Err(MergeError::OtherRun(number));
             }
         }
-        for (wanted, number) in (1..=deal.count).zip(
-            shards
-                .iter()
-                .map(|shard| Some(shard.deal.number))
-                .chain(std::iter::repeat(None)),
-        ) {
-            match number {
-                Some(number) if number == wanted => {}
-                Some(number) if number < wanted => return Err(MergeError::Twice(number)),
-                _ => return Err(MergeError::Missing(wanted, deal.count)),
-            }
-        }
-        if let Some(twice) = shards.get(deal.count as usize) {
-            return Err(MergeError::Twice(twice.deal.number));
-        }
+        complete(&shards, deal.count)?;
         let mut outcome = Outcome {
             inputs: Vec::new(),
             findings: Vec::new(),
@@ -297,6 +283,24 @@ impl Shard {
         locate::sort(&mut outcome.findings);
         Ok(run::finish(outcome, Sources::default()))
     }
+}
+
+/// Checks that shards, sorted by their numbers, are all that there are, each once.
+fn complete(shards: &[Shard], count: u32) -> Result<(), MergeError> {
+    let mut wanted = 1;
+    for number in shards.iter().map(|shard| shard.deal.number) {
+        if number < wanted || wanted > count {
+            return Err(MergeError::Twice(number));
+        }
+        if number > wanted {
+            return Err(MergeError::Missing(wanted, count));
+        }
+        wanted += 1;
+    }
+    if wanted <= count {
+        return Err(MergeError::Missing(wanted, count));
+    }
+    Ok(())
 }
 
 /// Puts the inputs of shards into their order, and their findings with them.

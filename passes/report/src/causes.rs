@@ -1,14 +1,15 @@
 //! The causes of findings, as renderers see them: one result, annotation or section each, with one place and the others behind it.
 
 use ptxcheck_passes::Outcome;
-use ptxcheck_passes::finding::{Certainty, Finding, Suppression};
+use ptxcheck_passes::finding::{Certainty, Finding};
 use ptxcheck_passes::group::Group;
-use ptxcheck_passes::rule::{Level, Rule};
+use ptxcheck_passes::rule::Level;
 
 /// One cause.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cause<'a> {
-    group: &'a Group,
+    /// The group that it is in the outcome.
+    pub(crate) group: &'a Group,
     findings: &'a [Finding],
     /// The finding at its place.
     pub(crate) first: &'a Finding,
@@ -27,67 +28,31 @@ impl<'a> Cause<'a> {
         })
     }
 
+    /// Those that count, in the order of the run.
+    pub(crate) fn shown(outcome: &'a Outcome) -> impl Iterator<Item = Self> {
+        Self::all(outcome).filter(|cause| cause.group.suppressed.is_none())
+    }
+
     /// Those that count, errors first, definite ones before potential ones, else in the order of the run.
     pub(crate) fn worst_first(outcome: &'a Outcome) -> Vec<Self> {
-        let mut causes: Vec<Self> = Self::all(outcome)
-            .filter(|cause| cause.suppressed().is_none())
-            .collect();
+        let mut causes: Vec<Self> = Self::shown(outcome).collect();
         causes.sort_by_key(Self::severity);
         causes
     }
 
     /// The key that sorts the most severe first, and what does not count last.
     pub(crate) fn severity(&self) -> (bool, std::cmp::Reverse<Level>, bool) {
-        let is_potential = self.certainty() != Certainty::Definite;
+        let is_potential = self.group.certainty != Certainty::Definite;
         (
-            self.suppressed().is_some(),
-            std::cmp::Reverse(self.level()),
+            self.group.suppressed.is_some(),
+            std::cmp::Reverse(self.group.level),
             is_potential,
         )
     }
 
     /// Its findings, that at its place first.
-    pub(crate) fn findings(&self) -> impl Iterator<Item = &'a Finding> + use<'a> {
-        let findings = self.findings;
-        self.group
-            .findings
-            .iter()
-            .filter_map(move |&index| findings.get(index))
-    }
-
-    /// Number of its findings.
-    pub(crate) fn places(&self) -> usize {
-        self.group.findings.len()
-    }
-
-    /// The rule.
-    pub(crate) fn rule(&self) -> &'static Rule {
-        self.group.rule
-    }
-
-    /// Its level.
-    pub(crate) fn level(&self) -> Level {
-        self.group.level
-    }
-
-    /// Its certainty.
-    pub(crate) fn certainty(&self) -> Certainty {
-        self.group.certainty
-    }
-
-    /// A sentence without a full stop that holds for all its findings.
-    pub(crate) fn message(&self) -> &'a str {
-        &self.group.message
-    }
-
-    /// Its stable identity.
-    pub(crate) fn fingerprint(&self) -> &'a str {
-        &self.group.fingerprint
-    }
-
-    /// Set where it does not count.
-    pub(crate) fn suppressed(&self) -> Option<&'a Suppression> {
-        self.group.suppressed.as_ref()
+    pub(crate) fn findings(&self) -> impl Iterator<Item = &'a Finding> {
+        self.group.of(self.findings)
     }
 }
 
@@ -112,9 +77,9 @@ mod tests {
             .iter()
             .map(|cause| {
                 (
-                    cause.level(),
+                    cause.group.level,
                     cause.first.source.as_ref().map(|source| source.at.line),
-                    cause.places(),
+                    cause.group.findings.len(),
                 )
             })
             .collect();

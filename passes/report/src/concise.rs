@@ -1,13 +1,13 @@
 //! Findings as compilers print them, one a line: `file:line:col: error: message (kernel k(int*), called at k.cu:9:3) [PTX401]`.
 
 use ptxcheck_passes::finding::Finding;
-use ptxcheck_passes::group::Group;
 use ptxcheck_passes::names::readable;
 use ptxcheck_passes::run::Outcome;
 
 use super::amounts::plural;
+use super::causes::Cause;
 use super::places::ShownPlace;
-use super::{escape, image_label, input_name, packed_image, position, shown};
+use super::{escape, image_label, input_name, packed_image, position};
 
 /// Most calls that a line names.
 const SHOWN_CALLS: usize = 3;
@@ -15,19 +15,13 @@ const SHOWN_CALLS: usize = 3;
 /// Everything found, one line a cause, with colours.
 #[must_use]
 pub fn render(outcome: &Outcome) -> Vec<String> {
-    shown(outcome).filter_map(|group| line(outcome, group)).collect()
+    Cause::shown(outcome).map(|cause| line(outcome, &cause)).collect()
 }
 
-fn line(outcome: &Outcome, group: &Group) -> Option<String> {
-    let finding = outcome.findings.get(group.first())?;
+fn line(outcome: &Outcome, cause: &Cause<'_>) -> String {
+    let (group, finding) = (cause.group, cause.first);
     let place = match ShownPlace::of(finding) {
-        Some(ShownPlace {
-            file,
-            line,
-            column: Some(column),
-            ..
-        }) => format!("{file}:{line}:{column}"),
-        Some(ShownPlace { file, line, .. }) => format!("{file}:{line}"),
+        Some(place) => place.position(),
         None => input_name(outcome, finding).to_owned(),
     };
     let style = crate::styles::level(group.level);
@@ -39,13 +33,13 @@ fn line(outcome: &Outcome, group: &Group) -> Option<String> {
         context if context.is_empty() => String::new(),
         context => format!(" ({})", context.join(", ")),
     };
-    Some(format!(
+    format!(
         "{}: {style}{}{style:#}: {}{context} [{}]\n",
         escape::line(&place),
         group.level.as_str(),
         escape::line(&group.message),
         group.rule.code
-    ))
+    )
 }
 
 /// The words that distinguish findings on one line of a source: the kernel or function, the calls that lead there, the image.

@@ -2,33 +2,33 @@
 
 use std::fmt::Write as _;
 
-use annotate_snippets::{AnnotationKind, Element, Group as Shown, Level as Title, Origin, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Element, Group, Level as Title, Origin, Renderer, Snippet};
 use ptxcheck_passes::finding::{Finding, Frame, Location};
-use ptxcheck_passes::group::Group;
 use ptxcheck_passes::inventory::{ImageKind, Role};
 use ptxcheck_passes::names::readable;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::sources::Sources;
 
+use super::causes::Cause;
 use super::places::{ShownPlace, SourceLine};
-use super::{escape, further, input_name, packed_image, position, shown};
+use super::{escape, further, input_name, packed_image, position};
 
 /// Everything found, a text for each cause, with colours.
 #[must_use]
 pub fn render(outcome: &Outcome) -> Vec<String> {
     let mut sources = Sources::default();
     let renderer = Renderer::styled();
-    shown(outcome)
-        .filter_map(|group| {
-            let shown = cause(outcome, group, &mut sources)?;
-            Some(format!("{}\n\n", renderer.render(&[shown])))
+    Cause::shown(outcome)
+        .map(|cause| {
+            let text = renderer.render(&[group(outcome, &cause, &mut sources)]);
+            format!("{text}\n\n")
         })
         .collect()
 }
 
-fn cause(outcome: &Outcome, found: &Group, sources: &mut Sources) -> Option<Shown<'static>> {
-    let finding = outcome.findings.get(found.first())?;
+fn group(outcome: &Outcome, cause: &Cause<'_>, sources: &mut Sources) -> Group<'static> {
+    let (found, finding) = (cause.group, cause.first);
     let input = input_name(outcome, finding);
     let level = match found.level {
         Level::Error => Title::ERROR,
@@ -58,10 +58,10 @@ fn cause(outcome: &Outcome, found: &Group, sources: &mut Sources) -> Option<Show
         group = group.element(
             Title::NOTE
                 .with_name("places")
-                .message(further::list(outcome, found, finding)),
+                .message(further::list(outcome, cause)),
         );
     }
-    Some(group)
+    group
 }
 
 /// True if a finding is about LLVM IR.

@@ -1,10 +1,10 @@
 //! The further places of a cause, as text: each in one line that says what it does not share with the first.
 
 use ptxcheck_passes::finding::{Finding, Value};
-use ptxcheck_passes::group::Group;
 use ptxcheck_passes::names::readable;
 use ptxcheck_passes::run::Outcome;
 
+use super::causes::Cause;
 use super::places::ShownPlace;
 use super::{escape, image_label, input_name, packed_image};
 use crate::amounts::plural;
@@ -13,12 +13,12 @@ use crate::amounts::plural;
 const LISTED: usize = 16;
 
 /// The number of a group's further places, and a line for each of the first.
-pub(crate) fn list(outcome: &Outcome, group: &Group, first: &Finding) -> String {
-    let others = group.findings.len().saturating_sub(1);
+pub(crate) fn list(outcome: &Outcome, cause: &Cause<'_>) -> String {
+    let others = cause.group.findings.len().saturating_sub(1);
     let mut text = plural(others as u64, "more place");
-    for finding in group.of(&outcome.findings).skip(1).take(LISTED) {
+    for finding in cause.findings().skip(1).take(LISTED) {
         text.push('\n');
-        text.push_str(&line(outcome, group, first, finding));
+        text.push_str(&line(outcome, cause, finding));
     }
     if let rest @ 1.. = others.saturating_sub(LISTED) {
         text.push_str(&format!("\nand {rest} more (`--format json` has all)"));
@@ -27,7 +27,8 @@ pub(crate) fn list(outcome: &Outcome, group: &Group, first: &Finding) -> String 
 }
 
 /// `k.cu:9:3, kernel k<float>, image 2: lanes 0-15`.
-fn line(outcome: &Outcome, group: &Group, first: &Finding, finding: &Finding) -> String {
+fn line(outcome: &Outcome, cause: &Cause<'_>, finding: &Finding) -> String {
+    let first = cause.first;
     let mut parts = vec![position(outcome, first, finding)];
     if let Some((word, name)) = function(finding)
         && function(first) != Some((word, name))
@@ -38,7 +39,7 @@ fn line(outcome: &Outcome, group: &Group, first: &Finding, finding: &Finding) ->
         parts.push(escape::line(&image_label(number, image)).into_owned());
     }
     let mut text = parts.join(", ");
-    if finding.message != first.message || finding.message != group.message {
+    if finding.message != first.message || finding.message != cause.group.message {
         let lanes = match finding.data.get("lanes") {
             Some(Value::Numbers(lanes)) if !lanes.is_empty() => ranges(lanes),
             _ => escape::line(&finding.message).into_owned(),
@@ -54,12 +55,7 @@ fn position(outcome: &Outcome, first: &Finding, finding: &Finding) -> String {
     let at = |finding: &Finding| finding.source.as_ref().map(|source| source.at.clone());
     let source = finding.source.as_ref().filter(|_| at(first) != at(finding));
     match ShownPlace::either(source, finding.location.as_ref()) {
-        Some(place) => {
-            let column = place
-                .column
-                .map_or_else(String::new, |column| format!(":{column}"));
-            format!("{}:{}{column}", escape::line(place.file), place.line)
-        }
+        Some(place) => escape::line(&place.position()).into_owned(),
         None => escape::line(input_name(outcome, finding)).into_owned(),
     }
 }

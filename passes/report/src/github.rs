@@ -31,7 +31,7 @@ pub fn render(outcome: &Outcome, root: &Root) -> Vec<String> {
     let mut sources = Sources::default();
     let mut lines = Vec::new();
     for level in [Level::Error, Level::Warning] {
-        let of_level = causes.iter().filter(|cause| cause.level() == level);
+        let of_level = causes.iter().filter(|cause| cause.group.level == level);
         for cause in of_level.take(ANNOTATIONS) {
             lines.push(annotation(outcome, cause, &mut paths, &mut sources));
         }
@@ -68,7 +68,7 @@ fn annotation(outcome: &Outcome, cause: &Cause<'_>, paths: &mut Paths, sources: 
         }
         None => properties.push(("file", paths.name(input, input).as_str().to_owned())),
     }
-    let rule = cause.rule();
+    let rule = cause.group.rule;
     properties.push(("title", format!("{} {}", rule.code, rule.name)));
     let named: Vec<String> = properties
         .iter()
@@ -76,7 +76,7 @@ fn annotation(outcome: &Outcome, cause: &Cause<'_>, paths: &mut Paths, sources: 
         .collect();
     format!(
         "::{} {}::{}\n",
-        cause.level().as_str(),
+        cause.group.level.as_str(),
         named.join(","),
         data(&text(cause))
     )
@@ -85,9 +85,9 @@ fn annotation(outcome: &Outcome, cause: &Cause<'_>, paths: &mut Paths, sources: 
 /// The message, and what else one has to know, a line each.
 fn text(cause: &Cause<'_>) -> String {
     let first = cause.first;
-    let mut lines = vec![cause.message().to_owned()];
-    if cause.places() > 1 {
-        lines.push(format!("at {} places", cause.places()));
+    let mut lines = vec![cause.group.message.as_str().to_owned()];
+    if cause.group.findings.len() > 1 {
+        lines.push(format!("at {} places", cause.group.findings.len()));
     }
     if let Some(kernel) = &first.kernel {
         lines.push(format!("kernel: {}", name(&readable(kernel))));

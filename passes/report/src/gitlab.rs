@@ -61,17 +61,21 @@ fn issue(outcome: &Outcome, cause: &Cause<'_>, paths: &mut Paths) -> Issue {
         Some(place) => (place.file, place.line.max(1)),
         None => (input, 1),
     };
-    let places = match cause.places() {
+    let places = match cause.group.findings.len() {
         1 => String::new(),
         places => format!(" (at {places} places)"),
     };
     Issue {
         description: cut(
-            &format!("{}{places} [{}]", line(cause.message()), cause.rule().code),
+            &format!(
+                "{}{places} [{}]",
+                line(cause.group.message.as_str()),
+                cause.group.rule.code
+            ),
             DESCRIPTION_CHARACTERS,
         ),
-        check_name: cause.rule().name,
-        fingerprint: cause.fingerprint().to_owned(),
+        check_name: cause.group.rule.name,
+        fingerprint: cause.group.fingerprint.as_str().to_owned(),
         severity: severity(cause),
         location: Location {
             path: line(paths.name(file, input).as_str()).into_owned(),
@@ -82,7 +86,7 @@ fn issue(outcome: &Outcome, cause: &Cause<'_>, paths: &mut Paths) -> Issue {
 
 /// `blocker` and `info` are nothing that a checker can know.
 fn severity(cause: &Cause<'_>) -> &'static str {
-    match (cause.level(), cause.certainty()) {
+    match (cause.group.level, cause.group.certainty) {
         (Level::Error, Certainty::Definite) => "critical",
         (Level::Error, Certainty::Potential) => "major",
         (Level::Warning | Level::Allow, _) => "minor",

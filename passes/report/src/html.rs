@@ -41,10 +41,10 @@ const SHOWN_SENTENCES: usize = 200;
 pub fn render(outcome: &Outcome, root: &Root, is_check: bool, elapsed: Duration) -> String {
     let causes = Cause::worst_first(outcome);
     let mut suppressed: Vec<Cause<'_>> = Cause::all(outcome)
-        .filter(|cause| cause.suppressed().is_some())
+        .filter(|cause| cause.group.suppressed.is_some())
         .collect();
     suppressed.sort_by_key(Cause::severity);
-    let count = |level| causes.iter().filter(|cause| cause.level() == level).count() as u64;
+    let count = |level| causes.iter().filter(|cause| cause.group.level == level).count() as u64;
     let (errors, warnings) = (count(Level::Error), count(Level::Warning));
     let counts = format!("{}, {}", plural(errors, "error"), plural(warnings, "warning"));
     let unanalysed = unanalysed(outcome, is_check);
@@ -120,8 +120,8 @@ fn list(causes: &[Cause<'_>], findings: &mut Findings<'_>) -> Markup {
     let mut by_rule: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
     for cause in shown {
         by_rule
-            .entry(cause.rule().code)
-            .or_insert((cause.rule().name, 0))
+            .entry(cause.group.rule.code)
+            .or_insert((cause.group.rule.name, 0))
             .1 += 1;
     }
     html! {
@@ -195,10 +195,10 @@ fn section_of_suppressed(causes: &[Cause<'_>], findings: &mut Findings<'_>) -> M
                 tbody {
                     @for cause in causes.iter().take(SHOWN_SUPPRESSED) {
                         tr {
-                            td { (line(cause.rule().code)) }
+                            td { (line(cause.group.rule.code)) }
                             td { code { (findings.place(cause.first)) } }
-                            td { (code_spans(&line(cause.message()))) }
-                            @if let Some(suppression) = cause.suppressed() {
+                            td { (code_spans(&line(cause.group.message.as_str()))) }
+                            @if let Some(suppression) = cause.group.suppressed.as_ref() {
                                 td { (suppression.by) }
                                 td { (line(&suppression.reason)) }
                             }

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ptxcheck_passes::finding::{Finding, Frame, Location, Related, Source, Value};
-use ptxcheck_passes::group::Group;
 use ptxcheck_passes::names::demangle;
 use ptxcheck_passes::run::{ImageReport, InputReport, Outcome, Problem};
 use serde::Serialize;
 
+use crate::causes::Cause;
 use crate::coverage::Coverage;
 use crate::summary::Counts;
 use crate::{PROGRAM, input_name};
@@ -62,10 +62,8 @@ impl Tool {
 }
 
 fn findings(outcome: &Outcome) -> Vec<FindingJson<'_>> {
-    outcome
-        .groups
-        .iter()
-        .filter_map(|group| FindingJson::new(group, outcome))
+    Cause::all(outcome)
+        .map(|cause| FindingJson::new(&cause, outcome))
         .collect()
 }
 
@@ -179,11 +177,10 @@ struct FindingJson<'a> {
 }
 
 impl<'a> FindingJson<'a> {
-    fn new(group: &'a Group, outcome: &'a Outcome) -> Option<Self> {
-        let mut all = group.of(&outcome.findings);
-        let finding = all.next()?;
+    fn new(cause: &Cause<'a>, outcome: &'a Outcome) -> Self {
+        let (group, finding) = (cause.group, cause.first);
         let message = group.message.as_str();
-        Some(Self {
+        Self {
             code: finding.rule.code,
             name: finding.rule.name,
             level: group.level.as_str(),
@@ -210,12 +207,14 @@ impl<'a> FindingJson<'a> {
                 by: suppression.by,
                 reason: &suppression.reason,
             }),
-            places: all
+            places: cause
+                .findings()
+                .skip(1)
                 .take(MAX_PLACES)
                 .map(|finding| PlaceJson::new(finding, outcome, message))
                 .collect(),
             places_left_out: group.findings.len().saturating_sub(MAX_PLACES + 1),
-        })
+        }
     }
 }
 

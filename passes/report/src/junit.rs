@@ -160,7 +160,7 @@ fn cases(outcome: &Outcome, root: &Root, fails: impl Fn(Level) -> bool) -> Vec<C
         for (input, findings) in by_input {
             let told = told(outcome, &cause, &findings, &mut paths);
             let case = cases.get_mut(input).unwrap_or(&mut others);
-            if fails(cause.level()) {
+            if fails(cause.group.level) {
                 case.failures.push(told);
             } else {
                 case.others.push(told);
@@ -191,11 +191,11 @@ fn told(outcome: &Outcome, cause: &Cause<'_>, findings: &[&Finding], paths: &mut
         1 => String::new(),
         places => format!(" (at {places} places)"),
     };
-    let level = cause.level().as_str();
+    let level = cause.group.level.as_str();
     xml(&format!(
         "{place}: {level}: {}{places} [{}]",
-        cause.message(),
-        cause.rule().code
+        cause.group.message.as_str(),
+        cause.group.rule.code
     ))
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use ptxcheck_passes::run::Outcome;
 
 use crate::amounts::plural;
+use crate::causes::Cause;
 use crate::places::ShownPlace;
 use crate::{escape, input_name};
 
@@ -15,22 +16,14 @@ const MAX_LINES: usize = 10_000;
 /// further places.
 #[must_use]
 pub fn render(outcome: &Outcome) -> String {
-    let mut known = outcome.groups.iter().filter(|group| {
-        let suppressed = group.suppressed.as_ref();
+    let mut known = Cause::all(outcome).filter(|cause| {
+        let suppressed = cause.group.suppressed.as_ref();
         suppressed.is_some_and(|suppression| suppression.by == "baseline")
     });
     let mut text = String::new();
-    for group in known.by_ref().take(MAX_LINES) {
-        let Some(first) = outcome.findings.get(group.first()) else {
-            continue;
-        };
+    for Cause { group, first, .. } in known.by_ref().take(MAX_LINES) {
         let place = match ShownPlace::of(first) {
-            Some(ShownPlace {
-                file, line, column, ..
-            }) => match column {
-                Some(column) => format!("{file}:{line}:{column}"),
-                None => format!("{file}:{line}"),
-            },
+            Some(place) => place.position(),
             None => input_name(outcome, first).to_owned(),
         };
         let further = match group.findings.len() {

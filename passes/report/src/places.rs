@@ -67,6 +67,14 @@ impl<'a> ShownPlace<'a> {
         }
     }
 
+    /// `k.cu:9:3`, or `k.cu:9` where no column is known.
+    pub(crate) fn position(&self) -> String {
+        match self.column {
+            Some(column) => format!("{}:{}:{column}", self.file, self.line),
+            None => format!("{}:{}", self.file, self.line),
+        }
+    }
+
     /// The place to show where there are a source and a place in the input.
     #[must_use]
     pub(crate) fn either(source: Option<&'a Source>, location: Option<&'a Location>) -> Option<Self> {

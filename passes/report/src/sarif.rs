@@ -52,13 +52,13 @@ pub struct Options<'a> {
 /// None in practice: the document holds nothing that JSON can't say.
 pub fn render(outcome: &Outcome, options: &Options<'_>) -> serde_json::Result<String> {
     let mut causes: Vec<Cause<'_>> = Cause::all(outcome)
-        .filter(|cause| options.has_potential || cause.certainty() == Certainty::Definite)
-        .filter(|cause| options.has_suppressed || cause.suppressed().is_none())
+        .filter(|cause| options.has_potential || cause.group.certainty == Certainty::Definite)
+        .filter(|cause| options.has_suppressed || cause.group.suppressed.is_none())
         .collect();
     causes.sort_by_key(Cause::severity);
     let mut indices: HashMap<&str, usize> = HashMap::new();
     let mut rules: Vec<&'static Rule> = Vec::new();
-    let of_causes = causes.iter().map(Cause::rule);
+    let of_causes = causes.iter().map(|cause| cause.group.rule);
     for rule in options.rules.iter().copied().chain(of_causes) {
         if rules.len() < MAX_RULES && !indices.contains_key(rule.code) {
             indices.insert(rule.code, rules.len());
@@ -68,7 +68,7 @@ pub fn render(outcome: &Outcome, options: &Options<'_>) -> serde_json::Result<St
     let mut writer = Results::new(outcome, Paths::new(options.root), options.has_baseline);
     let results: Vec<SarifResult> = causes
         .iter()
-        .filter_map(|cause| Some((cause, *indices.get(cause.rule().code)?)))
+        .filter_map(|cause| Some((cause, *indices.get(cause.group.rule.code)?)))
         .take(MAX_RESULTS)
         .map(|(cause, index)| writer.result(cause, index))
         .collect();

@@ -30,7 +30,7 @@
 //! do so are a potential finding. Masks from memory or kernel parameters are not known, but for bits that are certainly 0:
 //! no lane above 15 is named by `mask & 0xffff`. The mask 0 is PTX407.
 
-use crate::analysis::lanes::Problem;
+use crate::analysis::lanes::{LaneFinding, Lanes, Launch, Problem};
 use crate::context::{ModuleContext, Report};
 use crate::finding::{Certainty, Value};
 use crate::rule::{Check, Family, Level, Rule};
@@ -52,42 +52,61 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    text::each(module, Problem::NotNamed, |root, found| {
-        let issue = &found.issue;
-        let zero = text::UnnamedCallers::of(module, root).with_zero(issue);
-        let (lanes, here) = (issue.lanes | zero, issue.here | zero);
-        let operation = text::operation(module, issue);
-        let callers = match issue.certainty {
-            Certainty::Definite => text::subject(lanes, "executes", "execute"),
-            Certainty::Potential => format!("{} may execute", text::named(issue.lanes)),
-        };
-        let message = match issue.mask {
-            Some(mask) => format!(
-                "{callers} `{operation}` with the mask {}, which does not name {}",
-                text::mask_with_lanes(mask),
-                them(issue.lanes)
-            ),
-            None if lanes.count_ones() == 1 => format!(
-                "{callers} `{operation}`, and bit {} of its mask is always 0",
-                lanes.trailing_zeros()
-            ),
-            None => {
-                format!("{callers} `{operation}`, and the bit of each is always 0 in the mask that it passes")
-            }
-        };
-        let draft = text::begin(module, report, found, message);
-        text::assumption(draft, &root.launch);
-        draft.data("lanes", Value::Numbers(text::numbers(lanes)));
-        draft.data("here", Value::Numbers(text::numbers(here)));
-        draft.help(format!("name the lanes that call: {}", text::mask_as_code(here)));
-        if let Some(size) = issue.mask.and_then(text::group) {
-            let first = 32 - size;
-            let group = text::mask((1 << size) - 1);
-            draft.help(format!(
+    for root in module.lanes() {
+        let unnamed = text::UnnamedCallers::of(module, root);
+        for found in unnamed.others(Problem::NotNamed) {
+            write(
+                module,
+                report,
+                &root.launch,
+                found,
+                unnamed.with_zero(&found.issue),
+            );
+        }
+    }
+}
+
+/// Writes a finding; `zero` are the lanes of the same call whose mask is 0.
+fn write(
+    module: &ModuleContext<'_>,
+    report: &mut Report<'_>,
+    launch: &Launch,
+    found: &LaneFinding,
+    zero: Lanes,
+) {
+    let issue = &found.issue;
+    let (lanes, here) = (issue.lanes | zero, issue.here | zero);
+    let operation = text::operation(module, issue);
+    let callers = match issue.certainty {
+        Certainty::Definite => text::subject(lanes, "executes", "execute"),
+        Certainty::Potential => format!("{} may execute", text::named(issue.lanes)),
+    };
+    let message = match issue.mask {
+        Some(mask) => format!(
+            "{callers} `{operation}` with the mask {}, which does not name {}",
+            text::mask_with_lanes(mask),
+            them(issue.lanes)
+        ),
+        None if lanes.count_ones() == 1 => format!(
+            "{callers} `{operation}`, and bit {} of its mask is always 0",
+            lanes.trailing_zeros()
+        ),
+        None => {
+            format!("{callers} `{operation}`, and the bit of each is always 0 in the mask that it passes")
+        }
+    };
+    let draft = text::begin(module, report, found, message);
+    text::assumption(draft, launch);
+    draft.data("lanes", Value::Numbers(text::numbers(lanes)));
+    draft.data("here", Value::Numbers(text::numbers(here)));
+    draft.help(format!("name the lanes that call: {}", text::mask_as_code(here)));
+    if let Some(size) = issue.mask.and_then(text::group) {
+        let first = 32 - size;
+        let group = text::mask((1 << size) - 1);
+        draft.help(format!(
                 "if each group of {size} lanes is meant to act on its own, let each lane name its group: `{group} << (lane & {first})`"
             ));
-        }
-    });
+    }
 }
 
 const fn them(lanes: u32) -> &'static str {

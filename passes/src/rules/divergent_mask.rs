@@ -56,11 +56,8 @@ const SEPARATE_MASKS: usize = 4;
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for root in module.lanes() {
         let unnamed = text::UnnamedCallers::of(module, root);
-        let different = |found: &&LaneFinding| {
-            found.issue.problem == Problem::DifferentMasks && !unnamed.explain(&found.issue)
-        };
         let mut by_call: Vec<Vec<&LaneFinding>> = Vec::new();
-        for found in root.findings.iter().filter(different) {
+        for found in unnamed.others(Problem::DifferentMasks) {
             let is_same = |known: &&mut Vec<&LaneFinding>| {
                 known
                     .first()

@@ -3,12 +3,12 @@
 use ptxcheck_ptx_parser::Span;
 
 use crate::deadline::too_long;
-use crate::finding::{Cause, Certainty, Data, Finding, LineText, Location};
+use crate::finding::{Certainty, Finding, LineText, Location};
 use crate::image::InputError;
 use crate::ir::Origin;
+use crate::locate;
 use crate::rule::{Check, Level, ProblemKind, Rule};
 use crate::settings::Settings;
-use crate::{fingerprint, locate};
 
 /// The panic of an analysis, by its payload.
 pub(super) fn panic(payload: &(dyn std::any::Any + Send)) -> InputError {
@@ -79,26 +79,10 @@ pub(super) fn finding(
     let rule = settings.registry.rules().find(of_kind)?;
     let level = settings.level(rule, Certainty::Definite, rule.definite);
     (level > Level::Allow).then(|| Finding {
-        rule,
-        certainty: Certainty::Definite,
-        level,
-        own_level: rule.definite,
-        fingerprint: fingerprint::of_instruction(rule.code, "", message.as_bytes()),
-        message,
-        notes: Vec::new(),
-        help: Vec::new(),
-        input: 0,
         image: place.image,
         offset: place.offset,
-        function: None,
-        kernel: None,
         location: place.location,
         line_text: place.line_text,
-        source: None,
-        related: Vec::new(),
-        data: Data::default(),
-        cause: Cause::default(),
-        is_imported: false,
-        suppressed: None,
+        ..Finding::of_input(rule, level, message)
     })
 }

@@ -18,11 +18,7 @@ use super::wording;
 pub(crate) fn each(module: &ModuleContext<'_>, problem: Problem, mut write: impl FnMut(&Root, &LaneFinding)) {
     for root in module.lanes() {
         let unnamed = UnnamedCallers::of(module, root);
-        for found in root
-            .findings
-            .iter()
-            .filter(|found| found.issue.problem == problem && !unnamed.explain(&found.issue))
-        {
+        for found in unnamed.others(problem) {
             write(root, found);
         }
     }
@@ -30,7 +26,10 @@ pub(crate) fn each(module: &ModuleContext<'_>, problem: Problem, mut write: impl
 
 /// The lanes that certainly execute a call with a mask that does not name them. That they pass different masks, or the mask 0, or
 /// take no part in the shuffle of others, follows from it.
-pub(crate) struct UnnamedCallers<'a>(FxHashMap<&'a Site, Unnamed>);
+pub(crate) struct UnnamedCallers<'a> {
+    root: &'a Root,
+    calls: FxHashMap<&'a Site, Unnamed>,
+}
 
 /// The lanes of one call.
 #[derive(Clone, Copy, Default)]
@@ -62,12 +61,18 @@ impl<'a> UnnamedCallers<'a> {
             };
             *lanes |= issue.lanes;
         }
-        Self(calls)
+        Self { root, calls }
+    }
+
+    /// The findings of one kind that do not follow from those about callers without a name.
+    pub(crate) fn others(&self, problem: Problem) -> impl Iterator<Item = &'a LaneFinding> {
+        let findings = self.root.findings.iter();
+        findings.filter(move |found| found.issue.problem == problem && !self.explain(&found.issue))
     }
 
     /// True if an issue is told by the finding about callers without a name.
-    pub(crate) fn explain(&self, issue: &Issue) -> bool {
-        let Some(call) = self.0.get(&issue.site) else {
+    fn explain(&self, issue: &Issue) -> bool {
+        let Some(call) = self.calls.get(&issue.site) else {
             return false;
         };
         let zero = if call.own_masks == 0 { 0 } else { call.zero };
@@ -83,7 +88,7 @@ impl<'a> UnnamedCallers<'a> {
     /// The lanes of a call whose mask is 0, for the finding about the other lanes with masks of their own.
     pub(crate) fn with_zero(&self, issue: &Issue) -> Lanes {
         let is_about_own_masks = issue.mask.is_none() && issue.certainty == Certainty::Definite;
-        let call = self.0.get(&issue.site).filter(|_| is_about_own_masks);
+        let call = self.calls.get(&issue.site).filter(|_| is_about_own_masks);
         call.map_or(0, |call| call.zero)
     }
 }

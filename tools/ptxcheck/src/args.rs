@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ptxcheck_passes::group;
 use ptxcheck_passes::launches::{self, Shape};
 use ptxcheck_passes::policy::{self, Driver};
 use ptxcheck_passes::rule::Level;
@@ -164,10 +163,6 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FORMAT=FILE", value_parser = Output::parse, help_heading = "Output")]
     pub output: Vec<Output>,
 
-    /// One finding for each cause, with the other places in it, or one for each place
-    #[arg(long, value_name = "HOW", value_enum, default_value_t = Places::Grouped, help_heading = "Output")]
-    pub places: Places,
-
     /// `--root` and the like.
     #[command(flatten)]
     pub report: ReportArgs,
@@ -312,10 +307,6 @@ pub struct AuditArgs {
     #[command(flatten)]
     pub report: ReportArgs,
 
-    /// One finding for each cause, with the other places in it, or one for each place
-    #[arg(long, value_name = "HOW", value_enum, default_value_t = Places::Grouped, help_heading = "Output")]
-    pub places: Places,
-
     /// Colours on the terminal
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto, help_heading = "Output")]
     pub color: Color,
@@ -364,10 +355,6 @@ pub struct MergeArgs {
     /// `--root` and the like.
     #[command(flatten)]
     pub report: ReportArgs,
-
-    /// One finding for each cause, with the other places in it, or one for each place
-    #[arg(long, value_name = "HOW", value_enum, default_value_t = Places::Grouped, help_heading = "Output")]
-    pub places: Places,
 
     /// Colours on the terminal
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto, help_heading = "Output")]
@@ -540,23 +527,11 @@ impl FailOn {
             Self::Never => false,
         }
     }
-}
 
-/// The values of `--places`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Places {
-    /// One finding for each cause
-    Grouped,
-    /// One finding for each place
-    All,
-}
-
-impl Places {
-    /// Makes the groups of an outcome as they are to be reported.
-    pub fn apply(self, outcome: &mut Outcome) {
-        if self == Self::All {
-            outcome.groups = group::one_each(&outcome.findings);
-        }
+    /// True if a finding that counts fails the run.
+    #[must_use]
+    pub fn is_reached(self, outcome: &Outcome) -> bool {
+        ptxcheck_report::shown(outcome).any(|group| self.fails(group.level))
     }
 }
 

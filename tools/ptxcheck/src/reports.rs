@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anstream::ColorChoice;
 use clap::{Args, ValueEnum};
+use ptxcheck_passes::group;
 use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::rules;
 use ptxcheck_passes::run::Outcome;
@@ -107,9 +108,31 @@ pub enum SarifResults {
     Suppressed,
 }
 
+/// The values of `--places`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Places {
+    /// One finding for each cause
+    Grouped,
+    /// One finding for each place
+    All,
+}
+
+impl Places {
+    /// Makes the groups of an outcome as they are to be reported.
+    pub fn apply(self, outcome: &mut Outcome) {
+        if self == Self::All {
+            outcome.groups = group::one_each(&outcome.findings);
+        }
+    }
+}
+
 /// The options of reports.
 #[derive(Args, Clone, Debug)]
 pub struct ReportArgs {
+    /// One finding for each cause, with the other places in it, or one for each place
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Places::Grouped, help_heading = "Output")]
+    pub places: Places,
+
     /// The folder that paths are relative to in sarif, github, gitlab, junit and html; without it, that of the configuration, else
     /// the working directory
     #[arg(long, value_name = "DIR", help_heading = "Output")]

@@ -95,11 +95,7 @@ impl Verdict {
                 },
             );
         }
-        let fails = outcome
-            .groups
-            .iter()
-            .any(|group| group.suppressed.is_none() && args.fail_on.fails(group.level));
-        if fails {
+        if args.fail_on.is_reached(outcome) {
             self.exit = self.exit.worst(Exit::Findings);
         }
     }

@@ -33,7 +33,7 @@ const SENTENCES: usize = 20;
 #[must_use]
 pub fn summary(outcome: &Outcome, root: &Root, is_check: bool, room: usize) -> String {
     let causes = Cause::worst_first(outcome);
-    let count = |level| causes.iter().filter(|cause| cause.level() == level).count() as u64;
+    let count = |level| causes.iter().filter(|cause| cause.group.level == level).count() as u64;
     let mut text = format!(
         "### {}: {}, {}\n\n",
         crate::PROGRAM,
@@ -87,14 +87,20 @@ fn row(outcome: &Outcome, cause: &Cause<'_>, paths: &mut Paths) -> String {
         Some(place) => format!("{}:{}", paths.name(place.file, input).as_str(), place.line),
         None => paths.name(input, input).as_str().to_owned(),
     };
-    let place = match cause.places() {
+    let place = match cause.group.findings.len() {
         1 => place,
         places => format!("{place}, and {} more", places - 1),
     };
     let function = first.kernel.as_deref().or(first.function.as_deref());
     let kernel = function.map_or(String::new(), |kernel| name(&readable(kernel)).into_owned());
-    let rule = format!("{} {}", cause.rule().code, cause.rule().name);
-    let cells = [cause.level().as_str(), &rule, &place, cause.message(), &kernel];
+    let rule = format!("{} {}", cause.group.rule.code, cause.group.rule.name);
+    let cells = [
+        cause.group.level.as_str(),
+        &rule,
+        &place,
+        cause.group.message.as_str(),
+        &kernel,
+    ];
     format!("| {} |\n", cells.map(cell).join(" | "))
 }
 

@@ -45,24 +45,24 @@ impl<'a> Findings<'a> {
     /// The item of a list; `number` counts from 0.
     pub(super) fn article(&mut self, cause: &Cause<'_>, number: usize) -> Markup {
         let first = cause.first;
-        let rule = cause.rule();
-        let (class, mark) = match cause.level() {
+        let rule = cause.group.rule;
+        let (class, mark) = match cause.group.level {
             Level::Error => ("error", "✖"),
             Level::Warning | Level::Allow => ("warning", "▲"),
         };
         let place = self.place(first);
         html! {
             li data-level=(class) data-rule=(rule.code) {
-                details.finding.(class) id={ "f-" (cause.fingerprint()) } open[number < OPEN] {
+                details.finding.(class) id={ "f-" (cause.group.fingerprint.as_str()) } open[number < OPEN] {
                     summary {
                         h3 {
                             span.mark aria-hidden="true" { (mark) }
-                            span.level { (cause.level().as_str()) } " "
-                            span.message { (code_spans(&line(cause.message()))) }
+                            span.level { (cause.group.level.as_str()) } " "
+                            span.message { (code_spans(&line(cause.group.message.as_str()))) }
                         }
                         p.where { code { (place) } " " span.rule { (line(rule.code)) " " (line(rule.name)) }
-                            @if cause.places() > 1 { " " span.places { (cause.places()) " places" } }
-                            @if cause.certainty().as_str() != "definite" { " " span.certainty { (cause.certainty().as_str()) } }
+                            @if cause.group.findings.len() > 1 { " " span.places { (cause.group.findings.len()) " places" } }
+                            @if cause.group.certainty.as_str() != "definite" { " " span.certainty { (cause.group.certainty.as_str()) } }
                         }
                     }
                     (self.body(cause))
@@ -79,7 +79,7 @@ impl<'a> Findings<'a> {
             ShownPlace::of(first).and_then(|place| excerpt::of(&place, carried, &input, &mut self.sources));
         html! {
             div.body {
-                @if first.message != cause.message() { p { "Here: " (code_spans(&line(&first.message))) } }
+                @if first.message != cause.group.message.as_str() { p { "Here: " (code_spans(&line(&first.message))) } }
                 @if let Some(excerpt) = excerpt { (excerpt) }
                 (lanes::figure(first).unwrap_or_default())
                 @if let Some(facts) = self.facts(first) { (facts) }
@@ -156,7 +156,7 @@ impl<'a> Findings<'a> {
 
     /// The further places of a cause.
     fn places(&mut self, cause: &Cause<'_>) -> Markup {
-        let others = cause.places() - 1;
+        let others = cause.group.findings.len() - 1;
         if others == 0 {
             return html! {};
         }

@@ -58,19 +58,22 @@ impl<'a> Results<'a> {
             location.id = Some(number);
         }
         SarifResult {
-            rule_id: cause.rule().code,
+            rule_id: cause.group.rule.code,
             rule_index,
-            level: level(cause.level()),
+            level: level(cause.group.level),
             message: Text::from(message(cause)),
             locations: [self.location(first)],
             related_locations: related,
             code_flows: self.code_flow(first).into_iter().collect(),
-            partial_fingerprints: BTreeMap::from([(FINGERPRINT, cause.fingerprint().to_owned())]),
+            partial_fingerprints: BTreeMap::from([(
+                FINGERPRINT,
+                cause.group.fingerprint.as_str().to_owned(),
+            )]),
             baseline_state: self.has_baseline.then(|| baseline_state(cause)),
             suppressions: suppression(cause).into_iter().collect(),
             properties: ResultProperties {
-                certainty: cause.certainty().as_str(),
-                places: cause.places(),
+                certainty: cause.group.certainty.as_str(),
+                places: cause.group.findings.len(),
             },
         }
     }
@@ -232,10 +235,10 @@ fn logical(finding: &Finding) -> Vec<LogicalLocation> {
 
 /// The message for all places of a cause; then the assumptions and the advice of the first.
 fn message(cause: &Cause<'_>) -> String {
-    let mut text = said(cause.message());
+    let mut text = said(cause.group.message.as_str());
     text.push('.');
-    if cause.places() > 1 {
-        text.push_str(&format!(" It is so at {} places.", cause.places()));
+    if cause.group.findings.len() > 1 {
+        text.push_str(&format!(" It is so at {} places.", cause.group.findings.len()));
     }
     let lines = cause.first.notes.iter().map(|note| ("note", note));
     for (word, line) in lines.chain(cause.first.help.iter().map(|help| ("help", help))) {
@@ -251,14 +254,14 @@ pub(super) fn said(text: &str) -> String {
 
 /// The state of a cause beside a baseline.
 fn baseline_state(cause: &Cause<'_>) -> &'static str {
-    match cause.suppressed() {
+    match cause.group.suppressed.as_ref() {
         Some(suppression) if suppression.by == "baseline" => "unchanged",
         _ => "new",
     }
 }
 
 fn suppression(cause: &Cause<'_>) -> Option<Suppression> {
-    let suppression = cause.suppressed()?;
+    let suppression = cause.group.suppressed.as_ref()?;
     Some(Suppression {
         kind: match suppression.by {
             "comment" => "inSource",

@@ -1,7 +1,6 @@
 //! Findings about the settings of a run themselves (PTX906).
 
-use crate::finding::{Cause, Certainty, Data, Finding, Frame, Location, Source};
-use crate::fingerprint;
+use crate::finding::{Certainty, Finding, Frame, Location, Source};
 use crate::patterns::Written;
 use crate::rule::{Check, Level, Rule};
 use crate::settings::Settings;
@@ -29,27 +28,9 @@ impl ConfigurationFindings {
 
     fn new_finding(&self, message: String) -> Finding {
         Finding {
-            rule: self.rule,
-            certainty: Certainty::Definite,
-            level: self.level,
-            own_level: self.rule.definite,
-            fingerprint: fingerprint::of_instruction(self.rule.code, "", message.as_bytes()),
-            message,
-            notes: Vec::new(),
             help: vec!["remove it, or say what is there now".to_owned()],
             input: self.input,
-            image: None,
-            offset: 0,
-            function: None,
-            kernel: None,
-            location: None,
-            line_text: None,
-            source: None,
-            related: Vec::new(),
-            data: Data::default(),
-            cause: Cause::default(),
-            is_imported: false,
-            suppressed: None,
+            ..Finding::of_input(self.rule, self.level, message)
         }
     }
 

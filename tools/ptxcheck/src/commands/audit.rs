@@ -55,7 +55,7 @@ pub fn run(args: &AuditArgs) -> Exit {
     let (mut outcome, shard) = shards::check(inputs, &settings, args.shard);
     drop(display);
     let baseline = baseline.settle(&mut outcome, &settings, args.quiet);
-    args.places.apply(&mut outcome);
+    args.report.places.apply(&mut outcome);
     let elapsed = started.elapsed();
     let report = Report {
         outcome: &outcome,
@@ -124,9 +124,9 @@ fn judge(outcome: &Outcome, args: &AuditArgs) -> Exit {
     if args.shard.is_none() && outcome.inputs.iter().all(|input| input.status == Status::Skipped) {
         return output::complain("no device code in the inputs");
     }
-    let fails = outcome
-        .groups
-        .iter()
-        .any(|group| group.suppressed.is_none() && args.fail_on.fails(group.level));
-    if fails { Exit::Findings } else { Exit::Clean }
+    if args.fail_on.is_reached(outcome) {
+        Exit::Findings
+    } else {
+        Exit::Clean
+    }
 }

@@ -95,7 +95,7 @@ impl Checked {
         let (mut outcome, shard) = shards::check(inputs, &settings, args.shard);
         drop(display);
         let baseline = baseline.settle(&mut outcome, &settings, args.quiet);
-        args.places.apply(&mut outcome);
+        args.report.places.apply(&mut outcome);
         Ok(Self {
             outcome,
             recompiler,

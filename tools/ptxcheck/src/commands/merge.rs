@@ -47,7 +47,7 @@ pub fn run(args: &MergeArgs) -> Exit {
         ..settings
     };
     let baseline = baseline.settle(&mut outcome, &settings, args.quiet);
-    args.places.apply(&mut outcome);
+    args.report.places.apply(&mut outcome);
     let elapsed = started.elapsed();
     let kind = if is_audit {
         Kind::Audit {
@@ -95,8 +95,7 @@ fn judge(outcome: &Outcome, args: &MergeArgs) -> Exit {
     if !args.allow_empty && outcome.inputs.iter().all(|input| input.status == Status::Skipped) {
         return output::complain("no device code in the inputs (--allow-empty makes this a success)");
     }
-    let mut counting = outcome.groups.iter().filter(|group| group.suppressed.is_none());
-    if counting.any(|group| args.fail_on.fails(group.level)) {
+    if args.fail_on.is_reached(outcome) {
         Exit::Findings
     } else {
         Exit::Clean
