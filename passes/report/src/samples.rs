@@ -1,5 +1,7 @@
 //! A finding for the tests of the renderers.
 
+use std::sync::LazyLock;
+
 use ptxcheck_passes::finding::{Data, Finding, Frame, LineText, Location, Related, Source, Value};
 use ptxcheck_passes::group;
 use ptxcheck_passes::inventory::Problem;
@@ -46,7 +48,9 @@ fn run(text: &str) -> Outcome {
 
 /// A finding with everything but a source.
 pub(crate) fn finding() -> Finding {
-    let mut finding = checked().findings.remove(0);
+    // Some tests want tens of thousands.
+    static CHECKED: LazyLock<Finding> = LazyLock::new(|| checked().findings.remove(0));
+    let mut finding = CHECKED.clone();
     assert_eq!(finding.rule.code, "PTX407");
     finding.message = "the member mask is 0".to_owned();
     finding.notes = vec!["a note".to_owned()];
