@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 pub use ptxcheck_images::kinds::{Host, ImageKind, Launchable, Registration, Role, split_target};
-pub use ptxcheck_ir::facts::{Facts, Kernel, Variable, WeakFunction, is_absolute};
+pub use ptxcheck_ir::facts::{Facts, Kernel, Resources, Stub, Variable, WeakFunction, is_absolute};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 

@@ -230,6 +230,8 @@ fn kernel(name: &str, info: &[u8], code_bytes: u64) -> Kernel {
         params: is_known.then(|| params.iter().map(|(_, offset, size)| (*offset, *size)).collect()),
         launch,
         code_bytes: Some(code_bytes),
+        stub: None,
+        resources: None,
         source: None,
     }
 }

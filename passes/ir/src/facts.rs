@@ -90,6 +90,43 @@ pub struct Kernel {
     pub code_bytes: Option<u64>,
     /// Its declaration in the source, where debug information has it.
     pub source: Option<Frame>,
+    /// A kernel without a body; `None` where it has one, or where that is not known.
+    pub stub: Option<Stub>,
+    /// Its use of registers and memory; machine code alone has it.
+    pub resources: Option<Resources>,
+}
+
+/// A kernel that a source leaves without a body for a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Stub {
+    /// It returns and does nothing else: a launch succeeds, and the results are never written.
+    Returning,
+    /// It traps: a launch fails.
+    Trapping,
+}
+
+impl Stub {
+    /// The word in documents: `returning`, `trapping`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Returning => "returning",
+            Self::Trapping => "trapping",
+        }
+    }
+}
+
+/// Registers and memory of a kernel, as the headers of machine code have them. What a header does not say is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resources {
+    /// Registers of a thread.
+    pub registers: Option<u32>,
+    /// Stack frame of a thread, in bytes.
+    pub stack: Option<u32>,
+    /// Static shared memory of a block, in bytes, without what the driver keeps for itself.
+    pub shared: Option<u32>,
+    /// Constant memory, in bytes, with the parameters.
+    pub constant: Option<u32>,
 }
 
 impl Kernel {
@@ -106,6 +143,8 @@ impl Kernel {
             launch: function.launch,
             code_bytes: None,
             source: module.origin.frames(function.declared).pop(),
+            stub: None,
+            resources: None,
         }
     }
 }

@@ -233,6 +233,8 @@ mod tests {
             params: None,
             launch: LaunchBounds::default(),
             code_bytes: None,
+            stub: None,
+            resources: None,
             source: None,
         });
         let mut image = like.clone();

@@ -184,6 +184,8 @@ mod tests {
                 ..LaunchBounds::default()
             },
             code_bytes: None,
+            stub: None,
+            resources: None,
             source: Some(frame(2)),
         };
         let finding = Finding {
