@@ -4,12 +4,12 @@
 
 use std::process::ExitCode;
 
-use ptxcheck_passes::policy::{self, Driver, Malformed, Policy};
+use ptxcheck_passes::policy::{self, Driver, Policy};
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector};
 use ptxcheck_passes::{Bytes, Input, Level, Outcome, Settings, check};
 
 /// The requirements, at the level of an error.
-pub fn settings() -> Result<Settings, Malformed> {
+pub fn settings() -> Result<Settings, Box<dyn std::error::Error>> {
     let policy = Policy {
         require_sm: vec![policy::target("90")?],
         min_driver: Some("550.54".parse::<Driver>()?),

@@ -10,6 +10,7 @@ use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::limits::MANGLED_NAME_BYTES;
 
 use crate::finding::{Cause, Certainty, Data, Frame, Located, Value, limit};
+use crate::forecast::InputForecast;
 use crate::inventory::{InputReport, Kernel};
 use crate::ir::{Body, Function, FunctionId, Module};
 use crate::limits::MAX_FINDINGS;
@@ -195,6 +196,7 @@ pub struct ImagesContext<'a> {
     /// They are linked with nothing else.
     pub is_complete: bool,
     missing: OnceLock<Vec<UndefinedSymbol<'a>>>,
+    forecasts: OnceLock<Vec<InputForecast<'a>>>,
 }
 
 impl<'a> ImagesContext<'a> {
@@ -207,7 +209,22 @@ impl<'a> ImagesContext<'a> {
             is_one_program: settings.is_one_program(),
             is_complete: settings.whole_program,
             missing: OnceLock::new(),
+            forecasts: OnceLock::new(),
         }
+    }
+
+    /// For each input, what the GPUs of the policy load of it; empty where the policy names none.
+    #[must_use]
+    pub fn forecasts(&self) -> &[InputForecast<'a>] {
+        self.forecasts.get_or_init(|| {
+            if self.policy.gpus.is_empty() {
+                return Vec::new();
+            }
+            let inputs = self.inputs.iter();
+            inputs
+                .map(|input| InputForecast::new(input, &self.policy.gpus, None))
+                .collect()
+        })
     }
 
     /// The symbols that device code uses and that no image of its link set defines.

@@ -49,6 +49,9 @@ pub(crate) const MAX_OPERAND_CHAINS: usize = 256;
 /// Most images of one container that are compared with each other. Real ones have as many as there are targets.
 pub(crate) const MAX_COMPARED_IMAGES: usize = 256;
 
+/// Most kernels of a finding whose images are named in it.
+pub(crate) const MAX_NAMED_FORMS: usize = 64;
+
 /// Most comments of one text that say that a finding does not count. Later ones are not seen.
 pub(crate) const MAX_COMMENTS: usize = 1 << 14;
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod addresses;
 pub(crate) mod calls;
+pub(crate) mod forecast;
 pub(crate) mod host_constants;
 pub(crate) mod lanes;
 pub(crate) mod symbols;

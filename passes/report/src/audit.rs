@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use ptxcheck_passes::names::demangle;
 use ptxcheck_passes::run::{ImageReport, InputReport, Outcome, Status};
 
 use crate::amounts::{plural, size};
 use crate::escape;
+use crate::forecast::Columns;
 use crate::styles::BOLD;
+use crate::table::{shortened, table};
 
 /// Most images that have a line of their own; more are shown by kind.
 const LISTED_IMAGES: usize = 48;
@@ -16,12 +17,9 @@ const LISTED_IMAGES: usize = 48;
 /// Most kernels that are listed.
 const LISTED_KERNELS: usize = 40;
 
-/// Longest name of a kernel that is shown, in characters.
-const SHOWN_NAME: usize = 70;
-
-/// The tables of all inputs that hold device code.
+/// The tables of all inputs that hold device code, with the forecast for these GPUs, if there are some.
 #[must_use]
-pub fn render(outcome: &Outcome) -> String {
+pub fn render(outcome: &Outcome, forecast: &Columns) -> String {
     let mut text = String::new();
     for input in outcome
         .inputs
@@ -36,6 +34,7 @@ pub fn render(outcome: &Outcome) -> String {
         );
         text.push_str(&images(input));
         text.push_str(&kernels(input));
+        text.push_str(&forecast.render(input));
         text.push('\n');
     }
     text
@@ -195,41 +194,4 @@ fn column(image: &ImageReport) -> String {
         ptxcheck_passes::inventory::ImageKind::Ptx => format!("{target} ptx"),
         _ => target.into_owned(),
     }
-}
-
-fn shortened(name: &str) -> String {
-    let name = demangle(name).unwrap_or_else(|| name.to_owned());
-    let name = escape::name(&name).into_owned();
-    match name.char_indices().nth(SHOWN_NAME) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name,
-    }
-}
-
-/// Columns under a bold head, aligned to the left or, where `right` says so, to the right.
-fn table(rows: &[impl AsRef<[String]>], right: &[bool]) -> String {
-    let count = rows.first().map_or(0, |row| row.as_ref().len());
-    let width = |column: usize| {
-        let widths = rows.iter().map(|row| row.as_ref()[column].chars().count());
-        widths.max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..count).map(width).collect();
-    let mut text = String::new();
-    for (number, row) in rows.iter().enumerate() {
-        let mut line = String::from(" ");
-        for (column, cell) in row.as_ref().iter().enumerate() {
-            let width = widths[column];
-            let _ = match right.get(column) {
-                Some(true) => write!(line, " {cell:>width$} "),
-                _ => write!(line, " {cell:<width$} "),
-            };
-        }
-        let line = line.trim_end();
-        let _ = if number == 0 {
-            writeln!(text, "{BOLD}{line}{BOLD:#}")
-        } else {
-            writeln!(text, "{line}")
-        };
-    }
-    text
 }

@@ -24,6 +24,7 @@ mod causes;
 pub mod concise;
 pub mod coverage;
 pub mod escape;
+pub mod forecast;
 pub mod full;
 mod further;
 pub mod github;
@@ -40,6 +41,7 @@ mod samples;
 pub mod sarif;
 pub mod styles;
 pub mod summary;
+mod table;
 
 use ptxcheck_passes::finding::{Finding, Frame};
 use ptxcheck_passes::group::Group;

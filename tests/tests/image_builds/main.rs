@@ -3,6 +3,7 @@
 
 mod build;
 mod containers;
+mod forecasts;
 mod hosts;
 mod launcher;
 mod projects;
@@ -40,6 +41,18 @@ const NVCC: &[(&str, Case)] = &[
     ("launch bounds that depend on the target", symbols::bounds),
     ("weak functions that differ", symbols::weak_functions),
     ("a policy", containers::policy),
+    ("what loads where: machine code and PTX", forecasts::mixed),
+    ("what loads where: machine code alone", forecasts::real_only),
+    ("what loads where: PTX alone", forecasts::ptx_only),
+    ("what loads where: relocatable code", forecasts::relocatable),
+    (
+        "what loads where: an older virtual target",
+        forecasts::older_virtual_target,
+    ),
+    (
+        "what loads where: several containers",
+        forecasts::several_containers,
+    ),
     ("names of C, static and unused ones", symbols::registered_names),
     ("a bundle of all targets", containers::concatenated),
     ("paths of the machine", containers::build_paths),

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use ptxcheck_passes::forecast::Gpu;
 use ptxcheck_passes::image;
 use ptxcheck_passes::image::decompress::unpack;
-use ptxcheck_passes::policy::{Driver, Policy};
+use ptxcheck_passes::policy::{Driver, Policy, StubPolicy};
 use ptxcheck_passes::rule::{Family, Level};
 use ptxcheck_passes::rules;
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
@@ -292,6 +293,12 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
             min_driver: Some(Driver(550, 54, 14)),
             max_target_bytes: Some(1_000),
             forbid_duplicates: true,
+            gpus: Gpu::of_cuda_13().collect(),
+            allow_jit: Some(Vec::new()),
+            max_jit_bytes: Some(1_000),
+            stubs: StubPolicy::Deny,
+            same_virtual_target: true,
+            ..Policy::default()
         },
         ..checked
     };

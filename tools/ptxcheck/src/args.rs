@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ptxcheck_passes::forecast::Gpu;
 use ptxcheck_passes::launches::{self, Shape};
-use ptxcheck_passes::policy::{self, Driver};
+use ptxcheck_passes::policy::{self, Driver, StubPolicy};
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::PathMap;
@@ -259,9 +260,37 @@ pub struct AuditArgs {
     #[arg(long, value_name = "TARGETS", value_delimiter = ',', value_parser = policy::target, help_heading = "Policy")]
     pub require_ptx: Vec<String>,
 
+    /// `--gpu` and the like.
+    #[command(flatten)]
+    pub forecast: ForecastArgs,
+
+    /// GPUs that every kernel has to load on, as in `7.5,8.6,12.0`; `all` for all that CUDA 13 compiles for
+    #[arg(long, value_name = "GPUS", value_delimiter = ',', value_parser = parse_gpus, help_heading = "Policy")]
+    pub require_gpu: Vec<GpuList>,
+
+    /// Those of them on which the driver may compile kernels when it loads them; without this option, all
+    #[arg(long, value_name = "GPUS", value_delimiter = ',', value_parser = parse_gpus, help_heading = "Policy")]
+    pub allow_jit: Option<Vec<GpuList>>,
+
+    /// Most bytes of PTX of a file that the driver may compile for one of them, as in `20M`
+    #[arg(long, value_name = "SIZE", value_parser = config::parse_size, help_heading = "Policy")]
+    pub max_jit: Option<u64>,
+
+    /// Kernels that have no body in the image that one of them loads, and have one in another image
+    #[arg(long, value_name = "HOW", value_enum, help_heading = "Policy")]
+    pub stubs: Option<Stubs>,
+
+    /// Report machine code that was not compiled for its own virtual architecture, as `compute_86` is for `sm_86`
+    #[arg(long, help_heading = "Policy")]
+    pub same_virtual_target: bool,
+
     /// The oldest driver that the files are to run with
     #[arg(long, value_name = "VERSION", help_heading = "Policy")]
     pub min_driver: Option<Driver>,
+
+    /// The oldest version of CUDA whose driver the files are to run with, as in `12.4`
+    #[arg(long, value_name = "VERSION", value_parser = config::driver_of_cuda, help_heading = "Policy")]
+    pub min_cuda: Option<Driver>,
 
     /// Most bytes that the images for one target may take in a file, as in `50M`
     #[arg(long, value_name = "SIZE", value_parser = config::parse_size, help_heading = "Policy")]
@@ -583,6 +612,65 @@ fn parse_path_map(text: &str) -> Result<PathMap, String> {
         from: from.to_owned(),
         to: to.to_owned(),
     })
+}
+
+/// The options of the forecast: it is shown, and demands nothing.
+#[derive(Args, Clone, Debug)]
+pub struct ForecastArgs {
+    /// Show which image of each kernel these GPUs load, as in `7.5,8.6,12.0`; `all` for all that CUDA 13 compiles for. Without
+    /// this option, those of the policy
+    #[arg(long, value_name = "GPUS", value_delimiter = ',', value_parser = parse_gpus, help_heading = "Forecast")]
+    pub gpu: Vec<GpuList>,
+
+    /// The driver that they have; without it, the newest
+    #[arg(
+        long,
+        value_name = "VERSION",
+        conflicts_with = "cuda",
+        help_heading = "Forecast"
+    )]
+    pub driver: Option<Driver>,
+
+    /// The version of CUDA that their driver reports, as in `12.4`
+    #[arg(long, value_name = "VERSION", value_parser = config::driver_of_cuda, help_heading = "Forecast")]
+    pub cuda: Option<Driver>,
+}
+
+/// The GPUs of one word of a list.
+#[derive(Clone, Debug)]
+pub struct GpuList(Vec<Gpu>);
+
+impl GpuList {
+    /// The GPUs of all words, each once, in their order.
+    #[must_use]
+    pub fn all(lists: &[Self]) -> Vec<Gpu> {
+        config::sorted(lists.iter().flat_map(|list| list.0.iter().copied()).collect())
+    }
+}
+
+fn parse_gpus(text: &str) -> Result<GpuList, String> {
+    config::parse_gpus(text).map(GpuList)
+}
+
+/// The values of `--stubs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Stubs {
+    /// None may be loaded
+    Deny,
+    /// Those that trap may be loaded
+    AllowTrap,
+    /// All may be loaded
+    Allow,
+}
+
+impl From<Stubs> for StubPolicy {
+    fn from(stubs: Stubs) -> Self {
+        match stubs {
+            Stubs::Deny => Self::Deny,
+            Stubs::AllowTrap => Self::AllowTrap,
+            Stubs::Allow => Self::Allow,
+        }
+    }
 }
 
 fn parse_seconds(text: &str) -> Result<Duration, String> {

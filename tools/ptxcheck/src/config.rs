@@ -4,6 +4,7 @@
 //! The nearest file above the working directory counts. A key that nobody knows is an error with its place: a policy
 //! that is not read is worse than none.
 
+mod audit;
 mod file;
 mod findings;
 mod launch;
@@ -11,17 +12,16 @@ pub mod written;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::str::FromStr as _;
 
 use ptxcheck_passes::exceptions::{Allow, Exclude, Headers};
 use ptxcheck_passes::launches::Launches;
 use ptxcheck_passes::patterns::Written;
-use ptxcheck_passes::policy::{self, Driver, Policy};
+use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::settings::{self, LevelSetting, Override, Settings};
-use toml::Spanned;
 
-use file::{Audit, File, Params, StringList};
+pub use audit::{driver_of_cuda, parse_gpus, sorted};
+use file::{File, Params};
 use findings::PatternReader;
 
 /// The name of the file.
@@ -145,7 +145,7 @@ fn parse(text: &str) -> Result<Config, FileError> {
     Ok(Config {
         file: None,
         text: String::new(),
-        policy: policy(&file.audit, text)?,
+        policy: audit::policy(&file.audit, &mut reader)?,
         launches: launch::read(&mut reader)?,
         near_limit: near_limit(&file.params, text)?,
         levels: reader.levels(&file.rules)?,
@@ -175,47 +175,6 @@ fn near_limit(params: &Params, text: &str) -> Result<Option<u8>, FileError> {
         .filter(|percent| (1..=100).contains(percent))
         .map(Some)
         .ok_or_else(|| (line, column, "`near-limit` is per cent: 1 to 100".to_owned()))
-}
-
-fn policy(audit: &Audit, text: &str) -> Result<Policy, FileError> {
-    let at = |offset: usize| {
-        let (line, column) = place(text, offset);
-        move |message| (line, column, message)
-    };
-    let target = |(offset, text): (usize, &str)| {
-        let target = policy::target(text).map_err(|malformed| malformed.to_string());
-        target.map_err(at(offset))
-    };
-    let spelt = |text: &Spanned<String>| (text.span().start, text.get_ref().clone());
-    Ok(Policy {
-        require_sm: audit
-            .require_sm
-            .iter()
-            .map(|text| target((text.span().start, text.get_ref())))
-            .collect::<Result<_, _>>()?,
-        require_ptx: audit
-            .require_ptx
-            .iter()
-            .flat_map(StringList::with_offsets)
-            .map(target)
-            .collect::<Result<_, _>>()?,
-        min_driver: audit
-            .min_driver
-            .as_ref()
-            .map(spelt)
-            .map(|(offset, text)| {
-                let driver = Driver::from_str(&text).map_err(|malformed| malformed.to_string());
-                driver.map_err(at(offset))
-            })
-            .transpose()?,
-        max_target_bytes: audit
-            .max_target_size
-            .as_ref()
-            .map(spelt)
-            .map(|(offset, text)| parse_size(&text).map_err(at(offset)))
-            .transpose()?,
-        forbid_duplicates: audit.forbid_duplicates,
-    })
 }
 
 /// The 1-based line and column, in bytes, of an offset.
@@ -413,6 +372,16 @@ require-ptx = "90"
 min-driver = "550.54"
 max-target-size = "50M"
 forbid-duplicates = true
+gpus = ["7.5", "12.0"]
+min-cuda = "12.4"
+allow-jit = ["12.0"]
+max-jit = "20M"
+stubs = "deny"
+virtual-target = "same"
+[[audit.by-design]]
+kernel = "tma_*"
+gpu = "7.5"
+reason = "needs TMA"
 "#;
 
     #[test]

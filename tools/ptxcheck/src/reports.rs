@@ -13,6 +13,7 @@ use ptxcheck_passes::rules;
 use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::shard::Shard;
+use ptxcheck_report::forecast::Columns;
 use ptxcheck_report::{audit, concise, escape, full, github, gitlab, html, json, junit, sarif};
 
 use crate::args::FailOn;
@@ -159,6 +160,8 @@ pub enum Kind<'a> {
     Audit {
         /// The policy.
         policy: &'a Policy,
+        /// The GPUs of the forecast.
+        forecast: &'a Columns,
         /// Tables stand before the findings in text.
         has_tables: bool,
     },
@@ -225,7 +228,9 @@ impl Report<'_> {
             Format::Github => return Ok(github::render(outcome, root)),
             Format::Json => match self.kind {
                 Kind::Check => json::render(outcome, self.elapsed),
-                Kind::Audit { policy, .. } => json::audit::render(outcome, policy, self.elapsed),
+                Kind::Audit { policy, forecast, .. } => {
+                    json::audit::render(outcome, policy, forecast, self.elapsed)
+                }
             }
             .map_err(|error| error.to_string()),
             Format::Shard => shards::render(self.shard),
@@ -258,7 +263,11 @@ impl Report<'_> {
     /// The tables of an audit.
     fn tables(&self) -> Option<String> {
         match self.kind {
-            Kind::Audit { has_tables: true, .. } => Some(audit::render(self.outcome)),
+            Kind::Audit {
+                has_tables: true,
+                forecast,
+                ..
+            } => Some(audit::render(self.outcome, forecast)),
             _ => None,
         }
     }

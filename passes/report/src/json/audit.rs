@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ptxcheck_passes::forecast::Gpu;
 use ptxcheck_passes::inventory::{ImageKind, Registration};
 use ptxcheck_passes::names::demangle;
-use ptxcheck_passes::policy::Policy;
+use ptxcheck_passes::patterns::Pattern;
+use ptxcheck_passes::policy::{ByDesign, Policy};
 use ptxcheck_passes::run::{InputReport, Outcome};
 use serde::Serialize;
+
+use crate::forecast::Columns;
 
 use super::{FindingJson, InputJson, SCHEMA_VERSION, Summary, Tool, findings};
 
@@ -17,8 +21,13 @@ use super::{FindingJson, InputJson, SCHEMA_VERSION, Summary, Tool, findings};
 /// # Errors
 ///
 /// None in practice: the document holds nothing that JSON can't say.
-pub fn render(outcome: &Outcome, policy: &Policy, elapsed: Duration) -> serde_json::Result<String> {
-    let mut text = serde_json::to_string_pretty(&Document::new(outcome, policy, elapsed))?;
+pub fn render(
+    outcome: &Outcome,
+    policy: &Policy,
+    forecast: &Columns,
+    elapsed: Duration,
+) -> serde_json::Result<String> {
+    let mut text = serde_json::to_string_pretty(&Document::new(outcome, policy, forecast, elapsed))?;
     text.push('\n');
     Ok(text)
 }
@@ -29,12 +38,14 @@ struct Document<'a> {
     tool: Tool,
     policy: PolicyJson<'a>,
     inputs: Vec<AuditedJson<'a>>,
+    /// `None` where no forecast is asked for.
+    forecast: Option<Vec<CellJson<'a>>>,
     findings: Vec<FindingJson<'a>>,
     summary: Summary<'a>,
 }
 
 impl<'a> Document<'a> {
-    fn new(outcome: &'a Outcome, policy: &'a Policy, elapsed: Duration) -> Self {
+    fn new(outcome: &'a Outcome, policy: &'a Policy, columns: &Columns, elapsed: Duration) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             tool: Tool::THIS,
@@ -44,8 +55,15 @@ impl<'a> Document<'a> {
                 min_driver: policy.min_driver.map(|driver| driver.to_string()),
                 max_target_bytes: policy.max_target_bytes,
                 forbid_duplicates: policy.forbid_duplicates,
+                gpus: &policy.gpus,
+                allow_jit: policy.allow_jit.as_deref(),
+                max_jit_bytes: policy.max_jit_bytes,
+                stubs: policy.stubs.as_str(),
+                by_design: policy.by_design.iter().map(ByDesignJson::new).collect(),
+                same_virtual_target: policy.same_virtual_target,
             },
             inputs: outcome.inputs.iter().map(AuditedJson::new).collect(),
+            forecast: forecast(outcome, columns),
             findings: findings(outcome),
             summary: Summary::new(outcome, false, elapsed),
         }
@@ -59,6 +77,88 @@ struct PolicyJson<'a> {
     min_driver: Option<String>,
     max_target_bytes: Option<u64>,
     forbid_duplicates: bool,
+    gpus: &'a [Gpu],
+    allow_jit: Option<&'a [Gpu]>,
+    max_jit_bytes: Option<u64>,
+    stubs: &'static str,
+    by_design: Vec<ByDesignJson<'a>>,
+    same_virtual_target: bool,
+}
+
+#[derive(Serialize)]
+struct ByDesignJson<'a> {
+    kernels: Vec<&'a str>,
+    gpus: &'a [Gpu],
+    reason: &'a str,
+}
+
+impl<'a> ByDesignJson<'a> {
+    fn new(entry: &'a ByDesign) -> Self {
+        Self {
+            kernels: entry.kernels.iter().map(Pattern::as_str).collect(),
+            gpus: &entry.gpus,
+            reason: &entry.reason,
+        }
+    }
+}
+
+/// A kernel on a GPU.
+#[derive(Serialize)]
+struct CellJson<'a> {
+    input: &'a str,
+    gpu: String,
+    kernel: &'a str,
+    state: &'static str,
+    /// The image that is loaded.
+    image: Option<LoadedJson<'a>>,
+    /// The virtual architecture that machine code was compiled for: `compute_80`.
+    built_for: Option<String>,
+    stub: Option<&'static str>,
+    /// The first branch of drivers that loads it: `550`, or `newer than 615`.
+    driver: Option<String>,
+    jit_bytes: u64,
+    by_library: bool,
+}
+
+#[derive(Serialize)]
+struct LoadedJson<'a> {
+    kind: &'static str,
+    target: &'a str,
+    index: u32,
+}
+
+/// All cells, input by input, kernel by kernel.
+fn forecast<'a>(outcome: &'a Outcome, columns: &Columns) -> Option<Vec<CellJson<'a>>> {
+    let mut cells = Vec::new();
+    for input in &outcome.inputs {
+        let forecast = columns.of(input)?;
+        for row in &forecast.kernels {
+            for (gpu, cell) in forecast.gpus.iter().zip(&row.cells) {
+                let image = cell
+                    .image
+                    .and_then(|index| Some((index, input.images.get(index as usize)?)));
+                cells.push(CellJson {
+                    input: &input.name,
+                    gpu: gpu.to_string(),
+                    kernel: &row.kernel.name,
+                    state: cell.state.as_str(),
+                    image: image.map(|(index, image)| LoadedJson {
+                        kind: image.kind.as_str(),
+                        target: &image.target,
+                        index,
+                    }),
+                    built_for: image
+                        .and_then(|(_, image)| image.virtual_number)
+                        .map(|number| format!("compute_{number}")),
+                    stub: cell.stub.map(|stub| stub.as_str()),
+                    driver: cell.driver.map(|driver| driver.to_string()),
+                    jit_bytes: cell.jit_bytes,
+                    by_library: cell.is_by_library,
+                });
+            }
+        }
+    }
+    (!columns.gpus.is_empty()).then_some(cells)
 }
 
 #[derive(Serialize)]

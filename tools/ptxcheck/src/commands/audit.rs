@@ -10,9 +10,10 @@ use ptxcheck_passes::rules;
 use ptxcheck_passes::run::{Outcome, Status};
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use ptxcheck_report::coverage::Coverage;
+use ptxcheck_report::forecast::Columns;
 use ptxcheck_report::{escape, known, summary};
 
-use crate::args::AuditArgs;
+use crate::args::{AuditArgs, GpuList};
 use crate::baseline::Prepared;
 use crate::exit::Exit;
 use crate::progress::Display;
@@ -62,6 +63,7 @@ pub fn run(args: &AuditArgs) -> Exit {
         elapsed,
         kind: Kind::Audit {
             policy: &settings.policy,
+            forecast: &forecast(args, &settings.policy),
             has_tables: !args.quiet,
         },
         root: &settings.root,
@@ -85,6 +87,18 @@ pub fn run(args: &AuditArgs) -> Exit {
     exit.worst(baseline.exit).worst(judge(&outcome, args))
 }
 
+/// The forecast that the options ask for, else for the GPUs of the policy.
+fn forecast(args: &AuditArgs, policy: &Policy) -> Columns {
+    Columns {
+        gpus: if args.forecast.gpu.is_empty() {
+            policy.gpus.clone()
+        } else {
+            GpuList::all(&args.forecast.gpu)
+        },
+        driver: args.forecast.driver.or(args.forecast.cuda),
+    }
+}
+
 /// The policy of the configuration file, with the options of the command line over it.
 fn policy(args: &AuditArgs, of_file: Policy) -> Policy {
     let mut policy = of_file;
@@ -94,7 +108,16 @@ fn policy(args: &AuditArgs, of_file: Policy) -> Policy {
     if !args.require_ptx.is_empty() {
         policy.require_ptx.clone_from(&args.require_ptx);
     }
-    policy.min_driver = args.min_driver.or(policy.min_driver);
+    if !args.require_gpu.is_empty() {
+        policy.gpus = GpuList::all(&args.require_gpu);
+    }
+    if let Some(lists) = &args.allow_jit {
+        policy.allow_jit = Some(GpuList::all(lists));
+    }
+    policy.max_jit_bytes = args.max_jit.or(policy.max_jit_bytes);
+    policy.stubs = args.stubs.map_or(policy.stubs, Into::into);
+    policy.same_virtual_target |= args.same_virtual_target;
+    policy.min_driver = args.min_driver.max(args.min_cuda).or(policy.min_driver);
     policy.max_target_bytes = args.max_target_size.or(policy.max_target_bytes);
     policy.forbid_duplicates |= args.forbid_duplicates;
     policy

@@ -7,6 +7,7 @@ use ptxcheck_passes::run::{Outcome, Status};
 use ptxcheck_passes::settings::Settings;
 use ptxcheck_passes::shard::Shard;
 use ptxcheck_report::coverage::Coverage;
+use ptxcheck_report::forecast::Columns;
 use ptxcheck_report::{escape, known, summary};
 
 use crate::args::MergeArgs;
@@ -28,6 +29,10 @@ pub fn run(args: &MergeArgs) -> Exit {
         return output::complain("there are no shards to merge");
     };
     let (is_audit, policy) = (first.is_audit(), first.policy().clone());
+    let columns = Columns {
+        gpus: policy.gpus.clone(),
+        driver: None,
+    };
     let settings = first.settings(&Registry::default());
     let baseline = match Prepared::of(&args.baseline) {
         Ok(baseline) => baseline,
@@ -52,6 +57,7 @@ pub fn run(args: &MergeArgs) -> Exit {
     let kind = if is_audit {
         Kind::Audit {
             policy: &policy,
+            forecast: &columns,
             has_tables: !args.quiet,
         }
     } else {

@@ -176,6 +176,66 @@ pub(super) struct Audit {
     pub max_target_size: Option<Spanned<String>>,
     /// No image may lie twice in a file
     pub forbid_duplicates: bool,
+    /// GPUs that every kernel has to load on, as in `["7.5", "8.6"]`; `all` for all that CUDA 13 compiles for
+    #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
+    pub gpus: Option<Spanned<StringList>>,
+    /// The oldest version of CUDA whose driver the files are to run with, as in `12.4`
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub min_cuda: Option<Spanned<String>>,
+    /// Those of `gpus` on which the driver may compile kernels when it loads them; without this key, all
+    #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
+    pub allow_jit: Option<Spanned<StringList>>,
+    /// Most bytes of PTX of a file that the driver may compile for one of `gpus`, as in `20M`
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub max_jit: Option<Spanned<String>>,
+    /// Kernels that have no body in the image that one of `gpus` loads, and have one in another image; without this key,
+    /// `allow-trap`
+    pub stubs: Option<StubsWord>,
+    /// Kernels that are not there for some of `gpus`
+    pub by_design: Vec<ByDesignEntry>,
+    /// The virtual architecture that machine code is compiled for
+    pub virtual_target: Option<VirtualTargetWord>,
+}
+
+/// Kernels without a body
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum StubsWord {
+    /// None may be loaded
+    Deny,
+    /// Those that trap may be loaded
+    AllowTrap,
+    /// All may be loaded
+    Allow,
+}
+
+/// The virtual architecture of machine code
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub(super) enum VirtualTargetWord {
+    /// Any
+    Any,
+    /// Its own: `compute_86` for `sm_86`
+    Same,
+}
+
+/// Kernels that are not there for some GPUs
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct ByDesignEntry {
+    /// Patterns of kernels, by their names in the image or in C++
+    #[cfg_attr(test, schemars(with = "schema::OneOrMore"))]
+    pub kernel: Spanned<StringList>,
+    /// The GPUs; without this key, all
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
+    pub gpu: Option<Spanned<StringList>>,
+    /// The reason why it is all right
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub reason: Spanned<String>,
 }
 
 /// A string, or a list of strings with their places in the file.

@@ -27,9 +27,18 @@ impl<'t> PatternReader<'t> {
         Self { text, patterns: 0 }
     }
 
-    fn error(&self, offset: usize, message: impl Into<String>) -> FileError {
+    pub(super) fn error(&self, offset: usize, message: impl Into<String>) -> FileError {
         let (line, column) = place(self.text, offset);
         (line, column, message.into())
+    }
+
+    /// Reads a text with its offset.
+    pub(super) fn read<T, E: std::fmt::Display>(
+        &self,
+        (offset, text): (usize, &str),
+        read: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<T, FileError> {
+        read(text).map_err(|error| self.error(offset, error.to_string()))
     }
 
     fn written(&self, offset: usize) -> Written {
@@ -59,7 +68,8 @@ impl<'t> PatternReader<'t> {
         self.pattern((at, text), patterns::Pattern::name)
     }
 
-    fn names(&mut self, texts: Option<&Spanned<StringList>>) -> Result<Vec<Pattern>, FileError> {
+    /// Patterns of names.
+    pub(super) fn names(&mut self, texts: Option<&Spanned<StringList>>) -> Result<Vec<Pattern>, FileError> {
         let texts = texts.into_iter().flat_map(StringList::with_offsets);
         texts.map(|(at, text)| self.name(at, text)).collect()
     }

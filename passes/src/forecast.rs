@@ -1,0 +1,179 @@
+//! The forecast: which image of each kernel a GPU loads, from which driver on, and at which cost.
+//!
+//! ```text
+//! images ─ unit.rs: containers, the image of each that a GPU takes (fit.rs) ─┐
+//!          link.rs: relocatable code that the driver links ──────────────────┴─ cell.rs: a kernel on a GPU ─► InputForecast
+//! gpu.rs: GPUs   needs.rs: the first driver that loads an image
+//! ```
+//!
+//! A cell is right or [`State::Unsure`]: where documents contradict each other or an image is not read, nothing is claimed.
+
+mod cell;
+mod fit;
+mod gpu;
+mod link;
+mod needs;
+mod unit;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use cell::{Cell, State};
+pub use gpu::{Gpu, UnknownGpu};
+pub use needs::NeededDriver;
+
+use crate::drivers::Driver;
+use crate::inventory::{InputReport, Kernel};
+use link::Objects;
+use unit::{Choice, Chooser, Unit, units};
+
+/// The forecast for one input.
+#[derive(Clone, Debug, Default)]
+pub struct InputForecast<'a> {
+    /// The GPUs: the columns of each kernel.
+    pub gpus: Vec<Gpu>,
+    /// The kernels, sorted by their identity.
+    pub kernels: Vec<KernelForecast<'a>>,
+    /// For each GPU, bytes of PTX that the driver compiles for all kernels.
+    pub jit_bytes: Vec<u64>,
+}
+
+/// The forecast for a kernel.
+#[derive(Clone, Debug)]
+pub struct KernelForecast<'a> {
+    /// The kernel, as one of the images declares it.
+    pub kernel: &'a Kernel,
+    /// An image that has it.
+    pub image: u32,
+    /// One of the images that can be loaded has a body for it.
+    pub has_body: bool,
+    /// Its loading on each GPU.
+    pub cells: Vec<Cell>,
+}
+
+impl<'a> InputForecast<'a> {
+    /// The forecast for an input: what loads on each GPU, with this driver if one is given, else with the newest.
+    #[must_use]
+    pub fn new(input: &'a InputReport, gpus: &[Gpu], driver: Option<Driver>) -> Self {
+        let units = units(&input.images);
+        let (objects, loadable): (Vec<_>, Vec<_>) = units
+            .into_iter()
+            .partition(|unit| unit.chooser == Chooser::Linker);
+        let objects = Objects::new(objects, &loadable);
+        let mut forecast = Self {
+            gpus: gpus.to_vec(),
+            kernels: kernels(&loadable, &objects),
+            jit_bytes: Vec::with_capacity(gpus.len()),
+        };
+        // Kernels of which unit, so that no kernel asks all units.
+        let mut holders: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (number, unit) in loadable.iter().enumerate() {
+            for identity in unit.kernels.keys() {
+                holders.entry(identity).or_default().push(number);
+            }
+        }
+        for gpu in gpus {
+            let choices: Vec<Choice> = loadable.iter().map(|unit| unit.choose(*gpu)).collect();
+            let linked = objects.link(*gpu);
+            let mut compiled: BTreeSet<u32> = BTreeSet::new();
+            let mut is_linked = false;
+            for kernel in &mut forecast.kernels {
+                let identity = kernel.kernel.identity.as_str();
+                let held = holders.get(identity).map_or(&[][..], Vec::as_slice);
+                let of_units = held.iter().map(|number| (&loadable[*number], &choices[*number]));
+                let mut cell = of_containers(identity, of_units, &objects, &linked, *gpu);
+                if let (Some(needed), Some(driver)) = (cell.driver, driver)
+                    && needed.exceeds(driver)
+                {
+                    cell = Cell {
+                        driver: Some(needed),
+                        is_by_library: cell.is_by_library,
+                        ..Cell::without(State::None)
+                    };
+                }
+                match cell.state {
+                    State::Jit => compiled.extend(cell.image),
+                    State::JitLink => is_linked = true,
+                    _ => {}
+                }
+                kernel.cells.push(cell);
+            }
+            let of_images = compiled
+                .iter()
+                .filter_map(|index| input.images.get(*index as usize));
+            let bytes = of_images.fold(0_u64, |sum, image| sum.saturating_add(image.bytes));
+            let of_link = if is_linked { linked.cell.jit_bytes } else { 0 };
+            forecast.jit_bytes.push(bytes.saturating_add(of_link));
+        }
+        forecast
+    }
+
+    /// For each GPU: the number of kernels in each state.
+    pub fn counts(&self) -> impl Iterator<Item = (Gpu, BTreeMap<State, usize>)> {
+        self.gpus.iter().enumerate().map(|(column, gpu)| {
+            let mut counts = BTreeMap::new();
+            for kernel in &self.kernels {
+                *counts.entry(kernel.cells[column].state).or_default() += 1;
+            }
+            (*gpu, counts)
+        })
+    }
+
+    /// The first driver that loads all that loads on the GPU in this column.
+    #[must_use]
+    pub fn driver(&self, column: usize) -> Option<NeededDriver> {
+        let cells = self.kernels.iter().filter_map(|kernel| kernel.cells.get(column));
+        cells
+            .filter(|cell| cell.state.loads())
+            .filter_map(|cell| cell.driver)
+            .max()
+    }
+}
+
+/// The loading of a kernel that these containers have.
+fn of_containers<'u, 'a: 'u>(
+    identity: &str,
+    units: impl Iterator<Item = (&'u Unit<'a>, &'u Choice)>,
+    objects: &Objects<'a>,
+    linked: &link::Linked,
+    gpu: Gpu,
+) -> Cell {
+    let (mut of_driver, mut of_library): (Option<Cell>, Option<Cell>) = (None, None);
+    for (unit, choice) in units {
+        let mut cell = unit.cell(identity, choice, gpu);
+        match unit.chooser {
+            Chooser::Library => of_library = Some(of_library.map_or(cell, |other| other.or(cell))),
+            Chooser::Driver | Chooser::Linker => {
+                // Only where no machine code fits does the driver link the objects anew.
+                if matches!(choice, Choice::Nothing) && objects.has(identity) {
+                    cell = linked.cell;
+                }
+                of_driver = Some(of_driver.map_or(cell, |other| other.and(cell)));
+            }
+        }
+    }
+    match (of_driver, of_library) {
+        (Some(one), Some(other)) => one.and(other),
+        (Some(cell), None) | (None, Some(cell)) => cell,
+        (None, None) => linked.cell,
+    }
+}
+
+/// The kernels of an input that a program can load, without cells.
+fn kernels<'a>(loadable: &[Unit<'a>], objects: &Objects<'a>) -> Vec<KernelForecast<'a>> {
+    let mut found: BTreeMap<&str, KernelForecast<'a>> = BTreeMap::new();
+    let of_objects: &[Unit<'a>] = if objects.are_all() { &objects.units } else { &[] };
+    for unit in loadable.iter().chain(of_objects) {
+        for (identity, holders) in &unit.kernels {
+            for (position, kernel) in holders {
+                let entry = found.entry(identity).or_insert_with(|| KernelForecast {
+                    kernel,
+                    image: unit.images[*position].0,
+                    has_body: false,
+                    cells: Vec::new(),
+                });
+                entry.has_body |= kernel.stub.is_none();
+            }
+        }
+    }
+    found.into_values().collect()
+}

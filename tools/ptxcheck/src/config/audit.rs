@@ -1,0 +1,114 @@
+//! `[audit]`: the policy that release files are held against.
+
+use std::str::FromStr as _;
+
+use ptxcheck_passes::forecast::Gpu;
+use ptxcheck_passes::policy::{self, ByDesign, Driver, Policy, StubPolicy};
+use toml::Spanned;
+
+use super::file::{Audit, ByDesignEntry, StringList, StubsWord, VirtualTargetWord};
+use super::findings::PatternReader;
+use super::{FileError, parse_size};
+
+/// The word for every GPU that CUDA 13 compiles for.
+const ALL: &str = "all";
+
+/// The policy of a file.
+pub(super) fn policy(audit: &Audit, reader: &mut PatternReader<'_>) -> Result<Policy, FileError> {
+    let by_design = audit
+        .by_design
+        .iter()
+        .map(|entry| by_design(entry, reader))
+        .collect::<Result<_, _>>()?;
+    let target = |text: (usize, &str)| reader.read(text, policy::target);
+    let driver = |text: (usize, &str)| reader.read(text, Driver::from_str);
+    let cuda = |text: (usize, &str)| reader.read(text, driver_of_cuda);
+    let size = |text: (usize, &str)| reader.read(text, parse_size);
+    let min_driver = audit.min_driver.as_ref().map(spelt).map(driver).transpose()?;
+    let of_cuda = audit.min_cuda.as_ref().map(spelt).map(cuda).transpose()?;
+    Ok(Policy {
+        require_sm: audit
+            .require_sm
+            .iter()
+            .map(|text| target(spelt(text)))
+            .collect::<Result<_, _>>()?,
+        require_ptx: texts(audit.require_ptx.as_ref())
+            .map(target)
+            .collect::<Result<_, _>>()?,
+        gpus: gpus(audit.gpus.as_ref(), reader)?,
+        allow_jit: audit
+            .allow_jit
+            .as_ref()
+            .map(|list| gpus(Some(list), reader))
+            .transpose()?,
+        max_jit_bytes: audit.max_jit.as_ref().map(spelt).map(size).transpose()?,
+        stubs: match audit.stubs {
+            None | Some(StubsWord::AllowTrap) => StubPolicy::AllowTrap,
+            Some(StubsWord::Deny) => StubPolicy::Deny,
+            Some(StubsWord::Allow) => StubPolicy::Allow,
+        },
+        by_design,
+        same_virtual_target: matches!(audit.virtual_target, Some(VirtualTargetWord::Same)),
+        min_driver: min_driver.max(of_cuda),
+        max_target_bytes: audit.max_target_size.as_ref().map(spelt).map(size).transpose()?,
+        forbid_duplicates: audit.forbid_duplicates,
+    })
+}
+
+fn by_design(entry: &ByDesignEntry, reader: &mut PatternReader<'_>) -> Result<ByDesign, FileError> {
+    let reason = entry.reason.get_ref().trim();
+    if reason.is_empty() {
+        return Err(reader.error(entry.reason.span().start, "the reason is missing"));
+    }
+    Ok(ByDesign {
+        kernels: reader.names(Some(&entry.kernel))?,
+        gpus: gpus(entry.gpu.as_ref(), reader)?,
+        reason: reason.to_owned(),
+    })
+}
+
+fn spelt(text: &Spanned<String>) -> (usize, &str) {
+    (text.span().start, text.get_ref())
+}
+
+fn texts(list: Option<&Spanned<StringList>>) -> impl Iterator<Item = (usize, &str)> {
+    list.into_iter().flat_map(StringList::with_offsets)
+}
+
+/// The GPUs of a list, each once, in their order.
+fn gpus(list: Option<&Spanned<StringList>>, reader: &PatternReader<'_>) -> Result<Vec<Gpu>, FileError> {
+    let lists: Vec<Vec<Gpu>> = texts(list)
+        .map(|text| reader.read(text, parse_gpus))
+        .collect::<Result<_, _>>()?;
+    Ok(sorted(lists.concat()))
+}
+
+/// GPUs, each once, in their order.
+pub fn sorted(mut gpus: Vec<Gpu>) -> Vec<Gpu> {
+    gpus.sort_unstable();
+    gpus.dedup();
+    gpus
+}
+
+/// One GPU, `8.6`, or `all`.
+///
+/// # Errors
+///
+/// A sentence, if it is neither.
+pub fn parse_gpus(text: &str) -> Result<Vec<Gpu>, String> {
+    if text == ALL {
+        return Ok(Gpu::of_cuda_13().collect());
+    }
+    text.parse()
+        .map(|gpu| vec![gpu])
+        .map_err(|unknown| format!("{unknown}, and not `{ALL}`"))
+}
+
+/// The first driver of a version of CUDA.
+///
+/// # Errors
+///
+/// A sentence, if it is not known.
+pub fn driver_of_cuda(text: &str) -> Result<Driver, String> {
+    policy::driver_of_cuda(text).ok_or_else(|| format!("`{text}` is no known version of CUDA such as `12.4`"))
+}
