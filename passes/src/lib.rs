@@ -56,6 +56,7 @@ pub mod policy;
 pub mod progress;
 pub mod recompile;
 pub mod registry;
+pub mod release;
 pub mod rule;
 #[allow(
     unreachable_pub,

@@ -105,3 +105,9 @@ mod of_workers {
     /// Longest that a worker may take to start, in seconds.
     pub(crate) const WORKER_START_SECONDS: u64 = 30;
 }
+
+/// Largest file of a ratchet, in bytes.
+pub(crate) const MAX_RATCHET_BYTES: usize = 256 << 20;
+
+/// Most pinnings that the file of a ratchet keeps the reasons of.
+pub(crate) const MAX_RATCHET_PINS: usize = 100;

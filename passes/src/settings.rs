@@ -339,6 +339,8 @@ pub struct Settings {
     pub threads: usize,
     /// Look at what images declare, not at their code.
     pub images_only: bool,
+    /// Make a digest of the body of each kernel, for releases to be compared by.
+    pub digest_kernels: bool,
     /// The policy that the images of the inputs are checked against.
     pub policy: Policy,
     /// Command of a process that reads LLVM IR; without one, it is read in this process, which LLVM can end.

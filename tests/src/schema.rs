@@ -28,6 +28,17 @@ pub fn audit_problems(document: &Value) -> Vec<String> {
     against(VALIDATOR.get_or_init(|| validator("audit-v2")), document)
 }
 
+/// The violations of the schema of `diff --format json` in `document`.
+///
+/// # Panics
+///
+/// If the schema in the repository is none.
+#[must_use]
+pub fn diff_problems(document: &Value) -> Vec<String> {
+    static VALIDATOR: OnceLock<jsonschema::Validator> = OnceLock::new();
+    against(VALIDATOR.get_or_init(|| validator("diff-v1")), document)
+}
+
 /// The schema of this name in the repository.
 ///
 /// # Panics

@@ -11,7 +11,7 @@ use ptxcheck_tests::folder::{folder, run_in};
 use ptxcheck_tests::{binary, root};
 
 /// Pages that docs/build.sh takes from elsewhere, or makes.
-const MADE: [&str; 10] = [
+const MADE: [&str; 11] = [
     "configuration.md",
     "cmake.md",
     "make.md",
@@ -22,6 +22,7 @@ const MADE: [&str; 10] = [
     "rules.md",
     "schema/check-v2.schema.json",
     "schema/audit-v2.schema.json",
+    "schema/diff-v1.schema.json",
 ];
 
 /// Names and texts of the pages that are written by hand.
@@ -110,7 +111,7 @@ fn options_in_examples_exist() {
         let output = binary::run([command, "--help"]);
         String::from_utf8(output.stdout).unwrap()
     };
-    let known = ["check", "audit", "extract"].map(|command| (command, help(command)));
+    let known = ["check", "audit", "diff", "extract"].map(|command| (command, help(command)));
     let mut count = 0;
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     for (page, text) in pages().into_iter().chain([("README.md".to_owned(), readme)]) {

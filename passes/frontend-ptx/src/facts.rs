@@ -24,6 +24,11 @@ pub fn facts(tree: &Tree<'_>, module: &Module<'_>, with_weak: bool) -> Facts {
     facts
 }
 
+/// Gives the kernels of `facts` the digests of their bodies, which cost a walk over their text.
+pub fn digest_kernels(tree: &Tree<'_>, facts: &mut Facts) {
+    weak::digest_kernels(tree, &mut facts.kernels);
+}
+
 /// The beginnings of instructions that only targets with a letter have (PTX ISA 9.2, target notes of each).
 const SPECIFIC: [&[u8]; 3] = [b"wgmma.", b"setmaxnreg.", b"tcgen05."];
 

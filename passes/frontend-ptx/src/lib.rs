@@ -50,7 +50,7 @@ mod symbols;
 mod tables;
 mod weak;
 
-pub use facts::facts;
+pub use facts::{digest_kernels, facts};
 pub use opcode::{opcodes, operation};
 pub use operands::special;
 pub use origin::PtxOrigin;

@@ -14,20 +14,13 @@ use ptxcheck_common::maps::NameMap;
 use ptxcheck_ptx_parser::Tree;
 
 use ptxcheck_common::names;
-use ptxcheck_ir::facts::{CompilerOptions, WeakFunction};
+use ptxcheck_ir::facts::{CompilerOptions, Kernel, WeakFunction};
 use ptxcheck_ir::{Function, Linkage, Module};
 use words::Words;
 
 /// The weak functions and kernels that the module defines.
 pub(super) fn functions(tree: &Tree<'_>, module: &Module<'_>) -> Vec<WeakFunction> {
-    let mut texts: NameMap<&[u8], &[u8]> = NameMap::default();
-    for function in tree.functions().iter().filter(|function| function.has_body) {
-        let (header, whole) = (tree.text(function.header), tree.text(function.span));
-        texts.insert(
-            function.name.of(tree.source()),
-            whole.get(header.len()..).unwrap_or_default(),
-        );
-    }
+    let texts = texts(tree);
     let kernels = module.functions.iter().filter(|function| function.is_kernel());
     let kernels = kernels.filter_map(|kernel| texts.get(module.symbol(kernel.symbol).name.as_bytes()));
     let is_unoptimised = options::is_unoptimised(kernels.copied());
@@ -51,6 +44,27 @@ pub(super) fn functions(tree: &Tree<'_>, module: &Module<'_>) -> Vec<WeakFunctio
             })
         })
         .collect()
+}
+
+/// Gives kernels the digests of their bodies.
+pub(super) fn digest_kernels(tree: &Tree<'_>, kernels: &mut [Kernel]) {
+    let texts = texts(tree);
+    for kernel in kernels {
+        kernel.body = texts.get(kernel.name.as_bytes()).map(|text| read(text).all);
+    }
+}
+
+/// The texts of the bodies, by name.
+fn texts<'a>(tree: &Tree<'a>) -> NameMap<&'a [u8], &'a [u8]> {
+    let mut texts: NameMap<&[u8], &[u8]> = NameMap::default();
+    for function in tree.functions().iter().filter(|function| function.has_body) {
+        let (header, whole) = (tree.text(function.header), tree.text(function.span));
+        texts.insert(
+            function.name.of(tree.source()),
+            whole.get(header.len()..).unwrap_or_default(),
+        );
+    }
+    texts
 }
 
 fn signature(function: &Function<'_>) -> u64 {

@@ -3,6 +3,7 @@
 //! A cubin is an ELF file. Kernels are function symbols with bit 4 of `st_other`; `.nv.info.<kernel>` lists
 //! attributes of a format byte, an attribute byte and two bytes (format 4: the size of what follows).
 
+mod bodies;
 mod linkage;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -10,6 +11,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use object::read::elf::{FileHeader as _, Sym as _};
 use object::{LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _, RelocationTarget};
 use ptxcheck_common::maps::NameMap;
+
+pub use bodies::digest_kernels;
 
 use super::bytes::{Budget, text, u16_at, u32_at};
 use super::debug_paths;
@@ -232,6 +235,7 @@ fn kernel(name: &str, info: &[u8], code_bytes: u64) -> Kernel {
         code_bytes: Some(code_bytes),
         stub: None,
         resources: None,
+        body: None,
         source: None,
     }
 }

@@ -94,6 +94,8 @@ pub struct Kernel {
     pub stub: Option<Stub>,
     /// Its use of registers and memory; machine code alone has it.
     pub resources: Option<Resources>,
+    /// Digest of its body, made where releases are compared: equal for what one compiler makes of one source.
+    pub body: Option<u64>,
 }
 
 /// A kernel that a source leaves without a body for a target.
@@ -145,6 +147,7 @@ impl Kernel {
             source: module.origin.frames(function.declared).pop(),
             stub: None,
             resources: None,
+            body: None,
         }
     }
 }

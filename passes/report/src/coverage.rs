@@ -235,6 +235,7 @@ mod tests {
             code_bytes: None,
             stub: None,
             resources: None,
+            body: None,
             source: None,
         });
         let mut image = like.clone();

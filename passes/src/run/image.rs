@@ -103,7 +103,7 @@ impl ImageScanner<'_> {
         if self.settings.policy.forbid_duplicates || self.settings.recompile.is_some() {
             image.report.digest = Some(self.texts.digest(bytes));
         }
-        let cubin = match cubin::read(bytes) {
+        let mut cubin = match cubin::read(bytes) {
             Ok(cubin) => cubin,
             Err(error) => {
                 image.error = Some(InputError::new(ProblemKind::Unreadable, error.to_string()));
@@ -118,6 +118,9 @@ impl ImageScanner<'_> {
         }
         image.report.virtual_number = cubin.virtual_number;
         image.report.is_read = true;
+        if self.settings.digest_kernels {
+            cubin::digest_kernels(bytes, &mut cubin.facts.kernels);
+        }
         image.declare(Arc::new(cubin.facts));
         let text = cubin.ptx?;
         Some(self.embedded_ptx(&text, &image.report, packed))

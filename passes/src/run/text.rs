@@ -90,7 +90,10 @@ pub(super) fn analyse_ptx(bytes: &[u8], options: TextOptions<'_>) -> TextReport 
     }
     report.add_syntax_errors(&module.errors, module.errors_left_out, &origin, settings);
     report.is_64_bit = tree.address_size() != Some(32);
-    let facts = ptx::facts(&tree, &module, options.with_weak);
+    let mut facts = ptx::facts(&tree, &module, options.with_weak);
+    if settings.digest_kernels {
+        ptx::digest_kernels(&tree, &mut facts);
+    }
     let of_module = if settings.images_only {
         // Bodies have not been read, so nothing is known of what they refer to.
         ModuleReport::of(&module, facts)

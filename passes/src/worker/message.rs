@@ -186,6 +186,7 @@ mod tests {
             code_bytes: None,
             stub: None,
             resources: None,
+            body: None,
             source: Some(frame(2)),
         };
         let finding = Finding {

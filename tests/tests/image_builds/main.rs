@@ -8,6 +8,7 @@ mod hosts;
 mod launcher;
 mod projects;
 mod recompiled;
+mod releases;
 mod symbols;
 mod units;
 
@@ -41,6 +42,9 @@ const NVCC: &[(&str, Case)] = &[
     ("launch bounds that depend on the target", symbols::bounds),
     ("weak functions that differ", symbols::weak_functions),
     ("a policy", containers::policy),
+    ("differences of two releases", releases::differences),
+    ("one release built twice", releases::no_differences),
+    ("a ratchet", releases::ratchet),
     ("what loads where: machine code and PTX", forecasts::mixed),
     ("what loads where: machine code alone", forecasts::real_only),
     ("what loads where: PTX alone", forecasts::ptx_only),

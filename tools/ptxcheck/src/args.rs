@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ptxcheck_passes::forecast::Gpu;
 use ptxcheck_passes::launches::{self, Shape};
 use ptxcheck_passes::policy::{self, Driver, StubPolicy};
+use ptxcheck_passes::release::ChangeKind;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::PathMap;
@@ -15,6 +16,7 @@ use ptxcheck_passes::shard::Deal;
 use crate::baseline::BaselineArgs;
 use crate::config;
 use crate::levels::Levels;
+use crate::ratchet::RatchetArgs;
 use crate::reports::{Format, Output, ReportArgs};
 
 const ABOUT: &str = "Static checking of compiled GPU code";
@@ -34,6 +36,13 @@ const AFTER_HELP: &str = "\
 Exit codes:
   0  no finding at or above the fail level
   1  findings at or above the fail level
+  2  the job could not be done: wrong usage, an input that could not be analysed,
+     no device code at all";
+
+const AFTER_HELP_DIFF: &str = "\
+Exit codes:
+  0  no change of a kind that `--deny` names
+  1  such changes
   2  the job could not be done: wrong usage, an input that could not be analysed,
      no device code at all";
 
@@ -115,6 +124,9 @@ pub enum Command {
     /// Hold the images of release files against a policy
     #[command(after_help = AFTER_HELP)]
     Audit(Box<AuditArgs>),
+    /// Compare the kernels of two releases
+    #[command(after_help = AFTER_HELP_DIFF)]
+    Diff(DiffArgs),
     /// Make one run of the shards of several machines
     #[command(after_help = AFTER_HELP)]
     Merge(Box<MergeArgs>),
@@ -312,6 +324,10 @@ pub struct AuditArgs {
     #[arg(long)]
     pub strict_config: bool,
 
+    /// `--ratchet`, `--pin`.
+    #[command(flatten)]
+    pub ratchet: RatchetArgs,
+
     /// `--baseline`, `--write-baseline`.
     #[command(flatten)]
     pub baseline: BaselineArgs,
@@ -408,6 +424,72 @@ pub struct MergeArgs {
     /// Shards without any device code are not an error
     #[arg(long)]
     pub allow_empty: bool,
+}
+
+/// Arguments of `diff`.
+#[derive(Args, Debug)]
+pub struct DiffArgs {
+    /// The old release: a file, package or folder
+    #[arg(value_name = "OLD")]
+    pub old: PathBuf,
+
+    /// The new release
+    #[arg(value_name = "NEW")]
+    pub new: PathBuf,
+
+    /// Also compare what these GPUs load, as in `7.5,8.6,12.0`; `all` for all that CUDA 13 compiles for. Without this option,
+    /// those of the policy
+    #[arg(long, value_name = "GPUS", value_delimiter = ',', value_parser = parse_gpus)]
+    pub gpu: Vec<GpuList>,
+
+    /// Kinds of change that make the exit code 1, as in `removed,target-removed,signature,stub,forecast`; `all` for all
+    #[arg(long, value_name = "KINDS", value_delimiter = ',', value_parser = parse_kinds)]
+    pub deny: Vec<KindList>,
+
+    /// Format of the output
+    #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
+    pub format: DiffFormat,
+
+    /// Colours on the terminal
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
+    pub color: Color,
+
+    /// Read the GPUs from this configuration, not from the nearest `ptxcheck.toml` above the working directory
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Threads; 0 for one a core
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    pub jobs: usize,
+
+    /// Longest that one input may take, from opening it to its last image
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub timeout: Option<Duration>,
+}
+
+/// A format of `diff`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DiffFormat {
+    /// Tables
+    Text,
+    /// For the summary of a job, or a comment
+    Markdown,
+    /// One document for programs
+    Json,
+}
+
+/// The kinds of change that one word stands for.
+#[derive(Clone, Debug)]
+pub struct KindList(pub Vec<ChangeKind>);
+
+fn parse_kinds(text: &str) -> Result<KindList, String> {
+    let fits = |kind: &ChangeKind| text == "all" || kind.as_str() == text;
+    let kinds: Vec<ChangeKind> = ChangeKind::ALL.into_iter().filter(fits).collect();
+    if kinds.is_empty() {
+        let known: Vec<&str> = ChangeKind::ALL.iter().map(|kind| kind.as_str()).collect();
+        return Err(format!("the kinds are {}, and `all`", known.join(", ")));
+    }
+    Ok(KindList(kinds))
 }
 
 /// Arguments of `extract`.

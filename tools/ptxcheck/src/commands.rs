@@ -5,6 +5,7 @@ pub mod check;
 pub mod cmake_dir;
 pub mod completions;
 pub mod config;
+pub mod diff;
 pub mod explain;
 pub mod extract;
 pub mod init;

@@ -13,6 +13,7 @@ mod misspelt;
 mod output;
 mod panics;
 mod progress;
+mod ratchet;
 mod reports;
 mod response;
 mod shards;
@@ -77,6 +78,7 @@ fn command(args: Vec<OsString>) -> Exit {
         None => commands::check::run(&cli.check),
         Some(Command::Check(args)) => commands::check::run(args),
         Some(Command::Audit(args)) => commands::audit::run(args),
+        Some(Command::Diff(args)) => commands::diff::run(args),
         Some(Command::Merge(args)) => commands::merge::run(args),
         Some(Command::Extract(args)) => commands::extract::run(args),
         Some(Command::Rules(args)) => commands::rules::run(args),

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::progress::Progress;
+use ptxcheck_passes::release::Contents;
 use ptxcheck_passes::rule::{Family, Level};
 use ptxcheck_passes::rules;
 use ptxcheck_passes::run::{Outcome, Status};
@@ -18,7 +19,7 @@ use crate::baseline::Prepared;
 use crate::exit::Exit;
 use crate::progress::Display;
 use crate::reports::{Kind, Report};
-use crate::{config, file_list, inputs, output, shards};
+use crate::{config, file_list, inputs, output, ratchet, shards};
 
 /// Prints tables of what the files hold, then what is wrong with it.
 #[must_use]
@@ -57,13 +58,20 @@ pub fn run(args: &AuditArgs) -> Exit {
     drop(display);
     let baseline = baseline.settle(&mut outcome, &settings, args.quiet);
     args.report.places.apply(&mut outcome);
+    let columns = forecast(args, &settings.policy);
+    let contents = args
+        .ratchet
+        .ratchet
+        .as_ref()
+        .map(|_| Contents::of(&outcome.inputs, &columns.gpus));
+    let ratchet = ratchet::settle(&args.ratchet, &contents.unwrap_or_default());
     let elapsed = started.elapsed();
     let report = Report {
         outcome: &outcome,
         elapsed,
         kind: Kind::Audit {
             policy: &settings.policy,
-            forecast: &forecast(args, &settings.policy),
+            forecast: &columns,
             has_tables: !args.quiet,
         },
         root: &settings.root,
@@ -76,6 +84,9 @@ pub fn run(args: &AuditArgs) -> Exit {
     if args.verbose {
         output::write_stderr(&known::render(&outcome), args.color.into());
     }
+    if !ratchet.said.is_empty() {
+        output::write_stderr(&ratchet.said, args.color.into());
+    }
     if !baseline.said.is_empty() {
         output::write_stderr(&baseline.said, args.color.into());
     }
@@ -84,7 +95,9 @@ pub fn run(args: &AuditArgs) -> Exit {
         let summary = summary::render(&outcome, &Coverage::of(&outcome), "", elapsed);
         output::write_stderr(&summary, args.color.into());
     }
-    exit.worst(baseline.exit).worst(judge(&outcome, args))
+    exit.worst(baseline.exit)
+        .worst(ratchet.exit)
+        .worst(judge(&outcome, args))
 }
 
 /// The forecast that the options ask for, else for the GPUs of the policy.

@@ -1,0 +1,11 @@
+//! Differences between two releases: as text, as Markdown for the summary of a job, and as a document for programs.
+
+mod json;
+mod markdown;
+mod shown;
+mod text;
+
+pub use json::render as json;
+pub use markdown::render as markdown;
+pub use shown::Releases;
+pub use text::render as text;
