@@ -147,14 +147,16 @@ FUZZ = "$${CARGO_TARGET_DIR:-target}/$(patsubst dev,debug,$(FUZZ_PROFILE))/ptxch
 fuzzer: llvm
 	$(CARGO) build --workspace --bin ptxcheck-fuzz $(FEATURES) --locked --quiet --profile $(FUZZ_PROFILE)
 
-fuzz: fuzzer ## Has mutants of PTX, images and LLVM IR checked for SECONDS seconds (60)
-	$(FUZZ) ptx $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) * 2 / 3))
+fuzz: fuzzer ## Has mutants of PTX, images, packages and LLVM IR checked for SECONDS seconds (60)
+	$(FUZZ) ptx $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 2))
 	$(FUZZ) image $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 6))
+	$(FUZZ) package $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 6))
 	$(if $(FEATURES),,$(FUZZ) ir $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 6)))
 
 mutants: fuzzer ## Has the same mutants checked each time: what the tests do of `fuzz`
 	$(FUZZ) ptx --seed 1 --count 120000
 	$(FUZZ) image --seed 1 --count 50000
+	$(FUZZ) package --seed 1 --count 30000
 	$(if $(FEATURES),,$(FUZZ) ir --seed 1 --count 15000)
 
 bless: ## Writes the golden renderings of the corpus anew

@@ -39,6 +39,7 @@ pub mod frontend {
 
 mod bare;
 pub mod baseline;
+pub mod candidates;
 mod comments;
 pub mod context;
 pub mod driver;
@@ -52,6 +53,7 @@ pub mod inventory;
 mod limits;
 mod link;
 mod locate;
+pub mod packages;
 pub mod policy;
 pub mod progress;
 pub mod recompile;

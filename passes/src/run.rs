@@ -1,7 +1,7 @@
 //! A run: inputs in, findings out.
 //!
 //! ```text
-//! input.rs: one input ─► bytes.rs: opened ─► unpack.rs, image.rs, recompiled.rs: its images ─► scanned.rs
+//! input.rs: one input ─► bytes.rs: opened (package.rs: its members, if it is a package) ─► content.rs, unpack.rs, image.rs, recompiled.rs: its images ─► scanned.rs
 //!                                              └► text_cache.rs: each text once ─► text.rs: its analysis
 //! linked.rs, definitions.rs: texts that are linked with other inputs, once all inputs have been scanned
 //! assemble.rs: scanned input + reports about its texts ─► findings ◄─ compare.rs: rules that compare images
@@ -12,12 +12,14 @@ mod assemble;
 mod bytes;
 mod compare;
 mod conclude;
+mod content;
 pub(crate) mod copies;
 mod definitions;
 mod image;
 mod input;
 mod linked;
 mod module;
+mod package;
 mod problem;
 mod recompiled;
 mod scanned;
@@ -33,6 +35,8 @@ use crate::group::{self, Group};
 use crate::settings::Settings;
 use crate::sources::Sources;
 use crate::{fingerprint, locate};
+use package::Scanned;
+use scanned::ScannedInput;
 use text_cache::TextCache;
 
 pub(crate) use conclude::ConfigurationFindings;
@@ -46,7 +50,8 @@ pub use module::is_module;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// One per input, in the order given.
+    /// One per input, in the order given. A package has one for each member that is an input, called `PACKAGE!MEMBER`, or one for
+    /// itself if it has none.
     pub inputs: Vec<InputReport>,
     /// Findings at warning level or above, suppressed ones included, sorted by input, image, offset and code. Those about the
     /// configuration (PTX906) come last; the input of one that lies in none of the inputs is the number of inputs.
@@ -122,12 +127,21 @@ pub fn check_here(inputs: Vec<Input>, settings: &Settings) -> Outcome {
 }
 
 fn run(inputs: Vec<Input>, settings: &Settings) -> Outcome {
-    let (outcome, sources) = unfinished(inputs, settings);
-    finish(outcome, sources)
+    let unfinished = unfinished(inputs, settings);
+    finish(unfinished.outcome, unfinished.sources)
 }
 
 /// The outcome without groups, its findings with the fingerprints that they have before they are numbered.
-pub(crate) fn unfinished(inputs: Vec<Input>, settings: &Settings) -> (Outcome, Sources) {
+pub(crate) struct Unfinished {
+    pub(crate) outcome: Outcome,
+    pub(crate) sources: Sources,
+    /// For each input of the outcome: the index of what was given for it, and its number among the inputs of that.
+    pub(crate) places: Vec<(usize, usize)>,
+    /// Number of members of packages that were left out.
+    pub(crate) left_out: usize,
+}
+
+pub(crate) fn unfinished(inputs: Vec<Input>, settings: &Settings) -> Unfinished {
     let texts = TextCache::default();
     if let Some(progress) = &settings.progress {
         progress.begin(inputs.len());
@@ -143,6 +157,7 @@ pub(crate) fn unfinished(inputs: Vec<Input>, settings: &Settings) -> (Outcome, S
             scanned
         })
         .collect();
+    let (scanned, places, left_out) = flattened(scanned);
     let images = scanned
         .iter()
         .map(|input| input.images.iter().map(|image| &image.report));
@@ -168,16 +183,33 @@ pub(crate) fn unfinished(inputs: Vec<Input>, settings: &Settings) -> (Outcome, S
     }
     locate::sort(&mut outcome.findings);
     let findings = std::mem::take(&mut outcome.findings);
-    let mut concluded = conclude::conclude(&outcome.inputs, findings, settings);
+    let mut concluded = conclude::conclude(&outcome.inputs, findings, &left_out, settings);
     outcome.findings = concluded.findings;
     outcome.findings.append(&mut concluded.about_settings);
     outcome.decisions = Decisions {
-        excluded_inputs: settings.left_out.len(),
+        excluded_inputs: settings.left_out.len() + left_out.len(),
         excluded: concluded.excluded,
         expired: concluded.expired,
         ..Decisions::default()
     };
-    (outcome, concluded.sources)
+    Unfinished {
+        outcome,
+        sources: concluded.sources,
+        places,
+        left_out: left_out.len(),
+    }
+}
+
+/// The inputs that those given stand for, with the place of each, and the names of what was left out of packages.
+fn flattened(scanned: Vec<Scanned>) -> (Vec<ScannedInput>, Vec<(usize, usize)>, Vec<String>) {
+    let mut inputs = Vec::with_capacity(scanned.len());
+    let (mut places, mut left_out) = (Vec::with_capacity(scanned.len()), Vec::new());
+    for (index, scanned) in scanned.into_iter().enumerate() {
+        places.extend((0..scanned.inputs.len()).map(|number| (index, number)));
+        inputs.extend(scanned.inputs);
+        left_out.extend(scanned.left_out);
+    }
+    (inputs, places, left_out)
 }
 
 /// Numbers and groups the findings, once they are all there.
@@ -219,7 +251,7 @@ mod tests {
     fn a_panic_becomes_a_finding() {
         let settings = Settings::default();
         let texts = TextCache::default();
-        let error = input::guarded::<()>(|| panic!("a broken invariant")).unwrap_err();
+        let error = content::guarded::<()>(|| panic!("a broken invariant")).unwrap_err();
         let failed = scanned::ScannedInput::refused("a.ptx".to_owned(), error);
         let (report, findings) = assemble::assemble(3, failed, &settings, &texts);
         assert_eq!(report.status, Status::Failed);
@@ -241,12 +273,17 @@ mod tests {
     fn a_lost_analysis_is_a_finding() {
         let settings = Settings::default();
         let texts = TextCache::default();
-        let mut scanned = input::scan(0, input("a.ptx", CLEAN), &settings, &texts);
+        let scan = || {
+            input::scan(0, input("a.ptx", CLEAN), &settings, &texts)
+                .inputs
+                .remove(0)
+        };
+        let mut scanned = scan();
         let (report, _) = assemble::assemble(0, scanned, &settings, &texts);
         assert_eq!(report.status, Status::Checked);
         // Claimed, and then never heard of.
         let lost = TextCache::default();
-        scanned = input::scan(0, input("a.ptx", CLEAN), &settings, &texts);
+        scanned = scan();
         let (report, findings) = assemble::assemble(0, scanned, &settings, &lost);
         assert_eq!(report.status, Status::Failed);
         assert_eq!(report.problems[0].kind, ProblemKind::Internal);

@@ -50,15 +50,30 @@ impl PlaceSpellings {
     }
 }
 
-/// True if a pattern matches one of the spellings of a path.
+/// True if a pattern matches one of the spellings of a path. That of a member of a package (`a.whl!lib/b.so`) is matched as a whole,
+/// with `/` for `!` (`dist/*.whl/**`) as well, and what stands behind each `!` by itself.
 #[must_use]
 pub fn fits_path(pattern: &Pattern, spellings: &[String]) -> bool {
     if pattern.is_bare_name() {
         // The last part is that of all spellings.
         let path = spellings.first().map_or("", String::as_str);
-        return pattern.fits(path.rsplit('/').next().unwrap_or(path));
+        let name = path.rsplit('/').next().unwrap_or(path);
+        return inside_out(name).any(|name| pattern.fits(name));
     }
-    spellings.iter().any(|path| pattern.fits(path))
+    spellings
+        .iter()
+        .any(|path| inside_out(path).any(|path| pattern.fits(path)) || fits_as_folder(pattern, path))
+}
+
+/// True if the pattern matches a member of a package as if that were a folder.
+fn fits_as_folder(pattern: &Pattern, path: &str) -> bool {
+    path.contains('!') && pattern.fits(&path.replace('!', "/"))
+}
+
+/// A text, and what stands behind each `!` in it.
+fn inside_out(text: &str) -> impl Iterator<Item = &str> {
+    let ends = text.match_indices('!').map(|(at, _)| &text[at + 1..]);
+    std::iter::once(text).chain(ends)
 }
 
 /// The folders that paths and patterns are relative to.
@@ -194,6 +209,29 @@ mod tests {
         assert!(scope(&["*.cu"], &[]).contains(&at) && scope(&["a.cu"], &[]).contains(&at));
         assert!(!scope(&["src/**"], &["bar*"]).contains(&at));
         assert!(!scope(&["lib/**"], &["foo*"]).contains(&at));
+    }
+
+    #[test]
+    fn a_member_of_a_package_is_matched_as_a_whole_and_by_its_path_there() {
+        let fits = |pattern: &str, path: &str| {
+            super::fits_path(&Pattern::path(pattern).unwrap(), &[path.to_owned()])
+        };
+        let path = "dist/a-1.0.zip!b.whl!torch/lib/c.so";
+        for pattern in [
+            "c.so",
+            "*.so",
+            "torch/lib/**",
+            "dist/a-*.zip/**",
+            "b.whl!torch/**",
+            "**/b.whl/**",
+            "**/lib/c.so",
+        ] {
+            assert!(fits(pattern, path), "{pattern}");
+        }
+        for pattern in ["b.whl", "lib/**", "dist/a-*.zip", "c"] {
+            assert!(!fits(pattern, path), "{pattern}");
+        }
+        assert!(fits("k.ptx", "a.whl!k.ptx") && fits("a!k.ptx", "a!k.ptx"));
     }
 
     #[test]

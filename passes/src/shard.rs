@@ -16,7 +16,7 @@ use crate::inventory::InputReport;
 use crate::policy::Policy;
 use crate::registry::Registry;
 use crate::rule::Level;
-use crate::run::{Bytes, Decisions, Input, Outcome, copies};
+use crate::run::{Bytes, Decisions, Input, Outcome, Unfinished, copies};
 use crate::settings::{Change, LevelSetting, Settings};
 use crate::sources::Sources;
 use crate::{locate, run};
@@ -75,11 +75,11 @@ pub fn check(
     deal: Deal,
     all_inputs: usize,
 ) -> (Outcome, Shard) {
-    let (positions, inputs) = inputs.into_iter().unzip();
+    let (positions, inputs): (Vec<usize>, Vec<Input>) = inputs.into_iter().unzip();
     run::in_pool(settings, || {
-        let (outcome, sources) = run::unfinished(inputs, settings);
-        let shard = Shard::of(&outcome, positions, settings, deal, all_inputs);
-        (run::finish(outcome, sources), shard)
+        let unfinished = run::unfinished(inputs, settings);
+        let shard = Shard::of(&unfinished, &positions, settings, deal, all_inputs);
+        (run::finish(unfinished.outcome, unfinished.sources), shard)
     })
 }
 
@@ -110,6 +110,9 @@ fn content(input: &Input) -> u64 {
     hash.number()
 }
 
+/// The place of an input among those that the run was given, and its number among the members if that is a package.
+type Place = (usize, usize);
+
 /// The data of one shard.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Shard {
@@ -122,12 +125,14 @@ pub struct Shard {
     policy: Policy,
     /// The level settings of the run but for those of overrides, each with its selector as it is written.
     levels: Vec<(String, Level, Change)>,
-    /// Number of the inputs of the whole run.
+    /// Number of the inputs that the whole run was given.
     all_inputs: usize,
-    /// Its inputs, each with its place among all.
-    inputs: Vec<(usize, InputReport)>,
+    /// Its inputs, each with its place among all, and its number among the members if that is a package.
+    inputs: Vec<(Place, InputReport)>,
     findings: Vec<ShardFinding>,
     excluded_inputs: usize,
+    /// Members of packages.
+    excluded_members: usize,
     excluded: usize,
     expired: Vec<String>,
 }
@@ -167,12 +172,17 @@ pub enum MergeError {
 impl Shard {
     /// The data of an outcome that is not finished.
     pub(crate) fn of(
-        outcome: &Outcome,
-        positions: Vec<usize>,
+        unfinished: &Unfinished,
+        positions: &[usize],
         settings: &Settings,
         deal: Deal,
         all_inputs: usize,
     ) -> Self {
+        let outcome = &unfinished.outcome;
+        let place = |(index, number): &(usize, usize)| {
+            let position = positions.get(*index).copied();
+            (position.unwrap_or(usize::MAX), *number)
+        };
         let shard_finding = |finding: &Finding| ShardFinding {
             code: finding.rule.code.to_owned(),
             suppressed: finding
@@ -193,12 +203,15 @@ impl Shard {
                 .map(|setting| (setting.selector.to_string(), setting.level, setting.change))
                 .collect(),
             all_inputs,
-            inputs: positions
-                .into_iter()
+            inputs: unfinished
+                .places
+                .iter()
+                .map(place)
                 .zip(outcome.inputs.iter().cloned())
                 .collect(),
             findings: outcome.findings.iter().map(shard_finding).collect(),
-            excluded_inputs: outcome.decisions.excluded_inputs,
+            excluded_inputs: settings.left_out.len(),
+            excluded_members: unfinished.left_out,
             excluded: outcome.decisions.excluded,
             expired: outcome.decisions.expired.clone(),
         }
@@ -264,7 +277,10 @@ impl Shard {
             findings: Vec::new(),
             groups: Vec::new(),
             decisions: Decisions {
-                excluded_inputs: first.excluded_inputs,
+                excluded_inputs: shards
+                    .iter()
+                    .map(|shard| shard.excluded_members)
+                    .fold(first.excluded_inputs, usize::saturating_add),
                 excluded: shards
                     .iter()
                     .map(|shard| shard.excluded)
@@ -273,8 +289,7 @@ impl Shard {
                 gone: Vec::new(),
             },
         };
-        join(shards, registry, &mut outcome)?;
-        if outcome.inputs.len() != all_inputs {
+        if join(shards, registry, &mut outcome)? != all_inputs {
             return Err(MergeError::OtherRun(deal.number));
         }
         if !is_audit {
@@ -303,12 +318,22 @@ fn complete(shards: &[Shard], count: u32) -> Result<(), MergeError> {
     Ok(())
 }
 
-/// Puts the inputs of shards into their order, and their findings with them.
-fn join(shards: Vec<Shard>, registry: &Registry, outcome: &mut Outcome) -> Result<(), MergeError> {
-    let mut inputs: Vec<(usize, InputReport)> = Vec::new();
+/// Puts the inputs of shards into their order, and their findings with them. The number of inputs that the run was given.
+fn join(shards: Vec<Shard>, registry: &Registry, outcome: &mut Outcome) -> Result<usize, MergeError> {
+    let mut places: Vec<Place> = shards
+        .iter()
+        .flat_map(|shard| shard.inputs.iter().map(|(place, _)| *place))
+        .collect();
+    places.sort_unstable();
+    let given = given(&places).ok_or(MergeError::Damaged(1, "an input is missing or there twice"))?;
+    let mut inputs: Vec<(Place, InputReport)> = Vec::new();
     for shard in shards {
         let number = shard.deal.number;
-        let positions: Vec<usize> = shard.inputs.iter().map(|(position, _)| *position).collect();
+        let positions: Vec<usize> = shard
+            .inputs
+            .iter()
+            .filter_map(|(place, _)| places.binary_search(place).ok())
+            .collect();
         for read in shard.findings {
             let mut finding = read.finding;
             finding.rule = registry
@@ -332,16 +357,25 @@ fn join(shards: Vec<Shard>, registry: &Registry, outcome: &mut Outcome) -> Resul
         }
         inputs.extend(shard.inputs);
     }
-    inputs.sort_by_key(|(position, _)| *position);
-    if inputs
-        .iter()
-        .enumerate()
-        .any(|(index, (position, _))| index != *position)
-    {
-        return Err(MergeError::Damaged(1, "an input is missing or there twice"));
-    }
+    inputs.sort_by_key(|(place, _)| *place);
     outcome.inputs = inputs.into_iter().map(|(_, input)| input).collect();
-    Ok(())
+    Ok(given)
+}
+
+/// The number of inputs that the run was given, if these sorted places are those of all, each once.
+fn given(places: &[Place]) -> Option<usize> {
+    let mut next = (0, 0);
+    for place in places {
+        if *place != next {
+            // Those of one have come to their end: each has one at least.
+            if next.1 == 0 || *place != (next.0 + 1, 0) {
+                return None;
+            }
+            next = *place;
+        }
+        next.1 += 1;
+    }
+    Some(if places.is_empty() { 0 } else { next.0 + 1 })
 }
 
 /// The sources of suppressions.

@@ -7,6 +7,7 @@ pub mod expectation;
 pub mod fatbin;
 pub mod folder;
 pub mod missing;
+pub mod packing;
 pub mod pairs;
 pub mod report;
 pub mod schema;

@@ -184,18 +184,22 @@ fn folders_that_links_multiply_are_searched_once() {
 }
 
 #[test]
-fn archives_are_named_and_not_searched() {
+fn broken_archives_are_named_and_not_searched() {
     let folder = folder();
     let fat = container(&[Entry::ptx(90, BAD)]);
     let mut tar = vec![0; 512];
     tar[..8].copy_from_slice(b"a.fatbin");
     tar[257..265].copy_from_slice(b"ustar\x0000");
     let heads: [(&str, &[u8], &str); 9] = [
-        ("x.tar", &tar, "a tar archive"),
-        ("renamed.bin", &tar, "a tar archive"),
-        ("x.whl", b"PK\x03\x04", "a zip archive"),
-        ("x.cpio", b"070701", "a cpio archive"),
-        ("x.deb", b"!<arch>\ndebian-binary   ", "a Debian package"),
+        ("x.tar", &tar, "the archive is broken"),
+        ("renamed.bin", &tar, "the archive is broken"),
+        ("x.whl", b"PK\x03\x04", "the zip archive is cut short"),
+        (
+            "x.cpio",
+            b"070701",
+            "a cpio archive, which is not looked into: unpack it first",
+        ),
+        ("x.deb", b"!<arch>\ndebian-binary   ", "the package is broken"),
         ("x.ptx", b"\x1f\x8b\x08", "compressed by gzip"),
         ("x.xz", b"\xfd7zXZ\0", "compressed by xz"),
         ("x.zst", b"\x28\xb5\x2f\xfd", "compressed by zstd"),
@@ -208,7 +212,7 @@ fn archives_are_named_and_not_searched() {
             let document: Value = serde_json::from_slice(&output.stdout).unwrap();
             assert_eq!(report::codes(&document), ["PTX901"], "{name}");
             let said = document["findings"][0]["message"].as_str().unwrap();
-            assert!(said.contains(what) && said.contains("unpack it first"), "{said}");
+            assert!(said.contains(what), "{said}");
             assert_eq!(output.status.code(), Some(2), "{name}");
         }
         let output = run_in(&folder, &["extract", name, "-o", "out"]);

@@ -8,7 +8,7 @@ use ptxcheck_tests::cases::files;
 use ptxcheck_tests::root;
 
 /// The folders of the packages.
-const PACKAGES: [&str; 12] = [
+const PACKAGES: [&str; 13] = [
     "ptx-parser",
     "passes",
     "passes/analysis",
@@ -17,6 +17,7 @@ const PACKAGES: [&str; 12] = [
     "passes/frontend-ptx",
     "passes/images",
     "passes/ir",
+    "passes/packages",
     "passes/report",
     "tests",
     "tools/fuzz",

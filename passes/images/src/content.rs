@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::SystemTime;
 
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapOptions};
 
 pub use guard::switch_on as map_large_files;
 
@@ -110,7 +110,7 @@ impl Content {
             return Err(ReadError::TooLarge(MAX_FILE_BYTES));
         }
         if state.length >= MIN_MAPPED_BYTES
-            && let Some(mapped) = Mapped::new(&file, state)
+            && let Some(mapped) = Mapped::new(&file, state, None)
         {
             return Ok(Self::Mapped(mapped));
         }
@@ -122,6 +122,26 @@ impl Content {
             Some(what) => Err(ReadError::Changed(what)),
             None => Ok(Self::Read(bytes)),
         }
+    }
+
+    /// So many bytes of a file from an offset on, which nobody writes to: a temporary one.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`].
+    pub fn of_file(file: &File, offset: u64, length: u64) -> Result<Self, ReadError> {
+        if length > MAX_FILE_BYTES {
+            return Err(ReadError::TooLarge(MAX_FILE_BYTES));
+        }
+        if length >= MIN_MAPPED_BYTES
+            && let Some(mapped) = Mapped::new(file, State::of(&file.metadata()?), Some((offset, length)))
+        {
+            return Ok(Self::Mapped(mapped));
+        }
+        let size = usize::try_from(length).ok().filter(|_| length <= MAX_READ_BYTES);
+        let mut bytes = vec![0; size.ok_or(ReadError::TooLarge(MAX_READ_BYTES))?];
+        read_at(file, &mut bytes, offset)?;
+        Ok(Self::Read(bytes))
     }
 
     /// The bytes of standard input, to its end or until `deadline`.
@@ -167,16 +187,20 @@ impl Content {
 }
 
 impl Mapped {
-    /// `None` where the file cannot be mapped, or not without danger.
-    fn new(file: &File, state: State) -> Option<Self> {
+    /// Of a piece of the file, by its offset and length, or of all. `None` where the file cannot be mapped, or not without danger.
+    fn new(file: &File, state: State, piece: Option<(u64, u64)>) -> Option<Self> {
         if !guard::is_on() {
             return None;
+        }
+        let mut options = MmapOptions::new();
+        if let Some((offset, length)) = piece {
+            options.offset(offset).len(usize::try_from(length).ok()?);
         }
         // SAFETY: the mapping is private, is only read, and owns what it maps, so it stays valid as long as it is
         // borrowed. What the language cannot promise is that nobody else writes to the file meanwhile: everything
         // that reads it takes the bytes as hostile and bounds every access by the length of the mapping, and where the
         // file ends earlier than that, the guard puts zeros.
-        let bytes = unsafe { Mmap::map(file) }.ok()?;
+        let bytes = unsafe { options.map(file) }.ok()?;
         Some(Self {
             guard: guard::Guard::new(&bytes)?,
             bytes,
@@ -184,6 +208,26 @@ impl Mapped {
             state,
         })
     }
+}
+
+/// Fills `bytes` with those of the file from an offset on.
+#[cfg(unix)]
+fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
+}
+
+/// Fills `bytes` with those of the file from an offset on.
+#[cfg(windows)]
+fn read_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let count = std::os::windows::fs::FileExt::seek_read(file, bytes, offset)?;
+        if count == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        bytes = &mut bytes[count..];
+        offset += count as u64;
+    }
+    Ok(())
 }
 
 /// A file that turns into a pipe between two looks at it must not hold up who opens it.
@@ -241,6 +285,12 @@ where
 impl From<Vec<u8>> for Content {
     fn from(bytes: Vec<u8>) -> Self {
         Self::Read(bytes)
+    }
+}
+
+impl AsRef<[u8]> for Content {
+    fn as_ref(&self) -> &[u8] {
+        self
     }
 }
 
@@ -347,6 +397,28 @@ mod tests {
             file.resize(length);
             assert_eq!(content.change(), Some(what), "{length}");
         }
+    }
+
+    #[test]
+    fn a_piece_of_a_file_is_mapped_or_read() {
+        let whole = pattern(2 * MIN_MAPPED_BYTES as usize);
+        let kept = Temporary::new("piece", &whole);
+        let file = File::open(&kept.0).unwrap();
+        for (offset, length) in [
+            (0, 10),
+            (4_097, 1_000),
+            (5, MIN_MAPPED_BYTES),
+            (1_234, whole.len() as u64 - 1_234),
+        ] {
+            let content = Content::of_file(&file, offset, length).unwrap();
+            assert!(*content == whole[offset as usize..(offset + length) as usize]);
+            assert_eq!(content.change(), None);
+        }
+        assert!(Content::of_file(&file, whole.len() as u64, 1).is_err());
+        assert!(matches!(
+            Content::of_file(&file, 0, u64::MAX),
+            Err(ReadError::TooLarge(_))
+        ));
     }
 
     #[test]

@@ -177,7 +177,12 @@ pub fn scan_with<'a>(
         }
         FileFormat::Archive => contents.archive(bytes, &mut sections, is_late),
         FileFormat::Package(what) => {
-            contents.trouble(format!("it is {what}, which is not looked into: unpack it first"));
+            let why = if what.starts_with("compressed") {
+                "and holds no tar archive that can be read"
+            } else {
+                "which is not looked into"
+            };
+            contents.trouble(format!("it is {what}, {why}: unpack it first"));
             return contents;
         }
         FileFormat::Foreign(foreign) => {

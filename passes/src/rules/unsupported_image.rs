@@ -2,7 +2,8 @@
 //!
 //! Reports, once for a file, images whose format nobody outside NVIDIA can read: LTO-IR (`-dlto`), bundles that
 //! `nvcc --concat` writes, and images of kinds that this release does not know. Also host objects that are yet to be compiled
-//! (`-flto` of clang's and GCC's) with device code inside: it is part of what the compiler keeps for itself.
+//! (`-flto` of clang's and GCC's) with device code inside: it is part of what the compiler keeps for itself. In a package, links that lead
+//! out of it.
 //!
 //! ## Why is this bad?
 //!

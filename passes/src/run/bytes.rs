@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::problem::out_of_time;
 use crate::deadline::Deadline;
-use crate::image::{self, Content, FileFormat, InputError, ReadError};
+use crate::image::{self, Content, FileFormat, InputError};
+use crate::packages::unread_problem;
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
 
@@ -48,12 +49,6 @@ impl Bytes {
             FileFormat::Ptx | FileFormat::LlvmText | FileFormat::LlvmBitcode => content.detached(),
             _ => Ok(content),
         });
-        detached.map_err(|unread| match unread {
-            ReadError::Late => out_of_time(settings),
-            ReadError::TooLarge(_) => InputError::new(ProblemKind::Limit, unread.to_string()),
-            ReadError::System(_) | ReadError::Changed(_) => {
-                InputError::new(ProblemKind::Unreadable, unread.to_string())
-            }
-        })
+        detached.map_err(|unread| unread_problem(&unread).unwrap_or_else(|| out_of_time(settings)))
     }
 }

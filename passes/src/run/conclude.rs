@@ -33,13 +33,18 @@ pub(super) struct Conclusion {
     pub(super) sources: Sources,
 }
 
-/// Applies the settings to all findings of a run.
-pub(super) fn conclude(inputs: &[InputReport], findings: Vec<Finding>, settings: &Settings) -> Conclusion {
+/// Applies the settings to all findings of a run. `left_out`: names of what was left out of packages.
+pub(super) fn conclude(
+    inputs: &[InputReport],
+    findings: Vec<Finding>,
+    left_out: &[String],
+    settings: &Settings,
+) -> Conclusion {
     let mut spellings = SpellingCache::new(&settings.root);
     let mut suppressions = suppress::Suppressions::new(settings);
     let mut unused = settings
         .is_strict
-        .then(|| unused::UnusedSettings::new(inputs, settings));
+        .then(|| unused::UnusedSettings::new(inputs, left_out, settings));
     let mut concluded = Conclusion {
         expired: suppressions.expired(),
         ..Conclusion::default()

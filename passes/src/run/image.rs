@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::problem::panic;
 use super::scanned::{ImagePair, ScannedImage};
 use super::text::TextOptions;
-use super::text_cache::{PendingText, TextCache, TextKey};
+use super::text_cache::{PendingText, Place, TextCache, TextKey};
 use crate::deadline::Deadline;
 use crate::image::decompress::{Unpacked, unpack};
 use crate::image::{InputError, PackedImage, cubin};
@@ -17,8 +17,8 @@ use crate::settings::Settings;
 /// Reads the images of one input.
 #[derive(Clone, Copy)]
 pub(super) struct ImageScanner<'a> {
-    /// The index of the input.
-    pub(super) input: usize,
+    /// The index of the input, and the number of the member if it is of a package.
+    pub(super) input: Place,
     pub(super) settings: &'a Settings,
     pub(super) deadline: &'a Deadline,
     pub(super) texts: &'a TextCache,

@@ -27,6 +27,17 @@ impl ScannedInput {
             is_refused: true,
         }
     }
+
+    /// An input that holds no device code.
+    pub(super) const fn without_device_code(name: String) -> Self {
+        Self {
+            name,
+            images: Vec::new(),
+            host: None,
+            errors: Vec::new(),
+            is_refused: false,
+        }
+    }
 }
 
 /// An image, and the PTX inside it if it is machine code with some.

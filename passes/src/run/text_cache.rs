@@ -10,6 +10,9 @@ use rustc_hash::FxHashMap;
 use super::problem::panic;
 use super::text::{self, TextOptions, TextReport};
 
+/// The index of an input, and the number of a member of the package that it is.
+pub(super) type Place = (usize, usize);
+
 /// The texts of a run: each is analysed in the place where it comes up first.
 #[derive(Default)]
 pub(super) struct TextCache {
@@ -18,7 +21,7 @@ pub(super) struct TextCache {
     /// Number of places that each text lies in and whose findings have not been taken.
     places: Mutex<FxHashMap<TextKey, u32>>,
     /// The texts that are linked with those of other inputs, by the index of their input.
-    pending: Mutex<BTreeMap<usize, Vec<PendingText>>>,
+    pending: Mutex<BTreeMap<Place, Vec<PendingText>>>,
 }
 
 /// A text, and the options of its analysis that findings depend on.
@@ -52,8 +55,8 @@ impl TextCache {
         *count == 1
     }
 
-    /// Keeps a claimed text of the input with this index until all inputs have been scanned.
-    pub(super) fn defer(&self, input: usize, text: PendingText) {
+    /// Keeps a claimed text of the input in this place until all inputs have been scanned.
+    pub(super) fn defer(&self, input: Place, text: PendingText) {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         pending.entry(input).or_default().push(text);
     }

@@ -26,6 +26,7 @@ const PTX: &str = "ptxcheck-frontend-ptx";
 const LLVM: &str = "ptxcheck-frontend-llvm";
 const ANALYSIS: &str = "ptxcheck-analysis";
 const IMAGES: &str = "ptxcheck-images";
+const PACKAGES: &str = "ptxcheck-packages";
 const PASSES: &str = "ptxcheck-passes";
 const REPORT: &str = "ptxcheck-report";
 
@@ -44,7 +45,11 @@ const LAYERS: &[Layer] = &[
         tests_use: &[PARSER, PTX],
     },
     layer(IMAGES, &[COMMON, IR]),
-    layer(PASSES, &[ANALYSIS, COMMON, IMAGES, IR, LLVM, PARSER, PTX]),
+    layer(PACKAGES, &[COMMON]),
+    layer(
+        PASSES,
+        &[ANALYSIS, COMMON, IMAGES, IR, LLVM, PACKAGES, PARSER, PTX],
+    ),
     layer(REPORT, &[PASSES]),
     layer("ptxcheck", &[PASSES, REPORT]),
     layer("ptxcheck-fuzz", &[PARSER, PASSES]),
@@ -60,7 +65,7 @@ const fn layer(package: &'static str, uses: &'static [&'static str]) -> Layer {
 }
 
 /// The folders of the libraries, whose files are held against [`CIRCLES`].
-const LIBRARIES: [&str; 9] = [
+const LIBRARIES: [&str; 10] = [
     "ptx-parser",
     "passes",
     "passes/analysis",
@@ -69,6 +74,7 @@ const LIBRARIES: [&str; 9] = [
     "passes/frontend-ptx",
     "passes/images",
     "passes/ir",
+    "passes/packages",
     "passes/report",
 ];
 
@@ -157,6 +163,11 @@ const CIRCLES: &[Circle] = &[
         package: "passes/frontend-ptx",
         files: &["body", "calls", "malformed", "operands"],
         reason: "one idea: `Lowering`, whose methods lie where they belong",
+    },
+    Circle {
+        package: "passes/packages",
+        files: &["deb", "open", "tar", "zip"],
+        reason: "one idea: the walk over a package, and over packages of any format in it",
     },
 ];
 

@@ -6,6 +6,7 @@ use crate::image::Images;
 #[cfg(feature = "ir")]
 use crate::ir::Ir;
 use crate::numbers::Numbers;
+use crate::package;
 use crate::ptx::Ptx;
 use crate::verdict;
 
@@ -15,6 +16,8 @@ pub enum Kind {
     Ptx(Box<Ptx>),
     /// Fat binaries, machine code, objects, archives.
     Images(Images),
+    /// Wheels, conda and Debian packages, zip and tar archives.
+    Packages,
     /// LLVM IR as text and bitcode.
     #[cfg(feature = "ir")]
     Ir(Ir),
@@ -31,6 +34,7 @@ impl Kind {
         match name {
             "ptx" => Ok(Self::Ptx(Box::new(Ptx::new(&corpus)?))),
             "image" => Ok(Self::Images(Images::new(&corpus)?)),
+            "package" => Ok(Self::Packages),
             #[cfg(feature = "ir")]
             "ir" => Ok(Self::Ir(Ir::new(root)?)),
             other => Err(format!("this build has no mutants of `{other}`")),
@@ -43,6 +47,7 @@ impl Kind {
         match self {
             Self::Ptx(ptx) => ptx.mutant(&mut numbers),
             Self::Images(images) => images.mutant(&mut numbers),
+            Self::Packages => package::mutant(&mut numbers),
             #[cfg(feature = "ir")]
             Self::Ir(ir) => ir.mutant(&mut numbers),
         }
@@ -53,6 +58,7 @@ impl Kind {
         match self {
             Self::Ptx(_) => verdict::of_ptx(index, bytes),
             Self::Images(_) => crate::image::check(index, bytes),
+            Self::Packages => package::check(index, bytes),
             #[cfg(feature = "ir")]
             Self::Ir(_) => crate::ir::check(index, bytes),
         }
@@ -60,7 +66,7 @@ impl Kind {
 
     /// True if all memory of the process counts as that of its mutants: LLVM has some of its own.
     pub const fn counts_all_memory(&self) -> bool {
-        matches!(self, Self::Ptx(_) | Self::Images(_))
+        matches!(self, Self::Ptx(_) | Self::Images(_) | Self::Packages)
     }
 
     /// The ending of files with such mutants, of which one is `bytes`.
@@ -68,7 +74,7 @@ impl Kind {
     pub fn ending(&self, bytes: &[u8]) -> &'static str {
         match self {
             Self::Ptx(_) => "ptx",
-            Self::Images(_) => "bin",
+            Self::Images(_) | Self::Packages => "bin",
             #[cfg(feature = "ir")]
             Self::Ir(_) if bytes.starts_with(b"BC") => "bc",
             #[cfg(feature = "ir")]

@@ -1,11 +1,11 @@
-//! Mutants for ptxcheck: PTX, images and LLVM IR that nobody would write, and what has to hold of each.
+//! Mutants for ptxcheck: PTX, images, packages and LLVM IR that nobody would write, and what has to hold of each.
 //!
 //! ```text
 //! campaign ── a range of indices ──► child: mutant, check, mutant, check, … ── failures, deaths ──► campaign
 //! ```
 //!
-//! `numbers.rs` makes a mutant the same in every run, `kind.rs` says of what there are mutants, `ptx.rs`, `image.rs` and
-//! `ir.rs` make and check them, `campaign.rs` and `child.rs` run them, `minimise.rs` cuts one down.
+//! `numbers.rs` makes a mutant the same in every run, `kind.rs` says of what there are mutants, `ptx.rs`, `image.rs`,
+//! `package.rs` and `ir.rs` make and check them, `campaign.rs` and `child.rs` run them, `minimise.rs` cuts one down.
 
 mod args;
 mod campaign;
@@ -19,6 +19,9 @@ mod kind;
 mod measure;
 mod minimise;
 mod numbers;
+mod package;
+#[path = "../../../tests/src/packing.rs"]
+mod packing;
 mod panics;
 mod ptx;
 mod verdict;

@@ -130,7 +130,7 @@ pub enum Command {
     /// Make one run of the shards of several machines
     #[command(after_help = AFTER_HELP)]
     Merge(Box<MergeArgs>),
-    /// Write the images of a file out, unpacked
+    /// Write the images of a file, or of the files in a package, out, unpacked
     Extract(ExtractArgs),
     /// Run a compiler, then check the object that it has made: for CMAKE_CUDA_COMPILER_LAUNCHER
     #[command(long_about = ABOUT_LAUNCH)]
@@ -152,7 +152,8 @@ pub enum Command {
 /// Arguments of `check`.
 #[derive(Args, Debug)]
 pub struct CheckArgs {
-    /// Files, folders (searched for PTX, objects, libraries, fat binaries), `-` for standard input
+    /// Files, folders (searched for PTX, objects, libraries, fat binaries, wheels, conda packages), packages (wheels, conda,
+    /// Debian, zip, tar), `-` for standard input
     #[arg(value_name = "PATH", required_unless_present_any = ["allow_empty", "files_from"])]
     pub paths: Vec<PathBuf>,
 
@@ -256,7 +257,8 @@ pub struct CheckArgs {
 /// Arguments of `audit`.
 #[derive(Args, Debug)]
 pub struct AuditArgs {
-    /// Files and folders: libraries, executables, objects, archives, fat binaries, cubins
+    /// Files and folders: libraries, executables, objects, archives, fat binaries, cubins, and packages of them (wheels, conda,
+    /// Debian, zip, tar)
     #[arg(value_name = "PATH", required_unless_present = "files_from")]
     pub paths: Vec<PathBuf>,
 
@@ -495,7 +497,7 @@ fn parse_kinds(text: &str) -> Result<KindList, String> {
 /// Arguments of `extract`.
 #[derive(Args, Debug)]
 pub struct ExtractArgs {
-    /// A library, executable, object, archive, fat binary or cubin
+    /// A library, executable, object, archive, fat binary or cubin, or a package with such files: each of them gets a folder
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 

@@ -5,8 +5,9 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use ptxcheck_passes::candidates;
 use ptxcheck_passes::exceptions::Exclude;
-use ptxcheck_passes::image::{FileFormat, file_format};
+use ptxcheck_passes::packages;
 use ptxcheck_passes::patterns::Pattern;
 use ptxcheck_passes::rule::ProblemKind;
 use ptxcheck_passes::run::{Bytes, Input};
@@ -16,18 +17,6 @@ use walkdir::{DirEntry, WalkDir};
 
 /// Most folders that are searched in one run.
 const MAX_FOLDERS: usize = 1 << 20;
-
-/// Bytes of a file without a known extension that are examined.
-const SNIFFED_BYTES: u64 = 1024;
-
-/// Bytes of LLVM IR that are searched for its target.
-const SNIFFED_IR_BYTES: u64 = 1 << 16;
-
-/// Extensions of files in build folders that hold no device code, although their first lines may look like it.
-const OTHER_EXTENSIONS: [&str; 22] = [
-    "c", "cc", "cl", "cmake", "cpp", "cu", "cuh", "cxx", "d", "full", "h", "hpp", "html", "inc", "json",
-    "log", "md", "py", "rs", "toml", "txt", "yml",
-];
 
 /// The inputs that `paths` stand for: each file once, in the order given, a folder's files sorted by name. Those that the
 /// configuration excludes are not among them; their names come beside.
@@ -120,7 +109,7 @@ impl Inputs {
                 Err(error) if error.loop_ancestor().is_some() => {}
                 Err(error) => {
                     if let Some(path) = error.path()
-                        && (path.is_dir() || has_ptx_extension(path))
+                        && (path.is_dir() || candidates::has_ptx_extension(path))
                     {
                         self.add_file(path);
                     }
@@ -187,68 +176,15 @@ impl Folder {
     }
 }
 
-/// PTX, and LLVM IR where this build reads it.
-fn has_ptx_extension(path: &Path) -> bool {
-    let known: &[&str] = if cfg!(feature = "ir") {
-        &["ptx", "ll", "llir", "bc"]
-    } else {
-        &["ptx"]
-    };
-    has_extension(path, known)
-}
-
-fn has_extension(path: &Path, known: &[&str]) -> bool {
-    path.extension()
-        .is_some_and(|extension| known.iter().any(|known| extension.eq_ignore_ascii_case(known)))
-}
-
-/// The first bytes of files that are or may hold device code: ELF, archives, fat binaries, clang's bundles.
-const MAGIC: [&[u8]; 4] = [b"\x7fELF", b"!<arch>\n", b"\x50\xed\x55\xba", b"\x10\xff\x10\xad"];
-
-/// Host files of Windows begin with two bytes that prove little (executables; objects for x86-64 and for ARM64), so their
-/// extensions count, too.
-const WINDOWS_MAGIC: [&[u8]; 3] = [b"MZ", b"\x64\x86", b"\x64\xaa"];
-const WINDOWS_EXTENSIONS: [&str; 4] = ["dll", "exe", "obj", "pyd"];
-
-/// True if a file in a folder is an input: by its extension, else by its first bytes.
+/// True if a file in a folder is an input: device code, or a package that may have some.
 fn is_input(path: &Path) -> bool {
-    if has_ptx_extension(path) {
-        return !is_foreign(path);
+    if packages::is_installed_package(&path.to_string_lossy()) {
+        return true;
     }
-    if has_extension(path, &OTHER_EXTENSIONS) {
-        return false;
-    }
-    let begins = |start: &[u8], magic: &[&[u8]]| magic.iter().any(|magic| start.starts_with(magic));
-    let mut start = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(SNIFFED_BYTES).read_to_end(&mut start))
-        .is_ok_and(|_| {
-            begins(&start, &MAGIC) && !matches!(file_format("", &start), FileFormat::Foreign(_))
-                || has_extension(path, &WINDOWS_EXTENSIONS) && begins(&start, &WINDOWS_MAGIC)
-                || starts_like_ptx(&start)
-        })
-}
-
-/// True if a file with an extension of LLVM IR is for other GPUs.
-fn is_foreign(path: &Path) -> bool {
-    if has_extension(path, &["ptx"]) {
-        return false;
-    }
-    let mut start = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(SNIFFED_IR_BYTES).read_to_end(&mut start))
-        .is_ok_and(|_| matches!(file_format("", &start), FileFormat::Foreign(_)))
-}
-
-/// True if a line begins with `.version` and a number: the first directive of every PTX module.
-fn starts_like_ptx(start: &[u8]) -> bool {
-    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
-    start.split(|byte| matches!(byte, b'\n' | b'\r')).any(|line| {
-        line.trim_ascii_start()
-            .strip_prefix(b".version")
-            .filter(|rest| rest.first().is_some_and(u8::is_ascii_whitespace))
-            .and_then(|rest| rest.trim_ascii_start().first())
-            .is_some_and(u8::is_ascii_digit)
+    candidates::is_input(path, &mut |count| {
+        let mut start = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(count as u64).read_to_end(&mut start));
+        read.is_ok().then_some(start)
     })
 }
 
@@ -256,7 +192,7 @@ fn starts_like_ptx(start: &[u8]) -> bool {
 mod tests {
     use std::path::Path;
 
-    use super::{is_probe, starts_like_ptx};
+    use super::is_probe;
 
     #[test]
     fn what_cmake_builds_for_itself_is_known_by_its_path() {
@@ -274,24 +210,6 @@ mod tests {
             ("b/CMakeFiles/3.25.1/app.o", false),
         ] {
             assert_eq!(is_probe(Path::new(path)), wanted, "{path}");
-        }
-    }
-
-    #[test]
-    fn ptx_is_known_by_its_first_directive() {
-        assert!(starts_like_ptx(
-            b"//\n// Generated\n//\n\n.version 8.4\n.target sm_90\n"
-        ));
-        assert!(starts_like_ptx(b"\xef\xbb\xbf.version\t7.0\r\n"));
-        for other in [
-            &b""[..],
-            b"version 8.4",
-            b"see .version 8.4",
-            b".versions 8",
-            b".version x",
-            b".version",
-        ] {
-            assert!(!starts_like_ptx(other), "{:?}", String::from_utf8_lossy(other));
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct UnusedSettings<'a> {
 }
 
 impl<'a> UnusedSettings<'a> {
-    pub(super) fn new(inputs: &[InputReport], settings: &'a Settings) -> Self {
+    pub(super) fn new(inputs: &[InputReport], left_out: &[String], settings: &'a Settings) -> Self {
         let mut unused = Self {
             settings,
             paths: HashSet::new(),
@@ -31,7 +31,7 @@ impl<'a> UnusedSettings<'a> {
         };
         let mut spellings = SpellingCache::new(&settings.root);
         let names = inputs.iter().map(|input| &input.name);
-        for name in names.chain(&settings.left_out) {
+        for name in names.chain(&settings.left_out).chain(left_out) {
             unused.paths.insert(spellings.path(name));
         }
         for kernel in kernels(inputs) {

@@ -1,5 +1,7 @@
-//! `ptxcheck extract`: the images of a file, unpacked, as files. Each has the number that the other commands give it.
+//! `ptxcheck extract`: the images of a file, unpacked, as files. Each has the number that the other commands give it. Those of a
+//! package's members go to a folder for each member, below that of the output.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -7,9 +9,11 @@ use std::path::Path;
 use ptxcheck_passes::deadline::Deadline;
 use ptxcheck_passes::image::decompress::{Unpacked, allowance, unpack};
 use ptxcheck_passes::image::embedded::SiblingPtx;
-use ptxcheck_passes::image::{self, Content, PackedImage, cubin};
+use ptxcheck_passes::image::{self, Content, InputError, PackedImage, cubin};
 use ptxcheck_passes::inventory::ImageKind;
+use ptxcheck_passes::packages::{Package, PackageMember};
 use ptxcheck_passes::run::is_module;
+use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::shown;
 use ptxcheck_report::escape;
 
@@ -21,34 +25,163 @@ use crate::output;
 #[must_use]
 pub fn run(args: &ExtractArgs) -> Exit {
     let name = shown::path(args.file.as_os_str());
-    let complain =
-        |problem: &str| output::complain(&format!("`{}`: {}", escape::line(&name), escape::line(problem)));
     let deadline = Deadline::after(args.timeout);
     let opened = match args.file.as_os_str().to_str() {
         Some("-") => Content::standard_input(&deadline),
         _ => Content::open(&args.file, &deadline),
     };
-    let bytes = match opened {
-        Ok(bytes) => bytes,
-        Err(unread) => return complain(&unread.to_string()),
+    let content = match opened {
+        Ok(content) => content,
+        Err(unread) => return complain(&name, &unread.to_string()),
     };
     if let Err(error) = fs::create_dir_all(&args.output) {
         let folder = args.output.to_string_lossy();
         return output::complain(&format!("`{}` can't be made: {error}", escape::line(&folder)));
     }
+    let mut written = Written::default();
+    match Package::of(content) {
+        Ok(package) => extract_package(&package, &name, args, &deadline, &mut written),
+        Err(content) => {
+            let folder = Folder {
+                path: &args.output,
+                prefix: "",
+            };
+            extract_file(&name, &content, folder, args.kind, &deadline, &mut written);
+        }
+    }
+    let mut exit = written.exit;
+    exit = exit.worst(output::print(&written.list, anstream::ColorChoice::Never));
+    if written.list.is_empty() && exit == Exit::Clean {
+        exit = complain(&name, "no such image in the file");
+    }
+    exit
+}
+
+fn complain(name: &str, problem: &str) -> Exit {
+    output::complain(&format!("`{}`: {}", escape::line(name), escape::line(problem)))
+}
+
+/// The files that were written, and how it went.
+struct Written {
+    /// The files, one a line.
+    list: String,
+    exit: Exit,
+}
+
+impl Default for Written {
+    fn default() -> Self {
+        Self {
+            list: String::new(),
+            exit: Exit::Clean,
+        }
+    }
+}
+
+impl Written {
+    fn complain(&mut self, name: &str, problem: &str) {
+        self.exit = self.exit.worst(complain(name, problem));
+    }
+}
+
+/// The folder that images are written to.
+#[derive(Clone, Copy)]
+struct Folder<'a> {
+    path: &'a Path,
+    /// Its path in that of the output, with a `/` at the end; empty for that itself.
+    prefix: &'a str,
+}
+
+/// The message about what took longer than it may.
+const TOO_LONG: &str = "it took longer than `--timeout` says, and the rest of it is not extracted";
+
+/// Writes the images of a package's members.
+fn extract_package(
+    package: &Package,
+    name: &str,
+    args: &ExtractArgs,
+    deadline: &Deadline,
+    written: &mut Written,
+) {
+    let members = package.members(name, &[], &Root::default(), deadline).members;
+    let mut folders = Folders::default();
+    for member in members {
+        let prefix = folders.of(&member);
+        let (member_name, path) = (member.name.clone(), args.output.join(&prefix));
+        match member.open(deadline) {
+            Ok(content) => {
+                let folder = Folder {
+                    path: &path,
+                    prefix: &format!("{prefix}/"),
+                };
+                extract_file(&member_name, &content, folder, args.kind, deadline, written);
+            }
+            Err(Some(InputError { message, .. })) => written.complain(&member_name, &message),
+            Err(None) => written.complain(&member_name, TOO_LONG),
+        }
+    }
+    if let Some(change) = package.change() {
+        written.complain(name, change);
+    }
+}
+
+/// Folders for members, one each, whose names no member can lead out of the output with.
+#[derive(Default)]
+struct Folders {
+    given: HashSet<String>,
+}
+
+impl Folders {
+    /// The folder for a member: its path, with `_` for what some system takes for something else. The second member that would
+    /// get the same folder gets it with a number.
+    fn of(&mut self, member: &PackageMember) -> String {
+        let parts = member.path.split(['/', '!']).map(|part| {
+            let safe = |letter: char| match letter {
+                '.' | '-' | '_' | '+' => letter,
+                letter if letter.is_ascii_alphanumeric() => letter,
+                _ => '_',
+            };
+            let part: String = part.chars().map(safe).take(MAX_FOLDER_LETTERS).collect();
+            // Neither `.` nor `..`, and nothing that Windows drops the end of.
+            match part.trim_end_matches('.') {
+                "" => "_".to_owned(),
+                trimmed => format!("{trimmed}{}", "_".repeat(part.len() - trimmed.len())),
+            }
+        });
+        let folder = parts.collect::<Vec<String>>().join("/");
+        // Some systems do not tell capital letters from small ones.
+        let mut candidate = folder.clone();
+        let mut number = 1;
+        while !self.given.insert(candidate.to_ascii_lowercase()) {
+            number += 1;
+            candidate = format!("{folder}~{number}");
+        }
+        candidate
+    }
+}
+
+/// Longest part of the path of a folder. Systems refuse more than 255 bytes.
+const MAX_FOLDER_LETTERS: usize = 200;
+
+/// Writes the images of one file. The folder is made with the first.
+fn extract_file(
+    name: &str,
+    bytes: &Content,
+    folder: Folder<'_>,
+    kind: Option<ExtractKind>,
+    deadline: &Deadline,
+    written: &mut Written,
+) {
     let is_late = || deadline.is_over();
-    let contents = image::scan_with(&name, &bytes, &is_late, &|text| is_module(text, &deadline));
-    let mut exit = Exit::Clean;
+    let contents = image::scan_with(name, bytes, &is_late, &|text| is_module(text, deadline));
     for error in &contents.errors {
-        exit = exit.worst(complain(&error.message));
+        written.complain(name, &error.message);
     }
     let mut extraction = Extraction {
-        kind: args.kind,
-        folder: &args.output,
+        kind,
+        folder,
         number: 0,
         left: allowance(bytes.len() as u64),
-        list: String::new(),
-        exit,
+        written,
     };
     let siblings = SiblingPtx::of(&contents.images);
     let mut is_late = contents.is_late;
@@ -59,33 +192,23 @@ pub fn run(args: &ExtractArgs) -> Exit {
         }
         extraction.image(found, &siblings);
     }
-    let mut exit = extraction.exit;
     if is_late {
-        exit = exit.worst(complain(
-            "it took longer than `--timeout` says, and the rest of it is not extracted",
-        ));
+        written.complain(name, TOO_LONG);
     }
     if let Some(what) = bytes.change() {
-        exit = exit.worst(complain(what));
+        written.complain(name, what);
     }
-    exit = exit.worst(output::print(&extraction.list, anstream::ColorChoice::Never));
-    if extraction.list.is_empty() && exit == Exit::Clean {
-        exit = complain("no such image in the file");
-    }
-    exit
 }
 
 /// The images that are written, one after the other.
 struct Extraction<'a> {
     kind: Option<ExtractKind>,
-    folder: &'a Path,
+    folder: Folder<'a>,
     /// Of the next image.
     number: usize,
     /// Bytes that may still be unpacked.
     left: u64,
-    /// The files, one a line.
-    list: String,
-    exit: Exit,
+    written: &'a mut Written,
 }
 
 impl Extraction<'_> {
@@ -159,9 +282,10 @@ impl Extraction<'_> {
         let parts = [format!("{number:05}"), target, ending.to_owned()];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let file = parts.join(".");
-        match fs::write(self.folder.join(&file), content) {
+        let made = fs::create_dir_all(self.folder.path);
+        match made.and_then(|()| fs::write(self.folder.path.join(&file), content)) {
             Ok(()) => {
-                let _ = writeln!(self.list, "{file}");
+                let _ = writeln!(self.written.list, "{}{file}", self.folder.prefix);
             }
             Err(error) => self.complain(number, &format!("`{file}` could not be written: {error}")),
         }
@@ -169,7 +293,7 @@ impl Extraction<'_> {
 
     fn complain(&mut self, number: usize, problem: &str) {
         let said = output::complain(&format!("image {number}: {}", escape::line(problem)));
-        self.exit = self.exit.worst(said);
+        self.written.exit = self.written.exit.worst(said);
     }
 }
 
