@@ -298,3 +298,45 @@ fn audits_have_every_format() {
     let concise = run_in(&project, &words(&["--format", "concise"]));
     assert!(String::from_utf8(concise.stdout).unwrap().starts_with("k.ptx"));
 }
+
+#[test]
+fn audits_say_what_gpus_load() {
+    let project = folder(&[("k.ptx", PTX.as_bytes())]);
+    let printed = |args: &[&str]| {
+        let all: Vec<&str> = ["audit", "k.ptx"].iter().chain(args).copied().collect();
+        let output = run_in(&project, &all);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let of = |format: &str| printed(&["--gpu", "8.0,12.0", "--format", format]);
+    let text = of("text");
+    assert!(text.contains("what each GPU loads, of"), "{text}");
+    let markdown = of("markdown");
+    assert!(markdown.contains("| kernels | 8.0 | 12.0 |"), "{markdown}");
+    let page = of("html");
+    assert!(
+        page.contains("class=\"fails\"") && page.contains("class=\"compiled\""),
+        "{page}"
+    );
+    let bill: Value = serde_json::from_str(&of("cyclonedx")).unwrap();
+    assert_eq!(bill["bomFormat"], "CycloneDX");
+    let properties = bill["components"][0]["properties"].as_array().unwrap();
+    let names: Vec<&str> = properties
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        ["ptxcheck:forecast:8.0:none", "ptxcheck:forecast:12.0:jit"]
+    );
+    // Without GPUs there is no forecast.
+    let json: Value = serde_json::from_str(&printed(&["--format", "json"])).unwrap();
+    assert!(json["forecast"].is_null());
+    for wrong in ["8", "9.9", "sm_1"] {
+        assert_eq!(
+            run_in(&project, &["audit", "k.ptx", "--gpu", wrong])
+                .status
+                .code(),
+            Some(2)
+        );
+    }
+}

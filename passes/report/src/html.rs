@@ -1,8 +1,10 @@
 //! One HTML file with everything in it, for people: causes by severity, kernels by target, what was not analysed. Nothing is loaded
 //! from anywhere, and all of it can be read without its script, which searches and filters.
 
+mod bytes;
 mod excerpt;
 mod finding;
+mod forecast;
 mod inventory;
 mod lanes;
 mod sentence;
@@ -20,6 +22,7 @@ use crate::amounts::{duration, plural};
 use crate::causes::Cause;
 use crate::coverage::Coverage;
 use crate::escape::line;
+use crate::forecast::Columns;
 use crate::summary::is_undone;
 use finding::Findings;
 use sentence::code_spans;
@@ -36,9 +39,10 @@ const SHOWN_SUPPRESSED: usize = 500;
 /// Sentences about what was not analysed.
 const SHOWN_SENTENCES: usize = 200;
 
-/// The document. `is_check`: the run analysed code, and the document says what it did not analyse.
+/// The document. Of an audit, with the forecast for some GPUs; of a run that analysed code, with what it did not analyse.
 #[must_use]
-pub fn render(outcome: &Outcome, root: &Root, is_check: bool, elapsed: Duration) -> String {
+pub fn render(outcome: &Outcome, root: &Root, audited: Option<&Columns>, elapsed: Duration) -> String {
+    let is_check = audited.is_none();
     let causes = Cause::worst_first(outcome);
     let mut suppressed: Vec<Cause<'_>> = Cause::all(outcome)
         .filter(|cause| cause.group.suppressed.is_some())
@@ -49,6 +53,8 @@ pub fn render(outcome: &Outcome, root: &Root, is_check: bool, elapsed: Duration)
     let counts = format!("{}, {}", plural(errors, "error"), plural(warnings, "warning"));
     let unanalysed = unanalysed(outcome, is_check);
     let kernels = inventory::kernels(outcome);
+    let forecast = audited.map_or_else(|| html! {}, |columns| forecast::section(outcome, columns));
+    let bytes = audited.map_or_else(|| html! {}, |_| bytes::section(outcome));
     let mut findings = Findings::new(outcome, root);
     let page = html! {
         (DOCTYPE)
@@ -69,6 +75,8 @@ pub fn render(outcome: &Outcome, root: &Root, is_check: bool, elapsed: Duration)
                 nav aria-label="Sections" {
                     ul {
                         li { a href="#findings" { "Findings" } }
+                        @if !forecast.0.is_empty() { li { a href="#forecast" { "What GPUs load" } } }
+                        @if !bytes.0.is_empty() { li { a href="#bytes" { "Bytes" } } }
                         @if !kernels.0.is_empty() { li { a href="#kernels" { "Kernels by target" } } }
                         @if !unanalysed.is_empty() { li { a href="#unanalysed" { "Not analysed" } } }
                         @if !suppressed.is_empty() { li { a href="#suppressed" { "Suppressed" } } }
@@ -79,6 +87,8 @@ pub fn render(outcome: &Outcome, root: &Root, is_check: bool, elapsed: Duration)
                         h2 #findings-title { "Findings" }
                         (list(&causes, &mut findings))
                     }
+                    (forecast)
+                    (bytes)
                     (kernels)
                     @if !unanalysed.is_empty() { (section_of_unanalysed(&unanalysed)) }
                     @if !suppressed.is_empty() { (section_of_suppressed(&suppressed, &mut findings)) }
@@ -223,7 +233,7 @@ mod tests {
     use crate::samples;
 
     fn page(outcome: &Outcome) -> String {
-        render(outcome, &Root::default(), true, Duration::from_millis(7))
+        render(outcome, &Root::default(), None, Duration::from_millis(7))
     }
 
     #[test]

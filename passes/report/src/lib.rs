@@ -23,6 +23,7 @@ pub mod audit;
 mod causes;
 pub mod concise;
 pub mod coverage;
+pub mod cyclonedx;
 pub mod diff;
 pub mod escape;
 pub mod forecast;

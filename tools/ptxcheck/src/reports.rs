@@ -14,7 +14,9 @@ use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::shard::Shard;
 use ptxcheck_report::forecast::Columns;
-use ptxcheck_report::{audit, concise, escape, full, github, gitlab, html, json, junit, sarif};
+use ptxcheck_report::{
+    audit, concise, cyclonedx, escape, forecast, full, github, gitlab, html, json, junit, sarif,
+};
 
 use crate::args::FailOn;
 use crate::exit::Exit;
@@ -43,6 +45,10 @@ pub enum Format {
     Junit,
     /// One page for a browser, with everything in it
     Html,
+    /// Markdown for the summary of a job or a comment: the findings, and the forecast of an audit
+    Markdown,
+    /// A CycloneDX 1.6 document of the device code, for a bill of materials
+    Cyclonedx,
     /// The data of a shard, for `ptxcheck merge`
     Shard,
 }
@@ -235,10 +241,10 @@ impl Report<'_> {
             .map_err(|error| error.to_string()),
             Format::Shard => shards::render(self.shard),
             Format::Sarif => self.sarif(root),
-            Format::Html => {
-                let is_check = matches!(self.kind, Kind::Check);
-                Ok(html::render(outcome, root, is_check, self.elapsed))
-            }
+            Format::Html => Ok(html::render(outcome, root, self.columns(), self.elapsed)),
+            Format::Markdown => Ok(self.markdown(root, github::SUMMARY_BYTES)),
+            Format::Cyclonedx => cyclonedx::render(outcome, self.columns().unwrap_or(&Columns::default()))
+                .map_err(|error| error.to_string()),
             Format::Gitlab => gitlab::render(outcome, root).map_err(|error| error.to_string()),
             Format::Junit => junit::render(outcome, root, |level| self.fail_on.fails(level), self.elapsed)
                 .map_err(|error| error.to_string()),
@@ -258,6 +264,25 @@ impl Report<'_> {
             is_check: matches!(self.kind, Kind::Check),
         };
         sarif::render(self.outcome, &options).map_err(|error| error.to_string())
+    }
+
+    /// The GPUs of the forecast of an audit.
+    const fn columns(&self) -> Option<&Columns> {
+        match self.kind {
+            Kind::Check => None,
+            Kind::Audit { forecast, .. } => Some(forecast),
+        }
+    }
+
+    /// The findings and the forecast as Markdown, within so many bytes.
+    fn markdown(&self, root: &Root, room: usize) -> String {
+        let is_check = matches!(self.kind, Kind::Check);
+        let forecast = self
+            .columns()
+            .map(|columns| forecast::markdown(self.outcome, columns));
+        let forecast = forecast.filter(|text| text.len() < room / 2).unwrap_or_default();
+        let findings = github::summary(self.outcome, root, is_check, room - forecast.len());
+        findings + &forecast
     }
 
     /// The tables of an audit.
@@ -310,12 +335,11 @@ impl Report<'_> {
         let Some(file) = std::env::var_os(SUMMARY_FILE).filter(|file| !file.is_empty()) else {
             return Exit::Clean;
         };
-        let is_check = matches!(self.kind, Kind::Check);
         let append = || -> std::io::Result<()> {
             let mut file: File = OpenOptions::new().create(true).append(true).open(&file)?;
             let taken = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
             let room = github::SUMMARY_BYTES.saturating_sub(taken);
-            file.write_all(github::summary(self.outcome, &self.root(), is_check, room).as_bytes())
+            file.write_all(self.markdown(&self.root(), room).as_bytes())
         };
         match append() {
             Ok(()) => Exit::Clean,

@@ -1,0 +1,105 @@
+//! What each GPU loads, as a matrix: a row for kernels that load alike, a column for each GPU.
+
+use maud::{Markup, html};
+use ptxcheck_passes::forecast::{InputForecast, State};
+use ptxcheck_passes::names::readable;
+use ptxcheck_passes::run::{InputReport, Outcome};
+
+use crate::amounts::{plural, size};
+use crate::escape::{line, name};
+use crate::forecast::{Columns, Shown, grouped};
+
+/// Inputs with a matrix.
+const SHOWN_INPUTS: usize = 200;
+
+/// Rows of a matrix.
+const SHOWN_ROWS: usize = 100;
+
+/// Kernels of a row that are named.
+const SHOWN_KERNELS: usize = 50;
+
+/// The section; empty where no forecast is asked for.
+pub(super) fn section(outcome: &Outcome, columns: &Columns) -> Markup {
+    let forecasts = outcome
+        .inputs
+        .iter()
+        .filter_map(|input| Some((input, columns.of(input)?)));
+    let forecasts: Vec<_> = forecasts
+        .filter(|(_, forecast)| !forecast.kernels.is_empty())
+        .collect();
+    if forecasts.is_empty() {
+        return html! {};
+    }
+    html! {
+        section #forecast aria-labelledby="forecast-title" {
+            h2 #forecast-title { "What GPUs load" }
+            @if let Some(driver) = columns.driver { p { "With driver " (driver.to_string()) "." } }
+            @for (input, forecast) in forecasts.iter().take(SHOWN_INPUTS) { (matrix(input, forecast)) }
+            @if let more @ 1.. = forecasts.len().saturating_sub(SHOWN_INPUTS) { p { "and " (plural(more as u64, "more input")) } }
+        }
+    }
+}
+
+fn matrix(input: &InputReport, forecast: &InputForecast<'_>) -> Markup {
+    let groups = grouped(forecast);
+    html! {
+        details.input open {
+            summary { code { (line(&input.name)) } " " span.places { (plural(forecast.kernels.len() as u64, "kernel")) } }
+            div.scroll tabindex="0" role="region" aria-label={ "What GPUs load of " (line(&input.name)) } {
+                table.forecast {
+                    thead { tr {
+                        th scope="col" { "kernels" }
+                        @for gpu in &forecast.gpus { th scope="col" title=(gpu.products()) { (gpu.to_string()) } }
+                    } }
+                    tbody {
+                        @for (row, kernels) in groups.iter().take(SHOWN_ROWS) {
+                            tr {
+                                th scope="row" {
+                                    @if let [kernel] = kernels.as_slice() {
+                                        code { (name(&readable(&kernel.kernel.name))) }
+                                    } @else {
+                                        details {
+                                            summary { (plural(kernels.len() as u64, "kernel")) }
+                                            ul {
+                                                @for kernel in kernels.iter().take(SHOWN_KERNELS) {
+                                                    li { code { (name(&readable(&kernel.kernel.name))) } }
+                                                }
+                                                @if let more @ 1.. = kernels.len().saturating_sub(SHOWN_KERNELS) {
+                                                    li { "and " (more) " more" }
+                                                }
+                                            }
+                                        }
+                                    }
+                                }
+                                @for cell in row { td.(class(*cell)) { (cell.describe()) } }
+                            }
+                        }
+                    }
+                    tfoot {
+                        tr {
+                            th scope="row" { "compiled when loaded" }
+                            @for bytes in &forecast.jit_bytes { td { @if *bytes > 0 { (size(*bytes)) } @else { "–" } } }
+                        }
+                        tr {
+                            th scope="row" { "first driver" }
+                            @for column in 0..forecast.gpus.len() {
+                                td { @if let Some(driver) = forecast.driver(column) { (driver.to_string()) } @else { "–" } }
+                            }
+                        }
+                    }
+                }
+            }
+            @if let more @ 1.. = groups.len().saturating_sub(SHOWN_ROWS) { p { "and " (plural(more as u64, "more row")) } }
+        }
+    }
+}
+
+/// The class of a cell in the style sheet. Its word says the same.
+const fn class(cell: Shown) -> &'static str {
+    match (cell.state, cell.stub) {
+        (State::None | State::Partly, _) => "fails",
+        (_, Some(_)) | (State::Unsure, _) => "doubtful",
+        (State::Jit | State::JitLink, None) => "compiled",
+        (State::Exact | State::Older, None) => "loads",
+    }
+}
