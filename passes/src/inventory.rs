@@ -216,6 +216,17 @@ pub struct InputReport {
     pub host: Option<Host>,
     /// The parts of the check that could not be done.
     pub problems: Vec<Problem>,
+    /// The symbols that it exports and that the policy wants hidden, sorted.
+    pub exported: Vec<ExportedSymbol>,
+}
+
+/// A symbol that an input exports and that the policy wants hidden.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ExportedSymbol {
+    /// Index of the first pattern of the policy that it matches.
+    pub pattern: usize,
+    /// Its name, as the file has it.
+    pub name: String,
 }
 
 /// The images of one container, with their indices: the driver loads one of them.

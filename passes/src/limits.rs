@@ -52,6 +52,9 @@ pub(crate) const MAX_COMPARED_IMAGES: usize = 256;
 /// Most kernels of a finding whose images are named in it.
 pub(crate) const MAX_NAMED_FORMS: usize = 64;
 
+/// Most symbols of an input that are exported and should not be. More are not listed.
+pub(crate) const MAX_EXPORTED_SYMBOLS: usize = 10_000;
+
 /// Most comments of one text that say that a finding does not count. Later ones are not seen.
 pub(crate) const MAX_COMMENTS: usize = 1 << 14;
 

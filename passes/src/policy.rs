@@ -35,6 +35,8 @@ pub struct Policy {
     pub max_target_bytes: Option<u64>,
     /// No image may lie twice in a file.
     pub forbid_duplicates: bool,
+    /// Patterns of symbols that no file may export, as they are in the file or in C++.
+    pub hidden_symbols: Vec<Pattern>,
 }
 
 /// Decision about kernels that have no body in the image that a GPU loads, and have one in another.

@@ -407,6 +407,7 @@ mod tests {
             images,
             host: Some(known),
             problems: Vec::new(),
+            exported: Vec::new(),
         }
     }
 

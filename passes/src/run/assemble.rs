@@ -34,6 +34,7 @@ pub(super) fn assemble(
             images: Vec::with_capacity(scanned.images.len()),
             host: scanned.host,
             problems: Vec::new(),
+            exported: scanned.exported,
         },
     };
     for InputError { kind, message } in scanned.errors {

@@ -18,9 +18,12 @@ use super::text_cache::{Place, TextCache};
 use super::unpack;
 use crate::deadline::Deadline;
 use crate::image::{self, Content, Contents, FileFormat, InputError};
-use crate::inventory::is_read;
+use crate::inventory::{ExportedSymbol, is_read};
+use crate::limits::MAX_EXPORTED_SYMBOLS;
+use crate::patterns::Pattern;
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
+use crate::{names, shown};
 
 /// Finds the images in the content of an input, which is a file at `path` or none, and reads each of them.
 pub(super) fn scan_content(
@@ -53,6 +56,7 @@ pub(super) fn scan_content(
             images,
             host: contents.host,
             errors,
+            exported: exported(content, settings),
             is_refused: false,
         })
     });
@@ -62,6 +66,31 @@ pub(super) fn scan_content(
         None => scanned,
     };
     scanned.unwrap_or_else(|error| ScannedInput::refused(name, error))
+}
+
+/// The symbols that a file exports and that the policy wants hidden, sorted.
+fn exported(bytes: &[u8], settings: &Settings) -> Vec<ExportedSymbol> {
+    let patterns = &settings.policy.hidden_symbols;
+    let mut found = Vec::new();
+    if patterns.is_empty() {
+        return found;
+    }
+    image::exports(bytes, |name| {
+        let name = shown::name(name);
+        let spellings = names::spellings(&name);
+        let fits = |pattern: &Pattern| spellings.iter().any(|spelling| pattern.fits(spelling));
+        if found.len() < MAX_EXPORTED_SYMBOLS
+            && let Some(pattern) = patterns.iter().position(fits)
+        {
+            found.push(ExportedSymbol {
+                pattern,
+                name: name.into_owned(),
+            });
+        }
+    });
+    found.sort();
+    found.dedup();
+    found
 }
 
 /// Runs `work`, whose panic is an error as well.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::text_cache::TextKey;
 use crate::image::{InputError, PackedImage};
-use crate::inventory::{Facts, Host, ImageReport};
+use crate::inventory::{ExportedSymbol, Facts, Host, ImageReport};
 
 /// An input whose images have been read.
 pub(super) struct ScannedInput {
@@ -12,6 +12,8 @@ pub(super) struct ScannedInput {
     pub(super) images: Vec<ScannedImage>,
     pub(super) host: Option<Host>,
     pub(super) errors: Vec<InputError>,
+    /// The symbols that it exports and that the policy wants hidden.
+    pub(super) exported: Vec<ExportedSymbol>,
     /// None of it was read: it holds no device code, or nothing that this release reads.
     pub(super) is_refused: bool,
 }
@@ -24,6 +26,7 @@ impl ScannedInput {
             images: Vec::new(),
             host: None,
             errors: vec![error],
+            exported: Vec::new(),
             is_refused: true,
         }
     }
@@ -35,6 +38,7 @@ impl ScannedInput {
             images: Vec::new(),
             host: None,
             errors: Vec::new(),
+            exported: Vec::new(),
             is_refused: false,
         }
     }

@@ -181,6 +181,24 @@ pub(super) fn several_containers(build: &Build) -> Result<(), String> {
     same("shared", build.states("shared", "")?.as_str(), "-PJJUJJJJJ")
 }
 
+/// Symbols that a library exports and should not.
+pub(super) fn exported(build: &Build) -> Result<(), String> {
+    build.write(
+        "ptxcheck.toml",
+        "[audit]\nhidden-symbols = [\"run(*\", \"never\"]\n",
+    )?;
+    build.library(&[("80", "sm_80")], "")?;
+    let found = messages(&build.audit("--config ptxcheck.toml k.so")?, "PTX524");
+    same(
+        "exported",
+        found,
+        vec!["it exports `run(int*)`, which matches `run(*`".to_owned()],
+    )?;
+    build.library(&[("80", "sm_80")], "-Xcompiler -fvisibility=hidden")?;
+    let found = messages(&build.audit("--config ptxcheck.toml k.so")?, "PTX524");
+    same("hidden", found, Vec::new())
+}
+
 /// The messages of the findings of one rule.
 fn messages(document: &serde_json::Value, code: &str) -> Vec<String> {
     let findings = document["findings"].as_array().map_or(&[][..], Vec::as_slice);

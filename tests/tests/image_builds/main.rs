@@ -42,6 +42,7 @@ const NVCC: &[(&str, Case)] = &[
     ("launch bounds that depend on the target", symbols::bounds),
     ("weak functions that differ", symbols::weak_functions),
     ("a policy", containers::policy),
+    ("exported symbols", forecasts::exported),
     ("differences of two releases", releases::differences),
     ("one release built twice", releases::no_differences),
     ("a ratchet", releases::ratchet),

@@ -373,6 +373,7 @@ min-driver = "550.54"
 max-target-size = "50M"
 forbid-duplicates = true
 gpus = ["7.5", "12.0"]
+hidden-symbols = "cub::*"
 min-cuda = "12.4"
 allow-jit = ["12.0"]
 max-jit = "20M"

@@ -20,6 +20,7 @@ pub(super) fn policy(audit: &Audit, reader: &mut PatternReader<'_>) -> Result<Po
         .iter()
         .map(|entry| by_design(entry, reader))
         .collect::<Result<_, _>>()?;
+    let hidden_symbols = reader.names(audit.hidden_symbols.as_ref())?;
     let target = |text: (usize, &str)| reader.read(text, policy::target);
     let driver = |text: (usize, &str)| reader.read(text, Driver::from_str);
     let cuda = |text: (usize, &str)| reader.read(text, driver_of_cuda);
@@ -52,6 +53,7 @@ pub(super) fn policy(audit: &Audit, reader: &mut PatternReader<'_>) -> Result<Po
         min_driver: min_driver.max(of_cuda),
         max_target_bytes: audit.max_target_size.as_ref().map(spelt).map(size).transpose()?,
         forbid_duplicates: audit.forbid_duplicates,
+        hidden_symbols,
     })
 }
 

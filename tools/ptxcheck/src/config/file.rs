@@ -176,6 +176,9 @@ pub(super) struct Audit {
     pub max_target_size: Option<Spanned<String>>,
     /// No image may lie twice in a file
     pub forbid_duplicates: bool,
+    /// Patterns of symbols that no library may export, as they are in the file or in C++
+    #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
+    pub hidden_symbols: Option<Spanned<StringList>>,
     /// GPUs that every kernel has to load on, as in `["7.5", "8.6"]`; `all` for all that CUDA 13 compiles for
     #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
     pub gpus: Option<Spanned<StringList>>,
