@@ -25,6 +25,12 @@ pub(crate) const MAX_KEPT_MEMBER_BYTES: u64 = 1 << 20;
 /// … and most bytes of all those of one package. The rest goes to a temporary file.
 pub(crate) const MAX_KEPT_BYTES: u64 = 64 << 20;
 
+/// Most bytes of the names of a package's members that are kept.
+pub(crate) const MAX_NAMES_BYTES: usize = 128 << 20;
+
+/// Most members of a package whose troubles are told one by one; a last one counts the rest.
+pub const MAX_TROUBLES: usize = 1_000;
+
 /// Longest name of a member, or of what a link leads to, in bytes.
 pub(crate) const MAX_NAME_BYTES: u64 = 16 << 10;
 

@@ -7,7 +7,7 @@ use crate::bounds::Bounds;
 use crate::compressed::Compression;
 use crate::keep::{Kept, Unpacked};
 use crate::kind::{PackageKind, is_archive, is_installed_package, recognise};
-use crate::limits::{MAX_DEPTH, MAX_MEMBERS};
+use crate::limits::{MAX_DEPTH, MAX_MEMBERS, MAX_NAMES_BYTES, MAX_TROUBLES};
 use crate::source::Source;
 use crate::trouble::Trouble;
 use crate::zip::PackedMember;
@@ -73,6 +73,8 @@ pub fn open(
         bounds: Bounds::of(source.length(), is_late),
         kept: Kept::default(),
         members: 0,
+        names_bytes: 0,
+        troubles: 0,
         entries: Vec::new(),
         is_in_archive: true,
         is_root: false,
@@ -80,7 +82,7 @@ pub fn open(
         depth: 1,
     };
     walk.package(source, kind);
-    let mut entries = walk.entries;
+    let mut entries = walk.into_entries();
     entries.sort_by(|one, other| {
         let key = |entry: &Entry| entry.path.is_empty();
         key(one)
@@ -100,6 +102,10 @@ pub(crate) struct Walk<'a> {
     pub(crate) bounds: Bounds<'a>,
     kept: Kept,
     members: usize,
+    /// Bytes of the names that are kept.
+    names_bytes: usize,
+    /// Number of members with something wrong.
+    troubles: usize,
     entries: Vec<Entry>,
     /// The package is an archive, and none that is installed as it is: all archives in it are opened.
     pub(crate) is_in_archive: bool,
@@ -159,12 +165,19 @@ impl Walk<'_> {
         self.entries.len()
     }
 
-    /// Counts a member.
+    /// Counts a member, and so many bytes of its name that are kept.
     ///
     /// # Errors
     ///
     /// [`Trouble`], if there are too many, or the time is over.
-    pub(crate) fn count(&mut self) -> Result<(), Trouble> {
+    pub(crate) fn count(&mut self, name_bytes: usize) -> Result<(), Trouble> {
+        self.names_bytes = self.names_bytes.saturating_add(name_bytes);
+        if self.names_bytes > MAX_NAMES_BYTES {
+            let text = format!(
+                "the names of its members have more than {MAX_NAMES_BYTES} bytes: the rest is not looked at"
+            );
+            return Err(Trouble::Limit(text));
+        }
         if self.members >= MAX_MEMBERS {
             let text = format!("it has more than {MAX_MEMBERS} members: the rest is not looked at");
             return Err(Trouble::Limit(text));
@@ -236,10 +249,28 @@ impl Walk<'_> {
 
     /// Adds a member, or what is wrong with it.
     pub(crate) fn add(&mut self, name: &str, content: Result<Member, Trouble>) {
-        self.entries.push(Entry {
-            path: self.path(name),
-            content,
-        });
+        if content.is_err() {
+            self.troubles += 1;
+            if self.troubles > MAX_TROUBLES {
+                return;
+            }
+        }
+        let path = self.path(name);
+        self.names_bytes = self.names_bytes.saturating_add(path.len());
+        self.entries.push(Entry { path, content });
+    }
+
+    /// The entries, with one that counts the troubles that are not among them.
+    fn into_entries(mut self) -> Vec<Entry> {
+        let more = self.troubles.saturating_sub(MAX_TROUBLES);
+        if more > 0 {
+            let text = format!("something is wrong with {more} more of its members");
+            self.entries.push(Entry {
+                path: String::new(),
+                content: Err(Trouble::Limit(text)),
+            });
+        }
+        self.entries
     }
 
     /// Adds a member that is unpacked when its turn comes.

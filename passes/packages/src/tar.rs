@@ -56,7 +56,7 @@ fn members(walk: &mut Walk<'_>, stream: &mut dyn Read) -> Result<(), Trouble> {
         if said.read(header, stream)? {
             continue;
         }
-        walk.count()?;
+        walk.count(0)?;
         member(walk, header, std::mem::take(&mut said), stream)?;
     }
     Ok(())

@@ -88,7 +88,7 @@ fn list(walk: &mut Walk<'_>, archive: &Archive, buffer: &mut [u8]) -> (Vec<Liste
             Err(error) => return (members, Err(error.into())),
         };
         seen += 1;
-        if let Err(trouble) = walk.count() {
+        if let Err(trouble) = walk.count(entry.file_path().as_bytes().len()) {
             return (members, Err(trouble));
         }
         if entry.is_dir() {
