@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 pub use ptxcheck_images::kinds::{Host, ImageKind, Launchable, Registration, Role, split_target};
-pub use ptxcheck_ir::facts::{Facts, Kernel, Resources, Stub, Variable, WeakFunction, is_absolute};
+pub use ptxcheck_ir::facts::{
+    CodeClass, Facts, Kernel, Resources, Stub, Variable, WeakFunction, is_absolute,
+};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
@@ -110,6 +112,7 @@ mod facts {
             kernels: facts.kernels.clone(),
             functions: facts.functions,
             producer: facts.producer.clone(),
+            code_class: facts.code_class,
             is_debug: facts.is_debug,
             is_damaged: facts.is_damaged,
             ..Facts::default()

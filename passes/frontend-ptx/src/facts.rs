@@ -2,7 +2,7 @@
 
 use ptxcheck_ptx_parser::Tree;
 
-use super::weak;
+use super::{stubs, weak};
 use ptxcheck_ir::Module;
 use ptxcheck_ir::facts::{Facts, is_absolute};
 use ptxcheck_ir::limits::SHOWN_PATHS;
@@ -18,6 +18,7 @@ pub fn facts(tree: &Tree<'_>, module: &Module<'_>, with_weak: bool) -> Facts {
         is_debug: tree.target().any(|word| word == b"debug"),
         ..Facts::of(module)
     };
+    stubs::note(tree, module, &mut facts.kernels);
     if with_weak {
         facts.weak = weak::functions(tree, module);
     }

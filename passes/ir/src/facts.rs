@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::function::{Function, LaunchBounds, Parameter};
 use crate::module::Module;
-use crate::op::Space;
+use crate::op::{AccessKind, Op, Space};
 use crate::params;
 use crate::places::{Frame, Located};
 
@@ -32,6 +32,8 @@ pub struct Facts {
     pub bare: Vec<Located>,
     /// It has instructions that only its own architecture has, such as `wgmma`.
     pub needs_its_target: bool,
+    /// The instructions that machine code has; `None` where it does not say, and for other images.
+    pub code_class: Option<CodeClass>,
     /// Built for debugging (`-G`).
     pub is_debug: bool,
     /// Some of it could not be read: what is missing proves nothing.
@@ -108,6 +110,24 @@ pub enum Stub {
 }
 
 impl Stub {
+    /// The kernel without a body that a function is: its code is one return, or begins with a trap, behind nothing
+    /// but loads of parameters and copies. `None` for what is no kernel, what is only declared, and what could not be read in
+    /// full.
+    #[must_use]
+    pub fn of(function: &Function<'_>) -> Option<Self> {
+        if !function.is_kernel() || function.is_damaged {
+            return None;
+        }
+        let instructions = function.body.as_ref()?.instructions.as_slice();
+        let first = instructions.iter().find(|one| !is_preparation(one.op))?;
+        match first.op {
+            _ if first.guard.is_some() => None,
+            Op::Return if instructions.len() == 1 => Some(Self::Returning),
+            Op::Trap => Some(Self::Trapping),
+            _ => None,
+        }
+    }
+
     /// The word in documents: `returning`, `trapping`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -118,12 +138,46 @@ impl Stub {
     }
 }
 
+/// True for what compilers move before a trap: it only writes registers.
+const fn is_preparation(op: Op) -> bool {
+    match op {
+        Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) => true,
+        Op::Access(access) => matches!(access.kind, AccessKind::Load) && matches!(access.space, Space::Param),
+        _ => false,
+    }
+}
+
+/// The instructions that machine code has, as ptxas of CUDA 13 notes it from sm_90 on, and ptxas 12.9 from sm_100 on. The
+/// target that it was assembled for may allow more: code for `sm_120a` that is [`Self::Baseline`] needs no more than `sm_120`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum CodeClass {
+    /// Those that each architecture from its own on has.
+    Baseline,
+    /// Some that only architectures of its family have (`sm_100f`).
+    FamilySpecific,
+    /// Some that only its own architecture has (`sm_100a`).
+    ArchitectureSpecific,
+}
+
+impl CodeClass {
+    /// The word in documents: `baseline`, `family-specific`, `architecture-specific`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Baseline => "baseline",
+            Self::FamilySpecific => "family-specific",
+            Self::ArchitectureSpecific => "architecture-specific",
+        }
+    }
+}
+
 /// Registers and memory of a kernel, as the headers of machine code have them. What a header does not say is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resources {
     /// Registers of a thread.
     pub registers: Option<u32>,
-    /// Stack frame of a thread, in bytes.
+    /// Stack of a thread, in bytes, with those of the functions that it calls; `None` where the assembler does not know it: for
+    /// functions that call themselves or by addresses, and before a link.
     pub stack: Option<u32>,
     /// Static shared memory of a block, in bytes, without what the driver keeps for itself.
     pub shared: Option<u32>,
@@ -145,7 +199,7 @@ impl Kernel {
             launch: function.launch,
             code_bytes: None,
             source: module.origin.frames(function.declared).pop(),
-            stub: None,
+            stub: Stub::of(function),
             resources: None,
             body: None,
         }

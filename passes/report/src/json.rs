@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ptxcheck_passes::finding::{Finding, Frame, Location, Related, Source, Value};
+use ptxcheck_passes::inventory::CodeClass;
 use ptxcheck_passes::names::demangle;
 use ptxcheck_passes::run::{ImageReport, InputReport, Outcome, Problem};
 use serde::Serialize;
@@ -107,6 +108,8 @@ struct ImageJson<'a> {
     role: &'static str,
     debug: bool,
     producer: Option<&'a str>,
+    compiled_for: Option<String>,
+    code_class: Option<&'static str>,
 }
 
 impl<'a> ImageJson<'a> {
@@ -129,6 +132,8 @@ impl<'a> ImageJson<'a> {
             role: image.role.as_str(),
             debug: image.is_debug,
             producer: image.facts.producer.as_deref(),
+            compiled_for: image.virtual_number.map(|number| format!("compute_{number}")),
+            code_class: image.facts.code_class.map(CodeClass::as_str),
         }
     }
 }

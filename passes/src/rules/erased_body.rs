@@ -50,7 +50,7 @@ use rustc_hash::FxHashSet;
 
 use crate::context::{Draft, ImagePlace, ImagesContext, ModuleContext, Place, Report};
 use crate::finding::Located;
-use crate::inventory::Kernel;
+use crate::inventory::{Kernel, Stub};
 use crate::ir::{BlockId, Body, FunctionId, Op, Producer};
 use crate::names::normalised;
 use crate::rule::{Check, Family, Level, Rule};
@@ -88,7 +88,7 @@ fn check_kernel(module: &ModuleContext<'_>, id: FunctionId, body: &Body<'_>, rep
             let message = "the kernel has no code, not even a return: the compiler removed its body";
             (report.definite(kernel, message), KernelRemains::Nothing)
         }
-        [only] if only.op == Op::Trap && only.guard.is_none() => {
+        [only] if Stub::of(module.module.function(id)) == Some(Stub::Trapping) => {
             if module.module.origin.is_in_assembly(only) {
                 return;
             }

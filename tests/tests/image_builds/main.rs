@@ -5,6 +5,7 @@ mod build;
 mod containers;
 mod forecasts;
 mod hosts;
+mod kernels;
 mod launcher;
 mod projects;
 mod recompiled;
@@ -58,6 +59,9 @@ const NVCC: &[(&str, Case)] = &[
         "what loads where: several containers",
         forecasts::several_containers,
     ),
+    ("kernels without a body", kernels::stubs),
+    ("registers and memory of kernels", kernels::resources),
+    ("targets in headers", kernels::targets),
     ("names of C, static and unused ones", symbols::registered_names),
     ("a bundle of all targets", containers::concatenated),
     ("paths of the machine", containers::build_paths),

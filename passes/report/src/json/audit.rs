@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ptxcheck_passes::forecast::Gpu;
-use ptxcheck_passes::inventory::{ImageKind, Registration};
+use ptxcheck_passes::inventory::{ImageKind, Kernel, Registration, Stub};
 use ptxcheck_passes::names::demangle;
 use ptxcheck_passes::patterns::Pattern;
 use ptxcheck_passes::policy::{ByDesign, Policy};
@@ -205,6 +205,42 @@ struct KernelJson<'a> {
     images: Vec<u32>,
     sm: Vec<&'a str>,
     ptx: Vec<&'a str>,
+    definitions: Vec<DefinitionJson>,
+}
+
+/// A kernel in one image.
+#[derive(Serialize)]
+struct DefinitionJson {
+    image: u32,
+    stub: Option<&'static str>,
+    code_bytes: Option<u64>,
+    resources: Option<ResourcesJson>,
+}
+
+/// Its registers and memory; what machine code does not say is null.
+#[derive(Serialize)]
+struct ResourcesJson {
+    registers: Option<u32>,
+    stack: Option<u32>,
+    shared: Option<u32>,
+    constant: Option<u32>,
+}
+
+impl DefinitionJson {
+    fn new(image: u32, kernel: &Kernel) -> Self {
+        let resources = kernel.resources.map(|used| ResourcesJson {
+            registers: used.registers,
+            stack: used.stack,
+            shared: used.shared,
+            constant: used.constant,
+        });
+        Self {
+            image,
+            stub: kernel.stub.map(Stub::as_str),
+            code_bytes: kernel.code_bytes,
+            resources,
+        }
+    }
 }
 
 fn kernels(report: &InputReport) -> Vec<KernelJson<'_>> {
@@ -217,8 +253,10 @@ fn kernels(report: &InputReport) -> Vec<KernelJson<'_>> {
                 images: Vec::new(),
                 sm: Vec::new(),
                 ptx: Vec::new(),
+                definitions: Vec::new(),
             });
             entry.images.push(number);
+            entry.definitions.push(DefinitionJson::new(number, kernel));
             let targets = match image.kind {
                 ImageKind::Ptx => &mut entry.ptx,
                 _ => &mut entry.sm,
