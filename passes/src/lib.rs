@@ -54,6 +54,7 @@ mod limits;
 mod link;
 mod locate;
 pub mod packages;
+pub mod occupancy;
 pub mod policy;
 pub mod progress;
 pub mod recompile;

@@ -37,6 +37,54 @@ pub struct Policy {
     pub forbid_duplicates: bool,
     /// Patterns of symbols that no file may export, as they are in the file or in C++.
     pub hidden_symbols: Vec<Pattern>,
+    /// What the machine code of kernels may take.
+    pub budgets: Vec<Budget>,
+    /// Blocks that kernels have to be launchable with.
+    pub required_blocks: Vec<RequiredBlock>,
+}
+
+/// What the machine code of some kernels may take. What is `None` has no limit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Budget {
+    /// Patterns of their names, in the image or in C++; none for all kernels.
+    pub kernels: Vec<Pattern>,
+    /// The targets that it is about, `90` or `90a`; none for all.
+    pub targets: Vec<String>,
+    /// Most registers of a thread.
+    pub max_registers: Option<u64>,
+    /// Most bytes of the stack of a thread.
+    pub max_stack_bytes: Option<u64>,
+    /// Most bytes of static shared memory of a block.
+    pub max_shared_bytes: Option<u64>,
+    /// Most bytes of machine code of a kernel.
+    pub max_code_bytes: Option<u64>,
+}
+
+impl Budget {
+    /// True if it says something of code for this target, `sm_90a`.
+    #[must_use]
+    pub fn is_for(&self, target: &str) -> bool {
+        let target = target.strip_prefix("sm_").unwrap_or(target);
+        self.targets.is_empty() || self.targets.iter().any(|one| one == target)
+    }
+
+    /// True if it limits nothing.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.max_registers.is_none()
+            && self.max_stack_bytes.is_none()
+            && self.max_shared_bytes.is_none()
+            && self.max_code_bytes.is_none()
+    }
+}
+
+/// A block that kernels have to be launchable with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequiredBlock {
+    /// The pattern of their names, in the image or in C++; `None` for all kernels.
+    pub kernels: Option<Pattern>,
+    /// Threads of the block.
+    pub threads: u32,
 }
 
 /// Decision about kernels that have no body in the image that a GPU loads, and have one in another.

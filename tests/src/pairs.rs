@@ -103,6 +103,12 @@ pub fn pairs() -> Vec<RulePair> {
         content: b"\xed\x43\x4e\x7f".to_vec(),
         ..Entry::default()
     };
+    let taking = |registers: u32| {
+        let mut info = vec![4, 0x2f, 8, 0, 1, 0, 0, 0];
+        info.extend(registers.to_le_bytes());
+        let elf = Elf::cubin(90, &[("k", &[])]).section(".nv.info", info);
+        container(&[Entry::cubin(90, elf.bytes())])
+    };
     let audit = &["audit"][..];
     let mut found = vec![
         pair("PTX501", &["audit", "--require-ptx", "80"], one(90), one(80)),
@@ -158,6 +164,18 @@ pub fn pairs() -> Vec<RulePair> {
             from("src/k.cu"),
         ),
         pair("PTX513", &[], container(&[narrow]), one(75)),
+        pair(
+            "PTX521",
+            &["audit", "--max-registers", "128"],
+            taking(168),
+            taking(128),
+        ),
+        pair(
+            "PTX522",
+            &["audit", "--require-block", "512"],
+            taking(168),
+            taking(128),
+        ),
         pair("PTX901", &[], one(90)[..60].to_vec(), one(90)),
         pair(
             "PTX903",

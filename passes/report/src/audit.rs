@@ -8,6 +8,7 @@ use ptxcheck_passes::run::{ImageReport, InputReport, Outcome, Status};
 use crate::amounts::{plural, size};
 use crate::escape;
 use crate::forecast::Columns;
+use crate::resources;
 use crate::styles::BOLD;
 use crate::table::{shortened, table};
 
@@ -17,9 +18,10 @@ const LISTED_IMAGES: usize = 48;
 /// Most kernels that are listed.
 const LISTED_KERNELS: usize = 40;
 
-/// The tables of all inputs that hold device code, with the forecast for these GPUs, if there are some.
+/// The tables of all inputs that hold device code, with the forecast for these GPUs, if there are some, and with the registers and
+/// the memory of kernels where they are asked for.
 #[must_use]
-pub fn render(outcome: &Outcome, forecast: &Columns) -> String {
+pub fn render(outcome: &Outcome, forecast: &Columns, has_resources: bool) -> String {
     let mut text = String::new();
     for input in outcome
         .inputs
@@ -35,6 +37,9 @@ pub fn render(outcome: &Outcome, forecast: &Columns) -> String {
         text.push_str(&images(input));
         text.push_str(&kernels(input));
         text.push_str(&forecast.render(input));
+        if has_resources {
+            text.push_str(&resources::render(input));
+        }
         text.push('\n');
     }
     text

@@ -38,6 +38,7 @@ pub mod known;
 pub mod markdown;
 pub mod paths;
 mod places;
+mod resources;
 #[cfg(test)]
 mod samples;
 pub mod sarif;

@@ -378,6 +378,63 @@ fn launch_bounds_that_differ_are_reported() {
     );
 }
 
+/// Machine code with a kernel `k` that takes 168 registers, a stack of 64 bytes, 4,000 bytes of shared memory and 128 of code.
+fn heavy(sm: u32) -> Vec<u8> {
+    let mut info = vec![4, 0x2f, 8, 0, 1, 0, 0, 0, 168, 0, 0, 0];
+    info.extend([4, 0x12, 8, 0, 1, 0, 0, 0, 64, 0, 0, 0]);
+    let shared = if sm < 90 { 4000 } else { 5024 };
+    let elf = Elf::cubin(sm, &[("k", &[])])
+        .section(".nv.info", info)
+        .section(".nv.shared.k", vec![0; shared])
+        .section(".nv.constant0.k", vec![0; 528]);
+    container(&[Entry::cubin(sm, elf.bytes())])
+}
+
+#[test]
+fn kernels_are_held_to_budgets() {
+    for (option, fits, exceeds) in [
+        ("--max-registers", "168", "167"),
+        ("--max-stack", "64", "63"),
+        ("--max-shared", "4000", "3999"),
+        ("--max-code", "128", "127"),
+    ] {
+        for sm in [75, 90] {
+            assert_eq!(audited(&heavy(sm), &[option, exceeds]), ["PTX521"], "{option}");
+            assert_eq!(audited(&heavy(sm), &[option, fits]), [""; 0], "{option}");
+        }
+    }
+    // One cause for both targets, at the first.
+    let both = [heavy(80), heavy(90)].concat();
+    let (_, document) = audit(&both, &["--max-registers", "100", "--max-stack", "0"]);
+    assert_eq!(report::codes(&document), ["PTX521", "PTX521"]);
+    let data = &report::findings(&document)[0]["data"];
+    assert_eq!(data["targets"], serde_json::json!(["sm_80", "sm_90"]));
+    let definition = &document["inputs"][0]["kernels"][0]["definitions"][0];
+    assert_eq!(
+        definition["resources"],
+        serde_json::json!({"registers": 168, "stack": 64, "shared": 4000, "constant": 528})
+    );
+}
+
+#[test]
+fn blocks_have_to_be_launchable() {
+    let fires = |bytes: &[u8], block: &str| audited(bytes, &["--require-block", block]);
+    assert_eq!(fires(&heavy(90), "512"), ["PTX522"]);
+    assert_eq!(fires(&heavy(90), "384"), [""; 0]);
+    assert_eq!(fires(&heavy(90), "k=512"), ["PTX522"]);
+    assert_eq!(fires(&heavy(90), "l*=512"), [""; 0]);
+    // A GPU that is not known.
+    assert_eq!(fires(&heavy(91), "1024"), [""; 0]);
+    let bounded = |bounds: &str| {
+        let text = clean("sm_90", "k", "").replace("k()", &format!("k() {bounds}"));
+        container(&[Entry::ptx(90, &text)])
+    };
+    assert_eq!(fires(&bounded(".maxntid 128"), "256"), ["PTX522"]);
+    assert_eq!(fires(&bounded(".maxntid 128"), "128"), [""; 0]);
+    assert_eq!(fires(&bounded(".reqntid 16, 16"), "128"), ["PTX522"]);
+    assert_eq!(fires(&bounded(".reqntid 16, 16"), "256"), [""; 0]);
+}
+
 #[test]
 fn budgets_are_held() {
     let one = container(&[Entry::ptx(90, &clean("sm_90", "k", ""))]);

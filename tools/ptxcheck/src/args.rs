@@ -14,6 +14,7 @@ use ptxcheck_passes::scope::PathMap;
 use ptxcheck_passes::shard::Deal;
 
 use crate::baseline::BaselineArgs;
+use crate::budgets::BudgetArgs;
 use crate::config;
 use crate::levels::Levels;
 use crate::ratchet::RatchetArgs;
@@ -313,6 +314,14 @@ pub struct AuditArgs {
     /// Report images that lie twice in a file
     #[arg(long, help_heading = "Policy")]
     pub forbid_duplicates: bool,
+
+    /// Budgets for the machine code of kernels.
+    #[command(flatten)]
+    pub budget: BudgetArgs,
+
+    /// List the kernels that take most registers, by target
+    #[arg(long)]
+    pub resources: bool,
 
     /// Read the policy from this file, not from the nearest `ptxcheck.toml` above the working directory
     #[arg(long, value_name = "FILE", help_heading = "Policy")]

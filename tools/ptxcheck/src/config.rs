@@ -383,6 +383,15 @@ virtual-target = "same"
 kernel = "tma_*"
 gpu = "7.5"
 reason = "needs TMA"
+[[audit.budget]]
+kernels = "gemm*"
+targets = ["sm_90", "100f"]
+max-registers = 168
+max-stack = "0"
+max-shared = "48K"
+max-code = "1M"
+[audit.require-block]
+"reduce*" = 512
 "#;
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod args;
 mod baseline;
+mod budgets;
 mod commands;
 mod compile;
 mod config;

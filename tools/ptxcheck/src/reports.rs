@@ -170,6 +170,8 @@ pub enum Kind<'a> {
         forecast: &'a Columns,
         /// Tables stand before the findings in text.
         has_tables: bool,
+        /// One of them has the registers and the memory of kernels.
+        has_resources: bool,
     },
 }
 
@@ -290,9 +292,10 @@ impl Report<'_> {
         match self.kind {
             Kind::Audit {
                 has_tables: true,
+                has_resources,
                 forecast,
                 ..
-            } => Some(audit::render(self.outcome, forecast)),
+            } => Some(audit::render(self.outcome, forecast, has_resources)),
             _ => None,
         }
     }

@@ -7,7 +7,7 @@ use ptxcheck_passes::forecast::Gpu;
 use ptxcheck_passes::inventory::{ImageKind, Kernel, Registration, Stub};
 use ptxcheck_passes::names::demangle;
 use ptxcheck_passes::patterns::Pattern;
-use ptxcheck_passes::policy::{ByDesign, Policy};
+use ptxcheck_passes::policy::{Budget, ByDesign, Policy, RequiredBlock};
 use ptxcheck_passes::run::{InputReport, Outcome};
 use serde::Serialize;
 
@@ -62,6 +62,8 @@ impl<'a> Document<'a> {
                 stubs: policy.stubs.as_str(),
                 by_design: policy.by_design.iter().map(ByDesignJson::new).collect(),
                 same_virtual_target: policy.same_virtual_target,
+                budgets: policy.budgets.iter().map(BudgetJson::new).collect(),
+                required_blocks: policy.required_blocks.iter().map(BlockJson::new).collect(),
             },
             inputs: outcome.inputs.iter().map(AuditedJson::new).collect(),
             forecast: forecast(outcome, columns),
@@ -85,6 +87,46 @@ struct PolicyJson<'a> {
     stubs: &'static str,
     by_design: Vec<ByDesignJson<'a>>,
     same_virtual_target: bool,
+    budgets: Vec<BudgetJson<'a>>,
+    required_blocks: Vec<BlockJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct BudgetJson<'a> {
+    kernels: Vec<&'a str>,
+    targets: &'a [String],
+    max_registers: Option<u64>,
+    max_stack_bytes: Option<u64>,
+    max_shared_bytes: Option<u64>,
+    max_code_bytes: Option<u64>,
+}
+
+impl<'a> BudgetJson<'a> {
+    fn new(budget: &'a Budget) -> Self {
+        Self {
+            kernels: budget.kernels.iter().map(Pattern::as_str).collect(),
+            targets: &budget.targets,
+            max_registers: budget.max_registers,
+            max_stack_bytes: budget.max_stack_bytes,
+            max_shared_bytes: budget.max_shared_bytes,
+            max_code_bytes: budget.max_code_bytes,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct BlockJson<'a> {
+    kernels: Option<&'a str>,
+    threads: u32,
+}
+
+impl<'a> BlockJson<'a> {
+    fn new(required: &'a RequiredBlock) -> Self {
+        Self {
+            kernels: required.kernels.as_ref().map(Pattern::as_str),
+            threads: required.threads,
+        }
+    }
 }
 
 #[derive(Serialize)]

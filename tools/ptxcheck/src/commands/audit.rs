@@ -73,6 +73,7 @@ pub fn run(args: &AuditArgs) -> Exit {
             policy: &settings.policy,
             forecast: &columns,
             has_tables: !args.quiet,
+            has_resources: args.resources,
         },
         root: &settings.root,
         args: &args.report,
@@ -133,6 +134,13 @@ fn policy(args: &AuditArgs, of_file: Policy) -> Policy {
     policy.min_driver = args.min_driver.max(args.min_cuda).or(policy.min_driver);
     policy.max_target_bytes = args.max_target_size.or(policy.max_target_bytes);
     policy.forbid_duplicates |= args.forbid_duplicates;
+    let budget = args.budget.budget();
+    if !budget.is_empty() {
+        policy.budgets.push(budget);
+    }
+    policy
+        .required_blocks
+        .extend(args.budget.require_block.iter().cloned());
     policy
 }
 

@@ -59,6 +59,7 @@ pub fn run(args: &MergeArgs) -> Exit {
             policy: &policy,
             forecast: &columns,
             has_tables: !args.quiet,
+            has_resources: false,
         }
     } else {
         Kind::Check

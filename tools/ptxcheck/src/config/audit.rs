@@ -3,10 +3,10 @@
 use std::str::FromStr as _;
 
 use ptxcheck_passes::forecast::Gpu;
-use ptxcheck_passes::policy::{self, ByDesign, Driver, Policy, StubPolicy};
+use ptxcheck_passes::policy::{self, Budget, ByDesign, Driver, Policy, RequiredBlock, StubPolicy};
 use toml::Spanned;
 
-use super::file::{Audit, ByDesignEntry, StringList, StubsWord, VirtualTargetWord};
+use super::file::{Audit, BudgetEntry, ByDesignEntry, StringList, StubsWord, VirtualTargetWord};
 use super::findings::PatternReader;
 use super::{FileError, parse_size};
 
@@ -21,6 +21,12 @@ pub(super) fn policy(audit: &Audit, reader: &mut PatternReader<'_>) -> Result<Po
         .map(|entry| by_design(entry, reader))
         .collect::<Result<_, _>>()?;
     let hidden_symbols = reader.names(audit.hidden_symbols.as_ref())?;
+    let budgets = audit
+        .budget
+        .iter()
+        .map(|entry| budget(entry, reader))
+        .collect::<Result<_, _>>()?;
+    let required_blocks = required_blocks(audit, reader)?;
     let target = |text: (usize, &str)| reader.read(text, policy::target);
     let driver = |text: (usize, &str)| reader.read(text, Driver::from_str);
     let cuda = |text: (usize, &str)| reader.read(text, driver_of_cuda);
@@ -54,7 +60,41 @@ pub(super) fn policy(audit: &Audit, reader: &mut PatternReader<'_>) -> Result<Po
         max_target_bytes: audit.max_target_size.as_ref().map(spelt).map(size).transpose()?,
         forbid_duplicates: audit.forbid_duplicates,
         hidden_symbols,
+        budgets,
+        required_blocks,
     })
+}
+
+fn budget(entry: &BudgetEntry, reader: &mut PatternReader<'_>) -> Result<Budget, FileError> {
+    let kernels = reader.names(entry.kernels.as_ref())?;
+    let size =
+        |text: Option<&Spanned<String>>| text.map(|text| reader.read(spelt(text), parse_size)).transpose();
+    Ok(Budget {
+        kernels,
+        targets: texts(entry.targets.as_ref())
+            .map(|text| reader.read(text, policy::target))
+            .collect::<Result<_, _>>()?,
+        max_registers: entry.max_registers,
+        max_stack_bytes: size(entry.max_stack.as_ref())?,
+        max_shared_bytes: size(entry.max_shared.as_ref())?,
+        max_code_bytes: size(entry.max_code.as_ref())?,
+    })
+}
+
+fn required_blocks(audit: &Audit, reader: &mut PatternReader<'_>) -> Result<Vec<RequiredBlock>, FileError> {
+    let entries = audit.require_block.iter();
+    entries
+        .map(|(pattern, threads)| {
+            let kernels = reader.name(pattern.span().start, pattern.get_ref())?;
+            if *threads.get_ref() == 0 {
+                return Err(reader.error(threads.span().start, "a block has at least one thread"));
+            }
+            Ok(RequiredBlock {
+                kernels: Some(kernels),
+                threads: *threads.get_ref(),
+            })
+        })
+        .collect()
 }
 
 fn by_design(entry: &ByDesignEntry, reader: &mut PatternReader<'_>) -> Result<ByDesign, FileError> {

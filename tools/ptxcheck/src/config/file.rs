@@ -198,6 +198,41 @@ pub(super) struct Audit {
     pub by_design: Vec<ByDesignEntry>,
     /// The virtual architecture that machine code is compiled for
     pub virtual_target: Option<VirtualTargetWord>,
+    /// What the machine code of kernels may take
+    pub budget: Vec<BudgetEntry>,
+    /// Threads of a block that kernels have to be launchable with, by a pattern of their names, in the image or in C++
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, u32>"))]
+    pub require_block: BTreeMap<Spanned<String>, Spanned<u32>>,
+}
+
+/// What the machine code of some kernels may take
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct BudgetEntry {
+    /// Patterns of kernels, by their names in the image or in C++; without this key, all
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
+    pub kernels: Option<Spanned<StringList>>,
+    /// The targets that it is about, as in `["90", "100f"]`; without this key, all
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<schema::OneOrMore>"))]
+    pub targets: Option<Spanned<StringList>>,
+    /// Most registers of a thread
+    #[serde(default)]
+    pub max_registers: Option<u64>,
+    /// Most bytes of the stack of a thread, as in `512` or `1K`
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub max_stack: Option<Spanned<String>>,
+    /// Most bytes of static shared memory of a block, as in `48K`
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub max_shared: Option<Spanned<String>>,
+    /// Most bytes of machine code of a kernel, as in `100K`
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub max_code: Option<Spanned<String>>,
 }
 
 /// Kernels without a body
