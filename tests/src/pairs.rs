@@ -109,6 +109,10 @@ pub fn pairs() -> Vec<RulePair> {
         let elf = Elf::cubin(90, &[("k", &[])]).section(".nv.info", info);
         container(&[Entry::cubin(90, elf.bytes())])
     };
+    let illegal = |sm: &str| {
+        let text = ptx(75, ")").replace("ret;", "redux.sync.add.s32 %r1, %r2, -1;\nret;");
+        text.replace("sm_75", &format!("sm_{sm}"))
+    };
     let audit = &["audit"][..];
     let mut found = vec![
         pair("PTX501", &["audit", "--require-ptx", "80"], one(90), one(80)),
@@ -164,6 +168,12 @@ pub fn pairs() -> Vec<RulePair> {
             from("src/k.cu"),
         ),
         pair("PTX513", &[], container(&[narrow]), one(75)),
+        pair(
+            "PTX516",
+            audit,
+            fat(&[(75, illegal("75"))]),
+            fat(&[(80, illegal("80"))]),
+        ),
         pair(
             "PTX521",
             &["audit", "--max-registers", "128"],

@@ -39,6 +39,7 @@ mod calls;
 mod facts;
 mod head;
 mod inlined;
+mod legal;
 mod limits;
 mod malformed;
 mod modifiers;
@@ -53,6 +54,7 @@ mod tables;
 mod weak;
 
 pub use facts::{digest_kernels, facts};
+pub use legal::illegal;
 pub use module::{declarations, lower, lower_until};
 pub use opcode::{opcodes, operation};
 pub use operands::special;

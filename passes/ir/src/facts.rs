@@ -34,6 +34,8 @@ pub struct Facts {
     pub needs_its_target: bool,
     /// The instructions that machine code has; `None` where it does not say, and for other images.
     pub code_class: Option<CodeClass>,
+    /// The first instruction of PTX that its own target or version does not have, where that was looked for.
+    pub illegal: Option<Illegal>,
     /// Built for debugging (`-G`).
     pub is_debug: bool,
     /// Some of it could not be read: what is missing proves nothing.
@@ -169,6 +171,19 @@ impl CodeClass {
             Self::ArchitectureSpecific => "architecture-specific",
         }
     }
+}
+
+/// An instruction that the target or the version of its module does not have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Illegal {
+    /// Its opcode, with all parts.
+    pub opcode: String,
+    /// The first version that has it, major and minor, if that of the module is older.
+    pub isa: Option<(u32, u32)>,
+    /// The targets that have it, in words, if that of the module is none of them.
+    pub targets: Option<String>,
+    /// Its place.
+    pub at: Located,
 }
 
 /// Registers and memory of a kernel, as the headers of machine code have them. What a header does not say is `None`.

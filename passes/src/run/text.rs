@@ -96,6 +96,10 @@ pub(super) fn analyse_ptx(bytes: &[u8], options: TextOptions<'_>) -> TextReport 
     }
     let of_module = if settings.images_only {
         // Bodies have not been read, so nothing is known of what they refer to.
+        let facts = Facts {
+            illegal: ptx::illegal(&tree),
+            ..facts
+        };
         ModuleReport::of(&module, facts)
     } else {
         let facts = driver::declared(&module, facts);
