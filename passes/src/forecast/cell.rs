@@ -76,6 +76,8 @@ pub struct Cell {
     pub jit_bytes: u64,
     /// It has no body in the image that is loaded.
     pub stub: Option<Stub>,
+    /// The largest block that its registers allow there, in threads; of machine code alone.
+    pub largest_block: Option<u32>,
     /// Its containers lie where the library's own code chooses among them, by means that are not known.
     pub is_by_library: bool,
 }
@@ -89,6 +91,7 @@ impl Cell {
             driver: None,
             jit_bytes: 0,
             stub: None,
+            largest_block: None,
             is_by_library: false,
         }
     }
@@ -106,6 +109,10 @@ impl Cell {
             image: self.image.or(other.image),
             driver: self.driver.max(other.driver),
             jit_bytes: self.jit_bytes.saturating_add(other.jit_bytes),
+            largest_block: match (self.largest_block, other.largest_block) {
+                (Some(one), Some(other)) => Some(one.min(other)),
+                (one, other) => one.or(other),
+            },
             // A stub in one of them is no stub in all.
             stub: self.stub.filter(|_| self.stub == other.stub),
             is_by_library: self.is_by_library && other.is_by_library,

@@ -11,6 +11,7 @@ use super::gpu::Gpu;
 use super::needs::needed;
 use crate::inventory::{ImageKind, ImageReport, Kernel, Role};
 use crate::limits::MAX_COMPARED_IMAGES;
+use crate::occupancy;
 
 /// The beginning of the name of the section whose containers the runtime registers. Executables of Windows keep eight bytes.
 const REGISTERED: &str = ".nv_fatb";
@@ -187,6 +188,7 @@ impl<'a> Unit<'a> {
                             driver: Some(needed(image, gpu)),
                             jit_bytes: if *state == State::Jit { image.bytes } else { 0 },
                             stub: kernel.stub.filter(|_| is_stub_in_all),
+                            largest_block: largest_block(kernel, gpu),
                             is_by_library,
                         }
                     }
@@ -200,6 +202,11 @@ impl<'a> Unit<'a> {
             ..cell
         }
     }
+}
+
+/// The largest block that the registers of a kernel in machine code allow on a GPU, in threads.
+fn largest_block(kernel: &Kernel, gpu: Gpu) -> Option<u32> {
+    occupancy::largest_block(gpu.number(), kernel.resources?.registers?)
 }
 
 /// The identities of the kernels of some units.

@@ -181,6 +181,27 @@ pub(super) fn several_containers(build: &Build) -> Result<(), String> {
     same("shared", build.states("shared", "")?.as_str(), "-PJJUJJJJJ")
 }
 
+/// Machine code for one architecture alone, which needs none of its own, and one that does.
+pub(super) fn needless(build: &Build) -> Result<(), String> {
+    let told = |args: &str| Ok::<_, String>(messages(&build.audit(&format!("{args} k.so"))?, "PTX518"));
+    build.library(&[("120", "sm_120"), ("120a", "sm_120a")], "")?;
+    same("without a policy", told("")?, Vec::new())?;
+    let found = told("--require-gpu 12.0")?;
+    same("beside plain machine code", found.len(), 1)?;
+    build.library(&[("120a", "sm_120a")], "")?;
+    same("alone, for its own GPU", told("--require-gpu 12.0")?, Vec::new())?;
+    same(
+        "alone, for a later one",
+        told("--require-gpu 12.0,12.1")?,
+        vec![
+            "an image for sm_120a needs no architecture alone: built for sm_120f they would load on 12.1"
+                .to_owned(),
+        ],
+    )?;
+    build.library(&[("120f", "sm_120f"), ("90a", "sm_90a")], "")?;
+    same("of a family", told("--require-gpu 12.0,12.1")?, Vec::new())
+}
+
 /// Symbols that a library exports and should not.
 pub(super) fn exported(build: &Build) -> Result<(), String> {
     build.write(

@@ -44,6 +44,7 @@ const NVCC: &[(&str, Case)] = &[
     ("weak functions that differ", symbols::weak_functions),
     ("a policy", containers::policy),
     ("exported symbols", forecasts::exported),
+    ("machine code for one architecture alone", forecasts::needless),
     ("differences of two releases", releases::differences),
     ("one release built twice", releases::no_differences),
     ("a ratchet", releases::ratchet),

@@ -79,11 +79,11 @@ fn gpus(forecast: &InputForecast<'_>) -> String {
             0 => "-".to_owned(),
             bytes => size(bytes),
         });
-        row.push(
-            forecast
-                .driver(column)
-                .map_or_else(|| "-".to_owned(), |driver| driver.to_string()),
-        );
+        row.push(match forecast.driver(column) {
+            None => "-".to_owned(),
+            Some(driver) if driver.is_newer => format!(">{}", driver.branch),
+            Some(driver) => driver.branch.to_string(),
+        });
         rows.push(row);
     }
     table(&rows, &right)

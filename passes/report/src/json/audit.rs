@@ -161,6 +161,8 @@ struct CellJson<'a> {
     /// The first branch of drivers that loads it: `550`, or `newer than 615`.
     driver: Option<String>,
     jit_bytes: u64,
+    /// Threads.
+    max_block: Option<u32>,
     by_library: bool,
 }
 
@@ -197,6 +199,7 @@ fn forecast<'a>(outcome: &'a Outcome, columns: &Columns) -> Option<Vec<CellJson<
                     stub: cell.stub.map(|stub| stub.as_str()),
                     driver: cell.driver.map(|driver| driver.to_string()),
                     jit_bytes: cell.jit_bytes,
+                    max_block: cell.largest_block,
                     by_library: cell.is_by_library,
                 });
             }
