@@ -7,6 +7,7 @@ mod forecasts;
 mod hosts;
 mod kernels;
 mod launcher;
+mod legal;
 mod projects;
 mod recompiled;
 mod releases;
@@ -63,6 +64,7 @@ const NVCC: &[(&str, Case)] = &[
     ("kernels without a body", kernels::stubs),
     ("registers and memory of kernels", kernels::resources),
     ("targets in headers", kernels::targets),
+    ("instructions of targets and versions", legal::as_ptxas_says),
     ("names of C, static and unused ones", symbols::registered_names),
     ("a bundle of all targets", containers::concatenated),
     ("paths of the machine", containers::build_paths),
