@@ -22,7 +22,7 @@ pub use gpu::{Gpu, UnknownGpu};
 pub use needs::NeededDriver;
 
 use crate::drivers::Driver;
-use crate::inventory::{InputReport, Kernel};
+use crate::inventory::{ImageKind, ImageReport, InputReport, Kernel};
 use link::Objects;
 use unit::{Choice, Chooser, Unit, units};
 
@@ -171,9 +171,22 @@ fn kernels<'a>(loadable: &[Unit<'a>], objects: &Objects<'a>) -> Vec<KernelForeca
                     has_body: false,
                     cells: Vec::new(),
                 });
-                entry.has_body |= kernel.stub.is_none();
+                entry.has_body |= kernel.stub.is_none() && shows_stubs(unit.images[*position].1);
             }
         }
     }
     found.into_values().collect()
+}
+
+/// The oldest target in whose machine code a kernel without a body is known as one.
+const FIRST_WITH_STUBS: u32 = 70;
+
+/// True if a kernel of an image that is not known to have no body has one. Debug builds give each kernel some code.
+fn shows_stubs(image: &ImageReport) -> bool {
+    let is_readable = match image.kind {
+        ImageKind::Ptx => true,
+        ImageKind::Cubin => image.sm() >= FIRST_WITH_STUBS,
+        _ => false,
+    };
+    is_readable && image.is_whole() && !image.is_debug
 }

@@ -88,6 +88,19 @@ pub(super) fn mixed(build: &Build) -> Result<(), String> {
         messages,
         vec!["kernel `void chosen<3>(int*)` does not load on 7.5, 12.0".to_owned()],
     )?;
+    // Its body is in `#if __CUDA_ARCH__ >= 800`.
+    let stubs =
+        |args: &str| Ok::<_, String>(self::messages(&build.audit(&format!("{args} k.so"))?, "PTX515"));
+    same(
+        "a kernel without a body",
+        stubs("--require-gpu 7.5,8.0")?,
+        vec![
+            "kernel `guarded(int*)` has no body in the image that 7.5 loads: it returns and does nothing"
+                .to_owned(),
+        ],
+    )?;
+    same("allowed", stubs("--require-gpu 7.5 --stubs allow")?, Vec::new())?;
+    same("not loaded", stubs("--require-gpu 8.0,9.0,12.0")?, Vec::new())?;
     // What is meant so is no finding.
     build.write(
         "ptxcheck.toml",
