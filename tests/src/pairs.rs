@@ -109,6 +109,25 @@ pub fn pairs() -> Vec<RulePair> {
         let elf = Elf::cubin(90, &[("k", &[])]).section(".nv.info", info);
         container(&[Entry::cubin(90, elf.bytes())])
     };
+    let with = |sm: u32, flags: u64, section: &str, content: Vec<u8>| Entry {
+        flags: IS_64_BIT | flags,
+        ..Entry::cubin(
+            sm,
+            Elf::cubin(sm, &[("k", &[])]).section(section, content).bytes(),
+        )
+    };
+    // The class of the instructions, 1 for those that all targets have.
+    let of_class = |class: u8| {
+        let specific = with(120, SPECIFIC, ".nv.compat", vec![2, 9, 1, 0, 2, 2, class, 0]);
+        container(&[code(120), specific])
+    };
+    let compiled_for = |number: u8| {
+        let mut note = vec![0; 12];
+        note.extend(b"NVIDIA Corp\0");
+        note.extend([2, 0, number, 0, 135, 0, 0, 0]);
+        container(&[with(86, 0, ".note.nv.cuinfo", note)])
+    };
+    let body = |sm: u32| ptx(sm, ")").replace("ret;", "bar.sync 0;\n\tret;");
     let illegal = |sm: &str| {
         let text = ptx(75, ")").replace("ret;", "redux.sync.add.s32 %r1, %r2, -1;\nret;");
         text.replace("sm_75", &format!("sm_{sm}"))
@@ -169,10 +188,34 @@ pub fn pairs() -> Vec<RulePair> {
         ),
         pair("PTX513", &[], container(&[narrow]), one(75)),
         pair(
+            "PTX514",
+            &["audit", "--require-gpu", "9.0"],
+            container(&[code(80)]),
+            container(&[code(90)]),
+        ),
+        pair(
+            "PTX515",
+            &["audit", "--require-gpu", "7.5"],
+            fat(&[(75, ptx(75, ")")), (80, body(80))]),
+            fat(&[(75, body(75)), (80, body(80))]),
+        ),
+        pair(
             "PTX516",
             audit,
             fat(&[(75, illegal("75"))]),
             fat(&[(80, illegal("80"))]),
+        ),
+        pair(
+            "PTX518",
+            &["audit", "--require-gpu", "12.0"],
+            of_class(1),
+            of_class(3),
+        ),
+        pair(
+            "PTX520",
+            &["audit", "--require-gpu", "9.0", "--max-jit", "1"],
+            one(80),
+            container(&[code(90)]),
         ),
         pair(
             "PTX521",
@@ -185,6 +228,12 @@ pub fn pairs() -> Vec<RulePair> {
             &["audit", "--require-block", "512"],
             taking(168),
             taking(128),
+        ),
+        pair(
+            "PTX523",
+            &["audit", "--same-virtual-target"],
+            compiled_for(80),
+            compiled_for(86),
         ),
         pair("PTX901", &[], one(90)[..60].to_vec(), one(90)),
         pair(

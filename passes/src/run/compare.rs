@@ -153,3 +153,56 @@ fn source(at: crate::finding::Frame) -> Source {
         inlined_at: Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::compare;
+    use crate::inventory::{ExportedSymbol, InputReport, Status};
+    use crate::patterns::Pattern;
+    use crate::policy::Policy;
+    use crate::settings::Settings;
+
+    /// PTX524.
+    #[test]
+    fn exported_symbols_are_reported_by_pattern() {
+        let policy = Policy {
+            hidden_symbols: ["cub::*", "thrust::*"]
+                .into_iter()
+                .filter_map(|pattern| Pattern::name(pattern).ok())
+                .collect(),
+            ..Policy::default()
+        };
+        let settings = Settings {
+            policy,
+            ..Settings::default()
+        };
+        let told = |names: &[(usize, &str)]| -> Vec<String> {
+            let input = InputReport {
+                name: "libk.so".to_owned(),
+                status: Status::Checked,
+                images: Vec::new(),
+                host: None,
+                problems: Vec::new(),
+                exported: names
+                    .iter()
+                    .map(|(pattern, name)| ExportedSymbol {
+                        pattern: *pattern,
+                        name: (*name).to_owned(),
+                    })
+                    .collect(),
+            };
+            let findings = compare(&[input], &settings).into_iter();
+            findings
+                .map(|finding| format!("{} {}", finding.rule.code, finding.message))
+                .collect()
+        };
+        assert_eq!(told(&[]), [""; 0]);
+        assert_eq!(
+            told(&[(0, "_ZN3cub1fEv"), (0, "_ZN3cub1gEv"), (1, "_ZN6thrust1hEv")]),
+            [
+                "PTX524 it exports 2 symbols that match `cub::*`",
+                "PTX524 it exports `thrust::h()`, which matches `thrust::*`"
+            ]
+        );
+    }
+}
