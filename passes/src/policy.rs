@@ -37,13 +37,13 @@ pub struct Policy {
     pub forbid_duplicates: bool,
     /// Patterns of symbols that no file may export, as they are in the file or in C++.
     pub hidden_symbols: Vec<Pattern>,
-    /// What the machine code of kernels may take.
+    /// Budgets for the machine code of kernels.
     pub budgets: Vec<Budget>,
     /// Blocks that kernels have to be launchable with.
     pub required_blocks: Vec<RequiredBlock>,
 }
 
-/// What the machine code of some kernels may take. What is `None` has no limit.
+/// A budget for the machine code of some kernels. `None` is no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
     /// Patterns of their names, in the image or in C++; none for all kernels.

@@ -47,7 +47,7 @@ impl Compression {
     pub(crate) fn start(self, source: &Source, count: usize) -> Vec<u8> {
         let mut bytes = Vec::new();
         if let Ok(reader) = self.reader(source.reader()) {
-            // What comes before an error counts.
+            // The bytes before an error count.
             let _ = reader.take(count as u64).read_to_end(&mut bytes);
         }
         bytes

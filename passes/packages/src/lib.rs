@@ -1,4 +1,4 @@
-//! What lies in packages: wheels, conda and Debian packages, zip and tar archives.
+//! The members of packages: wheels, conda and Debian packages, zip and tar archives.
 //!
 //! ```text
 //! bytes ─ recognise ─┬─ zip: a directory; members are unpacked when asked for ───────────┐

@@ -29,7 +29,7 @@ pub trait Select {
 pub struct Entry {
     /// Its path in the package, and behind a `!` in the package in that; empty for the package as a whole.
     pub path: String,
-    /// What it holds.
+    /// Its content.
     pub content: Result<Member, Trouble>,
 }
 
@@ -116,7 +116,7 @@ pub(crate) struct Walk<'a> {
     depth: usize,
 }
 
-/// What a member is to the walk.
+/// The role of a member in the walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interest {
     /// Nothing.
@@ -194,7 +194,7 @@ impl Walk<'_> {
         format!("{}{name}", self.prefix)
     }
 
-    /// What a member is, by its clean name and its first bytes, which are `None` where they cannot be read. Of one that leads out
+    /// The role of a member, by its clean name and its first bytes, which are `None` where they cannot be read. Of one that leads out
     /// of the package, an error is noted, and it is nothing.
     pub(crate) fn interest(
         &mut self,

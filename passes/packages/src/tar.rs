@@ -10,7 +10,7 @@ use crate::names;
 use crate::open::{Interest, Walk};
 use crate::trouble::Trouble;
 
-/// What the headers before a member say of it.
+/// The statements of the headers before a member about it.
 #[derive(Default)]
 struct Said {
     name: Option<Vec<u8>>,

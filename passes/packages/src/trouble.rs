@@ -25,7 +25,7 @@ impl Trouble {
         Self::Broken(text.into())
     }
 
-    /// What went wrong in reading: a trouble that [`Trouble::into_io`] has packed, or an error of a decoder or the system, which
+    /// The fault in reading: a trouble that [`Trouble::into_io`] has packed, or an error of a decoder or the system, which
     /// `what` it is about begins the sentence of.
     pub(crate) fn of_read(what: &str, error: &io::Error) -> Self {
         if let Some(inner) = error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()) {

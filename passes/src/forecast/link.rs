@@ -27,7 +27,7 @@ pub(super) struct Linked {
 
 impl<'a> Objects<'a> {
     pub(super) fn new(mut units: Vec<Unit<'a>>, loadable: &[Unit<'a>]) -> Self {
-        // What defines nothing needs no linking.
+        // Objects that define nothing need no linking.
         units.retain(|unit| unit.images.iter().any(|(_, image)| !image.is_empty()));
         let kernels = identities(&units);
         let is_linked = |unit: &&Unit<'_>| unit.kernels.keys().any(|identity| kernels.contains(identity));

@@ -91,7 +91,7 @@ pub struct KernelRecord {
     pub states: BTreeMap<Gpu, State>,
 }
 
-/// What a release holds for GPUs.
+/// The device code of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     /// Its kernels, by their names without what changes from build to build.

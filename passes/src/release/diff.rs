@@ -102,7 +102,7 @@ pub struct Change {
     pub new: String,
 }
 
-/// What became of a kernel.
+/// The fate of a kernel between two releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelFate {
     /// The new release alone has it.
@@ -122,7 +122,7 @@ pub struct KernelChange<'a> {
     pub name: &'a str,
     /// Its name in the old release, if it has another.
     pub old_name: Option<&'a str>,
-    /// What became of it.
+    /// Its fate.
     pub fate: KernelFate,
     /// Its changes; of kernels that one release alone has, that one.
     pub changes: Vec<Change>,
@@ -437,10 +437,10 @@ fn pairs<'a, K: Ord>(
     pairs.collect()
 }
 
-/// What a kernel holds in one form: its parameters and bodies.
+/// The parameters and bodies of a kernel in one form.
 type Held<'a> = (&'a Form, &'a [(u32, u32)], Vec<u64>);
 
-/// What a kernel holds in each common form; `None` if one is not known, or has no body.
+/// The parameters and bodies of a kernel in each common form; `None` if one is not known, or there is no body.
 fn content<'a>(record: &'a KernelRecord, is_common: &dyn Fn(&Form) -> bool) -> Option<Vec<Held<'a>>> {
     let forms = record.forms.iter().filter(|(form, _)| is_common(form));
     let held = forms.map(|(form, of_form)| {

@@ -58,7 +58,7 @@ struct Found {
     bytes: u64,
 }
 
-/// What an image of the family would do.
+/// The gain of an image for the family.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Gain {
     /// Nothing: another image is there.
@@ -90,7 +90,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     }
 }
 
-/// What would be gained if an image were built for its family; `None` if nothing, or if that is not known.
+/// The gain if an image were built for its family; `None` if there is none, or if that is not known.
 fn gain(image: &ImageReport, group: &Group<'_>, gpus: &[Gpu]) -> Option<Gain> {
     let is_specific = image.kind == ImageKind::Cubin && image.suffix() == "a" && image.sm() >= FIRST_FAMILY;
     let is_common = matches!(

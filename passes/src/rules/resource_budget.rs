@@ -56,7 +56,7 @@ pub static RULE: Rule = Rule {
     check: Check::Images(check),
 };
 
-/// What a budget limits.
+/// The resource that a budget limits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Quantity {
     Registers,
@@ -98,7 +98,7 @@ impl Quantity {
         }
     }
 
-    /// What the code of a kernel takes of it.
+    /// The part of it that the code of a kernel takes.
     fn taken(self, kernel: &Kernel) -> Option<u64> {
         let used = kernel.resources.unwrap_or_default();
         match self {

@@ -101,7 +101,7 @@ pub(super) fn mixed(build: &Build) -> Result<(), String> {
     )?;
     same("allowed", stubs("--require-gpu 7.5 --stubs allow")?, Vec::new())?;
     same("not loaded", stubs("--require-gpu 8.0,9.0,12.0")?, Vec::new())?;
-    // What is meant so is no finding.
+    // A kernel that is missing by design is no finding.
     build.write(
         "ptxcheck.toml",
         "[audit]\ngpus = [\"7.5\", \"12.0\"]\n[[audit.by-design]]\nkernel = \"chosen<*\"\nreason = \"9.0 alone\"\n",

@@ -1,4 +1,4 @@
-//! What the headers and the code of cubins say of their kernels: stubs, registers, memory, and the class of the instructions.
+//! Facts about kernels from the headers and the code of cubins: stubs, registers, memory, and the class of the instructions.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -144,7 +144,7 @@ fn cuobjdump(build: &Build) -> Option<PathBuf> {
     std::iter::once(beside).chain(on_path).find(|tool| tool.is_file())
 }
 
-/// What `cuobjdump -res-usage` prints of each function: a line with its name, and one such as
+/// The lines of `cuobjdump -res-usage` about each function: a line with its name, and one such as
 /// `REG:10 STACK:0 SHARED:5024 LOCAL:0 CONSTANT[0]:536 TEXTURE:0 SURFACE:0 SAMPLER:0`.
 fn listed(build: &Build, tool: &Path, arch: &str) -> Result<BTreeMap<String, Used>, String> {
     let output = Command::new(tool)

@@ -1,4 +1,4 @@
-//! What is said of instructions that a target or a version of PTX does not have, held against ptxas.
+//! Findings about instructions that a target or a version of PTX does not have, held against ptxas.
 
 use std::collections::BTreeSet;
 use std::process::Command;

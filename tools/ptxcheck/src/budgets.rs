@@ -6,7 +6,7 @@ use ptxcheck_passes::policy::{Budget, RequiredBlock};
 
 use crate::config;
 
-/// What the machine code of each kernel may take.
+/// Budgets for the machine code of each kernel.
 #[derive(Debug, Args)]
 pub struct BudgetArgs {
     /// Most registers of a thread

@@ -117,7 +117,7 @@ fn write(file: &Path, ratchet: &Ratchet) -> Result<(), String> {
     fs::write(file, text).map_err(|error| error.to_string())
 }
 
-/// What is worse, what is better, and what is not pinned.
+/// The figures that are worse and better, and the number of kernels that are not pinned.
 fn told(found: &Comparison) -> String {
     let mut text = String::new();
     for (word, moved) in [("worse", &found.worse), ("better", &found.better)] {

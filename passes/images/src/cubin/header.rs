@@ -1,4 +1,4 @@
-//! What the header, the notes and the section `.nv.compat` of machine code say of its target.
+//! The target of machine code, from its header, its notes and its section `.nv.compat`.
 //!
 //! | toolkit | OSABI | architecture | virtual architecture | `a` |
 //! | --- | --- | --- | --- | --- |
@@ -89,7 +89,7 @@ fn of(osabi: u8, flags: u32, notes: Notes<'_>) -> Header {
     }
 }
 
-/// What `.nv.compat` says.
+/// The attributes in `.nv.compat`.
 #[derive(Default)]
 struct Compat {
     class: Option<CodeClass>,

@@ -83,7 +83,7 @@ impl<'a> Iterator for Attributes<'a> {
     }
 }
 
-/// What `.nv.info` says of functions, by the numbers of their symbols.
+/// The attributes of functions in `.nv.info`, by the numbers of their symbols.
 #[derive(Default)]
 pub(super) struct Usage {
     registers: FxHashMap<u32, u32>,

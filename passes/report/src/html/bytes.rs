@@ -34,7 +34,7 @@ pub(super) fn section(outcome: &Outcome) -> Markup {
     }
 }
 
-/// What the images of one target take.
+/// The bytes of the images for one target.
 #[derive(Default)]
 struct Sum {
     packed: u64,

@@ -1,4 +1,4 @@
-//! What each GPU loads, as a matrix: a row for kernels that load alike, a column for each GPU.
+//! The forecast as a matrix: a row for kernels that load alike, a column for each GPU.
 
 use maud::{Markup, html};
 use ptxcheck_passes::forecast::{InputForecast, State};

@@ -111,7 +111,7 @@ impl Side {
     }
 }
 
-/// What could not be read, a line each.
+/// The problems of inputs, a line each.
 fn problems(outcome: &Outcome) -> String {
     let mut lines = String::new();
     for input in &outcome.inputs {

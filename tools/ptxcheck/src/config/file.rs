@@ -198,14 +198,14 @@ pub(super) struct Audit {
     pub by_design: Vec<ByDesignEntry>,
     /// The virtual architecture that machine code is compiled for
     pub virtual_target: Option<VirtualTargetWord>,
-    /// What the machine code of kernels may take
+    /// Budgets for the machine code of kernels
     pub budget: Vec<BudgetEntry>,
     /// Threads of a block that kernels have to be launchable with, by a pattern of their names, in the image or in C++
     #[cfg_attr(test, schemars(with = "BTreeMap<String, u32>"))]
     pub require_block: BTreeMap<Spanned<String>, Spanned<u32>>,
 }
 
-/// What the machine code of some kernels may take
+/// A budget for the machine code of some kernels
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
