@@ -90,6 +90,28 @@ pub fn base(name: &str) -> String {
     scopes.join("::")
 }
 
+/// The name in C++ that `name` stands for, without the namespaces that CUB, Thrust and libcu++ name after their version and the
+/// architectures that they are compiled for: two releases of a program have one name for a kernel then.
+#[must_use]
+pub fn without_versions(name: &str) -> String {
+    let full = readable(&normalised(name));
+    let is_kept = |scope: &&str| !is_version(scope);
+    let scopes: Vec<&str> = full.split("::").filter(is_kept).collect();
+    scopes.join("::")
+}
+
+/// True for `THRUST_200700_530_750_NS`, `CUB_300102_SM_750_800` and `_V_300403_SM_900`.
+fn is_version(scope: &str) -> bool {
+    const LIBRARIES: [&str; 3] = ["CUB_", "THRUST_", "_V_"];
+    let rest = LIBRARIES.iter().find_map(|library| scope.strip_prefix(library));
+    rest.is_some_and(|rest| {
+        let mut parts = rest.split('_');
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        parts.next().is_some_and(is_number)
+            && parts.all(|part| is_number(part) || matches!(part, "SM" | "NS"))
+    })
+}
+
 /// `name` without what stands between `<` and `>`, operators of comparison aside.
 fn without_template_arguments(name: &str) -> String {
     const OPERATOR: &str = "operator";
@@ -519,6 +541,17 @@ mod tests {
             Some("foo(int*)")
         );
         assert_eq!(without_static_marks("__nv_static_6_abc_de_plain"), "plain");
+    }
+
+    #[test]
+    fn versions_of_libraries_are_no_part_of_a_name() {
+        let plain = "_Z1fIN6thrust8identityIfEEEvT_";
+        let versioned = "_Z1fIN6thrust24THRUST_200700_530_750_NS8identityIfEEEvT_";
+        assert_eq!(super::without_versions(versioned), super::without_versions(plain));
+        assert_eq!(super::without_versions("CUB_x::k"), "CUB_x::k");
+        assert_eq!(super::without_versions("cub::CUB_300102_SM_750_800::k"), "cub::k");
+        assert_eq!(super::without_versions("cuda::_V_300403_SM_900::k"), "cuda::k");
+        assert_eq!(super::without_versions("k"), "k");
     }
 
     #[test]

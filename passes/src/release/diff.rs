@@ -1,8 +1,8 @@
 //! Differences between two releases.
 //!
 //! Kernels are matched by their names without what changes from build to build. Of those that are left, one of the old release and one
-//! of the new are the same under another name if they hold the same, or have the same name without parameters and template arguments,
-//! and no other does.
+//! of the new are the same under another name if they have the same name without the versions of CUB and Thrust, hold the same, or have
+//! the same name without parameters and template arguments, and no other does.
 
 use std::collections::BTreeMap;
 
@@ -388,7 +388,8 @@ fn bounds(launch: LaunchBounds) -> String {
     }
 }
 
-/// Pairs of kernels that hold the same in the forms that both releases have, or are called the same, and of which no other does.
+/// Pairs of kernels that hold the same in the forms that both releases have, or are called the same but for versions, parameters or
+/// template arguments, and of which no other does.
 fn renamed<'a>(
     removed: &[&'a KernelRecord],
     added: &[&'a KernelRecord],
@@ -403,24 +404,43 @@ fn renamed<'a>(
         }
         found
     };
-    let mut pairs = pairs(&by_content(removed), &by_content(added));
+    let mut found = pairs(
+        &by_name(removed, names::without_versions),
+        &by_name(added, names::without_versions),
+    );
+    let (removed, added) = (unpaired(removed, &found), unpaired(added, &found));
+    found.extend(pairs(&by_content(&removed), &by_content(&added)));
+    let (removed, added) = (unpaired(&removed, &found), unpaired(&added, &found));
+    found.extend(pairs(
+        &by_name(&removed, names::base),
+        &by_name(&added, names::base),
+    ));
+    found
+}
+
+/// The kernels by a part of their names.
+fn by_name<'a>(
+    records: &[&'a KernelRecord],
+    part: impl Fn(&str) -> String,
+) -> BTreeMap<String, Vec<&'a KernelRecord>> {
+    let mut found: BTreeMap<String, Vec<&'a KernelRecord>> = BTreeMap::new();
+    for record in records {
+        found.entry(part(&record.name)).or_default().push(record);
+    }
+    found
+}
+
+/// The kernels that are in no pair.
+fn unpaired<'a>(
+    records: &[&'a KernelRecord],
+    pairs: &[(&'a KernelRecord, &'a KernelRecord)],
+) -> Vec<&'a KernelRecord> {
     let paired = pairs
         .iter()
         .flat_map(|(old, new)| [old.name.as_str(), new.name.as_str()]);
     let paired: FxHashSet<&str> = paired.collect();
-    let by_base = |records: &[&'a KernelRecord]| {
-        let mut found: BTreeMap<String, Vec<&'a KernelRecord>> = BTreeMap::new();
-        for record in records
-            .iter()
-            .filter(|record| !paired.contains(record.name.as_str()))
-        {
-            found.entry(names::base(&record.name)).or_default().push(record);
-        }
-        found
-    };
-    let of_base = self::pairs(&by_base(removed), &by_base(added));
-    pairs.extend(of_base);
-    pairs
+    let is_left = |record: &&&KernelRecord| !paired.contains(record.name.as_str());
+    records.iter().filter(is_left).copied().collect()
 }
 
 /// The kernels that are the only ones with their key on both sides.
