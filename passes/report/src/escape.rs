@@ -82,6 +82,17 @@ fn push(character: char, safe: &mut String) {
     }
 }
 
+/// A text between backticks in Markdown: without any, and on one line.
+pub(crate) fn code_span(text: &str) -> String {
+    text.chars()
+        .map(|letter| match letter {
+            '`' => '\'',
+            _ if letter.is_control() => ' ',
+            _ => letter,
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::{line, name, snippet};

@@ -49,14 +49,15 @@ struct Document<'a> {
     summary: Summary<'a>,
 }
 
+/// The program that wrote a document.
 #[derive(Serialize)]
-struct Tool {
+pub(crate) struct Tool {
     name: &'static str,
     version: &'static str,
 }
 
 impl Tool {
-    const THIS: Self = Self {
+    pub(crate) const THIS: Self = Self {
         name: PROGRAM,
         version: env!("CARGO_PKG_VERSION"),
     };

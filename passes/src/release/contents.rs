@@ -135,6 +135,9 @@ impl Contents {
                 record.forms.entry(form.clone()).or_default().add(kernel);
             }
         }
+        if gpus.is_empty() {
+            return;
+        }
         let forecast = InputForecast::new(input, gpus, None);
         for row in &forecast.kernels {
             let Some(record) = self.kernels.get_mut(&row.kernel.identity) else {

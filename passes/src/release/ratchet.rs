@@ -1,7 +1,7 @@
 //! Figures of a release that may only get better: registers, stack, shared memory and code of each kernel, bytes of each target, what
 //! the driver compiles, and the kernels that a GPU does not load.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -180,19 +180,13 @@ impl Ratchet {
                 }
             }
         }
-        for gpu in now.jit.keys() {
-            let list = |ratchet: &'_ Self| ratchet.missing.get(gpu).cloned().unwrap_or_default();
-            if !self.jit.contains_key(gpu) {
-                continue;
-            }
-            let (old, new) = (list(self), list(&now));
-            for kernel in new.iter().filter(|kernel| !old.contains(kernel)) {
+        for gpu in now.jit.keys().filter(|gpu| self.jit.contains_key(*gpu)) {
+            let (old, new) = (self.missing_on(gpu), now.missing_on(gpu));
+            for kernel in new.difference(&old) {
                 found.add(Some(kernel), gpu, "missing", (0, 1), 0.0);
             }
-            for kernel in old
-                .iter()
-                .filter(|kernel| !new.contains(kernel) && now.kernels_has(kernel, contents))
-            {
+            let is_there = |kernel: &&&str| contents.kernels.contains_key(**kernel);
+            for kernel in old.difference(&new).filter(is_there) {
                 found.add(Some(kernel), gpu, "missing", (1, 0), 0.0);
             }
         }
@@ -224,8 +218,10 @@ impl Ratchet {
         found
     }
 
-    fn kernels_has(&self, kernel: &str, contents: &Contents) -> bool {
-        self.kernels.contains_key(kernel) || contents.kernels.contains_key(kernel)
+    /// The kernels that a GPU does not load.
+    fn missing_on(&self, gpu: &str) -> BTreeSet<&str> {
+        let kernels = self.missing.get(gpu).into_iter().flatten();
+        kernels.map(String::as_str).collect()
     }
 }
 

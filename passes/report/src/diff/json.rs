@@ -5,7 +5,7 @@ use ptxcheck_passes::release::{Change, Contents, KernelChange, KernelFate, Targe
 use serde::Serialize;
 
 use super::shown::Releases;
-use crate::PROGRAM;
+use crate::json::Tool;
 
 /// Raised when a key changes its meaning or goes away.
 const SCHEMA_VERSION: u32 = 1;
@@ -19,10 +19,7 @@ pub fn render(releases: &Releases<'_>) -> serde_json::Result<String> {
     let diff = releases.diff;
     let document = Document {
         schema_version: SCHEMA_VERSION,
-        tool: Tool {
-            name: PROGRAM,
-            version: env!("CARGO_PKG_VERSION"),
-        },
+        tool: Tool::THIS,
         old: ReleaseJson::new(releases.old, diff.old),
         new: ReleaseJson::new(releases.new, diff.new),
         targets: diff.targets.iter().map(TargetJson::new).collect(),
@@ -51,12 +48,6 @@ struct Document<'a> {
     targets: Vec<TargetJson<'a>>,
     jit: Vec<JitJson>,
     kernels: Vec<KernelJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct Tool {
-    name: &'static str,
-    version: &'static str,
 }
 
 #[derive(Serialize)]

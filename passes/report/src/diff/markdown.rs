@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::shown::{LISTED_KERNELS, Releases, headline, sections, target_rows};
 use crate::amounts::plural;
+use crate::escape::code_span;
 use crate::table::shortened;
 
 /// The differences as Markdown.
@@ -12,8 +13,8 @@ pub fn render(releases: &Releases<'_>) -> String {
     let diff = releases.diff;
     let mut text = format!(
         "### `{}` \u{2192} `{}`\n\n{}\n\n",
-        code(releases.old),
-        code(releases.new),
+        code_span(releases.old),
+        code_span(releases.new),
         headline(diff)
     );
     let rows = target_rows(&diff.targets);
@@ -33,9 +34,9 @@ pub fn render(releases: &Releases<'_>) -> String {
             plural(kernels.len() as u64, "kernel")
         );
         for (kernel, told) in kernels.iter().take(LISTED_KERNELS) {
-            let _ = write!(text, "* `{}`", code(&shortened(kernel.name)));
+            let _ = write!(text, "* `{}`", code_span(&shortened(kernel.name)));
             if !told.is_empty() {
-                let told: Vec<String> = told.iter().map(|line| format!("`{}`", code(line))).collect();
+                let told: Vec<String> = told.iter().map(|line| format!("`{}`", code_span(line))).collect();
                 let _ = write!(text, ": {}", told.join(", "));
             }
             text.push('\n');
@@ -46,15 +47,4 @@ pub fn render(releases: &Releases<'_>) -> String {
         text.push_str("\n</details>\n\n");
     }
     text
-}
-
-/// A text between backticks: without any, and on one line.
-fn code(text: &str) -> String {
-    text.chars()
-        .map(|letter| match letter {
-            '`' => '\'',
-            _ if letter.is_control() => ' ',
-            _ => letter,
-        })
-        .collect()
 }

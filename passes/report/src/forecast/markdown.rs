@@ -7,6 +7,7 @@ use ptxcheck_passes::run::Outcome;
 use super::alike::grouped;
 use super::text::Columns;
 use crate::amounts::{plural, size};
+use crate::escape::code_span;
 use crate::table::shortened;
 
 /// Most inputs with a table.
@@ -28,7 +29,7 @@ pub fn render(outcome: &Outcome, columns: &Columns) -> String {
         if tables > LISTED_INPUTS {
             continue;
         }
-        let _ = writeln!(text, "### What GPUs load of `{}`\n", code(&input.name));
+        let _ = writeln!(text, "### What GPUs load of `{}`\n", code_span(&input.name));
         let gpus: Vec<String> = forecast.gpus.iter().map(ToString::to_string).collect();
         let _ = writeln!(text, "| kernels | {} |", gpus.join(" | "));
         let _ = writeln!(text, "| --- |{}", " --- |".repeat(gpus.len()));
@@ -36,7 +37,7 @@ pub fn render(outcome: &Outcome, columns: &Columns) -> String {
         for (row, kernels) in groups.iter().take(LISTED_ROWS) {
             let first = kernels
                 .first()
-                .map(|kernel| code(&shortened(&kernel.kernel.name)));
+                .map(|kernel| code_span(&shortened(&kernel.kernel.name)));
             let names = match (kernels.len(), first) {
                 (1, Some(first)) => format!("`{first}`"),
                 (count, Some(first)) => format!("{count}, as `{first}`"),
@@ -65,16 +66,4 @@ pub fn render(outcome: &Outcome, columns: &Columns) -> String {
         let _ = writeln!(text, "and {}\n", plural(more as u64, "more input"));
     }
     text
-}
-
-/// A text between backticks: without any, and on one line.
-fn code(text: &str) -> String {
-    let letters = text.chars();
-    letters
-        .map(|letter| match letter {
-            '`' => '\'',
-            _ if letter.is_control() => ' ',
-            _ => letter,
-        })
-        .collect()
 }
