@@ -14,6 +14,7 @@ use crate::comments::Comment;
 use crate::ir::IsaVersion;
 use crate::limits::{MAX_COMPARED_IMAGES, SHOWN_NAMES};
 use crate::rule::ProblemKind;
+use crate::variants::VariantMetadata;
 
 /// The outcome for an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -221,6 +222,9 @@ pub struct InputReport {
     pub problems: Vec<Problem>,
     /// The symbols that it exports and that the policy wants hidden, sorted.
     pub exported: Vec<ExportedSymbol>,
+    /// What it says of wheel variants, if it is a file with such metadata and the policy has them checked.
+    #[serde(default)]
+    pub variants: Option<VariantMetadata>,
 }
 
 /// A symbol that an input exports and that the policy wants hidden.

@@ -73,6 +73,7 @@ pub mod shard;
 pub mod sources;
 mod support;
 mod toolkit;
+pub mod variants;
 #[cfg(feature = "ir")]
 pub mod worker;
 

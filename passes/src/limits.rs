@@ -55,6 +55,12 @@ pub(crate) const MAX_NAMED_FORMS: usize = 64;
 /// Most symbols of an input that are exported and should not be. More are not listed.
 pub(crate) const MAX_EXPORTED_SYMBOLS: usize = 10_000;
 
+/// Most bytes of a file with metadata about wheel variants that are read.
+pub(crate) const MAX_VARIANT_FILE_BYTES: usize = 4 << 20;
+
+/// Most faults of such a file that are told.
+pub(crate) const MAX_VARIANT_FAULTS: usize = 32;
+
 /// Most comments of one text that say that a finding does not count. Later ones are not seen.
 pub(crate) const MAX_COMMENTS: usize = 1 << 14;
 

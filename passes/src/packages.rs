@@ -26,6 +26,7 @@ use crate::image::{Content, InputError, ReadError};
 use crate::patterns::Pattern;
 use crate::rule::ProblemKind;
 use crate::scope::{Root, fits_path};
+use crate::variants::{self, MetadataName};
 
 /// A package, open.
 #[derive(Debug)]
@@ -69,13 +70,22 @@ impl Package {
         }
     }
 
-    /// The members of the package called `name` that are inputs, but for those that `exclude` fits.
+    /// The members of the package called `name` that are inputs, but for those that `exclude` fits; files with metadata about wheel
+    /// variants among them, if `with_metadata`.
     #[must_use]
-    pub fn members(&self, name: &str, exclude: &[Pattern], root: &Root, deadline: &Deadline) -> Members {
+    pub fn members(
+        &self,
+        name: &str,
+        exclude: &[Pattern],
+        root: &Root,
+        with_metadata: bool,
+        deadline: &Deadline,
+    ) -> Members {
         let selection = Selection {
             package: name,
             exclude,
             root,
+            with_metadata,
             left_out: RefCell::default(),
         };
         let source = Source::memory(Arc::<Content>::clone(&self.content));
@@ -150,12 +160,16 @@ struct Selection<'a> {
     package: &'a str,
     exclude: &'a [Pattern],
     root: &'a Root,
+    with_metadata: bool,
     left_out: RefCell<Vec<String>>,
 }
 
 impl Select for Selection<'_> {
     fn is_input(&self, path: &str, start: &mut dyn FnMut(usize) -> Option<Vec<u8>>) -> bool {
         candidates::is_input(Path::new(path), start)
+            || self.with_metadata && variants::is_metadata(path) && {
+                MetadataName::of(&full_name(self.package, path)).is_some()
+            }
     }
 
     fn leaves_out(&self, path: &str) -> bool {

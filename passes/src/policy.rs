@@ -29,6 +29,8 @@ pub struct Policy {
     pub by_design: Vec<ByDesign>,
     /// Machine code has to be compiled for its own virtual architecture: `sm_86` from `compute_86`.
     pub same_virtual_target: bool,
+    /// The metadata of wheel variants have to fit the images.
+    pub check_variants: bool,
     /// The oldest driver that the files are to run with.
     pub min_driver: Option<Driver>,
     /// Most bytes that the images for one target may take in a file.

@@ -6,4 +6,5 @@ pub(crate) mod forecast;
 pub(crate) mod host_constants;
 pub(crate) mod lanes;
 pub(crate) mod symbols;
+pub(crate) mod variants;
 pub(crate) mod wording;

@@ -20,3 +20,4 @@ pub fn root() -> PathBuf {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     tests.parent().unwrap_or(tests).to_owned()
 }
+pub mod wheels;

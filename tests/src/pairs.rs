@@ -1,6 +1,7 @@
 //! Rules that no file of PTX can show: for each an input that makes it fire, and its neighbour on which it is silent.
 
 use crate::fatbin::{Elf, Entry, IS_64_BIT, IS_DEBUG, Packing, SPECIFIC, Symbol, archive, container};
+use crate::wheels::{metadata, wheel};
 
 /// One run of the program: its arguments, and a file to look at.
 #[derive(Clone, Debug)]
@@ -34,6 +35,26 @@ fn pair(code: &'static str, args: &[&'static str], fires: Vec<u8>, silent: Vec<u
         code,
         fires: run(fires),
         silent: run(silent),
+    }
+}
+
+/// A wheel with machine code for `sm_80`, whose metadata claim these features; and one that claims what it has.
+fn of_wheel(code: &'static str, features: &str) -> RulePair {
+    let image = Entry::cubin(80, Elf::cubin(80, &[("k", &[])]).bytes());
+    let library = Elf::host(3).section(".nv_fatbin", container(&[image])).bytes();
+    let claiming = |features: &str| Run {
+        args: vec!["audit", "--check-variants"],
+        name: "x-1.0-py3-none-any-gpu.whl",
+        bytes: wheel(
+            "x-1.0",
+            &metadata("gpu", features),
+            &[("x/lib.so", library.clone())],
+        ),
+    };
+    RulePair {
+        code,
+        fires: claiming(features),
+        silent: claiming(r#""sm_arch": ["80_real"]"#),
     }
 }
 
@@ -205,12 +226,14 @@ pub fn pairs() -> Vec<RulePair> {
             fat(&[(75, illegal("75"))]),
             fat(&[(80, illegal("80"))]),
         ),
+        of_wheel("PTX517", r#""sm_arch": ["80_real", "90_real"]"#),
         pair(
             "PTX518",
             &["audit", "--require-gpu", "12.0"],
             of_class(1),
             of_class(3),
         ),
+        of_wheel("PTX519", r#""sm_arch": ["80_real", "90a_real"]"#),
         pair(
             "PTX520",
             &["audit", "--require-gpu", "9.0", "--max-jit", "1"],
@@ -235,6 +258,7 @@ pub fn pairs() -> Vec<RulePair> {
             compiled_for(80),
             compiled_for(86),
         ),
+        of_wheel("PTX525", r#""sm_arch": ["80_real", "80_virtual"]"#),
         pair("PTX901", &[], one(90)[..60].to_vec(), one(90)),
         pair(
             "PTX903",

@@ -89,6 +89,11 @@ impl Gpu {
             .then_some(Self(number))
     }
 
+    /// All from Maxwell on, in their order.
+    pub fn all() -> impl Iterator<Item = Self> {
+        GPUS.iter().map(|gpu| Self(gpu.number))
+    }
+
     /// All that CUDA 13 compiles for, from 7.5 on, in their order.
     pub fn of_cuda_13() -> impl Iterator<Item = Self> {
         let numbers = GPUS.iter().map(|gpu| gpu.number);

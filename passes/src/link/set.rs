@@ -408,6 +408,7 @@ mod tests {
             host: Some(known),
             problems: Vec::new(),
             exported: Vec::new(),
+            variants: None,
         }
     }
 

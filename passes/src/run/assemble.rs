@@ -35,6 +35,7 @@ pub(super) fn assemble(
             host: scanned.host,
             problems: Vec::new(),
             exported: scanned.exported,
+            variants: scanned.variants,
         },
     };
     for InputError { kind, message } in scanned.errors {

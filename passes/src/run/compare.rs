@@ -190,6 +190,7 @@ mod tests {
                         name: (*name).to_owned(),
                     })
                     .collect(),
+                variants: None,
             };
             let findings = compare(&[input], &settings).into_iter();
             findings

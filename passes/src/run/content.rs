@@ -19,10 +19,11 @@ use super::unpack;
 use crate::deadline::Deadline;
 use crate::image::{self, Content, Contents, FileFormat, InputError};
 use crate::inventory::{ExportedSymbol, is_read};
-use crate::limits::MAX_EXPORTED_SYMBOLS;
+use crate::limits::{MAX_EXPORTED_SYMBOLS, MAX_VARIANT_FILE_BYTES};
 use crate::patterns::Pattern;
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
+use crate::variants::{MetadataName, VariantMetadata};
 use crate::{names, shown};
 
 /// Finds the images in the content of an input, which is a file at `path` or none, and reads each of them.
@@ -43,6 +44,9 @@ pub(super) fn scan_content(
         is_mapped: content.is_mapped(),
     };
     let scanned = guarded(|| {
+        if settings.policy.check_variants && MetadataName::of(&name).is_some() {
+            return variants(&name, content);
+        }
         let mut contents = find_images(&name, content, deadline)?;
         let recompiled = Recompiled::of(&name, path, &contents.images, settings);
         contents.images.retain(|image| !recompiled.replaces(image));
@@ -57,6 +61,7 @@ pub(super) fn scan_content(
             host: contents.host,
             errors,
             exported: exported(content, settings),
+            variants: None,
             is_refused: false,
         })
     });
@@ -66,6 +71,20 @@ pub(super) fn scan_content(
         None => scanned,
     };
     scanned.unwrap_or_else(|error| ScannedInput::refused(name, error))
+}
+
+/// The metadata of wheel variants in a file that is for them.
+fn variants(name: &str, bytes: &[u8]) -> Result<ScannedInput, InputError> {
+    if bytes.len() > MAX_VARIANT_FILE_BYTES {
+        let message = format!("metadata of more than {MAX_VARIANT_FILE_BYTES} bytes are not read");
+        return Err(InputError::new(ProblemKind::Limit, message));
+    }
+    let metadata = VariantMetadata::parse(bytes)
+        .map_err(|unknown| InputError::new(ProblemKind::Unreadable, unknown.to_string()))?;
+    Ok(ScannedInput {
+        variants: Some(metadata),
+        ..ScannedInput::without_device_code(name.to_owned())
+    })
 }
 
 /// The symbols that a file exports and that the policy wants hidden, sorted.

@@ -29,7 +29,16 @@ pub(super) fn scan(
     settings: &Settings,
     texts: &TextCache,
 ) -> Scanned {
-    let opened = guarded(|| Ok(package.members(name, &settings.exclude.paths, &settings.root, deadline)));
+    let opened = guarded(|| {
+        let with_metadata = settings.policy.check_variants;
+        Ok(package.members(
+            name,
+            &settings.exclude.paths,
+            &settings.root,
+            with_metadata,
+            deadline,
+        ))
+    });
     let Members {
         members, left_out, ..
     } = match opened {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::text_cache::TextKey;
 use crate::image::{InputError, PackedImage};
 use crate::inventory::{ExportedSymbol, Facts, Host, ImageReport};
+use crate::variants::VariantMetadata;
 
 /// An input whose images have been read.
 pub(super) struct ScannedInput {
@@ -14,6 +15,8 @@ pub(super) struct ScannedInput {
     pub(super) errors: Vec<InputError>,
     /// The symbols that it exports and that the policy wants hidden.
     pub(super) exported: Vec<ExportedSymbol>,
+    /// What it says of wheel variants.
+    pub(super) variants: Option<VariantMetadata>,
     /// None of it was read: it holds no device code, or nothing that this release reads.
     pub(super) is_refused: bool,
 }
@@ -27,6 +30,7 @@ impl ScannedInput {
             host: None,
             errors: vec![error],
             exported: Vec::new(),
+            variants: None,
             is_refused: true,
         }
     }
@@ -39,6 +43,7 @@ impl ScannedInput {
             host: None,
             errors: Vec::new(),
             exported: Vec::new(),
+            variants: None,
             is_refused: false,
         }
     }

@@ -298,6 +298,7 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
             max_jit_bytes: Some(1_000),
             stubs: StubPolicy::Deny,
             same_virtual_target: true,
+            check_variants: true,
             ..Policy::default()
         },
         ..checked

@@ -234,7 +234,7 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
         let Ok(package) = Package::of(Content::from(bytes.to_vec())) else {
             return Ok(());
         };
-        let members = package.members("mutant.whl", &[], &Root::default(), Deadline::NEVER);
+        let members = package.members("mutant.whl", &[], &Root::default(), true, Deadline::NEVER);
         for member in members.members {
             let path = member.path.clone();
             let leads_out = path.starts_with('/') || path.split(['/', '!']).any(|part| part == "..");

@@ -299,6 +299,10 @@ pub struct AuditArgs {
     #[arg(long, help_heading = "Policy")]
     pub same_virtual_target: bool,
 
+    /// Report metadata of wheel variants that the images of the wheel do not keep
+    #[arg(long, help_heading = "Policy")]
+    pub check_variants: bool,
+
     /// The oldest driver that the files are to run with
     #[arg(long, value_name = "VERSION", help_heading = "Policy")]
     pub min_driver: Option<Driver>,

@@ -379,6 +379,7 @@ allow-jit = ["12.0"]
 max-jit = "20M"
 stubs = "deny"
 virtual-target = "same"
+variants = "check"
 [[audit.by-design]]
 kernel = "tma_*"
 gpu = "7.5"

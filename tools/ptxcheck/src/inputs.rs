@@ -6,13 +6,13 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use ptxcheck_passes::candidates;
-use ptxcheck_passes::exceptions::Exclude;
 use ptxcheck_passes::packages;
 use ptxcheck_passes::patterns::Pattern;
 use ptxcheck_passes::rule::ProblemKind;
 use ptxcheck_passes::run::{Bytes, Input};
 use ptxcheck_passes::scope::{Root, fits_path};
-use ptxcheck_passes::shown;
+use ptxcheck_passes::settings::Settings;
+use ptxcheck_passes::{shown, variants};
 use walkdir::{DirEntry, WalkDir};
 
 /// Most folders that are searched in one run.
@@ -24,10 +24,11 @@ const MAX_FOLDERS: usize = 1 << 20;
 /// A path that does not exist or can't be read is an input all the same, so that the run reports it. Standard input and files
 /// are read in the run, which watches the time.
 #[must_use]
-pub fn collect(paths: &[PathBuf], exclude: &Exclude, root: &Root) -> (Vec<Input>, Vec<String>) {
+pub fn collect(paths: &[PathBuf], settings: &Settings) -> (Vec<Input>, Vec<String>) {
     let mut inputs = Inputs {
-        exclude: exclude.paths.clone(),
-        root: root.clone(),
+        exclude: settings.exclude.paths.clone(),
+        root: settings.root.clone(),
+        with_metadata: settings.policy.check_variants,
         ..Inputs::default()
     };
     for path in paths {
@@ -48,6 +49,8 @@ struct Inputs {
     /// Patterns of what is no input, and what they are relative to.
     exclude: Vec<Pattern>,
     root: Root,
+    /// Files with metadata about wheel variants are inputs.
+    with_metadata: bool,
     /// Names of the inputs that they have left out.
     left_out: Vec<String>,
     seen: HashSet<PathBuf>,
@@ -83,6 +86,10 @@ impl Inputs {
         }
     }
 
+    fn is_input(&self, path: &Path) -> bool {
+        is_input(path) || self.with_metadata && variants::is_metadata(&path.to_string_lossy())
+    }
+
     /// Each folder once, by whatever links it is reached: its files are on the list then.
     fn add_folder(&mut self, folder: &Path) {
         let mut folders = std::mem::take(&mut self.folders);
@@ -101,7 +108,7 @@ impl Inputs {
         for entry in walk.into_iter().filter_entry(is_new) {
             match entry {
                 Ok(entry) => {
-                    if entry.file_type().is_file() && is_input(entry.path()) {
+                    if entry.file_type().is_file() && self.is_input(entry.path()) {
                         self.add_file(entry.path());
                     }
                 }

@@ -62,6 +62,7 @@ impl<'a> Document<'a> {
                 stubs: policy.stubs.as_str(),
                 by_design: policy.by_design.iter().map(ByDesignJson::new).collect(),
                 same_virtual_target: policy.same_virtual_target,
+                check_variants: policy.check_variants,
                 budgets: policy.budgets.iter().map(BudgetJson::new).collect(),
                 required_blocks: policy.required_blocks.iter().map(BlockJson::new).collect(),
             },
@@ -87,6 +88,7 @@ struct PolicyJson<'a> {
     stubs: &'static str,
     by_design: Vec<ByDesignJson<'a>>,
     same_virtual_target: bool,
+    check_variants: bool,
     budgets: Vec<BudgetJson<'a>>,
     required_blocks: Vec<BlockJson<'a>>,
 }

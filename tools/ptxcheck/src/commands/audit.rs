@@ -26,7 +26,13 @@ use crate::{config, file_list, inputs, output, ratchet, shards};
 pub fn run(args: &AuditArgs) -> Exit {
     let started = Instant::now();
     let settings = match config::read(args.config.as_deref()) {
-        Ok(config) => config.settings(),
+        Ok(config) => {
+            let settings = config.settings();
+            Settings {
+                policy: policy(args, settings.policy),
+                ..settings
+            }
+        }
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
     let baseline = match Prepared::of(&args.baseline) {
@@ -37,7 +43,7 @@ pub fn run(args: &AuditArgs) -> Exit {
         Ok(paths) => paths,
         Err(problem) => return output::complain(&escape::line(&problem)),
     };
-    let (inputs, left_out) = inputs::collect(&paths, &settings.exclude, &settings.root);
+    let (inputs, left_out) = inputs::collect(&paths, &settings);
     let progress = Arc::new(Progress::default());
     let settings = Settings {
         base_levels: levels(&settings.base_levels),
@@ -45,7 +51,6 @@ pub fn run(args: &AuditArgs) -> Exit {
         threads: args.jobs,
         timeout: args.timeout,
         images_only: true,
-        policy: policy(args, settings.policy),
         path_maps: args.path_map.clone(),
         is_strict: args.strict_config,
         worker: super::worker::command(),
@@ -131,6 +136,7 @@ fn policy(args: &AuditArgs, of_file: Policy) -> Policy {
     policy.max_jit_bytes = args.max_jit.or(policy.max_jit_bytes);
     policy.stubs = args.stubs.map_or(policy.stubs, Into::into);
     policy.same_virtual_target |= args.same_virtual_target;
+    policy.check_variants |= args.check_variants;
     policy.min_driver = args.min_driver.max(args.min_cuda).or(policy.min_driver);
     policy.max_target_bytes = args.max_target_size.or(policy.max_target_bytes);
     policy.forbid_duplicates |= args.forbid_duplicates;

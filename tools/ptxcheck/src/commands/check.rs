@@ -81,7 +81,7 @@ impl Checked {
         let paths = file_list::with_listed(&args.paths, args.files_from.as_deref())?;
         let recompiler = recompiler.map(Arc::new);
         let progress = Arc::new(Progress::default());
-        let (inputs, left_out) = inputs::collect(&paths, &settings.exclude, &settings.root);
+        let (inputs, left_out) = inputs::collect(&paths, &settings);
         let settings = Settings {
             worker: super::worker::command(),
             progress: Some(Arc::clone(&progress)),

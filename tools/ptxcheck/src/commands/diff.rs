@@ -89,7 +89,7 @@ struct Side {
 impl Side {
     fn read(path: &Path, gpus: &[Gpu], settings: &Settings) -> Result<Self, String> {
         let name = shown::path(path.as_os_str()).into_owned();
-        let (inputs, _) = inputs::collect(&[path.to_owned()], &settings.exclude, &settings.root);
+        let (inputs, _) = inputs::collect(&[path.to_owned()], settings);
         let outcome = check(inputs, settings);
         let problems = problems(&outcome);
         if !problems.is_empty() {

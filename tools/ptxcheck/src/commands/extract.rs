@@ -102,7 +102,9 @@ fn extract_package(
     deadline: &Deadline,
     written: &mut Written,
 ) {
-    let members = package.members(name, &[], &Root::default(), deadline).members;
+    let members = package
+        .members(name, &[], &Root::default(), false, deadline)
+        .members;
     let mut folders = Folders::default();
     for member in members {
         let prefix = folders.of(&member);

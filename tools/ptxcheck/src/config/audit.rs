@@ -6,7 +6,9 @@ use ptxcheck_passes::forecast::Gpu;
 use ptxcheck_passes::policy::{self, Budget, ByDesign, Driver, Policy, RequiredBlock, StubPolicy};
 use toml::Spanned;
 
-use super::file::{Audit, BudgetEntry, ByDesignEntry, StringList, StubsWord, VirtualTargetWord};
+use super::file::{
+    Audit, BudgetEntry, ByDesignEntry, StringList, StubsWord, VariantsWord, VirtualTargetWord,
+};
 use super::findings::PatternReader;
 use super::{FileError, parse_size};
 
@@ -56,6 +58,7 @@ pub(super) fn policy(audit: &Audit, reader: &mut PatternReader<'_>) -> Result<Po
         },
         by_design,
         same_virtual_target: matches!(audit.virtual_target, Some(VirtualTargetWord::Same)),
+        check_variants: matches!(audit.variants, Some(VariantsWord::Check)),
         min_driver: min_driver.max(of_cuda),
         max_target_bytes: audit.max_target_size.as_ref().map(spelt).map(size).transpose()?,
         forbid_duplicates: audit.forbid_duplicates,

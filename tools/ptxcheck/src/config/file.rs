@@ -198,6 +198,8 @@ pub(super) struct Audit {
     pub by_design: Vec<ByDesignEntry>,
     /// The virtual architecture that machine code is compiled for
     pub virtual_target: Option<VirtualTargetWord>,
+    /// The metadata of wheel variants
+    pub variants: Option<VariantsWord>,
     /// Budgets for the machine code of kernels
     pub budget: Vec<BudgetEntry>,
     /// Threads of a block that kernels have to be launchable with, by a pattern of their names, in the image or in C++
@@ -257,6 +259,17 @@ pub(super) enum VirtualTargetWord {
     Any,
     /// Its own: `compute_86` for `sm_86`
     Same,
+}
+
+/// The metadata of wheel variants
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub(super) enum VariantsWord {
+    /// Not looked at
+    Ignore,
+    /// Held against the images of the wheel
+    Check,
 }
 
 /// Kernels that are not there for some GPUs
