@@ -222,7 +222,7 @@ pub struct InputReport {
     pub problems: Vec<Problem>,
     /// The symbols that it exports and that the policy wants hidden, sorted.
     pub exported: Vec<ExportedSymbol>,
-    /// What it says of wheel variants, if it is a file with such metadata and the policy has them checked.
+    /// Its metadata about wheel variants, if it is a file with such metadata and the policy has them checked.
     #[serde(default)]
     pub variants: Option<VariantMetadata>,
 }

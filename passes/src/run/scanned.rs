@@ -15,7 +15,7 @@ pub(super) struct ScannedInput {
     pub(super) errors: Vec<InputError>,
     /// The symbols that it exports and that the policy wants hidden.
     pub(super) exported: Vec<ExportedSymbol>,
-    /// What it says of wheel variants.
+    /// Its metadata about wheel variants.
     pub(super) variants: Option<VariantMetadata>,
     /// None of it was read: it holds no device code, or nothing that this release reads.
     pub(super) is_refused: bool,
