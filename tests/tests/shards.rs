@@ -69,7 +69,10 @@ fn merged_shards_are_one_run() {
     for command in ["check", "audit"] {
         let [one, two, three] = deal(&folder, command);
         for (format, places) in [("json", "grouped"), ("json", "all"), ("sarif", "grouped")] {
-            let options = ["--format", format, "--places", places, "-q"];
+            let mut options = vec!["--format", format, "--places", places, "-q"];
+            if command == "audit" {
+                options.extend(["--gpu", "7.5,9.0", "--resources"]);
+            }
             let whole = run_in(&folder, &[&[command], &options[..], &["."]].concat());
             let merged = run_in(
                 &folder,
@@ -118,6 +121,13 @@ fn shards_that_are_not_one_run_are_refused() {
         assert_eq!(output.status.code(), Some(2), "{files:?}");
         assert!(stderr(&output).contains(wanted), "{files:?}: {}", stderr(&output));
     }
+    let output = run_in(&folder, &["merge", "--gpu", "9.0", &one, &two, &three]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("are shards of a check"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]

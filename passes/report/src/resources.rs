@@ -67,18 +67,35 @@ pub(crate) fn render(input: &InputReport) -> String {
     text
 }
 
+/// Blocks of a kernel on a GPU, as far as its registers and its static shared memory tell.
+pub(crate) struct Fit {
+    /// The largest block that can be launched, in threads.
+    pub(crate) largest_block: Option<u32>,
+    /// The warps of blocks of [`BLOCK`] threads, or of as many as the kernel allows, that are resident on a multiprocessor.
+    pub(crate) resident_warps: Option<u32>,
+}
+
+impl Fit {
+    pub(crate) fn of(gpu: u32, kernel: &Kernel, used: &Resources) -> Self {
+        let bounds = kernel.launch.required_threads.or(kernel.launch.max_threads);
+        let bound = bounds.map_or(u64::MAX, |sizes| {
+            sizes.iter().map(|size| u64::from(*size)).product()
+        });
+        let largest_block = used.registers.and_then(|registers| largest_block(gpu, registers));
+        let block = bound.min(BLOCK).min(u64::from(largest_block.unwrap_or(u32::MAX)));
+        let known = used.registers.zip(used.shared);
+        Self {
+            largest_block,
+            resident_warps: known.and_then(|(registers, shared)| {
+                resident_warps(gpu, registers, shared, u32::try_from(block).ok()?)
+            }),
+        }
+    }
+}
+
 fn row(gpu: u32, target: &str, kernel: &Kernel, used: &Resources) -> Vec<String> {
     let number = |number: Option<u32>| number.map_or_else(|| "?".to_owned(), |number| number.to_string());
-    let bounds = kernel.launch.required_threads.or(kernel.launch.max_threads);
-    let bound = bounds.map_or(u64::MAX, |sizes| {
-        sizes.iter().map(|size| u64::from(*size)).product()
-    });
-    let largest = used.registers.and_then(|registers| largest_block(gpu, registers));
-    let block = bound.min(BLOCK).min(u64::from(largest.unwrap_or(u32::MAX)));
-    let warps = used
-        .registers
-        .zip(used.shared)
-        .and_then(|(registers, shared)| resident_warps(gpu, registers, shared, u32::try_from(block).ok()?));
+    let fit = Fit::of(gpu, kernel, used);
     vec![
         target.to_owned(),
         number(used.registers),
@@ -88,8 +105,8 @@ fn row(gpu: u32, target: &str, kernel: &Kernel, used: &Resources) -> Vec<String>
         kernel
             .code_bytes
             .map_or_else(|| "?".to_owned(), |bytes| bytes.to_string()),
-        number(largest),
-        number(warps),
+        number(fit.largest_block),
+        number(fit.resident_warps),
         shortened(&kernel.name),
     ]
 }

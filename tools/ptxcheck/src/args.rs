@@ -6,12 +6,13 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ptxcheck_passes::forecast::Gpu;
 use ptxcheck_passes::launches::{self, Shape};
-use ptxcheck_passes::policy::{self, Driver, StubPolicy};
+use ptxcheck_passes::policy::{self, Driver, Policy, StubPolicy};
 use ptxcheck_passes::release::ChangeKind;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::PathMap;
 use ptxcheck_passes::shard::Deal;
+use ptxcheck_report::forecast::Columns;
 
 use crate::baseline::BaselineArgs;
 use crate::budgets::BudgetArgs;
@@ -428,6 +429,14 @@ pub struct MergeArgs {
     #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
     pub quiet: bool,
 
+    /// The forecast, of shards of an audit.
+    #[command(flatten)]
+    pub forecast: ForecastArgs,
+
+    /// List the kernels that take most registers, by target, of shards of an audit
+    #[arg(long)]
+    pub resources: bool,
+
     /// Report entries of a baseline that no longer occur (PTX906)
     #[arg(long)]
     pub strict_config: bool,
@@ -731,6 +740,25 @@ pub struct ForecastArgs {
     /// The version of CUDA that their driver reports, as in `12.4`
     #[arg(long, value_name = "VERSION", value_parser = config::driver_of_cuda, help_heading = "Forecast")]
     pub cuda: Option<Driver>,
+}
+
+impl ForecastArgs {
+    /// The forecast that they ask for, else for the GPUs of the policy.
+    pub fn columns(&self, policy: &Policy) -> Columns {
+        Columns {
+            gpus: if self.gpu.is_empty() {
+                policy.gpus.clone()
+            } else {
+                GpuList::all(&self.gpu)
+            },
+            driver: self.driver.or(self.cuda),
+        }
+    }
+
+    /// True if one of them is given.
+    pub const fn is_given(&self) -> bool {
+        !self.gpu.is_empty() || self.driver.is_some() || self.cuda.is_some()
+    }
 }
 
 /// The GPUs of one word of a list.

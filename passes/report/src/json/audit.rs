@@ -12,6 +12,7 @@ use ptxcheck_passes::run::{InputReport, Outcome};
 use serde::Serialize;
 
 use crate::forecast::Columns;
+use crate::resources::Fit;
 
 use super::{FindingJson, InputJson, SCHEMA_VERSION, Summary, Tool, findings};
 
@@ -160,6 +161,8 @@ struct CellJson<'a> {
     /// The virtual architecture that machine code was compiled for: `compute_80`.
     built_for: Option<String>,
     stub: Option<&'static str>,
+    /// The PTX that the driver compiles has nothing that its own target and version lack, as far as that is known.
+    legal: Option<bool>,
     /// The first branch of drivers that loads it: `550`, or `newer than 615`.
     driver: Option<String>,
     jit_bytes: u64,
@@ -199,6 +202,9 @@ fn forecast<'a>(outcome: &'a Outcome, columns: &Columns) -> Option<Vec<CellJson<
                         .and_then(|(_, image)| image.virtual_number)
                         .map(|number| format!("compute_{number}")),
                     stub: cell.stub.map(|stub| stub.as_str()),
+                    legal: image
+                        .filter(|(_, image)| image.kind == ImageKind::Ptx)
+                        .map(|(_, image)| image.facts.illegal.is_none()),
                     driver: cell.driver.map(|driver| driver.to_string()),
                     jit_bytes: cell.jit_bytes,
                     max_block: cell.largest_block,
@@ -271,15 +277,22 @@ struct ResourcesJson {
     stack: Option<u32>,
     shared: Option<u32>,
     constant: Option<u32>,
+    max_block: Option<u32>,
+    resident_warps: Option<u32>,
 }
 
 impl DefinitionJson {
-    fn new(image: u32, kernel: &Kernel) -> Self {
-        let resources = kernel.resources.map(|used| ResourcesJson {
-            registers: used.registers,
-            stack: used.stack,
-            shared: used.shared,
-            constant: used.constant,
+    fn new(image: u32, gpu: u32, kernel: &Kernel) -> Self {
+        let resources = kernel.resources.map(|used| {
+            let fit = Fit::of(gpu, kernel, &used);
+            ResourcesJson {
+                registers: used.registers,
+                stack: used.stack,
+                shared: used.shared,
+                constant: used.constant,
+                max_block: fit.largest_block,
+                resident_warps: fit.resident_warps,
+            }
         });
         Self {
             image,
@@ -303,7 +316,9 @@ fn kernels(report: &InputReport) -> Vec<KernelJson<'_>> {
                 definitions: Vec::new(),
             });
             entry.images.push(number);
-            entry.definitions.push(DefinitionJson::new(number, kernel));
+            entry
+                .definitions
+                .push(DefinitionJson::new(number, image.sm(), kernel));
             let targets = match image.kind {
                 ImageKind::Ptx => &mut entry.ptx,
                 _ => &mut entry.sm,

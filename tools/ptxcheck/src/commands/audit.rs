@@ -11,7 +11,6 @@ use ptxcheck_passes::rules;
 use ptxcheck_passes::run::{Outcome, Status};
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use ptxcheck_report::coverage::Coverage;
-use ptxcheck_report::forecast::Columns;
 use ptxcheck_report::{escape, known, summary};
 
 use crate::args::{AuditArgs, GpuList};
@@ -63,7 +62,7 @@ pub fn run(args: &AuditArgs) -> Exit {
     drop(display);
     let baseline = baseline.settle(&mut outcome, &settings, args.quiet);
     args.report.places.apply(&mut outcome);
-    let columns = forecast(args, &settings.policy);
+    let columns = args.forecast.columns(&settings.policy);
     let contents = args
         .ratchet
         .ratchet
@@ -104,18 +103,6 @@ pub fn run(args: &AuditArgs) -> Exit {
     exit.worst(baseline.exit)
         .worst(ratchet.exit)
         .worst(judge(&outcome, args))
-}
-
-/// The forecast that the options ask for, else for the GPUs of the policy.
-fn forecast(args: &AuditArgs, policy: &Policy) -> Columns {
-    Columns {
-        gpus: if args.forecast.gpu.is_empty() {
-            policy.gpus.clone()
-        } else {
-            GpuList::all(&args.forecast.gpu)
-        },
-        driver: args.forecast.driver.or(args.forecast.cuda),
-    }
 }
 
 /// The policy of the configuration file, with the options of the command line over it.

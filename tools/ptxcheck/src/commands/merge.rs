@@ -7,7 +7,6 @@ use ptxcheck_passes::run::{Outcome, Status};
 use ptxcheck_passes::settings::Settings;
 use ptxcheck_passes::shard::Shard;
 use ptxcheck_report::coverage::Coverage;
-use ptxcheck_report::forecast::Columns;
 use ptxcheck_report::{escape, known, summary};
 
 use crate::args::MergeArgs;
@@ -29,10 +28,12 @@ pub fn run(args: &MergeArgs) -> Exit {
         return output::complain("there are no shards to merge");
     };
     let (is_audit, policy) = (first.is_audit(), first.policy().clone());
-    let columns = Columns {
-        gpus: policy.gpus.clone(),
-        driver: None,
-    };
+    if !is_audit && (args.forecast.is_given() || args.resources) {
+        return output::complain(
+            "a forecast and `--resources` are of an audit, and these are shards of a check",
+        );
+    }
+    let columns = args.forecast.columns(&policy);
     let settings = first.settings(&Registry::default());
     let baseline = match Prepared::of(&args.baseline) {
         Ok(baseline) => baseline,
@@ -59,7 +60,7 @@ pub fn run(args: &MergeArgs) -> Exit {
             policy: &policy,
             forecast: &columns,
             has_tables: !args.quiet,
-            has_resources: false,
+            has_resources: args.resources,
         }
     } else {
         Kind::Check
