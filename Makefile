@@ -24,7 +24,7 @@ test: llvm ## Checks format and lints, installs the compilers, runs all tests an
 	$(MAKE) --no-print-directory lint || { wait; exit 1; }; \
 	wait $$! || { cat target/toolchain.log; exit 1; }; cat target/toolchain.log
 	$(MAKE) --no-print-directory program-19
-	$(CARGO) build --workspace --bins $(FEATURES) --locked
+	$(CARGO) build --workspace --lib --bins $(FEATURES) --locked
 	$(CARGO) test --workspace $(FEATURES) --locked --doc
 	PTXCHECK_LLVM_19_BIN="$$(realpath -q $(PROGRAM_19))" \
 	$(CARGO) test --workspace $(FEATURES) --locked --no-fail-fast --lib --bins --tests
@@ -84,9 +84,12 @@ build: llvm ## Builds the program
 	$(CARGO) build --workspace --bin ptxcheck $(FEATURES) --locked
 
 PREFIX ?= /usr/local
-install: llvm ## Builds the release and installs it with its CMake package and ptxcheck.mk below PREFIX
-	$(CARGO) build $(FEATURES) --locked --release --package ptxcheck
+# Only with LLVM 22 is there something in it.
+PLUGIN = $(if $(FEATURES),,libptxcheck_pass.$(if $(filter Darwin,$(shell uname)),dylib,so))
+install: llvm ## Builds the release and installs it with its plugin for clang, CMake package and ptxcheck.mk below PREFIX
+	$(CARGO) build $(FEATURES) --locked --release --package ptxcheck --package ptxcheck-llvm-plugin
 	install -D "$${CARGO_TARGET_DIR:-target}/release/ptxcheck" "$(DESTDIR)$(PREFIX)/bin/ptxcheck"
+	$(if $(PLUGIN),install -D -m 644 -t "$(DESTDIR)$(PREFIX)/lib" "$${CARGO_TARGET_DIR:-target}/release/$(PLUGIN)")
 	install -D -m 644 -t "$(DESTDIR)$(PREFIX)/share/cmake/ptxcheck" tools/cmake/*.cmake
 	install -D -m 644 -t "$(DESTDIR)$(PREFIX)/share/ptxcheck" tools/make/ptxcheck.mk
 	mkdir -p "$(DESTDIR)$(PREFIX)/include"

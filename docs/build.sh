@@ -26,7 +26,7 @@ cp tools/ptxcheck/CONFIGURATION.md "$out/src/configuration.md"
 mkdir "$out/src/schema"
 cp tools/ptxcheck/schema/*.json passes/report/schema/*.json "$out/src/schema"
 # The page of a tool is what lies beside it; its other files are no pages.
-for tool in cmake make launcher pre-commit github-action container; do
+for tool in cmake make launcher llvm-plugin pre-commit github-action container; do
   sed -e "s#\[[A-Za-z/]*\](\(example\|Containerfile\))#\`tools/$tool/\1\`#g" \
     -e 's#](\.\./\([a-z-]*\)/README\.md)#](\1.md)#g' -e 's#](\.\./\.\./docs/src/#](#g' \
     "tools/$tool/README.md" >"$out/src/$tool.md"

@@ -1,5 +1,6 @@
 //! The program under test.
 
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX, EXE_SUFFIX};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -17,9 +18,27 @@ pub fn path() -> &'static PathBuf {
     PATH.get_or_init(|| std::env::var_os("PTXCHECK_BIN").map_or_else(build, PathBuf::from))
 }
 
-/// A test is `<target>/<profile>/deps/<name>-<hash>`; cargo has built the library that it tests, but another
-/// package's program only if somebody asked for it.
+/// The plugin for clang and opt: `PTXCHECK_PLUGIN` where that is set, else built in the profile of the running test.
+///
+/// # Panics
+///
+/// If it can't be built.
+#[must_use]
+pub fn plugin() -> &'static PathBuf {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let is_there = std::env::var_os("PTXCHECK_PLUGIN").map(PathBuf::from);
+        is_there.unwrap_or_else(|| built(&["--lib"], &format!("{DLL_PREFIX}ptxcheck_pass{DLL_SUFFIX}")))
+    })
+}
+
 fn build() -> PathBuf {
+    built(&["--bin", "ptxcheck"], &format!("ptxcheck{EXE_SUFFIX}"))
+}
+
+/// A test is `<target>/<profile>/deps/<name>-<hash>`; cargo has built the library that it tests, but what another
+/// package makes only if somebody asked for it.
+fn built(what: &[&str], file: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own file");
     let profile = test
         .parent()
@@ -30,7 +49,8 @@ fn build() -> PathBuf {
     cargo
         .current_dir(root())
         // With the features that dependencies have in a build of the workspace, which is there already.
-        .args(["build", "--quiet", "--workspace", "--bin", "ptxcheck"])
+        .args(["build", "--quiet", "--workspace"])
+        .args(what)
         .arg("--target-dir")
         .arg(target);
     if profile.file_name().is_some_and(|name| name == "release") {
@@ -43,8 +63,8 @@ fn build() -> PathBuf {
         cargo.args(["--features", "llvm19"]);
     }
     let status = cargo.status().expect("cargo runs");
-    assert!(status.success(), "the program could not be built");
-    profile.join(format!("ptxcheck{}", std::env::consts::EXE_SUFFIX))
+    assert!(status.success(), "`{file}` could not be built");
+    profile.join(file)
 }
 
 /// A second program, built with LLVM 19: `PTXCHECK_LLVM_19_BIN`, where that is set.

@@ -8,7 +8,7 @@ use ptxcheck_tests::cases::files;
 use ptxcheck_tests::root;
 
 /// The folders of the packages.
-const PACKAGES: [&str; 13] = [
+const PACKAGES: [&str; 14] = [
     "ptx-parser",
     "passes",
     "passes/analysis",
@@ -21,6 +21,7 @@ const PACKAGES: [&str; 13] = [
     "passes/report",
     "tests",
     "tools/fuzz",
+    "tools/llvm-plugin",
     "tools/ptxcheck",
 ];
 

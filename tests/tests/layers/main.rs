@@ -53,6 +53,7 @@ const LAYERS: &[Layer] = &[
     layer(REPORT, &[PASSES]),
     layer("ptxcheck", &[PASSES, REPORT]),
     layer("ptxcheck-fuzz", &[PARSER, PASSES]),
+    layer("ptxcheck-llvm-plugin", &[]),
     layer("ptxcheck-tests", &[]),
 ];
 

@@ -1,0 +1,26 @@
+//! The plugin inside clang and opt: the defects of the corpus are diagnostics of the compilation, on their lines, and what goes wrong
+//! with the check itself is a warning. Where the compilers are not installed, the tests are counted as ignored.
+
+mod compilers;
+mod corpus;
+mod failures;
+mod findings;
+mod untouched;
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+
+/// A compiler takes up to a gigabyte.
+const THREADS: usize = 2;
+
+type Test = fn() -> Result<Completion, Failed>;
+
+fn main() {
+    let mut args = Arguments::from_args();
+    args.test_threads.get_or_insert(THREADS);
+    let mut trials = corpus::trials();
+    let lists: [&[(&str, Test)]; 3] = [findings::TESTS, failures::TESTS, untouched::TESTS];
+    for &(name, test) in lists.into_iter().flatten() {
+        trials.push(Trial::ignorable_test(name, test));
+    }
+    libtest_mimic::run(&args, trials).exit();
+}
