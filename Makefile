@@ -7,7 +7,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 RULES := $(wildcard passes/src/rules/*.rs)
 
-.PHONY: help test lint dependencies docs site package toolchain llvm llvm-19 build install wheel archive packaging test-packaging fuzz mutants demo bench scaling bless oracle live quick format fuzzer program-19
+.PHONY: help test lint dependencies docs site package toolchain llvm llvm-19 mlir build install wheel archive packaging test-packaging fuzz mutants demo bench scaling bless oracle live quick format fuzzer program-19
 
 # Exit code 3 of install.sh: it is not to be had here. What needs it is then left out, and says so, unless
 # PTXCHECK_REQUIRE_COMPILERS is 1.
@@ -19,7 +19,7 @@ help: ## Lists the targets
 
 # Incremental compilation costs a tenth of a build from nothing, and `make test` seldom begins with anything else.
 test: export CARGO_INCREMENTAL ?= 0
-test: llvm ## Checks format and lints, installs the compilers, runs all tests and checks mutants
+test: mlir ## Checks format and lints, installs the compilers, runs all tests and checks mutants
 	@mkdir -p target; $(MAKE) --no-print-directory toolchain >target/toolchain.log 2>&1 & \
 	$(MAKE) --no-print-directory lint || { wait; exit 1; }; \
 	wait $$! || { cat target/toolchain.log; exit 1; }; cat target/toolchain.log
@@ -33,28 +33,31 @@ test: llvm ## Checks format and lints, installs the compilers, runs all tests an
 # The tests that need no compiler and take seconds.
 QUICK = analyses cli configuration corpus defects layers metamorphic sources
 
-quick: llvm format ## For the inner loop: format, clippy, unit tests, and the end-to-end tests that take seconds
+quick: mlir format ## For the inner loop: format, clippy, unit tests, and the end-to-end tests that take seconds
 	$(CARGO) clippy --workspace --all-targets $(FEATURES) --locked --quiet -- -D warnings
 	$(CARGO) test --workspace $(FEATURES) --locked --quiet --lib --bins $(addprefix --test ,$(QUICK))
 
 live: toolchain build ## Compiles the CUDA sources of the corpus for all targets, and checks the findings: `test` takes turns
 	LIVE_TARGETS=all $(CARGO) test --workspace $(FEATURES) --locked --test live
 
-# LLVM IR is an input where LLVM 22 is to be had. Elsewhere everything but that is built and tested.
-FEATURES = $(shell tools/toolchain/has-llvm.sh 22 || echo --no-default-features)
+# LLVM IR is an input where LLVM 22 is to be had, and MLIR where MLIR 22 is. Elsewhere everything but that is built and tested.
+WITHOUT_LLVM = $(shell tools/toolchain/has-llvm.sh 22 || echo --no-default-features)
+WITH_MLIR = $(if $(WITHOUT_LLVM),,$(shell tools/toolchain/has-llvm.sh mlir-22 && echo --features mlir))
+# Of the workspace.
+FEATURES = $(WITHOUT_LLVM) $(WITH_MLIR)
 
 # cargo fmt does not see the rule files: a build script includes them.
 format: ## Checks the format
 	$(CARGO) fmt --all --check
 	$(if $(RULES),@rustfmt --edition 2024 --check $(RULES))
 
-lint: llvm format ## Checks the format, then clippy, with LLVM IR and without
+lint: mlir format ## Checks the format, then clippy, with LLVM IR and without
 	$(CARGO) clippy --workspace --all-targets $(FEATURES) --locked -- -D warnings
-	$(if $(FEATURES),,$(CARGO) clippy --workspace --no-default-features --locked -- -D warnings)
+	$(if $(WITHOUT_LLVM),,$(CARGO) clippy --workspace --no-default-features --locked -- -D warnings)
 	$(MAKE) --no-print-directory docs dependencies
 	$(PACKAGE) --no-verify --quiet
 
-docs: llvm ## Checks the documentation of the libraries
+docs: mlir ## Checks the documentation of the libraries
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps $(FEATURES) --locked
 
 site: ## Builds the documentation's site into target/site/book
@@ -64,7 +67,7 @@ site: ## Builds the documentation's site into target/site/book
 # that out.
 PACKAGE = $(CARGO) package --workspace --exclude ptxcheck-tests --exclude ptxcheck-fuzz --locked --allow-dirty
 
-package: llvm ## Packages the crates and builds each from its package
+package: mlir ## Packages the crates and builds each from its package
 	$(PACKAGE)
 
 # Not `advisories`: their database is fetched from where not every machine comes.
@@ -79,16 +82,19 @@ llvm: ## Installs LLVM 22, which reads LLVM IR
 	@$(call install,llvm-22); [ $$code -eq 0 ] || \
 	echo "LLVM IR will not be an input of this build. CONTRIBUTING.md says how to install LLVM 22 on other systems."
 
+mlir: llvm ## Installs MLIR 22, which reads MLIR
+	@$(call install,mlir-22); [ $$code -eq 0 ] || echo "MLIR will not be an input of this build: it needs Debian's libmlir-22-dev."
+
 # Of the workspace: other packages would choose other features of what it depends on, and all of that be built again.
-build: llvm ## Builds the program
-	$(CARGO) build --workspace --bin ptxcheck $(FEATURES) --locked
+build: mlir ## Builds the program
+	$(CARGO) build --workspace --bin ptxcheck $(if $(WITH_MLIR),--bin ptxcheck-mlir) $(FEATURES) --locked
 
 PREFIX ?= /usr/local
 # Only with LLVM 22 is there something in it.
-PLUGIN = $(if $(FEATURES),,libptxcheck_pass.$(if $(filter Darwin,$(shell uname)),dylib,so))
-install: llvm ## Builds the release and installs it with its plugin for clang, CMake package and ptxcheck.mk below PREFIX
-	$(CARGO) build $(FEATURES) --locked --release --package ptxcheck --package ptxcheck-llvm-plugin
-	install -D "$${CARGO_TARGET_DIR:-target}/release/ptxcheck" "$(DESTDIR)$(PREFIX)/bin/ptxcheck"
+PLUGIN = $(if $(WITHOUT_LLVM),,libptxcheck_pass.$(if $(filter Darwin,$(shell uname)),dylib,so))
+install: mlir ## Builds the release and installs it with what reads MLIR, its plugin for clang, CMake package and ptxcheck.mk below PREFIX
+	$(CARGO) build $(FEATURES) --locked --release --package ptxcheck --package ptxcheck-mlir --package ptxcheck-llvm-plugin
+	install -D -t "$(DESTDIR)$(PREFIX)/bin" $(addprefix "$${CARGO_TARGET_DIR:-target}"/release/,ptxcheck $(if $(WITH_MLIR),ptxcheck-mlir))
 	$(if $(PLUGIN),install -D -m 644 -t "$(DESTDIR)$(PREFIX)/lib" "$${CARGO_TARGET_DIR:-target}/release/$(PLUGIN)")
 	install -D -m 644 -t "$(DESTDIR)$(PREFIX)/share/cmake/ptxcheck" tools/cmake/*.cmake
 	install -D -m 644 -t "$(DESTDIR)$(PREFIX)/share/ptxcheck" tools/make/ptxcheck.mk
@@ -121,7 +127,7 @@ test-packaging: packaging llvm ## Builds the wheel, and projects with CMake and 
 	@code=0; tools/python/wheel.sh || code=$$?; program=target/wheel/build/dist/ptxcheck; \
 	if [ $$code -eq 3 ] && [ "$${PTXCHECK_REQUIRE_COMPILERS:-}" != 1 ]; then \
 	  rm -f target/wheel/*.whl; program="$${CARGO_TARGET_DIR:-target}/release/ptxcheck"; \
-	  $(CARGO) build $(FEATURES) --locked --release --package ptxcheck; \
+	  $(CARGO) build $(WITHOUT_LLVM) --locked --release --package ptxcheck; \
 	elif [ $$code -ne 0 ]; then exit $$code; fi; set -x; \
 	PTXCHECK_BIN="$$(realpath "$$program")" $(CARGO) test $(FEATURES) --locked --package ptxcheck-tests \
 		--test packaging -- --ignored $(CASES)
@@ -147,31 +153,31 @@ FUZZ_PROFILE ?= dev
 SEED ?=
 FUZZ = "$${CARGO_TARGET_DIR:-target}/$(patsubst dev,debug,$(FUZZ_PROFILE))/ptxcheck-fuzz"
 
-fuzzer: llvm
+fuzzer: mlir
 	$(CARGO) build --workspace --bin ptxcheck-fuzz $(FEATURES) --locked --quiet --profile $(FUZZ_PROFILE)
 
 fuzz: fuzzer ## Has mutants of PTX, images, packages and LLVM IR checked for SECONDS seconds (60)
 	$(FUZZ) ptx $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 2))
 	$(FUZZ) image $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 6))
 	$(FUZZ) package $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 6))
-	$(if $(FEATURES),,$(FUZZ) ir $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 6)))
+	$(if $(WITHOUT_LLVM),,$(FUZZ) ir $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 6)))
 
 mutants: fuzzer ## Has the same mutants checked each time: what the tests do of `fuzz`
 	$(FUZZ) ptx --seed 1 --count 120000
 	$(FUZZ) image --seed 1 --count 50000
 	$(FUZZ) package --seed 1 --count 30000
-	$(if $(FEATURES),,$(FUZZ) ir --seed 1 --count 15000)
+	$(if $(WITHOUT_LLVM),,$(FUZZ) ir --seed 1 --count 15000)
 
 bless: ## Writes the golden renderings of the corpus anew
 	BLESS=1 $(CARGO) test $(FEATURES) --locked --package ptxcheck-tests --test corpus --test defects
 
 oracle: ## Holds the analyses of lanes and of pointers against machines, over 100,000 kernels and 20,000 modules
-	LANE_KERNELS=$${LANE_KERNELS:-100000} $(CARGO) test $(FEATURES) --locked --release --package ptxcheck-passes --test lane_oracle -- --nocapture
-	POINTER_MODULES=$${POINTER_MODULES:-20000} $(CARGO) test $(FEATURES) --locked --release --package ptxcheck-passes --test provenance_oracle -- --nocapture
+	LANE_KERNELS=$${LANE_KERNELS:-100000} $(CARGO) test $(WITHOUT_LLVM) --locked --release --package ptxcheck-passes --test lane_oracle -- --nocapture
+	POINTER_MODULES=$${POINTER_MODULES:-20000} $(CARGO) test $(WITHOUT_LLVM) --locked --release --package ptxcheck-passes --test provenance_oracle -- --nocapture
 
 # 1 means findings, and the demo has some.
 demo: llvm ## Builds the release and runs it over corpus/demo
-	$(CARGO) build $(FEATURES) --locked --release --package ptxcheck
+	$(CARGO) build $(WITHOUT_LLVM) --locked --release --package ptxcheck
 	@program=$$(realpath "$${CARGO_TARGET_DIR:-target}/release/ptxcheck"); code=0; \
 	(cd corpus/demo && "$$program" .) || code=$$?; [ $$code -le 1 ]
 
@@ -179,4 +185,4 @@ bench: ## Runs the benchmarks
 	$(CARGO) bench --workspace $(FEATURES) --locked
 
 scaling: ## Measures how time and memory grow with the size of what is looked at
-	$(CARGO) bench $(FEATURES) --locked --package ptxcheck-passes --bench scaling
+	$(CARGO) bench $(WITHOUT_LLVM) --locked --package ptxcheck-passes --bench scaling

@@ -43,9 +43,33 @@ const WINDOWS_EXTENSIONS: [&str; 4] = ["dll", "exe", "obj", "pyd"];
 /// Debian packages begin like static archives.
 const DEB: &[u8] = b"!<arch>\ndebian-binary";
 
+const MLIR_EXTENSIONS: [&str; 2] = ["mlir", "mlirbc"];
+
+/// Texts that each text of MLIR with kernels has one of.
+const MLIR_KERNELS: [&[u8]; 4] = [b"gpu.module", b"gpu.launch", b"gpu.binary", b"nvvm.kernel"];
+
+/// True if a file may hold MLIR with kernels for NVIDIA's GPUs.
+fn may_have_kernels(start: &[u8]) -> bool {
+    let has = |words: &[&[u8]]| {
+        words
+            .iter()
+            .any(|word| memchr::memmem::find(start, word).is_some())
+    };
+    match file_format("", start) {
+        FileFormat::Foreign(_) => false,
+        _ if start.starts_with(MLIR_BYTECODE) => true,
+        _ => has(&MLIR_KERNELS) && (has(&[b"nvvm"]) || !has(&[b"rocdl", b"spirv"])),
+    }
+}
+
+const MLIR_BYTECODE: &[u8] = b"ML\xefR";
+
 /// True if a file in a folder or a package is an input: by its extension, else by its first bytes. The function has these, as many as
-/// are asked for or there are; `None` if they can't be read.
-pub fn is_input(path: &Path, start: &mut dyn FnMut(usize) -> Option<Vec<u8>>) -> bool {
+/// are asked for or there are; `None` if they can't be read. `reads_mlir`: the program that reads MLIR is there.
+pub fn is_input(path: &Path, reads_mlir: bool, start: &mut dyn FnMut(usize) -> Option<Vec<u8>>) -> bool {
+    if has_extension(path, &MLIR_EXTENSIONS) {
+        return reads_mlir && start(SNIFFED_IR_BYTES).is_some_and(|start| may_have_kernels(&start));
+    }
     if has_ptx_extension(path) {
         return !is_foreign(path, start);
     }

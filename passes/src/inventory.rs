@@ -62,7 +62,7 @@ pub struct Problem {
 pub const fn is_read(kind: ImageKind) -> bool {
     match kind {
         ImageKind::Ptx | ImageKind::Cubin => true,
-        ImageKind::LlvmIr => cfg!(feature = "ir"),
+        ImageKind::LlvmIr | ImageKind::Mlir => cfg!(feature = "ir"),
         ImageKind::LtoIr | ImageKind::Bundle | ImageKind::Other => false,
     }
 }
@@ -319,6 +319,7 @@ impl ImageReport {
             ImageKind::LtoIr => "LTO-IR",
             ImageKind::Bundle => "bundle",
             ImageKind::LlvmIr => "LLVM bitcode",
+            ImageKind::Mlir => "MLIR",
             ImageKind::Other => "image",
         };
         if self.target.is_empty() {

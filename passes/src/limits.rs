@@ -89,12 +89,9 @@ pub(crate) const MAX_IMPORTED_INSTRUCTIONS: usize = 50_000;
 #[cfg(feature = "ir")]
 pub(crate) use of_workers::*;
 
-/// Limits of the processes that read LLVM IR.
+/// Limits of the processes that read LLVM IR and MLIR.
 #[cfg(feature = "ir")]
 mod of_workers {
-    /// Most memory of a process that reads LLVM IR, in bytes of address space.
-    pub(crate) const MAX_WORKER_BYTES: u64 = 16 << 30;
-
     /// Longest that a process may look at one module of LLVM IR, in seconds, unless `--timeout` says otherwise: a few for
     /// each module…
     pub(crate) const WORKER_SECONDS: u64 = 30;
@@ -104,15 +101,6 @@ mod of_workers {
 
     /// … and this at most, in seconds.
     pub(crate) const MAX_WORKER_SECONDS: u64 = 600;
-
-    /// Additional time for the analyses, which end by themselves when the time is over. LLVM does not.
-    pub(crate) const WORKER_GRACE: std::time::Duration = std::time::Duration::from_millis(500);
-
-    /// … and for the process itself to say that it is over, before it is ended from outside.
-    pub(crate) const WORKER_LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
-
-    /// Longest that a worker may take to start, in seconds.
-    pub(crate) const WORKER_START_SECONDS: u64 = 30;
 }
 
 /// Largest file of a ratchet, in bytes.

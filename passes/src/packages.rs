@@ -166,7 +166,7 @@ struct Selection<'a> {
 
 impl Select for Selection<'_> {
     fn is_input(&self, path: &str, start: &mut dyn FnMut(usize) -> Option<Vec<u8>>) -> bool {
-        candidates::is_input(Path::new(path), start)
+        candidates::is_input(Path::new(path), false, start)
             || self.with_metadata && variants::is_metadata(path) && {
                 MetadataName::of(&full_name(self.package, path)).is_some()
             }

@@ -114,7 +114,7 @@ pub(crate) fn architectures(found: &[PackedImage<'_>]) -> Vec<WantedArchitecture
                 Some(architecture) => architecture,
                 None => continue,
             },
-            ImageKind::LlvmIr | ImageKind::Bundle | ImageKind::Other => continue,
+            ImageKind::LlvmIr | ImageKind::Mlir | ImageKind::Bundle | ImageKind::Other => continue,
         };
         if architecture.number == 0 || wanted.iter().any(|known| known.architecture == architecture) {
             continue;

@@ -18,6 +18,8 @@ mod definitions;
 mod image;
 mod input;
 mod linked;
+#[cfg(feature = "ir")]
+mod mlir;
 mod module;
 mod package;
 mod problem;

@@ -14,6 +14,9 @@ use crate::registry::Registry;
 use crate::rule::{Family, Level, Rule};
 use crate::scope::{PathMap, Root, Scope};
 
+/// The command that starts a worker: a program that calls `worker::serve`. Settings come with each module.
+pub use ptxcheck_worker::Command as WorkerCommand;
+
 /// The findings that a level is for.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -345,17 +348,10 @@ pub struct Settings {
     pub policy: Policy,
     /// Command of a process that reads LLVM IR; without one, it is read in this process, which LLVM can end.
     pub worker: Option<WorkerCommand>,
+    /// Command of the process that reads MLIR, `ptxcheck-mlir`; without one, MLIR is no input.
+    pub mlir_worker: Option<WorkerCommand>,
     /// Makes the PTX of files that hold none, for the check; without one, it is not made.
     pub recompile: Option<Arc<dyn Recompile>>,
-}
-
-/// The command that starts a worker: a program that calls `worker::serve`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkerCommand {
-    /// The program.
-    pub program: std::path::PathBuf,
-    /// Its arguments. Settings come with each module.
-    pub args: Vec<std::ffi::OsString>,
 }
 
 impl Settings {

@@ -10,9 +10,9 @@ use crate::limits::{ALL_SOURCE_BYTES, MAX_SOURCES, SOURCE_BYTES};
 
 /// Extensions of files that lines are shown from. The names come from inputs: a hostile one must not bring other
 /// files of this machine into a log.
-const EXTENSIONS: [&str; 18] = [
-    "c", "cc", "cl", "cpp", "cu", "cuh", "cxx", "h", "hh", "hpp", "hxx", "inl", "ipp", "jl", "ll", "ptx",
-    "py", "rs",
+const EXTENSIONS: [&str; 19] = [
+    "c", "cc", "cl", "cpp", "cu", "cuh", "cxx", "h", "hh", "hpp", "hxx", "inl", "ipp", "jl", "ll", "mlir",
+    "ptx", "py", "rs",
 ];
 
 /// Reads each file once.

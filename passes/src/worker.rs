@@ -15,6 +15,7 @@
 
 mod analyse;
 mod message;
+pub(crate) mod mlir;
 mod process;
 
 use std::time::Duration;

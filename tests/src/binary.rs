@@ -62,6 +62,9 @@ fn built(what: &[&str], file: &str) -> PathBuf {
     if cfg!(feature = "llvm19") {
         cargo.args(["--features", "llvm19"]);
     }
+    if cfg!(feature = "mlir") {
+        cargo.args(["--bin", "ptxcheck-mlir", "--features", "mlir"]);
+    }
     let status = cargo.status().expect("cargo runs");
     assert!(status.success(), "`{file}` could not be built");
     profile.join(file)

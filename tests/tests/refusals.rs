@@ -93,18 +93,6 @@ fn foreign() -> Vec<(&'static str, Vec<u8>, &'static str, &'static str)> {
             "`nvcc -ptx -lineinfo`",
         ),
         (
-            "k.mlir",
-            b"// a\nmodule {\n}\n".to_vec(),
-            "MLIR",
-            "the PTX or LLVM IR that the compiler makes",
-        ),
-        (
-            "mlir.ptx",
-            b"ML\xefR\x0dMLIR22\0".to_vec(),
-            "MLIR",
-            "the PTX or LLVM IR that the compiler makes",
-        ),
-        (
             "k.ttir",
             b"#loc = loc(\"k.py\":3:0)\nmodule {\n  tt.func public @k() {\n    tt.return\n  }\n}\n".to_vec(),
             "Triton's MLIR",
@@ -200,6 +188,47 @@ fn what_is_no_input_says_what_it_is_and_what_to_give_instead() {
     }
 }
 
+/// Without the program that reads it, a file of MLIR says what is missing, and a folder is searched without it.
+#[test]
+fn mlir_without_its_program_says_what_to_install_and_what_to_give_instead() {
+    let folder = folder(&[
+        ("k.mlir", b"gpu.module @m {\n}\n"),
+        ("k.mlirbc", b"ML\xefR\x0dMLIR22.1.8\0"),
+        ("good.ptx", CLEAN.as_bytes()),
+    ]);
+    // Beside a copy lies nothing.
+    let apart = tempfile::tempdir().unwrap();
+    let program = apart.path().join("ptxcheck");
+    std::fs::copy(binary::path(), &program).unwrap();
+    let run = |args: &[&str], named: &str| {
+        let mut command = binary::command_of(&program);
+        command.current_dir(&folder).env("PTXCHECK_MLIR", named);
+        command.args(args).output().unwrap()
+    };
+    let reads_ir = cfg!(any(feature = "llvm", feature = "llvm19"));
+    for (name, named, missing) in [
+        ("k.mlir", "", "libmlir-22-dev"),
+        ("k.mlirbc", "", "libmlir-22-dev"),
+        ("k.mlir", "/nowhere/ptxcheck-mlir", "`/nowhere/ptxcheck-mlir`"),
+    ] {
+        let output = run(&["--format", "json", name], named);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report::codes(&document), ["PTX901"], "{name}");
+        let said = document["findings"][0]["message"].as_str().unwrap();
+        assert!(said.starts_with("it is MLIR"), "{said}");
+        assert!(
+            !reads_ir || said.contains(missing) && said.contains("give the PTX or LLVM IR"),
+            "{said}"
+        );
+    }
+    let output = run(&["--format", "json", "."], "");
+    assert_eq!(
+        (inputs(&output), output.status.code()),
+        (vec!["./good.ptx".to_owned()], Some(0))
+    );
+}
+
 #[test]
 fn lto_ir_is_not_optix_ir() {
     let folder = folder(&[("k.ltoir", &nvvm_container(1))]);
@@ -211,11 +240,7 @@ fn lto_ir_is_not_optix_ir() {
 
 #[test]
 fn a_search_of_a_folder_passes_over_them_and_finds_llir() {
-    let files: Vec<_> = foreign()
-        .into_iter()
-        // A file called `.ptx` that is no PTX is named.
-        .filter(|(name, ..)| !matches!(*name, "-" | "mlir.ptx"))
-        .collect();
+    let files: Vec<_> = foreign().into_iter().filter(|(name, ..)| *name != "-").collect();
     let mut all: Vec<(&str, &[u8])> = files
         .iter()
         .map(|(name, bytes, ..)| (*name, bytes.as_slice()))

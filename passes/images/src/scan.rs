@@ -157,6 +157,10 @@ pub fn scan_with<'a>(
             }
             return contents;
         }
+        FileFormat::Mlir => {
+            contents.images.push(PackedImage::whole(ImageKind::Mlir, bytes));
+            return contents;
+        }
         FileFormat::Elf => match elf::parse(bytes) {
             Ok(file) if elf::is_cubin(&file) => {
                 contents.images.push(PackedImage::whole(ImageKind::Cubin, bytes));

@@ -200,6 +200,7 @@ fn describe(kind: ImageKind) -> &'static str {
     match kind {
         ImageKind::Ptx => "PTX that could not be read",
         ImageKind::LlvmIr => "LLVM IR that could not be read",
+        ImageKind::Mlir => "MLIR that could not be read",
         ImageKind::Cubin => "machine code",
         ImageKind::LtoIr => "LTO-IR, a closed format",
         ImageKind::Bundle => "of `nvcc --concat`, a closed format",

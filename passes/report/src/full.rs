@@ -51,7 +51,7 @@ fn group(outcome: &Outcome, cause: &Cause<'_>, sources: &mut Sources) -> Group<'
     let is_recompiled =
         packed_image(outcome, finding).is_some_and(|(_, image)| image.role == Role::Recompiled);
     if let (Some(_), Some(location), false) = (&finding.source, &finding.location, is_recompiled) {
-        let text = if is_ir(outcome, finding) { "llvm" } else { "ptx" };
+        let text = language(outcome, finding);
         group = group.element(footer(text, format!("{}:{}", location.file, location.line)));
     }
     if found.findings.len() > 1 {
@@ -64,14 +64,18 @@ fn group(outcome: &Outcome, cause: &Cause<'_>, sources: &mut Sources) -> Group<'
     group
 }
 
-/// True if a finding is about LLVM IR.
-fn is_ir(outcome: &Outcome, finding: &Finding) -> bool {
+/// The word for the language of the input's text that a finding is about.
+fn language(outcome: &Outcome, finding: &Finding) -> &'static str {
     let image = outcome
         .inputs
         .get(finding.input)
         .zip(finding.image)
         .and_then(|(input, number)| input.images.get(number as usize));
-    image.is_some_and(|image| image.kind == ImageKind::LlvmIr)
+    match image.map(|image| image.kind) {
+        Some(ImageKind::LlvmIr) => "llvm",
+        Some(ImageKind::Mlir) => "mlir",
+        _ => "ptx",
+    }
 }
 
 /// A line `= name: text` below the snippet.

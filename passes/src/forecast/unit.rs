@@ -59,7 +59,7 @@ pub(super) fn units(images: &[ImageReport]) -> Vec<Unit<'_>> {
         };
         let is_code = !matches!(
             image.kind,
-            ImageKind::LtoIr | ImageKind::Bundle | ImageKind::LlvmIr
+            ImageKind::LtoIr | ImageKind::Bundle | ImageKind::LlvmIr | ImageKind::Mlir
         );
         if !image.is_64_bit || !is_code {
             continue;

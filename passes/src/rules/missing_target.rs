@@ -83,7 +83,9 @@ impl Requirement<'_> {
         let may_be_target = image.target.is_empty() || image.sm() == split_target(self.target).0;
         match image.kind {
             ImageKind::Bundle | ImageKind::Other => true,
-            ImageKind::LtoIr | ImageKind::LlvmIr => image.role == Role::Relocatable && may_be_target,
+            ImageKind::LtoIr | ImageKind::LlvmIr | ImageKind::Mlir => {
+                image.role == Role::Relocatable && may_be_target
+            }
             ImageKind::Ptx | ImageKind::Cubin => image.kind == self.kind && may_be_target,
         }
     }

@@ -226,6 +226,7 @@ impl Assembly<'_> {
             ImageKind::LtoIr,
             ImageKind::Bundle,
             ImageKind::LlvmIr,
+            ImageKind::Mlir,
             ImageKind::Other,
         ]
         .into_iter()
@@ -264,6 +265,7 @@ fn describe(kind: ImageKind, count: usize) -> &'static str {
         (ImageKind::Bundle, _) => "bundles of `nvcc --concat`, a closed format",
         (ImageKind::LlvmIr, 1) => "image of LLVM bitcode",
         (ImageKind::LlvmIr, _) => "images of LLVM bitcode",
+        (ImageKind::Mlir, _) => "MLIR",
         (_, 1) => "image of an unknown kind",
         (_, _) => "images of an unknown kind",
     }

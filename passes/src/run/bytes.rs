@@ -46,7 +46,9 @@ impl Bytes {
             Self::File(path) => Content::open(&path, deadline),
         };
         let detached = content.and_then(|content| match image::file_format(name, &content) {
-            FileFormat::Ptx | FileFormat::LlvmText | FileFormat::LlvmBitcode => content.detached(),
+            FileFormat::Ptx | FileFormat::LlvmText | FileFormat::LlvmBitcode | FileFormat::Mlir => {
+                content.detached()
+            }
             _ => Ok(content),
         });
         detached.map_err(|unread| unread_problem(&unread).unwrap_or_else(|| out_of_time(settings)))

@@ -10,6 +10,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use super::image::ImageScanner;
+#[cfg(feature = "ir")]
+use super::mlir;
 use super::module::is_module;
 use super::problem::{out_of_time, panic};
 use super::recompiled::Recompiled;
@@ -18,6 +20,8 @@ use super::text_cache::{Place, TextCache};
 use super::unpack;
 use crate::deadline::Deadline;
 use crate::image::{self, Content, Contents, FileFormat, InputError};
+#[cfg(feature = "ir")]
+use crate::inventory::ImageKind;
 use crate::inventory::{ExportedSymbol, is_read};
 use crate::limits::{MAX_EXPORTED_SYMBOLS, MAX_VARIANT_FILE_BYTES};
 use crate::patterns::Pattern;
@@ -48,6 +52,13 @@ pub(super) fn scan_content(
             return variants(&name, content);
         }
         let mut contents = find_images(&name, content, deadline)?;
+        #[cfg(feature = "ir")]
+        if let Some(mlir) = contents.images.iter().find(|image| image.kind == ImageKind::Mlir) {
+            return Ok(ScannedInput {
+                images: mlir::scan(mlir, &scanner)?,
+                ..ScannedInput::without_device_code(name.clone())
+            });
+        }
         let recompiled = Recompiled::of(&name, path, &contents.images, settings);
         contents.images.retain(|image| !recompiled.replaces(image));
         let pairs = unpack::scan_all(&contents.images, content.len() as u64, &scanner);
@@ -121,7 +132,10 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, InputError>) -> Result
 fn find_images<'a>(name: &str, bytes: &'a [u8], deadline: &Deadline) -> Result<Contents<'a>, InputError> {
     let is_late = || deadline.is_over();
     let mut contents = image::scan_with(name, bytes, &is_late, &|text| is_module(text, deadline));
-    let is_ir = matches!(contents.format, FileFormat::LlvmText | FileFormat::LlvmBitcode);
+    let is_ir = matches!(
+        contents.format,
+        FileFormat::LlvmText | FileFormat::LlvmBitcode | FileFormat::Mlir
+    );
     if is_ir {
         contents.images.retain(|image| is_read(image.kind));
     }

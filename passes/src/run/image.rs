@@ -177,14 +177,14 @@ impl ImageScanner<'_> {
     }
 
     /// Records the text of an image; true if it comes up here first and is to be analysed.
-    fn claim(&self, image: &mut ScannedImage, key: TextKey) -> bool {
+    pub(super) fn claim(&self, image: &mut ScannedImage, key: TextKey) -> bool {
         image.report.digest = Some(key.digest);
         image.report.is_read = true;
         image.text = Some(key);
         self.texts.claim(key)
     }
 
-    fn text_options(&self, with_weak: bool) -> TextOptions<'_> {
+    pub(super) fn text_options(&self, with_weak: bool) -> TextOptions<'_> {
         TextOptions {
             settings: self.settings,
             deadline: self.deadline,

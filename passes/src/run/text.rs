@@ -161,6 +161,18 @@ impl TextReport {
         report
     }
 
+    /// The report about a text whose analysis failed for this reason, at a place in it.
+    #[cfg(feature = "ir")]
+    pub(super) fn failed_at(error: InputError, settings: &Settings, place: Option<TextPlace<'_>>) -> Self {
+        let mut report = Self {
+            is_64_bit: true,
+            is_failed: true,
+            ..Self::default()
+        };
+        report.add_problem(settings, error.kind, error.message, place);
+        report
+    }
+
     /// Adds the report about the module in the text; `too_long` is the message for one that was cut short.
     fn add_module(&mut self, report: ModuleReport, settings: &Settings, too_long: impl FnOnce() -> String) {
         self.target = report.target;

@@ -82,7 +82,7 @@ impl TextCache {
         self.insert(key, text::analyse_ir(bytes, options));
     }
 
-    fn insert(&self, key: TextKey, report: TextReport) {
+    pub(super) fn insert(&self, key: TextKey, report: TextReport) {
         let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
         reports.insert(key, Arc::new(report));
     }

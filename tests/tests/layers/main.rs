@@ -24,6 +24,8 @@ const PARSER: &str = "ptxcheck-ptx-parser";
 const IR: &str = "ptxcheck-ir";
 const PTX: &str = "ptxcheck-frontend-ptx";
 const LLVM: &str = "ptxcheck-frontend-llvm";
+const MLIR: &str = "ptxcheck-frontend-mlir";
+const WORKER: &str = "ptxcheck-worker";
 const ANALYSIS: &str = "ptxcheck-analysis";
 const IMAGES: &str = "ptxcheck-images";
 const PACKAGES: &str = "ptxcheck-packages";
@@ -38,6 +40,10 @@ const LAYERS: &[Layer] = &[
     layer(PTX, &[COMMON, IR, PARSER]),
     // Inline assembly is PTX.
     layer(LLVM, &[COMMON, IR, PARSER, PTX]),
+    // It knows texts and messages; the program with MLIR is a worker that answers in them.
+    layer(MLIR, &[IR]),
+    layer(WORKER, &[]),
+    layer("ptxcheck-mlir", &[MLIR, WORKER]),
     Layer {
         package: ANALYSIS,
         uses: &[COMMON, IR],
@@ -48,7 +54,9 @@ const LAYERS: &[Layer] = &[
     layer(PACKAGES, &[COMMON]),
     layer(
         PASSES,
-        &[ANALYSIS, COMMON, IMAGES, IR, LLVM, PACKAGES, PARSER, PTX],
+        &[
+            ANALYSIS, COMMON, IMAGES, IR, LLVM, MLIR, PACKAGES, PARSER, PTX, WORKER,
+        ],
     ),
     layer(REPORT, &[PASSES]),
     layer("ptxcheck", &[PASSES, REPORT]),
@@ -66,17 +74,19 @@ const fn layer(package: &'static str, uses: &'static [&'static str]) -> Layer {
 }
 
 /// The folders of the libraries, whose files are held against [`CIRCLES`].
-const LIBRARIES: [&str; 10] = [
+const LIBRARIES: [&str; 12] = [
     "ptx-parser",
     "passes",
     "passes/analysis",
     "passes/common",
     "passes/frontend-llvm",
+    "passes/frontend-mlir",
     "passes/frontend-ptx",
     "passes/images",
     "passes/ir",
     "passes/packages",
     "passes/report",
+    "passes/worker",
 ];
 
 /// The circles that are accepted: each is one idea in several files. A module and its parts that use each other count as a

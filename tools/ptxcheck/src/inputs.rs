@@ -188,11 +188,15 @@ fn is_input(path: &Path) -> bool {
     if packages::is_installed_package(&path.to_string_lossy()) {
         return true;
     }
-    candidates::is_input(path, &mut |count| {
-        let mut start = Vec::new();
-        let read = File::open(path).and_then(|file| file.take(count as u64).read_to_end(&mut start));
-        read.is_ok().then_some(start)
-    })
+    candidates::is_input(
+        path,
+        crate::commands::worker::mlir_command().is_some(),
+        &mut |count| {
+            let mut start = Vec::new();
+            let read = File::open(path).and_then(|file| file.take(count as u64).read_to_end(&mut start));
+            read.is_ok().then_some(start)
+        },
+    )
 }
 
 #[cfg(test)]

@@ -136,7 +136,7 @@ pub(super) fn is_analysed(image: &ImageReport) -> bool {
 
 /// True if images of a kind can be read.
 pub(super) const fn is_readable(kind: ImageKind) -> bool {
-    matches!(kind, ImageKind::Ptx | ImageKind::LlvmIr)
+    matches!(kind, ImageKind::Ptx | ImageKind::LlvmIr | ImageKind::Mlir)
 }
 
 /// The analysed PTX of an input.

@@ -88,6 +88,7 @@ fn target(image: &ImageReport) -> String {
     match image.kind {
         ImageKind::Ptx => format!("{target} PTX"),
         ImageKind::LlvmIr => format!("{target} LLVM IR"),
+        ImageKind::Mlir => format!("{target} MLIR"),
         ImageKind::Cubin => format!("{target} machine code"),
         _ => target.to_owned(),
     }

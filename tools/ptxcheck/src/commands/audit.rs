@@ -53,6 +53,7 @@ pub fn run(args: &AuditArgs) -> Exit {
         path_maps: args.path_map.clone(),
         is_strict: args.strict_config,
         worker: super::worker::command(),
+        mlir_worker: super::worker::mlir_command(),
         progress: Some(Arc::clone(&progress)),
         left_out,
         ..settings

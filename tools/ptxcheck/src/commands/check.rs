@@ -84,6 +84,7 @@ impl Checked {
         let (inputs, left_out) = inputs::collect(&paths, &settings);
         let settings = Settings {
             worker: super::worker::command(),
+            mlir_worker: super::worker::mlir_command(),
             progress: Some(Arc::clone(&progress)),
             left_out,
             recompile: recompiler

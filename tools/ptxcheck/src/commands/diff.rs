@@ -34,6 +34,7 @@ pub fn run(args: &DiffArgs) -> Exit {
         digest_kernels: true,
         policy: ptxcheck_passes::policy::Policy::default(),
         worker: super::worker::command(),
+        mlir_worker: super::worker::mlir_command(),
         ..settings
     };
     let old = match Side::read(&args.old, &gpus, &settings) {

@@ -279,6 +279,7 @@ impl Extraction<'_> {
             ImageKind::Cubin => "cubin",
             ImageKind::LtoIr => "ltoir",
             ImageKind::LlvmIr => "bc",
+            ImageKind::Mlir => "mlir",
             ImageKind::Bundle | ImageKind::Other => "bin",
         };
         let parts = [format!("{number:05}"), target, ending.to_owned()];

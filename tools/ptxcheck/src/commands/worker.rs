@@ -21,6 +21,28 @@ pub fn command() -> Option<WorkerCommand> {
     })
 }
 
+/// The command that starts the program that reads MLIR: PTXCHECK_MLIR names it, or it lies beside this program. `None` where
+/// there is none.
+pub fn mlir_command() -> Option<WorkerCommand> {
+    if cfg!(not(feature = "ir")) {
+        return None;
+    }
+    let beside = || {
+        let folder = std::env::current_exe().ok()?.parent()?.to_owned();
+        let program = folder.join(format!("{MLIR_PROGRAM}{}", std::env::consts::EXE_SUFFIX));
+        program.is_file().then_some(program)
+    };
+    let named = std::env::var_os(MLIR_VARIABLE).filter(|path| !path.is_empty());
+    let program = named.map(std::path::PathBuf::from).or_else(beside)?;
+    Some(WorkerCommand {
+        program,
+        args: Vec::new(),
+    })
+}
+
+const MLIR_PROGRAM: &str = "ptxcheck-mlir";
+const MLIR_VARIABLE: &str = "PTXCHECK_MLIR";
+
 /// Is the worker, if these are its arguments.
 #[cfg(feature = "ir")]
 pub fn run(args: &[OsString]) -> Option<Exit> {

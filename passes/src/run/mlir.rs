@@ -1,0 +1,279 @@
+//! MLIR: converted by a worker of its own to one image for each module of kernels, whose LLVM bitcode is analysed like any other.
+//!
+//! ```text
+//! text ─► parts ─► worker ─► gpu.module: bitcode ─► text_cache.rs ─► places.rs: its findings, with places in the text
+//!                         └► gpu.binary: objects, read as the images that they are
+//! ```
+
+mod places;
+
+use ptxcheck_frontend_mlir::message::{Answer, Content, Converted, Diagnostic};
+use ptxcheck_frontend_mlir::{MAX_DEPTH, Text, bytecode, parts, too_deep};
+
+use super::image::ImageScanner;
+use super::problem::TextPlace;
+use super::scanned::ScannedImage;
+use super::text::{TextReport, analyse_ir};
+use super::text_cache::TextKey;
+use crate::comments::{self, Comment};
+use crate::image::{self, InputError, PackedImage};
+use crate::ir::Origin as _;
+use crate::rule::ProblemKind;
+use crate::settings::Settings;
+use crate::worker::{self, mlir as converter};
+use places::Places;
+
+/// Reads a file of MLIR, which is one image: one for each module of kernels in it. None where it has no kernels.
+///
+/// # Errors
+///
+/// All of it could not be read.
+pub(super) fn scan(
+    file: &PackedImage<'_>,
+    scanner: &ImageScanner<'_>,
+) -> Result<Vec<ScannedImage>, InputError> {
+    let mut images = Images {
+        file,
+        scanner,
+        digest: scanner.texts.digest(file.payload),
+        text: None,
+        comments: Vec::new(),
+        found: Vec::new(),
+        number: 0,
+        others: Vec::new(),
+    };
+    if bytecode::is_bytecode(file.payload) {
+        images.bytecode()?;
+    } else {
+        images.text()?;
+    }
+    match images.others.as_slice() {
+        [] => {}
+        [other, ..] if images.found.is_empty() => {
+            return Err(InputError::new(
+                ProblemKind::Unreadable,
+                format!("it is MLIR for {other}, which is not read: give that of a build for NVIDIA's GPUs"),
+            ));
+        }
+        _ => {}
+    }
+    Ok(images.found)
+}
+
+/// The images of a file.
+struct Images<'i> {
+    file: &'i PackedImage<'i>,
+    scanner: &'i ImageScanner<'i>,
+    digest: u128,
+    /// The text of the file; `None` for bytecode.
+    text: Option<Text<'i>>,
+    comments: Vec<Comment>,
+    found: Vec<ScannedImage>,
+    /// Number of the next module or container.
+    number: u32,
+    /// The GPUs of the modules that are not for NVIDIA's.
+    others: Vec<String>,
+}
+
+/// A part of a file that has been read.
+struct Part<'p> {
+    places: Option<Places<'p>>,
+    lines_before: u32,
+    modules: Vec<Converted>,
+}
+
+impl<'i> Images<'i> {
+    fn bytecode(&mut self) -> Result<(), InputError> {
+        let bytes = self.file.payload;
+        let refused = |message| InputError::new(ProblemKind::Unreadable, message);
+        let Some(writer) = bytecode::writer(bytes) else {
+            return Err(refused("it is MLIR bytecode whose header is broken".to_owned()));
+        };
+        if writer.major != Some(bytecode::MLIR_VERSION) {
+            return Err(refused(format!(
+                "it is MLIR bytecode that `{}` wrote, and only that of MLIR {} can be read: give it as text, which the `mlir-opt` of \
+                 that version prints",
+                crate::shown::name(writer.name.as_bytes()),
+                bytecode::MLIR_VERSION
+            )));
+        }
+        match converter::convert(bytes, self.scanner.settings, self.scanner.deadline)? {
+            Answer::Read { modules, text } => {
+                let places = text.as_deref().map(|printed| Places::of(printed, 0));
+                self.part(&Part {
+                    places,
+                    lines_before: 0,
+                    modules,
+                });
+                Ok(())
+            }
+            Answer::Malformed(said) => Err(refused(format!("MLIR cannot read it: {}", said.message))),
+            Answer::Late => Err(InputError::new(
+                ProblemKind::Limit,
+                worker::too_long(bytes.len(), self.scanner.settings),
+            )),
+        }
+    }
+
+    fn text(&mut self) -> Result<(), InputError> {
+        let bytes = self.file.payload;
+        self.text = Some(Text::new(bytes));
+        if self.scanner.settings.reads_comments {
+            self.comments = comments::of_module(bytes);
+        }
+        if let Some(offset) = too_deep(bytes) {
+            let place = self.text.as_ref().and_then(|text| {
+                let at = text.position(u32::try_from(offset).ok()?)?;
+                Some((at.line, at.column))
+            });
+            let (line, column) = place.unwrap_or_default();
+            let message = format!("its brackets go deeper than {MAX_DEPTH}");
+            self.failed(
+                ProblemKind::Limit,
+                "",
+                &Diagnostic {
+                    message,
+                    line,
+                    column,
+                },
+            );
+            return Ok(());
+        }
+        for part in parts(bytes) {
+            let answer = converter::convert(part.text, self.scanner.settings, self.scanner.deadline)?;
+            match answer {
+                Answer::Read { modules, .. } => self.part(&Part {
+                    places: Some(Places::of(part.text, part.lines_before)),
+                    lines_before: part.lines_before,
+                    modules,
+                }),
+                Answer::Malformed(said) => {
+                    let said = moved(said, part.lines_before);
+                    self.failed(ProblemKind::Syntax, "", &said);
+                }
+                Answer::Late => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the images of a part.
+    fn part(&mut self, part: &Part<'_>) {
+        let lines: Vec<u32> = part.modules.iter().map(|module| module.line).collect();
+        for module in &part.modules {
+            match &module.content {
+                Content::Bitcode(bitcode) => {
+                    let (first, last) = lines_of(module.line, &lines, part.lines_before);
+                    self.module(module, bitcode, part, first..last);
+                }
+                Content::Object(bytes) => self.object(module, bytes),
+                Content::OtherTarget(other) => self.others.push(other.clone()),
+                Content::Failed(said) => {
+                    let said = moved(said.clone(), part.lines_before);
+                    self.failed(ProblemKind::Unreadable, &module.name, &said);
+                }
+            }
+        }
+    }
+
+    /// An image without a text, called so.
+    fn image(&self, name: &str) -> ScannedImage {
+        let mut image = ScannedImage::unread(self.file);
+        image.report.section = Some(name.to_owned()).filter(|name| !name.is_empty());
+        image
+    }
+
+    /// The key of the next module of the file.
+    fn key(&mut self) -> TextKey {
+        let bytes = [self.digest.to_le_bytes().as_slice(), &self.number.to_le_bytes()].concat();
+        self.number += 1;
+        TextKey {
+            digest: self.scanner.texts.digest(&bytes),
+            with_weak: false,
+            is_linked: false,
+        }
+    }
+
+    /// Adds a module whose bitcode is analysed. `lines`: those of the text whose comments are for it.
+    fn module(&mut self, module: &Converted, bitcode: &[u8], part: &Part<'_>, lines: std::ops::Range<u32>) {
+        let mut image = self.image(&module.name);
+        let key = self.key();
+        if self.scanner.claim(&mut image, key) {
+            let options = self.scanner.text_options(false);
+            let mut report = analyse_ir(bitcode, options);
+            if let Some(places) = &part.places {
+                places.apply(&mut report, self.text.as_ref());
+            }
+            let comments = self.comments.iter();
+            report.comments = comments
+                .filter(|comment| lines.contains(&comment.written.0))
+                .cloned()
+                .collect();
+            self.scanner.texts.insert(key, report);
+        }
+        self.found.push(image);
+    }
+
+    /// Adds an image that could not be read, for this reason.
+    fn failed(&mut self, kind: ProblemKind, name: &str, said: &Diagnostic) {
+        let mut image = self.image(name);
+        let key = self.key();
+        if self.scanner.claim(&mut image, key) {
+            let message = match kind {
+                ProblemKind::Limit => said.message.clone(),
+                _ if name.is_empty() => format!("MLIR cannot read it: {}", said.message),
+                _ => format!("MLIR cannot lower `{name}`: {}", said.message),
+            };
+            let span = self
+                .text
+                .as_ref()
+                .and_then(|text| text.span(said.line, said.column));
+            let place = span
+                .zip(self.text.as_ref())
+                .map(|(span, origin)| TextPlace { span, origin });
+            let settings: &Settings = self.scanner.settings;
+            self.scanner.texts.insert(
+                key,
+                TextReport::failed_at(InputError { kind, message }, settings, place),
+            );
+        }
+        self.found.push(image);
+    }
+
+    /// Adds the images in an object of a `gpu.binary`: the objects of one are for the driver to choose from.
+    fn object(&mut self, module: &Converted, bytes: &[u8]) {
+        let is_late = || self.scanner.deadline.is_over();
+        let contents = image::scan(&module.name, bytes, &is_late);
+        for mut packed in contents.images {
+            packed.container.get_or_insert(module.number);
+            packed.section = Some(module.name.clone());
+            let (image, embedded) = self.scanner.scan(&packed);
+            self.found.push(image);
+            self.found.extend(embedded);
+        }
+        for error in contents.errors {
+            let mut image = self.image(&module.name);
+            image.error = Some(error);
+            self.found.push(image);
+        }
+    }
+}
+
+/// A message with its line in the file.
+fn moved(said: Diagnostic, lines_before: u32) -> Diagnostic {
+    let line = if said.line == 0 {
+        0
+    } else {
+        said.line.saturating_add(lines_before)
+    };
+    Diagnostic { line, ..said }
+}
+
+/// The lines from a module that begins at `line` to the next one, in the file; the first module has those before it, too.
+fn lines_of(line: u32, all: &[u32], lines_before: u32) -> (u32, u32) {
+    let next = all.iter().copied().filter(|other| *other > line).min();
+    let is_first = all.iter().all(|other| *other >= line);
+    let first = if is_first { 0 } else { line };
+    let of_file = |line: u32| line.saturating_add(lines_before);
+    (of_file(first), next.map_or(u32::MAX, of_file))
+}
