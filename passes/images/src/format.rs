@@ -83,8 +83,9 @@ pub fn file_format(name: &str, bytes: &[u8]) -> FileFormat {
         return FileFormat::Windows;
     }
     let has_ending = |ending: &str| name.to_ascii_lowercase().ends_with(ending);
-    let head = &bytes[..bytes.len().min(SNIFFED_BYTES)];
-    // A file with NULs is none of the texts, even if it holds one.
+    // A file with NULs is none of the texts, even if it holds one. NVRTC's PTX ends with one.
+    let text = bytes.strip_suffix(b"\0").unwrap_or(bytes);
+    let head = &text[..text.len().min(SNIFFED_BYTES)];
     let is_text = memchr::memchr(0, head).is_none();
     let has = |needle: &[u8]| is_text && memchr::memmem::find(head, needle).is_some();
     let if_text = |foreign: Option<Foreign>| foreign.filter(|_| is_text).map(FileFormat::Foreign);
@@ -93,7 +94,11 @@ pub fn file_format(name: &str, bytes: &[u8]) -> FileFormat {
     }
     if is_text && mlir::is_mlir(head) {
         FileFormat::Mlir
-    } else if has_ending(".ptx") || has(b".version") && has(b".target") {
+    } else if has_ending(".ptx") {
+        FileFormat::Ptx
+    } else if is_text && begins_as_ir(head) {
+        FileFormat::LlvmText
+    } else if has(b".version") && has(b".target") {
         FileFormat::Ptx
     } else if has_ending(".ll")
         || has_ending(".llir")
@@ -114,15 +119,47 @@ pub fn file_format(name: &str, bytes: &[u8]) -> FileFormat {
     }
 }
 
+/// True if a line is one that LLVM writes before all code. IR of host code may hold PTX in a string, in one line.
+fn begins_as_ir(text: &[u8]) -> bool {
+    const LINES: [&[u8]; 4] = [
+        b"\n; ModuleID = '",
+        b"\nsource_filename = \"",
+        b"\ntarget datalayout = \"",
+        b"\ntarget triple = \"",
+    ];
+    LINES
+        .iter()
+        .any(|line| text.starts_with(&line[1..]) || memchr::memmem::find(text, line).is_some())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ptx_in_a_string_of_ir_is_no_ptx() {
+        let string = b"@s = constant [9 x i8] c\"\\0A.version 8.5\\0A.target sm_90\\0A.visible .entry k(\"\n";
+        for line in [
+            "; ModuleID = 'a'\n",
+            "\nsource_filename = \"a\"\n",
+            "; x\ntarget triple = \"x86_64\"\n",
+        ] {
+            let text = [line.as_bytes(), string].concat();
+            assert_eq!(file_format("-", &text), FileFormat::LlvmText, "{line}");
+        }
+        let ptx = b"// target triple = \"nvptx64\"\n.version 8.5\n.target sm_90\n";
+        assert_eq!(file_format("-", ptx), FileFormat::Ptx);
+    }
 
     #[test]
     fn content_counts_before_the_name() {
         assert_eq!(file_format("a.ptx", b"\x7fELF\x02"), FileFormat::Elf);
         assert_eq!(
             file_format("-", b"//\n.version 9.2\n.target sm_90\n"),
+            FileFormat::Ptx
+        );
+        assert_eq!(
+            file_format("-", b"//\n.version 9.2\n.target sm_90\n\0"),
             FileFormat::Ptx
         );
         assert_eq!(file_format("a.ptx", b""), FileFormat::Ptx);
