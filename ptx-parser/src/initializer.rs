@@ -77,7 +77,10 @@ impl<'s> Iterator for Elements<'s> {
             [] => return None,
             [b'{', rest @ ..] => (trivia(rest), Element::Open),
             [b'}', rest @ ..] => (trivia(rest), Element::Close),
-            rest => scalar(rest).ok()?,
+            rest => match plain(rest) {
+                0 => scalar(rest).ok()?,
+                length => (&rest[length..], Element::Constant(&rest[..length])),
+            },
         };
         self.rest = rest;
         Some(element)
@@ -102,10 +105,9 @@ pub(crate) fn check(input: &[u8]) -> Parsed<'_, &[u8]> {
             rest = trivia(inner);
         }
         if rest.first() != Some(&b'}') {
-            let digits = run(rest, DIGIT);
-            rest = match rest.get(digits) {
-                Some(b',' | b'}') if digits > 0 && (rest[0] != b'0' || digits == 1) => &rest[digits..],
-                _ => scalar(rest)?.0,
+            rest = match plain(rest) {
+                0 => scalar(rest)?.0,
+                length => &rest[length..],
             };
         }
         while let [b'}', after @ ..] = rest {
@@ -122,6 +124,34 @@ pub(crate) fn check(input: &[u8]) -> Parsed<'_, &[u8]> {
         if rest.first() == Some(&b'}') {
             return expected("an element of the initialiser", rest);
         }
+    }
+}
+
+/// The length of the decimal, hexadecimal or floating-point literal that is all of the first element, as nearly all of a table are; 0 for others.
+fn plain(input: &[u8]) -> usize {
+    let sign = usize::from(input.first() == Some(&b'-'));
+    let digits = run(&input[sign..], DIGIT);
+    let end = match input.get(sign + digits) {
+        Some(kind @ (b'x' | b'X' | b'f' | b'F' | b'd' | b'D')) if digits == 1 && input[sign] == b'0' => {
+            let hex = input[sign + 2..].iter().take(16);
+            let count = hex.take_while(|byte| byte.is_ascii_hexdigit()).count();
+            let is_right = match kind {
+                b'x' | b'X' => count > 0,
+                b'f' | b'F' => count == 8,
+                _ => count == 16,
+            };
+            if !is_right {
+                return 0;
+            }
+            sign + 2 + count
+        }
+        // Beginning with 0 it is octal.
+        _ if digits == 1 || digits > 1 && digits < 19 && input[sign] != b'0' => sign + digits,
+        _ => return 0,
+    };
+    match input.get(end) {
+        Some(b',' | b'}') => end,
+        _ => 0,
     }
 }
 
@@ -210,5 +240,47 @@ fn offset(input: &[u8]) -> Parsed<'_, i64> {
     match value.and_then(|word| i64::try_from(word.value()).ok()) {
         Some(value) => Ok((rest, value)),
         None => expected("a constant offset in 64 bits", input),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Literals that are read without the grammar of expressions are those that it reads, too.
+    #[test]
+    fn plain_literals_are_expressions() {
+        for (text, length) in [
+            ("0,", 1),
+            ("12}", 2),
+            ("-1,", 2),
+            ("0xFf00,", 6),
+            ("-0x1}", 4),
+            ("999999999999999999,", 18),
+            ("9999999999999999999,", 0),
+            ("0x,", 0),
+            ("0x11111111111111111,", 0),
+            ("01,", 0),
+            ("1 ,", 0),
+            ("1U,", 0),
+            ("1+2,", 0),
+            ("0f3F800000,", 10),
+            ("-0d3FF0000000000000}", 19),
+            ("0f3F80000,", 0),
+            ("0d3F800000,", 0),
+            ("0xFF(a),", 0),
+            ("-,", 0),
+            ("1", 0),
+            ("", 0),
+        ] {
+            assert_eq!(plain(text.as_bytes()), length, "{text}");
+            if length > 0 {
+                let (rest, element) = scalar(text.as_bytes()).unwrap();
+                assert_eq!(
+                    (rest.len(), element),
+                    (text.len() - length, Element::Constant(&text.as_bytes()[..length]))
+                );
+            }
+        }
     }
 }

@@ -41,6 +41,53 @@ pub(super) struct Scopes<'s> {
     innermost: NameMap<&'s [u8], u32>,
     /// Entries that are single registers whose name ends in a digit: they may shadow a register of a range.
     numbered_singles: u32,
+    /// Ranges by their prefixes, as `get` has told them.
+    prefixes: Prefixes,
+}
+
+/// Ranges that were found by their prefixes: nearly all operands are registers of a few ranges.
+#[derive(Default)]
+struct Prefixes([(u64, u32); PREFIX_PLACES]);
+
+/// A power of two; compilers use some ten prefixes.
+const PREFIX_PLACES: usize = 16;
+
+/// The key of the empty name: above the bytes of a longer one, it tells their number.
+const NO_NAME: u64 = 1;
+
+impl Prefixes {
+    /// A short name as a number, never 0; 0 for others.
+    fn key(name: &[u8]) -> u64 {
+        if name.len() >= size_of::<u64>() {
+            return 0;
+        }
+        name.iter().fold(NO_NAME, |key, byte| key << 8 | u64::from(*byte))
+    }
+
+    const fn place(key: u64) -> usize {
+        // Fibonacci hashing: the upper bits of the product depend on all of the key.
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60) as usize % PREFIX_PLACES
+    }
+
+    fn get(&self, key: u64) -> Option<u32> {
+        let (known, range) = self.0[Self::place(key)];
+        (known == key && key != 0).then_some(range)
+    }
+
+    fn insert(&mut self, key: u64, range: u32) {
+        if key != 0 {
+            self.0[Self::place(key)] = (key, range);
+        }
+    }
+
+    /// Forgets a name whose binding changes.
+    fn forget(&mut self, name: &[u8]) {
+        let key = Self::key(name);
+        let known = &mut self.0[Self::place(key)];
+        if known.0 == key {
+            *known = (0, 0);
+        }
+    }
 }
 
 fn is_numbered_single(name: &[u8], binding: Binding) -> bool {
@@ -58,6 +105,7 @@ impl<'s> Scopes<'s> {
         let start = self.starts.pop().unwrap_or(0) as usize;
         for entry in self.entries.drain(start..).rev() {
             self.numbered_singles -= u32::from(is_numbered_single(entry.name, entry.binding));
+            self.prefixes.forget(entry.name);
             match entry.shadowed {
                 Some(outer) => self.innermost.insert(entry.name, outer),
                 None => self.innermost.remove(entry.name),
@@ -69,6 +117,7 @@ impl<'s> Scopes<'s> {
     pub(super) fn bind(&mut self, name: &'s [u8], binding: Binding) {
         let shadowed = self.innermost.insert(name, self.entries.len() as u32);
         self.numbered_singles += u32::from(is_numbered_single(name, binding));
+        self.prefixes.forget(name);
         self.entries.push(Entry {
             name,
             binding,
@@ -84,7 +133,12 @@ impl<'s> Scopes<'s> {
     }
 
     /// The binding of a name.
-    pub(super) fn resolve(&self, name: &'s [u8], span: Span, registers: &mut Registers) -> Option<Binding> {
+    pub(super) fn resolve(
+        &mut self,
+        name: &'s [u8],
+        span: Span,
+        registers: &mut Registers,
+    ) -> Option<Binding> {
         if self.numbered_singles == 0
             && let Some(register) = self.of_range(name, span, registers)
         {
@@ -101,12 +155,51 @@ impl<'s> Scopes<'s> {
     }
 
     /// The register of a range.
-    fn of_range(&self, name: &[u8], span: Span, registers: &mut Registers) -> Option<Register> {
+    fn of_range(&mut self, name: &[u8], span: Span, registers: &mut Registers) -> Option<Register> {
+        let short = split_short(name);
+        if let Some((key, _, number)) = short
+            && let Some(range) = self.prefixes.get(key)
+            && let Some(register) = registers.of_range(range, number, span)
+        {
+            return Some(register);
+        }
+        if let Some((key, split, _)) = short
+            && let Some(Binding::Range(range)) = self.get(&name[..split])
+        {
+            self.prefixes.insert(key, range);
+        }
         numbered(name).find_map(|(prefix, number)| match self.get(prefix) {
             Some(Binding::Range(range)) => registers.of_range(range, number, span),
             _ => None,
         })
     }
+}
+
+/// The key of the prefix of `%r12`, its length, and 12: for names of short letters and a plain number of up to 9 digits behind them, in
+/// one pass. `None` for others.
+fn split_short(name: &[u8]) -> Option<(u64, usize, u32)> {
+    let (mut key, mut split) = (NO_NAME, 0);
+    let first = loop {
+        let byte = *name.get(split)?;
+        if byte.is_ascii_digit() {
+            break byte;
+        }
+        key = key << 8 | u64::from(byte);
+        split += 1;
+    };
+    let digits = name.len() - split;
+    if split >= size_of::<u64>() || digits > 9 || first == b'0' && digits > 1 {
+        return None;
+    }
+    let mut number = 0;
+    for byte in &name[split..] {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number = number * 10 + u32::from(digit);
+    }
+    Some((key, split, number))
 }
 
 /// Every split of `%r12` into a prefix and a number, the longest number first.
@@ -204,7 +297,7 @@ impl Registers {
 mod tests {
     use super::*;
 
-    fn resolve<'s>(scopes: &Scopes<'s>, registers: &mut Registers, name: &'s str) -> Option<Binding> {
+    fn resolve<'s>(scopes: &mut Scopes<'s>, registers: &mut Registers, name: &'s str) -> Option<Binding> {
         scopes.resolve(name.as_bytes(), Span::default(), registers)
     }
 
@@ -216,15 +309,15 @@ mod tests {
         scopes.bind(b"%r", range);
         let two = registers.declare_range(2, 1);
         scopes.bind(b"%p", two);
-        let first = resolve(&scopes, &mut registers, "%r7");
+        let first = resolve(&mut scopes, &mut registers, "%r7");
         assert!(first.is_some());
-        assert_eq!(first, resolve(&scopes, &mut registers, "%r7"));
-        let far = resolve(&scopes, &mut registers, "%r4294967294");
-        assert_eq!(far, resolve(&scopes, &mut registers, "%r4294967294"));
+        assert_eq!(first, resolve(&mut scopes, &mut registers, "%r7"));
+        let far = resolve(&mut scopes, &mut registers, "%r4294967294");
+        assert_eq!(far, resolve(&mut scopes, &mut registers, "%r4294967294"));
         assert_ne!(first, far);
-        assert_eq!(resolve(&scopes, &mut registers, "%r4294967295"), None);
-        assert_eq!(resolve(&scopes, &mut registers, "%p2"), None);
-        assert_eq!(resolve(&scopes, &mut registers, "%r07"), None);
+        assert_eq!(resolve(&mut scopes, &mut registers, "%r4294967295"), None);
+        assert_eq!(resolve(&mut scopes, &mut registers, "%p2"), None);
+        assert_eq!(resolve(&mut scopes, &mut registers, "%r07"), None);
         assert_eq!(registers.all.len(), 2);
     }
 
@@ -234,15 +327,84 @@ mod tests {
         scopes.open();
         let range = registers.declare_range(10, 32);
         scopes.bind(b"r", range);
-        let outer = resolve(&scopes, &mut registers, "r0");
+        let outer = resolve(&mut scopes, &mut registers, "r0");
         scopes.open();
         let own = registers.make(32, Span::default());
         scopes.bind(b"r0", Binding::Register(own));
         assert_eq!(
-            resolve(&scopes, &mut registers, "r0"),
+            resolve(&mut scopes, &mut registers, "r0"),
             Some(Binding::Register(own))
         );
         scopes.close();
-        assert_eq!(resolve(&scopes, &mut registers, "r0"), outer);
+        assert_eq!(resolve(&mut scopes, &mut registers, "r0"), outer);
+    }
+
+    /// A prefix that is known is looked up anew once another name, or another range, shadows it.
+    #[test]
+    fn prefixes_are_shadowed() {
+        let (mut scopes, mut registers) = (Scopes::default(), Registers::new(100));
+        scopes.open();
+        let outer = registers.declare_range(10, 32);
+        scopes.bind(b"%r", outer);
+        let of_outer = resolve(&mut scopes, &mut registers, "%r5");
+        scopes.open();
+        let inner = registers.declare_range(10, 64);
+        scopes.bind(b"%r", inner);
+        let of_inner = resolve(&mut scopes, &mut registers, "%r5");
+        assert!(of_inner.is_some());
+        assert_ne!(of_outer, of_inner);
+        scopes.open();
+        scopes.bind(b"%r", Binding::Param(0));
+        assert_eq!(resolve(&mut scopes, &mut registers, "%r5"), None);
+        scopes.close();
+        assert_eq!(resolve(&mut scopes, &mut registers, "%r5"), of_inner);
+        scopes.close();
+        assert_eq!(resolve(&mut scopes, &mut registers, "%r5"), of_outer);
+    }
+
+    /// The longest number counts first, then shorter ones with longer prefixes.
+    #[test]
+    fn a_prefix_may_end_in_a_digit() {
+        let (mut scopes, mut registers) = (Scopes::default(), Registers::new(100));
+        scopes.open();
+        let short = registers.declare_range(10, 32);
+        scopes.bind(b"%r", short);
+        let long = registers.declare_range(10, 64);
+        scopes.bind(b"%r1", long);
+        let bits = |binding: Option<Binding>, registers: &Registers| match binding {
+            Some(Binding::Register(register)) => registers.all[register.index()].bits,
+            _ => 0,
+        };
+        for (name, wanted) in [("%r1", 32), ("%r12", 64), ("%r10", 64), ("%r110", 0), ("%r00", 0)] {
+            let found = resolve(&mut scopes, &mut registers, name);
+            assert_eq!(bits(found, &registers), wanted, "{name}");
+        }
+    }
+
+    #[test]
+    fn short_names_are_split_in_one_pass() {
+        let split = |text: &str| {
+            let (key, split, number) = split_short(text.as_bytes())?;
+            assert_eq!(key, Prefixes::key(&text.as_bytes()[..split]), "{text}");
+            Some((split, number))
+        };
+        assert_eq!(split("%r12"), Some((2, 12)));
+        assert_eq!(split("%rd0"), Some((3, 0)));
+        assert_eq!(split("%r999999999"), Some((2, 999_999_999)));
+        assert_eq!(split("12"), Some((0, 12)));
+        for other in [
+            "%r1000000000",
+            "%r012",
+            "%tid.x",
+            "%f64x1",
+            "prefix_8",
+            "%r1_2",
+            "",
+        ] {
+            assert_eq!(split(other), None, "{other}");
+        }
+        assert_eq!(split("prefix_"), None);
+        assert_eq!(split("prefix7"), Some((6, 7)));
+        assert_ne!(Prefixes::key(b"%r"), Prefixes::key(b"%rd"));
     }
 }
