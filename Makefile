@@ -153,20 +153,23 @@ FUZZ_PROFILE ?= dev
 SEED ?=
 FUZZ = "$${CARGO_TARGET_DIR:-target}/$(patsubst dev,debug,$(FUZZ_PROFILE))/ptxcheck-fuzz"
 
+# Mutants of MLIR are read by the programs.
 fuzzer: mlir
-	$(CARGO) build --workspace --bin ptxcheck-fuzz $(FEATURES) --locked --quiet --profile $(FUZZ_PROFILE)
+	$(CARGO) build --workspace --bin ptxcheck-fuzz --bin ptxcheck $(if $(WITH_MLIR),--bin ptxcheck-mlir) $(FEATURES) --locked --quiet --profile $(FUZZ_PROFILE)
 
-fuzz: fuzzer ## Has mutants of PTX, images, packages and LLVM IR checked for SECONDS seconds (60)
+fuzz: fuzzer ## Has mutants of PTX, images, packages, LLVM IR and MLIR checked for SECONDS seconds (60)
 	$(FUZZ) ptx $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 2))
 	$(FUZZ) image $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 6))
 	$(FUZZ) package $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 6))
 	$(if $(WITHOUT_LLVM),,$(FUZZ) ir $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 6)))
+	$(if $(WITH_MLIR),$(FUZZ) mlir $(addprefix --seed ,$(SEED)) --seconds $$(($(SECONDS) / 6)))
 
 mutants: fuzzer ## Has the same mutants checked each time: what the tests do of `fuzz`
 	$(FUZZ) ptx --seed 1 --count 120000
 	$(FUZZ) image --seed 1 --count 50000
 	$(FUZZ) package --seed 1 --count 30000
 	$(if $(WITHOUT_LLVM),,$(FUZZ) ir --seed 1 --count 15000)
+	$(if $(WITH_MLIR),$(FUZZ) mlir --seed 1 --count 4500)
 
 bless: ## Writes the golden renderings of the corpus anew
 	BLESS=1 $(CARGO) test $(FEATURES) --locked --package ptxcheck-tests --test corpus --test defects

@@ -39,7 +39,7 @@ use slice::Slices;
 use value::ALL;
 
 pub use finding::{LaneFinding, Root};
-pub(crate) use launch::launch_of;
+pub(crate) use launch::launches_of;
 pub use launch::{Launch, ShapeSource};
 pub use value::Lanes;
 pub use verdict::{Issue, Problem, Site};

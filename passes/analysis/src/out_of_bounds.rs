@@ -23,7 +23,7 @@ use ptxcheck_ir::{
 
 use crate::ends::ends;
 use crate::function::Analyses;
-use crate::lanes::{Lanes, Launch, ShapeSource, launch_of};
+use crate::lanes::{Lanes, Launch, ShapeSource, launches_of};
 use crate::provenance::Wrong;
 use crate::provenance::extent::{Object, outside};
 use crate::shared::Shared;
@@ -117,7 +117,10 @@ impl<'a, 'm> Kernel<'a, 'm> {
         if body.instructions.iter().any(ends) {
             return None;
         }
-        let launch = launch_of(module, id, false);
+        // With several shapes, another lane may be outside in each.
+        let [launch] = launches_of(module, id, false)[..] else {
+            return None;
+        };
         let analyses = module.function(id);
         let threads = Threads {
             body,

@@ -9,6 +9,7 @@
 //! | `nesting.rs` | measures how deep the brackets of a text go |
 //! | `locations.rs`, `frames.rs` | blank the `loc(…)` of a text, remember them, and read the places that they name |
 //! | `bytecode.rs` | says who wrote bytecode |
+//! | `dialects.rs` | names compilers whose dialects MLIR does not have |
 //! | `message.rs` | is what run and worker say to each other |
 //! | `text.rs` | looks places up in a text |
 //! | `tokens.rs` | has words, strings and brackets of a text |
@@ -27,6 +28,7 @@
 #![warn(unreachable_pub, unnameable_types)]
 
 pub mod bytecode;
+mod dialects;
 mod frames;
 mod limits;
 mod locations;
@@ -36,6 +38,7 @@ mod parts;
 mod text;
 mod tokens;
 
+pub use dialects::{Compiler, compiler_of};
 pub use limits::{MAX_DEPTH, MAX_PARTS};
 pub use locations::Locations;
 pub use nesting::too_deep;

@@ -84,7 +84,7 @@ mod tests {
         }
         for text in [
             &b"module;\nimport std;\n"[..],
-            b"llvm.func\n",
+            b"llvm.mlir.global\n",
             b"gpu.modules\n",
             b"module = 1\n",
         ] {

@@ -165,6 +165,13 @@ impl Assembly<'_> {
                     cubin::DEBUG_PTX
                 ));
             }
+            if let (ImageKind::Ptx, Some(binary), Some(_)) =
+                (report.kind, gpu_binary(report), &finding.location)
+            {
+                finding
+                    .notes
+                    .push(format!("the line is one of the PTX in {binary}"));
+            }
             self.findings.push(finding);
         }
     }
@@ -255,6 +262,12 @@ impl Assembly<'_> {
             () => Status::Checked,
         };
     }
+}
+
+/// The operation of MLIR that an image lies in.
+fn gpu_binary(report: &ImageReport) -> Option<&str> {
+    let section = report.section.as_deref();
+    section.filter(|section| section.starts_with("gpu.binary "))
 }
 
 fn describe(kind: ImageKind, count: usize) -> &'static str {

@@ -7,17 +7,21 @@
 
 mod places;
 
-use ptxcheck_frontend_mlir::message::{Answer, Content, Converted, Diagnostic};
-use ptxcheck_frontend_mlir::{MAX_DEPTH, Text, bytecode, parts, too_deep};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use ptxcheck_frontend_mlir::message::{Answer, Content, Converted, Diagnostic, Launched};
+use ptxcheck_frontend_mlir::{MAX_DEPTH, Text, bytecode, compiler_of, parts, too_deep};
 
 use super::image::ImageScanner;
 use super::problem::TextPlace;
 use super::scanned::ScannedImage;
-use super::text::{TextReport, analyse_ir};
+use super::text::{TextOptions, TextReport, analyse_ir};
 use super::text_cache::TextKey;
 use crate::comments::{self, Comment};
 use crate::image::{self, InputError, PackedImage};
 use crate::ir::Origin as _;
+use crate::launches::Launches;
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
 use crate::worker::{self, mlir as converter};
@@ -140,7 +144,19 @@ impl<'i> Images<'i> {
             return Ok(());
         }
         for part in parts(bytes) {
-            let answer = converter::convert(part.text, self.scanner.settings, self.scanner.deadline)?;
+            let answer = match converter::convert(part.text, self.scanner.settings, self.scanner.deadline) {
+                Ok(answer) => answer,
+                // Without the program no part is read.
+                Err(error) if error.kind == ProblemKind::Unreadable => return Err(error),
+                Err(InputError { kind, message }) => {
+                    let said = Diagnostic {
+                        message,
+                        ..Diagnostic::default()
+                    };
+                    self.failed(kind, "", &said);
+                    continue;
+                }
+            };
             match answer {
                 Answer::Read { modules, .. } => self.part(&Part {
                     places: Some(Places::of(part.text, part.lines_before)),
@@ -169,7 +185,12 @@ impl<'i> Images<'i> {
                 Content::Object(bytes) => self.object(module, bytes),
                 Content::OtherTarget(other) => self.others.push(other.clone()),
                 Content::Failed(said) => {
-                    let said = moved(said.clone(), part.lines_before);
+                    let mut said = moved(said.clone(), part.lines_before);
+                    // Bytecode has no lines of its own.
+                    let behind = part.places.as_ref().filter(|_| self.text.is_none());
+                    if let Some(at) = behind.and_then(|places| places.position(said.line, said.column)) {
+                        let _ = write!(said.message, ", at {at}");
+                    }
                     self.failed(ProblemKind::Unreadable, &module.name, &said);
                 }
             }
@@ -199,8 +220,14 @@ impl<'i> Images<'i> {
         let mut image = self.image(&module.name);
         let key = self.key();
         if self.scanner.claim(&mut image, key) {
-            let options = self.scanner.text_options(false);
-            let mut report = analyse_ir(bitcode, options);
+            let settings = with_launches(self.scanner.settings, &module.launches);
+            let mut report = analyse_ir(
+                bitcode,
+                TextOptions {
+                    settings: &settings,
+                    ..self.scanner.text_options(false)
+                },
+            );
             if let Some(places) = &part.places {
                 places.apply(&mut report, self.text.as_ref());
             }
@@ -219,11 +246,18 @@ impl<'i> Images<'i> {
         let mut image = self.image(name);
         let key = self.key();
         if self.scanner.claim(&mut image, key) {
-            let message = match kind {
-                ProblemKind::Limit => said.message.clone(),
+            let mut message = match kind {
+                ProblemKind::Limit | ProblemKind::Internal => said.message.clone(),
                 _ if name.is_empty() => format!("MLIR cannot read it: {}", said.message),
                 _ => format!("MLIR cannot lower `{name}`: {}", said.message),
             };
+            if let Some(compiler) = compiler_of(&said.message) {
+                let _ = write!(
+                    message,
+                    "; it is in a dialect of {}: {}",
+                    compiler.name, compiler.instead
+                );
+            }
             let span = self
                 .text
                 .as_ref()
@@ -257,6 +291,26 @@ impl<'i> Images<'i> {
             self.found.push(image);
         }
     }
+}
+
+/// The settings, with the launches of the file: a launch of which no size is constant says nothing, nor do the others then.
+fn with_launches<'s>(settings: &'s Settings, launches: &[Launched]) -> Cow<'s, Settings> {
+    let known: Vec<_> = launches
+        .iter()
+        .filter(|launched| !launched.blocks.is_empty())
+        .map(|launched| (launched.kernel.clone(), launched.blocks.clone()))
+        .collect();
+    if known.is_empty() {
+        return Cow::Borrowed(settings);
+    }
+    let launches = Launches {
+        launched: known,
+        ..settings.launches.clone()
+    };
+    Cow::Owned(Settings {
+        launches,
+        ..settings.clone()
+    })
 }
 
 /// A message with its line in the file.

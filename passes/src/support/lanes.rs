@@ -156,6 +156,13 @@ pub(crate) fn assumption(draft: &mut Draft, launch: &Launch) {
         (ShapeSource::Settings, Some([x, y, z])) => {
             format!("the settings make every block of this kernel {x} × {y} × {z} threads")
         }
+        (ShapeSource::Launched, Some([x, y, z])) => format!(
+            "the launches in this file make every block {x} × {y} × {z} threads (those in other files are not seen; --launch-block X,Y,Z \
+             wins over them)"
+        ),
+        (ShapeSource::Launched, None) => "what is certain here is so with each of the blocks that the launches in this file make (those \
+                                         in other files are not seen; --launch-block X,Y,Z wins over them)"
+            .to_owned(),
         (ShapeSource::Bound, Some([x, ..])) => format!("`.maxntid` allows no more than {x} threads a block"),
         _ if launch.is_multidimensional => "the kernel reads `threadIdx.y` or `threadIdx.z`: what is certain here is so in blocks with \
                                   rows of 1, 2, 3, 4, 8, 16, 20, 32 and more threads alike, if they have a multiple of 32 \

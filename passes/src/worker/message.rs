@@ -291,6 +291,7 @@ mod tests {
             launches: Launches {
                 run: Some([64, 1, 1]),
                 kernels: vec![(Pattern::name("k*").unwrap(), [32, 2, 1])],
+                launched: vec![("k".to_owned(), vec![[64, 1, 1], [48, 1, 1]])],
                 others: None,
             },
             ..Settings::default()

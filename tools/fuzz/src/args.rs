@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The arguments.
 pub struct Args {
-    /// `ptx`, `image`, `package` or `ir`.
+    /// `ptx`, `image`, `package`, `ir` or `mlir`.
     pub kind: String,
     /// The seed of the run.
     pub seed: u64,
@@ -39,9 +39,9 @@ pub enum Mode {
 
 /// The usage text.
 pub const USAGE: &str = "\
-usage: ptxcheck-fuzz ptx|image|package|ir [--count N] [--seconds T] [--seed S] [--jobs J] [--from I] [--skip TEXT]…
-       ptxcheck-fuzz ptx|image|package|ir --show I --seed S
-       ptxcheck-fuzz ptx|image|package|ir --minimise I --seed S
+usage: ptxcheck-fuzz ptx|image|package|ir|mlir [--count N] [--seconds T] [--seed S] [--jobs J] [--from I] [--skip TEXT]…
+       ptxcheck-fuzz ptx|image|package|ir|mlir --show I --seed S
+       ptxcheck-fuzz ptx|image|package|ir|mlir --minimise I --seed S
 
 Makes mutants and has the library check them. Mutant I of seed S is always the same one.
   --count N      how many (default: as many as fit in the time)
@@ -62,7 +62,7 @@ impl Args {
     /// A sentence.
     pub fn read(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let kind = words.next().ok_or(USAGE)?;
-        if !["ptx", "image", "package", "ir"].contains(&kind.as_str()) {
+        if !["ptx", "image", "package", "ir", "mlir"].contains(&kind.as_str()) {
             return Err(USAGE.to_owned());
         }
         let clock = std::time::SystemTime::now()

@@ -23,8 +23,12 @@ const MAX_SOURCES: usize = 24;
 
 /// The material for mutants of IR.
 pub struct Ir {
+    /// The lines of texts.
     texts: Vec<Vec<Vec<u8>>>,
+    /// Binary forms.
     bitcode: Vec<Vec<u8>>,
+    /// Words that mean something in the language.
+    words: &'static [&'static str],
 }
 
 impl Ir {
@@ -41,21 +45,33 @@ impl Ir {
             collect(folder, ending, &mut files);
             files[before..].sort();
         }
-        let (mut texts, mut bitcode) = (Vec::new(), Vec::new());
-        for bytes in files.iter().filter_map(|file| std::fs::read(file).ok()) {
-            if bytes.len() > MAX_SEED_BYTES {
-                continue;
-            }
-            if bytes.starts_with(b"BC") {
-                bitcode.push(bytes);
-            } else {
-                texts.push(bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect());
-            }
-        }
+        let read = files.iter().filter_map(|file| std::fs::read(file).ok());
+        let (bitcode, texts) = read.partition(|bytes| bytes.starts_with(b"BC"));
+        Self::of(texts, bitcode, &WORDS).map_err(|problem| format!("{problem} below {}", root.display()))
+    }
+
+    /// From texts and binary forms of a language with these words.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if there are no texts.
+    pub fn of(
+        texts: Vec<Vec<u8>>,
+        mut bitcode: Vec<Vec<u8>>,
+        words: &'static [&'static str],
+    ) -> Result<Self, String> {
+        let is_small = |bytes: &Vec<u8>| bytes.len() <= MAX_SEED_BYTES;
+        let lines = |bytes: Vec<u8>| bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+        bitcode.retain(is_small);
+        let texts: Vec<Vec<Vec<u8>>> = texts.into_iter().filter(is_small).map(lines).collect();
         if texts.is_empty() {
-            return Err(format!("there is no IR below {}", root.display()));
+            return Err("there are no seeds".to_owned());
         }
-        Ok(Self { texts, bitcode })
+        Ok(Self {
+            texts,
+            bitcode,
+            words,
+        })
     }
 
     /// The mutant of a run with this index.
@@ -125,7 +141,7 @@ impl Ir {
                 }
             }
             10 => {
-                let replaced = *numbers.pick(&WORDS);
+                let replaced = *numbers.pick(self.words);
                 let line = &mut text[a];
                 let words = runs(line, u8::is_ascii_alphabetic);
                 if let Some(word) = words.get(numbers.below(words.len())) {

@@ -5,6 +5,8 @@ use std::path::Path;
 use crate::image::Images;
 #[cfg(feature = "ir")]
 use crate::ir::Ir;
+#[cfg(feature = "ir")]
+use crate::mlir::Mlir;
 use crate::numbers::Numbers;
 use crate::package;
 use crate::ptx::Ptx;
@@ -21,6 +23,9 @@ pub enum Kind {
     /// LLVM IR as text and bitcode.
     #[cfg(feature = "ir")]
     Ir(Ir),
+    /// MLIR as text and bytecode.
+    #[cfg(feature = "ir")]
+    Mlir(Mlir),
 }
 
 impl Kind {
@@ -37,6 +42,8 @@ impl Kind {
             "package" => Ok(Self::Packages),
             #[cfg(feature = "ir")]
             "ir" => Ok(Self::Ir(Ir::new(root)?)),
+            #[cfg(feature = "ir")]
+            "mlir" => Ok(Self::Mlir(Mlir::new(root)?)),
             other => Err(format!("this build has no mutants of `{other}`")),
         }
     }
@@ -50,6 +57,8 @@ impl Kind {
             Self::Packages => package::mutant(&mut numbers),
             #[cfg(feature = "ir")]
             Self::Ir(ir) => ir.mutant(&mut numbers),
+            #[cfg(feature = "ir")]
+            Self::Mlir(mlir) => mlir.mutant(&mut numbers),
         }
     }
 
@@ -61,6 +70,8 @@ impl Kind {
             Self::Packages => package::check(index, bytes),
             #[cfg(feature = "ir")]
             Self::Ir(_) => crate::ir::check(index, bytes),
+            #[cfg(feature = "ir")]
+            Self::Mlir(mlir) => mlir.check(index, bytes),
         }
     }
 
@@ -79,6 +90,10 @@ impl Kind {
             Self::Ir(_) if bytes.starts_with(b"BC") => "bc",
             #[cfg(feature = "ir")]
             Self::Ir(_) => "ll",
+            #[cfg(feature = "ir")]
+            Self::Mlir(_) if bytes.starts_with(b"ML\xef") => "mlirbc",
+            #[cfg(feature = "ir")]
+            Self::Mlir(_) => "mlir",
         }
     }
 }

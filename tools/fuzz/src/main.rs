@@ -1,11 +1,11 @@
-//! Mutants for ptxcheck: PTX, images, packages and LLVM IR that nobody would write, and what has to hold of each.
+//! Mutants for ptxcheck: PTX, images, packages, LLVM IR and MLIR that nobody would write, and what has to hold of each.
 //!
 //! ```text
 //! campaign ── a range of indices ──► child: mutant, check, mutant, check, … ── failures, deaths ──► campaign
 //! ```
 //!
 //! `numbers.rs` makes a mutant the same in every run, `kind.rs` says of what there are mutants, `ptx.rs`, `image.rs`,
-//! `package.rs` and `ir.rs` make and check them, `campaign.rs` and `child.rs` run them, `minimise.rs` cuts one down.
+//! `package.rs`, `ir.rs` and `mlir.rs` make and check them, `campaign.rs` and `child.rs` run them, `minimise.rs` cuts one down.
 
 mod args;
 mod campaign;
@@ -18,6 +18,8 @@ mod ir;
 mod kind;
 mod measure;
 mod minimise;
+#[cfg(feature = "ir")]
+mod mlir;
 mod numbers;
 mod package;
 #[path = "../../../tests/src/packing.rs"]

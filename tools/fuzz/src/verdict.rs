@@ -16,8 +16,10 @@ const REPEATED: u64 = 32;
 
 /// The settings that mutants are analysed with.
 pub struct Levels {
-    definite: Settings,
-    potential: Settings,
+    /// As users have them.
+    pub definite: Settings,
+    /// With potential findings.
+    pub potential: Settings,
     declarations: Settings,
 }
 
@@ -120,7 +122,7 @@ fn printed(text: &[u8]) -> Result<(), String> {
 }
 
 /// Definite findings are the same set at every level.
-fn same_definite(at_default: &[Finding], with_potential: &[Finding]) -> Result<(), String> {
+pub fn same_definite(at_default: &[Finding], with_potential: &[Finding]) -> Result<(), String> {
     let keys = |findings: &[Finding]| {
         let definite = findings
             .iter()

@@ -20,6 +20,9 @@ const TRIPLE: &CStr = c"nvptx64-nvidia-cuda";
 /// Most modules within each other that are looked into.
 const MAX_NESTED_MODULES: usize = 8;
 
+/// The attribute of a module that says how wide types are, in the modules within it, too (MLIR, Data Layout).
+const DATA_LAYOUT: &str = "dlti.dl_spec";
+
 /// Bodies of `gpu.launch` become kernels.
 const OUTLINE: &str = "builtin.module(gpu-kernel-outlining)";
 
@@ -113,7 +116,7 @@ fn add(context: &Context, mut module: Module<'_>, depth: usize, found: &mut Vec<
     }
     for operation in module.operations() {
         match operation.name() {
-            b"gpu.module" => found.push(gpu_module(context, operation, &launches, number(found))),
+            b"gpu.module" => found.push(gpu_module(context, &module, operation, &launches, number(found))),
             b"gpu.binary" => binary(operation, found),
             b"spirv.module" => found.push(Converted {
                 name: named(operation),
@@ -155,12 +158,19 @@ fn failed(context: &Context, line: u32) -> Content {
 }
 
 /// A `gpu.module`, lowered in a module of its own: what MLIR can't do in one costs the others nothing.
-fn gpu_module(context: &Context, operation: Operation<'_>, launches: &Launches, number: u32) -> Converted {
+fn gpu_module(
+    context: &Context,
+    around: &Module<'_>,
+    operation: Operation<'_>,
+    launches: &Launches,
+    number: u32,
+) -> Converted {
     let symbol = operation.attribute("sym_name").and_then(|name| name.text());
     let content = match Target::of(operation.attribute("targets")) {
         Err(other) => Content::OtherTarget(other),
         Ok(target) => {
             let mut alone = Module::empty(context);
+            alone.operation().take_over(around.operation(), DATA_LAYOUT);
             alone.add(operation);
             lowered(
                 context,

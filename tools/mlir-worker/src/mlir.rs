@@ -370,6 +370,14 @@ impl<'m> Operation<'m> {
         attribute.is_some()
     }
 
+    /// Sets an attribute to that of another operation of the same context, if that has it.
+    pub(crate) fn take_over(self, from: Operation<'_>, name: &str) {
+        if let Some(attribute) = from.attribute(name) {
+            // SAFETY: the operation lives, and the attribute is of its context.
+            unsafe { mlirOperationSetAttributeByName(self.0, reference(name.as_bytes()), attribute.0) };
+        }
+    }
+
     /// Sets an attribute that is a string.
     pub(crate) fn set_text(self, context: &Context, name: &str, text: &[u8]) {
         // SAFETY: the operation lives, and the attribute is of its context.

@@ -3,6 +3,10 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 
+use ptxcheck_report::escape;
+
+use crate::commands::worker;
+
 /// True if the arguments ask for the version in more words, and for nothing else.
 pub fn is_asked_for(args: &[OsString]) -> bool {
     let (mut version, mut verbose) = (false, false);
@@ -17,7 +21,7 @@ pub fn is_asked_for(args: &[OsString]) -> bool {
     version && verbose
 }
 
-/// The version, the commit where the build knew it, whether it reads LLVM IR, and the features it was built with.
+/// The version, the commit where the build knew it, whether it reads LLVM IR and MLIR, and the features it was built with.
 #[must_use]
 pub fn long() -> String {
     let mut text = format!("ptxcheck {}\n", env!("CARGO_PKG_VERSION"));
@@ -25,6 +29,7 @@ pub fn long() -> String {
         let _ = writeln!(text, "commit: {commit}");
     }
     let _ = writeln!(text, "LLVM IR: {}", ir());
+    let _ = writeln!(text, "MLIR: {}", mlir());
     let features: Vec<&str> = [
         ("llvm", cfg!(feature = "llvm")),
         ("llvm19", cfg!(feature = "llvm19")),
@@ -48,6 +53,14 @@ fn ir() -> String {
 #[cfg(not(feature = "ir"))]
 fn ir() -> String {
     "not read by this build".to_owned()
+}
+
+/// The program that reads MLIR.
+fn mlir() -> String {
+    worker::mlir_command().map_or_else(
+        || "not read: `ptxcheck-mlir` is not there".to_owned(),
+        |command| format!("read by `{}`", escape::line(&command.program.to_string_lossy())),
+    )
 }
 
 #[cfg(test)]

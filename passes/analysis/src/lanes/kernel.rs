@@ -1,7 +1,8 @@
 //! The findings about one kernel, over all warps and all layouts of blocks that it is looked at for.
 //!
 //! A launch is first looked at for all its warps at once, and warp by warp where the index of the warp decides which way lanes
-//! go. Of a kernel that reads `%tid.y` or `%tid.z` and states no shape, each of several layouts is such a launch:
+//! go. Of a kernel that reads `%tid.y` or `%tid.z` and states no shape, each of several layouts is such a launch, and of one that host
+//! code at hand launches with several shapes, each of these:
 //!
 //! ```text
 //! definite(k)   ⋂ definite(k, s) over the layouts s in which lanes may come to the place at all
@@ -16,14 +17,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::finding::{LaneFinding, Root, key};
 use super::flow::Flow;
 use super::graph::{self, Graph};
-use super::launch::{Launch, Layout, ShapeSource, converges, launch_of};
+use super::launch::{Launch, Layout, ShapeSource, converges, launches_of};
 use super::live::Live;
 use super::order::Order;
 use super::slice::Slices;
 use super::value::{Lanes, WARP};
 use super::verdict::{self, Issue, Problem, Reach, Site, Verdict};
 use crate::certainty::Certainty;
-use crate::launches::{MAX_BLOCK_THREADS, Shape};
+use crate::launches::{MAX_BLOCK_THREADS, MAX_LAUNCHED_SHAPES, Shape};
 use crate::shared::Shared;
 use crate::threads::Threads;
 use ptxcheck_ir::{FunctionId, Op};
@@ -34,7 +35,11 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
     let Some(graph) = Graph::new(module, slices, function) else {
         return Root::unknown(function, Launch::new(&kernel.launch, None, true));
     };
-    let launch = launch_of(module, function, module.reads_other_dimensions(function));
+    let launches = launches_of(module, function, module.reads_other_dimensions(function));
+    let several = Launch::several(&kernel.launch);
+    if launches.len() > MAX_LAUNCHED_SHAPES {
+        return Root::unknown(function, several);
+    }
     let order = Order::new(&graph);
     let kernel = Kernel {
         module,
@@ -46,8 +51,13 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
         graph: &graph,
         order: &order,
     };
+    let [launch] = launches[..] else {
+        let root = kernel.in_each(several, launches, least);
+        return root.unwrap_or_else(|| Root::unknown(function, several));
+    };
     let root = if launch.is_multidimensional {
-        kernel.in_each_layout(launch, least)
+        let layouts = layouts(launch, module.read_dimensions(function));
+        kernel.in_each(launch, layouts, least)
     } else {
         kernel.judged(launch, least).map(|judged| judged.root)
     };
@@ -144,11 +154,12 @@ impl Kernel<'_> {
         Some((verdict, flow.wants_warp))
     }
 
-    /// A kernel of which the shape of blocks is not known and that reads `%tid.y` or `%tid.z`.
-    fn in_each_layout(&self, launch: Launch, least: Certainty) -> Option<Root> {
+    /// A kernel of which the shape of blocks is not known and that reads `%tid.y` or `%tid.z`, or that is launched with several shapes:
+    /// what is definite in each, and what is potential in `launch`.
+    fn in_each(&self, launch: Launch, each: Vec<Launch>, least: Certainty) -> Option<Root> {
         let mut definite = Common::default();
         let mut is_limited = false;
-        for layout in layouts(launch, self.module.read_dimensions(self.function)) {
+        for layout in each {
             let judged = self.judged(layout, Certainty::Definite)?;
             is_limited |= judged.root.is_limited;
             definite.meet(judged);

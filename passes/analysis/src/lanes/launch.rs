@@ -58,6 +58,8 @@ pub enum ShapeSource {
     Bound,
     /// The settings.
     Settings,
+    /// Host code at hand. Without a shape, the kernel is launched with several, and what is certain is so with each.
+    Launched,
 }
 
 impl Launch {
@@ -95,6 +97,23 @@ impl Launch {
                 Layout::OneRow
             },
             warp: None,
+        }
+    }
+
+    /// A launch by host code at hand; `None` if the kernel says another shape itself, or cannot be launched so.
+    fn launched(bounds: &LaunchBounds, shape: Shape, reads_other_dimensions: bool) -> Option<Self> {
+        let launch = Self::new(bounds, Some(shape), reads_other_dimensions);
+        (launch.source == ShapeSource::Settings).then_some(Self {
+            source: ShapeSource::Launched,
+            ..launch
+        })
+    }
+
+    /// Launches with several shapes: nothing is known that is not so with each.
+    pub(super) fn several(bounds: &LaunchBounds) -> Self {
+        Self {
+            source: ShapeSource::Launched,
+            ..Self::new(bounds, None, true)
         }
     }
 
@@ -274,13 +293,32 @@ const CTAID: u64 = u64::MAX - 12;
 const NCTAID: u64 = u64::MAX - 16;
 const OTHER: u64 = u64::MAX - 20;
 
-/// The launches of a kernel, as it bounds them or the user states them. `reads_other`: see [`Launch::new`].
+/// The launches of a kernel, as it bounds them or the user states them: one, or one for each shape that host code at hand launches it
+/// with. `reads_other`: see [`Launch::new`].
+pub(crate) fn launches_of(module: &Shared<'_>, function: FunctionId, reads_other: bool) -> Vec<Launch> {
+    let launches = &module.options.launches;
+    let name = module.module.function_name(function);
+    let bounds = &module.module.function(function).launch;
+    let stated = launches.stated(name);
+    if stated.is_none() {
+        let launched = launches.launched(name).iter();
+        let launched: Vec<Launch> = launched
+            .filter_map(|shape| Launch::launched(bounds, *shape, reads_other))
+            .collect();
+        if !launched.is_empty() {
+            return launched;
+        }
+    }
+    vec![Launch::new(bounds, stated.or(launches.others), reads_other)]
+}
+
+/// The launch of a kernel that stands for all of [`launches_of`] where a lane may be missing or threads of a warp may lie in several
+/// rows: the first in which they do.
 pub(crate) fn launch_of(module: &Shared<'_>, function: FunctionId, reads_other: bool) -> Launch {
-    let stated = module
-        .options
-        .launches
-        .block(module.module.function_name(function));
-    Launch::new(&module.module.function(function).launch, stated, reads_other)
+    let launches = launches_of(module, function, reads_other);
+    let is_whole = |launch: &Launch| launch.shape.is_none_or(|[x, ..]| x.is_multiple_of(WARP as u32));
+    let partial = launches.iter().find(|launch| !is_whole(launch));
+    *partial.unwrap_or(&launches[0])
 }
 
 /// The first target whose lanes are scheduled on their own.

@@ -14,6 +14,10 @@ use crate::{fingerprint, locate, names, toolkit};
 /// The file that the bitcode of a text names: MLIR's name for what it reads from no file.
 const OWN_FILE: &str = "-";
 
+/// The exact size of blocks, as notes have it, and as MLIR does.
+const PTX_SIZE: &str = "`.reqntid`";
+const MLIR_SIZE: &str = "`known_block_size`";
+
 /// The places of a part of a text, or of bytecode.
 pub(super) struct Places<'t> {
     locations: Locations<'t>,
@@ -35,6 +39,12 @@ impl<'t> Places<'t> {
             locations: Locations::of(part),
             lines_before,
         }
+    }
+
+    /// The place that the text names for a line and column of this part: `k.py:10:3`.
+    pub(super) fn position(&self, line: u32, column: u32) -> Option<String> {
+        let frame = self.locations.frames(line, column).into_iter().next()?;
+        Some(format!("{}:{}:{}", frame.file, frame.line, frame.column))
     }
 
     /// Gives the findings and declarations of a report their places in `text`, which is that of the file, if it is one, and drops
@@ -60,6 +70,9 @@ impl<'t> Places<'t> {
     fn finding(&self, finding: &mut Finding, text: Option<&Text<'_>>) {
         let found = self.find(finding.source.take());
         finding.source = found.source;
+        for note in &mut finding.notes {
+            *note = note.replace(PTX_SIZE, MLIR_SIZE);
+        }
         let place = found.own.first().copied();
         if let Some((text, span)) = spanned(place, text) {
             finding.offset = span.start;
