@@ -112,11 +112,23 @@ pub fn file_format(name: &str, bytes: &[u8]) -> FileFormat {
         if_text(foreign::unnamed_source(head)).or_else(|| foreign::named(name).map(FileFormat::Foreign))
     {
         foreign
-    } else if has(b".entry") || has(b".func") || has(b".version") {
+    } else if is_text
+        && [&b".entry"[..], b".func", b".version"]
+            .iter()
+            .any(|word| has_directive(head, word))
+    {
         FileFormat::Ptx
     } else {
         FileFormat::Unknown
     }
+}
+
+/// True if a directive stands somewhere, and not as the end of another word.
+fn has_directive(text: &[u8], directive: &[u8]) -> bool {
+    memchr::memmem::find_iter(text, directive).any(|at| {
+        let before = at.checked_sub(1).and_then(|at| text.get(at));
+        before.is_none_or(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
+    })
 }
 
 /// True if a line is one that LLVM writes before all code. IR of host code may hold PTX in a string, in one line.

@@ -3,14 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use crate::diagnostics::{Diagnostic, of_document};
+use crate::diagnostics::{Diagnostic, Kind, Verdict, of_document};
 use crate::program;
 use crate::settings::{Settings, Stage};
-
-/// Exit codes of `ptxcheck` with which it has printed a document: nothing fails, something does, not all could be done.
-const CLEAN: i32 = 0;
-const FAILED: i32 = 1;
-const UNDONE: i32 = 2;
 
 /// A module of device code.
 #[derive(Debug)]
@@ -47,10 +42,22 @@ fn diagnostics(module: &Compiled<'_>) -> Result<Vec<Diagnostic>, String> {
         };
         Err(format!("`{program}` failed ({}), {why}{said}", answer.status))
     };
-    match answer.status.code() {
-        Some(code @ (CLEAN | FAILED | UNDONE)) => {
-            of_document(&answer.document, code != CLEAN, module.has_lines).or_else(|why| failed(&why))
-        }
-        _ => failed("so what it printed does not count"),
+    let verdict = match answer.status.code() {
+        Some(0) => Verdict::Clean,
+        Some(1) => Verdict::Fails,
+        Some(2) => Verdict::Undone,
+        _ => return failed("so what it printed does not count"),
+    };
+    let mut found = match of_document(&answer.document, verdict, module.has_lines) {
+        Ok(found) => found,
+        Err(why) => return failed(&why),
+    };
+    let says_why = found.iter().any(|diagnostic| diagnostic.kind == Kind::Failure);
+    if verdict == Verdict::Undone && !says_why {
+        found.insert(
+            0,
+            Diagnostic::failure(&format!("not all was checked: {}", answer.said)),
+        );
     }
+    Ok(found)
 }

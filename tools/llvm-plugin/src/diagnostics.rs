@@ -42,16 +42,26 @@ impl Diagnostic {
     }
 }
 
-/// The families of rules whose findings are about the run, not about the code.
-const OF_THE_RUN: &str = "PTX9";
+/// The exit codes of `ptxcheck` with which it has printed a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// 0: nothing that is found fails a build.
+    Clean,
+    /// 1: something does. Options such as `--fail-on` decide.
+    Fails,
+    /// 2: not all could be checked.
+    Undone,
+}
 
-/// The diagnostics of a document, in the order of the output. `fails` is whether its program ended as one does that has found what
-/// fails a build, which options such as `--fail-on` decide; `has_lines`, whether the module has line information.
+/// Rules about what could not be checked. The document has that a second time, for each input.
+const UNCHECKED: [&str; 4] = ["PTX901", "PTX902", "PTX903", "PTX904"];
+
+/// The diagnostics of a document, in the order of the output. `has_lines` says whether the module has line information.
 ///
 /// # Errors
 ///
 /// A sentence if it is not such a document.
-pub(crate) fn of_document(text: &[u8], fails: bool, has_lines: bool) -> Result<Vec<Diagnostic>, String> {
+pub(crate) fn of_document(text: &[u8], verdict: Verdict, has_lines: bool) -> Result<Vec<Diagnostic>, String> {
     let document: Document = serde_json::from_slice(text).map_err(|_| "it printed no document".to_owned())?;
     if document.schema_version != VERSION {
         return Err(format!(
@@ -66,13 +76,16 @@ pub(crate) fn of_document(text: &[u8], fails: bool, has_lines: bool) -> Result<V
     let found: Vec<&Finding> = document
         .findings
         .iter()
-        .filter(|finding| finding.suppressed.is_none() && !finding.code.starts_with(OF_THE_RUN))
+        .filter(|finding| finding.suppressed.is_none() && !UNCHECKED.contains(&finding.code.as_str()))
         .collect();
-    // Without an error, it is the warnings that the program failed for.
-    let has_errors = found.iter().any(|finding| finding.level == "error");
-    let kind = |finding: &Finding| match fails && (finding.level == "error" || !has_errors) {
-        true => Kind::Error,
-        false => Kind::Warning,
+    let is_error = |finding: &&Finding| finding.level == "error";
+    let has_errors = found.iter().any(is_error);
+    let kind = |finding: &&Finding| match verdict {
+        Verdict::Clean => Kind::Warning,
+        // Without an error, it is the warnings that the program failed for.
+        Verdict::Fails if !has_errors => Kind::Error,
+        _ if is_error(finding) => Kind::Error,
+        _ => Kind::Warning,
     };
     all.extend(found.iter().take(limits::DIAGNOSTICS).map(|finding| Diagnostic {
         kind: kind(finding),
@@ -176,7 +189,7 @@ fn position(frame: &Frame) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Kind, of_document};
+    use super::{Kind, Verdict, of_document};
 
     fn finding(code: &str, level: &str) -> Value {
         json!({
@@ -201,14 +214,14 @@ mod tests {
             .into_bytes()
     }
 
-    fn kinds(findings: &[Value], fails: bool) -> Vec<Kind> {
-        let found = of_document(&document(findings), fails, true).unwrap();
+    fn kinds(findings: &[Value], verdict: Verdict) -> Vec<Kind> {
+        let found = of_document(&document(findings), verdict, true).unwrap();
         found.iter().map(|diagnostic| diagnostic.kind).collect()
     }
 
     #[test]
     fn a_finding_says_all_that_is_known() {
-        let found = of_document(&document(&[finding("PTX407", "error")]), true, true).unwrap();
+        let found = of_document(&document(&[finding("PTX407", "error")]), Verdict::Fails, true).unwrap();
         assert_eq!(
             found[0].message,
             "the mask is 0 [PTX407 zero-mask]\n  = called at k.cu:9:2\n  = k.cu:2:1: goes another way\n  = note: a note\n  = \
@@ -223,8 +236,14 @@ mod tests {
     fn without_a_line_it_says_how_to_get_one() {
         let mut finding = finding("PTX407", "error");
         finding["source"] = Value::Null;
-        let found =
-            |has_lines| of_document(&document(std::slice::from_ref(&finding)), true, has_lines).unwrap();
+        let found = |has_lines| {
+            of_document(
+                &document(std::slice::from_ref(&finding)),
+                Verdict::Fails,
+                has_lines,
+            )
+            .unwrap()
+        };
         assert!(found(false)[0].place.is_none() && found(false)[0].message.contains("-gline-tables-only"));
         assert!(!found(true)[0].message.contains("-gline-tables-only"));
     }
@@ -237,12 +256,12 @@ mod tests {
         all["source"]["file"] = "k.cu".into();
         all["places"] = (4..12).map(|line| place(line, "k")).collect();
         all["places_left_out"] = 2.into();
-        let found = of_document(&document(&[all.clone()]), true, true).unwrap();
+        let found = of_document(&document(&[all.clone()]), Verdict::Fails, true).unwrap();
         let wanted = "\n  = also at k.cu:4:1, at k.cu:5:1, at k.cu:6:1, at k.cu:7:1, in 6 more places";
         assert!(found[0].message.ends_with(wanted), "{}", found[0].message);
         all["places"] = json!([place(3, "other"), place(3, "other"), place(3, "k")]);
         all["places_left_out"] = 0.into();
-        let found = of_document(&document(&[all]), true, true).unwrap();
+        let found = of_document(&document(&[all]), Verdict::Fails, true).unwrap();
         assert!(
             found[0]
                 .message
@@ -255,23 +274,27 @@ mod tests {
     #[test]
     fn errors_come_last() {
         let findings = [finding("PTX407", "error"), finding("PTX401", "warning")];
-        assert_eq!(kinds(&findings, true), [Kind::Warning, Kind::Error]);
+        assert_eq!(kinds(&findings, Verdict::Fails), [Kind::Warning, Kind::Error]);
     }
 
     #[test]
     fn the_exit_code_decides_over_errors() {
         let error = [finding("PTX407", "error")];
         let warning = [finding("PTX407", "warning")];
-        assert_eq!(kinds(&error, false), [Kind::Warning]); // --fail-on never
-        assert_eq!(kinds(&warning, true), [Kind::Error]); // --fail-on warning
-        assert_eq!(kinds(&warning, false), [Kind::Warning]);
+        assert_eq!(kinds(&error, Verdict::Clean), [Kind::Warning]); // --fail-on never
+        assert_eq!(kinds(&warning, Verdict::Fails), [Kind::Error]); // --fail-on warning
+        assert_eq!(kinds(&warning, Verdict::Undone), [Kind::Warning]);
+        assert_eq!(kinds(&error, Verdict::Undone), [Kind::Error]);
+        let of_the_run = [finding("PTX906", "error"), finding("PTX407", "warning")];
+        assert_eq!(kinds(&of_the_run, Verdict::Fails), [Kind::Warning, Kind::Error]);
+        assert_eq!(kinds(&warning, Verdict::Clean), [Kind::Warning]);
     }
 
     #[test]
     fn what_is_suppressed_is_silent() {
         let mut suppressed = finding("PTX407", "error");
         suppressed["suppressed"] = json!({"by": "comment", "reason": ""});
-        assert_eq!(kinds(&[suppressed], true), []);
+        assert_eq!(kinds(&[suppressed], Verdict::Fails), []);
     }
 
     #[test]
@@ -281,7 +304,7 @@ mod tests {
             "inputs": [{"errors": [{"code": "PTX904", "message": "LLVM crashed", "line": null}]}],
             "findings": [finding("PTX904", "error")],
         });
-        let found = of_document(text.to_string().as_bytes(), true, true).unwrap();
+        let found = of_document(text.to_string().as_bytes(), Verdict::Fails, true).unwrap();
         assert_eq!(found.len(), 1);
         assert_eq!(
             (found[0].kind, &*found[0].message),
@@ -292,17 +315,20 @@ mod tests {
     #[test]
     fn other_texts_are_no_documents() {
         for text in ["", "garbage", "{}", "[]"] {
-            assert!(of_document(text.as_bytes(), false, true).is_err(), "{text}");
+            assert!(
+                of_document(text.as_bytes(), Verdict::Clean, true).is_err(),
+                "{text}"
+            );
         }
         let newer = json!({"schema_version": 3, "inputs": [], "findings": []});
-        let problem = of_document(newer.to_string().as_bytes(), false, true).unwrap_err();
+        let problem = of_document(newer.to_string().as_bytes(), Verdict::Clean, true).unwrap_err();
         assert!(problem.contains("version 3"), "{problem}");
     }
 
     #[test]
     fn a_flood_is_cut() {
         let many = vec![finding("PTX407", "error"); super::limits::DIAGNOSTICS + 5];
-        let found = of_document(&document(&many), true, true).unwrap();
+        let found = of_document(&document(&many), Verdict::Fails, true).unwrap();
         assert_eq!(found.len(), super::limits::DIAGNOSTICS + 1);
         assert!(found[0].message.contains("5 more findings"));
     }
