@@ -133,12 +133,25 @@ impl<'s> Scopes<'s> {
     }
 
     /// The binding of a name.
+    #[inline]
     pub(super) fn resolve(
         &mut self,
         name: &'s [u8],
         span: Span,
         registers: &mut Registers,
     ) -> Option<Binding> {
+        // Nearly all are registers of a range.
+        if self.numbered_singles == 0
+            && let Some((key, _, number)) = split_short(name)
+            && let Some(range) = self.prefixes.get(key)
+            && let Some(register) = registers.of_range(range, number, span)
+        {
+            return Some(Binding::Register(register));
+        }
+        self.resolve_other(name, span, registers)
+    }
+
+    fn resolve_other(&mut self, name: &'s [u8], span: Span, registers: &mut Registers) -> Option<Binding> {
         if self.numbered_singles == 0
             && let Some(register) = self.of_range(name, span, registers)
         {
@@ -156,14 +169,7 @@ impl<'s> Scopes<'s> {
 
     /// The register of a range.
     fn of_range(&mut self, name: &[u8], span: Span, registers: &mut Registers) -> Option<Register> {
-        let short = split_short(name);
-        if let Some((key, _, number)) = short
-            && let Some(range) = self.prefixes.get(key)
-            && let Some(register) = registers.of_range(range, number, span)
-        {
-            return Some(register);
-        }
-        if let Some((key, split, _)) = short
+        if let Some((key, split, _)) = split_short(name)
             && let Some(Binding::Range(range)) = self.get(&name[..split])
         {
             self.prefixes.insert(key, range);
@@ -177,6 +183,7 @@ impl<'s> Scopes<'s> {
 
 /// The key of the prefix of `%r12`, its length, and 12: for names of short letters and a plain number of up to 9 digits behind them, in
 /// one pass. `None` for others.
+#[inline]
 fn split_short(name: &[u8]) -> Option<(u64, usize, u32)> {
     let (mut key, mut split) = (NO_NAME, 0);
     let first = loop {
@@ -268,15 +275,21 @@ impl Registers {
         Binding::Range(self.ranges.len() as u32 - 1)
     }
 
+    /// The register with a number of a range; `None` if the range is shorter.
+    #[inline]
     fn of_range(&mut self, range: u32, number: u32, name: Span) -> Option<Register> {
+        match self.ranges.get(range as usize)?.dense.get(number as usize) {
+            Some(Some(known)) => Some(*known),
+            _ => self.not_in_table(range, number, name),
+        }
+    }
+
+    fn not_in_table(&mut self, range: u32, number: u32, name: Span) -> Option<Register> {
         let Range { count, bits, dense } = &mut self.ranges[range as usize];
         if number >= *count {
             return None;
         }
         let place = number as usize;
-        if let Some(Some(register)) = dense.get(place) {
-            return Some(*register);
-        }
         let next = Register::new(self.all.len());
         if place < self.dense_limit {
             if dense.len() <= place {
