@@ -72,6 +72,17 @@ gpu.module @good {{
     );
 }
 
+/// MLIR crashes where it translates these.
+#[test]
+fn operations_outside_of_functions_are_named() {
+    let (code, line, said) = one("gpu.module @m {\n  nvvm.barrier\n}\n");
+    assert_eq!((code.as_str(), line), ("PTX901", 2));
+    assert!(
+        said.ends_with("`nvvm.barrier` stands outside of all functions"),
+        "{said}"
+    );
+}
+
 #[test]
 fn malformed_text_is_a_finding_at_its_place_and_the_other_parts_are_read() {
     let text = format!(

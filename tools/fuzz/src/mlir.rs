@@ -106,8 +106,9 @@ impl Mlir {
         }
         let potential = with(&levels.potential);
         verdict(&potential)?;
-        // One that took too long, which MLIR may on bytecode, has some findings or none.
-        if has(&definite, "PTX903") || has(&potential, "PTX903") {
+        // What took too long, which MLIR may on bytecode, has some findings or none, and a death the time that it came after.
+        let is_cut = |outcome| has(outcome, "PTX903") || has(outcome, "PTX904");
+        if is_cut(&definite) || is_cut(&potential) {
             return Ok(());
         }
         same_definite(&definite.findings, &potential.findings)

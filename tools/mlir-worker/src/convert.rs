@@ -20,6 +20,19 @@ const TRIPLE: &CStr = c"nvptx64-nvidia-cuda";
 /// Most modules within each other that are looked into.
 const MAX_NESTED_MODULES: usize = 8;
 
+/// The operations that may stand in a module that is translated: MLIR crashes on others.
+const OF_MODULES: [&[u8]; 9] = [
+    b"llvm.func",
+    b"llvm.mlir.global",
+    b"llvm.mlir.alias",
+    b"llvm.mlir.ifunc",
+    b"llvm.mlir.global_ctors",
+    b"llvm.mlir.global_dtors",
+    b"llvm.comdat",
+    b"llvm.module_flags",
+    b"llvm.linker_flags",
+];
+
 /// The attribute of a module that says how wide types are, in the modules within it, too (MLIR, Data Layout).
 const DATA_LAYOUT: &str = "dlti.dl_spec";
 
@@ -204,7 +217,19 @@ fn lowered(context: &Context, mut module: Module<'_>, pipeline: &str, target: &T
     let inner = module
         .operations()
         .find(|operation| operation.name() == b"gpu.module");
-    match module.bitcode(inner.unwrap_or_else(|| module.operation()), TRIPLE) {
+    let whole = inner.unwrap_or_else(|| module.operation());
+    if let Some(stray) = whole
+        .inner()
+        .find(|operation| !OF_MODULES.contains(&operation.name()))
+    {
+        let name = String::from_utf8_lossy(stray.name()).into_owned();
+        return Content::Failed(Diagnostic {
+            message: format!("the operation `{name}` stands outside of all functions"),
+            line: stray.line().max(line),
+            column: 0,
+        });
+    }
+    match module.bitcode(whole, TRIPLE) {
         Some(bitcode) => Content::Bitcode(bitcode),
         None => failed(context, line),
     }

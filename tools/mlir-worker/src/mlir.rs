@@ -225,12 +225,7 @@ impl<'c> Module<'c> {
 
     /// Its operations, without those inside them.
     pub(crate) fn operations(&self) -> impl Iterator<Item = Operation<'_>> {
-        // SAFETY: the module lives and is borrowed, so that its operations stay.
-        let first = unsafe { mlirBlockGetFirstOperation(mlirModuleGetBody(self.raw)) };
-        std::iter::successors(Operation::of(first), |operation| {
-            // SAFETY: as above.
-            Operation::of(unsafe { mlirOperationGetNextInBlock(operation.0) })
-        })
+        self.operation().inner()
     }
 
     /// All operations in it, the outer ones first.
@@ -330,6 +325,22 @@ impl Drop for Module<'_> {
 impl<'m> Operation<'m> {
     fn of(raw: MlirOperation) -> Option<Self> {
         (!raw.ptr.is_null()).then_some(Self(raw, PhantomData))
+    }
+
+    /// The operations in the first block of its first region.
+    pub(crate) fn inner(self) -> impl Iterator<Item = Self> {
+        // SAFETY: the operation lives and is borrowed, so that those in it stay; what is null is not looked into.
+        let first = unsafe {
+            let region = mlirOperationGetFirstRegion(self.0);
+            let block = (!region.ptr.is_null()).then(|| mlirRegionGetFirstBlock(region));
+            block
+                .filter(|block| !block.ptr.is_null())
+                .and_then(|block| Self::of(mlirBlockGetFirstOperation(block)))
+        };
+        std::iter::successors(first, |operation| {
+            // SAFETY: as above.
+            Self::of(unsafe { mlirOperationGetNextInBlock(operation.0) })
+        })
     }
 
     /// Its name, such as `gpu.module`.

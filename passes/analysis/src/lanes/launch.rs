@@ -394,6 +394,28 @@ mod tests {
     }
 
     #[test]
+    fn launches_at_hand_are_those_that_the_module_allows() {
+        let of = |required, most, shape| {
+            let bounds = LaunchBounds {
+                required_threads: required,
+                max_threads: most,
+                ..LaunchBounds::default()
+            };
+            Launch::launched(&bounds, shape, true).map(|launch| (launch.shape, launch.source))
+        };
+        let (small, large) = ([48, 1, 1], [8, 8, 4]);
+        let launched = |shape| Some((Some(shape), ShapeSource::Launched));
+        assert_eq!(of(None, None, small), launched(small));
+        assert_eq!(of(None, Some([256, 1, 1]), large), launched(large));
+        assert_eq!(of(None, Some([128, 1, 1]), large), None);
+        assert_eq!(of(Some(small), None, large), None);
+        assert_eq!(of(None, None, [0, 1, 1]), None);
+        assert_eq!(of(None, None, [u32::MAX, 2, 1]), None);
+        let several = Launch::several(&LaunchBounds::default());
+        assert_eq!((several.shape, several.source), (None, ShapeSource::Launched));
+    }
+
+    #[test]
     fn the_last_warp_lacks_lanes() {
         assert_eq!(launch(Some([48, 1, 1]), None).existing(1), 0xffff);
         assert_eq!(launch(Some([16, 1, 1]), None).existing(0), 0xffff);

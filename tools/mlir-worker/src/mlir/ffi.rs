@@ -16,7 +16,7 @@ macro_rules! handles {
 }
 
 handles! {
-    MlirContext, MlirDialectRegistry, MlirModule, MlirOperation, MlirBlock, MlirAttribute, MlirIdentifier, MlirLocation,
+    MlirContext, MlirDialectRegistry, MlirModule, MlirOperation, MlirBlock, MlirRegion, MlirAttribute, MlirIdentifier, MlirLocation,
     MlirValue, MlirPassManager, MlirOpPassManager, MlirOpPrintingFlags, MlirDiagnostic, MlirType,
 }
 
@@ -74,6 +74,8 @@ unsafe extern "C" {
     pub(super) fn mlirModuleGetOperation(module: MlirModule) -> MlirOperation;
     pub(super) fn mlirBlockGetFirstOperation(block: MlirBlock) -> MlirOperation;
     pub(super) fn mlirBlockAppendOwnedOperation(block: MlirBlock, operation: MlirOperation);
+    pub(super) fn mlirOperationGetFirstRegion(operation: MlirOperation) -> MlirRegion;
+    pub(super) fn mlirRegionGetFirstBlock(region: MlirRegion) -> MlirBlock;
     pub(super) fn mlirOperationClone(operation: MlirOperation) -> MlirOperation;
     pub(super) fn mlirOperationGetNextInBlock(operation: MlirOperation) -> MlirOperation;
     pub(super) fn mlirOperationGetName(operation: MlirOperation) -> MlirIdentifier;
