@@ -21,8 +21,14 @@ mod pass {
 
     const VERSION: &str = "22.";
 
-    /// The names of LLVM's program that tells about its installation, on Debian, FreeBSD, Gentoo, and where LLVM was built.
-    const NAMES: [&str; 4] = ["llvm-config-22", "llvm-config22", "llvm22-config", "llvm-config"];
+    /// The names that systems give to LLVM's program that tells about its installation; `tools/toolchain/has-llvm.sh` has them, too.
+    const NAMES: [&str; 5] = [
+        "llvm-config-22",
+        "llvm-config22",
+        "llvm22-config",
+        "llvm-config-22.1",
+        "llvm-config",
+    ];
 
     const MISSING: &str = "the pass needs the C++ headers of LLVM 22, and no llvm-config of that version is on PATH or below \
         LLVM_SYS_221_PREFIX. Install them (Debian: llvm-22-dev), or build with --no-default-features, which leaves the pass out";
@@ -66,7 +72,11 @@ mod pass {
             Some(folder) => folder.join(name),
             None => PathBuf::from(name),
         });
+        // Homebrew's is not on PATH.
+        let brew = said(Path::new("brew"), "--prefix");
+        let of_brew = brew.map(|brew| Path::new(&brew).join("opt/llvm@22/bin/llvm-config"));
         programs
+            .chain(of_brew)
             .filter(|program| said(program, "--version").is_some_and(|version| version.starts_with(VERSION)))
             .filter_map(|program| said(&program, "--includedir"))
             .map(PathBuf::from)
