@@ -410,7 +410,7 @@ mod tests {
             "%r012",
             "%tid.x",
             "%f64x1",
-            "prefix_8",
+            "prefixes8",
             "%r1_2",
             "",
         ] {
