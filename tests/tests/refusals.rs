@@ -206,10 +206,16 @@ fn mlir_without_its_program_says_what_to_install_and_what_to_give_instead() {
         command.args(args).output().unwrap()
     };
     let reads_ir = cfg!(any(feature = "llvm", feature = "llvm19"));
+    // LLVM 19 does not read what the program writes, and so does not start it.
+    let named_program = if cfg!(feature = "llvm") {
+        "`/nowhere/ptxcheck-mlir`"
+    } else {
+        "libmlir-22-dev"
+    };
     for (name, named, missing) in [
         ("k.mlir", "", "libmlir-22-dev"),
         ("k.mlirbc", "", "libmlir-22-dev"),
-        ("k.mlir", "/nowhere/ptxcheck-mlir", "`/nowhere/ptxcheck-mlir`"),
+        ("k.mlir", "/nowhere/ptxcheck-mlir", named_program),
     ] {
         let output = run(&["--format", "json", name], named);
         assert_eq!(output.status.code(), Some(2), "{name}");

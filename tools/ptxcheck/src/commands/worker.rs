@@ -22,9 +22,9 @@ pub fn command() -> Option<WorkerCommand> {
 }
 
 /// The command that starts the program that reads MLIR: PTXCHECK_MLIR names it, or it lies beside this program. `None` where
-/// there is none.
+/// there is none, or LLVM 22 is not there to read what it writes.
 pub fn mlir_command() -> Option<WorkerCommand> {
-    if cfg!(not(feature = "ir")) {
+    if cfg!(not(feature = "llvm")) {
         return None;
     }
     let beside = || {
