@@ -106,7 +106,7 @@ impl Mlir {
         }
         let potential = with(&levels.potential);
         verdict(&potential)?;
-        // What took too long, which MLIR may on bytecode, has some findings or none, and a death the time that it came after.
+        // A mutant that takes too long has some findings or none, and the message about a death has the time that it came after.
         let is_cut = |outcome| has(outcome, "PTX903") || has(outcome, "PTX904");
         if is_cut(&definite) || is_cut(&potential) {
             return Ok(());
