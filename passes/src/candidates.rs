@@ -68,7 +68,7 @@ const MLIR_BYTECODE: &[u8] = b"ML\xefR";
 /// are asked for or there are; `None` if they can't be read. `reads_mlir`: the program that reads MLIR is there.
 pub fn is_input(path: &Path, reads_mlir: bool, start: &mut dyn FnMut(usize) -> Option<Vec<u8>>) -> bool {
     if has_extension(path, &MLIR_EXTENSIONS) {
-        return reads_mlir && start(SNIFFED_IR_BYTES).is_some_and(|start| may_have_kernels(&start));
+        return reads_mlir && start(SNIFFED_IR_BYTES).is_none_or(|start| may_have_kernels(&start));
     }
     if has_ptx_extension(path) {
         return !is_foreign(path, start);

@@ -45,6 +45,15 @@ pub struct Members {
     pub left_out: Vec<String>,
 }
 
+/// Members that are inputs beside those with device code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Additional {
+    /// MLIR with kernels: there is a program that reads it.
+    pub mlir: bool,
+    /// Metadata about wheel variants.
+    pub metadata: bool,
+}
+
 /// A member of a package, packed or not.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -70,22 +79,21 @@ impl Package {
         }
     }
 
-    /// The members of the package called `name` that are inputs, but for those that `exclude` fits; files with metadata about wheel
-    /// variants among them, if `with_metadata`.
+    /// The members of the package called `name` that are inputs, but for those that `exclude` fits.
     #[must_use]
     pub fn members(
         &self,
         name: &str,
         exclude: &[Pattern],
         root: &Root,
-        with_metadata: bool,
+        additional: Additional,
         deadline: &Deadline,
     ) -> Members {
         let selection = Selection {
             package: name,
             exclude,
             root,
-            with_metadata,
+            additional,
             left_out: RefCell::default(),
         };
         let source = Source::memory(Arc::<Content>::clone(&self.content));
@@ -160,14 +168,14 @@ struct Selection<'a> {
     package: &'a str,
     exclude: &'a [Pattern],
     root: &'a Root,
-    with_metadata: bool,
+    additional: Additional,
     left_out: RefCell<Vec<String>>,
 }
 
 impl Select for Selection<'_> {
     fn is_input(&self, path: &str, start: &mut dyn FnMut(usize) -> Option<Vec<u8>>) -> bool {
-        candidates::is_input(Path::new(path), false, start)
-            || self.with_metadata && variants::is_metadata(path) && {
+        candidates::is_input(Path::new(path), self.additional.mlir, start)
+            || self.additional.metadata && variants::is_metadata(path) && {
                 MetadataName::of(&full_name(self.package, path)).is_some()
             }
     }

@@ -5,6 +5,7 @@
 use std::process::Output;
 
 use ptxcheck_tests::folder::{folder, run_in};
+use ptxcheck_tests::packing::{Tar, ZipMember, gzip, zip};
 use ptxcheck_tests::{binary, report};
 use serde_json::Value;
 
@@ -194,6 +195,63 @@ fn folders_are_searched_for_kernels_alone() {
     // Without kernels it is no device code.
     let output = run_in(&folder, &["--allow-empty", "host.mlir"]);
     assert_eq!(output.status.code(), Some(0));
+}
+
+/// The same members are inputs as of a folder, and one that cannot be looked at is a finding.
+#[test]
+fn packages_are_searched_for_kernels_alone() {
+    let kernel = format!("gpu.module @m {{\n{WRONG}}}\n");
+    let host: &[u8] = b"func.func @f() {\n  return\n}\n";
+    let wheel = zip(&[
+        ZipMember::new("a/kernel.mlir", kernel.as_bytes()),
+        ZipMember::new("a/host.mlir", host),
+        ZipMember::new("a/amd.mlir", b"gpu.module @m [#rocdl.target] {\n}\n"),
+        ZipMember::new("a/old.mlirbc", b"ML\xefR\x0dMLIR19.1.0\0code"),
+        ZipMember {
+            flags: 1,
+            ..ZipMember::new("a/secret.mlir", b"?")
+        },
+    ]);
+    let archive = Tar::default()
+        .file("b/kernel.mlir", kernel.as_bytes())
+        .file("b/host.mlir", host)
+        .end();
+    let folder = folder(&[("a.whl", &wheel), ("b.tar.gz", &gzip(&archive))]);
+    let found = |package: &str| -> Vec<(String, String, u64)> {
+        let document = document(&run_in(&folder, &["--format", "json", package]));
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let mut found: Vec<_> = report::findings(&document)
+            .iter()
+            .map(|finding| {
+                let line = finding["location"]["line"].as_u64().unwrap_or(0);
+                (text(&finding["input"]), text(&finding["code"]), line)
+            })
+            .collect();
+        found.sort();
+        found
+    };
+    let wanted = |rows: &[(&str, &str, u64)]| -> Vec<(String, String, u64)> {
+        rows.iter()
+            .map(|(file, code, line)| ((*file).to_owned(), (*code).to_owned(), *line))
+            .collect()
+    };
+    assert_eq!(
+        found("a.whl"),
+        wanted(&[
+            ("a.whl!a/kernel.mlir", "PTX407", 4),
+            ("a.whl!a/old.mlirbc", "PTX901", 0),
+            ("a.whl!a/secret.mlir", "PTX901", 0),
+        ])
+    );
+    assert_eq!(
+        found("b.tar.gz"),
+        wanted(&[("b.tar.gz!b/kernel.mlir", "PTX407", 4)])
+    );
+    let output = run_in(&folder, &["extract", "b.tar.gz", "-o", "images"]);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "b/kernel.mlir/00000.mlir\n"
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::scanned::ScannedInput;
 use super::text_cache::{Place, TextCache};
 use crate::deadline::Deadline;
 use crate::image::InputError;
-use crate::packages::{Members, Package, PackageMember};
+use crate::packages::{Additional, Members, Package, PackageMember};
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
 
@@ -30,12 +30,15 @@ pub(super) fn scan(
     texts: &TextCache,
 ) -> Scanned {
     let opened = guarded(|| {
-        let with_metadata = settings.policy.check_variants;
+        let additional = Additional {
+            mlir: settings.mlir_worker.is_some(),
+            metadata: settings.policy.check_variants,
+        };
         Ok(package.members(
             name,
             &settings.exclude.paths,
             &settings.root,
-            with_metadata,
+            additional,
             deadline,
         ))
     });

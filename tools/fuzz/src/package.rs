@@ -2,7 +2,7 @@
 
 use ptxcheck_passes::deadline::Deadline;
 use ptxcheck_passes::image::Content;
-use ptxcheck_passes::packages::Package;
+use ptxcheck_passes::packages::{Additional, Package};
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::settings::Settings;
 
@@ -234,7 +234,11 @@ pub fn check(index: u64, bytes: &[u8]) -> Result<(), String> {
         let Ok(package) = Package::of(Content::from(bytes.to_vec())) else {
             return Ok(());
         };
-        let members = package.members("mutant.whl", &[], &Root::default(), true, Deadline::NEVER);
+        let additional = Additional {
+            mlir: true,
+            metadata: true,
+        };
+        let members = package.members("mutant.whl", &[], &Root::default(), additional, Deadline::NEVER);
         for member in members.members {
             let path = member.path.clone();
             let leads_out = path.starts_with('/') || path.split(['/', '!']).any(|part| part == "..");

@@ -11,7 +11,7 @@ use ptxcheck_passes::image::decompress::{Unpacked, allowance, unpack};
 use ptxcheck_passes::image::embedded::SiblingPtx;
 use ptxcheck_passes::image::{self, Content, InputError, PackedImage, cubin};
 use ptxcheck_passes::inventory::ImageKind;
-use ptxcheck_passes::packages::{Package, PackageMember};
+use ptxcheck_passes::packages::{Additional, Package, PackageMember};
 use ptxcheck_passes::run::is_module;
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::shown;
@@ -102,8 +102,12 @@ fn extract_package(
     deadline: &Deadline,
     written: &mut Written,
 ) {
+    let additional = Additional {
+        mlir: super::worker::mlir_command().is_some(),
+        ..Additional::default()
+    };
     let members = package
-        .members(name, &[], &Root::default(), false, deadline)
+        .members(name, &[], &Root::default(), additional, deadline)
         .members;
     let mut folders = Folders::default();
     for member in members {
