@@ -4,6 +4,7 @@
 
 use std::process::Output;
 
+use ptxcheck_tests::fatbin::{Elf, Entry, Packing, container};
 use ptxcheck_tests::folder::{folder, run_in};
 use ptxcheck_tests::packing::{Tar, ZipMember, gzip, zip};
 use ptxcheck_tests::{binary, report};
@@ -290,6 +291,60 @@ fn objects_of_binaries_are_read() {
         notes.contains("the line is one of the PTX in gpu.binary @objects"),
         "{notes}"
     );
+}
+
+/// An attribute of MLIR with these bytes, which are an object in this format.
+fn object(format: &str, bytes: &[u8]) -> String {
+    let escaped: String = bytes.iter().map(|byte| format!("\\{byte:02X}")).collect();
+    format!("#gpu.object<#nvvm.target<chip = \"sm_80\">, {format} = \"{escaped}\">")
+}
+
+#[test]
+fn objects_of_binaries_are_read_in_each_format() {
+    const PTX: &str = ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n\tbar.warp.sync 0;\n\tret;\n}\n";
+    let cubin = Elf::cubin(80, &[("k", &[])]).bytes();
+    let fat = container(&[
+        Entry::cubin(80, cubin.clone()),
+        Entry::ptx(80, PTX).packed(Packing::Zstd),
+    ]);
+    let ir = "target triple = \"nvptx64-nvidia-cuda\"\ndefine ptx_kernel void @k() {\n  ret void\n}\n";
+    for (object, wanted) in [
+        (object("bin", &cubin), vec![("cubin", "sm_80")]),
+        (object("fatbin", &fat), vec![("cubin", "sm_80"), ("ptx", "sm_80")]),
+        (object("offload", ir.as_bytes()), vec![("llvm-ir", "")]),
+    ] {
+        let text = format!("// -----\ngpu.binary @b [{object}]\n");
+        let folder = folder(&[("k.mlir", text.as_bytes())]);
+        let document = document(&run_in(
+            &folder,
+            &["--format", "json", "--places", "all", "k.mlir"],
+        ));
+        let images: Vec<_> = document["inputs"][0]["images"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|image| {
+                assert_eq!(image["kernels"].as_u64(), Some(1), "{image:#}");
+                assert_eq!(image["section"].as_str(), Some("gpu.binary @b"));
+                (
+                    image["kind"].as_str().unwrap_or_default(),
+                    image["target"].as_str().unwrap_or_default(),
+                )
+            })
+            .collect();
+        assert_eq!(images, wanted, "{document:#}");
+        let codes = report::codes(&document);
+        assert_eq!(codes.len(), usize::from(wanted.len() == 2), "{document:#}");
+        assert!(codes.iter().all(|code| *code == "PTX407"), "{codes:?}");
+    }
+    for bytes in [&b""[..], b"garbage", b"gpu.module @m {\n}\n"] {
+        let (code, line, said) = one(&format!("// -----\ngpu.binary @b [{}]\n", object("bin", bytes)));
+        assert_eq!((code.as_str(), line), ("PTX901", 2));
+        assert_eq!(
+            said,
+            "an object of `gpu.binary @b` holds no PTX, LLVM IR or machine code"
+        );
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //!                         └► gpu.binary: objects, read as the images that they are
 //! ```
 
+mod objects;
 mod places;
 
 use std::borrow::Cow;
@@ -19,12 +20,13 @@ use super::scanned::ScannedImage;
 use super::text::{TextOptions, TextReport, analyse_ir};
 use super::text_cache::TextKey;
 use crate::comments::{self, Comment};
-use crate::image::{self, InputError, PackedImage};
+use crate::image::{InputError, PackedImage};
 use crate::ir::Origin as _;
 use crate::launches::Launches;
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
 use crate::worker::{self, mlir as converter};
+use objects::Object;
 use places::Places;
 
 /// Reads a file of MLIR, which is one image: one for each module of kernels in it. None where it has no kernels.
@@ -182,7 +184,7 @@ impl<'i> Images<'i> {
                     let (first, last) = lines_of(module.line, &lines, part.lines_before);
                     self.module(module, bitcode, part, first..last);
                 }
-                Content::Object(bytes) => self.object(module, bytes),
+                Content::Object(bytes) => self.object(module, bytes, part.lines_before),
                 Content::OtherTarget(other) => self.others.push(other.clone()),
                 Content::Failed(said) => {
                     let mut said = moved(said.clone(), part.lines_before);
@@ -241,23 +243,28 @@ impl<'i> Images<'i> {
         self.found.push(image);
     }
 
-    /// Adds an image that could not be read, for this reason.
+    /// Adds an image that MLIR could not read or lower: `said` is its message.
     fn failed(&mut self, kind: ProblemKind, name: &str, said: &Diagnostic) {
+        let mut message = match kind {
+            ProblemKind::Limit | ProblemKind::Internal => said.message.clone(),
+            _ if name.is_empty() => format!("MLIR cannot read it: {}", said.message),
+            _ => format!("MLIR cannot lower `{name}`: {}", said.message),
+        };
+        if let Some(compiler) = compiler_of(&said.message) {
+            let _ = write!(
+                message,
+                "; it is in a dialect of {}: {}",
+                compiler.name, compiler.instead
+            );
+        }
+        self.problem(kind, name, &Diagnostic { message, ..*said });
+    }
+
+    /// Adds an image that could not be read, for this reason.
+    fn problem(&mut self, kind: ProblemKind, name: &str, said: &Diagnostic) {
         let mut image = self.image(name);
         let key = self.key();
         if self.scanner.claim(&mut image, key) {
-            let mut message = match kind {
-                ProblemKind::Limit | ProblemKind::Internal => said.message.clone(),
-                _ if name.is_empty() => format!("MLIR cannot read it: {}", said.message),
-                _ => format!("MLIR cannot lower `{name}`: {}", said.message),
-            };
-            if let Some(compiler) = compiler_of(&said.message) {
-                let _ = write!(
-                    message,
-                    "; it is in a dialect of {}: {}",
-                    compiler.name, compiler.instead
-                );
-            }
             let span = self
                 .text
                 .as_ref()
@@ -268,27 +275,23 @@ impl<'i> Images<'i> {
             let settings: &Settings = self.scanner.settings;
             self.scanner.texts.insert(
                 key,
-                TextReport::failed_at(InputError { kind, message }, settings, place),
+                TextReport::failed_at(InputError::new(kind, said.message.clone()), settings, place),
             );
         }
         self.found.push(image);
     }
 
-    /// Adds the images in an object of a `gpu.binary`: the objects of one are for the driver to choose from.
-    fn object(&mut self, module: &Converted, bytes: &[u8]) {
-        let is_late = || self.scanner.deadline.is_over();
-        let contents = image::scan(&module.name, bytes, &is_late);
-        for mut packed in contents.images {
-            packed.container.get_or_insert(module.number);
-            packed.section = Some(module.name.clone());
-            let (image, embedded) = self.scanner.scan(&packed);
-            self.found.push(image);
-            self.found.extend(embedded);
-        }
-        for error in contents.errors {
-            let mut image = self.image(&module.name);
-            image.error = Some(error);
-            self.found.push(image);
+    /// Adds the images in an object of a `gpu.binary`.
+    fn object(&mut self, module: &Converted, bytes: &[u8], lines_before: u32) {
+        let Object { images, errors } = Object::scan(&module.name, module.number, bytes, self.scanner);
+        self.found.extend(images);
+        for InputError { kind, message } in errors {
+            let said = Diagnostic {
+                message,
+                line: module.line,
+                column: 0,
+            };
+            self.problem(kind, &module.name, &moved(said, lines_before));
         }
     }
 }
