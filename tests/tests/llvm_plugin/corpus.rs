@@ -1,6 +1,6 @@
 //! The CUDA sources of the corpus: what their markers say is what clang reports, and opt of the IR that clang writes.
 //!
-//! Each source is compiled in one mode, in turn from source to source. With `LIVE_TARGETS=all` (`make live`), in both.
+//! Each source is compiled in one mode, in turn from source to source. With `LIVE_TARGETS=all`, in both.
 
 use std::path::Path;
 use std::process::Command;
