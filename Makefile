@@ -38,7 +38,7 @@ quick: mlir format ## For the inner loop: format, clippy, unit tests, and the en
 	$(CARGO) test --workspace $(FEATURES) --locked --quiet --lib --bins $(addprefix --test ,$(QUICK))
 
 live: toolchain build ## Compiles the CUDA sources of the corpus for all targets, and checks the findings: `test` takes turns
-	LIVE_TARGETS=all $(CARGO) test --workspace $(FEATURES) --locked --test live
+	LIVE_TARGETS=all $(CARGO) test --workspace $(FEATURES) --locked --test live $(if $(WITHOUT_LLVM),,--test llvm_plugin)
 
 # LLVM IR is an input where LLVM 22 is to be had, and MLIR where MLIR 22 is. Elsewhere everything but that is built and tested.
 WITHOUT_LLVM = $(shell tools/toolchain/has-llvm.sh 22 || echo --no-default-features)
@@ -184,8 +184,10 @@ demo: llvm ## Builds the release and runs it over corpus/demo
 	@program=$$(realpath "$${CARGO_TARGET_DIR:-target}/release/ptxcheck"); code=0; \
 	(cd corpus/demo && "$$program" .) || code=$$?; [ $$code -le 1 ]
 
-bench: ## Runs the benchmarks
-	$(CARGO) bench --workspace $(FEATURES) --locked
+# Files or folders with PTX; without them, the compiler output of the corpus.
+INPUTS ?=
+bench: ## Times each step of a check over INPUTS, on one thread and on all, and ptxlint where it is installed
+	$(CARGO) bench --workspace $(FEATURES) --locked --bench check -- $(INPUTS)
 
 scaling: ## Measures how time and memory grow with the size of what is looked at
 	$(CARGO) bench $(WITHOUT_LLVM) --locked --package ptxcheck-passes --bench scaling

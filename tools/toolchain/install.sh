@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the compilers of the live-compiler tests into <repository>/.toolchain, and the LLVM that the build links.
 #
-# usage: install.sh [nvcc|clang|python-ir|chromium|llvm-22|llvm-19|mlir-22|cargo-deny|packaging|wheel|all]   default: all
+# usage: install.sh [nvcc|clang|python-ir|chromium|valgrind|llvm-22|llvm-19|mlir-22|cargo-deny|packaging|wheel|all]   default: all
 #
 #   nvcc   nvcc from PyPI, pinned by requirements.txt, into .toolchain/nvcc
 #   clang  clang-22 from PATH or from Debian; .toolchain/clang links it and the CUDA headers of nvcc
@@ -9,6 +9,8 @@
 #          Triton and Numba from PyPI, pinned by requirements-ir.txt, into .toolchain/python-ir: their LLVM IR is tested
 #   chromium
 #          the browser of Debian, which looks at the HTML report
+#   valgrind
+#          valgrind of Debian, which counts the instructions of a check
 #   llvm-22, llvm-19
 #          headers and library of LLVM from Debian, for the features `llvm` and `llvm19`; not a part of all
 #   mlir-22
@@ -22,7 +24,7 @@
 #          of Debian; not a part of all
 #   wheel  what `make wheel` builds with: maturin from PyPI, pinned by requirements-wheel.txt, into .toolchain/wheel, and the
 #          archives of LLVM 22, zlib and zstd of Debian; not a part of all
-#   all    nvcc, clang, python-ir and chromium; a missing one of the last three is only reported, unless PTXCHECK_REQUIRE_COMPILERS is 1
+#   all    nvcc, clang, python-ir, chromium and valgrind; a missing one of the last four is only reported, unless PTXCHECK_REQUIRE_COMPILERS is 1
 #
 # Exit codes: 0 installed (or already there), 2 wrong usage, 3 "skipped: <why>" on stderr.
 # A folder under .toolchain has a stamp only if it is complete: it is built beside its place and renamed.
@@ -145,6 +147,12 @@ install_chromium() {
   apt_install chromium || { missing="chromium is not on PATH and apt-get could not install it (see $log)"; return 1; }
 }
 
+# Sets `missing` and returns 1 where it can't be had.
+install_valgrind() {
+  command -v valgrind >/dev/null && return
+  apt_install valgrind || { missing="valgrind is not on PATH and apt-get could not install it (see $log)"; return 1; }
+}
+
 # Sets `missing` and returns 1 where Triton and Numba can't be had.
 install_python_ir() {
   is_current python-ir && return
@@ -251,9 +259,9 @@ install_mlir() {
 
 what=${1:-all}
 case $what in
-  nvcc | clang | python-ir | chromium | llvm-22 | llvm-19 | mlir-22 | cargo-deny | packaging | wheel | all) ;;
+  nvcc | clang | python-ir | chromium | valgrind | llvm-22 | llvm-19 | mlir-22 | cargo-deny | packaging | wheel | all) ;;
   *)
-    echo "usage: install.sh [nvcc|clang|python-ir|chromium|llvm-22|llvm-19|mlir-22|cargo-deny|packaging|wheel|all]" >&2
+    echo "usage: install.sh [nvcc|clang|python-ir|chromium|valgrind|llvm-22|llvm-19|mlir-22|cargo-deny|packaging|wheel|all]" >&2
     exit 2
     ;;
 esac
@@ -287,10 +295,10 @@ case $what in
     exit
     ;;
 esac
-if [ "$what" != python-ir ] && [ "$what" != chromium ]; then
+if [ "$what" != python-ir ] && [ "$what" != chromium ] && [ "$what" != valgrind ]; then
   install_nvcc
 fi
-for part in clang python-ir chromium; do
+for part in clang python-ir chromium valgrind; do
   if [ "$what" = "$part" ] || [ "$what" = all ]; then
     if ! "install_${part/-/_}"; then
       [ "$what" = all ] && [ "${PTXCHECK_REQUIRE_COMPILERS:-}" != 1 ] || skip "$missing"

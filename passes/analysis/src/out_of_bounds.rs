@@ -176,10 +176,13 @@ impl<'a, 'm> Kernel<'a, 'm> {
             return None;
         }
         let mut found: Option<Outside> = None;
+        let all = self.threads.addresses(address);
         for lane in 0..self.row {
-            let Some((start, by)) = self.threads.address(address, lane) else {
-                continue;
+            let place = match &all {
+                Some((start, by)) => Some((*start, by[lane as usize])),
+                None => self.threads.address(address, lane),
             };
+            let Some((start, by)) = place else { continue };
             let by = by.checked_add(past)?;
             let (object, symbol, param) = match start {
                 Start::Symbol(symbol) => (Object::Symbol(symbol), Some(symbol), None),

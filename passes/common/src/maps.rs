@@ -7,6 +7,9 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 
+/// Hashes of whole texts, with a key that is drawn anew for each, so that nobody can write two texts that are taken for one.
+pub type TextHasher = foldhash::quality::RandomState;
+
 /// By name. In no order: what is told goes through lists.
 pub type NameMap<K, V> = HashMap<K, V, RandomState>;
 

@@ -1,11 +1,13 @@
 //! The texts of a run, each analysed once, in however many places it lies.
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::BuildHasher as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
+
+use ptxcheck_common::maps::TextHasher;
 
 use super::problem::panic;
 use super::text::{self, TextOptions, TextReport};
@@ -16,7 +18,7 @@ pub(super) type Place = (usize, usize);
 /// The texts of a run: each is analysed in the place where it comes up first.
 #[derive(Default)]
 pub(super) struct TextCache {
-    hasher: RandomState,
+    hasher: TextHasher,
     reports: Mutex<FxHashMap<TextKey, Arc<TextReport>>>,
     /// Number of places that each text lies in and whose findings have not been taken.
     places: Mutex<FxHashMap<TextKey, u32>>,
