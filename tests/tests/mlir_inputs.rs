@@ -426,6 +426,39 @@ fn one_worker_reads_many_files() {
     assert_eq!(started, "started\n");
 }
 
+/// A run starts what does not start once, not for each file.
+#[test]
+fn a_worker_that_does_not_start_is_started_once() {
+    let kernels: Vec<String> = (0..3)
+        .map(|number| format!("// {number}\ngpu.module @m {{\n{WRONG}}}\n"))
+        .collect();
+    let folder = folder(&[
+        ("a.mlir", kernels[0].as_bytes()),
+        ("b.mlir", kernels[1].as_bytes()),
+        ("c.mlir", kernels[2].as_bytes()),
+    ]);
+    let script = executable(&folder, "broken", "echo started >>started\nexit 127\n");
+    let mut command = binary::command();
+    command.current_dir(&folder).env("PTXCHECK_MLIR", &script);
+    let output = command
+        .args(["-j", "1", "--format", "json", "a.mlir", "b.mlir", "c.mlir"])
+        .output()
+        .unwrap();
+    let document = document(&output);
+    assert_eq!(document["inputs"].as_array().map(Vec::len), Some(3));
+    let found = report::findings(&document);
+    assert!(!found.is_empty(), "{document:#}");
+    for finding in found {
+        let said = finding["message"].as_str().unwrap_or_default();
+        assert!(
+            finding["code"] == "PTX901" && said.contains("does not start") && said.contains("127"),
+            "{finding:#}"
+        );
+    }
+    let started = std::fs::read_to_string(folder.path().join("started")).unwrap();
+    assert_eq!(started, "started\n");
+}
+
 /// A script in the folder that a shell runs.
 fn executable(folder: &tempfile::TempDir, name: &str, text: &str) -> std::path::PathBuf {
     let script = folder.path().join(name);

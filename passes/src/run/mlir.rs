@@ -89,6 +89,17 @@ struct Part<'p> {
 }
 
 impl<'i> Images<'i> {
+    /// Has the worker convert text or bytecode.
+    fn convert(&self, bytes: &[u8]) -> Result<Answer, InputError> {
+        let ImageScanner {
+            settings,
+            deadline,
+            texts,
+            ..
+        } = self.scanner;
+        converter::convert(bytes, settings, &texts.mlir, deadline)
+    }
+
     fn bytecode(&mut self) -> Result<(), InputError> {
         let bytes = self.file.payload;
         let refused = |message| InputError::new(ProblemKind::Unreadable, message);
@@ -103,7 +114,7 @@ impl<'i> Images<'i> {
                 bytecode::MLIR_VERSION
             )));
         }
-        match converter::convert(bytes, self.scanner.settings, self.scanner.deadline)? {
+        match self.convert(bytes)? {
             Answer::Read { modules, text } => {
                 let places = text.as_deref().map(|printed| Places::of(printed, 0));
                 self.part(&Part {
@@ -146,7 +157,7 @@ impl<'i> Images<'i> {
             return Ok(());
         }
         for part in parts(bytes) {
-            let answer = match converter::convert(part.text, self.scanner.settings, self.scanner.deadline) {
+            let answer = match self.convert(part.text) {
                 Ok(answer) => answer,
                 // Without the program no part is read.
                 Err(error) if error.kind == ProblemKind::Unreadable => return Err(error),

@@ -11,6 +11,8 @@ use ptxcheck_common::maps::TextHasher;
 
 use super::problem::panic;
 use super::text::{self, TextOptions, TextReport};
+#[cfg(feature = "ir")]
+use crate::worker;
 
 /// The index of an input, and the number of a member of the package that it is.
 pub(super) type Place = (usize, usize);
@@ -24,6 +26,9 @@ pub(super) struct TextCache {
     places: Mutex<FxHashMap<TextKey, u32>>,
     /// The texts that are linked with those of other inputs, by the index of their input.
     pending: Mutex<BTreeMap<Place, Vec<PendingText>>>,
+    /// The start of the worker that makes texts of MLIR.
+    #[cfg(feature = "ir")]
+    pub(super) mlir: worker::mlir::Start,
 }
 
 /// A text, and the options of its analysis that findings depend on.
