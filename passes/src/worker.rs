@@ -15,7 +15,7 @@
 
 mod analyse;
 mod message;
-pub(crate) mod mlir;
+pub mod mlir;
 mod process;
 
 use std::time::Duration;

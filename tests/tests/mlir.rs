@@ -14,7 +14,7 @@ use std::process::Command;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use ptxcheck_tests::cases::{Case, files};
 use ptxcheck_tests::expectation::{difference, expected};
-use ptxcheck_tests::{missing, report};
+use ptxcheck_tests::{binary, missing, report};
 use serde_json::Value;
 
 const MLIR_OPT: &str = "mlir-opt-22";
@@ -68,12 +68,29 @@ fn as_bytecode(case: &Case) -> Result<Completion, Failed> {
     };
     let (_, of_text) = report::check(case.args())?;
     let (_, document) = checked(case, &bytecode)?;
+    let text = extracted(&bytecode, folder.path())?;
+    if !text.contains(" loc(") || text.contains('\0') {
+        return Err(format!("`extract` gives no text with places:\n{text}").into());
+    }
     let (wanted, found) = (sources(&of_text, case), sources(&document, case));
     if wanted == found {
         Ok(Completion::Completed)
     } else {
         Err(format!("text: {wanted:?}\nbytecode: {found:?}\n{document:#}").into())
     }
+}
+
+/// The text that `extract` makes of bytecode.
+fn extracted(bytecode: &Path, folder: &Path) -> Result<String, Failed> {
+    let output = binary::command()
+        .current_dir(folder)
+        .args(["extract", "-o", "images"])
+        .arg(bytecode)
+        .output()?;
+    if output.stdout != b"00000.mlir\n" || !output.status.success() {
+        return Err(format!("{output:?}").into());
+    }
+    Ok(fs::read_to_string(folder.join("images/00000.mlir"))?)
 }
 
 /// Code, certainty, file and line of each finding: of the source where there is one, else of the text.

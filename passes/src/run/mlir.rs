@@ -25,7 +25,7 @@ use crate::ir::Origin as _;
 use crate::launches::Launches;
 use crate::rule::ProblemKind;
 use crate::settings::Settings;
-use crate::worker::{self, mlir as converter};
+use crate::worker::mlir as converter;
 use objects::Object;
 use places::Places;
 
@@ -89,47 +89,22 @@ struct Part<'p> {
 }
 
 impl<'i> Images<'i> {
-    /// Has the worker convert text or bytecode.
-    fn convert(&self, bytes: &[u8]) -> Result<Answer, InputError> {
+    fn bytecode(&mut self) -> Result<(), InputError> {
         let ImageScanner {
             settings,
             deadline,
             texts,
             ..
         } = self.scanner;
-        converter::convert(bytes, settings, &texts.mlir, deadline)
-    }
-
-    fn bytecode(&mut self) -> Result<(), InputError> {
-        let bytes = self.file.payload;
-        let refused = |message| InputError::new(ProblemKind::Unreadable, message);
-        let Some(writer) = bytecode::writer(bytes) else {
-            return Err(refused("it is MLIR bytecode whose header is broken".to_owned()));
-        };
-        if writer.major != Some(bytecode::MLIR_VERSION) {
-            return Err(refused(format!(
-                "it is MLIR bytecode that `{}` wrote, and only that of MLIR {} can be read: give it as text, which the `mlir-opt` of \
-                 that version prints",
-                crate::shown::name(writer.name.as_bytes()),
-                bytecode::MLIR_VERSION
-            )));
-        }
-        match self.convert(bytes)? {
-            Answer::Read { modules, text } => {
-                let places = text.as_deref().map(|printed| Places::of(printed, 0));
-                self.part(&Part {
-                    places,
-                    lines_before: 0,
-                    modules,
-                });
-                Ok(())
-            }
-            Answer::Malformed(said) => Err(refused(format!("MLIR cannot read it: {}", said.message))),
-            Answer::Late => Err(InputError::new(
-                ProblemKind::Limit,
-                worker::too_long(bytes.len(), self.scanner.settings),
-            )),
-        }
+        let (modules, text) =
+            converter::convert_bytecode(self.file.payload, settings, &texts.mlir, deadline)?;
+        let places = text.as_deref().map(|printed| Places::of(printed, 0));
+        self.part(&Part {
+            places,
+            lines_before: 0,
+            modules,
+        });
+        Ok(())
     }
 
     fn text(&mut self) -> Result<(), InputError> {
@@ -156,8 +131,14 @@ impl<'i> Images<'i> {
             );
             return Ok(());
         }
+        let ImageScanner {
+            settings,
+            deadline,
+            texts,
+            ..
+        } = self.scanner;
         for part in parts(bytes) {
-            let answer = match self.convert(part.text) {
+            let answer = match converter::convert(part.text, settings, &texts.mlir, deadline) {
                 Ok(answer) => answer,
                 // Without the program no part is read.
                 Err(error) if error.kind == ProblemKind::Unreadable => return Err(error),

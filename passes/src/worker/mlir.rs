@@ -1,9 +1,11 @@
 //! The questions to the worker that has MLIR: a program of its own, which makes LLVM bitcode of kernels.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use ptxcheck_frontend_mlir::message::{self, Answer};
+use ptxcheck_frontend_mlir::bytecode;
+use ptxcheck_frontend_mlir::message::{self, Answer, Converted};
 use ptxcheck_worker::Lost;
 
 use crate::deadline::Deadline;
@@ -55,16 +57,15 @@ pub(crate) fn convert(
     }
     let limit = time_limit(bytes.len(), settings);
     let limit = deadline.left().map_or(limit, |left| left.min(limit));
-    let late = || InputError::new(ProblemKind::Limit, too_long(bytes.len(), settings));
     let answer = ask(command, bytes, limit);
     start.0.get_or_init(|| match &answer {
         Err(Lost::NotStarted(error)) => Some(error.to_string()),
         _ => None,
     });
     match answer {
-        Ok(Answer::Late) => Err(late()),
+        Ok(Answer::Late) => Err(late(bytes, settings)),
         Ok(answer) => Ok(answer),
-        Err(Lost::Late) => Err(late()),
+        Err(Lost::Late) => Err(late(bytes, settings)),
         Err(Lost::NotStarted(error)) => Err(not_started(&error.to_string())),
         Err(Lost::Died(after, status)) => Err(InputError::new(
             ProblemKind::Internal,
@@ -74,6 +75,62 @@ pub(crate) fn convert(
             ),
         )),
     }
+}
+
+/// The code for GPUs in bytecode, and the text that MLIR prints of it, in which the places of the code are: `None` where MLIR does not
+/// read its own text.
+///
+/// # Errors
+///
+/// Another version of MLIR wrote it, MLIR cannot read it, or [`convert`] fails.
+pub(crate) fn convert_bytecode(
+    bytes: &[u8],
+    settings: &Settings,
+    start: &Start,
+    deadline: &Deadline,
+) -> Result<(Vec<Converted>, Option<Vec<u8>>), InputError> {
+    let refused = |message| InputError::new(ProblemKind::Unreadable, message);
+    let Some(writer) = bytecode::writer(bytes) else {
+        return Err(refused("it is MLIR bytecode whose header is broken".to_owned()));
+    };
+    if writer.major != Some(bytecode::MLIR_VERSION) {
+        return Err(refused(format!(
+            "it is MLIR bytecode that `{}` wrote, and only that of MLIR {} can be read: give it as text, which the `mlir-opt` of \
+             that version prints",
+            crate::shown::name(writer.name.as_bytes()),
+            bytecode::MLIR_VERSION
+        )));
+    }
+    match convert(bytes, settings, start, deadline)? {
+        Answer::Read { modules, text } => Ok((modules, text)),
+        Answer::Malformed(said) => Err(refused(format!("MLIR cannot read it: {}", said.message))),
+        Answer::Late => Err(late(bytes, settings)),
+    }
+}
+
+/// The text of MLIR: that which MLIR prints of bytecode, with the places that it carries; text is what it is.
+///
+/// # Errors
+///
+/// The worker of the settings is not there or fails, or MLIR cannot read the bytecode, or not the text that it prints of it.
+pub fn text<'b>(
+    bytes: &'b [u8],
+    settings: &Settings,
+    deadline: &Deadline,
+) -> Result<Cow<'b, [u8]>, InputError> {
+    if !bytecode::is_bytecode(bytes) {
+        return Ok(Cow::Borrowed(bytes));
+    }
+    let (_, text) = convert_bytecode(bytes, settings, &Start::default(), deadline)?;
+    text.map(Cow::Owned).ok_or_else(|| {
+        let message = "it is MLIR bytecode, and MLIR cannot read the text that it prints of it";
+        InputError::new(ProblemKind::Unreadable, message)
+    })
+}
+
+/// The error of an input whose time was over.
+fn late(bytes: &[u8], settings: &Settings) -> InputError {
+    InputError::new(ProblemKind::Limit, too_long(bytes.len(), settings))
 }
 
 fn ask(command: &WorkerCommand, bytes: &[u8], limit: Duration) -> Result<Answer, Lost> {

@@ -1,6 +1,7 @@
 //! `ptxcheck extract`: the images of a file, unpacked, as files. Each has the number that the other commands give it. Those of a
 //! package's members go to a folder for each member, below that of the output.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs;
@@ -14,7 +15,11 @@ use ptxcheck_passes::inventory::ImageKind;
 use ptxcheck_passes::packages::{Additional, Package, PackageMember};
 use ptxcheck_passes::run::is_module;
 use ptxcheck_passes::scope::Root;
+#[cfg(feature = "ir")]
+use ptxcheck_passes::settings::Settings;
 use ptxcheck_passes::shown;
+#[cfg(feature = "ir")]
+use ptxcheck_passes::worker::mlir;
 use ptxcheck_report::escape;
 
 use crate::args::{ExtractArgs, ExtractKind};
@@ -184,6 +189,7 @@ fn extract_file(
     }
     let mut extraction = Extraction {
         kind,
+        deadline,
         folder,
         number: 0,
         left: allowance(bytes.len() as u64),
@@ -209,6 +215,11 @@ fn extract_file(
 /// The images that are written, one after the other.
 struct Extraction<'a> {
     kind: Option<ExtractKind>,
+    #[cfg_attr(
+        not(feature = "ir"),
+        expect(dead_code, reason = "only what is printed takes long")
+    )]
+    deadline: &'a Deadline,
     folder: Folder<'a>,
     /// Of the next image.
     number: usize,
@@ -234,11 +245,15 @@ impl Extraction<'_> {
             Err(_) => return,
         };
         if is_wanted {
-            let content = match found.kind {
-                ImageKind::Ptx if found.container.is_some() => without_padding(&content),
-                _ => &content,
+            let text = match found.kind {
+                ImageKind::Ptx if found.container.is_some() => Ok(Cow::Borrowed(without_padding(&content))),
+                ImageKind::Mlir => self.mlir(&content),
+                _ => Ok(Cow::Borrowed(&*content)),
             };
-            self.write(number, found.kind, &found.target, content);
+            match text {
+                Ok(text) => self.write(number, found.kind, &found.target, &text),
+                Err(problem) => self.complain(number, &problem),
+            }
         }
         if found.kind != ImageKind::Cubin {
             return;
@@ -256,6 +271,28 @@ impl Extraction<'_> {
                 self.write(number, ImageKind::Ptx, target, &text);
             }
         }
+    }
+
+    /// The text of MLIR, which is printed if it is bytecode.
+    #[cfg(feature = "ir")]
+    fn mlir<'f>(&self, bytes: &'f [u8]) -> Result<Cow<'f, [u8]>, String> {
+        let settings = Settings {
+            mlir_worker: super::worker::mlir_command(),
+            ..Settings::default()
+        };
+        mlir::text(bytes, &settings, self.deadline).map_err(|error| {
+            if self.deadline.is_over() {
+                TOO_LONG.to_owned()
+            } else {
+                error.message
+            }
+        })
+    }
+
+    /// Without a worker, MLIR is as it is.
+    #[cfg(not(feature = "ir"))]
+    fn mlir<'f>(&self, bytes: &'f [u8]) -> Result<Cow<'f, [u8]>, String> {
+        Ok(Cow::Borrowed(bytes))
     }
 
     fn unpacked<'f>(&mut self, found: &PackedImage<'f>) -> Result<Unpacked<'f>, String> {
