@@ -39,7 +39,7 @@ const DATA_LAYOUT: &str = "dlti.dl_spec";
 /// Bodies of `gpu.launch` become kernels.
 const OUTLINE: &str = "builtin.module(gpu-kernel-outlining)";
 
-/// From the dialects that kernels are written in to those that MLIR translates to LLVM IR, in a `gpu.module`, and without one.
+/// The passes that take each `gpu.module` from the dialects that kernels are written in to those that MLIR translates to LLVM IR.
 fn lower(has_redux: bool) -> String {
     format!(
         "builtin.module(gpu.module(convert-nvgpu-to-nvvm,convert-vector-to-scf,expand-strided-metadata,lower-affine,\

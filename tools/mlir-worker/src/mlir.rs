@@ -122,7 +122,7 @@ pub(crate) fn register_passes() {
 }
 
 impl Context {
-    /// A context with all dialects that MLIR has, in which operations of others are read as what they are not known.
+    /// A context with all dialects that MLIR has. Operations of other dialects are read, too, as unknown ones.
     pub(crate) fn new() -> Self {
         let said = Box::new(RefCell::new(Vec::new()));
         // SAFETY: the registry is copied into the context; the list outlives it.

@@ -26,7 +26,8 @@ const OTHERS: [(&str, &str); 4] = [
 ];
 
 impl Target {
-    /// The first target for NVIDIA's GPUs in a list; none, where there is no list; otherwise a word for the others.
+    /// The first target for NVIDIA's GPUs in a list; one without a chip, where there is no list. The error names the GPUs that the
+    /// list is for.
     pub(crate) fn of(list: Option<Attribute<'_>>) -> Result<Self, String> {
         let texts: Vec<String> = list
             .map(Attribute::elements)
