@@ -412,7 +412,10 @@ fn kernels_are_held_to_budgets() {
     let definition = &document["inputs"][0]["kernels"][0]["definitions"][0];
     assert_eq!(
         definition["resources"],
-        serde_json::json!({"registers": 168, "stack": 64, "shared": 4000, "constant": 528})
+        serde_json::json!({
+            "registers": 168, "stack": 64, "shared": 4000, "constant": 528,
+            "max_block": 384, "resident_warps": 8,
+        })
     );
 }
 
