@@ -364,21 +364,26 @@ impl<'a> Locator<'a> {
         if resolved.is_declaration {
             frames.drain(..frames.len().saturating_sub(1));
         }
-        let shown = frames
-            .iter()
-            .position(|frame| !toolkit::is_header(&frame.file))
-            .unwrap_or(0);
-        if frames.is_empty() {
-            return None;
-        }
-        let inlined_at = frames.split_off(shown + 1);
-        let at = frames.pop()?;
-        Some(Source {
-            at,
-            inside: frames,
-            inlined_at,
-        })
+        in_source(frames)
     }
+}
+
+/// Frames, innermost first, as the place of a finding: the first that is not in a header of the toolkit is shown.
+pub(crate) fn in_source(mut frames: Vec<Frame>) -> Option<Source> {
+    let shown = frames
+        .iter()
+        .position(|frame| !toolkit::is_header(&frame.file))
+        .unwrap_or(0);
+    if frames.is_empty() {
+        return None;
+    }
+    let inlined_at = frames.split_off(shown + 1);
+    let at = frames.pop()?;
+    Some(Source {
+        at,
+        inside: frames,
+        inlined_at,
+    })
 }
 
 /// The lines and columns of a span in the input's text, and the line that it begins on.

@@ -26,7 +26,7 @@ use crate::image::{Content, InputError, ReadError};
 use crate::patterns::Pattern;
 use crate::rule::ProblemKind;
 use crate::scope::{Root, fits_path};
-use crate::variants::{self, MetadataName};
+use crate::variants::MetadataName;
 
 /// A package, open.
 #[derive(Debug)]
@@ -175,9 +175,9 @@ struct Selection<'a> {
 impl Select for Selection<'_> {
     fn is_input(&self, path: &str, start: &mut dyn FnMut(usize) -> Option<Vec<u8>>) -> bool {
         candidates::is_input(Path::new(path), self.additional.mlir, start)
-            || self.additional.metadata && variants::is_metadata(path) && {
-                MetadataName::of(&full_name(self.package, path)).is_some()
-            }
+            || self.additional.metadata
+                && path.ends_with(".json")
+                && MetadataName::of(&full_name(self.package, path)).is_some()
     }
 
     fn leaves_out(&self, path: &str) -> bool {

@@ -103,12 +103,6 @@ impl<'a> MetadataName<'a> {
     }
 }
 
-/// True for paths that end as those of files with metadata do: which they are shows in the name of the input.
-#[must_use]
-pub fn is_metadata(path: &str) -> bool {
-    file_name(path) == METADATA || path.ends_with(INDEX)
-}
-
 /// The wheels that inputs come from, each with its path and the number of its first input, in the order of their paths.
 pub fn wheel_names<'a>(inputs: impl IntoIterator<Item = &'a str>) -> BTreeMap<&'a str, usize> {
     let mut wheels = BTreeMap::new();

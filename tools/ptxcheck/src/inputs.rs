@@ -12,7 +12,8 @@ use ptxcheck_passes::rule::ProblemKind;
 use ptxcheck_passes::run::{Bytes, Input};
 use ptxcheck_passes::scope::{Root, fits_path};
 use ptxcheck_passes::settings::Settings;
-use ptxcheck_passes::{shown, variants};
+use ptxcheck_passes::shown;
+use ptxcheck_passes::variants::MetadataName;
 use walkdir::{DirEntry, WalkDir};
 
 /// Most folders that are searched in one run.
@@ -87,7 +88,7 @@ impl Inputs {
     }
 
     fn is_input(&self, path: &Path) -> bool {
-        is_input(path) || self.with_metadata && variants::is_metadata(&path.to_string_lossy())
+        is_input(path) || self.with_metadata && MetadataName::of(&path.to_string_lossy()).is_some()
     }
 
     /// Each folder once, by whatever links it is reached: its files are on the list then.

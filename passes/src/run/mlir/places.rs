@@ -9,7 +9,7 @@ use super::super::text::TextReport;
 use crate::finding::{Certainty, Finding, Frame, LineText, Located, Location, Related, Source};
 use crate::inventory::Facts;
 use crate::ir::{Origin as _, Span};
-use crate::{fingerprint, locate, names, toolkit};
+use crate::{fingerprint, locate, names};
 
 /// The file that the bitcode of a text names: MLIR's name for what it reads from no file.
 const OWN_FILE: &str = "-";
@@ -147,7 +147,7 @@ impl<'t> Places<'t> {
         }
         Found {
             own,
-            source: in_source(frames),
+            source: locate::in_source(frames),
         }
     }
 
@@ -165,24 +165,6 @@ impl<'t> Places<'t> {
             behind,
         )
     }
-}
-
-/// Frames, innermost first, as the place of a finding.
-fn in_source(mut frames: Vec<Frame>) -> Option<Source> {
-    let shown = frames
-        .iter()
-        .position(|frame| !toolkit::is_header(&frame.file))
-        .unwrap_or(0);
-    if frames.is_empty() {
-        return None;
-    }
-    let inlined_at = frames.split_off(shown + 1);
-    let at = frames.pop()?;
-    Some(Source {
-        at,
-        inside: frames,
-        inlined_at,
-    })
 }
 
 fn spanned<'t, 'b>(place: Option<(u32, u32)>, text: Option<&'t Text<'b>>) -> Option<(&'t Text<'b>, Span)> {
