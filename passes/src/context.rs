@@ -18,6 +18,7 @@ use crate::link::{self, UndefinedSymbol};
 use crate::policy::Policy;
 use crate::rule::{Level, Rule};
 use crate::settings::Settings;
+use crate::support::variants::VariantWheel;
 
 /// A module under analysis: its analyses, and the settings. All that [`ModuleAnalyses`] answers, it answers.
 ///
@@ -197,6 +198,7 @@ pub struct ImagesContext<'a> {
     pub is_complete: bool,
     missing: OnceLock<Vec<UndefinedSymbol<'a>>>,
     forecasts: OnceLock<Vec<InputForecast<'a>>>,
+    variant_wheels: OnceLock<Vec<VariantWheel<'a>>>,
 }
 
 impl<'a> ImagesContext<'a> {
@@ -210,6 +212,7 @@ impl<'a> ImagesContext<'a> {
             is_complete: settings.whole_program,
             missing: OnceLock::new(),
             forecasts: OnceLock::new(),
+            variant_wheels: OnceLock::new(),
         }
     }
 
@@ -225,6 +228,11 @@ impl<'a> ImagesContext<'a> {
                 .map(|input| InputForecast::new(input, &self.policy.gpus, None))
                 .collect()
         })
+    }
+
+    /// The wheels with metadata about their variant.
+    pub(crate) fn variant_wheels(&self) -> &[VariantWheel<'a>] {
+        self.variant_wheels.get_or_init(|| VariantWheel::all(self.inputs))
     }
 
     /// The symbols that device code uses and that no image of its link set defines.

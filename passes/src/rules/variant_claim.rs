@@ -59,10 +59,10 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     if !context.policy.check_variants {
         return;
     }
-    for wheel in VariantWheel::all(context) {
-        targets(&wheel, report);
-        drivers(&wheel, report);
-        unclaimed(&wheel, report);
+    for wheel in context.variant_wheels() {
+        targets(wheel, report);
+        drivers(wheel, report);
+        unclaimed(wheel, report);
     }
 }
 
@@ -125,17 +125,12 @@ fn drivers(wheel: &VariantWheel<'_>, report: &mut Report<'_, ImagePlace>) {
     let Some((lower, driver)) = claims.lower.and_then(|lower| Some((lower, lower.driver()?))) else {
         return;
     };
-    let gpus: Vec<Gpu> = if claims.names_gpus {
-        wheel.gpus()
-    } else {
-        Gpu::all().collect()
-    };
     // For each GPU, the kernels that need a newer driver, and the newest of those.
     let mut late: BTreeMap<Gpu, (u32, usize)> = BTreeMap::new();
-    for (_, input, forecast) in wheel.forecasts(&gpus) {
+    for (_, input, forecast) in wheel.forecasts() {
         let specialised = Specialised::of(input);
         for row in forecast.kernels.iter().filter(|row| !specialised.contains(row)) {
-            for (gpu, cell) in gpus.iter().zip(&row.cells) {
+            for (gpu, cell) in forecast.gpus.iter().zip(&row.cells) {
                 // A machine with the GPU has a driver that knows it.
                 let oldest = Driver(driver.0.max(gpu.first_branch()), 0, 0);
                 if let Some(needed) = cell.driver

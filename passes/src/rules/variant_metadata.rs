@@ -55,7 +55,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
         return;
     }
     let mut known = Known::default();
-    for (number, name, metadata) in metadata(context) {
+    for (number, name, metadata) in metadata(context.inputs) {
         for fault in &metadata.faults {
             add(
                 report,

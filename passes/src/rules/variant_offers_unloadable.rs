@@ -57,10 +57,10 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     if !context.policy.check_variants {
         return;
     }
-    for wheel in VariantWheel::all(context) {
-        let gpus = wheel.gpus();
-        for (number, input, forecast) in wheel.forecasts(&gpus) {
-            let missing = Missing::new(context.policy, input, &forecast);
+    let wheels = context.variant_wheels().iter();
+    for wheel in wheels.filter(|wheel| wheel.claims.names_gpus) {
+        for (number, input, forecast) in wheel.forecasts() {
+            let missing = Missing::new(context.policy, input, forecast);
             // Kernels that are missing on the same GPUs are one finding.
             let mut alike: BTreeMap<Vec<Gpu>, Vec<&KernelForecast<'_>>> = BTreeMap::new();
             for row in &forecast.kernels {
@@ -69,7 +69,7 @@ fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
             alike.remove(&Vec::new());
             for (missing, rows) in &alike {
                 let is_all = rows.len() == forecast.kernels.len() && rows.len() > 1;
-                describe(&wheel, (number, input), missing, rows, is_all, report);
+                describe(wheel, (*number, input), missing, rows, is_all, report);
             }
         }
     }

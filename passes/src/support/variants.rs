@@ -1,8 +1,8 @@
 //! The wheels of a run with metadata about their variant, for the rules about those.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
-use crate::context::ImagesContext;
 use crate::forecast::{Gpu, InputForecast, KernelForecast};
 use crate::inventory::{InputReport, Status};
 use crate::names::in_message;
@@ -16,19 +16,20 @@ pub(crate) struct VariantWheel<'a> {
     pub claims: Claims,
     /// Its other inputs, with their numbers.
     pub inputs: Vec<(usize, &'a InputReport)>,
+    forecasts: OnceLock<Vec<(usize, &'a InputReport, InputForecast<'a>)>>,
 }
 
 impl<'a> VariantWheel<'a> {
     /// The wheels that hold kernels and claim something of GPUs. Those of which a part could not be read are not among them: it may hold
     /// what is claimed.
-    pub(crate) fn all(context: &ImagesContext<'a>) -> Vec<Self> {
-        let metadata = metadata(context).filter_map(|(number, name, metadata)| match name {
+    pub(crate) fn all(all: &'a [InputReport]) -> Vec<Self> {
+        let metadata = metadata(all).filter_map(|(number, name, metadata)| match name {
             MetadataName::Wheel { root, .. } => Some((number, root, the_variant(metadata)?)),
             MetadataName::Index { .. } => None,
         });
         let wheel = |(number, root, properties): (usize, &str, &Properties)| {
             let claims = Claims::of(properties)?;
-            let others = context.inputs.iter().enumerate();
+            let others = all.iter().enumerate();
             let inputs: Vec<_> = others
                 .filter(|(other, input)| *other != number && input.name.starts_with(root))
                 .collect();
@@ -47,17 +48,21 @@ impl<'a> VariantWheel<'a> {
                 metadata: number,
                 claims,
                 inputs,
+                forecasts: OnceLock::new(),
             })
         };
         metadata.filter_map(wheel).collect()
     }
 
-    /// For each input, what these GPUs load of it.
-    pub(crate) fn forecasts(&self, gpus: &[Gpu]) -> Vec<(usize, &'a InputReport, InputForecast<'a>)> {
-        let forecast = |(number, input): &(usize, &'a InputReport)| {
-            (*number, *input, InputForecast::new(input, gpus, None))
-        };
-        self.inputs.iter().map(forecast).collect()
+    /// For each input, with its number, what the GPUs load of it that the wheel is offered to: all, if it names none.
+    pub(crate) fn forecasts(&self) -> &[(usize, &'a InputReport, InputForecast<'a>)] {
+        self.forecasts.get_or_init(|| {
+            let gpus: Vec<Gpu> = Gpu::all().filter(|gpu| self.claims.offers(*gpu)).collect();
+            let forecast = |(number, input): &(usize, &'a InputReport)| {
+                (*number, *input, InputForecast::new(input, &gpus, None))
+            };
+            self.inputs.iter().map(forecast).collect()
+        })
     }
 
     /// The GPUs that it is offered to by their names.
@@ -91,9 +96,9 @@ impl<'a> Specialised<'a> {
 
 /// The inputs that are metadata.
 pub(crate) fn metadata<'a>(
-    context: &ImagesContext<'a>,
+    inputs: &'a [InputReport],
 ) -> impl Iterator<Item = (usize, MetadataName<'a>, &'a VariantMetadata)> {
-    let inputs = context.inputs.iter().enumerate();
+    let inputs = inputs.iter().enumerate();
     inputs.filter_map(|(number, input)| {
         let metadata = input.variants.as_ref()?;
         Some((number, MetadataName::of(&input.name)?, metadata))
