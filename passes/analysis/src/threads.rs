@@ -12,7 +12,17 @@ pub(crate) struct Threads<'a, 'm> {
 }
 
 /// Lanes of a warp.
-const WARP: u64 = 32;
+const WARP: usize = 32;
+
+const LANES: [u32; WARP] = {
+    let mut lanes = [0; WARP];
+    let mut lane = 0;
+    while lane < WARP {
+        lanes[lane] = lane as u32;
+        lane += 1;
+    }
+    lanes
+};
 
 /// Most operands of an operation that is evaluated.
 const MAX_USES: usize = 8;
@@ -34,31 +44,38 @@ impl Threads<'_, '_> {
     pub(crate) fn same(&self, value: Value) -> Option<u64> {
         // Most values are not known in any lane, which one lane tells.
         let first = self.at(value, 0)?;
-        let lanes = self.all(value, &mut MAX_STEPS.clone())?;
+        let lanes = self.values(value, &LANES, &mut MAX_STEPS.clone())?;
         lanes.iter().all(|lane| *lane == first).then_some(first)
     }
 
     /// A value in a lane.
     pub(crate) fn at(&self, value: Value, lane: u32) -> Option<u64> {
-        self.exact(value, u64::from(lane), &mut MAX_STEPS.clone())
+        let [value] = self.values(value, &[lane], &mut MAX_STEPS.clone())?;
+        Some(value)
     }
 
     /// The object that an address counts from in a lane, and its distance from there in bytes.
     pub(crate) fn address(&self, value: Value, lane: u32) -> Option<(Start, i64)> {
-        self.place(value, u64::from(lane), &mut MAX_STEPS.clone())
+        let (start, [by]) = self.places(value, &[lane], &mut MAX_STEPS.clone())?;
+        Some((start, by))
     }
 
     /// The same in all lanes of a warp, in one pass over what the address is computed from. `None` also where it is not known in one
     /// of them.
-    pub(crate) fn addresses(&self, value: Value) -> Option<(Start, [i64; WARP as usize])> {
-        self.places(value, &mut MAX_STEPS.clone())
+    pub(crate) fn addresses(&self, value: Value) -> Option<(Start, [i64; WARP])> {
+        self.places(value, &LANES, &mut MAX_STEPS.clone())
     }
 
-    fn places(&self, value: Value, left: &mut usize) -> Option<(Start, [i64; WARP as usize])> {
+    fn places<const N: usize>(
+        &self,
+        value: Value,
+        lanes: &[u32; N],
+        left: &mut usize,
+    ) -> Option<(Start, [i64; N])> {
         *left = left.checked_sub(1)?;
         let register = match value {
-            Value::Symbol(symbol, by) => return Some((Start::Symbol(symbol), [by.into(); WARP as usize])),
-            Value::Param(number, by) => return Some((Start::Param(number), [by.into(); WARP as usize])),
+            Value::Symbol(symbol, by) => return Some((Start::Symbol(symbol), [by.into(); N])),
+            Value::Param(number, by) => return Some((Start::Param(number), [by.into(); N])),
             Value::Register(register) => register,
             _ => return None,
         };
@@ -74,80 +91,41 @@ impl Threads<'_, '_> {
                 },
                 &[one],
             ) => (one, None),
-            (Op::Binary(BinaryOp::Add, bits), &[a, b]) => match self.all(b, left) {
-                Some(by) => (a, Some(all_signed(by, bits)?)),
-                None => (b, Some(all_signed(self.all(a, left)?, bits)?)),
+            (Op::Binary(BinaryOp::Add, bits), &[a, b]) => match self.values(b, lanes, left) {
+                Some(by) => (a, Some(signed(by, bits)?)),
+                None => (b, Some(signed(self.values(a, lanes, left)?, bits)?)),
             },
             (Op::Binary(BinaryOp::Sub, bits), &[a, b]) => {
-                let mut by = all_signed(self.all(b, left)?, bits)?;
+                let mut by = signed(self.values(b, lanes, left)?, bits)?;
                 for one in &mut by {
                     *one = one.checked_neg()?;
                 }
                 (a, Some(by))
             }
             (Op::MulAdd(op, bits), &[a, b, c]) => {
-                let (mut product, factor) = (self.all(a, left)?, self.all(b, left)?);
-                for (one, other) in product.iter_mut().zip(factor) {
+                let mut product = self.values(a, lanes, left)?;
+                for (one, other) in product.iter_mut().zip(self.values(b, lanes, left)?) {
                     *one = evaluate(Op::Binary(op, bits), &[*one, other])?;
                 }
-                (c, Some(all_signed(product, bits)?))
+                (c, Some(signed(product, bits)?))
             }
             _ => return None,
         };
-        let (start, mut at) = self.places(start, left)?;
-        for (one, by) in at.iter_mut().zip(past.unwrap_or([0; WARP as usize])) {
+        let (start, mut at) = self.places(start, lanes, left)?;
+        for (one, by) in at.iter_mut().zip(past.unwrap_or([0; N])) {
             *one = one.checked_add(by)?;
         }
         Some((start, at))
     }
 
-    fn place(&self, value: Value, lane: u64, left: &mut usize) -> Option<(Start, i64)> {
-        *left = left.checked_sub(1)?;
-        let register = match value {
-            Value::Symbol(symbol, by) => return Some((Start::Symbol(symbol), by.into())),
-            Value::Param(number, by) => return Some((Start::Param(number), by.into())),
-            Value::Register(register) => register,
-            _ => return None,
-        };
-        let instruction = self.body.instruction(self.definitions.only(self.body, register)?);
-        if self.body.results(instruction).first() != Some(&value) {
-            return None;
-        }
-        let (start, by, past) = match (instruction.op, self.body.uses(instruction)) {
-            (Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..), &[one, ..]) => (one, 0, false),
-            (
-                Op::Convert {
-                    from: 32.., to: 32.., ..
-                },
-                &[one],
-            ) => (one, 0, false),
-            (Op::Binary(BinaryOp::Add, bits), &[a, b]) => match self.exact(b, lane, left) {
-                Some(by) => (a, signed(by, bits)?, true),
-                None => (b, signed(self.exact(a, lane, left)?, bits)?, true),
-            },
-            (Op::Binary(BinaryOp::Sub, bits), &[a, b]) => {
-                (a, signed(self.exact(b, lane, left)?, bits)?.checked_neg()?, true)
-            }
-            (Op::MulAdd(op, bits), &[a, b, c]) => {
-                let factors = [self.exact(a, lane, left)?, self.exact(b, lane, left)?];
-                (c, signed(evaluate(Op::Binary(op, bits), &factors)?, bits)?, true)
-            }
-            _ => return None,
-        };
-        let (start, before) = self.place(start, lane, left)?;
-        let by = if past { before.checked_add(by)? } else { before };
-        Some((start, by))
-    }
-
-    /// A value in all lanes.
-    fn all(&self, value: Value, left: &mut usize) -> Option<[u64; WARP as usize]> {
+    fn values<const N: usize>(&self, value: Value, lanes: &[u32; N], left: &mut usize) -> Option<[u64; N]> {
         *left = left.checked_sub(1)?;
         let (register, is_complement) = match value {
-            Value::Integer(value) => return Some([value as u64; WARP as usize]),
-            Value::Special(Special::LaneId) => return Some(std::array::from_fn(|lane| lane as u64)),
+            Value::Integer(value) => return Some([value as u64; N]),
+            Value::Special(Special::LaneId) => return Some(lanes.map(u64::from)),
             Value::Special(Special::Tid(0)) => {
-                let first = u64::from(self.warp) * WARP;
-                return Some(std::array::from_fn(|lane| first + lane as u64));
+                let first = u64::from(self.warp) * WARP as u64;
+                return Some(lanes.map(|lane| first + u64::from(lane)));
             }
             Value::Register(register) => (register, false),
             Value::Not(register) => (register, true),
@@ -158,15 +136,15 @@ impl Threads<'_, '_> {
             return None;
         }
         let uses = self.body.uses(instruction);
-        let mut operands = [[0; WARP as usize]; MAX_USES];
+        let mut operands = [[0; N]; MAX_USES];
         let operands = operands.get_mut(..uses.len())?;
         for (operand, &value) in operands.iter_mut().zip(uses) {
-            *operand = self.all(value, left)?;
+            *operand = self.values(value, lanes, left)?;
         }
         let number = self.body.result_number(instruction, register)?;
         let bits = self.body.registers[register.index()].bits;
         let mask = if bits == 0 { u64::MAX } else { ones(bits) };
-        let (mut known, mut values) = ([0; WARP as usize], [0; MAX_USES]);
+        let (mut known, mut values) = ([0; N], [0; MAX_USES]);
         for (lane, known) in known.iter_mut().enumerate() {
             for (value, operand) in values.iter_mut().zip(&*operands) {
                 *value = operand[lane];
@@ -176,50 +154,15 @@ impl Threads<'_, '_> {
         }
         Some(known)
     }
-
-    fn exact(&self, value: Value, lane: u64, left: &mut usize) -> Option<u64> {
-        *left = left.checked_sub(1)?;
-        let (register, is_complement) = match value {
-            Value::Integer(value) => return Some(value as u64),
-            Value::Special(Special::LaneId) => return Some(lane),
-            Value::Special(Special::Tid(0)) => return Some(u64::from(self.warp) * WARP + lane),
-            Value::Register(register) => (register, false),
-            Value::Not(register) => (register, true),
-            _ => return None,
-        };
-        let definition = self.definitions.only(self.body, register)?;
-        let instruction = self.body.instruction(definition);
-        if !is_interpreted(instruction.op) {
-            return None;
-        }
-        let (mut values, uses) = ([0; MAX_USES], self.body.uses(instruction));
-        let values = values.get_mut(..uses.len())?;
-        for (value, &operand) in values.iter_mut().zip(uses) {
-            *value = self.exact(operand, lane, left)?;
-        }
-        let known = evaluate_result(
-            instruction.op,
-            self.body.result_number(instruction, register)?,
-            values,
-        )?;
-        let bits = self.body.registers[register.index()].bits;
-        let known = known & if bits == 0 { u64::MAX } else { ones(bits) };
-        Some(if is_complement { (known & 1) ^ 1 } else { known })
-    }
 }
 
-/// An offset of 32 or 64 bits; `None` for other widths.
-fn signed(value: u64, bits: u8) -> Option<i64> {
+/// Offsets of 32 or 64 bits; `None` for other widths.
+fn signed<const N: usize>(values: [u64; N], bits: u8) -> Option<[i64; N]> {
     match bits {
-        32 => Some(i64::from(value as i32)),
-        64 => Some(value as i64),
+        32 => Some(values.map(|value| i64::from(value as i32))),
+        64 => Some(values.map(|value| value as i64)),
         _ => None,
     }
-}
-
-fn all_signed(values: [u64; WARP as usize], bits: u8) -> Option<[i64; WARP as usize]> {
-    signed(0, bits)?;
-    Some(values.map(|value| signed(value, bits).unwrap_or_default()))
 }
 
 #[cfg(test)]
