@@ -123,6 +123,9 @@ pub(crate) const LANE_ROUNDS_TO_WIDEN: usize = 12;
 /// Most lane vectors of one kernel.
 pub(crate) const MAX_LANE_VECTORS: usize = 400_000;
 
+/// Most lane vectors of one solution that the next one of the kernel begins with.
+pub(crate) const MAX_SHARED_VECTORS: usize = 50_000;
+
 /// Most cells of the states of one kernel's lane analysis: nodes times registers with several definitions.
 pub(crate) const MAX_LANE_CELLS: usize = 16_000_000;
 

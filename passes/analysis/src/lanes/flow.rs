@@ -89,7 +89,9 @@ impl<'a> Flow<'a> {
         live: &'a Live,
         launch: Launch,
         always: Vec<bool>,
+        pool: Pool,
     ) -> Option<Self> {
+        let vectors = pool.size();
         let nodes = graph.nodes.len();
         if nodes.saturating_mul(graph.flowing as usize) > MAX_LANE_CELLS {
             return None;
@@ -100,7 +102,7 @@ impl<'a> Flow<'a> {
             order,
             live,
             launch,
-            pool: Pool::default(),
+            pool,
             edges: vec![0; graph.targets.len()],
             may: vec![0; nodes],
             tests: vec![ValueId::NONE; nodes],
@@ -131,7 +133,7 @@ impl<'a> Flow<'a> {
                 }
                 flow.node(node, round);
                 visits_left = visits_left.checked_sub(1)?;
-                if flow.pool.size() > MAX_LANE_VECTORS || module.deadline.is_over_at_step() {
+                if flow.pool.size() - vectors > MAX_LANE_VECTORS || module.deadline.is_over_at_step() {
                     return None;
                 }
             }

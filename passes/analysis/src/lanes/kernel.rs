@@ -10,6 +10,7 @@
 //!
 //! with the lanes that are concerned in each of them.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,9 +22,10 @@ use super::launch::{Launch, Layout, ShapeSource, converges, launches_of};
 use super::live::Live;
 use super::order::Order;
 use super::slice::Slices;
-use super::value::{Lanes, WARP};
+use super::value::{Lanes, Pool, WARP};
 use super::verdict::{self, Issue, Problem, Reach, Site, Verdict};
 use crate::certainty::Certainty;
+use crate::limits::MAX_SHARED_VECTORS;
 use crate::launches::{MAX_BLOCK_THREADS, MAX_LAUNCHED_SHAPES, Shape};
 use crate::shared::Shared;
 use crate::threads::Threads;
@@ -48,6 +50,7 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
         converges: converges(module),
         live: &Live::new(module, &graph, &order),
         always: always(&graph, &order),
+        pool: Cell::default(),
         graph: &graph,
         order: &order,
     };
@@ -133,6 +136,8 @@ struct Kernel<'k> {
     order: &'k Order,
     live: &'k Live,
     always: Vec<bool>,
+    /// The vectors of earlier solutions: much of the next one has been computed for them.
+    pool: Cell<Pool>,
 }
 
 /// The result of looking at one launch.
@@ -148,9 +153,20 @@ impl Kernel<'_> {
     fn solved(&self, launch: Launch, warp: Option<u32>, least: Certainty) -> Option<(Verdict, bool)> {
         let launch = Launch { warp, ..launch };
         let always = self.always.clone();
-        let mut flow = Flow::new(self.module, self.graph, self.order, self.live, launch, always)?;
+        let pool = Some(self.pool.take()).filter(|pool| pool.size() <= MAX_SHARED_VECTORS);
+        let (graph, order, live) = (self.graph, self.order, self.live);
+        let mut flow = Flow::new(
+            self.module,
+            graph,
+            order,
+            live,
+            launch,
+            always,
+            pool.unwrap_or_default(),
+        )?;
         let entry = if self.is_kernel { launch.lanes() } else { 0 };
         let verdict = verdict::judge(&mut flow, entry, self.converges, least);
+        self.pool.set(flow.pool);
         Some((verdict, flow.wants_warp))
     }
 

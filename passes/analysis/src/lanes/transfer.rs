@@ -23,7 +23,7 @@ use ptxcheck_ir::{BinaryOp, Op, UnaryOp};
 pub(super) const MAX_USES: usize = 8;
 
 /// An operation to apply: the lanes that execute it, and what names the unknown value it makes.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Application {
     /// The lanes that may be here.
     pub here: Lanes,
@@ -58,14 +58,35 @@ pub(super) fn apply(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application
 }
 
 fn compute(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> ValueId {
+    // Where nothing tells the lanes apart, one stands for all.
+    let result = if site.here != 0 && uses.iter().all(|&id| pool.is_flat(id)) {
+        let lane = site.here.trailing_zeros();
+        let one = Application {
+            here: 1 << lane,
+            ..site
+        };
+        let mut result = computed(pool, op, uses, one);
+        result.broadcast(lane as usize, site.here);
+        debug_assert_eq!(result, {
+            let mut slow = computed(pool, op, uses, site);
+            if slow.exact == u32::MAX {
+                slow = Vector::exact(slow.bits);
+            }
+            slow
+        }, "{op:?} {uses:?} {site:?}");
+        result
+    } else {
+        computed(pool, op, uses, site)
+    };
+    pool.add(result)
+}
+
+/// The result of an operation in the lanes of `site`.
+fn computed(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> Vector {
     let mut result = evaluated(pool, op, uses, site);
     let left = site.here & !result.exact;
     if left == 0 {
-        let some = lanes(site.here).next().map_or(0, |lane| result.bits[lane]);
-        for lane in lanes(!result.exact) {
-            result.bits[lane] = some;
-        }
-        return pool.add(Vector::exact(result.bits));
+        return known_everywhere(&result, site.here);
     }
     let number = pool.number(site.key);
     if !has_form(pool, op, uses, site, (left, number), &mut result) {
@@ -82,10 +103,23 @@ fn compute(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> Valu
             result.bits[lane] &= ones(result.low);
         }
     }
+    if site.here & !result.exact == 0 {
+        return known_everywhere(&result, site.here);
+    }
     for lane in lanes(!(site.here | result.exact)) {
         result.bits[lane] = 0;
     }
-    pool.add(result)
+    result
+}
+
+/// The vector of a result that is exact in the lanes of `here`: lanes that are not here hold anything.
+fn known_everywhere(result: &Vector, here: Lanes) -> Vector {
+    let mut bits = result.bits;
+    let some = lanes(here).next().map_or(0, |lane| bits[lane]);
+    for lane in lanes(!result.exact) {
+        bits[lane] = some;
+    }
+    Vector::exact(bits)
 }
 
 /// The result in the lanes that are exact in all uses.

@@ -16,7 +16,9 @@
 //!
 //! Vectors are interned: equal vectors have equal ids, and a state of a thousand registers is a thousand words.
 
-use rustc_hash::FxHashMap;
+use std::hash::BuildHasher;
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use ptxcheck_ir::evaluate::ones;
 
@@ -214,6 +216,25 @@ impl Vector {
         Some(normal)
     }
 
+    /// True if nothing tells its lanes apart: all are exact or none is, and the same is known of each.
+    #[must_use]
+    fn is_flat(&self) -> bool {
+        matches!(self.exact, 0 | ALL) && self.bits.iter().all(|&bits| bits == self.bits[0])
+    }
+
+    /// Brings the lanes of `here` to what is known of `lane`, and those outside of it to 0 if that is not exact.
+    pub(super) fn broadcast(&mut self, lane: usize, here: Lanes) {
+        let bits = self.bits[lane];
+        if self.exact >> lane & 1 == 1 {
+            *self = Self::exact([bits; WARP]);
+            return;
+        }
+        self.exact = 0;
+        for (other, of) in self.bits.iter_mut().enumerate() {
+            *of = if here >> other & 1 == 1 { bits } else { 0 };
+        }
+    }
+
     /// True if all lanes of `among` hold the same value: all exact and equal, or the same unknown plus equal offsets.
     #[must_use]
     pub(crate) fn is_splat(&self, among: Lanes) -> bool {
@@ -241,7 +262,11 @@ impl ValueId {
 /// The vectors of one analysis.
 pub(crate) struct Pool {
     vectors: Vec<Vector>,
-    ids: FxHashMap<Vector, ValueId>,
+    /// By vector: nothing tells its lanes apart (see [`Vector::is_flat`]).
+    flat: Vec<bool>,
+    /// By the hash of a vector, the last one with that hash, and by vector the one before.
+    ids: FxHashMap<u64, ValueId>,
+    earlier: Vec<ValueId>,
     splats: FxHashMap<u64, ValueId>,
     numbers: FxHashMap<(u64, u64), u32>,
     /// Cache of [`super::transfer::apply`].
@@ -255,7 +280,9 @@ impl Default for Pool {
     fn default() -> Self {
         let mut pool = Self {
             vectors: Vec::new(),
+            flat: Vec::new(),
             ids: FxHashMap::default(),
+            earlier: Vec::new(),
             splats: FxHashMap::default(),
             numbers: FxHashMap::default(),
             applied: FxHashMap::default(),
@@ -283,13 +310,25 @@ impl Pool {
         if vector.exact == ALL {
             vector = Vector::exact(vector.bits);
         }
-        if let Some(&known) = self.ids.get(&vector) {
-            return known;
-        }
         let id = ValueId(self.vectors.len() as u32);
-        self.vectors.push(vector.clone());
-        self.ids.insert(vector, id);
+        let last = self.ids.entry(FxBuildHasher.hash_one(&vector)).or_insert(ValueId::NONE);
+        let mut known = *last;
+        while let Some(other) = self.vectors.get(known.0 as usize) {
+            if *other == vector {
+                return known;
+            }
+            known = self.earlier[known.0 as usize];
+        }
+        self.earlier.push(std::mem::replace(last, id));
+        self.flat.push(vector.is_flat());
+        self.vectors.push(vector);
         id
+    }
+
+    /// True if nothing tells the lanes of a vector apart.
+    #[must_use]
+    pub(crate) fn is_flat(&self, id: ValueId) -> bool {
+        self.flat[id.0 as usize]
     }
 
     /// The same value in all lanes.
@@ -330,8 +369,28 @@ impl Pool {
             return b;
         }
         let number = self.number(key);
-        let (a, b) = (self.get(a), self.get(b));
         let mut joined = Vector::UNKNOWN;
+        if from_a == from_b && self.is_flat(a) && self.is_flat(b) {
+            let lane = from_a.trailing_zeros();
+            let one = 1 << lane;
+            self.joined((a, one), (b, one), together, number, &mut joined);
+            joined.broadcast(lane as usize, from_a);
+        } else {
+            self.joined((a, from_a), (b, from_b), together, number, &mut joined);
+        }
+        self.add(joined)
+    }
+
+    /// The join of two vectors, neither of which comes with no lanes. `number` names the unknown value that may result.
+    fn joined(
+        &self,
+        (a, from_a): (ValueId, Lanes),
+        (b, from_b): (ValueId, Lanes),
+        together: bool,
+        number: u32,
+        joined: &mut Vector,
+    ) {
+        let (a, b) = (self.get(a), self.get(b));
         let mut low = 64;
         let (mut same, mut shifted) = (None, None);
         let (mut is_same, mut is_shifted) = (true, together);
@@ -377,7 +436,7 @@ impl Pool {
                 joined.bits[lane] = some;
             }
             joined.exact = ALL;
-            return self.add(joined);
+            return;
         }
         joined.limit = if a.is_set && b.is_set {
             joined.is_set = true;
@@ -413,7 +472,6 @@ impl Pool {
         for lane in lanes(!(from_a | from_b)) {
             joined.bits[lane] = 0;
         }
-        self.add(joined)
     }
 }
 

@@ -10,7 +10,7 @@ use super::super::launch::Launch;
 use super::super::live::Live;
 use super::super::order::Order;
 use super::super::slice::Slices;
-use super::super::value::{ALL, Lanes};
+use super::super::value::{Pool, ALL, Lanes};
 use super::{Exits, Placement};
 use crate::testing::with_ptx;
 use ptxcheck_ir::LaunchBounds;
@@ -40,6 +40,7 @@ fn with(code: &str, ask: impl FnOnce(&mut Placement<'_, '_>, &[u32])) {
             &live,
             launch,
             always.take().unwrap_or_default(),
+            Pool::default(),
         );
         let flow = flow.expect("it settles");
         let mut points: Vec<u32> = (0..graph.nodes.len() as u32)
