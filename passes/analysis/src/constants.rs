@@ -31,6 +31,7 @@ use crate::function::Analyses;
 use crate::limits::{MAX_SLICE_REGISTERS, MAX_SOLUTION_CELLS};
 use crate::variable::Variable;
 use ptxcheck_common::deadline::Deadline;
+use ptxcheck_common::groups::Groups;
 use ptxcheck_ir::{BlockId, Body, Instruction, InstructionId, Op, Register, Value};
 
 /// An element of the lattice.
@@ -115,6 +116,7 @@ impl<'a> Constants<'a> {
 
     fn of(body: &'a Body<'a>, analyses: &'a Analyses<'_>, mut slice: Slice<'a>) -> Self {
         let params = slice.params();
+        slice.leave_out_unknown();
         slice.fix(analyses);
         Self {
             body,
@@ -268,6 +270,61 @@ impl<'a> Slice<'a> {
         let guard = instruction.guard.map(|guard| Variable::Register(guard.register));
         let read = read.iter().filter_map(|&value| Variable::read_by(value));
         guard.into_iter().chain(slot).chain(read)
+    }
+
+    /// Leaves out the variables that hold no constant anywhere, as none of their writers ever makes one from what the slice
+    /// knows. They are most of those that branches depend on.
+    fn leave_out_unknown(&mut self) {
+        let count = self.variables.len();
+        let writers = |place: usize| {
+            let writers = self.writers(self.variables[place]).iter();
+            writers.map(move |&id| (place, id))
+        };
+        let mut open: Vec<(usize, InstructionId)> = (0..count).flat_map(writers).collect();
+        let mut dependents = Vec::with_capacity(open.len());
+        for &(place, id) in &open {
+            let inputs = self.inputs(id).filter_map(|input| self.place(input));
+            dependents.extend(inputs.map(|input| (input, (place, id))));
+        }
+        let dependents = Groups::new(count, dependents.iter().copied());
+        let mut may_be_known = vec![false; count];
+        while let Some((place, id)) = open.pop() {
+            if !may_be_known[place] && self.may_write_constant(self.variables[place], id, &may_be_known) {
+                may_be_known[place] = true;
+                open.extend(dependents.of(place));
+            }
+        }
+        let left_out = (0..count).filter(|&place| !may_be_known[place]);
+        for variable in left_out.map(|place| self.variables[place]).collect::<Vec<_>>() {
+            self.set_place(variable, NO_PLACE);
+        }
+        let mut is_kept = may_be_known.into_iter();
+        self.variables.retain(|_| is_kept.next() == Some(true));
+        for place in 0..self.variables.len() {
+            self.set_place(self.variables[place], place as u32);
+        }
+    }
+
+    /// True if an instruction may write a constant into a variable, if only those variables that `may_be_known` names may hold
+    /// one.
+    fn may_write_constant(&self, variable: Variable, id: InstructionId, may_be_known: &[bool]) -> bool {
+        let instruction = self.body.instruction(id);
+        let is_known = |variable| self.place(variable).is_some_and(|place| may_be_known[place]);
+        let may_be = |value: &Value| match *value {
+            Value::Integer(_) => true,
+            value => Variable::read_by(value).is_some_and(is_known),
+        };
+        let uses = self.body.uses(instruction);
+        if let Some(piece) = loaded_param(self.body, instruction) {
+            return self.arguments.contains_key(&piece);
+        }
+        match (self.slots.effect(id, instruction), variable) {
+            (Effect::Load(slot), _) => is_known(Variable::Slot(slot)),
+            (_, Variable::Slot(_)) => uses.get(2).is_some_and(may_be),
+            _ if !is_interpreted(instruction.op) => false,
+            _ if may_absorb(instruction.op) => uses.iter().any(may_be),
+            _ => uses.iter().all(may_be),
+        }
     }
 
     /// By variable, whether it flows.

@@ -76,6 +76,8 @@ pub(super) struct Flow<'a> {
     readers: Vec<Vec<u32>>,
     /// The cells in no state that were read before they were written.
     is_read_early: Vec<bool>,
+    /// The cells in which two states differ that are being joined, with both values.
+    differing: Vec<(usize, ValueId, ValueId)>,
     steps_left: usize,
 }
 
@@ -123,6 +125,7 @@ impl<'a> Flow<'a> {
             is_dirty: vec![true; nodes],
             readers: vec![Vec::new(); graph.singles as usize],
             is_read_early: vec![false; graph.singles as usize],
+            differing: Vec::new(),
             steps_left: MAX_SYNC_STEPS.saturating_add(nodes.saturating_mul(8)),
         };
         let mut visits_left = nodes.saturating_mul(MAX_LANE_VISITS);
@@ -159,13 +162,15 @@ impl<'a> Flow<'a> {
         self.input[index] = Some(state.clone());
         self.instructions(node, here, &mut state, round);
         self.branch(node, here, &state);
-        let is_new = self.out[index].as_ref().is_none_or(|old| {
-            !old.is(&state) && self.live.exit(node).any(|cell| old.get(cell) != state.get(cell))
-        });
+        let live = self.live;
+        let is_alive = |cell| live.is_at_exit(node, cell);
+        let is_new = self.out[index]
+            .as_ref()
+            .is_none_or(|old| !old.agrees(&state, is_alive));
         if is_new {
             let has_changed = self.input[index].as_ref().is_none_or(|input| !input.is(&state));
             self.out[index] = Some(if has_changed {
-                state.of(self.live.exit(node))
+                state.of(is_alive)
             } else {
                 state
             });
@@ -241,16 +246,18 @@ impl<'a> Flow<'a> {
     ) {
         let together = !self.is_divergent_join[node as usize] && !self.order.is_tangled(node);
         let live = self.live;
-        for cell in live.entry(node) {
-            if of.is_some_and(|of| !live.is_changed_in(of, cell)) {
-                continue;
+        // A value that is halved round after round may be equal on both edges in every other one.
+        let is_wide = round >= LANE_ROUNDS_TO_WIDEN;
+        let is_joined = |cell| {
+            live.is_at_entry(node, cell) && of.is_none_or(|of| live.is_changed_in(of, cell))
+        };
+        let mut differing = std::mem::take(&mut self.differing);
+        into.meet(from, is_joined, |cell, a, b| {
+            if (a != b || is_wide) && b != ValueId::NONE {
+                differing.push((cell, a, b));
             }
-            let (a, b) = (into.get(cell), from.get(cell));
-            // A value that is halved round after round may be equal on both edges in every other one.
-            let is_wide = round >= LANE_ROUNDS_TO_WIDEN;
-            if a == b && !is_wide || b == ValueId::NONE {
-                continue;
-            }
+        });
+        for (cell, a, b) in differing.drain(..) {
             let key = (u64::from(node) << 32 | JOIN, cell as u64);
             let mut joined = self.pool.join((a, had), (b, along), together, key);
             if is_wide
@@ -262,6 +269,7 @@ impl<'a> Flow<'a> {
             }
             into.set(cell, joined);
         }
+        self.differing = differing;
     }
 
     /// The state along an edge: what a loop that lanes leave one by one has computed is not one value outside.
@@ -274,15 +282,15 @@ impl<'a> Flow<'a> {
         let Some(of) = left.filter(|&of| self.is_divergent_loop[of as usize]).last() else {
             return state;
         };
-        let mut state = state;
         let live = self.live;
-        for cell in live.entry(target).filter(|&cell| live.is_changed_in(of, cell)) {
-            let value = state.get(cell);
+        let is_changed = |cell| live.is_at_entry(target, cell) && live.is_changed_in(of, cell);
+        let mut blurred = state.clone();
+        state.each(is_changed, |cell, value| {
             if value != ValueId::NONE {
-                state.set(cell, self.blurred(value));
+                blurred.set(cell, self.blurred(value));
             }
-        }
-        state
+        });
+        blurred
     }
 
     /// The lanes in which a predicate is known to be true before an instruction of a node, and to be false. What the node

@@ -73,6 +73,8 @@ pub(super) struct Node {
     pub context: u32,
     /// Its instructions.
     pub instructions: Range<u32>,
+    /// Those of its instructions that write cells: their places in [`Slice::steps`].
+    pub steps: Range<u32>,
     /// Kind of the node.
     pub kind: NodeKind,
     /// Test that decides which edge a lane takes.
@@ -132,6 +134,7 @@ impl<'a> Graph<'a> {
         builder.nodes.push(Node {
             context: 0,
             instructions: 0..0,
+            steps: 0..0,
             kind: NodeKind::Plain,
             test: Test::None,
             edges: 0..0,
@@ -148,6 +151,9 @@ impl<'a> Graph<'a> {
                 sources.push(number as u32);
             }
             node.edges = start..targets.len() as u32;
+            let steps = &builder.contexts[node.context as usize].slice.steps;
+            let before = |end: u32| steps.partition_point(|step| (step.index() as u32) < end) as u32;
+            node.steps = before(node.instructions.start)..before(node.instructions.end);
         }
         let edges = targets.iter().map(|&target| target as usize).zip(0..);
         let incoming = Groups::new(nodes.len(), edges);
@@ -311,6 +317,7 @@ impl<'a> Builder<'a> {
         let empty = Node {
             context,
             instructions: 0..0,
+            steps: 0..0,
             kind: NodeKind::Plain,
             test: Test::None,
             edges: 0..0,

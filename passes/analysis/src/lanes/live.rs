@@ -80,9 +80,9 @@ impl Live {
         live
     }
 
-    /// The cells that are alive when control comes to a node.
-    pub(super) fn entry(&self, node: u32) -> impl Iterator<Item = usize> + use<'_> {
-        cells(&self.entry[node as usize * self.words..][..self.words])
+    /// True if a cell is alive when control comes to a node.
+    pub(super) fn is_at_entry(&self, node: u32, cell: usize) -> bool {
+        self.entry[node as usize * self.words + cell / 64] >> (cell % 64) & 1 == 1
     }
 
     /// True if a loop may write a cell.
@@ -90,21 +90,10 @@ impl Live {
         self.changed[of as usize * self.words + cell / 64] >> (cell % 64) & 1 == 1
     }
 
-    /// The cells that are alive when control leaves it.
-    pub(super) fn exit(&self, node: u32) -> impl Iterator<Item = usize> + use<'_> {
-        cells(&self.exit[node as usize * self.words..][..self.words])
+    /// True if a cell is alive when control leaves a node.
+    pub(super) fn is_at_exit(&self, node: u32, cell: usize) -> bool {
+        self.exit[node as usize * self.words + cell / 64] >> (cell % 64) & 1 == 1
     }
-}
-
-fn cells(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
-    words.iter().enumerate().flat_map(|(number, &word)| {
-        let mut rest = word;
-        std::iter::from_fn(move || {
-            let bit = rest.trailing_zeros() as usize;
-            rest &= rest.wrapping_sub(1);
-            (bit < 64).then_some(number * 64 + bit)
-        })
-    })
 }
 
 /// One node: the cells that it reads before it writes them, those that it writes whatever happens, and those that it may write.

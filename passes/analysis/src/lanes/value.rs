@@ -269,6 +269,8 @@ pub(crate) struct Pool {
     earlier: Vec<ValueId>,
     splats: FxHashMap<u64, ValueId>,
     numbers: FxHashMap<(u64, u64), u32>,
+    /// By predicate, its complement, once it has been asked for.
+    pub(super) negated: FxHashMap<ValueId, ValueId>,
     /// Cache of [`super::transfer::apply`].
     pub(super) applied: FxHashMap<Applied, ValueId>,
 }
@@ -285,6 +287,7 @@ impl Default for Pool {
             earlier: Vec::new(),
             splats: FxHashMap::default(),
             numbers: FxHashMap::default(),
+            negated: FxHashMap::default(),
             applied: FxHashMap::default(),
         };
         pool.add(Vector::UNKNOWN);

@@ -54,6 +54,9 @@ impl Flow<'_> {
         if id == ValueId::NONE {
             return ValueId::UNKNOWN;
         }
+        if let Some(&known) = self.pool.negated.get(&id) {
+            return known;
+        }
         let mut vector = self.pool.get(id).clone();
         for lane in 0..WARP {
             vector.bits[lane] = if vector.exact >> lane & 1 == 1 {
@@ -66,7 +69,9 @@ impl Flow<'_> {
         if let Base::Uniform(number) = vector.base {
             vector.base = Base::Uniform(self.pool.number((NEGATED, u64::from(number))));
         }
-        self.pool.add(vector)
+        let negated = self.pool.add(vector);
+        self.pool.negated.insert(id, negated);
+        negated
     }
 
     pub(super) fn register(&mut self, node: u32, state: &State, register: Register) -> ValueId {

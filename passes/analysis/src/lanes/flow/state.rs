@@ -32,12 +32,41 @@ impl State {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
-    /// The same state restricted to these cells, which come in their order.
-    pub(super) fn of(&self, cells: impl Iterator<Item = usize>) -> Self {
-        let held = cells.filter_map(|cell| {
-            let place = self.place(cell).ok()?;
-            Some(self.0[place])
-        });
-        Self(Rc::new(held.collect()))
+    /// The values of the cells that are among `cells`, in their order.
+    fn among(&self, cells: impl Fn(usize) -> bool) -> impl Iterator<Item = (u32, ValueId)> {
+        let held = self.0.iter().copied();
+        held.filter(move |(cell, _)| cells(*cell as usize))
+    }
+
+    /// The same state restricted to these cells.
+    pub(super) fn of(&self, cells: impl Fn(usize) -> bool) -> Self {
+        Self(Rc::new(self.among(cells).collect()))
+    }
+
+    /// True if both hold the same values in these cells.
+    pub(super) fn agrees(&self, other: &Self, cells: impl Fn(usize) -> bool + Copy) -> bool {
+        self.is(other) || self.among(cells).eq(other.among(cells))
+    }
+
+    /// Calls `visit` with each of these cells that `other` has a value of, that value, and the one here.
+    pub(super) fn meet(
+        &self,
+        other: &Self,
+        cells: impl Fn(usize) -> bool,
+        mut visit: impl FnMut(usize, ValueId, ValueId),
+    ) {
+        let mut own = self.0.iter().peekable();
+        for (cell, theirs) in other.among(cells) {
+            while own.next_if(|(earlier, _)| *earlier < cell).is_some() {}
+            let held = own.next_if(|(same, _)| *same == cell);
+            visit(cell as usize, held.map_or(ValueId::NONE, |(_, value)| *value), theirs);
+        }
+    }
+
+    /// Calls `visit` with each of these cells that has a value, and that value.
+    pub(super) fn each(&self, cells: impl Fn(usize) -> bool, mut visit: impl FnMut(usize, ValueId)) {
+        for (cell, value) in self.among(cells) {
+            visit(cell as usize, value);
+        }
     }
 }

@@ -28,12 +28,8 @@ impl Flow<'_> {
         if let NodeKind::Enter(callee) = current.kind {
             self.pass_arguments(node, callee, state);
         }
-        let steps = &context.slice.steps;
-        let first = steps.partition_point(|step| (step.index() as u32) < current.instructions.start);
-        for &step in &steps[first..] {
-            if step.index() as u32 >= current.instructions.end {
-                break;
-            }
+        let steps = current.steps.start as usize..current.steps.end as usize;
+        for &step in &context.slice.steps[steps] {
             self.step(node, here, state, step, round);
         }
     }
