@@ -39,7 +39,7 @@ pub const CYCLES: u64 = 1 << 40;
 pub const ROWS: u64 = 1 << 41;
 
 /// Blocks with a multiple of 32 threads, for kernels that read `%tid.y` or `%tid.z` and do not say theirs.
-const FOLDED: [[u64; 3]; 14] = [
+const FOLDED: [[u32; 3]; 14] = [
     [16, 4, 1],
     [8, 8, 1],
     [4, 8, 1],
@@ -57,13 +57,13 @@ const FOLDED: [[u64; 3]; 14] = [
 ];
 
 /// Blocks smaller than a warp.
-const SMALL: [[u64; 3]; 5] = [[16, 1, 1], [8, 2, 1], [4, 2, 2], [8, 1, 1], [5, 3, 1]];
+const SMALL: [[u32; 3]; 5] = [[16, 1, 1], [8, 2, 1], [4, 2, 2], [8, 1, 1], [5, 3, 1]];
 
 /// Variables that statements assign.
 const VARIABLES: usize = 4;
 
 /// Blocks of kernels that say theirs, in x, y and z.
-const BLOCKS: [[u64; 3]; 8] = [
+const BLOCKS: [[u32; 3]; 8] = [
     [64, 1, 1],
     [8, 8, 1],
     [16, 3, 1],
@@ -141,18 +141,18 @@ pub struct Kernel {
     /// Its module.
     pub text: String,
     /// The block that it says it has.
-    pub block: Option<[u64; 3]>,
+    pub block: Option<[u32; 3]>,
     /// `%tid.y` and `%tid.z`: true for one that it reads.
     reads: [bool; 2],
 }
 
 impl Kernel {
     /// A block to launch it with.
-    pub fn launched(&self, random: &mut Random) -> [u64; 3] {
+    pub fn launched(&self, random: &mut Random) -> [u32; 3] {
         let threads = *random.pick(&[32, 64, 96]);
         // A dimension that a kernel does not read, its blocks are taken not to have.
         let [y, z] = self.reads;
-        let fits = |block: &[u64; 3]| (y || block[1] == 1) && (z || block[2] == 1);
+        let fits = |block: &[u32; 3]| (y || block[1] == 1) && (z || block[2] == 1);
         match self.block {
             Some(block) => block,
             None if y || z => {

@@ -19,23 +19,20 @@
 //! are entered at two places, those with [`generator::ROWS`] blocks of two and three dimensions or below a warp.
 
 mod generator;
-mod machine;
-mod meeting;
-mod step;
-mod ways;
+mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use machine::{Inputs, Outcome, Place, Schedule, Wrong};
+use ptxcheck_machine::{Kernel, Place, Schedule, Wrong};
 use ptxcheck_passes::analysis::lanes::{Problem, Root, Site};
 use ptxcheck_passes::context::ModuleContext;
 use ptxcheck_passes::finding::Certainty;
 use ptxcheck_passes::frontend::ptx::{self, PtxOrigin};
-use ptxcheck_passes::ir::{Body, InstructionId, Op};
+use ptxcheck_passes::ir::{Body, FunctionId, InstructionId, Op};
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use rayon::prelude::*;
-use ways::Ways;
+use world::{Inputs, Run};
 
 /// Kernels of a run without `LANE_KERNELS`.
 const KERNELS: u64 = 3_000;
@@ -179,13 +176,12 @@ fn clock() -> u64 {
 }
 
 fn place(site: &Site) -> Place {
-    let calls = site
-        .callers
-        .iter()
-        .rev()
-        .map(|call| (call.caller.index(), call.instruction.index()))
-        .collect();
-    (calls, site.function.index(), site.instruction.index())
+    let callers = site.callers.iter().rev();
+    Place {
+        calls: callers.map(|call| (call.caller, call.instruction)).collect(),
+        function: site.function,
+        instruction: site.instruction,
+    }
 }
 
 /// A definite finding.
@@ -255,7 +251,7 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
         definite: definite_of(root),
         is_clean: is_silent && !root.has_unknown,
         active: if is_silent {
-            straight_from_activemask(body, kernel.index())
+            straight_from_activemask(body, kernel)
         } else {
             BTreeSet::new()
         },
@@ -276,7 +272,7 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
     }
     count.definite += claims.definite.len() as u64;
     count.clean += u64::from(claims.is_clean);
-    let ways = Ways::new(body);
+    let machine = Kernel::new(&module, kernel).map_err(|refused| refused.to_string())?;
     let mut problem = None;
     for number in 0..INPUTS {
         let mut random = generator::Random::new(seed.wrapping_mul(31).wrapping_add(number));
@@ -285,21 +281,21 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
             seed: random.next(),
             n: random.below(40) as u64,
             mask: *random.pick(&[0xffff_ffff, 0xffff, 1]),
-            ctaid: random.below(3) as u64,
+            ctaid: random.below(3) as u32,
             block,
         };
         let schedules = [
             Schedule::First,
             Schedule::Last,
             Schedule::Random(1),
-            Schedule::Random(3),
+            Schedule::Split(3),
             Schedule::Ranked(seed),
             Schedule::Ranked(seed ^ 0xffff),
         ];
-        let run = |schedule| machine::run(&module, &ways, kernel, inputs, schedule);
-        let runs = schedules.map(run);
+        let run = |schedule| world::run(&machine, inputs, schedule);
+        let runs = schedules.into_iter().map(run).collect::<Result<Vec<_>, _>>()?;
         count.runs += runs.len() as u64;
-        let checked = check(&claims, &ways, &runs, &run, count);
+        let checked = check(&claims, &machine, &runs, &run, count);
         problem = problem.or(checked.err().map(|problem| format!("{problem}, with {inputs:?}")));
     }
     match problem {
@@ -310,7 +306,7 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
 }
 
 /// The collectives of a body whose mask is a register that one `activemask` writes and nothing else.
-fn straight_from_activemask(body: &Body<'_>, function: usize) -> BTreeSet<Place> {
+fn straight_from_activemask(body: &Body<'_>, function: FunctionId) -> BTreeSet<Place> {
     let mut writers = BTreeMap::new();
     for instruction in &body.instructions {
         for register in body.defined(instruction) {
@@ -327,7 +323,11 @@ fn straight_from_activemask(body: &Body<'_>, function: usize) -> BTreeSet<Place>
                         if writers.get(register) == Some(&(1, true)))
                 })
         })
-        .map(|number| (Vec::new(), function, number))
+        .map(|number| Place {
+            calls: Vec::new(),
+            function,
+            instruction: InstructionId::new(number),
+        })
         .collect()
 }
 
@@ -344,17 +344,12 @@ const fn is_meant(problem: Problem, wrong: Wrong) -> bool {
     }
 }
 
-/// The instruction of the kernel by which lanes get to a place.
-fn in_kernel((calls, _, instruction): &Place) -> usize {
-    calls.first().map_or(*instruction, |call| call.1)
-}
-
 /// Holds what happened for one input, under all schedules, against what was found.
 fn check(
     claims: &Claims,
-    ways: &Ways,
-    runs: &[Outcome],
-    run_again: &dyn Fn(Schedule) -> Outcome,
+    kernel: &Kernel<'_>,
+    runs: &[Run],
+    run_again: &dyn Fn(Schedule) -> Result<Run, String>,
     count: &mut Count,
 ) -> Result<(), String> {
     if runs.iter().any(|run| run.is_cut) {
@@ -375,17 +370,17 @@ fn check(
         let is_disturbed = runs.iter().filter(|run| run.is_broken).any(|run| {
             run.violated.iter().any(|(other, wrong)| {
                 let is_kept = other == place && wrong.contains(&Wrong::Deadlock);
-                is_kept || other != place && ways.may_follow(in_kernel(other), in_kernel(place))
+                is_kept || other != place && kernel.may_follow(other.in_kernel(), place.in_kernel())
             })
         });
         let is_reached = runs.iter().any(|run| run.reached.contains(place));
-        let is_shown = |run: &Outcome| {
+        let is_shown = |run: &Run| {
             let wrong = run.violated.get(place);
             wrong.is_some_and(|wrong| wrong.iter().any(|&wrong| is_meant(definite.problem, wrong)))
         };
         // Whoever does not come may come too early to be waited for, unless it is held back.
         let is_violated = runs.iter().any(is_shown)
-            || is_reached && !is_disturbed && is_shown(&run_again(Schedule::Holding(definite.lanes)));
+            || is_reached && !is_disturbed && is_shown(&run_again(Schedule::Holding(definite.lanes))?);
         count.shown += u64::from(is_violated);
         if is_reached && !is_violated && !is_disturbed {
             return Err(format!(

@@ -27,6 +27,7 @@ const LLVM: &str = "ptxcheck-frontend-llvm";
 const MLIR: &str = "ptxcheck-frontend-mlir";
 const WORKER: &str = "ptxcheck-worker";
 const ANALYSIS: &str = "ptxcheck-analysis";
+const MACHINE: &str = "ptxcheck-machine";
 const IMAGES: &str = "ptxcheck-images";
 const PACKAGES: &str = "ptxcheck-packages";
 const PASSES: &str = "ptxcheck-passes";
@@ -50,14 +51,22 @@ const LAYERS: &[Layer] = &[
         // Tests write the code that they look at as PTX.
         tests_use: &[PARSER, PTX],
     },
+    // Without the analyses, which tests hold against it.
+    Layer {
+        package: MACHINE,
+        uses: &[COMMON, IR],
+        // Tests run the corpus's PTX.
+        tests_use: &[PARSER, PTX],
+    },
     layer(IMAGES, &[COMMON, IR]),
     layer(PACKAGES, &[COMMON]),
-    layer(
-        PASSES,
-        &[
+    Layer {
+        package: PASSES,
+        uses: &[
             ANALYSIS, COMMON, IMAGES, IR, LLVM, MLIR, PACKAGES, PARSER, PTX, WORKER,
         ],
-    ),
+        tests_use: &[MACHINE],
+    },
     layer(REPORT, &[PASSES]),
     layer("ptxcheck", &[PASSES, REPORT]),
     layer("ptxcheck-fuzz", &[PARSER, PASSES]),
@@ -74,7 +83,7 @@ const fn layer(package: &'static str, uses: &'static [&'static str]) -> Layer {
 }
 
 /// The folders of the libraries, whose files are held against [`CIRCLES`].
-const LIBRARIES: [&str; 12] = [
+const LIBRARIES: [&str; 13] = [
     "ptx-parser",
     "passes",
     "passes/analysis",
@@ -84,6 +93,7 @@ const LIBRARIES: [&str; 12] = [
     "passes/frontend-ptx",
     "passes/images",
     "passes/ir",
+    "passes/machine",
     "passes/packages",
     "passes/report",
     "passes/worker",

@@ -1,0 +1,309 @@
+//! Accesses to memory.
+
+use ptxcheck_ir::{Access, AccessKind, Space, Value};
+
+use crate::address::{self, FRAME};
+use crate::evaluate::{self, Word};
+use crate::limits::MAX_WORDS;
+use crate::machine::{Machine, Room, Step, at};
+use crate::memory::Byte;
+use crate::observe::{Accessed, Event};
+use crate::outcome::{End, Unknown};
+use crate::thread::{Act, State};
+use crate::world::{Read, Unmodelled};
+
+/// The memory that a piece of memory belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    /// The thread: local memory, and the arguments of calls.
+    Thread,
+    /// The block, or all of them: by its number among [`Machine::rooms`].
+    Shared(usize),
+}
+
+const GLOBAL: usize = 0;
+const SHARED: usize = 1;
+const FIXED: usize = 2;
+
+fn owner(generic: u64) -> Owner {
+    match address::space_of(generic) {
+        Space::Local => Owner::Thread,
+        Space::Param if generic - address::window(Space::Param) >= FRAME => Owner::Thread,
+        Space::Param | Space::Const => Owner::Shared(FIXED),
+        Space::Shared | Space::SharedCluster | Space::Tensor => Owner::Shared(SHARED),
+        Space::Generic | Space::Global => Owner::Shared(GLOBAL),
+    }
+}
+
+/// Bytes of an element; `None` where the instruction does not say.
+fn element(access: Access) -> Option<u64> {
+    (access.bits > 0).then(|| u64::from(access.bits.div_ceil(8)))
+}
+
+impl Machine<'_> {
+    /// An access by a thread on its own, if it is one that others do not see; else the thread is poised before it.
+    pub(crate) fn access(&mut self, thread: usize, access: Access) -> Step {
+        if self.access_result(thread, access) {
+            return Ok(());
+        }
+        let is_silent = match access.kind {
+            AccessKind::Load => true,
+            AccessKind::Other => false,
+            AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite => {
+                owner(self.generic(thread, access)?) == Owner::Thread
+            }
+        };
+        if is_silent {
+            self.execute_access(thread, access)
+        } else {
+            self.threads[thread].state = State::Poised(Act::Access(access));
+            Ok(())
+        }
+    }
+
+    /// Executes the access that a thread is at, and goes on.
+    pub(crate) fn execute_access(&mut self, thread: usize, access: Access) -> Step {
+        match access.kind {
+            AccessKind::Load => self.load_elements(thread, access)?,
+            AccessKind::Store => self.store_elements(thread, access)?,
+            AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite => {
+                self.update_elements(thread, access)?;
+            }
+            AccessKind::Other => {
+                // It may write anything there.
+                self.forget(access.space);
+                self.ask_results(thread);
+            }
+        }
+        self.advance(thread);
+        Ok(())
+    }
+
+    /// Defines all results of the instruction that a thread is at as the world has them.
+    pub(crate) fn ask_results(&mut self, thread: usize) {
+        let Some((_, instruction)) = self.code_of(thread) else {
+            return;
+        };
+        for number in 0..usize::from(instruction.results) {
+            let word = self.ask(thread, Unmodelled::Result(number));
+            self.define(thread, number, word);
+        }
+    }
+
+    /// An access of the value that the function returns, which has no address; false if it is none.
+    fn access_result(&mut self, thread: usize, access: Access) -> bool {
+        let Some((body, instruction)) = self.code_of(thread) else {
+            return false;
+        };
+        let uses = body.uses(instruction);
+        let &[Value::ReturnSlot(_, offset), by, ref stored @ ..] = uses else {
+            return false;
+        };
+        let by = self.value(thread, by);
+        let start = by.map(|by| by.wrapping_add_signed(i64::from(offset)));
+        let bytes = element(access).unwrap_or(8);
+        for (number, &value) in stored.iter().enumerate() {
+            let word = self.value(thread, value);
+            if let Some(frame) = self.threads[thread].frames.last_mut() {
+                match start {
+                    Some(start) => {
+                        let at = start.wrapping_add(number as u64 * bytes);
+                        frame.returned.write(at, bytes, word);
+                    }
+                    None => frame.returned.forget(),
+                }
+            }
+        }
+        for number in 0..usize::from(instruction.results) {
+            self.define(thread, number, None);
+        }
+        self.advance(thread);
+        true
+    }
+
+    /// The generic address that the instruction of a thread accesses.
+    fn generic(&mut self, thread: usize, access: Access) -> Step<u64> {
+        let address = self.code_of(thread).and_then(|(body, instruction)| {
+            let &[base, by, ..] = body.uses(instruction) else {
+                return None;
+            };
+            // The address of a symbol is one of its own space, whatever the instruction names.
+            let space = match base {
+                Value::Symbol(symbol, _) if access.space == Space::Generic => {
+                    self.kernel.module.0.symbol(symbol).space
+                }
+                _ => access.space,
+            };
+            let raw = self.value(thread, base)?.wrapping_add(self.value(thread, by)?);
+            address::to_generic(space, raw)
+        });
+        address.ok_or_else(|| self.unknown(thread, Unknown::Address))
+    }
+
+    fn load_elements(&mut self, thread: usize, access: Access) -> Step {
+        let Some((body, instruction)) = self.code_of(thread) else {
+            return Ok(());
+        };
+        let start = self.generic(thread, access)?;
+        self.tell_access(thread, access, start);
+        let results = body.results(instruction);
+        let bytes = element(access).filter(|_| results.len() == usize::from(access.count));
+        let Some(bytes) = bytes.filter(|&bytes| bytes <= 8) else {
+            self.ask_results(thread);
+            return Ok(());
+        };
+        for (number, result) in results.iter().enumerate() {
+            let loaded = self.load(thread, start.wrapping_add(number as u64 * bytes), bytes)?;
+            let to = result
+                .register()
+                .map_or(0, |register| body.registers[register.index()].bits);
+            let word = evaluate::result(access.extension(to), 0, &[loaded]);
+            self.define(thread, number, word);
+        }
+        Ok(())
+    }
+
+    fn store_elements(&mut self, thread: usize, access: Access) -> Step {
+        let Some((body, instruction)) = self.code_of(thread) else {
+            return Ok(());
+        };
+        let start = self.generic(thread, access)?;
+        self.tell_access(thread, access, start);
+        let Some(bytes) = element(access) else {
+            self.forget(address::space_of(start));
+            return Ok(());
+        };
+        let count = usize::from(access.count);
+        let stored = body.uses(instruction).get(2..2 + count);
+        for number in 0..count {
+            // One operand that is not followed may stand for all.
+            let word = match stored {
+                Some(stored) => self.value(thread, stored[number]),
+                None => None,
+            };
+            self.store(thread, start.wrapping_add(number as u64 * bytes), bytes, word)?;
+        }
+        Ok(())
+    }
+
+    /// Atomics return what was there. The IR does not say what they leave.
+    fn update_elements(&mut self, thread: usize, access: Access) -> Step {
+        let Some((_, instruction)) = self.code_of(thread) else {
+            return Ok(());
+        };
+        let start = self.generic(thread, access)?;
+        self.tell_access(thread, access, start);
+        let Some(bytes) = element(access).filter(|&bytes| bytes <= 8) else {
+            self.forget(address::space_of(start));
+            self.ask_results(thread);
+            return Ok(());
+        };
+        let results = usize::from(instruction.results);
+        let is_each = results == usize::from(access.count);
+        for number in 0..results {
+            let at = start.wrapping_add(number as u64 * bytes);
+            let loaded = if is_each {
+                self.load(thread, at, bytes)?
+            } else {
+                None
+            };
+            let word = loaded.or_else(|| self.ask(thread, Unmodelled::Result(number)));
+            self.define(thread, number, word);
+        }
+        for number in 0..u64::from(access.count) {
+            let word = self.ask(thread, Unmodelled::Update);
+            self.store(thread, start.wrapping_add(number * bytes), bytes, word)?;
+        }
+        Ok(())
+    }
+
+    fn tell_access(&mut self, thread: usize, access: Access, generic: u64) {
+        let space = address::space_of(generic);
+        let accessed = Accessed {
+            kind: access.kind,
+            space,
+            address: generic.wrapping_sub(address::window(space)),
+            bytes: element(access).unwrap_or(0) * u64::from(access.count),
+            is_volatile: access.volatile,
+        };
+        self.tell(thread, &Event::Access(accessed));
+    }
+
+    /// At most 8 bytes at a generic address. What nobody has written to the memory that threads share, the world knows.
+    fn load(&mut self, thread: usize, generic: u64, bytes: u64) -> Step<Word> {
+        let room = match owner(generic) {
+            Owner::Thread => {
+                let untouched = self.world.unwritten().map(|word| word as u8);
+                return Ok(self.threads[thread].own.read_or(generic, bytes, untouched));
+            }
+            Owner::Shared(number) => number,
+        };
+        let is_untouched =
+            |room: &Room, number: u64| room.memory.get(generic.wrapping_add(number)) == Byte::Untouched;
+        if (0..bytes).any(|number| is_untouched(&self.rooms[room], number)) {
+            let space = address::space_of(generic);
+            let answer = self.world.read(&Read {
+                at: at(thread, self.site(thread), &self.contexts),
+                space,
+                address: generic.wrapping_sub(address::window(space)),
+                bytes: bytes as u8,
+                is_initial: !self.rooms[room].is_forgotten,
+            });
+            for number in 0..bytes {
+                if is_untouched(&self.rooms[room], number) {
+                    let byte = answer.map(|answer| (answer >> (8 * number)) as u8);
+                    self.rooms[room].memory.set(generic.wrapping_add(number), byte);
+                }
+            }
+            self.count_words()?;
+        }
+        Ok(self.rooms[room].memory.read(generic, bytes))
+    }
+
+    /// Stores at a generic address.
+    pub(crate) fn store(&mut self, thread: usize, generic: u64, bytes: u64, word: Word) -> Step {
+        match owner(generic) {
+            Owner::Thread => {
+                let own = &mut self.threads[thread].own;
+                let before = own.len();
+                own.write(generic, bytes, word);
+                self.forgotten_words += (own.len() - before) as u64;
+            }
+            Owner::Shared(room) => self.rooms[room].memory.write(generic, bytes, word),
+        }
+        self.count_words()
+    }
+
+    /// Forgets what lies in a space that threads share.
+    fn forget(&mut self, space: Space) {
+        let rooms = match space {
+            Space::Generic => GLOBAL..SHARED + 1,
+            Space::Global => GLOBAL..GLOBAL + 1,
+            Space::Shared | Space::SharedCluster | Space::Tensor => SHARED..SHARED + 1,
+            Space::Local | Space::Const | Space::Param => return,
+        };
+        for room in rooms {
+            self.forget_room(room);
+        }
+    }
+
+    /// Forgets what lies in all memory that code may write.
+    pub(crate) fn forget_all(&mut self) {
+        self.forget(Space::Generic);
+    }
+
+    fn forget_room(&mut self, number: usize) {
+        let room = &mut self.rooms[number];
+        self.forgotten_words += room.memory.len() as u64;
+        room.memory.forget();
+        room.is_forgotten = true;
+    }
+
+    fn count_words(&self) -> Step {
+        let now: usize = self.rooms.iter().map(|room| room.memory.len()).sum();
+        if self.forgotten_words.saturating_add(now as u64) > MAX_WORDS {
+            return Err(End::Unknown(Unknown::Memory));
+        }
+        Ok(())
+    }
+}

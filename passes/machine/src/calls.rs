@@ -1,0 +1,169 @@
+//! Calls and returns.
+
+use ptxcheck_ir::{Body, Call, Callee, FunctionId, InstructionId, SymbolId};
+
+use crate::address::{self, FRAME, STACK};
+use crate::evaluate::Word;
+use crate::limits::{MAX_CALL_DEPTH, MAX_REGISTERS, MAX_STACK};
+use crate::machine::{Machine, Step, at};
+use crate::operands::argument;
+use crate::outcome::{End, Unknown};
+use crate::thread::{Act, END, Frame, State};
+use crate::world::Outside;
+
+impl Machine<'_> {
+    /// Begins a call: of code that is not here, the thread is poised before it.
+    pub(crate) fn call(&mut self, thread: usize, body: &Body<'_>, call: &Call) -> Step {
+        let module = self.kernel.module.0;
+        let (function, symbol) = match call.callee {
+            Callee::Direct(symbol) => (module.called(symbol), Some(symbol)),
+            Callee::Indirect(value) => {
+                let address = self.value(thread, value);
+                let address = address.ok_or_else(|| self.unknown(thread, Unknown::Callee))?;
+                let function = self.kernel.symbols.function_at(module, address);
+                (
+                    function,
+                    function.map(|function| module.function(function).symbol),
+                )
+            }
+        };
+        let is_here = |function: &FunctionId| {
+            let known = module.function(*function);
+            let has_code = known.body.as_ref().is_some_and(|body| !body.blocks.is_empty());
+            has_code && !known.is_damaged
+        };
+        match function.filter(is_here) {
+            Some(function) => self.enter(thread, function, body, call),
+            None => {
+                self.threads[thread].state = State::Poised(Act::Outside(symbol));
+                Ok(())
+            }
+        }
+    }
+
+    fn enter(&mut self, thread: usize, function: FunctionId, caller: &Body<'_>, call: &Call) -> Step {
+        let depth = self.threads[thread].frames.len();
+        let context = self.contexts.enter(self.site(thread));
+        let callee = self.kernel.body(function);
+        let (Some(context), Some(callee), true) = (context, callee, depth < MAX_CALL_DEPTH) else {
+            return Err(self.unknown(thread, Unknown::Depth));
+        };
+        self.registers += callee.registers.len() as u64;
+        if self.registers > MAX_REGISTERS {
+            return Err(self.unknown(thread, Unknown::Depth));
+        }
+        // A call takes as long as it has arguments and registers.
+        self.spend(callee.registers.len() as u64 / 64)?;
+        let mut arguments = caller.arguments(call).to_vec();
+        arguments.sort_by_key(|one| (one.param, one.offset));
+        for one in arguments {
+            let bits = one
+                .value
+                .register()
+                .map_or(0, |register| caller.registers[register.index()].bits);
+            let bytes = if bits == 0 { 8 } else { u64::from(bits.div_ceil(8)) };
+            let word = self.value(thread, one.value);
+            let raw = argument(depth as u64, one.param, one.offset);
+            if let Some(generic) = address::to_generic(ptxcheck_ir::Space::Param, raw) {
+                self.store(thread, generic, bytes, word)?;
+            }
+        }
+        let frame = Frame::new(function, context, callee, self.world.unwritten());
+        self.threads[thread].frames.push(frame);
+        Ok(())
+    }
+
+    /// Returns from the innermost function, or ends the thread.
+    pub(crate) fn leave(&mut self, thread: usize, is_exit: bool) {
+        let frames = &mut self.threads[thread].frames;
+        let left = if is_exit { frames.len() } else { 1 };
+        let mut returned = None;
+        for frame in frames.drain(frames.len().saturating_sub(left)..) {
+            self.registers = self.registers.saturating_sub(frame.registers.len() as u64);
+            returned = Some(frame.returned);
+        }
+        let (Some(caller), Some(returned)) = (frames.last_mut(), returned) else {
+            return self.end(thread);
+        };
+        let call = caller.next;
+        let first = self.code_of(thread).and_then(|(body, instruction)| {
+            let register = body.results(instruction).first()?.register()?;
+            returned.read(0, returned_bytes(body.registers[register.index()].bits))
+        });
+        if let Some(caller) = self.frame(thread) {
+            caller.results.insert(call, returned);
+        }
+        let results = self
+            .code_of(thread)
+            .map_or(0, |(_, instruction)| instruction.results);
+        for number in 0..usize::from(results) {
+            self.define(thread, number, first.filter(|_| number == 0));
+        }
+        self.advance(thread);
+    }
+
+    /// What a call returned, for the instruction that a thread is at; `None` if the call was of code that is not here.
+    pub(crate) fn call_result(&mut self, thread: usize, call: InstructionId) -> Option<Word> {
+        let (body, instruction) = self.code_of(thread)?;
+        let offset = body.uses(instruction).first().copied();
+        let offset = offset.and_then(|offset| self.value(thread, offset));
+        let returned = self.threads[thread].frames.last()?.results.get(&call.index())?;
+        let register = body
+            .results(instruction)
+            .first()
+            .and_then(|result| result.register());
+        let bits = register.map_or(0, |register| body.registers[register.index()].bits);
+        Some(offset.and_then(|offset| returned.read(offset, returned_bytes(bits))))
+    }
+
+    /// Executes a call of code that is not here.
+    pub(crate) fn call_outside(&mut self, thread: usize, symbol: Option<SymbolId>) -> Step {
+        let site = self.site(thread);
+        let effect = symbol.map_or(Outside::Unknown, |symbol| {
+            self.world.outside(&at(thread, site, &self.contexts), symbol)
+        });
+        match effect {
+            Outside::Returns | Outside::Writes => {
+                if effect == Outside::Writes {
+                    self.forget_all();
+                }
+                self.ask_results(thread);
+                // What it returned is not known, nor what an earlier call here did.
+                if let Some(frame) = self.frame(thread) {
+                    frame.results.remove(&site.instruction.index());
+                }
+                self.advance(thread);
+                Ok(())
+            }
+            Outside::Ends => Err(End::Trap(self.contexts.place(site))),
+            Outside::Unknown => Err(self.unknown(thread, Unknown::Callee)),
+        }
+    }
+
+    /// Memory on the stack: its address in local memory.
+    pub(crate) fn stack(&mut self, thread: usize, bytes: Word) -> Step<Word> {
+        let depth = self.threads[thread].frames.len() as u64 - 1;
+        let bytes = bytes.filter(|&bytes| bytes <= MAX_STACK);
+        let (Some(bytes), Some(frame)) = (bytes, self.frame(thread)) else {
+            return Err(self.unknown(thread, Unknown::Address));
+        };
+        let address = depth * FRAME + STACK + frame.stack;
+        frame.stack += bytes.next_multiple_of(256).max(256);
+        if frame.stack > FRAME - STACK {
+            return Err(End::Unknown(Unknown::Memory));
+        }
+        Ok(Some(address))
+    }
+
+    /// True if a thread has executed the last instruction of its function.
+    pub(crate) fn is_at_end(&self, thread: usize) -> bool {
+        self.threads[thread]
+            .frames
+            .last()
+            .is_none_or(|frame| frame.next == END)
+    }
+}
+
+fn returned_bytes(bits: u8) -> u64 {
+    if bits == 0 { 8 } else { u64::from(bits.div_ceil(8)) }
+}

@@ -1,0 +1,70 @@
+//! A machine for the device IR: it runs the threads of a block of a kernel, with the values of a [`World`] and in the order of a
+//! [`Schedule`], and says which collectives and barriers went wrong, how, and where all lanes were.
+//!
+//! ```text
+//! Kernel::new(module, function)            the kernel, prepared
+//!   .run(launch, schedule, world, observer)
+//!      run         turns: all run silently, then lanes meet, or those at one instruction do what others see
+//!      step        one instruction of a thread      evaluate, operands, access, calls
+//!      rendezvous  who waits for whom, and who is missing          collective: what those who meet get
+//!   ──► Outcome    reached, violated, and why the run ended
+//! ```
+//!
+//! It knows nothing of the analyses, and they know nothing of it: the tests hold one against the other, so what both had in common
+//! could be wrong in both. It has its own [`evaluate`].
+//!
+//! Each register, and each byte of memory, is known or not. What the machine does not model is not known, unless the world has a
+//! value for it; an operation on what is not known has a result that is not known, unless its other operands decide it. A branch,
+//! a mask, the number of a barrier or an address that is not known ends the run: [`Unknown`].
+//!
+//! # Who waits for whom
+//!
+//! A collective with a mask completes when all lanes that the mask names have ended or wait at one of the same kind with the same
+//! mask; before sm_70, at the same instruction. A barrier completes when all threads of the block have ended or wait at one with
+//! its number. A lane that others wait for, that does something visible meanwhile and ends without coming, is missing: the CUDA
+//! C++ Programming Guide asks all lanes that have not exited to execute the call. One that ends silently is not. Visible are
+//! stores to memory that others see, atomics, calls of code that is not here, and collectives and barriers themselves. Lanes that
+//! wait for each other at places that do not match are let go with results of 0, and what follows is no run of the kernel any
+//! more ([`Outcome::is_broken`]).
+//!
+//! # What is left out
+//!
+//! * A barrier with a thread count, and one at which a thread only arrives, is passed: who takes part, is not known.
+//! * Loads are executed as early as control flow allows, stores and atomics in the order of the schedule.
+//! * Accesses of which the IR has no value (bulk copies, prefetches, barriers in memory) may write anything in their space: what is
+//!   there is not known any more.
+//! * One block runs, by itself. Barriers of a cluster count as passed by its other blocks.
+
+#![warn(unreachable_pub, unnameable_types)]
+
+mod access;
+mod address;
+mod calls;
+mod collective;
+pub mod evaluate;
+mod kernel;
+mod launch;
+pub mod limits;
+mod machine;
+mod memory;
+mod observe;
+mod operands;
+mod outcome;
+mod place;
+mod random;
+mod rendezvous;
+mod run;
+mod schedule;
+mod step;
+mod thread;
+mod ways;
+mod world;
+
+pub use kernel::Kernel;
+pub use launch::{Launch, WARP, Warps};
+pub use observe::{Accessed, Event, Observer, Unobserved, View};
+pub use outcome::{End, Group, Outcome, Refused, Standing, Unknown, Violation, Wrong};
+pub use place::Place;
+pub use run::Setup;
+pub use schedule::Schedule;
+pub use world::{At, Outside, Read, Unmodelled, World};

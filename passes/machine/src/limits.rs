@@ -1,0 +1,38 @@
+//! Limits of this crate, by name. A run that exceeds one ends, and says which ([`crate::Unknown`]).
+
+/// Most threads of a block (CUDA Programming Guide, Compute Capabilities).
+pub const MAX_THREADS: u64 = 1_024;
+
+/// Most instructions that the threads of a run execute in all. What the machine does on the way to let threads wait for each
+/// other counts, too: see [`PAIRS_PER_STEP`].
+pub const MAX_STEPS: u64 = 2_000_000;
+
+/// Pairs of threads, of which one may wait for the other, that are looked at in the time of an instruction.
+pub const PAIRS_PER_STEP: u64 = 16;
+
+/// Most instructions that a thread executes by itself before the others have their turn: one may wait for what another stores.
+pub const MAX_TURN: u64 = 8_192;
+
+/// Most words of 8 bytes of memory that a run touches.
+pub const MAX_WORDS: u64 = 1 << 20;
+
+/// Most registers of all frames of all threads.
+pub const MAX_REGISTERS: u64 = 1 << 24;
+
+/// Deepest chain of calls.
+pub const MAX_CALL_DEPTH: usize = 64;
+
+/// Most chains of calls that lead to code.
+pub const MAX_CONTEXTS: usize = 1 << 16;
+
+/// Most failures that a run keeps.
+pub const MAX_VIOLATIONS: usize = 1_024;
+
+/// Most steps for the way through a kernel's blocks: its blocks, times the targets of its edges back, and times its loops.
+pub const MAX_WAY_STEPS: usize = 200_000_000;
+
+/// Most failures of which a run keeps where the lanes of the block were.
+pub const MAX_SNAPSHOTS: usize = 64;
+
+/// Largest piece of memory on the stack that a thread may ask for, in bytes.
+pub const MAX_STACK: u64 = 1 << 20;

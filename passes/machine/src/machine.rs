@@ -1,0 +1,222 @@
+//! The state of a run, and what all of its parts do with it.
+
+use std::collections::BTreeSet;
+
+use ptxcheck_common::deadline::Deadline;
+use ptxcheck_ir::{Body, FunctionId, Instruction, InstructionId};
+use rustc_hash::FxHashMap;
+
+use crate::evaluate::Word;
+use crate::kernel::Kernel;
+use crate::launch::{Launch, WARP};
+use crate::limits::{MAX_SNAPSHOTS, MAX_VIOLATIONS};
+use crate::memory::Memory;
+use crate::observe::{Event, Observer, View};
+use crate::outcome::{End, Group, Unknown, Wrong};
+use crate::place::{Context, Contexts, Site};
+use crate::schedule::Order;
+use crate::thread::{Frame, State, Thread};
+use crate::world::{At, Unmodelled, World};
+
+/// A step of a run; the error is the run's end.
+pub(crate) type Step<T = ()> = Result<T, End>;
+
+/// The memory that the threads of the block share, by generic address, and whether something that the machine does not
+/// model may have written there.
+#[derive(Debug, Default)]
+pub(crate) struct Room {
+    pub(crate) memory: Memory,
+    pub(crate) is_forgotten: bool,
+}
+
+/// A failure, as it is kept during the run.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) site: Site,
+    pub(crate) wrong: Wrong,
+    pub(crate) warp: u32,
+    pub(crate) lanes: u32,
+    pub(crate) mask: Option<u32>,
+    pub(crate) is_after_break: bool,
+    pub(crate) lanes_then: Vec<Group>,
+}
+
+/// What has been noted of the run.
+#[derive(Debug, Default)]
+pub(crate) struct Record {
+    pub(crate) reached: BTreeSet<Site>,
+    pub(crate) failures: Vec<Failure>,
+    /// The failures by what tells one from another.
+    numbers: FxHashMap<(Site, u32, Wrong), usize>,
+    pub(crate) is_broken: bool,
+    pub(crate) has_passed_counted: bool,
+}
+
+pub(crate) struct Machine<'r> {
+    pub(crate) kernel: &'r Kernel<'r>,
+    pub(crate) launch: Launch,
+    /// Threads of the block; [`Self::threads`] has whole warps.
+    pub(crate) count: usize,
+    pub(crate) threads: Vec<Thread>,
+    /// Registers of all frames.
+    pub(crate) registers: u64,
+    pub(crate) contexts: Contexts,
+    /// Global, shared, and what kernels only read: constants and parameters.
+    pub(crate) rooms: [Room; 3],
+    /// Words of 8 bytes that have been forgotten since.
+    pub(crate) forgotten_words: u64,
+    pub(crate) world: &'r mut dyn World,
+    pub(crate) observer: &'r mut dyn Observer,
+    pub(crate) record: Record,
+    pub(crate) order: Order,
+    pub(crate) deadline: &'r Deadline,
+    pub(crate) steps: u64,
+    pub(crate) most_steps: u64,
+    /// Collectives meet across instructions (from sm_70 on).
+    pub(crate) converges: bool,
+    /// The shuffles whose first result some instruction reads, and those of which none does.
+    pub(crate) read_results: FxHashMap<(FunctionId, InstructionId), bool>,
+}
+
+impl<'r> Machine<'r> {
+    /// Counts steps.
+    pub(crate) fn spend(&mut self, steps: u64) -> Step {
+        self.steps = self.steps.saturating_add(steps);
+        if self.steps > self.most_steps {
+            return Err(End::Unknown(Unknown::Steps));
+        }
+        if self.deadline.is_over_after(steps as usize) {
+            return Err(End::Unknown(Unknown::Time));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn frame(&mut self, thread: usize) -> Option<&mut Frame> {
+        self.threads[thread].frames.last_mut()
+    }
+
+    /// The site of a thread; one that has ended is nowhere.
+    pub(crate) fn site(&self, thread: usize) -> Site {
+        self.threads[thread].site().unwrap_or(Site {
+            context: Context::default(),
+            function: self.kernel.function,
+            instruction: InstructionId::new(u32::MAX as usize),
+        })
+    }
+
+    /// The code at a site.
+    pub(crate) fn code(&self, site: Site) -> Option<(&'r Body<'r>, &'r Instruction)> {
+        let body = self.kernel.body(site.function)?;
+        let instruction = body.instructions.get(site.instruction.index())?;
+        Some((body, instruction))
+    }
+
+    /// The code that a thread is about to execute.
+    pub(crate) fn code_of(&self, thread: usize) -> Option<(&'r Body<'r>, &'r Instruction)> {
+        self.code(self.threads[thread].site()?)
+    }
+
+    /// The end of a run at the place of a thread.
+    pub(crate) fn unknown(&self, thread: usize, why: fn(crate::place::Place) -> Unknown) -> End {
+        End::Unknown(why(self.contexts.place(self.site(thread))))
+    }
+
+    /// Asks the world for a value that the machine does not compute.
+    pub(crate) fn ask(&mut self, thread: usize, value: Unmodelled) -> Word {
+        let site = self.site(thread);
+        let at = at(thread, site, &self.contexts);
+        self.world.unmodelled(&at, value)
+    }
+
+    /// Tells the observer of an event at the instruction of a thread.
+    pub(crate) fn tell(&mut self, thread: usize, event: &Event<'_>) {
+        let site = self.site(thread);
+        let view = View {
+            threads: &self.threads,
+            contexts: &self.contexts,
+            count: self.count,
+        };
+        self.observer.on(&at(thread, site, &self.contexts), event, &view);
+    }
+
+    /// Writes result `number` of the instruction that a thread is at.
+    pub(crate) fn define(&mut self, thread: usize, number: usize, word: Word) {
+        let Some((body, instruction)) = self.code_of(thread) else {
+            return;
+        };
+        let result = body.results(instruction).get(number);
+        let Some(register) = result.and_then(|result| result.register()) else {
+            return;
+        };
+        let bits = body.registers[register.index()].bits;
+        let ones = if bits == 0 || bits >= 64 {
+            u64::MAX
+        } else {
+            (1 << bits) - 1
+        };
+        if let Some(frame) = self.frame(thread) {
+            frame.registers.set(register, word.map(|word| word & ones));
+        }
+    }
+
+    /// Writes the first results of the instruction that a thread is at, and goes on to the next.
+    pub(crate) fn resume(&mut self, thread: usize, results: &[Word]) {
+        for (number, &word) in results.iter().enumerate() {
+            self.define(thread, number, word);
+        }
+        self.advance(thread);
+    }
+
+    /// Goes on to the next instruction.
+    pub(crate) fn advance(&mut self, thread: usize) {
+        if let Some((body, _)) = self.code_of(thread)
+            && let Some(frame) = self.frame(thread)
+        {
+            frame.advance(body);
+        }
+        self.threads[thread].state = State::Running;
+    }
+
+    /// Notes a failure at the instruction of a thread, with the lanes that it concerns.
+    pub(crate) fn wrong(&mut self, thread: usize, wrong: Wrong, lanes: u32, mask: Option<u32>) {
+        self.tell(thread, &Event::Violated(wrong));
+        let site = self.site(thread);
+        let warp = (thread / WARP) as u32;
+        let record = &mut self.record;
+        if let Some(&known) = record.numbers.get(&(site, warp, wrong)) {
+            record.failures[known].lanes |= lanes;
+            return;
+        }
+        let number = record.failures.len();
+        if number >= MAX_VIOLATIONS {
+            return;
+        }
+        let view = View {
+            threads: &self.threads,
+            contexts: &self.contexts,
+            count: self.count,
+        };
+        let is_shown = number < MAX_SNAPSHOTS;
+        record.numbers.insert((site, warp, wrong), number);
+        record.failures.push(Failure {
+            site,
+            wrong,
+            warp,
+            lanes,
+            mask,
+            is_after_break: record.is_broken,
+            lanes_then: if is_shown { view.groups() } else { Vec::new() },
+        });
+    }
+}
+
+/// A thread at a site.
+pub(crate) const fn at(thread: usize, site: Site, contexts: &Contexts) -> At<'_> {
+    At {
+        thread,
+        function: site.function,
+        instruction: site.instruction,
+        site,
+        contexts,
+    }
+}

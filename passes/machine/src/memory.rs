@@ -1,0 +1,133 @@
+//! Memory, byte by byte: what the run has written or read.
+
+use rustc_hash::FxHashMap;
+
+use crate::evaluate::Word;
+
+/// A byte: nothing has been said of it, or it is not known, or it has this content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Byte {
+    Untouched,
+    Unknown,
+    Known(u8),
+}
+
+/// 8 bytes at a multiple of 8.
+#[derive(Clone, Copy, Debug, Default)]
+struct Chunk {
+    bytes: [u8; 8],
+    /// A bit for each byte that has been touched.
+    touched: u8,
+    /// A bit for each byte whose content is known.
+    known: u8,
+}
+
+/// Bytes by address.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Memory {
+    chunks: FxHashMap<u64, Chunk>,
+}
+
+impl Memory {
+    pub(crate) fn get(&self, address: u64) -> Byte {
+        let bit = 1 << (address % 8);
+        match self.chunks.get(&(address / 8)) {
+            Some(chunk) if chunk.known & bit != 0 => Byte::Known(chunk.bytes[(address % 8) as usize]),
+            Some(chunk) if chunk.touched & bit != 0 => Byte::Unknown,
+            _ => Byte::Untouched,
+        }
+    }
+
+    pub(crate) fn set(&mut self, address: u64, byte: Option<u8>) {
+        let chunk = self.chunks.entry(address / 8).or_default();
+        let bit = 1 << (address % 8);
+        chunk.touched |= bit;
+        match byte {
+            Some(byte) => {
+                chunk.known |= bit;
+                chunk.bytes[(address % 8) as usize] = byte;
+            }
+            None => chunk.known &= !bit,
+        }
+    }
+
+    /// Writes the low bytes of a word, at most 8 of which are known.
+    pub(crate) fn write(&mut self, address: u64, bytes: u64, word: Word) {
+        for number in 0..bytes {
+            let byte = word
+                .filter(|_| number < 8)
+                .map(|word| (word >> (8 * number)) as u8);
+            self.set(address.wrapping_add(number), byte);
+        }
+    }
+
+    /// At most 8 bytes; `None` where one is not known.
+    pub(crate) fn read(&self, address: u64, bytes: u64) -> Word {
+        self.read_or(address, bytes, None)
+    }
+
+    /// The same, with the content of bytes that nothing has touched.
+    pub(crate) fn read_or(&self, address: u64, bytes: u64, untouched: Option<u8>) -> Word {
+        if bytes > 8 {
+            return None;
+        }
+        let mut word = 0;
+        for number in 0..bytes {
+            let byte = match self.get(address.wrapping_add(number)) {
+                Byte::Known(byte) => byte,
+                Byte::Untouched => untouched?,
+                Byte::Unknown => return None,
+            };
+            word |= u64::from(byte) << (8 * number);
+        }
+        Some(word)
+    }
+
+    /// Forgets all of it.
+    pub(crate) fn forget(&mut self) {
+        self.chunks.clear();
+    }
+
+    /// Chunks of 8 bytes that have been touched.
+    pub(crate) fn len(&self) -> usize {
+        self.chunks.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Byte, Memory};
+
+    #[test]
+    fn bytes_of_several_writes_make_a_word() {
+        let mut memory = Memory::default();
+        memory.write(6, 4, Some(0x0403_0201));
+        assert_eq!(memory.read(6, 4), Some(0x0403_0201));
+        assert_eq!(memory.read(7, 2), Some(0x0302));
+        memory.write(8, 1, Some(0xff));
+        assert_eq!(memory.read(6, 4), Some(0x04ff_0201));
+        memory.write(9, 1, None);
+        assert_eq!((memory.read(6, 4), memory.read(6, 3)), (None, Some(0x00ff_0201)));
+        assert_eq!((memory.get(9), memory.get(10)), (Byte::Unknown, Byte::Untouched));
+        memory.forget();
+        assert_eq!((memory.get(6), memory.len()), (Byte::Untouched, 0));
+    }
+
+    #[test]
+    fn wide_elements_are_not_known() {
+        let mut memory = Memory::default();
+        memory.write(0, 16, Some(7));
+        assert_eq!((memory.read(0, 8), memory.read(8, 8)), (Some(7), None));
+        assert_eq!(memory.read(0, 16), None);
+    }
+
+    #[test]
+    fn addresses_wrap() {
+        let mut memory = Memory::default();
+        memory.write(u64::MAX, 2, Some(0x0201));
+        assert_eq!(
+            (memory.read(u64::MAX, 2), memory.read(0, 1)),
+            (Some(0x0201), Some(2))
+        );
+    }
+}

@@ -1,0 +1,110 @@
+//! What a run does, as it does it.
+
+use ptxcheck_ir::{AccessKind, Collective, Space};
+
+use crate::launch::{WARP, lane_bit};
+use crate::outcome::{Group, Standing, Wrong};
+use crate::place::{Contexts, Place};
+use crate::thread::{State, Thread};
+use crate::world::At;
+
+/// A piece of memory that a thread accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accessed {
+    /// The kind of the access.
+    pub kind: AccessKind,
+    /// The space that it lies in, which is not [`Space::Generic`].
+    pub space: Space,
+    /// The address in that space.
+    pub address: u64,
+    /// Bytes; 0 where the instruction does not say.
+    pub bytes: u64,
+    /// `.volatile`
+    pub is_volatile: bool,
+}
+
+/// An event of a run, at the instruction of a thread. Threads are numbered in their block: 32 times the number of the warp, plus
+/// the lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// Threads at the instruction execute it, and others see it; those of a warp do so together.
+    Visible(&'a [usize]),
+    /// The thread accesses memory.
+    Access(Accessed),
+    /// The thread comes to a collective with a mask, and waits.
+    Arrived(Collective, u32),
+    /// The thread comes to a barrier, and waits.
+    AtBarrier,
+    /// Threads, of which this is the first, go on from a collective at which they have met, or from several that match.
+    Met(&'a [usize]),
+    /// Threads, of which this is the first, go on from a barrier.
+    Passed(&'a [usize]),
+    /// Something went wrong there.
+    Violated(Wrong),
+    /// The thread waits in vain, and is let go with results of 0.
+    LetGo,
+    /// The thread has ended, and is at no instruction any more.
+    Ended,
+}
+
+/// The state of a run, for an observer.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    pub(crate) threads: &'a [Thread],
+    pub(crate) contexts: &'a Contexts,
+    /// Threads of the block.
+    pub(crate) count: usize,
+}
+
+impl View<'_> {
+    /// The lanes of the block by their places, sorted by warp and first lane.
+    #[must_use]
+    pub fn groups(&self) -> Vec<Group> {
+        let mut groups = Vec::new();
+        let standing = |thread: &Thread| match thread.state {
+            State::Running => Standing::Running,
+            State::Poised(_) => Standing::Poised,
+            State::Waiting(_, mask) => Standing::Waiting(mask),
+            State::AtBarrier { .. } => Standing::AtBarrier,
+            State::Ended => Standing::Ended,
+        };
+        for (number, warp) in self.threads[..self.count].chunks(WARP).enumerate() {
+            let mut found: Vec<(Standing, _, u32)> = Vec::new();
+            for (lane, thread) in warp.iter().enumerate() {
+                let at = (standing(thread), thread.site());
+                match found.iter_mut().find(|one| (one.0, one.1) == at) {
+                    Some((.., lanes)) => *lanes |= lane_bit(lane),
+                    None => found.push((at.0, at.1, lane_bit(lane))),
+                }
+            }
+            groups.extend(found.into_iter().map(|(standing, site, lanes)| Group {
+                warp: number as u32,
+                lanes,
+                standing,
+                place: site.map(|site| self.contexts.place(site)),
+            }));
+        }
+        groups
+    }
+
+    /// The place of a thread, by its number; `None` for one that has ended.
+    #[must_use]
+    pub fn place(&self, thread: usize) -> Option<Place> {
+        let site = self.threads.get(thread)?.site()?;
+        Some(self.contexts.place(site))
+    }
+}
+
+/// Looks at a run as it goes on.
+pub trait Observer {
+    /// An event, before it has its effect.
+    fn on(&mut self, at: &At<'_>, event: &Event<'_>, view: &View<'_>);
+}
+
+/// Looks at nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    fn on(&mut self, _at: &At<'_>, _event: &Event<'_>, _view: &View<'_>) {}
+}

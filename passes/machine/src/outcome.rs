@@ -1,0 +1,163 @@
+//! The outcome of a run: what was reached, what went wrong and how, and why the run ended.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::launch::Launch;
+use crate::place::Place;
+
+/// A kernel that cannot run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refused {
+    /// It has no code here, or none that could be read.
+    #[error("the kernel has no code that could be read")]
+    NoBody,
+    /// Its control flow takes too long to look through.
+    #[error("the kernel has too many blocks and loops")]
+    TooLarge,
+    /// No block can be launched so.
+    #[error("no block can be launched so: {0:?}")]
+    Launch(Launch),
+}
+
+/// A failure at a collective or a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Wrong {
+    /// A lane that is waited for has gone, and did something visible.
+    Missing,
+    /// Lanes wait for each other at places that do not match.
+    Deadlock,
+    /// The mask does not name the lane.
+    NotNamed,
+    /// The mask names lanes that the block does not have.
+    BeyondBlock,
+    /// The lane that is read does not take part.
+    AbsentSource,
+    /// A warp of the block has gone, or waits at a barrier with another number, as a whole.
+    OtherWarp,
+    /// Lanes of a warp wait at different instructions that they have to execute together (`.aligned`).
+    Unaligned,
+}
+
+/// How lanes stand at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Standing {
+    /// About to execute the instruction.
+    Running,
+    /// About to execute the instruction, which others see.
+    Poised,
+    /// They wait at a collective, with this mask.
+    Waiting(u32),
+    /// They wait at a barrier.
+    AtBarrier,
+    /// They have ended.
+    Ended,
+}
+
+/// Lanes of a warp that are at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The warp, by its number in the block.
+    pub warp: u32,
+    /// The lanes, a bit for each.
+    pub lanes: u32,
+    /// How they stand there.
+    pub standing: Standing,
+    /// The place; `None` for those that have ended.
+    pub place: Option<Place>,
+}
+
+/// A failure of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The collective or barrier.
+    pub place: Place,
+    /// How it went wrong.
+    pub wrong: Wrong,
+    /// The warp in which it did, by its number in the block.
+    pub warp: u32,
+    /// The lanes that it concerns, of that warp: those that do not come ([`Wrong::Missing`]), that the block lacks
+    /// ([`Wrong::BeyondBlock`]), or else that executed the instruction and for which it went wrong.
+    pub lanes: u32,
+    /// The member mask, at a collective.
+    pub mask: Option<u32>,
+    /// Lanes had waited in vain before, so that this is no run of the kernel any more.
+    pub is_after_break: bool,
+    /// The lanes of the block when it first went wrong.
+    pub lanes_then: Vec<Group>,
+}
+
+/// The reason for which a run ended before its end, so that nothing is known of what would have followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unknown {
+    /// A branch, a guard or the index of a table is not known.
+    Branch(Place),
+    /// The mask of a collective is not known.
+    Mask(Place),
+    /// The number of a barrier is not known.
+    Barrier(Place),
+    /// The address of an access is not known, or lies outside of the space that the instruction names.
+    Address(Place),
+    /// The index of a table is beyond its end: not defined.
+    BeyondTable(Place),
+    /// Code is called that the module does not hold, or that is not known.
+    Callee(Place),
+    /// [`crate::limits::MAX_CALL_DEPTH`] or [`crate::limits::MAX_CONTEXTS`] was exceeded, or [`crate::limits::MAX_REGISTERS`].
+    Depth(Place),
+    /// [`crate::limits::MAX_STEPS`] was exceeded.
+    Steps,
+    /// [`crate::limits::MAX_WORDS`] was exceeded.
+    Memory,
+    /// Time was over.
+    Time,
+}
+
+/// The end of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All threads have ended.
+    Complete,
+    /// A thread has ended the grid with an error.
+    Trap(Place),
+    /// Nothing is known of what would have followed.
+    Unknown(Unknown),
+}
+
+/// The outcome of a run. What went wrong before the run ended did so in the launch, the world and the schedule of the run,
+/// whatever ended it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The collectives and barriers that some thread executed before lanes waited in vain.
+    pub reached: BTreeSet<Place>,
+    /// What went wrong, in the order in which it did; each place once for each warp and way to go wrong.
+    pub violations: Vec<Violation>,
+    /// Lanes waited in vain. The run went on without those that they waited for, with results of 0, and what came after is no
+    /// run of the kernel any more.
+    pub is_broken: bool,
+    /// A barrier that only some threads of the block take part in, or none waits at, was passed: nobody waited there.
+    pub has_passed_counted: bool,
+    /// The end.
+    pub end: End,
+    /// Instructions that were executed, by all threads.
+    pub steps: u64,
+}
+
+impl Outcome {
+    /// The places that went wrong, and how.
+    #[must_use]
+    pub fn wrongs(&self) -> BTreeMap<Place, BTreeSet<Wrong>> {
+        let mut wrongs: BTreeMap<Place, BTreeSet<Wrong>> = BTreeMap::new();
+        for violation in &self.violations {
+            let at = wrongs.entry(violation.place.clone()).or_default();
+            at.insert(violation.wrong);
+        }
+        wrongs
+    }
+
+    /// True if nothing is known of what would have followed its end.
+    #[must_use]
+    pub const fn is_unknown(&self) -> bool {
+        matches!(self.end, End::Unknown(_))
+    }
+}

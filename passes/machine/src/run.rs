@@ -1,0 +1,183 @@
+//! A run of a block, from its launch to its end.
+//!
+//! Threads run on silently as far as they can; only when none can, those at one visible instruction take a step. The schedule
+//! says which instruction that is.
+
+use ptxcheck_common::deadline::Deadline;
+use rustc_hash::FxHashMap;
+
+use crate::kernel::Kernel;
+use crate::launch::{Launch, WARP, Warps};
+use crate::limits::{MAX_REGISTERS, MAX_STEPS, MAX_TURN, PAIRS_PER_STEP};
+use crate::machine::{Machine, Record, Room, Step};
+use crate::memory::Memory;
+use crate::observe::Observer;
+use crate::outcome::{End, Outcome, Refused, Unknown, Violation};
+use crate::place::{Context, Contexts, Site};
+use crate::schedule::{Order, Schedule};
+use crate::thread::{Frame, State, Thread};
+use crate::world::World;
+
+/// How a kernel runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup<'a> {
+    /// The launch, and the block that runs.
+    pub launch: Launch,
+    /// The order of visible instructions.
+    pub schedule: Schedule,
+    /// Most instructions of all threads.
+    pub steps: u64,
+    /// When the run has to end.
+    pub deadline: &'a Deadline,
+}
+
+impl Setup<'_> {
+    /// With the usual limit of steps, and without a deadline.
+    #[must_use]
+    pub const fn new(launch: Launch, schedule: Schedule) -> Self {
+        Self {
+            launch,
+            schedule,
+            steps: MAX_STEPS,
+            deadline: Deadline::NEVER,
+        }
+    }
+}
+
+impl Kernel<'_> {
+    /// Runs a block of the kernel.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::Launch`], [`Refused::NoBody`].
+    pub fn run(
+        &self,
+        setup: &Setup<'_>,
+        world: &mut dyn World,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Refused> {
+        let launch = setup.launch;
+        let count = launch.threads().ok_or(Refused::Launch(launch))?;
+        let body = self.body(self.function).ok_or(Refused::NoBody)?;
+        let registers = (body.registers.len() * count) as u64;
+        let runs = |number: usize| {
+            let is_of_warp = match launch.warps {
+                Warps::All => true,
+                Warps::One(warp) => number / WARP == warp as usize,
+            };
+            number < count && is_of_warp && registers <= MAX_REGISTERS
+        };
+        let unwritten = world.unwritten();
+        let thread = |number: usize| {
+            let runs = runs(number);
+            Thread {
+                frames: runs
+                    .then(|| Frame::new(self.function, Context::default(), body, unwritten))
+                    .into_iter()
+                    .collect(),
+                state: if runs { State::Running } else { State::Ended },
+                owes: std::collections::BTreeSet::new(),
+                rounds: vec![0; if runs { self.ways.loops() } else { 0 }],
+                own: Memory::default(),
+            }
+        };
+        let mut machine = Machine {
+            kernel: self,
+            launch,
+            count,
+            threads: (0..count.next_multiple_of(WARP)).map(thread).collect(),
+            registers,
+            contexts: Contexts::default(),
+            rooms: std::array::from_fn(|_| Room::default()),
+            forgotten_words: 0,
+            world,
+            observer,
+            record: Record::default(),
+            order: Order::new(setup.schedule),
+            deadline: setup.deadline,
+            steps: 0,
+            most_steps: setup.steps,
+            converges: self.module.0.target.sm >= 70,
+            read_results: FxHashMap::default(),
+        };
+        let end = if registers > MAX_REGISTERS {
+            End::Unknown(Unknown::Memory)
+        } else {
+            machine.go().err().unwrap_or(End::Complete)
+        };
+        Ok(machine.outcome(end))
+    }
+}
+
+impl Machine<'_> {
+    fn go(&mut self) -> Step {
+        let count = self.threads.len();
+        loop {
+            let is_running = self.run_silently()?;
+            let meeting = self.order.meeting(count);
+            if meeting.is_first && (self.meet(meeting)? || self.pass_barrier()?) {
+                continue;
+            }
+            let sites = self.poised();
+            match self.order.pick(&sites) {
+                Some(site) => self.visible_step(site)?,
+                None if self.meet(meeting)? || self.pass_barrier()? || is_running => {}
+                None if self.threads.iter().all(|thread| thread.state == State::Ended) => return Ok(()),
+                None => self.deadlock()?,
+            }
+        }
+    }
+
+    /// Lets each thread go on by itself; true if one could go on further.
+    fn run_silently(&mut self) -> Step<bool> {
+        self.spend(1 + self.threads.len() as u64 / PAIRS_PER_STEP)?;
+        let mut is_running = false;
+        for thread in 0..self.threads.len() {
+            let mut left = MAX_TURN;
+            while self.threads[thread].state == State::Running && left > 0 {
+                self.spend(1)?;
+                left -= 1;
+                self.silent_step(thread)?;
+            }
+            is_running |= self.threads[thread].state == State::Running;
+        }
+        Ok(is_running)
+    }
+
+    /// The sites at which threads are poised, in order; those that are held back only if there are no others.
+    fn poised(&self) -> Vec<Site> {
+        let mut poised: Vec<usize> = (0..self.threads.len())
+            .filter(|&thread| matches!(self.threads[thread].state, State::Poised(_)))
+            .collect();
+        if poised.iter().any(|&thread| !self.order.is_held(thread)) {
+            poised.retain(|&thread| !self.order.is_held(thread));
+        }
+        let mut sites: Vec<Site> = poised.into_iter().map(|thread| self.site(thread)).collect();
+        sites.sort_unstable();
+        sites.dedup();
+        sites
+    }
+
+    fn outcome(self, end: End) -> Outcome {
+        let place = |site: Site| self.contexts.place(site);
+        let reached = self.record.reached.iter().map(|&site| place(site)).collect();
+        let failures = self.record.failures.into_iter();
+        let violations = failures.map(|failure| Violation {
+            place: place(failure.site),
+            wrong: failure.wrong,
+            warp: failure.warp,
+            lanes: failure.lanes,
+            mask: failure.mask,
+            is_after_break: failure.is_after_break,
+            lanes_then: failure.lanes_then,
+        });
+        Outcome {
+            reached,
+            violations: violations.collect(),
+            is_broken: self.record.is_broken,
+            has_passed_counted: self.record.has_passed_counted,
+            end,
+            steps: self.steps,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The order in which threads do what others see. Between two such instructions, each runs by itself.
+
+use crate::launch::lane_bit;
+use crate::place::Site;
+use crate::random::Random;
+
+/// The order of visible instructions of several threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schedule {
+    /// Lanes meet as soon as they can; then the first instruction in the order of the code.
+    First,
+    /// The last instruction in the order of the code; lanes meet where nothing else is left to be done.
+    Last,
+    /// Any, by a seed.
+    Random(u64),
+    /// Any, by a seed; and lanes at one instruction do not all execute it at once.
+    Split(u64),
+    /// Any, by a seed, but always the same order of two of them; lanes meet as soon as they can.
+    Ranked(u64),
+    /// These lanes, a bit for each, do nothing visible as long as others can go on; lanes meet as soon as they can.
+    Holding(u32),
+}
+
+/// A schedule as it goes on.
+#[derive(Debug)]
+pub(crate) struct Order {
+    schedule: Schedule,
+    random: Random,
+}
+
+/// How lanes meet in a turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Meeting {
+    /// Before anything visible is done.
+    pub(crate) is_first: bool,
+    /// The thread with which the search for a group begins, and how it goes on.
+    pub(crate) start: usize,
+    pub(crate) step: usize,
+}
+
+impl Order {
+    pub(crate) const fn new(schedule: Schedule) -> Self {
+        let seed = match schedule {
+            Schedule::Random(seed) | Schedule::Split(seed) => seed ^ 0x5eed,
+            Schedule::First | Schedule::Last | Schedule::Ranked(_) | Schedule::Holding(_) => 1,
+        };
+        Self {
+            schedule,
+            random: Random::new(seed),
+        }
+    }
+
+    /// How lanes meet in the next turn, of so many threads.
+    pub(crate) const fn meeting(&mut self, threads: usize) -> Meeting {
+        let (is_first, start, step) = match self.schedule {
+            Schedule::First | Schedule::Ranked(_) | Schedule::Holding(_) => (true, 0, 1),
+            Schedule::Last => (false, threads - 1, threads - 1),
+            Schedule::Random(_) | Schedule::Split(_) => {
+                (self.random.below(2) == 0, self.random.below(threads), 1)
+            }
+        };
+        Meeting {
+            is_first,
+            start,
+            step,
+        }
+    }
+
+    /// True if a thread does nothing visible as long as others can go on.
+    pub(crate) const fn is_held(&self, thread: usize) -> bool {
+        matches!(self.schedule, Schedule::Holding(lanes) if lanes & lane_bit(thread) != 0)
+    }
+
+    /// One of several sites, which are sorted.
+    pub(crate) fn pick(&mut self, sites: &[Site]) -> Option<Site> {
+        match self.schedule {
+            Schedule::First | Schedule::Holding(_) => sites.first().copied(),
+            Schedule::Last => sites.last().copied(),
+            Schedule::Random(_) | Schedule::Split(_) => {
+                let most = sites.len().max(1);
+                sites.get(self.random.below(most)).copied()
+            }
+            Schedule::Ranked(seed) => {
+                let rank = |site: &&Site| {
+                    let number = site.instruction.index() as u64 + 1;
+                    Random::new((seed << 32) ^ number).next()
+                };
+                sites.iter().min_by_key(rank).copied()
+            }
+        }
+    }
+
+    /// Leaves those of the threads at a site that execute it now: one at least.
+    pub(crate) fn part(&mut self, threads: &mut Vec<usize>) {
+        if threads.iter().any(|&thread| !self.is_held(thread)) {
+            threads.retain(|&thread| !self.is_held(thread));
+        }
+        if matches!(self.schedule, Schedule::Split(_)) {
+            let some = self.random.next();
+            let is_picked = |thread: &usize| some >> (thread % 13) & 1 == 1;
+            if threads.iter().any(is_picked) {
+                threads.retain(is_picked);
+            }
+        }
+    }
+}

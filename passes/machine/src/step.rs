@@ -1,0 +1,305 @@
+//! Steps of a thread: what it executes on its own, and what it does where others see it.
+
+use ptxcheck_ir::{Barrier, BlockId, Body, Collective, Instruction, MemberMask, Op, Space};
+
+use crate::address;
+use crate::evaluate::{self, Word};
+use crate::launch::{WARP, lane_bit, warp_of};
+use crate::machine::{Machine, Step};
+use crate::observe::Event;
+use crate::outcome::{End, Unknown, Wrong};
+use crate::place::Site;
+use crate::thread::{Act, Numbered, State};
+use crate::world::Unmodelled;
+
+impl Machine<'_> {
+    /// Executes one instruction of a thread, if others do not see it; else the thread waits, or is poised before it.
+    pub(crate) fn silent_step(&mut self, thread: usize) -> Step {
+        if self.is_at_end(thread) {
+            self.leave(thread, false);
+            return Ok(());
+        }
+        let Some((body, instruction)) = self.code_of(thread) else {
+            return Ok(());
+        };
+        let block = self.enter_block(thread, body);
+        let runs = match instruction.guard {
+            None => Some(true),
+            Some(guard) => {
+                let frame = self.threads[thread].frames.last();
+                let predicate = frame.and_then(|frame| frame.registers.get(guard.register));
+                predicate.map(|predicate| (predicate & 1 == 1) != guard.negated)
+            }
+        };
+        match runs {
+            Some(true) => self.execute(thread, body, instruction, block),
+            Some(false) => {
+                self.pass(thread, body, instruction, block);
+                Ok(())
+            }
+            None if is_computation(instruction.op) => {
+                for number in 0..usize::from(instruction.results) {
+                    self.define(thread, number, None);
+                }
+                self.advance(thread);
+                Ok(())
+            }
+            None => Err(self.unknown(thread, Unknown::Branch)),
+        }
+    }
+
+    /// The block that a thread is in; counts the rounds of loops of the kernel.
+    fn enter_block(&mut self, thread: usize, body: &Body<'_>) -> BlockId {
+        let Some(frame) = self.threads[thread].frames.last() else {
+            return BlockId::new(0);
+        };
+        let (block, next) = (frame.block, frame.next);
+        let is_kernel = self.threads[thread].frames.len() == 1;
+        if is_kernel && body.blocks[block.index()].instructions.range().start == next {
+            self.kernel.ways.enter(&mut self.threads[thread].rounds, block);
+        }
+        block
+    }
+
+    /// Passes over an instruction whose guard does not hold.
+    fn pass(&mut self, thread: usize, body: &Body<'_>, instruction: &Instruction, block: BlockId) {
+        if instruction.op.is_terminator() {
+            let next = body.successors(block).last().copied();
+            self.jump(thread, body, next);
+        } else {
+            self.advance(thread);
+        }
+    }
+
+    fn jump(&mut self, thread: usize, body: &Body<'_>, to: Option<BlockId>) {
+        let blocks = body.blocks.len();
+        if let Some(frame) = self.frame(thread) {
+            frame.enter(body, to.unwrap_or(BlockId::new(blocks)));
+        }
+    }
+
+    fn execute(&mut self, thread: usize, body: &Body<'_>, instruction: &Instruction, block: BlockId) -> Step {
+        let successors = body.successors(block);
+        let results = usize::from(instruction.results);
+        match instruction.op {
+            Op::Branch => self.jump(thread, body, successors.first().copied()),
+            Op::BranchTable => {
+                let index = self.uses(thread).first().copied().flatten();
+                let index = index.ok_or_else(|| self.unknown(thread, Unknown::Branch))?;
+                let targets =
+                    successors.len() - usize::from(instruction.guard.is_some()).min(successors.len());
+                let target = usize::try_from(index).ok().filter(|&index| index < targets);
+                let target = target.ok_or_else(|| self.unknown(thread, Unknown::BeyondTable))?;
+                self.jump(thread, body, Some(successors[target]));
+            }
+            Op::Return => self.leave(thread, false),
+            Op::Exit => self.leave(thread, true),
+            Op::Trap => return Err(End::Trap(self.contexts.place(self.site(thread)))),
+            Op::Collective(kind, MemberMask::Operand) => self.arrive(thread, kind)?,
+            Op::Collective(kind, MemberMask::Absent) => {
+                self.threads[thread].state = State::Poised(Act::Together(kind));
+            }
+            Op::ActiveMask => self.threads[thread].state = State::Poised(Act::ActiveMask),
+            Op::Barrier(barrier) => self.arrive_at_barrier(thread, barrier)?,
+            Op::Call(call) => self.call(thread, body, body.call(call))?,
+            Op::CallResult(call) => {
+                let word = match self.call_result(thread, call) {
+                    Some(word) => word,
+                    None => self.ask(thread, Unmodelled::Result(0)),
+                };
+                self.resume(thread, &[word]);
+            }
+            Op::Access(access) => self.access(thread, access)?,
+            Op::StackAlloc => {
+                let bytes = self.uses(thread).first().copied().flatten();
+                let address = self.stack(thread, bytes)?;
+                self.resume(thread, &[address]);
+            }
+            Op::ToGeneric(space, _) => {
+                let raw = self.uses(thread).first().copied().flatten();
+                self.resume(thread, &[raw.and_then(|raw| address::to_generic(space, raw))]);
+            }
+            // What lies elsewhere has no address there (PTX ISA, cvta).
+            Op::FromGeneric(space, _) => {
+                let generic = self.uses(thread).first().copied().flatten();
+                let raw = generic.and_then(|generic| address::from_generic(space, generic));
+                self.resume(thread, &[raw]);
+            }
+            Op::IsSpace(space) => {
+                let generic = self.uses(thread).first().copied().flatten();
+                let is_there = generic.map(|generic| u64::from(address::is_in(space, generic)));
+                self.resume(thread, &[is_there]);
+            }
+            Op::MapShared(space) => {
+                let mapped = self.mapped(thread, space);
+                self.resume(thread, &[mapped]);
+            }
+            Op::CompareOther | Op::Opaque => {
+                self.ask_results(thread);
+                self.advance(thread);
+            }
+            op @ (Op::Copy
+            | Op::Binary(..)
+            | Op::Unary(..)
+            | Op::MulAdd(..)
+            | Op::ExtractBits(..)
+            | Op::InsertBits(..)
+            | Op::Lop3(_)
+            | Op::FunnelShift { .. }
+            | Op::Compare(..)
+            | Op::Select
+            | Op::Convert { .. }
+            | Op::Pack(_)
+            | Op::Unpack(_)) => {
+                let uses = self.uses(thread);
+                let words: Vec<Word> = (0..results)
+                    .map(|number| evaluate::result(op, number, &uses))
+                    .collect();
+                self.resume(thread, &words);
+            }
+        }
+        Ok(())
+    }
+
+    /// PTX ISA, mapa: the address in the shared memory of another CTA of the cluster. The CTA that runs has the first part of the
+    /// window, each other one a part of its own.
+    fn mapped(&mut self, thread: usize, space: Space) -> Word {
+        let [Some(address), Some(rank), ..] = self.uses(thread)[..] else {
+            return None;
+        };
+        let start = match space {
+            Space::Generic => address::window(Space::Shared),
+            _ => 0,
+        };
+        let raw = address.checked_sub(start)?;
+        let rank = rank & 0xffff_ffff;
+        let is_own = rank == u64::from(self.launch.cluster_rank);
+        let part = if is_own { 0 } else { rank + 1 };
+        Some(start + raw % address::CTA + part * address::CTA)
+    }
+
+    /// Comes to a collective with a mask, and waits.
+    fn arrive(&mut self, thread: usize, kind: Collective) -> Step {
+        let mask = self.uses(thread).first().copied().flatten();
+        let mask = mask.ok_or_else(|| self.unknown(thread, Unknown::Mask))? as u32;
+        self.tell(thread, &Event::Arrived(kind, mask));
+        self.reach(thread);
+        if mask & lane_bit(thread) == 0 {
+            self.wrong(thread, Wrong::NotNamed, lane_bit(thread), Some(mask));
+        }
+        let lacking = warp_of(thread)
+            .filter(|&other| other >= self.count)
+            .fold(0, |lanes, other| lanes | lane_bit(other));
+        if mask & lacking != 0 {
+            self.wrong(thread, Wrong::BeyondBlock, mask & lacking, Some(mask));
+        }
+        self.threads[thread].state = State::Waiting(kind, mask);
+        Ok(())
+    }
+
+    fn arrive_at_barrier(&mut self, thread: usize, barrier: Barrier) -> Step {
+        if !barrier.waits || barrier.counted {
+            // A count says that not all take part; which do, nobody here knows.
+            self.threads[thread].state = State::Poised(Act::PassBarrier);
+            return Ok(());
+        }
+        let number = if barrier.cluster {
+            Numbered::Cluster
+        } else {
+            let number = self.uses(thread).first().copied().flatten();
+            Numbered::Cta(number.ok_or_else(|| self.unknown(thread, Unknown::Barrier))?)
+        };
+        self.tell(thread, &Event::AtBarrier);
+        self.reach(thread);
+        self.threads[thread].state = State::AtBarrier {
+            number,
+            aligned: barrier.aligned,
+        };
+        Ok(())
+    }
+
+    fn reach(&mut self, thread: usize) {
+        if !self.record.is_broken {
+            let site = self.site(thread);
+            self.record.reached.insert(site);
+        }
+    }
+
+    /// The threads at a site execute its visible instruction: those of a warp together or, under some schedules, not.
+    pub(crate) fn visible_step(&mut self, site: Site) -> Step {
+        let is_there = |thread: &usize| {
+            let thread = &self.threads[*thread];
+            matches!(thread.state, State::Poised(_)) && thread.site() == Some(site)
+        };
+        let mut there: Vec<usize> = (0..self.threads.len()).filter(is_there).collect();
+        self.order.part(&mut there);
+        if let Some(&first) = there.first() {
+            self.tell(first, &Event::Visible(&there));
+        }
+        for warp in there.chunk_by(|&one, &other| one / WARP == other / WARP) {
+            let lanes = warp.iter().fold(0, |lanes, &thread| lanes | lane_bit(thread));
+            for &thread in warp {
+                let State::Poised(act) = self.threads[thread].state else {
+                    continue;
+                };
+                if act != Act::ActiveMask {
+                    self.owe(thread)?;
+                }
+                match act {
+                    Act::ActiveMask => self.resume(thread, &[Some(u64::from(lanes))]),
+                    Act::Access(access) => self.execute_access(thread, access)?,
+                    Act::PassBarrier => {
+                        self.record.has_passed_counted = true;
+                        self.ask_results(thread);
+                        self.advance(thread);
+                    }
+                    Act::Outside(symbol) => self.call_outside(thread, symbol)?,
+                    Act::Together(kind) => {
+                        self.reach(thread);
+                        if Some(&thread) == warp.last() {
+                            self.complete(kind, lanes, warp);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// True for what has no effect but its results.
+const fn is_computation(op: Op) -> bool {
+    match op {
+        Op::Copy
+        | Op::Binary(..)
+        | Op::Unary(..)
+        | Op::MulAdd(..)
+        | Op::ExtractBits(..)
+        | Op::InsertBits(..)
+        | Op::Lop3(_)
+        | Op::FunnelShift { .. }
+        | Op::Compare(..)
+        | Op::CompareOther
+        | Op::Select
+        | Op::Convert { .. }
+        | Op::Pack(_)
+        | Op::Unpack(_)
+        | Op::ToGeneric(..)
+        | Op::FromGeneric(..)
+        | Op::IsSpace(_)
+        | Op::MapShared(_)
+        | Op::CallResult(_)
+        | Op::Opaque => true,
+        Op::Access(access) => matches!(access.kind, ptxcheck_ir::AccessKind::Load),
+        Op::Collective(..)
+        | Op::ActiveMask
+        | Op::Barrier(_)
+        | Op::Call(_)
+        | Op::StackAlloc
+        | Op::Branch
+        | Op::BranchTable
+        | Op::Return
+        | Op::Exit
+        | Op::Trap => false,
+    }
+}
