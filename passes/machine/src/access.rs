@@ -243,7 +243,7 @@ impl Machine<'_> {
         if (0..bytes).any(|number| is_untouched(&self.rooms[room], number)) {
             let space = address::space_of(generic);
             let answer = self.world.read(&Read {
-                at: at(thread, self.site(thread), &self.contexts),
+                at: at(thread, self.point(thread), &self.contexts),
                 space,
                 address: generic.wrapping_sub(address::window(space)),
                 bytes: bytes as u8,

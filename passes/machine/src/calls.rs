@@ -43,7 +43,7 @@ impl Machine<'_> {
 
     fn enter(&mut self, thread: usize, function: FunctionId, caller: &Body<'_>, call: &Call) -> Step {
         let depth = self.threads[thread].frames.len();
-        let context = self.contexts.enter(self.site(thread));
+        let context = self.contexts.enter(self.point(thread));
         let callee = self.kernel.body(function);
         let (Some(context), Some(callee), true) = (context, callee, depth < MAX_CALL_DEPTH) else {
             return Err(self.unknown(thread, Unknown::Depth));
@@ -102,7 +102,7 @@ impl Machine<'_> {
         self.advance(thread);
     }
 
-    /// What a call returned, for the instruction that a thread is at; `None` if the call was of code that is not here.
+    /// The value that a call returned, for the instruction that a thread is at; `None` if the call was of code that is not here.
     pub(crate) fn call_result(&mut self, thread: usize, call: InstructionId) -> Option<Word> {
         let (body, instruction) = self.code_of(thread)?;
         let offset = body.uses(instruction).first().copied();
@@ -118,9 +118,9 @@ impl Machine<'_> {
 
     /// Executes a call of code that is not here.
     pub(crate) fn call_outside(&mut self, thread: usize, symbol: Option<SymbolId>) -> Step {
-        let site = self.site(thread);
+        let point = self.point(thread);
         let effect = symbol.map_or(Outside::Unknown, |symbol| {
-            self.world.outside(&at(thread, site, &self.contexts), symbol)
+            self.world.outside(&at(thread, point, &self.contexts), symbol)
         });
         match effect {
             Outside::Returns | Outside::Writes => {
@@ -128,14 +128,14 @@ impl Machine<'_> {
                     self.forget_all();
                 }
                 self.ask_results(thread);
-                // What it returned is not known, nor what an earlier call here did.
+                // An earlier call here may have been of code that is here.
                 if let Some(frame) = self.frame(thread) {
-                    frame.results.remove(&site.instruction.index());
+                    frame.results.remove(&point.instruction.index());
                 }
                 self.advance(thread);
                 Ok(())
             }
-            Outside::Ends => Err(End::Trap(self.contexts.place(site))),
+            Outside::Ends => Err(End::Trap(self.contexts.site(point))),
             Outside::Unknown => Err(self.unknown(thread, Unknown::Callee)),
         }
     }

@@ -152,12 +152,12 @@ impl Machine<'_> {
 
     /// True if an instruction reads the first result of the one that a thread is at: a result that nobody reads may be undefined.
     fn is_result_read(&mut self, thread: usize) -> bool {
-        let site = self.site(thread);
-        let key = (site.function, site.instruction);
+        let point = self.point(thread);
+        let key = (point.function, point.instruction);
         if let Some(&known) = self.read_results.get(&key) {
             return known;
         }
-        let is_read = self.code(site).is_some_and(|(body, instruction)| {
+        let is_read = self.code(point).is_some_and(|(body, instruction)| {
             let result = body.results(instruction).first().copied();
             let Some(Value::Register(result)) = result else {
                 return false;

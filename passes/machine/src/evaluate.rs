@@ -37,7 +37,7 @@ pub fn result(op: Op, number: usize, uses: &[Word]) -> Word {
         Op::InsertBits(bits) => {
             let width = Width::new(bits)?;
             let (start, length) = (at(2)? & 0xff, at(3)? & 0xff);
-            // What is above the width is cut off, so that no more than its bits count.
+            // Bits above the width are cut off.
             let mask = if start >= 64 {
                 0
             } else {

@@ -26,7 +26,7 @@ pub const MAX_CALL_DEPTH: usize = 64;
 pub const MAX_CONTEXTS: usize = 1 << 16;
 
 /// Most failures that a run keeps.
-pub const MAX_VIOLATIONS: usize = 1_024;
+pub const MAX_FAILURES: usize = 1_024;
 
 /// Most steps for the way through a kernel's blocks: its blocks, times the targets of its edges back, and times its loops.
 pub const MAX_WAY_STEPS: usize = 200_000_000;

@@ -9,12 +9,12 @@ use rustc_hash::FxHashMap;
 use crate::evaluate::Word;
 use crate::kernel::Kernel;
 use crate::launch::{Launch, WARP};
-use crate::limits::{MAX_SNAPSHOTS, MAX_VIOLATIONS};
+use crate::limits::{MAX_FAILURES, MAX_SNAPSHOTS};
 use crate::memory::Memory;
 use crate::observe::{Event, Observer, View};
 use crate::outcome::{End, Group, Unknown, Wrong};
-use crate::place::{Context, Contexts, Site};
 use crate::schedule::Order;
+use crate::site::{Context, Contexts, Point};
 use crate::thread::{Frame, State, Thread};
 use crate::world::{At, Unmodelled, World};
 
@@ -31,8 +31,8 @@ pub(crate) struct Room {
 
 /// A failure, as it is kept during the run.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    pub(crate) site: Site,
+pub(crate) struct Noted {
+    pub(crate) point: Point,
     pub(crate) wrong: Wrong,
     pub(crate) warp: u32,
     pub(crate) lanes: u32,
@@ -41,13 +41,13 @@ pub(crate) struct Failure {
     pub(crate) lanes_then: Vec<Group>,
 }
 
-/// What has been noted of the run.
+/// All that has been noted of the run.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
-    pub(crate) reached: BTreeSet<Site>,
-    pub(crate) failures: Vec<Failure>,
+    pub(crate) reached: BTreeSet<Point>,
+    pub(crate) failures: Vec<Noted>,
     /// The failures by what tells one from another.
-    numbers: FxHashMap<(Site, u32, Wrong), usize>,
+    numbers: FxHashMap<(Point, u32, Wrong), usize>,
     pub(crate) is_broken: bool,
     pub(crate) has_passed_counted: bool,
 }
@@ -95,48 +95,48 @@ impl<'r> Machine<'r> {
         self.threads[thread].frames.last_mut()
     }
 
-    /// The site of a thread; one that has ended is nowhere.
-    pub(crate) fn site(&self, thread: usize) -> Site {
-        self.threads[thread].site().unwrap_or(Site {
+    /// The point of a thread; one that has ended is nowhere.
+    pub(crate) fn point(&self, thread: usize) -> Point {
+        self.threads[thread].point().unwrap_or(Point {
             context: Context::default(),
             function: self.kernel.function,
             instruction: InstructionId::new(u32::MAX as usize),
         })
     }
 
-    /// The code at a site.
-    pub(crate) fn code(&self, site: Site) -> Option<(&'r Body<'r>, &'r Instruction)> {
-        let body = self.kernel.body(site.function)?;
-        let instruction = body.instructions.get(site.instruction.index())?;
+    /// The code at a point.
+    pub(crate) fn code(&self, point: Point) -> Option<(&'r Body<'r>, &'r Instruction)> {
+        let body = self.kernel.body(point.function)?;
+        let instruction = body.instructions.get(point.instruction.index())?;
         Some((body, instruction))
     }
 
     /// The code that a thread is about to execute.
     pub(crate) fn code_of(&self, thread: usize) -> Option<(&'r Body<'r>, &'r Instruction)> {
-        self.code(self.threads[thread].site()?)
+        self.code(self.threads[thread].point()?)
     }
 
-    /// The end of a run at the place of a thread.
-    pub(crate) fn unknown(&self, thread: usize, why: fn(crate::place::Place) -> Unknown) -> End {
-        End::Unknown(why(self.contexts.place(self.site(thread))))
+    /// The end of a run at the instruction of a thread.
+    pub(crate) fn unknown(&self, thread: usize, why: fn(crate::site::Site) -> Unknown) -> End {
+        End::Unknown(why(self.contexts.site(self.point(thread))))
     }
 
     /// Asks the world for a value that the machine does not compute.
     pub(crate) fn ask(&mut self, thread: usize, value: Unmodelled) -> Word {
-        let site = self.site(thread);
-        let at = at(thread, site, &self.contexts);
+        let point = self.point(thread);
+        let at = at(thread, point, &self.contexts);
         self.world.unmodelled(&at, value)
     }
 
     /// Tells the observer of an event at the instruction of a thread.
     pub(crate) fn tell(&mut self, thread: usize, event: &Event<'_>) {
-        let site = self.site(thread);
+        let point = self.point(thread);
         let view = View {
             threads: &self.threads,
             contexts: &self.contexts,
             count: self.count,
         };
-        self.observer.on(&at(thread, site, &self.contexts), event, &view);
+        self.observer.on(&at(thread, point, &self.contexts), event, &view);
     }
 
     /// Writes result `number` of the instruction that a thread is at.
@@ -179,16 +179,16 @@ impl<'r> Machine<'r> {
 
     /// Notes a failure at the instruction of a thread, with the lanes that it concerns.
     pub(crate) fn wrong(&mut self, thread: usize, wrong: Wrong, lanes: u32, mask: Option<u32>) {
-        self.tell(thread, &Event::Violated(wrong));
-        let site = self.site(thread);
+        self.tell(thread, &Event::Wrong(wrong));
+        let point = self.point(thread);
         let warp = (thread / WARP) as u32;
         let record = &mut self.record;
-        if let Some(&known) = record.numbers.get(&(site, warp, wrong)) {
+        if let Some(&known) = record.numbers.get(&(point, warp, wrong)) {
             record.failures[known].lanes |= lanes;
             return;
         }
         let number = record.failures.len();
-        if number >= MAX_VIOLATIONS {
+        if number >= MAX_FAILURES {
             return;
         }
         let view = View {
@@ -197,9 +197,9 @@ impl<'r> Machine<'r> {
             count: self.count,
         };
         let is_shown = number < MAX_SNAPSHOTS;
-        record.numbers.insert((site, warp, wrong), number);
-        record.failures.push(Failure {
-            site,
+        record.numbers.insert((point, warp, wrong), number);
+        record.failures.push(Noted {
+            point,
             wrong,
             warp,
             lanes,
@@ -210,13 +210,13 @@ impl<'r> Machine<'r> {
     }
 }
 
-/// A thread at a site.
-pub(crate) const fn at(thread: usize, site: Site, contexts: &Contexts) -> At<'_> {
+/// A thread at a point.
+pub(crate) const fn at(thread: usize, point: Point, contexts: &Contexts) -> At<'_> {
     At {
         thread,
-        function: site.function,
-        instruction: site.instruction,
-        site,
+        function: point.function,
+        instruction: point.instruction,
+        point,
         contexts,
     }
 }

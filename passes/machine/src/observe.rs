@@ -1,10 +1,10 @@
-//! What a run does, as it does it.
+//! The events of a run, as they happen.
 
 use ptxcheck_ir::{AccessKind, Collective, Space};
 
 use crate::launch::{WARP, lane_bit};
 use crate::outcome::{Group, Standing, Wrong};
-use crate::place::{Contexts, Place};
+use crate::site::{Contexts, Site};
 use crate::thread::{State, Thread};
 use crate::world::At;
 
@@ -40,7 +40,7 @@ pub enum Event<'a> {
     /// Threads, of which this is the first, go on from a barrier.
     Passed(&'a [usize]),
     /// Something went wrong there.
-    Violated(Wrong),
+    Wrong(Wrong),
     /// The thread waits in vain, and is let go with results of 0.
     LetGo,
     /// The thread has ended, and is at no instruction any more.
@@ -57,7 +57,7 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// The lanes of the block by their places, sorted by warp and first lane.
+    /// The lanes of the block by where they are, sorted by warp and first lane.
     #[must_use]
     pub fn groups(&self) -> Vec<Group> {
         let mut groups = Vec::new();
@@ -71,27 +71,27 @@ impl View<'_> {
         for (number, warp) in self.threads[..self.count].chunks(WARP).enumerate() {
             let mut found: Vec<(Standing, _, u32)> = Vec::new();
             for (lane, thread) in warp.iter().enumerate() {
-                let at = (standing(thread), thread.site());
+                let at = (standing(thread), thread.point());
                 match found.iter_mut().find(|one| (one.0, one.1) == at) {
                     Some((.., lanes)) => *lanes |= lane_bit(lane),
                     None => found.push((at.0, at.1, lane_bit(lane))),
                 }
             }
-            groups.extend(found.into_iter().map(|(standing, site, lanes)| Group {
+            groups.extend(found.into_iter().map(|(standing, point, lanes)| Group {
                 warp: number as u32,
                 lanes,
                 standing,
-                place: site.map(|site| self.contexts.place(site)),
+                site: point.map(|point| self.contexts.site(point)),
             }));
         }
         groups
     }
 
-    /// The place of a thread, by its number; `None` for one that has ended.
+    /// The site of a thread, by its number; `None` for one that has ended.
     #[must_use]
-    pub fn place(&self, thread: usize) -> Option<Place> {
-        let site = self.threads.get(thread)?.site()?;
-        Some(self.contexts.place(site))
+    pub fn site(&self, thread: usize) -> Option<Site> {
+        let point = self.threads.get(thread)?.point()?;
+        Some(self.contexts.site(point))
     }
 }
 

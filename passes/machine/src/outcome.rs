@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::launch::Launch;
-use crate::place::Place;
+use crate::site::Site;
 
 /// A kernel that cannot run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,7 +39,7 @@ pub enum Wrong {
     Unaligned,
 }
 
-/// How lanes stand at a place.
+/// The standing of lanes at a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Standing {
     /// About to execute the instruction.
@@ -54,25 +54,25 @@ pub enum Standing {
     Ended,
 }
 
-/// Lanes of a warp that are at one place.
+/// Lanes of a warp that are at one site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The warp, by its number in the block.
     pub warp: u32,
     /// The lanes, a bit for each.
     pub lanes: u32,
-    /// How they stand there.
+    /// Their standing there.
     pub standing: Standing,
-    /// The place; `None` for those that have ended.
-    pub place: Option<Place>,
+    /// The site; `None` for those that have ended.
+    pub site: Option<Site>,
 }
 
 /// A failure of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
+pub struct Failure {
     /// The collective or barrier.
-    pub place: Place,
-    /// How it went wrong.
+    pub site: Site,
+    /// The way in which it went wrong.
     pub wrong: Wrong,
     /// The warp in which it did, by its number in the block.
     pub warp: u32,
@@ -92,19 +92,19 @@ pub struct Violation {
 #[non_exhaustive]
 pub enum Unknown {
     /// A branch, a guard or the index of a table is not known.
-    Branch(Place),
+    Branch(Site),
     /// The mask of a collective is not known.
-    Mask(Place),
+    Mask(Site),
     /// The number of a barrier is not known.
-    Barrier(Place),
+    Barrier(Site),
     /// The address of an access is not known, or lies outside of the space that the instruction names.
-    Address(Place),
+    Address(Site),
     /// The index of a table is beyond its end: not defined.
-    BeyondTable(Place),
+    BeyondTable(Site),
     /// Code is called that the module does not hold, or that is not known.
-    Callee(Place),
+    Callee(Site),
     /// [`crate::limits::MAX_CALL_DEPTH`] or [`crate::limits::MAX_CONTEXTS`] was exceeded, or [`crate::limits::MAX_REGISTERS`].
-    Depth(Place),
+    Depth(Site),
     /// [`crate::limits::MAX_STEPS`] was exceeded.
     Steps,
     /// [`crate::limits::MAX_WORDS`] was exceeded.
@@ -119,7 +119,7 @@ pub enum End {
     /// All threads have ended.
     Complete,
     /// A thread has ended the grid with an error.
-    Trap(Place),
+    Trap(Site),
     /// Nothing is known of what would have followed.
     Unknown(Unknown),
 }
@@ -129,9 +129,9 @@ pub enum End {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The collectives and barriers that some thread executed before lanes waited in vain.
-    pub reached: BTreeSet<Place>,
-    /// What went wrong, in the order in which it did; each place once for each warp and way to go wrong.
-    pub violations: Vec<Violation>,
+    pub reached: BTreeSet<Site>,
+    /// What went wrong, in the order in which it did; each site once for each warp and way to go wrong.
+    pub failures: Vec<Failure>,
     /// Lanes waited in vain. The run went on without those that they waited for, with results of 0, and what came after is no
     /// run of the kernel any more.
     pub is_broken: bool,
@@ -144,13 +144,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The places that went wrong, and how.
+    /// The sites that went wrong, and how.
     #[must_use]
-    pub fn wrongs(&self) -> BTreeMap<Place, BTreeSet<Wrong>> {
-        let mut wrongs: BTreeMap<Place, BTreeSet<Wrong>> = BTreeMap::new();
-        for violation in &self.violations {
-            let at = wrongs.entry(violation.place.clone()).or_default();
-            at.insert(violation.wrong);
+    pub fn wrongs(&self) -> BTreeMap<Site, BTreeSet<Wrong>> {
+        let mut wrongs: BTreeMap<Site, BTreeSet<Wrong>> = BTreeMap::new();
+        for failure in &self.failures {
+            let at = wrongs.entry(failure.site.clone()).or_default();
+            at.insert(failure.wrong);
         }
         wrongs
     }

@@ -11,8 +11,8 @@ use crate::limits::PAIRS_PER_STEP;
 use crate::machine::{Machine, Step};
 use crate::observe::Event;
 use crate::outcome::Wrong;
-use crate::place::Site;
 use crate::schedule::Meeting;
+use crate::site::Point;
 use crate::thread::State;
 
 impl Machine<'_> {
@@ -40,8 +40,8 @@ impl Machine<'_> {
         if let Some(mask) = self.awaits(other, thread)
             && !self.may_still_come(thread, other)
         {
-            let site = self.site(other);
-            self.threads[thread].owes.insert((site, mask));
+            let point = self.point(other);
+            self.threads[thread].owes.insert((point, mask));
         }
     }
 
@@ -75,10 +75,10 @@ impl Machine<'_> {
             let State::Waiting(kind, mask) = self.threads[thread].state else {
                 continue;
             };
-            let site = (!self.converges).then(|| self.site(thread));
+            let point = (!self.converges).then(|| self.point(thread));
             let comes = |other: usize| {
                 self.threads[other].state == State::Waiting(kind, mask)
-                    && site.is_none_or(|site| self.site(other) == site)
+                    && point.is_none_or(|point| self.point(other) == point)
             };
             let is_named = |other: &usize| mask & lane_bit(*other) != 0;
             let mut named = warp_of(thread).filter(is_named);
@@ -122,7 +122,7 @@ impl Machine<'_> {
         };
         for pair in group.windows(2) {
             let (a, b) = (pair[0], pair[1]);
-            let is_apart = warp_of(a).contains(&b) && self.site(a) != self.site(b);
+            let is_apart = warp_of(a).contains(&b) && self.point(a) != self.point(b);
             if is_apart && (is_aligned(self, a) || is_aligned(self, b)) {
                 self.wrong(a, Wrong::Unaligned, lane_bit(a), None);
             }
@@ -139,7 +139,7 @@ impl Machine<'_> {
 
     /// Settles the threads that wait for one of `group`, which goes on together, and those of `named` that do not go on.
     fn settle(&mut self, group: &[usize], named: &[usize], mask: u32) -> Step {
-        let sites: Vec<Site> = group.iter().map(|&thread| self.site(thread)).collect();
+        let points: Vec<Point> = group.iter().map(|&thread| self.point(thread)).collect();
         let mut is_in_group = vec![false; self.threads.len()];
         for &thread in group {
             is_in_group[thread] = true;
@@ -153,20 +153,20 @@ impl Machine<'_> {
                 self.owe_one(thread, other);
             }
         }
-        let mut distinct = sites.clone();
+        let mut distinct = points.clone();
         distinct.sort_unstable();
         distinct.dedup();
         for &thread in group {
             let owes = &mut self.threads[thread].owes;
-            owes.retain(|(site, with)| *with != mask || distinct.binary_search(site).is_err());
+            owes.retain(|(point, with)| *with != mask || distinct.binary_search(point).is_err());
         }
         for &other in named.iter().filter(|other| !is_in_group[**other]) {
             // It has ended: silently, or after others had begun to wait for it.
             if self.threads[other].owes.is_empty() {
                 continue;
             }
-            for (&thread, &site) in group.iter().zip(&sites) {
-                if self.threads[other].owes.contains(&(site, mask)) {
+            for (&thread, &point) in group.iter().zip(&points) {
+                if self.threads[other].owes.contains(&(point, mask)) {
                     self.miss(other, thread);
                 }
             }
@@ -245,7 +245,7 @@ impl Machine<'_> {
                 break;
             }
             if let Some(mask) = self.awaits(other, thread)
-                && self.threads[thread].owes.contains(&(self.site(other), mask))
+                && self.threads[thread].owes.contains(&(self.point(other), mask))
             {
                 self.miss(thread, other);
             }

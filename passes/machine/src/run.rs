@@ -12,13 +12,13 @@ use crate::limits::{MAX_REGISTERS, MAX_STEPS, MAX_TURN, PAIRS_PER_STEP};
 use crate::machine::{Machine, Record, Room, Step};
 use crate::memory::Memory;
 use crate::observe::Observer;
-use crate::outcome::{End, Outcome, Refused, Unknown, Violation};
-use crate::place::{Context, Contexts, Site};
+use crate::outcome::{End, Failure, Outcome, Refused, Unknown};
 use crate::schedule::{Order, Schedule};
+use crate::site::{Context, Contexts, Point};
 use crate::thread::{Frame, State, Thread};
 use crate::world::World;
 
-/// How a kernel runs.
+/// The launch, order and limits of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
     /// The launch, and the block that runs.
@@ -118,9 +118,9 @@ impl Machine<'_> {
             if meeting.is_first && (self.meet(meeting)? || self.pass_barrier()?) {
                 continue;
             }
-            let sites = self.poised();
-            match self.order.pick(&sites) {
-                Some(site) => self.visible_step(site)?,
+            let points = self.poised();
+            match self.order.pick(&points) {
+                Some(point) => self.visible_step(point)?,
                 None if self.meet(meeting)? || self.pass_barrier()? || is_running => {}
                 None if self.threads.iter().all(|thread| thread.state == State::Ended) => return Ok(()),
                 None => self.deadlock()?,
@@ -144,26 +144,26 @@ impl Machine<'_> {
         Ok(is_running)
     }
 
-    /// The sites at which threads are poised, in order; those that are held back only if there are no others.
-    fn poised(&self) -> Vec<Site> {
+    /// The points at which threads are poised, in order; those that are held back only if there are no others.
+    fn poised(&self) -> Vec<Point> {
         let mut poised: Vec<usize> = (0..self.threads.len())
             .filter(|&thread| matches!(self.threads[thread].state, State::Poised(_)))
             .collect();
         if poised.iter().any(|&thread| !self.order.is_held(thread)) {
             poised.retain(|&thread| !self.order.is_held(thread));
         }
-        let mut sites: Vec<Site> = poised.into_iter().map(|thread| self.site(thread)).collect();
-        sites.sort_unstable();
-        sites.dedup();
-        sites
+        let mut points: Vec<Point> = poised.into_iter().map(|thread| self.point(thread)).collect();
+        points.sort_unstable();
+        points.dedup();
+        points
     }
 
     fn outcome(self, end: End) -> Outcome {
-        let place = |site: Site| self.contexts.place(site);
-        let reached = self.record.reached.iter().map(|&site| place(site)).collect();
+        let site = |point: Point| self.contexts.site(point);
+        let reached = self.record.reached.iter().map(|&point| site(point)).collect();
         let failures = self.record.failures.into_iter();
-        let violations = failures.map(|failure| Violation {
-            place: place(failure.site),
+        let failures = failures.map(|failure| Failure {
+            site: site(failure.point),
             wrong: failure.wrong,
             warp: failure.warp,
             lanes: failure.lanes,
@@ -173,7 +173,7 @@ impl Machine<'_> {
         });
         Outcome {
             reached,
-            violations: violations.collect(),
+            failures: failures.collect(),
             is_broken: self.record.is_broken,
             has_passed_counted: self.record.has_passed_counted,
             end,

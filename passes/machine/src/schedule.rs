@@ -1,8 +1,8 @@
 //! The order in which threads do what others see. Between two such instructions, each runs by itself.
 
 use crate::launch::lane_bit;
-use crate::place::Site;
 use crate::random::Random;
+use crate::site::Point;
 
 /// The order of visible instructions of several threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(crate) struct Order {
     random: Random,
 }
 
-/// How lanes meet in a turn.
+/// The search for lanes that meet, in a turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meeting {
     /// Before anything visible is done.
@@ -50,7 +50,7 @@ impl Order {
         }
     }
 
-    /// How lanes meet in the next turn, of so many threads.
+    /// The search for lanes that meet in the next turn, of so many threads.
     pub(crate) const fn meeting(&mut self, threads: usize) -> Meeting {
         let (is_first, start, step) = match self.schedule {
             Schedule::First | Schedule::Ranked(_) | Schedule::Holding(_) => (true, 0, 1),
@@ -71,26 +71,26 @@ impl Order {
         matches!(self.schedule, Schedule::Holding(lanes) if lanes & lane_bit(thread) != 0)
     }
 
-    /// One of several sites, which are sorted.
-    pub(crate) fn pick(&mut self, sites: &[Site]) -> Option<Site> {
+    /// One of several points, which are sorted.
+    pub(crate) fn pick(&mut self, points: &[Point]) -> Option<Point> {
         match self.schedule {
-            Schedule::First | Schedule::Holding(_) => sites.first().copied(),
-            Schedule::Last => sites.last().copied(),
+            Schedule::First | Schedule::Holding(_) => points.first().copied(),
+            Schedule::Last => points.last().copied(),
             Schedule::Random(_) | Schedule::Split(_) => {
-                let most = sites.len().max(1);
-                sites.get(self.random.below(most)).copied()
+                let most = points.len().max(1);
+                points.get(self.random.below(most)).copied()
             }
             Schedule::Ranked(seed) => {
-                let rank = |site: &&Site| {
-                    let number = site.instruction.index() as u64 + 1;
+                let rank = |point: &&Point| {
+                    let number = point.instruction.index() as u64 + 1;
                     Random::new((seed << 32) ^ number).next()
                 };
-                sites.iter().min_by_key(rank).copied()
+                points.iter().min_by_key(rank).copied()
             }
         }
     }
 
-    /// Leaves those of the threads at a site that execute it now: one at least.
+    /// Leaves those of the threads at a point that execute it now: one at least.
     pub(crate) fn part(&mut self, threads: &mut Vec<usize>) {
         if threads.iter().any(|&thread| !self.is_held(thread)) {
             threads.retain(|&thread| !self.is_held(thread));

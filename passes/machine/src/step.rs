@@ -8,7 +8,7 @@ use crate::launch::{WARP, lane_bit, warp_of};
 use crate::machine::{Machine, Step};
 use crate::observe::Event;
 use crate::outcome::{End, Unknown, Wrong};
-use crate::place::Site;
+use crate::site::Point;
 use crate::thread::{Act, Numbered, State};
 use crate::world::Unmodelled;
 
@@ -94,7 +94,7 @@ impl Machine<'_> {
             }
             Op::Return => self.leave(thread, false),
             Op::Exit => self.leave(thread, true),
-            Op::Trap => return Err(End::Trap(self.contexts.place(self.site(thread)))),
+            Op::Trap => return Err(End::Trap(self.contexts.site(self.point(thread)))),
             Op::Collective(kind, MemberMask::Operand) => self.arrive(thread, kind)?,
             Op::Collective(kind, MemberMask::Absent) => {
                 self.threads[thread].state = State::Poised(Act::Together(kind));
@@ -119,7 +119,7 @@ impl Machine<'_> {
                 let raw = self.uses(thread).first().copied().flatten();
                 self.resume(thread, &[raw.and_then(|raw| address::to_generic(space, raw))]);
             }
-            // What lies elsewhere has no address there (PTX ISA, cvta).
+            // An address of another space has none there (PTX ISA, cvta).
             Op::FromGeneric(space, _) => {
                 let generic = self.uses(thread).first().copied().flatten();
                 let raw = generic.and_then(|generic| address::from_generic(space, generic));
@@ -220,16 +220,16 @@ impl Machine<'_> {
 
     fn reach(&mut self, thread: usize) {
         if !self.record.is_broken {
-            let site = self.site(thread);
-            self.record.reached.insert(site);
+            let point = self.point(thread);
+            self.record.reached.insert(point);
         }
     }
 
-    /// The threads at a site execute its visible instruction: those of a warp together or, under some schedules, not.
-    pub(crate) fn visible_step(&mut self, site: Site) -> Step {
+    /// The threads at a point execute its visible instruction: those of a warp together or, under some schedules, not.
+    pub(crate) fn visible_step(&mut self, point: Point) -> Step {
         let is_there = |thread: &usize| {
             let thread = &self.threads[*thread];
-            matches!(thread.state, State::Poised(_)) && thread.site() == Some(site)
+            matches!(thread.state, State::Poised(_)) && thread.point() == Some(point)
         };
         let mut there: Vec<usize> = (0..self.threads.len()).filter(is_there).collect();
         self.order.part(&mut there);

@@ -6,7 +6,7 @@ use ptxcheck_ir::{Access, BlockId, Body, Collective, FunctionId, InstructionId, 
 
 use crate::evaluate::Word;
 use crate::memory::Memory;
-use crate::place::{Context, Site};
+use crate::site::{Context, Point};
 use crate::ways::Position;
 
 /// The registers of a frame.
@@ -122,8 +122,8 @@ impl Frame {
         }
     }
 
-    pub(crate) fn site(&self) -> Site {
-        Site {
+    pub(crate) fn point(&self) -> Point {
+        Point {
             context: self.context,
             function: self.function,
             instruction: InstructionId::new(self.next),
@@ -172,7 +172,7 @@ pub(crate) struct Thread {
     pub(crate) frames: Vec<Frame>,
     pub(crate) state: State,
     /// Collectives and barriers of others that waited for this thread when it did something visible, with their mask.
-    pub(crate) owes: BTreeSet<(Site, u32)>,
+    pub(crate) owes: BTreeSet<(Point, u32)>,
     /// The round that it is in, of each loop of the kernel.
     pub(crate) rounds: Vec<u32>,
     /// Its own memory, by generic address: local, and the arguments of calls.
@@ -181,11 +181,11 @@ pub(crate) struct Thread {
 
 impl Thread {
     /// The instruction that it is at.
-    pub(crate) fn site(&self) -> Option<Site> {
+    pub(crate) fn point(&self) -> Option<Point> {
         self.frames
             .last()
             .filter(|frame| frame.next != END)
-            .map(Frame::site)
+            .map(Frame::point)
     }
 
     /// The position in the kernel.

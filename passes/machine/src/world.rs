@@ -4,7 +4,7 @@
 use ptxcheck_ir::{FunctionId, InstructionId, Space, Special, SymbolId};
 
 use crate::evaluate::Word;
-use crate::place::{Contexts, Place, Site};
+use crate::site::{Contexts, Point, Site};
 
 /// The thread that asks, and the instruction that it executes.
 #[derive(Clone, Copy, Debug)]
@@ -15,15 +15,15 @@ pub struct At<'a> {
     pub function: FunctionId,
     /// The instruction in its body.
     pub instruction: InstructionId,
-    pub(crate) site: Site,
+    pub(crate) point: Point,
     pub(crate) contexts: &'a Contexts,
 }
 
 impl At<'_> {
-    /// The place, with the calls that lead there.
+    /// The site, with the calls that lead there.
     #[must_use]
-    pub fn place(&self) -> Place {
-        self.contexts.place(self.site)
+    pub fn site(&self) -> Site {
+        self.contexts.site(self.point)
     }
 }
 
@@ -52,13 +52,13 @@ pub enum Unmodelled {
     Special(Special),
     /// An operand that the front end does not interpret.
     Operand,
-    /// What an atomic leaves in memory, of which the IR has no operation.
+    /// The content that an atomic leaves in memory: the IR has no operation of it.
     Update,
-    /// What a shuffle returns where the lane that it reads does not take part (PTX ISA, shfl.sync: undefined).
+    /// The result of a shuffle where the lane that it reads does not take part (PTX ISA, shfl.sync: undefined).
     AbsentSource,
 }
 
-/// What a function does that the module does not hold.
+/// The effect of a function that the module does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outside {
     /// It returns, and changes nothing that the run depends on: [`World::unmodelled`] says what it returns.
@@ -71,7 +71,7 @@ pub enum Outside {
     Unknown,
 }
 
-/// What the code does not say. Contents are little-endian.
+/// All that the code does not say. Contents are little-endian.
 pub trait World {
     /// The content of a piece of memory, in the low bytes. It is asked once for what nobody writes: the machine keeps the
     /// answer for the bytes that it does not know, so that all threads read the same.

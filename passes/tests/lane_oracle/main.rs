@@ -23,8 +23,8 @@ mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptxcheck_machine::{Kernel, Place, Schedule, Wrong};
-use ptxcheck_passes::analysis::lanes::{Problem, Root, Site};
+use ptxcheck_machine::{Kernel, Schedule, Site, Wrong};
+use ptxcheck_passes::analysis::lanes::{self, Problem, Root};
 use ptxcheck_passes::context::ModuleContext;
 use ptxcheck_passes::finding::Certainty;
 use ptxcheck_passes::frontend::ptx::{self, PtxOrigin};
@@ -175,9 +175,9 @@ fn clock() -> u64 {
     (nanoseconds >> 10 | 1 << 36) & ((1 << 39) - 1)
 }
 
-fn place(site: &Site) -> Place {
+fn site_of(site: &lanes::Site) -> Site {
     let callers = site.callers.iter().rev();
-    Place {
+    Site {
         calls: callers.map(|call| (call.caller, call.instruction)).collect(),
         function: site.function,
         instruction: site.instruction,
@@ -187,7 +187,7 @@ fn place(site: &Site) -> Place {
 /// A definite finding.
 #[derive(Debug, PartialEq)]
 struct Definite {
-    place: Place,
+    site: Site,
     problem: Problem,
     lanes: u32,
     told: String,
@@ -200,7 +200,7 @@ struct Claims {
     /// Nothing is wrong.
     is_clean: bool,
     /// The collectives whose mask comes straight from `activemask`, if nothing was found.
-    active: BTreeSet<Place>,
+    active: BTreeSet<Site>,
 }
 
 fn definite_of(root: &Root) -> Vec<Definite> {
@@ -208,7 +208,7 @@ fn definite_of(root: &Root) -> Vec<Definite> {
         .iter()
         .filter(|found| found.issue.certainty == Certainty::Definite)
         .map(|found| Definite {
-            place: place(&found.issue.site),
+            site: site_of(&found.issue.site),
             problem: found.issue.problem,
             lanes: found.issue.lanes,
             told: format!(
@@ -306,7 +306,7 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
 }
 
 /// The collectives of a body whose mask is a register that one `activemask` writes and nothing else.
-fn straight_from_activemask(body: &Body<'_>, function: FunctionId) -> BTreeSet<Place> {
+fn straight_from_activemask(body: &Body<'_>, function: FunctionId) -> BTreeSet<Site> {
     let mut writers = BTreeMap::new();
     for instruction in &body.instructions {
         for register in body.defined(instruction) {
@@ -323,7 +323,7 @@ fn straight_from_activemask(body: &Body<'_>, function: FunctionId) -> BTreeSet<P
                         if writers.get(register) == Some(&(1, true)))
                 })
         })
-        .map(|number| Place {
+        .map(|number| Site {
             calls: Vec::new(),
             function,
             instruction: InstructionId::new(number),
@@ -364,18 +364,18 @@ fn check(
         count.apart += u64::from(all().next().is_some());
     }
     for definite in &claims.definite {
-        let place = &definite.place;
+        let site = &definite.site;
         // Where lanes wait in vain before they get here, only those get here for whom the others have ended in time.
         // Where they wait in vain here, for lanes that are kept elsewhere, they do not come to read anything.
         let is_disturbed = runs.iter().filter(|run| run.is_broken).any(|run| {
             run.violated.iter().any(|(other, wrong)| {
-                let is_kept = other == place && wrong.contains(&Wrong::Deadlock);
-                is_kept || other != place && kernel.may_follow(other.in_kernel(), place.in_kernel())
+                let is_kept = other == site && wrong.contains(&Wrong::Deadlock);
+                is_kept || other != site && kernel.may_follow(other.in_kernel(), site.in_kernel())
             })
         });
-        let is_reached = runs.iter().any(|run| run.reached.contains(place));
+        let is_reached = runs.iter().any(|run| run.reached.contains(site));
         let is_shown = |run: &Run| {
-            let wrong = run.violated.get(place);
+            let wrong = run.violated.get(site);
             wrong.is_some_and(|wrong| wrong.iter().any(|&wrong| is_meant(definite.problem, wrong)))
         };
         // Whoever does not come may come too early to be waited for, unless it is held back.
@@ -384,16 +384,16 @@ fn check(
         count.shown += u64::from(is_violated);
         if is_reached && !is_violated && !is_disturbed {
             return Err(format!(
-                "{} at {place:?} is definite, but it went well",
+                "{} at {site:?} is definite, but it went well",
                 definite.told
             ));
         }
     }
-    for place in &claims.active {
-        count.active += u64::from(runs.iter().any(|run| run.reached.contains(place)));
+    for site in &claims.active {
+        count.active += u64::from(runs.iter().any(|run| run.reached.contains(site)));
         for run in runs {
             // Lanes that wait elsewhere, for a mask that is not known, may be the ones that are waited for here.
-            let is_active = |other: &Place| claims.active.contains(other);
+            let is_active = |other: &Site| claims.active.contains(other);
             let is_alone = run.violated.keys().all(is_active);
             // So may those that do not come.
             let mut kept = run
@@ -401,7 +401,7 @@ fn check(
                 .iter()
                 .filter(|(_, wrong)| wrong.contains(&Wrong::Deadlock));
             let is_kept = kept.any(|(other, _)| !is_active(other));
-            let is_wrong = run.violated.get(place).is_some_and(|wrong| {
+            let is_wrong = run.violated.get(site).is_some_and(|wrong| {
                 wrong.iter().any(|wrong| match wrong {
                     Wrong::NotNamed => true,
                     Wrong::Missing => !is_kept,
@@ -410,7 +410,7 @@ fn check(
                 })
             });
             if is_wrong {
-                return Err(format!("nothing was found at {place:?}, but {:?}", run.violated));
+                return Err(format!("nothing was found at {site:?}, but {:?}", run.violated));
             }
         }
     }

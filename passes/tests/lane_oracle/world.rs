@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptxcheck_machine::{
-    At, End, Kernel, Launch, Place, Read, Schedule, Setup, Unknown, Unmodelled, Unobserved, World, Wrong,
+    At, End, Kernel, Launch, Read, Schedule, Setup, Site, Unknown, Unmodelled, Unobserved, World, Wrong,
 };
 use ptxcheck_passes::ir::{Space, Special};
 
@@ -23,12 +23,12 @@ pub struct Inputs {
     pub block: [u32; 3],
 }
 
-/// What the oracle looks at of a run.
+/// The part of a run's outcome that the oracle looks at.
 pub struct Run {
     /// The collectives and barriers that some lane executed before anything broke.
-    pub reached: BTreeSet<Place>,
+    pub reached: BTreeSet<Site>,
     /// Those that went wrong, and how.
-    pub violated: BTreeMap<Place, BTreeSet<Wrong>>,
+    pub violated: BTreeMap<Site, BTreeSet<Wrong>>,
     /// Lanes waited in vain, and what came after is no run of the kernel any more.
     pub is_broken: bool,
     /// It took too long: nothing can be said.
@@ -64,7 +64,7 @@ pub fn run(kernel: &Kernel<'_>, inputs: Inputs, schedule: Schedule) -> Result<Ru
 
 struct Numbers {
     inputs: Inputs,
-    /// How often each thread has asked for a value that is not modelled.
+    /// Times that each thread has asked for a value that is not modelled.
     asked: BTreeMap<usize, u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Places in the code that threads execute: an instruction, and the calls that lead to it.
+//! Sites: instructions that threads execute, each with the calls that lead to it.
 
 use ptxcheck_ir::{FunctionId, InstructionId};
 use rustc_hash::FxHashMap;
@@ -7,7 +7,7 @@ use crate::limits::MAX_CONTEXTS;
 
 /// The calls that lead to an instruction, outermost first, each by the caller and the call; and the instruction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct Site {
     /// The calls that lead there, outermost first.
     pub calls: Vec<(FunctionId, InstructionId)>,
     /// The function.
@@ -16,7 +16,7 @@ pub struct Place {
     pub instruction: InstructionId,
 }
 
-impl Place {
+impl Site {
     /// The instruction of the kernel by which threads get there.
     #[must_use]
     pub fn in_kernel(&self) -> InstructionId {
@@ -28,9 +28,9 @@ impl Place {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Context(u32);
 
-/// A [`Place`] in few bytes. Sorted by chains of calls in the order in which a run comes to them.
+/// A [`Site`] in few bytes. Sorted by chains of calls in the order in which a run comes to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Site {
+pub(crate) struct Point {
     pub(crate) context: Context,
     pub(crate) function: FunctionId,
     pub(crate) instruction: InstructionId,
@@ -40,13 +40,13 @@ pub(crate) struct Site {
 #[derive(Debug, Default)]
 pub(crate) struct Contexts {
     /// Of each but the empty one: what leads to its last call, which is the instruction.
-    last: Vec<Site>,
-    numbers: FxHashMap<Site, Context>,
+    last: Vec<Point>,
+    numbers: FxHashMap<Point, Context>,
 }
 
 impl Contexts {
-    /// The chain of calls that a call at a site begins; `None` where there are too many.
-    pub(crate) fn enter(&mut self, call: Site) -> Option<Context> {
+    /// The chain of calls that a call at a point begins; `None` where there are too many.
+    pub(crate) fn enter(&mut self, call: Point) -> Option<Context> {
         if let Some(&known) = self.numbers.get(&call) {
             return Some(known);
         }
@@ -59,10 +59,10 @@ impl Contexts {
         Some(context)
     }
 
-    /// The place of a site.
-    pub(crate) fn place(&self, site: Site) -> Place {
+    /// The site of a point.
+    pub(crate) fn site(&self, point: Point) -> Site {
         let mut calls = Vec::new();
-        let mut context = site.context;
+        let mut context = point.context;
         while let Some(call) = (context.0 as usize)
             .checked_sub(1)
             .map(|number| self.last[number])
@@ -71,10 +71,10 @@ impl Contexts {
             context = call.context;
         }
         calls.reverse();
-        Place {
+        Site {
             calls,
-            function: site.function,
-            instruction: site.instruction,
+            function: point.function,
+            instruction: point.instruction,
         }
     }
 }

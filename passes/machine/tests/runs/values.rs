@@ -1,0 +1,246 @@
+//! Values: what is known of them, and how a run ends where one that matters is not.
+
+use ptxcheck_machine::{End, Given, Kernel, Launch, Outside, Schedule, Setup, Unknown, Unobserved};
+
+use super::{module, run, with_kernel, world};
+
+/// Code that ends with a trap unless a register has a value.
+fn expect(register: &str, value: u64) -> String {
+    let (kind, bits) = match register.as_bytes()[1] {
+        b'd' => ("u64", "%d7"),
+        b'h' => ("u16", "%h7"),
+        _ => ("u32", "%r15"),
+    };
+    format!("mov.{kind} {bits}, {value};\nsetp.eq.{kind} %p7, {register}, {bits};\n@!%p7 trap;\n")
+}
+
+#[track_caller]
+fn completes(code: &str) {
+    let outcome = run(code, 32, 100, Schedule::First);
+    assert_eq!(outcome.end, End::Complete, "{code}");
+}
+
+/// The run ends in this way, and without failures.
+#[track_caller]
+fn ends(code: &str, is_it: fn(&Unknown) -> bool) {
+    let outcome = run(code, 32, 100, Schedule::First);
+    match &outcome.end {
+        End::Unknown(unknown) => assert!(is_it(unknown), "{unknown:?}"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(outcome.failures, []);
+}
+
+#[test]
+fn parameters_and_memory() {
+    completes(&format!("ld.param.u32 %r1, [n];\n{}", expect("%r1", 100)));
+    completes(&format!("ld.param.u64 %d1, [out];\n{}", expect("%d1", 0x10_0000)));
+    // Stores are seen again, in parts, too, and by other ways to the same memory.
+    completes(&format!(
+        "ld.param.u64 %d1, [out];\nmov.u32 %r1, 0x8070605;\nst.global.u32 [%d1+4], %r1;\nld.u16 %h1, [%d1+5];\n\
+         {}ld.global.s8 %h2, [%d1+7];\n{}",
+        expect("%h1", 0x0706),
+        expect("%h2", 8)
+    ));
+    completes(&format!(
+        "ld.param.u64 %d1, [out];\nmov.u32 %r1, 0x8f;\nst.global.u8 [%d1], %r1;\nld.global.s8 %r2, [%d1];\n\
+         {}ld.global.u8 %r3, [%d1];\n{}",
+        expect("%r2", 0xffff_ff8f),
+        expect("%r3", 0x8f)
+    ));
+    completes(&format!(
+        "ld.param.u64 %d1, [out];\nmov.u32 %r1, 3;\nmov.u32 %r2, 4;\nst.global.v2.u32 [%d1], {{%r1, %r2}};\n\
+         ld.global.v2.u32 {{%r3, %r4}}, [%d1];\n{}{}",
+        expect("%r3", 3),
+        expect("%r4", 4)
+    ));
+}
+
+#[test]
+fn each_thread_has_its_local_memory_and_the_block_its_shared() {
+    let before = ".shared .align 4 .b8 common[128];";
+    let code = format!(
+        ".local .align 8 .b8 own[16];\nmov.u32 %r1, %tid.x;\nst.local.u32 [own+4], %r1;\nmov.u64 %d1, own;\n\
+         cvta.local.u64 %d2, %d1;\nld.u32 %r2, [%d2+4];\nsetp.eq.u32 %p1, %r1, %r2;\n@!%p1 trap;\n\
+         mul.wide.u32 %d3, %r1, 4;\nmov.u64 %d4, common;\nadd.s64 %d5, %d4, %d3;\nst.shared.u32 [%d5], %r1;\n\
+         bar.sync 0;\nld.shared.u32 %r3, [common+20];\n{}cvta.shared.u64 %d6, %d4;\nisspacep.shared %p2, %d6;\n\
+         @!%p2 trap;\nisspacep.global %p3, %d6;\n@%p3 trap;",
+        expect("%r3", 5)
+    );
+    with_kernel(&module(before, &code), |module, kernel| {
+        let kernel = Kernel::new(module, kernel).expect("it runs");
+        let setup = Setup::new(Launch::of_block([32, 1, 1]), Schedule::Last);
+        let outcome = kernel
+            .run(&setup, &mut world(0), &mut Unobserved)
+            .expect("it runs");
+        assert_eq!(outcome.end, End::Complete);
+    });
+}
+
+#[test]
+fn calls_take_arguments_and_return_values() {
+    let before = ".func (.param .b64 back) f(.param .align 4 .b8 a[8], .param .b32 b)\n{\n.reg .b32 %x<4>;\n\
+                  ld.param.u32 %x0, [a];\nld.param.u32 %x1, [a+4];\nld.param.u32 %x2, [b];\nadd.u32 %x0, %x0, %x2;\n\
+                  st.param.b32 [back+0], %x0;\nst.param.b32 [back+4], %x1;\nret;\n}\n";
+    let code = format!(
+        "mov.u32 %r1, 10;\nmov.u32 %r2, 20;\nmov.u32 %r3, 30;\n{{\n.param .align 4 .b8 p[8];\n.param .b32 q;\n\
+         .param .b64 back;\nst.param.b32 [p+0], %r1;\nst.param.b32 [p+4], %r2;\nst.param.b32 [q+0], %r3;\n\
+         call.uni (back), f, (p, q);\nld.param.b32 %r4, [back+0];\nld.param.b32 %r5, [back+4];\n}}\n{}{}",
+        expect("%r4", 40),
+        expect("%r5", 20)
+    );
+    with_kernel(&module(before, &code), |module, kernel| {
+        let kernel = Kernel::new(module, kernel).expect("it runs");
+        let setup = Setup::new(Launch::of_block([1, 1, 1]), Schedule::First);
+        let outcome = kernel
+            .run(&setup, &mut world(0), &mut Unobserved)
+            .expect("it runs");
+        assert_eq!(outcome.end, End::Complete);
+    });
+}
+
+#[test]
+fn recursion_has_an_end() {
+    let before = ".func f()\n{\ncall.uni f, ();\nret;\n}\n";
+    with_kernel(&module(before, "call.uni f, ();"), |module, kernel| {
+        let kernel = Kernel::new(module, kernel).expect("it runs");
+        let setup = Setup::new(Launch::of_block([1, 1, 1]), Schedule::First);
+        let outcome = kernel
+            .run(&setup, &mut world(0), &mut Unobserved)
+            .expect("it runs");
+        assert!(matches!(outcome.end, End::Unknown(Unknown::Depth(_))));
+    });
+}
+
+#[test]
+fn code_that_is_not_here() {
+    let before = ".extern .func (.param .b32 back) f(.param .b32 a);";
+    let code = "{\n.param .b32 p;\n.param .b32 back;\nst.param.b32 [p+0], 1;\ncall.uni (back), f, (p);\n\
+                ld.param.b32 %r1, [back+0];\n}\nsetp.eq.s32 %p1, %r1, 0;";
+    with_kernel(&module(before, code), |module, function| {
+        let kernel = Kernel::new(module, function).expect("it runs");
+        let setup = Setup::new(Launch::of_block([32, 1, 1]), Schedule::First);
+        let end = |world: &mut Given| kernel.run(&setup, world, &mut Unobserved).expect("it runs").end;
+        let symbols = module.symbols.iter().position(|symbol| symbol.name == "f");
+        let symbol = ptxcheck_ir::SymbolId::new(symbols.expect("it is declared"));
+        assert!(matches!(end(&mut world(0)), End::Unknown(Unknown::Callee(_))));
+        assert_eq!(end(world(0).callee(symbol, Outside::Returns)), End::Complete);
+        assert!(matches!(
+            end(world(0).callee(symbol, Outside::Ends)),
+            End::Trap(_)
+        ));
+    });
+}
+
+#[test]
+fn a_branch_on_an_unknown_value_ends_the_run() {
+    let load = "ld.param.u64 %d1, [out];\nld.global.u32 %r1, [%d1];\n";
+    // Unless nothing depends on it.
+    completes(&format!(
+        "{load}setp.eq.s32 %p1, %r1, 0;\nselp.b32 %r2, 1, 2, %p1;"
+    ));
+    completes(&format!("{load}setp.eq.s32 %p1, %r1, 0;\n@%p1 mov.u32 %r2, 1;"));
+    ends(
+        &format!("{load}setp.eq.s32 %p1, %r1, 0;\n@%p1 bra A;\nA:"),
+        |end| matches!(end, Unknown::Branch(_)),
+    );
+    ends(&format!("{load}setp.eq.s32 %p1, %r1, 0;\n@%p1 ret;"), |end| {
+        matches!(end, Unknown::Branch(_))
+    });
+    ends(
+        &format!("{load}setp.eq.s32 %p1, %r1, 0;\n@%p1 bar.sync 0;"),
+        |end| matches!(end, Unknown::Branch(_)),
+    );
+    ends(
+        &format!("{load}T: .branchtargets A, B;\nbrx.idx %r1, T;\nA:\nB:"),
+        |end| matches!(end, Unknown::Branch(_)),
+    );
+    ends(
+        "mov.u32 %r1, 2;\nT: .branchtargets A, B;\nbrx.idx %r1, T;\nA:\nB:",
+        |end| matches!(end, Unknown::BeyondTable(_)),
+    );
+}
+
+#[test]
+fn so_does_an_unknown_mask_or_address() {
+    let load = "ld.param.u64 %d1, [out];\nld.global.u64 %d2, [%d1];\ncvt.u32.u64 %r1, %d2;\n";
+    ends(&format!("{load}bar.warp.sync %r1;"), |end| {
+        matches!(end, Unknown::Mask(_))
+    });
+    ends(&format!("{load}bar.sync %r1;"), |end| {
+        matches!(end, Unknown::Barrier(_))
+    });
+    ends(&format!("{load}ld.global.u32 %r2, [%d2];"), |end| {
+        matches!(end, Unknown::Address(_))
+    });
+    ends(&format!("{load}st.global.u32 [%d2], %r1;"), |end| {
+        matches!(end, Unknown::Address(_))
+    });
+    ends(&format!("{load}atom.global.add.u32 %r2, [%d2], 1;"), |end| {
+        matches!(end, Unknown::Address(_))
+    });
+    ends(
+        "mov.u32 %r2, %r1;\nsetp.eq.s32 %p1, %r2, 0;\n@%p1 bra A;\nA:",
+        |end| matches!(end, Unknown::Branch(_)),
+    );
+}
+
+#[test]
+fn what_decides_alone_is_known() {
+    let load = "ld.param.u64 %d1, [out];\nld.global.u32 %r1, [%d1];\nsetp.eq.s32 %p1, %r1, 0;\nsetp.eq.s32 %p2, 1, 2;\n";
+    completes(&format!("{load}and.pred %p3, %p1, %p2;\n@%p3 trap;"));
+    completes(&format!("{load}or.pred %p3, %p1, !%p2;\n@!%p3 trap;"));
+    completes(&format!("{load}setp.eq.and.s32 %p3, %r1, 5, %p2;\n@%p3 trap;"));
+    completes(&format!("{load}and.b32 %r2, %r1, 0;\n{}", expect("%r2", 0)));
+    completes(&format!(
+        "{load}vote.sync.any.pred %p3, %p1, -1;\nvote.sync.any.pred %p4, !%p2, -1;\n@!%p4 trap;"
+    ));
+    // A lane that knows decides for all.
+    completes(&format!(
+        "{load}mov.u32 %r3, %laneid;\nsetp.eq.s32 %p5, %r3, 0;\nand.pred %p6, %p1, %p5;\nvote.sync.all.pred %p3, %p6, -1;\n@%p3 trap;"
+    ));
+}
+
+#[test]
+fn atomics_return_what_was_there_and_leave_what_is_not_known() {
+    let code = "ld.param.u64 %d1, [out];\nmov.u32 %r1, 7;\nst.global.u32 [%d1], %r1;\natom.global.add.u32 %r2, [%d1], 1;\n";
+    with_kernel(
+        &module("", &format!("{code}{}", expect("%r2", 7))),
+        |module, kernel| {
+            let kernel = Kernel::new(module, kernel).expect("it runs");
+            let setup = Setup::new(Launch::of_block([1, 1, 1]), Schedule::First);
+            let outcome = kernel
+                .run(&setup, &mut world(0), &mut Unobserved)
+                .expect("it runs");
+            assert_eq!(outcome.end, End::Complete);
+        },
+    );
+    let again = format!("{code}ld.global.u32 %r3, [%d1];\nsetp.eq.s32 %p1, %r3, 8;\n@%p1 bra A;\nA:");
+    ends(&again, |end| matches!(end, Unknown::Branch(_)));
+}
+
+#[test]
+fn endless_loops_have_an_end() {
+    ends("L:\nbra L;", |end| *end == Unknown::Steps);
+    ends(
+        "ld.param.u64 %d1, [out];\nmov.u32 %r1, 0;\nL:\nst.global.u32 [%d1], %r1;\nadd.u64 %d1, %d1, 4096;\nbra L;",
+        |end| *end == Unknown::Steps,
+    );
+    // A thread waits for what another stores.
+    completes(
+        "ld.param.u64 %d1, [out];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\nsetp.ne.s32 %p1, %r1, 31;\n\
+         st.global.u32 [%d1], %r2;\n@%p1 bra W;\nmov.u32 %r2, 1;\nst.global.u32 [%d1], %r2;\nbra E;\n\
+         W:\nld.volatile.global.u32 %r3, [%d1];\nsetp.eq.s32 %p2, %r3, 0;\n@%p2 bra W;\nE:",
+    );
+}
+
+#[test]
+fn a_block_that_no_launch_has() {
+    with_kernel(&module("", ""), |module, kernel| {
+        let kernel = Kernel::new(module, kernel).expect("it runs");
+        for block in [[0, 1, 1], [1025, 1, 1], [u32::MAX; 3]] {
+            let setup = Setup::new(Launch::of_block(block), Schedule::First);
+            assert!(kernel.run(&setup, &mut world(0), &mut Unobserved).is_err());
+        }
+    });
+}
