@@ -8,7 +8,7 @@ use ptxcheck_tests::cases::files;
 use ptxcheck_tests::root;
 
 /// The folders of the packages.
-const PACKAGES: [&str; 17] = [
+const PACKAGES: [&str; 18] = [
     "ptx-parser",
     "passes",
     "passes/analysis",
@@ -18,6 +18,7 @@ const PACKAGES: [&str; 17] = [
     "passes/frontend-ptx",
     "passes/images",
     "passes/ir",
+    "passes/machine",
     "passes/packages",
     "passes/report",
     "passes/worker",
