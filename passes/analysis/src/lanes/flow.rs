@@ -169,11 +169,7 @@ impl<'a> Flow<'a> {
             .is_none_or(|old| !old.agrees(&state, is_alive));
         if is_new {
             let has_changed = self.input[index].as_ref().is_none_or(|input| !input.is(&state));
-            self.out[index] = Some(if has_changed {
-                state.of(is_alive)
-            } else {
-                state
-            });
+            self.out[index] = Some(if has_changed { state.of(is_alive) } else { state });
             let graph = self.graph;
             for next in graph.successors(node) {
                 self.is_dirty[next as usize] = true;
@@ -248,9 +244,8 @@ impl<'a> Flow<'a> {
         let live = self.live;
         // A value that is halved round after round may be equal on both edges in every other one.
         let is_wide = round >= LANE_ROUNDS_TO_WIDEN;
-        let is_joined = |cell| {
-            live.is_at_entry(node, cell) && of.is_none_or(|of| live.is_changed_in(of, cell))
-        };
+        let is_joined =
+            |cell| live.is_at_entry(node, cell) && of.is_none_or(|of| live.is_changed_in(of, cell));
         let mut differing = std::mem::take(&mut self.differing);
         into.meet(from, is_joined, |cell, a, b| {
             if (a != b || is_wide) && b != ValueId::NONE {

@@ -48,7 +48,7 @@ pub(super) fn apply(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application
     }
     let mut three = [ValueId::NONE; 3];
     three[..uses.len()].copy_from_slice(uses);
-    let applied = (op, three, site.here, site.key);
+    let applied = (three, site.here, site.key);
     if let Some(&known) = pool.applied.get(&applied) {
         return known;
     }
@@ -67,13 +67,17 @@ fn compute(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> Valu
         };
         let mut result = computed(pool, op, uses, one);
         result.broadcast(lane as usize, site.here);
-        debug_assert_eq!(result, {
-            let mut slow = computed(pool, op, uses, site);
-            if slow.exact == u32::MAX {
-                slow = Vector::exact(slow.bits);
-            }
-            slow
-        }, "{op:?} {uses:?} {site:?}");
+        debug_assert_eq!(
+            result,
+            {
+                let mut slow = computed(pool, op, uses, site);
+                if slow.exact == u32::MAX {
+                    slow = Vector::exact(slow.bits);
+                }
+                slow
+            },
+            "{op:?} {uses:?} {site:?}"
+        );
         result
     } else {
         computed(pool, op, uses, site)

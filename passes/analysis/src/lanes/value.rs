@@ -275,8 +275,9 @@ pub(crate) struct Pool {
     pub(super) applied: FxHashMap<Applied, ValueId>,
 }
 
-/// An operation on three uses or fewer, the lanes that execute it, and what names its unknown value.
-pub(super) type Applied = (ptxcheck_ir::Op, [ValueId; 3], Lanes, (u64, u64));
+/// Three uses or fewer of an operation, the lanes that execute it, and what names its unknown value, which is another for each
+/// operation of a kernel.
+pub(super) type Applied = ([ValueId; 3], Lanes, (u64, u64));
 
 impl Default for Pool {
     fn default() -> Self {
@@ -314,7 +315,10 @@ impl Pool {
             vector = Vector::exact(vector.bits);
         }
         let id = ValueId(self.vectors.len() as u32);
-        let last = self.ids.entry(FxBuildHasher.hash_one(&vector)).or_insert(ValueId::NONE);
+        let last = self
+            .ids
+            .entry(FxBuildHasher.hash_one(&vector))
+            .or_insert(ValueId::NONE);
         let mut known = *last;
         while let Some(other) = self.vectors.get(known.0 as usize) {
             if *other == vector {

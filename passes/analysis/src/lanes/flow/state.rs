@@ -59,7 +59,11 @@ impl State {
         for (cell, theirs) in other.among(cells) {
             while own.next_if(|(earlier, _)| *earlier < cell).is_some() {}
             let held = own.next_if(|(same, _)| *same == cell);
-            visit(cell as usize, held.map_or(ValueId::NONE, |(_, value)| *value), theirs);
+            visit(
+                cell as usize,
+                held.map_or(ValueId::NONE, |(_, value)| *value),
+                theirs,
+            );
         }
     }
 

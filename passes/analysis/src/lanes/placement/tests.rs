@@ -10,7 +10,7 @@ use super::super::launch::Launch;
 use super::super::live::Live;
 use super::super::order::Order;
 use super::super::slice::Slices;
-use super::super::value::{Pool, ALL, Lanes};
+use super::super::value::{ALL, Lanes, Pool};
 use super::{Exits, Placement};
 use crate::testing::with_ptx;
 use ptxcheck_ir::LaunchBounds;

@@ -24,12 +24,16 @@ fn unknown_uniform(pool: &mut Pool) -> ValueId {
 
 fn two(pool: &mut Pool, op: B, a: ValueId, b: u64) -> Vector {
     let b = pool.splat(b);
+    // Another operation with the same key.
+    pool.applied.clear();
     let id = apply(pool, Op::Binary(op, 32), &[a, b], SITE);
     pool.get(id).clone()
 }
 
 fn compared(pool: &mut Pool, condition: C, a: ValueId, b: u64) -> Vector {
     let b = pool.splat(b);
+    // Another operation with the same key.
+    pool.applied.clear();
     let id = apply(pool, Op::Compare(condition, 32, Logic::None), &[a, b], SITE);
     pool.get(id).clone()
 }
