@@ -111,6 +111,7 @@ pub(crate) enum Tag {
 
 impl Statement {
     /// Its kind.
+    #[inline]
     #[must_use]
     pub const fn kind(&self) -> StatementKind {
         match self.tag {
@@ -130,12 +131,14 @@ impl Statement {
 
     /// From its first byte (the guard's `@`, the directive's dot) to the terminator, included. A function's span
     /// ends with its body.
+    #[inline]
     #[must_use]
     pub const fn span(&self) -> Span {
         Span::new(self.start, self.end)
     }
 
     /// Instruction: the dotted opcode. Directive: its name with the dot. Label: its name. Others: empty.
+    #[inline]
     #[must_use]
     pub const fn name(&self) -> Span {
         match self.tag {
@@ -148,6 +151,7 @@ impl Statement {
 
     /// The place that its [`StatementKind`] speaks of. Instruction and other directive: the index of its first operand
     /// node, the guard included, where it has one ([`Tree::operand`]). Label: 0.
+    #[inline]
     #[must_use]
     pub const fn index(&self) -> usize {
         match self.tag {
@@ -206,6 +210,7 @@ pub(crate) struct Operand {
 }
 
 impl Operand {
+    #[inline]
     pub(crate) const fn span(&self) -> Span {
         Span::new(self.start, self.end)
     }
@@ -272,6 +277,8 @@ pub struct Variable {
     pub dimensions: Span,
     /// The text after `=`, braces included; empty if there is none. See [`crate::operand::initializer`].
     pub initializer: Span,
+    /// The initializer has an address of a symbol, or was passed over.
+    pub has_addresses: bool,
     /// `.attribute(…)`, empty if there is none.
     pub attribute: Span,
     /// The scalar type's directive, with its dot (`.u64`, `.texref`).

@@ -57,6 +57,7 @@ impl<'s> Parser<'s> {
             name: Span::default(),
             dimensions: Span::default(),
             initializer: Span::default(),
+            has_addresses: false,
             attribute: Span::default(),
             scalar_name: Span::default(),
             extent: Extent::Scalar,
@@ -166,12 +167,16 @@ impl<'s> Parser<'s> {
             rest = after;
         }
         variable.initializer = self.span(end, end);
+        variable.has_addresses = false;
         if let [b'=', after @ ..] = rest {
             let start = trivia(after);
             let passed = start.strip_prefix(b"{").and_then(|inner| self.pass_over(inner));
-            (rest, end) = match passed {
-                Some((_, end)) => (trivia(end), end),
-                None => initializer::check(start)?,
+            (rest, end, variable.has_addresses) = match passed {
+                Some((_, end)) => (trivia(end), end, true),
+                None => {
+                    let (rest, checked) = initializer::check(start)?;
+                    (rest, checked.end, checked.has_addresses)
+                }
             };
             variable.initializer = self.span(start, end);
         }

@@ -87,14 +87,28 @@ impl<'s> Iterator for Elements<'s> {
     }
 }
 
-/// Checks the initialiser behind `=`, a scalar or nested braces; returns the text from its end on.
-pub(crate) fn check(input: &[u8]) -> Parsed<'_, &[u8]> {
+/// An initialiser that has been read.
+pub(crate) struct Checked<'s> {
+    /// The text behind it.
+    pub(crate) end: &'s [u8],
+    /// An address of a symbol is among its elements.
+    pub(crate) has_addresses: bool,
+}
+
+/// Checks the initialiser behind `=`, a scalar or nested braces. Gives where the next token begins.
+pub(crate) fn check(input: &[u8]) -> Parsed<'_, Checked<'_>> {
+    let is_address = |element: Element<'_>| matches!(element, Element::Address(_));
     if input.first() != Some(&b'{') {
-        let (rest, _) = scalar(input)?;
-        return Ok((rest, behind_last_token(input, rest)));
+        let (rest, element) = scalar(input)?;
+        let checked = Checked {
+            end: behind_last_token(input, rest),
+            has_addresses: is_address(element),
+        };
+        return Ok((rest, checked));
     }
     let mut rest = input;
     let mut depth = 0;
+    let mut has_addresses = false;
     loop {
         // At the beginning of an element.
         while let [b'{', inner @ ..] = rest {
@@ -106,15 +120,19 @@ pub(crate) fn check(input: &[u8]) -> Parsed<'_, &[u8]> {
         }
         if rest.first() != Some(&b'}') {
             rest = match plain(rest) {
-                0 => scalar(rest)?.0,
+                0 => {
+                    let (after, element) = scalar(rest)?;
+                    has_addresses |= is_address(element);
+                    after
+                }
                 length => &rest[length..],
             };
         }
-        while let [b'}', after @ ..] = rest {
+        while let [b'}', end @ ..] = rest {
             depth -= 1;
-            rest = trivia(after);
+            rest = trivia(end);
             if depth == 0 {
-                return Ok((rest, after));
+                return Ok((rest, Checked { end, has_addresses }));
             }
         }
         match rest {

@@ -371,14 +371,36 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// Statements and operands of a text: upper estimates that the arenas hardly ever outgrow, so that they are not copied.
-/// Estimated numbers of statements and of operands, by the bytes that end statements and separate or nest operands. Tables of
-/// numbers have many commas and no operands, and blank lines are no statements, so both count for a few per semicolon only.
+/// Estimated numbers of statements and of operands of a text, which the arenas hardly ever outgrow, so that they are not copied.
 fn capacities(text: &[u8]) -> (usize, usize) {
+    let samples = (text.len() / SAMPLE_BYTES).clamp(1, MAX_SAMPLES);
+    if text.len() <= samples * SAMPLE_BYTES {
+        return counted(text);
+    }
+    let (mut statements, mut operands) = (0, 0);
+    for number in 0..samples {
+        let start = (text.len() - SAMPLE_BYTES) / samples * number;
+        let counts = counted(&text[start..start + SAMPLE_BYTES]);
+        statements += counts.0;
+        operands += counts.1;
+    }
+    let scaled = |count: usize| count / samples * (text.len() / SAMPLE_BYTES + 1);
+    (scaled(statements), scaled(operands))
+}
+
+/// Bytes of a stretch of text in which statements and operands are counted.
+const SAMPLE_BYTES: usize = 8 << 10;
+
+/// Most stretches, spread over the text.
+const MAX_SAMPLES: usize = 16;
+
+/// Estimates for a stretch of text, by the bytes that end statements and separate or nest operands. Tables of numbers have many commas and
+/// no operands, and blank lines are no statements, so both count for a few per semicolon only.
+fn counted(text: &[u8]) -> (usize, usize) {
     let count = |byte| memchr::memchr_iter(byte, text).count();
     let semicolons = count(b';');
-    let statements = semicolons.max(count(b'\n').min(2 * semicolons)) + semicolons / 8 + 16;
-    let operands = semicolons + count(b',').min(4 * semicolons) + 2 * count(b'[') + semicolons / 8 + 16;
+    let statements = semicolons.max(count(b'\n').min(2 * semicolons)) + semicolons / 4 + 16;
+    let operands = semicolons + count(b',').min(4 * semicolons) + 2 * count(b'[') + semicolons / 2 + 16;
     (statements, operands)
 }
 

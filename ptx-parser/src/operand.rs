@@ -356,6 +356,7 @@ impl<'t> OperandRef<'t> {
         Self { tree, index }
     }
 
+    #[inline]
     fn node(self) -> Operand {
         // The tree gives no reference whose index is not one of its nodes.
         self.tree.operands[self.index as usize]
@@ -375,24 +376,28 @@ impl<'t> OperandRef<'t> {
 
     /// Its kind.
     #[must_use]
+    #[inline]
     pub fn kind(self) -> OperandKind {
         self.node().kind
     }
 
     /// The bytes it covers.
     #[must_use]
+    #[inline]
     pub fn span(self) -> Span {
         self.node().span()
     }
 
     /// Its text.
     #[must_use]
+    #[inline]
     pub fn text(self) -> &'t [u8] {
         self.span().of(self.tree.source)
     }
 
     /// Its children, in source order.
     #[must_use]
+    #[inline]
     pub fn children(self) -> Operands<'t> {
         let end = self.index + 1 + u32::from(self.node().descendants);
         Operands {
@@ -439,6 +444,7 @@ impl<'t> Operands<'t> {
 impl<'t> Iterator for Operands<'t> {
     type Item = OperandRef<'t>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.next >= self.end || self.left == 0 {
             return None;

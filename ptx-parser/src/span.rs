@@ -22,24 +22,28 @@ pub struct Span {
 
 impl Span {
     /// The range `start..end`.
+    #[inline]
     #[must_use]
     pub const fn new(start: u32, end: u32) -> Self {
         Self { start, end }
     }
 
     /// Length in bytes.
+    #[inline]
     #[must_use]
     pub const fn len(self) -> u32 {
         self.end.saturating_sub(self.start)
     }
 
     /// True if it holds no byte.
+    #[inline]
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.end <= self.start
     }
 
     /// The bytes of `source` it covers; empty where it lies outside.
+    #[inline]
     #[must_use]
     pub fn of(self, source: &[u8]) -> &[u8] {
         source

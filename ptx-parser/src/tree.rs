@@ -34,6 +34,7 @@ pub struct Instruction<'t> {
 
 impl Statement {
     /// Number of operands at the top level, without the guard; 0 for a statement without any.
+    #[inline]
     #[must_use]
     pub const fn operand_count(&self) -> usize {
         match self.tag {
@@ -43,8 +44,21 @@ impl Statement {
         }
     }
 
+    /// True for an instruction behind `@!p`, false for one behind `@p`, `None` for one without guard and for other statements. The
+    /// predicate's name is the operand node at [`Statement::index`].
+    #[inline]
+    #[must_use]
+    pub const fn guard_is_negated(&self) -> Option<bool> {
+        match self.tag {
+            Tag::InstructionIf => Some(false),
+            Tag::InstructionIfNot => Some(true),
+            _ => None,
+        }
+    }
+
+    #[inline]
     const fn has_guard(&self) -> bool {
-        matches!(self.tag, Tag::InstructionIf | Tag::InstructionIfNot)
+        self.guard_is_negated().is_some()
     }
 }
 
@@ -160,6 +174,7 @@ impl<'s> Tree<'s> {
     }
 
     /// The bytes that `span` covers.
+    #[inline]
     #[must_use]
     pub fn text(&self, span: Span) -> &'s [u8] {
         span.of(self.source)
@@ -178,6 +193,7 @@ impl<'s> Tree<'s> {
     }
 
     /// Label: its name. Instruction: its opcode. Directive: its name with the dot. Others: empty.
+    #[inline]
     #[must_use]
     pub fn name(&self, statement: &Statement) -> &'s [u8] {
         match statement.kind() {
@@ -206,6 +222,7 @@ impl<'s> Tree<'s> {
     }
 
     /// The operands at the top level, without the guard, of an instruction or directive.
+    #[inline]
     #[must_use]
     pub fn operands<'t>(&'t self, statement: &Statement) -> Operands<'t> {
         let first = match statement.kind() {
@@ -224,6 +241,7 @@ impl<'s> Tree<'s> {
     }
 
     /// The operand node whose [`OperandRef::index`] is `index`.
+    #[inline]
     #[must_use]
     pub fn operand(&self, index: usize) -> Option<OperandRef<'_>> {
         (index < self.operands.len()).then(|| OperandRef::new(self, index as u32))

@@ -48,6 +48,9 @@ fn declared(tree: &Tree<'_>) -> Vec<String> {
         .iter()
         .filter(|variable| !inside(variable.span.start))
     {
+        let mut variable = *variable;
+        // Initialisers that are passed over are not looked into.
+        variable.has_addresses |= !variable.initializer.is_empty();
         all.push(format!("{variable:?}"));
     }
     for statement in tree

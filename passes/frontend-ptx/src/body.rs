@@ -10,7 +10,8 @@ use ptxcheck_ptx_parser::operand::{OperandRef, Operands};
 
 use super::calls::Slot;
 use super::malformed::Malformed;
-use super::opcode::{Decoded, Opcodes, Shape};
+use super::opcode::{Decoded, Shape};
+use super::opcodes::Opcodes;
 use super::scope::{Binding, Registers, Scopes};
 use super::symbols::{Symbols, register_bits};
 use crate::limits::MAX_COPIED_TARGETS;
@@ -61,6 +62,8 @@ pub(super) struct Lowering<'a, 's> {
     pub(super) is_whole: bool,
     opcodes: &'a mut Opcodes<'s>,
     labels: Vec<Label>,
+    /// Labels that have been passed.
+    labels_passed: usize,
     label_of: NameMap<(u32, &'s [u8]), u32>,
     /// Scope numbers from the outermost in, and each scope's parent.
     open_scopes: Vec<u32>,
@@ -99,6 +102,7 @@ impl<'a, 's> Lowering<'a, 's> {
             is_whole,
             opcodes,
             labels: Vec::new(),
+            labels_passed: 0,
             label_of: NameMap::default(),
             open_scopes: vec![0],
             next_scope: 1,
@@ -238,13 +242,14 @@ impl<'a, 's> Lowering<'a, 's> {
 
     fn label(&mut self, statement: &Statement) {
         if self.body.instructions.len() > self.block_start {
-            self.end_block(&[Edge::Next]);
+            self.end_block([Edge::Next]);
         }
         self.block_span.get_or_insert(statement.span());
-        let scope = self.open_scopes.last().copied().unwrap_or(0);
-        if let Some(&label) = self.label_of.get(&(scope, self.tree.name(statement))) {
-            self.labels[label as usize].block = Some(BlockId::new(self.body.blocks.len()));
+        // They come in the order in which they were collected.
+        if let Some(label) = self.labels.get_mut(self.labels_passed) {
+            label.block = Some(BlockId::new(self.body.blocks.len()));
         }
+        self.labels_passed += 1;
     }
 
     fn find_label(&self, name: &[u8]) -> Option<u32> {
@@ -284,31 +289,31 @@ impl<'a, 's> Lowering<'a, 's> {
     }
 
     fn instruction(&mut self, statement: &Statement) {
-        let syntax = self.tree.instruction(statement);
-        let (Decoded { op, shape }, least) = self.opcodes.decode(syntax.opcode);
+        let tree = self.tree;
+        let (Decoded { op, shape }, least) = self.opcodes.decode(tree.source(), statement.name());
         let span = statement.span();
-        let guard = syntax.guard.map(|guard| self.guard(statement, &guard));
+        let guard = self.guard(statement);
+        let operands = tree.operands(statement);
         if statement.operand_count() < usize::from(least) {
-            return self.too_few_operands((shape, least), guard, span, syntax.operands);
+            return self.too_few_operands((shape, least), guard, span, operands);
         }
         match shape {
-            Shape::Plain(results) => self.plain(op, guard, span, syntax.operands, usize::from(results)),
+            Shape::Plain(results) => self.plain(op, guard, span, operands, usize::from(results)),
             Shape::Guess => {
-                let results = usize::from(super::operands::begins_with_result(&syntax.operands));
-                self.plain(op, guard, span, syntax.operands, results);
+                let results = usize::from(super::operands::begins_with_result(&operands));
+                self.plain(op, guard, span, operands, results);
             }
-            Shape::MaskLast => self.collective(op, guard, span, syntax.operands, true),
-            Shape::MaskAbsent => self.collective(op, guard, span, syntax.operands, false),
+            Shape::MaskLast => self.collective(op, guard, span, operands, true),
+            Shape::MaskAbsent => self.collective(op, guard, span, operands, false),
             Shape::Memory { results, others } => {
-                self.memory(op, guard, span, syntax.operands, usize::from(results), others);
+                self.memory(op, guard, span, operands, usize::from(results), others);
             }
-            Shape::Call => self.call(guard, span, syntax.operands),
-            Shape::Branch => self.branch(op, guard, span, syntax.operands),
-            Shape::BranchTable => self.branch_table(op, guard, span, syntax.operands),
+            Shape::Call => self.call(guard, span, operands),
+            Shape::Branch => self.branch(op, guard, span, operands),
+            Shape::BranchTable => self.branch_table(op, guard, span, operands),
         }
         if matches!(op, Op::Return | Op::Exit | Op::Trap) {
-            let next: &[Edge] = if guard.is_some() { &[Edge::Next] } else { &[] };
-            self.end_block(next);
+            self.end_block(guard.map(|_| Edge::Next));
         }
     }
 
@@ -393,14 +398,11 @@ impl<'a, 's> Lowering<'a, 's> {
     }
 
     pub(super) fn end_branch(&mut self, guard: Option<Guard>, targets: impl Iterator<Item = Edge>) {
-        let mut edges: Vec<Edge> = targets.collect();
-        if guard.is_some() {
-            edges.push(Edge::Next);
-        }
-        self.end_block(&edges);
+        let next = guard.map(|_| Edge::Next);
+        self.end_block(targets.chain(next));
     }
 
-    fn end_block(&mut self, edges: &[Edge]) {
+    fn end_block(&mut self, edges: impl IntoIterator<Item = Edge>) {
         let end = self.body.instructions.len();
         let span = self
             .block_span
@@ -413,7 +415,7 @@ impl<'a, 's> Lowering<'a, 's> {
             })
             .unwrap_or_default();
         let first_edge = self.edges.len();
-        self.edges.extend_from_slice(edges);
+        self.edges.extend(edges);
         self.body.blocks.push(Block {
             instructions: Slots::new(self.block_start, end),
             successors: Slots::new(first_edge, self.edges.len()),
@@ -427,7 +429,7 @@ impl<'a, 's> Lowering<'a, 's> {
     fn finish_last_block(&mut self, end: u32) {
         let open = self.body.instructions.len() > self.block_start || self.block_span.is_some();
         if open || self.body.blocks.is_empty() {
-            return self.end_block(&[]);
+            return self.end_block([]);
         }
         if self
             .body
@@ -436,7 +438,7 @@ impl<'a, 's> Lowering<'a, 's> {
             .is_some_and(|last| last.guard.is_some())
         {
             self.emit(Op::Return, None, Span::new(end.saturating_sub(1), end), &[], &[]);
-            self.end_block(&[]);
+            self.end_block([]);
         }
     }
 

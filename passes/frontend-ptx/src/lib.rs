@@ -9,8 +9,8 @@
 //! | `symbols.rs`, `tables.rs`, `weak.rs` | what a module declares |
 //! | `body.rs` | walks the statements of a function |
 //! | `operands.rs`, `calls.rs` | turn operands into values |
-//! | `scope.rs` | knows the names |
-//! | `opcode.rs`, `modifiers.rs` | what the opcodes do |
+//! | `scope.rs`, `short.rs` | know the names |
+//! | `opcode.rs`, `opcodes.rs`, `modifiers.rs` | what the opcodes do |
 //! | `head.rs`, `malformed.rs` | what the parser reads and PTX does not allow |
 //! | `origin.rs` | places and texts of what was lowered |
 //! | `inlined.rs` | calls that debug data says were inlined |
@@ -45,9 +45,11 @@ mod malformed;
 mod modifiers;
 mod module;
 mod opcode;
+mod opcodes;
 mod operands;
 mod origin;
 mod scope;
+mod short;
 mod stubs;
 mod symbols;
 mod tables;

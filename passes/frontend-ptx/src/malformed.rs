@@ -7,13 +7,13 @@
 use ptxcheck_ptx_parser::ast::Statement;
 use ptxcheck_ptx_parser::limits::MAX_ERRORS;
 use ptxcheck_ptx_parser::operand::{OperandRef, Operands};
-use ptxcheck_ptx_parser::{Cause, Guard as Named, Span, SyntaxError};
+use ptxcheck_ptx_parser::{Cause, Span, SyntaxError};
 
 use super::body::Lowering;
 use super::opcode::Shape;
 use super::operands::begins_with_result;
 use super::scope::Binding;
-use ptxcheck_ir::{Guard, Op, Value};
+use ptxcheck_ir::{Guard, Op, Register, Value};
 
 /// By the fewest operands that an instruction takes.
 const LEAST: [&str; 6] = [
@@ -82,23 +82,30 @@ impl<'s> Lowering<'_, 's> {
         }
     }
 
-    /// The guard of an instruction: a predicate of which nothing is known, where the text names none.
-    pub(super) fn guard(&mut self, statement: &Statement, named: &Named<'s>) -> Guard {
-        let span = statement.span();
-        let register = match self.scopes.resolve(named.name, span, &mut self.registers) {
+    /// The guard of an instruction, if it has one: a predicate of which nothing is known, where the text names none.
+    #[inline]
+    pub(super) fn guard(&mut self, statement: &Statement) -> Option<Guard> {
+        let negated = statement.guard_is_negated()?;
+        let name = self.tree.operand(statement.index()).map(OperandRef::span);
+        let known = name.and_then(|name| self.scopes.known(self.tree.source(), name, &self.registers));
+        let register = match known {
+            Some(register) if self.registers.all[register.index()].bits == 1 => register,
+            _ => self.other_guard(statement.span(), name?),
+        };
+        Some(Guard { register, negated })
+    }
+
+    /// The register of the guard with this name, which [`Scopes::known`](super::scope::Scopes::known) does not know.
+    fn other_guard(&mut self, span: Span, name: Span) -> Register {
+        match self
+            .scopes
+            .resolve(self.tree.text(name), span, &mut self.registers)
+        {
             Some(Binding::Register(register)) if self.registers.all[register.index()].bits == 1 => register,
             _ => {
-                let place = self
-                    .tree
-                    .operand(statement.index())
-                    .map_or(span, OperandRef::span);
-                self.unresolved(place, "a predicate register as guard");
+                self.unresolved(name, "a predicate register as guard");
                 self.registers.make(1, Span::default())
             }
-        };
-        Guard {
-            register,
-            negated: named.negated,
         }
     }
 

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::body::Lowering;
 use super::malformed::Malformed;
-use super::opcode::Opcodes;
+use super::opcodes::Opcodes;
 use super::origin::PtxOrigin;
 use super::symbols::Symbols;
 use super::{head, tables};

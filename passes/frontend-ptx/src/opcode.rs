@@ -1,9 +1,7 @@
-//! The operations of PTX opcodes: one row of [`ROWS`] per opcode, decoded once per distinct dotted spelling.
+//! The operations of PTX opcodes: one row of [`ROWS`] per opcode, decoded once per distinct dotted spelling (`opcodes.rs`).
 //!
 //! An opcode without a row, or with modifiers a row does not interpret, is [`Op::Opaque`]: it defines its first
 //! operand and reads the others. Source: PTX ISA, Instruction Set.
-
-use ptxcheck_common::maps::NameMap;
 
 use super::modifiers::{IntType, Modifiers};
 use ptxcheck_ir::{
@@ -67,23 +65,10 @@ const fn effect(op: Op) -> Decoded {
     }
 }
 
-/// Decoded opcodes by their dotted spelling, with the fewest operands that they take.
-#[derive(Default)]
-pub(super) struct Opcodes<'s> {
-    known: NameMap<&'s [u8], (Decoded, u8)>,
-}
-
-impl<'s> Opcodes<'s> {
-    /// The operation of `opcode`, and the fewest operands at the top level that any form of it has; 0 for one that is not known.
-    pub(super) fn decode(&mut self, opcode: &'s [u8]) -> (Decoded, u8) {
-        if let Some(known) = self.known.get(opcode) {
-            return *known;
-        }
-        let (name, modifiers) = Modifiers::split(opcode);
-        let known = (decode(opcode), least_operands(name, &modifiers));
-        self.known.insert(opcode, known);
-        known
-    }
+/// The operation of an opcode, and the fewest operands at the top level that any form of it has; 0 for one that is not known.
+pub(super) fn decode_with_least(opcode: &[u8]) -> (Decoded, u8) {
+    let (name, modifiers) = Modifiers::split(opcode);
+    (decode(opcode), least_operands(name, &modifiers))
 }
 
 /// The opcode, the fewest operands at the top level that any form of it has, and what it does.

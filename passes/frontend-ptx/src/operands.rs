@@ -6,7 +6,8 @@ use ptxcheck_ptx_parser::operand::{OperandRef, Operands, integer};
 
 use super::body::Lowering;
 use super::scope::Binding;
-use ptxcheck_ir::{Access, AccessKind, Collective, Guard, MemberMask, Op, Space, Special, Value};
+use super::short;
+use ptxcheck_ir::{Access, AccessKind, Collective, Guard, MemberMask, Op, Register, Space, Special, Value};
 
 /// True if an opcode that is not interpreted seems to write its first operand.
 pub(super) fn begins_with_result(operands: &Operands<'_>) -> bool {
@@ -32,6 +33,13 @@ enum Named {
 }
 
 impl<'s> Lowering<'_, 's> {
+    /// The register that a name stands for, for nearly all that are one: see [`Scopes::register`](super::scope::Scopes::register).
+    #[inline(always)]
+    fn register(&mut self, name: Span) -> Option<Register> {
+        self.scopes
+            .register(self.tree.source(), name, &mut self.registers)
+    }
+
     fn named(&mut self, name: Span) -> Named {
         let text = self.tree.text(name);
         let value = match self.scopes.resolve(text, name, &mut self.registers) {
@@ -67,8 +75,24 @@ impl<'s> Lowering<'_, 's> {
         Value::Unknown
     }
 
+    /// The value of an operand that is a register or a literal, of the forms that nearly all have.
+    #[inline(always)]
+    fn plain_value(&mut self, operand: &OperandRef<'s>) -> Option<Value> {
+        match operand.kind() {
+            OperandKind::Name => self.register(operand.span()).map(Value::Register),
+            OperandKind::Integer => short::literal(self.tree.source(), operand.span()).map(Value::Integer),
+            _ => None,
+        }
+    }
+
     /// The value of an operand that is one value; the registers inside others are read, but not followed.
+    #[inline]
     pub(super) fn value(&mut self, operand: &OperandRef<'s>) -> Value {
+        self.plain_value(operand)
+            .unwrap_or_else(|| self.other_value(operand))
+    }
+
+    fn other_value(&mut self, operand: &OperandRef<'s>) -> Value {
         match operand.kind() {
             OperandKind::Name => match self.named(operand.span()) {
                 Named::Value(value) => value,
@@ -101,7 +125,15 @@ impl<'s> Lowering<'_, 's> {
     }
 
     /// Pushes an operand's values: those of its elements if it has several.
+    #[inline]
     pub(super) fn push_values(&mut self, operand: &OperandRef<'s>) {
+        match self.plain_value(operand) {
+            Some(value) => self.body.values.push(value),
+            None => self.push_other_values(operand),
+        }
+    }
+
+    fn push_other_values(&mut self, operand: &OperandRef<'s>) {
         match operand.kind() {
             OperandKind::Vector | OperandKind::Pair | OperandKind::List | OperandKind::Address => {
                 for child in operand.children() {
@@ -112,14 +144,22 @@ impl<'s> Lowering<'_, 's> {
             }
             OperandKind::String => {}
             _ => {
-                let value = self.value(operand);
+                let value = self.other_value(operand);
                 self.body.values.push(value);
             }
         }
     }
 
     /// Pushes what an operand names as results: registers, or a sink for what can't be written.
+    #[inline]
     pub(super) fn push_results(&mut self, operand: &OperandRef<'s>) {
+        match self.plain_value(operand) {
+            Some(value @ Value::Register(_)) => self.body.values.push(value),
+            _ => self.push_other_results(operand),
+        }
+    }
+
+    fn push_other_results(&mut self, operand: &OperandRef<'s>) {
         let start = self.body.values.len();
         match operand.kind() {
             OperandKind::Address | OperandKind::List | OperandKind::String => {
@@ -240,38 +280,54 @@ impl<'s> Lowering<'_, 's> {
         let Some(first) = addresses.next() else {
             return self.plain(Op::Opaque, guard, span, operands, results);
         };
-        if let Some(name) = first
-            .children()
-            .next()
-            .filter(|base| base.kind() == OperandKind::Name)
-            && let Named::Slot(slot) = self.named(name.span())
-        {
-            return self.slot_access(op, guard, span, slot, &first, operands);
-        }
+        let base = match self.base(&first) {
+            Named::Value(base) => base,
+            Named::Slot(slot) => return self.slot_access(op, guard, span, slot, &first, operands),
+        };
         let start = self.body.values.len();
         for operand in operands.clone().take(results) {
             self.push_results(&operand);
         }
         let uses = self.body.values.len();
-        self.push_address(&first);
+        self.push_address(&first, base);
         for operand in operands.skip(results).filter(|operand| !is_address(operand)) {
             self.push_values(&operand);
         }
         self.push(op, guard, span, start, uses - start);
         for (address, space) in addresses.zip(others) {
             let start = self.body.values.len();
-            self.push_address(&address);
+            let base = match self.base(&address) {
+                Named::Value(base) => base,
+                Named::Slot(_) => Value::Unknown,
+            };
+            self.push_address(&address, base);
             let access = Access::one(AccessKind::Other, space, 0);
             self.push(Op::Access(access), guard, span, start, 0);
         }
     }
 
-    /// Base, constant offset, then whatever else stands in the brackets (coordinates).
-    fn push_address(&mut self, address: &OperandRef<'s>) {
-        let mut children = address.children().peekable();
-        let base = children.next().map_or(Value::Unknown, |base| self.value(&base));
+    /// The entity that an address begins with.
+    #[inline]
+    fn base(&mut self, address: &OperandRef<'s>) -> Named {
+        let Some(base) = address.children().next() else {
+            return Named::Value(Value::Unknown);
+        };
+        match self.plain_value(&base) {
+            Some(value) => Named::Value(value),
+            None if base.kind() == OperandKind::Name => self.named(base.span()),
+            None => Named::Value(self.other_value(&base)),
+        }
+    }
+
+    /// The base of an address, its constant offset, then whatever else stands in the brackets (coordinates).
+    fn push_address(&mut self, address: &OperandRef<'s>, base: Value) {
+        let mut children = address.children();
+        children.next();
+        let mut children = children.peekable();
         let offset = match children.next_if(|child| child.kind() == OperandKind::Offset) {
-            Some(by) => offset(by).map_or(Value::Unknown, Value::Integer),
+            Some(by) => short::literal(self.tree.source(), by.span())
+                .or_else(|| offset(by))
+                .map_or(Value::Unknown, Value::Integer),
             None => Value::Integer(0),
         };
         let (base, offset) = match (base, offset) {

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 
 use ptxcheck_ptx_parser::Span;
 
+use super::short;
 use ptxcheck_ir::{Register, RegisterInfo, SymbolId};
 
 /// The entity that a name is bound to.
@@ -46,46 +47,43 @@ pub(super) struct Scopes<'s> {
 }
 
 /// Ranges that were found by their prefixes: nearly all operands are registers of a few ranges.
-#[derive(Default)]
 struct Prefixes([(u64, u32); PREFIX_PLACES]);
 
 /// A power of two; compilers use some ten prefixes.
-const PREFIX_PLACES: usize = 16;
+const PREFIX_PLACES: usize = 64;
 
-/// The key of the empty name: above the bytes of a longer one, it tells their number.
-const NO_NAME: u64 = 1;
+impl Default for Prefixes {
+    fn default() -> Self {
+        Self([(0, 0); PREFIX_PLACES])
+    }
+}
 
 impl Prefixes {
-    /// A short name as a number, never 0; 0 for others.
-    fn key(name: &[u8]) -> u64 {
-        if name.len() >= size_of::<u64>() {
-            return 0;
-        }
-        name.iter().fold(NO_NAME, |key, byte| key << 8 | u64::from(*byte))
-    }
-
+    #[inline]
     const fn place(key: u64) -> usize {
         // Fibonacci hashing: the upper bits of the product depend on all of the key.
-        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60) as usize % PREFIX_PLACES
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % PREFIX_PLACES
     }
 
+    #[inline]
     fn get(&self, key: u64) -> Option<u32> {
         let (known, range) = self.0[Self::place(key)];
-        (known == key && key != 0).then_some(range)
+        (known == key).then_some(range)
     }
 
-    fn insert(&mut self, key: u64, range: u32) {
-        if key != 0 {
+    fn insert(&mut self, prefix: &[u8], range: u32) {
+        if let Some(key) = short::key(prefix) {
             self.0[Self::place(key)] = (key, range);
         }
     }
 
     /// Forgets a name whose binding changes.
     fn forget(&mut self, name: &[u8]) {
-        let key = Self::key(name);
-        let known = &mut self.0[Self::place(key)];
-        if known.0 == key {
-            *known = (0, 0);
+        if let Some(key) = short::key(name) {
+            let known = &mut self.0[Self::place(key)];
+            if known.0 == key {
+                *known = (0, 0);
+            }
         }
     }
 }
@@ -132,26 +130,36 @@ impl<'s> Scopes<'s> {
             .map(|&entry| self.entries[entry as usize].binding)
     }
 
+    /// The register that a name of the source stands for, as nearly all operands do: one of a range, with a short name.
+    /// [`Self::resolve`] finds the others.
+    #[inline(always)]
+    pub(super) fn register(&self, source: &[u8], name: Span, registers: &mut Registers) -> Option<Register> {
+        let (range, number) = self.numbered(source, name)?;
+        registers.of_range(range, number, name)
+    }
+
+    /// The same, if it has been named before.
+    #[inline(always)]
+    pub(super) fn known(&self, source: &[u8], name: Span, registers: &Registers) -> Option<Register> {
+        let (range, number) = self.numbered(source, name)?;
+        registers.known(range, number)
+    }
+
+    /// The range that a short name's prefix is known to stand for, and the number behind it.
+    #[inline(always)]
+    fn numbered(&self, source: &[u8], name: Span) -> Option<(u32, u32)> {
+        let (key, number) = short::split(source, name)?;
+        let range = self.prefixes.get(key)?;
+        (self.numbered_singles == 0).then_some((range, number))
+    }
+
     /// The binding of a name.
-    #[inline]
     pub(super) fn resolve(
         &mut self,
         name: &'s [u8],
         span: Span,
         registers: &mut Registers,
     ) -> Option<Binding> {
-        // Nearly all are registers of a range.
-        if self.numbered_singles == 0
-            && let Some((key, _, number)) = split_short(name)
-            && let Some(range) = self.prefixes.get(key)
-            && let Some(register) = registers.of_range(range, number, span)
-        {
-            return Some(Binding::Register(register));
-        }
-        self.resolve_other(name, span, registers)
-    }
-
-    fn resolve_other(&mut self, name: &'s [u8], span: Span, registers: &mut Registers) -> Option<Binding> {
         if self.numbered_singles == 0
             && let Some(register) = self.of_range(name, span, registers)
         {
@@ -169,44 +177,14 @@ impl<'s> Scopes<'s> {
 
     /// The register of a range.
     fn of_range(&mut self, name: &[u8], span: Span, registers: &mut Registers) -> Option<Register> {
-        if let Some((key, split, _)) = split_short(name)
-            && let Some(Binding::Range(range)) = self.get(&name[..split])
-        {
-            self.prefixes.insert(key, range);
-        }
         numbered(name).find_map(|(prefix, number)| match self.get(prefix) {
-            Some(Binding::Range(range)) => registers.of_range(range, number, span),
+            Some(Binding::Range(range)) => {
+                self.prefixes.insert(prefix, range);
+                registers.of_range(range, number, span)
+            }
             _ => None,
         })
     }
-}
-
-/// The key of the prefix of `%r12`, its length, and 12: for names of short letters and a plain number of up to 9 digits behind them, in
-/// one pass. `None` for others.
-#[inline]
-fn split_short(name: &[u8]) -> Option<(u64, usize, u32)> {
-    let (mut key, mut split) = (NO_NAME, 0);
-    let first = loop {
-        let byte = *name.get(split)?;
-        if byte.is_ascii_digit() {
-            break byte;
-        }
-        key = key << 8 | u64::from(byte);
-        split += 1;
-    };
-    let digits = name.len() - split;
-    if split >= size_of::<u64>() || digits > 9 || first == b'0' && digits > 1 {
-        return None;
-    }
-    let mut number = 0;
-    for byte in &name[split..] {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        number = number * 10 + u32::from(digit);
-    }
-    Some((key, split, number))
 }
 
 /// Every split of `%r12` into a prefix and a number, the longest number first.
@@ -233,9 +211,12 @@ pub(super) fn numbered(name: &[u8]) -> impl Iterator<Item = (&[u8], u32)> {
 struct Range {
     count: u32,
     bits: u8,
-    /// Registers by number, as far as a table that the body's size bounds reaches.
-    dense: Vec<Option<Register>>,
+    /// Registers by number, as far as a table that the body's size bounds reaches; [`UNNAMED`] for those that do not exist yet.
+    dense: Vec<Register>,
 }
+
+/// The register in the place of one that has not been named.
+const UNNAMED: Register = Register::new(u32::MAX as usize);
 
 /// The registers of a body. A register exists once it is named in the code: a declaration costs nothing, so a
 /// hostile count in one allocates nothing.
@@ -275,15 +256,23 @@ impl Registers {
         Binding::Range(self.ranges.len() as u32 - 1)
     }
 
+    /// The register with a number of a range, if it has been named before and a table reaches it.
+    #[inline(always)]
+    fn known(&self, range: u32, number: u32) -> Option<Register> {
+        let register = *self.ranges.get(range as usize)?.dense.get(number as usize)?;
+        (register != UNNAMED).then_some(register)
+    }
+
     /// The register with a number of a range; `None` if the range is shorter.
     #[inline]
     fn of_range(&mut self, range: u32, number: u32, name: Span) -> Option<Register> {
-        match self.ranges.get(range as usize)?.dense.get(number as usize) {
-            Some(Some(known)) => Some(*known),
-            _ => self.not_in_table(range, number, name),
+        match self.known(range, number) {
+            Some(register) => Some(register),
+            None => self.not_in_table(range, number, name),
         }
     }
 
+    #[inline(never)]
     fn not_in_table(&mut self, range: u32, number: u32, name: Span) -> Option<Register> {
         let Range { count, bits, dense } = &mut self.ranges[range as usize];
         if number >= *count {
@@ -293,9 +282,9 @@ impl Registers {
         let next = Register::new(self.all.len());
         if place < self.dense_limit {
             if dense.len() <= place {
-                dense.resize((place + 1).next_power_of_two().min(self.dense_limit), None);
+                dense.resize((place + 1).next_power_of_two().min(self.dense_limit), UNNAMED);
             }
-            dense[place] = Some(next);
+            dense[place] = next;
         } else if let Some(known) = self.sparse.get(&(range, number)) {
             return Some(*known);
         } else {
@@ -392,32 +381,5 @@ mod tests {
             let found = resolve(&mut scopes, &mut registers, name);
             assert_eq!(bits(found, &registers), wanted, "{name}");
         }
-    }
-
-    #[test]
-    fn short_names_are_split_in_one_pass() {
-        let split = |text: &str| {
-            let (key, split, number) = split_short(text.as_bytes())?;
-            assert_eq!(key, Prefixes::key(&text.as_bytes()[..split]), "{text}");
-            Some((split, number))
-        };
-        assert_eq!(split("%r12"), Some((2, 12)));
-        assert_eq!(split("%rd0"), Some((3, 0)));
-        assert_eq!(split("%r999999999"), Some((2, 999_999_999)));
-        assert_eq!(split("12"), Some((0, 12)));
-        for other in [
-            "%r1000000000",
-            "%r012",
-            "%tid.x",
-            "%f64x1",
-            "prefixes8",
-            "%r1_2",
-            "",
-        ] {
-            assert_eq!(split(other), None, "{other}");
-        }
-        assert_eq!(split("prefix_"), None);
-        assert_eq!(split("prefix7"), Some((6, 7)));
-        assert_ne!(Prefixes::key(b"%r"), Prefixes::key(b"%rd"));
     }
 }

@@ -269,7 +269,8 @@ impl<'s> Symbols<'s> {
                 continue;
             };
             let start = self.initializers.len();
-            for element in tree.initializer(variable) {
+            let elements = variable.has_addresses.then(|| tree.initializer(variable));
+            for element in elements.into_iter().flatten() {
                 if let Element::Address(address) = element {
                     self.initializers.extend(self.find(address.symbol));
                 }

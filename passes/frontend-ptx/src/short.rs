@@ -1,0 +1,185 @@
+//! Names of at most eight bytes as numbers of 64 bits, so that `%r12` is taken apart without a look at each of its bytes.
+//!
+//! ```text
+//! %r12      the bytes 25 72 31 32, the first in the lowest bits: 0x32317225
+//! key       the bytes before the number: 0x7225
+//! number    12
+//! ```
+
+use ptxcheck_ptx_parser::Span;
+
+/// Bytes in a word.
+const BYTES: usize = size_of::<u64>();
+
+/// A byte in each byte of a word.
+const fn everywhere(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; BYTES])
+}
+
+/// The key of a prefix of 1 to 7 bytes; `None` for others. Names have no zero bytes, so prefixes of different lengths differ.
+pub(super) fn key(prefix: &[u8]) -> Option<u64> {
+    let is_short = !prefix.is_empty() && prefix.len() < BYTES;
+    is_short.then(|| word(prefix))
+}
+
+/// The first bytes of a text as a word; those beyond its end are 0.
+fn word(text: &[u8]) -> u64 {
+    let bytes = text.iter().take(BYTES).rev();
+    bytes.fold(0, |word, byte| word << 8 | u64::from(*byte))
+}
+
+/// The key of the prefix of a name like `%r12`, and 12: for names of at most eight bytes that end in a number without zeros in front and
+/// have something before it. `None` for others.
+#[inline(always)]
+pub(super) fn split(source: &[u8], name: Span) -> Option<(u64, u32)> {
+    let length = name.end.wrapping_sub(name.start) as usize;
+    if length.wrapping_sub(1) >= BYTES {
+        return None;
+    }
+    let rest = source.get(name.start as usize..)?;
+    let text = match rest.first_chunk() {
+        Some(bytes) => u64::from_le_bytes(*bytes),
+        None => word(rest),
+    };
+    // The last byte of the name becomes the highest of the word, so its digits are the highest bytes.
+    let unused = 8 * (BYTES - length);
+    let (digits, number) = trailing_number(text << unused);
+    let prefix = length.checked_sub(digits)?;
+    if digits == 0 || prefix == 0 {
+        return None;
+    }
+    Some((text & (u64::MAX >> (64 - 8 * prefix)), number?))
+}
+
+/// The number of digits in the highest bytes of a word, and the number that they are in the order of reading; `None` for one with zeros
+/// in front.
+#[inline(always)]
+const fn trailing_number(word: u64) -> (usize, Option<u32>) {
+    // A digit becomes 0 to 9, and every other byte 10 or more.
+    let values = word ^ everywhere(b'0');
+    let high = everywhere(0x80);
+    let others = (((values & !high) + everywhere(0x80 - 10)) | values) & high;
+    let digits = others.leading_zeros() as usize / 8;
+    if digits == 0 {
+        return (0, None);
+    }
+    let first = 8 * (BYTES - digits);
+    if digits > 1 && (values >> first) & 0xff == 0 {
+        return (digits, None);
+    }
+    (digits, Some(decimal(values & (u64::MAX << first))))
+}
+
+/// The number whose decimal digits are the bytes of a word, the first in the lowest bits.
+#[inline(always)]
+const fn decimal(digits: u64) -> u32 {
+    const EVEN: u64 = 0x0000_00ff_0000_00ff;
+    // Each second byte becomes a number of two digits, of which two and two become numbers of four digits, and those the sum.
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    let upper = (pairs & EVEN).wrapping_mul(100 + (1_000_000 << 32));
+    let lower = (pairs >> 16 & EVEN).wrapping_mul(1 + (10_000 << 32));
+    (upper.wrapping_add(lower) >> 32) as u32
+}
+
+/// The value of a decimal literal of at most eight bytes, a sign counted, that does not begin with 0 unless it is 0.
+#[inline(always)]
+pub(super) fn literal(source: &[u8], text: Span) -> Option<i64> {
+    let rest = source.get(text.start as usize..)?;
+    let (sign, start) = match rest.first()? {
+        b'-' => (-1, text.start + 1),
+        b'+' => (1, text.start + 1),
+        _ => (1, text.start),
+    };
+    let length = text.end.wrapping_sub(start) as usize;
+    if length.wrapping_sub(1) >= BYTES {
+        return None;
+    }
+    let bytes = u64::from_le_bytes(*source.get(start as usize..)?.first_chunk()?);
+    let (digits, number) = trailing_number(bytes << (8 * (BYTES - length)));
+    (digits == length).then_some(sign * i64::from(number?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken_apart(name: &str) -> Option<(u64, u32)> {
+        let whole = Span::new(0, name.len() as u32);
+        let alone = split(name.as_bytes(), whole);
+        let inside = format!(" {name}, %r777777");
+        let inside = split(inside.as_bytes(), Span::new(1, 1 + name.len() as u32));
+        assert_eq!(alone, inside, "{name}");
+        alone
+    }
+
+    #[test]
+    fn short_names_are_taken_apart() {
+        for (name, prefix, number) in [
+            ("%r12", "%r", 12),
+            ("%rd0", "%rd", 0),
+            ("%p1234", "%p", 1234),
+            ("%r987654", "%r", 987_654),
+            ("r1234567", "r", 1_234_567),
+            ("x64_1", "x64_", 1),
+            ("prefix7", "prefix", 7),
+            ("prefixs7", "prefixs", 7),
+        ] {
+            let key = key(prefix.as_bytes()).unwrap();
+            assert_eq!(taken_apart(name), Some((key, number)), "{name}");
+        }
+        for other in [
+            "",
+            "%r",
+            "%r012",
+            "%r00",
+            "12345678",
+            "1",
+            "%tid.x",
+            "%r1234567",
+            "a:",
+            "a/",
+            "%r1\u{80}",
+        ] {
+            assert_eq!(taken_apart(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn keys_of_different_prefixes_differ() {
+        assert_ne!(key(b"%r"), key(b"%rd"));
+        assert_ne!(key(b"%r"), key(b"r%"));
+        assert_eq!(key(b""), None);
+        assert_eq!(key(b"12345678"), None);
+    }
+
+    #[test]
+    fn short_literals_have_the_values_of_others() {
+        for text in [
+            "0",
+            "7",
+            "-1",
+            "+480",
+            "12345678",
+            "-1234567",
+            "-12345678",
+            "+0",
+            "-0",
+        ] {
+            let span = Span::new(0, text.len() as u32);
+            let value = text.parse().ok();
+            assert_eq!(
+                literal(format!("{text}], %r12345;").as_bytes(), span),
+                value,
+                "{text}"
+            );
+        }
+        for text in ["", "+", "010", "0x1", "1U", "123456789", "+-4", "- 4", "1+1"] {
+            let span = Span::new(0, text.len() as u32);
+            assert_eq!(
+                literal(format!("{text}], %r12345;").as_bytes(), span),
+                None,
+                "{text}"
+            );
+        }
+    }
+}
