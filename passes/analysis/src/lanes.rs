@@ -2,7 +2,8 @@
 //! `LANES.md`, beside the crate's manifest, explains the analysis.
 //!
 //! Modules: `roots` chooses the entry points, `slice` the variables that matter; `graph`, `order` and `loops` lay out
-//! a kernel's code with its calls in place; `kernel` analyses the launches of one kernel and `launch` knows their
+//! a kernel's code with its calls in place; `layout` holds all that no launch changes, and `scenario` the values that are fixed for a
+//! solution; `kernel` analyses the launches of one kernel and `launch` knows their
 //! warps; `live` finds the cells that are read again; `value` and `transfer` are the lattice and its transfer
 //! functions; `flow` solves for lanes and values; `placement` says which lanes arrive, `shuffle` which lane is read,
 //! `membership` what code may know of other lanes; `verdict` judges, and `screen` leaves out kernels without a
@@ -13,12 +14,14 @@ mod flow;
 mod graph;
 mod kernel;
 mod launch;
+mod layout;
 mod live;
 mod loops;
 mod membership;
 mod order;
 mod placement;
 mod roots;
+mod scenario;
 mod screen;
 mod shuffle;
 mod slice;
@@ -41,6 +44,8 @@ use value::ALL;
 pub use finding::{LaneFinding, Root};
 pub(crate) use launch::launches_of;
 pub use launch::{Launch, ShapeSource};
+pub use layout::{LaneLayout, LaneLayouts, LaneSolution};
+pub use scenario::{FixedLoad, FixedParam, Scenario};
 pub use value::Lanes;
 pub use verdict::{Issue, Problem, Site};
 
@@ -176,5 +181,7 @@ pub const fn is_full(set: Lanes) -> bool {
     set == ALL
 }
 
+#[cfg(test)]
+mod scenario_tests;
 #[cfg(test)]
 mod tests;

@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::names;
-use ptxcheck_ir::Module;
+use ptxcheck_ir::{FunctionId, Module};
 
 use crate::collectives::{self, CollectiveSite};
-use crate::lanes::{self, Root};
+use crate::lanes::{self, LaneLayouts, Root, Scenario};
 use crate::out_of_bounds::{self, Outside};
 use crate::provenance::{self, Violation};
 
@@ -54,6 +54,25 @@ impl<'a> ModuleAnalyses<'a> {
     pub fn lanes(&self) -> &[Root] {
         self.lanes
             .get_or_init(|| lanes::analyse(self, self.options.lanes))
+    }
+
+    /// The kernels as the lane analysis looks at them, to be solved for many scenarios.
+    #[must_use]
+    pub fn lane_layouts(&self) -> LaneLayouts<'_> {
+        LaneLayouts::new(self)
+    }
+
+    /// The findings about the lanes of a kernel under a scenario: definite is what goes wrong in each run that has its values and
+    /// reaches the place. `None` if the kernel has no collectives and barriers, or excludes the scenario, or is too large. Many
+    /// scenarios of a kernel are better asked of [`Self::lane_layouts`].
+    #[must_use]
+    pub fn lanes_under(&self, kernel: FunctionId, scenario: &Scenario) -> Option<Root> {
+        let layouts = self.lane_layouts();
+        layouts
+            .roots()
+            .contains(&kernel)
+            .then(|| layouts.of(kernel))??
+            .lanes_under(scenario)
     }
 
     /// A sentence on the kernels that the lane analysis, if it was made, has left out since they exceed a limit.

@@ -23,10 +23,12 @@ use self::ways::Walk;
 use super::graph::Graph;
 use super::graph::NONE;
 use super::launch::Launch;
+use super::layout::LaneLayout;
 use super::live::Live;
 use super::order::Order;
+use super::scenario::Fixed;
 use super::slice::Cell;
-use super::value::{ALL, Lanes, Pool, ValueId, lanes, set_of};
+use super::value::{ALL, Lanes, Pool, ValueId, Vector, lanes, set_of};
 use crate::limits::{
     LANE_ROUNDS_TO_WIDEN, MAX_LANE_CELLS, MAX_LANE_ROUNDS, MAX_LANE_VECTORS, MAX_LANE_VISITS, MAX_SYNC_STEPS,
 };
@@ -44,6 +46,8 @@ pub(super) struct Flow<'a> {
     live: &'a Live,
     /// The launch.
     pub launch: Launch,
+    /// The values that a scenario fixes.
+    fixed: &'a Fixed<'a>,
     /// The vectors.
     pub pool: Pool,
     /// The lanes that may take each edge.
@@ -69,7 +73,7 @@ pub(super) struct Flow<'a> {
     /// The edges out of each loop.
     exits: Vec<Vec<(u32, u32)>>,
     single_loop: Vec<u32>,
-    always: Vec<bool>,
+    always: &'a [bool],
     /// The nodes to look at again.
     is_dirty: Vec<bool>,
     /// The nodes that have read each cell that is in no state.
@@ -85,14 +89,12 @@ impl<'a> Flow<'a> {
     /// Solves. `None` if it is too large or does not settle.
     #[must_use]
     pub(super) fn new(
-        module: &'a Shared<'a>,
-        graph: &'a Graph<'a>,
-        order: &'a Order,
-        live: &'a Live,
+        layout: &'a LaneLayout<'a>,
         launch: Launch,
-        always: Vec<bool>,
+        fixed: &'a Fixed<'a>,
         pool: Pool,
     ) -> Option<Self> {
+        let (module, graph, order) = (layout.module, &layout.graph, &layout.order);
         let vectors = pool.size();
         let nodes = graph.nodes.len();
         if nodes.saturating_mul(graph.flowing as usize) > MAX_LANE_CELLS {
@@ -102,8 +104,9 @@ impl<'a> Flow<'a> {
             module,
             graph,
             order,
-            live,
+            live: layout.live(),
             launch,
+            fixed,
             pool,
             edges: vec![0; graph.targets.len()],
             may: vec![0; nodes],
@@ -121,7 +124,7 @@ impl<'a> Flow<'a> {
             left: Vec::new(),
             exits: exits(graph, order),
             single_loop: vec![NONE; graph.singles as usize],
-            always,
+            always: &layout.always,
             is_dirty: vec![true; nodes],
             readers: vec![Vec::new(); graph.singles as usize],
             is_read_early: vec![false; graph.singles as usize],
@@ -315,6 +318,25 @@ impl<'a> Flow<'a> {
         let holds = lanes(vector.exact).filter(|&lane| vector.bits[lane] & 1 == 1);
         let holds = set_of(holds);
         (holds, vector.exact & !holds)
+    }
+
+    /// The value of an operand before an instruction of a node.
+    pub(super) fn value_before(&mut self, node: u32, before: InstructionId, value: Value) -> Vector {
+        let index = node as usize;
+        let Some(mut state) = self.input[index].clone() else {
+            return Vector::UNKNOWN;
+        };
+        let current = &self.graph.nodes[index];
+        let steps = current.steps.start as usize..current.steps.end as usize;
+        let context = self.graph.context(node);
+        for &step in context.slice.steps[steps]
+            .iter()
+            .take_while(|step| **step < before)
+        {
+            self.step(node, self.may[index], &mut state, step, 0);
+        }
+        let id = self.value(node, &state, value);
+        self.pool.get(id).clone()
     }
 
     /// The value of an operand of the instruction that a node is.

@@ -10,60 +10,41 @@
 //!
 //! with the lanes that are concerned in each of them.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::finding::{LaneFinding, Root, key};
-use super::flow::Flow;
-use super::graph::{self, Graph};
-use super::launch::{Launch, Layout, ShapeSource, converges, launches_of};
-use super::live::Live;
-use super::order::Order;
+use super::launch::{Launch, Layout, ShapeSource, launches_of};
+use super::layout::LaneLayout;
+use super::scenario::Fixed;
 use super::slice::Slices;
-use super::value::{Lanes, Pool, WARP};
+use super::value::{Lanes, WARP};
 use super::verdict::{self, Issue, Problem, Reach, Site, Verdict};
 use crate::certainty::Certainty;
 use crate::launches::{MAX_BLOCK_THREADS, MAX_LAUNCHED_SHAPES, Shape};
-use crate::limits::MAX_SHARED_VECTORS;
 use crate::shared::Shared;
 use crate::threads::Threads;
 use ptxcheck_ir::{FunctionId, Op};
 
 /// Looks at a kernel, or at a function that no kernel reaches.
 pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId, least: Certainty) -> Root {
-    let kernel = module.module.function(function);
-    let Some(graph) = Graph::new(module, slices, function) else {
-        return Root::unknown(function, Launch::new(&kernel.launch, None, true));
+    let bounds = &module.module.function(function).launch;
+    let Some(layout) = LaneLayout::new(module, slices, function) else {
+        return Root::unknown(function, Launch::new(bounds, None, true));
     };
     let launches = launches_of(module, function, module.reads_other_dimensions(function));
-    let several = Launch::several(&kernel.launch);
+    let several = Launch::several(bounds);
     if launches.len() > MAX_LAUNCHED_SHAPES {
         return Root::unknown(function, several);
     }
-    let order = Order::new(&graph);
-    let kernel = Kernel {
-        module,
-        function,
-        is_kernel: kernel.is_kernel(),
-        converges: converges(module),
-        live: &Live::new(module, &graph, &order),
-        always: always(&graph, &order),
-        pool: Cell::default(),
-        graph: &graph,
-        order: &order,
-    };
+    let fixed = Fixed::default();
+    let kernel = Kernel::new(&layout, &fixed);
     let [launch] = launches[..] else {
         let root = kernel.in_each(several, launches, least);
         return root.unwrap_or_else(|| Root::unknown(function, several));
     };
-    let root = if launch.is_multidimensional {
-        let layouts = layouts(launch, module.read_dimensions(function));
-        kernel.in_each(launch, layouts, least)
-    } else {
-        kernel.judged(launch, least).map(|judged| judged.root)
-    };
+    let root = kernel.launched(launch, least);
     root.unwrap_or_else(|| kernel.unsolved(launch))
 }
 
@@ -126,18 +107,10 @@ fn layouts(launch: Launch, reads: [bool; 2]) -> Vec<Launch> {
         .collect()
 }
 
-/// A kernel, with what is the same for all launches.
-struct Kernel<'k> {
-    module: &'k Shared<'k>,
-    function: FunctionId,
-    is_kernel: bool,
-    converges: bool,
-    graph: &'k Graph<'k>,
-    order: &'k Order,
-    live: &'k Live,
-    always: Vec<bool>,
-    /// The vectors of earlier solutions: much of the next one has been computed for them.
-    pool: Cell<Pool>,
+/// A kernel, with the values that a scenario fixes.
+pub(super) struct Kernel<'k> {
+    layout: &'k LaneLayout<'k>,
+    fixed: &'k Fixed<'k>,
 }
 
 /// The result of looking at one launch.
@@ -147,26 +120,38 @@ struct Judged {
     reached: FxHashSet<u32>,
 }
 
-impl Kernel<'_> {
+impl<'k> Kernel<'k> {
+    /// A kernel under a scenario.
+    pub(super) const fn new(layout: &'k LaneLayout<'k>, fixed: &'k Fixed<'k>) -> Self {
+        Self { layout, fixed }
+    }
+
+    /// The findings of one launch, in one of its warps or in all of them.
+    pub(super) fn under(&self, launch: Launch, warp: Option<u32>) -> Option<Root> {
+        let Some(warp) = warp else {
+            return self.launched(launch, Certainty::Potential);
+        };
+        let (verdict, _) = self.solved(launch, Some(warp), Certainty::Potential)?;
+        Some(self.merged(launch, vec![(Some(warp), verdict)], None).root)
+    }
+
+    /// The findings of one launch.
+    fn launched(&self, launch: Launch, least: Certainty) -> Option<Root> {
+        if launch.is_multidimensional {
+            let layouts = layouts(launch, self.layout.module.read_dimensions(self.layout.function));
+            return self.in_each(launch, layouts, least);
+        }
+        self.judged(launch, least).map(|judged| judged.root)
+    }
+
     /// One solution; with it, that some branch would be decided if the index of the warp were known. `None`: it was too much
     /// work.
     fn solved(&self, launch: Launch, warp: Option<u32>, least: Certainty) -> Option<(Verdict, bool)> {
         let launch = Launch { warp, ..launch };
-        let always = self.always.clone();
-        let pool = Some(self.pool.take()).filter(|pool| pool.size() <= MAX_SHARED_VECTORS);
-        let (graph, order, live) = (self.graph, self.order, self.live);
-        let mut flow = Flow::new(
-            self.module,
-            graph,
-            order,
-            live,
-            launch,
-            always,
-            pool.unwrap_or_default(),
-        )?;
-        let entry = if self.is_kernel { launch.lanes() } else { 0 };
-        let verdict = verdict::judge(&mut flow, entry, self.converges, least);
-        self.pool.set(flow.pool);
+        let mut flow = self.layout.solve(launch, self.fixed)?;
+        let entry = if self.layout.is_kernel { launch.lanes() } else { 0 };
+        let verdict = verdict::judge(&mut flow, entry, self.layout.converges, least);
+        self.layout.keep(flow.pool);
         Some((verdict, flow.wants_warp))
     }
 
@@ -187,7 +172,7 @@ impl Kernel<'_> {
             Root {
                 is_unknown: false,
                 is_limited,
-                ..Root::unknown(self.function, launch)
+                ..Root::unknown(self.layout.function, launch)
             }
         } else {
             self.judged(launch, least)?.root
@@ -222,7 +207,7 @@ impl Kernel<'_> {
                 let root = Root {
                     is_unknown: false,
                     is_limited: verdict.is_limited,
-                    ..Root::unknown(self.function, launch)
+                    ..Root::unknown(self.layout.function, launch)
                 };
                 return Some(Judged { root, reached });
             }
@@ -313,7 +298,7 @@ impl Kernel<'_> {
         let verdicts = || runs.iter().map(|(_, verdict)| verdict).chain(&rest);
         let reached = reached(verdicts());
         // In which rounds of an irreducible loop lanes meet is not known.
-        let has_unknown = self.judged_nodes().any(|node| self.order.is_tangled(node))
+        let has_unknown = self.judged_nodes().any(|node| self.layout.order.is_tangled(node))
             || verdicts().any(|verdict| verdict.reach.iter().any(|(_, reach)| reach.is_unknown));
         let is_limited = verdicts().any(|verdict| verdict.is_limited);
         let mut findings = merge(&launch, &mut runs, rest.as_ref());
@@ -333,7 +318,7 @@ impl Kernel<'_> {
         }
         findings.sort_by(|a, b| key(a).cmp(&key(b)));
         let root = Root {
-            function: self.function,
+            function: self.layout.function,
             launch,
             findings,
             is_unknown: false,
@@ -353,10 +338,10 @@ impl Kernel<'_> {
         .lanes();
         let nodes = self
             .judged_nodes()
-            .filter(|&node| self.always[node as usize] && self.is_kernel);
+            .filter(|&node| self.layout.always[node as usize] && self.layout.is_kernel);
         for node in nodes {
-            let context = self.graph.context(node);
-            let instruction = context.body.instruction(self.graph.instruction(node));
+            let context = self.layout.graph.context(node);
+            let instruction = context.body.instruction(self.layout.graph.instruction(node));
             let (Op::Collective(kind, _), Some(&mask)) =
                 (instruction.op, context.body.uses(instruction).first())
             else {
@@ -364,7 +349,7 @@ impl Kernel<'_> {
             };
             let threads = Threads {
                 body: context.body,
-                definitions: self.module.function(context.function).definitions(),
+                definitions: self.layout.module.function(context.function).definitions(),
                 warp: 0,
             };
             let mask = threads
@@ -377,7 +362,7 @@ impl Kernel<'_> {
             let issue = Issue {
                 problem: Problem::NotNamed,
                 certainty: Certainty::Definite,
-                site: verdict::site(self.graph, node),
+                site: verdict::site(&self.layout.graph, node),
                 lanes: lanes & !mask,
                 mask: Some(mask),
                 kind: Some(kind),
@@ -396,14 +381,14 @@ impl Kernel<'_> {
         Root {
             findings,
             is_limited: true,
-            ..Root::unknown(self.function, launch)
+            ..Root::unknown(self.layout.function, launch)
         }
     }
 
     /// The collectives and barriers that something can be wrong with.
     fn judged_nodes(&self) -> impl Iterator<Item = u32> + '_ {
-        let nodes = self.order.nodes.iter().copied();
-        nodes.filter(|&node| verdict::is_judged(self.graph, node))
+        let nodes = self.layout.order.nodes.iter().copied();
+        nodes.filter(|&node| verdict::is_judged(&self.layout.graph, node))
     }
 
     fn are_all_judged(&self, reached: &FxHashSet<u32>) -> bool {
@@ -522,22 +507,6 @@ fn definite(verdict: &Verdict) -> impl Iterator<Item = (u32, Problem)> + '_ {
     issues
         .filter(|issue| issue.certainty == Certainty::Definite)
         .map(|issue| (issue.node, issue.problem))
-}
-
-/// The nodes that every lane passes: those that dominate the exit, in no loop.
-pub(super) fn always(graph: &Graph<'_>, order: &Order) -> Vec<bool> {
-    let mut always = vec![false; graph.nodes.len()];
-    let mut node = graph.exit;
-    if order.rank[node as usize] == graph::NONE {
-        return always;
-    }
-    loop {
-        always[node as usize] = order.loop_of[node as usize] == graph::NONE;
-        if node == 0 {
-            return always;
-        }
-        node = order.dominator(node);
-    }
 }
 
 /// One finding for each node and problem, over the warps that were looked at. `rest`: what is said of all at once, if others

@@ -38,6 +38,9 @@ impl Flow<'_> {
                 self.negated(id)
             }
             Value::Special(special) => {
+                if let Some(fixed) = self.fixed.special(special) {
+                    return self.pool.splat(fixed);
+                }
                 let site = u64::from(node) << 32 | SPECIAL;
                 self.launch.special(&mut self.pool, special, site)
             }

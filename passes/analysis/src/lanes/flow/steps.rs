@@ -242,11 +242,23 @@ impl Flow<'_> {
                     let is_kernel = self.module.module.function(context.function).is_kernel();
                     let piece = offset as u64 + part as u64 * u64::from(access.bits / 8);
                     let key = (PARAM | u64::from(number), piece);
-                    return if is_kernel {
+                    let fixed = self.fixed.param(number, piece, access.bits).filter(|_| is_kernel);
+                    return if let Some(fixed) = fixed {
+                        let fixed = self.pool.splat(fixed);
+                        let target = context.body.results(instruction).get(part);
+                        let target = target.and_then(|target| target.register());
+                        self.widened(context.body, instruction, target, fixed, site)
+                    } else if is_kernel {
                         self.pool.unknown_uniform(key, 0)
                     } else {
                         ValueId::UNKNOWN
                     };
+                }
+                let number = self.graph.nodes[node as usize].context;
+                if part == 0
+                    && let Some(values) = self.fixed.load(number, step)
+                {
+                    return self.pool.add(Vector::exact(values));
                 }
                 if access.volatile || matches!(access.space, Space::Local | Space::Param) {
                     return ValueId::UNKNOWN;
@@ -313,10 +325,22 @@ impl Flow<'_> {
         site: Application,
     ) -> ValueId {
         let value = self.read(node, state, place);
+        let target = body.defined(instruction).next();
+        self.widened(body, instruction, target, value, site)
+    }
+
+    /// Value that a load of `value` leaves in the register `target`.
+    fn widened(
+        &mut self,
+        body: &Body<'_>,
+        instruction: &Instruction,
+        target: Option<Register>,
+        value: ValueId,
+        site: Application,
+    ) -> ValueId {
         let Op::Access(access) = instruction.op else {
             return ValueId::UNKNOWN;
         };
-        let target = body.defined(instruction).next();
         let target = target.map(|register| body.registers[register.index()].bits);
         let extension = access.extension(target.filter(|&bits| bits > 0).unwrap_or(64));
         if extension == Op::Copy || value == ValueId::UNKNOWN {

@@ -4,11 +4,10 @@ use rustc_hash::FxHashSet;
 
 use super::super::Calls;
 use super::super::flow::Flow;
-use super::super::graph::{Graph, NodeKind};
-use super::super::kernel::always;
+use super::super::graph::NodeKind;
 use super::super::launch::Launch;
-use super::super::live::Live;
-use super::super::order::Order;
+use super::super::layout::LaneLayout;
+use super::super::scenario::Fixed;
 use super::super::slice::Slices;
 use super::super::value::{ALL, Lanes, Pool};
 use super::{Exits, Placement};
@@ -28,20 +27,11 @@ fn with(code: &str, ask: impl FnOnce(&mut Placement<'_, '_>, &[u32])) {
         let calls = Calls::new(context);
         let roots = calls.roots(context);
         let slices = Slices::new(context, &calls.visited(context, &roots));
-        let graph = Graph::new(context, &slices, roots[0]).expect("it is small");
-        let order = Order::new(&graph);
-        let live = Live::new(context, &graph, &order);
+        let layout = LaneLayout::new(context, &slices, roots[0]).expect("it is small");
+        let graph = &layout.graph;
         let launch = Launch::new(&LaunchBounds::default(), None, false);
-        let mut always = Some(always(&graph, &order));
-        let flow = Flow::new(
-            context,
-            &graph,
-            &order,
-            &live,
-            launch,
-            always.take().unwrap_or_default(),
-            Pool::default(),
-        );
+        let fixed = Fixed::default();
+        let flow = Flow::new(&layout, launch, &fixed, Pool::default());
         let flow = flow.expect("it settles");
         let mut points: Vec<u32> = (0..graph.nodes.len() as u32)
             .filter(|&node| matches!(graph.nodes[node as usize].kind, NodeKind::Collective))
