@@ -5,6 +5,7 @@
 //!   of those tried has to show it.
 //! * A kernel in which it finds nothing, and knows all it needs, never goes wrong in a warp. That warps of a block come
 //!   to different barriers, it sees where the thread's index alone decides; how often it does not is counted.
+//! * The same holds under a scenario that fixes the launch and the parameters of a run.
 //! * Nor does a collective whose mask comes straight from `activemask`, in a kernel in which it finds nothing.
 //!
 //! Definite findings are the same, whether potential findings are asked for or not.
@@ -24,7 +25,7 @@ mod world;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptxcheck_machine::{Kernel, Schedule, Site, Wrong};
-use ptxcheck_passes::analysis::lanes::{self, Problem, Root};
+use ptxcheck_passes::analysis::lanes::{self, FixedParam, Problem, Root, Scenario};
 use ptxcheck_passes::context::ModuleContext;
 use ptxcheck_passes::finding::Certainty;
 use ptxcheck_passes::frontend::ptx::{self, PtxOrigin};
@@ -63,6 +64,9 @@ const CYCLES_IN: u64 = 4;
 
 const INPUTS: u64 = 6;
 
+/// Of these inputs, those that the kernel is analysed under as scenarios, too.
+const SCENARIOS: u64 = 3;
+
 /// Most kernels that are shown.
 const SHOWN: usize = 3;
 
@@ -84,6 +88,11 @@ struct Count {
     active: u64,
     /// Inputs for which warps of a clean kernel came to different barriers.
     apart: u64,
+    /// Findings that are definite under a scenario, and those of them that went wrong.
+    conditional: u64,
+    conditional_shown: u64,
+    /// Scenarios under which nothing is wrong.
+    clean_under: u64,
 }
 
 impl Count {
@@ -95,6 +104,9 @@ impl Count {
             shown: self.shown + other.shown,
             active: self.active + other.active,
             apart: self.apart + other.apart,
+            conditional: self.conditional + other.conditional,
+            conditional_shown: self.conditional_shown + other.conditional_shown,
+            clean_under: self.clean_under + other.clean_under,
         }
     }
 }
@@ -160,10 +172,25 @@ fn the_analysis_agrees_with_the_machine() {
     );
     assert!(count.clean > kernels / 20, "{} clean kernels", count.clean);
     assert!(count.active > 0, "no mask from activemask");
+    assert!(
+        count.conditional > count.definite && count.clean_under > count.clean,
+        "{} findings under scenarios, {} clean kernels",
+        count.conditional,
+        count.clean_under
+    );
     eprintln!(
         "{kernels} kernels, {} runs, {} definite findings (shown for {} inputs), {} clean kernels, \
-         {} inputs with a mask from activemask, {} that part the warps of a clean kernel",
-        count.runs, count.definite, count.shown, count.clean, count.active, count.apart
+         {} inputs with a mask from activemask, {} that part the warps of a clean kernel; {} findings under scenarios (shown {} \
+         times), nothing wrong under {}",
+        count.runs,
+        count.definite,
+        count.shown,
+        count.clean,
+        count.active,
+        count.apart,
+        count.conditional,
+        count.conditional_shown,
+        count.clean_under
     );
 }
 
@@ -273,6 +300,8 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
     count.definite += claims.definite.len() as u64;
     count.clean += u64::from(claims.is_clean);
     let machine = Kernel::new(&module, kernel).map_err(|refused| refused.to_string())?;
+    let layouts = context.lane_layouts();
+    let layout = layouts.of(kernel);
     let mut problem = None;
     for number in 0..INPUTS {
         let mut random = generator::Random::new(seed.wrapping_mul(31).wrapping_add(number));
@@ -297,11 +326,51 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
         count.runs += runs.len() as u64;
         let checked = check(&claims, &machine, &runs, &run, count);
         problem = problem.or(checked.err().map(|problem| format!("{problem}, with {inputs:?}")));
+        if number < SCENARIOS
+            && let Some(root) = layout
+                .as_ref()
+                .and_then(|layout| layout.lanes_under(&scenario(inputs)))
+        {
+            let claims = Claims {
+                definite: definite_of(&root),
+                is_clean: root.findings.is_empty() && !root.is_unknown && !root.has_unknown,
+                active: BTreeSet::new(),
+            };
+            let mut under = Count::default();
+            let checked = check(&claims, &machine, &runs, &run, &mut under);
+            count.conditional += claims.definite.len() as u64;
+            count.conditional_shown += under.shown;
+            count.clean_under += u64::from(claims.is_clean);
+            problem = problem.or(checked
+                .err()
+                .map(|problem| format!("{problem}, under the scenario {inputs:?}")));
+        }
     }
     match problem {
         Some(problem) if is_told => Err(problem),
         None if !is_told => Err("the machine sees it now".to_owned()),
         _ => Ok(()),
+    }
+}
+
+/// The scenario that fixes the launch and the parameters of a run.
+fn scenario(inputs: Inputs) -> Scenario {
+    let param = |number, bytes, value| FixedParam {
+        number,
+        offset: 0,
+        bytes,
+        value,
+    };
+    Scenario {
+        block: Some(inputs.block),
+        grid: Some(world::GRID),
+        block_index: Some([inputs.ctaid, 0, 0]),
+        params: vec![
+            param(0, 8, world::OUT),
+            param(1, 4, inputs.n),
+            param(2, 4, inputs.mask),
+        ],
+        ..Scenario::default()
     }
 }
 

@@ -12,6 +12,12 @@ use super::generator::Random;
 /// Numbers in memory are below this.
 const NUMBERS: u64 = 40;
 
+/// Blocks of the grid.
+pub const GRID: [u32; 3] = [3, 1, 1];
+
+/// The first parameter: where the kernel writes to.
+pub const OUT: u64 = 0x1000;
+
 /// The inputs of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs {
@@ -38,7 +44,7 @@ pub struct Run {
 /// Runs a kernel.
 pub fn run(kernel: &Kernel<'_>, inputs: Inputs, schedule: Schedule) -> Result<Run, String> {
     let launch = Launch {
-        grid: [3, 1, 1],
+        grid: GRID,
         ctaid: [inputs.ctaid, 0, 0],
         ..Launch::of_block(inputs.block)
     };
@@ -71,7 +77,7 @@ struct Numbers {
 impl World for Numbers {
     fn read(&mut self, read: &Read<'_>) -> Option<u64> {
         if read.space == Space::Param {
-            let (out, n, mask) = (0x1000, self.inputs.n, self.inputs.mask);
+            let (out, n, mask) = (OUT, self.inputs.n, self.inputs.mask);
             return [(0, out), (8, n), (12, mask)]
                 .into_iter()
                 .find(|(offset, _)| *offset == read.address)
