@@ -58,6 +58,7 @@ mod schedule;
 mod site;
 mod step;
 mod thread;
+mod trace;
 mod ways;
 mod world;
 
@@ -69,4 +70,5 @@ pub use outcome::{End, Failure, Group, Outcome, Refused, Standing, Unknown, Wron
 pub use run::Setup;
 pub use schedule::Schedule;
 pub use site::Site;
+pub use trace::{Doing, Moment, Trace};
 pub use world::{At, Outside, Read, Unmodelled, World};

@@ -34,5 +34,8 @@ pub const MAX_WAY_STEPS: usize = 200_000_000;
 /// Most failures of which a run keeps where the lanes of the block were.
 pub const MAX_SNAPSHOTS: usize = 64;
 
+/// Most moments that a trace keeps.
+pub const MAX_MOMENTS: usize = 65_536;
+
 /// Largest piece of memory on the stack that a thread may ask for, in bytes.
 pub const MAX_STACK: u64 = 1 << 20;

@@ -1,6 +1,6 @@
 //! The events of a run, as they happen.
 
-use ptxcheck_ir::{AccessKind, Collective, Space};
+use ptxcheck_ir::{AccessKind, BlockId, Collective, Space};
 
 use crate::launch::{WARP, lane_bit};
 use crate::outcome::{Group, Standing, Wrong};
@@ -29,6 +29,8 @@ pub struct Accessed {
 pub enum Event<'a> {
     /// Threads at the instruction execute it, and others see it; those of a warp do so together.
     Visible(&'a [usize]),
+    /// The thread goes to a block, where a predicate or an index decides that.
+    Branch(BlockId),
     /// The thread accesses memory.
     Access(Accessed),
     /// The thread comes to a collective with a mask, and waits.

@@ -65,10 +65,18 @@ impl Machine<'_> {
     fn pass(&mut self, thread: usize, body: &Body<'_>, instruction: &Instruction, block: BlockId) {
         if instruction.op.is_terminator() {
             let next = body.successors(block).last().copied();
-            self.jump(thread, body, next);
+            self.branch(thread, body, next);
         } else {
             self.advance(thread);
         }
+    }
+
+    /// Goes to a block that a predicate or an index has picked.
+    fn branch(&mut self, thread: usize, body: &Body<'_>, to: Option<BlockId>) {
+        if let Some(to) = to {
+            self.tell(thread, &Event::Branch(to));
+        }
+        self.jump(thread, body, to);
     }
 
     fn jump(&mut self, thread: usize, body: &Body<'_>, to: Option<BlockId>) {
@@ -82,6 +90,9 @@ impl Machine<'_> {
         let successors = body.successors(block);
         let results = usize::from(instruction.results);
         match instruction.op {
+            Op::Branch if instruction.guard.is_some() => {
+                self.branch(thread, body, successors.first().copied());
+            }
             Op::Branch => self.jump(thread, body, successors.first().copied()),
             Op::BranchTable => {
                 let index = self.uses(thread).first().copied().flatten();
@@ -90,7 +101,7 @@ impl Machine<'_> {
                     successors.len() - usize::from(instruction.guard.is_some()).min(successors.len());
                 let target = usize::try_from(index).ok().filter(|&index| index < targets);
                 let target = target.ok_or_else(|| self.unknown(thread, Unknown::BeyondTable))?;
-                self.jump(thread, body, Some(successors[target]));
+                self.branch(thread, body, Some(successors[target]));
             }
             Op::Return => self.leave(thread, false),
             Op::Exit => self.leave(thread, true),

@@ -2,6 +2,7 @@
 
 mod corpus;
 mod meeting;
+mod tracing;
 mod values;
 
 use ptxcheck_frontend_ptx::{PtxOrigin, lower};
