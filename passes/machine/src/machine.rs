@@ -74,6 +74,8 @@ pub(crate) struct Machine<'r> {
     pub(crate) most_steps: u64,
     /// Collectives meet across instructions (from sm_70 on).
     pub(crate) converges: bool,
+    /// The operands of an instruction, to be filled anew.
+    pub(crate) operands: Vec<Word>,
     /// The shuffles whose first result some instruction reads, and those of which none does.
     pub(crate) read_results: FxHashMap<(FunctionId, InstructionId), bool>,
 }

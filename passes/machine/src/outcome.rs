@@ -130,7 +130,7 @@ pub enum End {
 pub struct Outcome {
     /// The collectives and barriers that some thread executed before lanes waited in vain.
     pub reached: BTreeSet<Site>,
-    /// What went wrong, in the order in which it did; each site once for each warp and way to go wrong.
+    /// The failures, in order; each site once for each warp and way to go wrong.
     pub failures: Vec<Failure>,
     /// Lanes waited in vain. The run went on without those that they waited for, with results of 0, and what came after is no
     /// run of the kernel any more.

@@ -98,6 +98,7 @@ impl Kernel<'_> {
             steps: 0,
             most_steps: setup.steps,
             converges: self.module.0.target.sm >= 70,
+            operands: Vec::new(),
             read_results: FxHashMap::default(),
         };
         let end = if registers > MAX_REGISTERS {

@@ -162,11 +162,16 @@ impl Machine<'_> {
             | Op::Convert { .. }
             | Op::Pack(_)
             | Op::Unpack(_)) => {
-                let uses = self.uses(thread);
-                let words: Vec<Word> = (0..results)
-                    .map(|number| evaluate::result(op, number, &uses))
-                    .collect();
-                self.resume(thread, &words);
+                let mut uses = std::mem::take(&mut self.operands);
+                uses.clear();
+                for &value in body.uses(instruction) {
+                    uses.push(self.value(thread, value));
+                }
+                for number in 0..results {
+                    self.define(thread, number, evaluate::result(op, number, &uses));
+                }
+                self.operands = uses;
+                self.advance(thread);
             }
         }
         Ok(())

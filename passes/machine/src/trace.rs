@@ -65,7 +65,7 @@ pub struct Trace {
     warp: Option<u32>,
     moments: Vec<Moment>,
     left_out: usize,
-    /// Of what threads do by themselves until the next thing that others see: the moment, by the act, the site and how often the
+    /// The moments since others last saw something, which threads make by themselves: by the act, the site and how often the
     /// thread has been there.
     since: FxHashMap<(Point, Doing, u32), usize>,
     visits: FxHashMap<(usize, Point), u32>,

@@ -5,11 +5,14 @@ use ptxcheck_machine::{Doing, Event, Kernel, Launch, Observer, Schedule, Setup, 
 
 use super::{find, module, with_kernel, world};
 
+/// The act of lanes, the instruction, and the lanes by warp.
+type Told = (Doing, usize, Vec<(u32, u32)>);
+
 /// Lanes 16 to 31 skip a collective, and store.
 const PARTS: &str = "mov.u32 %r1, %laneid;\nsetp.lt.u32 %p1, %r1, 16;\nld.param.u64 %d1, [out];\n@!%p1 bra A;\n\
                      bar.warp.sync -1;\nbra B;\nA:\nst.global.u32 [%d1], %r1;\nB:\n";
 
-fn traced(threads: u32, mut trace: Trace) -> (Vec<(Doing, usize, Vec<(u32, u32)>)>, [usize; 3]) {
+fn traced(threads: u32, mut trace: Trace) -> (Vec<Told>, [usize; 3]) {
     with_kernel(&module("", PARTS), |module, function| {
         let branch = find(module, function, 0, |op| *op == Op::Branch);
         let sync = find(module, function, 0, |op| matches!(op, Op::Collective(..)));
@@ -62,9 +65,7 @@ fn lanes_part_at_a_branch_and_are_missed() {
 
 #[test]
 fn one_warp_or_all() {
-    let lanes = |told: &[(Doing, usize, Vec<(u32, u32)>)]| {
-        told.iter().any(|one| one.2.iter().any(|(warp, _)| *warp == 0))
-    };
+    let lanes = |told: &[Told]| told.iter().any(|one| one.2.iter().any(|(warp, _)| *warp == 0));
     let (all, _) = traced(64, Trace::default());
     assert_eq!(all[0].2, [(0, 0xffff), (1, 0xffff)]);
     let (second, _) = traced(64, Trace::of_warp(1));
