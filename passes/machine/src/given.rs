@@ -2,10 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use ptxcheck_ir::{FunctionId, InstructionId, Space, SymbolId};
+use ptxcheck_ir::{Space, SymbolId};
 
 use crate::evaluate::Word;
+use crate::site::Site;
 use crate::world::{At, Outside, Read, Unmodelled, World};
+
+/// The values that a load reads.
+#[derive(Clone, Debug, Default)]
+struct Loads {
+    of_threads: BTreeMap<usize, u64>,
+    of_others: Option<u64>,
+}
 
 /// A world of values that are given one by one. Of all else, nothing is known.
 ///
@@ -21,13 +29,13 @@ use crate::world::{At, Outside, Read, Unmodelled, World};
 pub struct Given {
     /// Bytes by space and address.
     bytes: BTreeMap<(Space, u64), u8>,
-    loads: BTreeMap<(FunctionId, InstructionId, Option<usize>), u64>,
-    results: BTreeMap<(FunctionId, InstructionId, usize), u64>,
+    loads: BTreeMap<Site, Loads>,
+    results: BTreeMap<(Site, usize), u64>,
     callees: BTreeMap<SymbolId, Outside>,
 }
 
 impl Given {
-    /// The low bytes of a value, at most 8, at a byte offset of the kernel's parameters.
+    /// The low bytes of a value, at most 8, at a byte offset of the kernel's parameters: see [`crate::Kernel::parameter_offset`].
     pub fn parameter(&mut self, offset: u64, bytes: u8, value: u64) -> &mut Self {
         self.memory(Space::Param, offset, bytes, value)
     }
@@ -47,27 +55,31 @@ impl Given {
         self
     }
 
-    /// The value of each element that an instruction loads where nothing has written: for one thread, by its number in the block,
+    /// The value of each element that is loaded at a site where nothing has written: for one thread, by its number in the block,
     /// or for all others. All threads that load the same memory get what the first of them got.
-    pub fn load(
-        &mut self,
-        (function, instruction): (FunctionId, InstructionId),
-        thread: Option<usize>,
-        value: u64,
-    ) -> &mut Self {
-        self.loads.insert((function, instruction, thread), value);
+    pub fn load(&mut self, site: Site, thread: Option<usize>, value: u64) -> &mut Self {
+        let loads = self.loads.entry(site).or_default();
+        match thread {
+            Some(thread) => {
+                loads.of_threads.insert(thread, value);
+            }
+            None => loads.of_others = Some(value),
+        }
         self
     }
 
     /// Result number `number` of an instruction that the machine does not compute.
-    pub fn result(
-        &mut self,
-        (function, instruction): (FunctionId, InstructionId),
-        number: usize,
-        value: u64,
-    ) -> &mut Self {
-        self.results.insert((function, instruction, number), value);
+    pub fn result(&mut self, site: Site, number: usize, value: u64) -> &mut Self {
+        self.results.insert((site, number), value);
         self
+    }
+
+    fn loaded(&self, at: &At<'_>) -> Option<u64> {
+        if self.loads.is_empty() {
+            return None;
+        }
+        let loads = self.loads.get(&at.site())?;
+        loads.of_threads.get(&at.thread).copied().or(loads.of_others)
     }
 
     /// The effect of calls of a function that the module does not hold.
@@ -79,9 +91,7 @@ impl Given {
 
 impl World for Given {
     fn read(&mut self, read: &Read<'_>) -> Word {
-        let load = |thread| (read.at.function, read.at.instruction, thread);
-        let by_load = self.loads.get(&load(Some(read.at.thread)));
-        if let Some(&value) = by_load.or_else(|| self.loads.get(&load(None))) {
+        if let Some(value) = self.loaded(&read.at) {
             return Some(value);
         }
         if !read.is_initial {
@@ -96,10 +106,14 @@ impl World for Given {
 
     fn unmodelled(&mut self, at: &At<'_>, value: Unmodelled) -> Word {
         match value {
-            Unmodelled::Result(number) => self.results.get(&(at.function, at.instruction, number)).copied(),
-            Unmodelled::Special(_) | Unmodelled::Operand | Unmodelled::Update | Unmodelled::AbsentSource => {
-                None
+            Unmodelled::Result(number) if !self.results.is_empty() => {
+                self.results.get(&(at.site(), number)).copied()
             }
+            Unmodelled::Result(_)
+            | Unmodelled::Special(_)
+            | Unmodelled::Operand
+            | Unmodelled::Update
+            | Unmodelled::AbsentSource => None,
         }
     }
 

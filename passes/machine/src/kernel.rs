@@ -47,6 +47,12 @@ impl<'m> Kernel<'m> {
         })
     }
 
+    /// The byte offset, among all parameters, of a parameter by its number, from 0: where its first byte lies.
+    #[must_use]
+    pub fn parameter_offset(&self, number: u16) -> Option<u64> {
+        self.params.offsets.get(usize::from(number)).copied()
+    }
+
     /// True if control may get from one instruction of the kernel to another, in the same round of the loops around the latter
     /// or a later one.
     #[must_use]

@@ -59,7 +59,7 @@ impl World for Parameters {
     }
 }
 
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+pub fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     let entries = std::fs::read_dir(folder).expect("the corpus is there");
     for entry in entries {
         let path = entry.expect("it can be read").path();
@@ -73,13 +73,13 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 
 /// Numbers of kernels, of runs, and of those that came to an end of the kernel.
 #[derive(Default)]
-struct Count {
-    kernels: usize,
+pub struct Count {
+    pub kernels: usize,
     runs: usize,
     complete: usize,
 }
 
-fn run_all(module: &Module<'_>, function: FunctionId, count: &mut Count) {
+pub fn run_all(module: &Module<'_>, function: FunctionId, count: &mut Count) {
     let Ok(kernel) = Kernel::new(module, function) else {
         return;
     };

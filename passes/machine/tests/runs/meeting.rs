@@ -2,7 +2,7 @@
 
 use ptxcheck_ir::{AccessKind, Op};
 use ptxcheck_machine::{
-    End, Given, Kernel, Launch, Outcome, Schedule, Setup, Standing, Unobserved, Warps, Wrong,
+    End, Given, Kernel, Launch, Outcome, Schedule, Setup, Site, Standing, Unobserved, Warps, Wrong,
 };
 
 use super::{SCHEDULES, find, module, run, with_kernel, world};
@@ -156,12 +156,20 @@ fn a_loaded_value_splits_a_warp() {
     with_kernel(&module("", &code), |module, function| {
         let kernel = Kernel::new(module, function).expect("it runs");
         let is_load = |op: &Op| matches!(op, Op::Access(access) if access.kind == AccessKind::Load && access.space != ptxcheck_ir::Space::Param);
-        let at = (function, find(module, function, 0, is_load));
+        let at = Site {
+            calls: Vec::new(),
+            function,
+            instruction: find(module, function, 0, is_load),
+        };
+        assert_eq!(
+            [0, 1, 2].map(|number| kernel.parameter_offset(number)),
+            [Some(0), Some(8), None]
+        );
         let setup = Setup::new(Launch::of_block([32, 1, 1]), Schedule::Holding(1 << 5));
         let run = |world: &mut Given| kernel.run(&setup, world, &mut Unobserved).expect("it runs");
-        let outcome = run(world(0).load(at, None, 1));
+        let outcome = run(world(0).load(at.clone(), None, 1));
         assert_eq!((told(&outcome), outcome.end), (vec![], End::Complete));
-        let outcome = run(world(0).load(at, None, 1).load(at, Some(5), 0));
+        let outcome = run(world(0).load(at.clone(), None, 1).load(at, Some(5), 0));
         assert_eq!(told(&outcome), [(Wrong::Missing, 0, 1 << 5, Some(u32::MAX))]);
     });
 }
