@@ -153,6 +153,12 @@ fn binary(op: BinaryOp, bits: u8, a: u64, b: u64) -> Option<u64> {
         B::MulHighUnsigned => ((u128::from(ua) * u128::from(ub)) >> bits) as u64,
         B::MulWideSigned => signed(a, half).wrapping_mul(signed(b, half)) as u64,
         B::MulWideUnsigned => (a & ones(half)).wrapping_mul(b & ones(half)),
+        // The width holds no quotient of its lowest number and -1.
+        B::DivSigned | B::RemSigned
+            if sb == -1 && signed(sa.wrapping_neg() as u64, bits) == sa && sa != 0 =>
+        {
+            return None;
+        }
         B::DivSigned => sa.checked_div(sb)? as u64,
         B::DivUnsigned => ua.checked_div(ub)?,
         B::RemSigned => sa.checked_rem(sb)? as u64,
@@ -318,6 +324,13 @@ mod tests {
         );
         assert_eq!(two(BinaryOp::DivSigned, 32, 7, 0), None);
         assert_eq!(two(BinaryOp::DivSigned, 64, i64::MIN as u64, u64::MAX), None);
+        assert_eq!(two(BinaryOp::DivSigned, 32, 0x8000_0000, ones(32)), None);
+        assert_eq!(two(BinaryOp::RemSigned, 32, 0x8000_0000, ones(32)), None);
+        assert_eq!(
+            two(BinaryOp::DivSigned, 32, 0x8000_0001, ones(32)),
+            Some(0x7fff_ffff)
+        );
+        assert_eq!(two(BinaryOp::DivSigned, 32, 0, ones(32)), Some(0));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! open, or the IR does not model the operation. Each row is lowered from PTX and run by the machine, with operands that come
 //! from parameters.
 
+mod agreement;
 mod arithmetic;
 mod bits;
 mod moves;
