@@ -5,7 +5,7 @@ pub const MAX_THREADS: u64 = 1_024;
 
 /// Most instructions that the threads of a run execute in all. What the machine does on the way to let threads wait for each
 /// other counts, too: see [`PAIRS_PER_STEP`].
-pub const MAX_STEPS: u64 = 2_000_000;
+pub const MAX_STEPS: u64 = 10_000_000;
 
 /// Pairs of threads, of which one may wait for the other, that are looked at in the time of an instruction.
 pub const PAIRS_PER_STEP: u64 = 16;
@@ -28,7 +28,8 @@ pub const MAX_CONTEXTS: usize = 1 << 16;
 /// Most failures that a run keeps.
 pub const MAX_FAILURES: usize = 1_024;
 
-/// Most steps for the way through a kernel's blocks: its blocks, times the targets of its edges back, and times its loops.
+/// Most steps for the ways through a kernel's blocks: its blocks and edges, times the targets of edges back, times its loops, and
+/// times the blocks in which threads may wait.
 pub const MAX_WAY_STEPS: usize = 200_000_000;
 
 /// Most failures of which a run keeps where the lanes of the block were.

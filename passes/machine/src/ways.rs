@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use ptxcheck_ir::cfg::Cfg;
-use ptxcheck_ir::{BlockId, Body};
+use ptxcheck_ir::{Block, BlockId, Body, Op};
 
 use crate::limits::MAX_WAY_STEPS;
 use crate::outcome::Refused;
@@ -68,8 +68,13 @@ impl Ways {
     ///
     /// [`Refused::TooLarge`]: this takes more than [`MAX_WAY_STEPS`] steps.
     pub(crate) fn new(body: &Body<'_>) -> Result<Self, Refused> {
-        let cfg = Cfg::new(body);
         let count = body.blocks.len();
+        let size = count + body.edges.len();
+        let waiting = body.blocks.iter().filter(|block| may_wait(body, block)).count();
+        if waiting.saturating_mul(size) > MAX_WAY_STEPS {
+            return Err(Refused::TooLarge);
+        }
+        let cfg = Cfg::new(body);
         let mut ways = Self {
             back: vec![Vec::new(); count],
             loops: Vec::new(),
@@ -217,6 +222,13 @@ impl Ways {
         let both = |one: &Loop| one.inside.has(from.block.index()) && one.inside.has(to.block.index());
         self.lead(from, to, true) || self.loops.iter().any(both)
     }
+}
+
+/// True if threads may wait in a block, or in what it calls.
+fn may_wait(body: &Body<'_>, block: &Block) -> bool {
+    let instructions = body.instructions[block.instructions.range()].iter();
+    let mut ops = instructions.map(|instruction| instruction.op);
+    ops.any(|op| matches!(op, Op::Collective(..) | Op::Barrier(_) | Op::Call(_)))
 }
 
 /// The blocks that the entry reaches on ways without a block.

@@ -1,6 +1,6 @@
 //! Values: what is known of them, and how a run ends where one that matters is not.
 
-use ptxcheck_machine::{End, Given, Kernel, Launch, Outside, Schedule, Setup, Unknown, Unobserved};
+use ptxcheck_machine::{End, Given, Kernel, Launch, Outside, Refused, Schedule, Setup, Unknown, Unobserved};
 
 use super::{module, run, with_kernel, world};
 
@@ -242,5 +242,24 @@ fn a_block_that_no_launch_has() {
             let setup = Setup::new(Launch::of_block(block), Schedule::First);
             assert!(kernel.run(&setup, &mut world(0), &mut Unobserved).is_err());
         }
+    });
+}
+
+#[test]
+fn kernels_that_are_too_large_are_refused() {
+    let blocks = |count: usize| {
+        let block = |number: usize| format!("@%p1 bra B{number};\nbar.sync 0;\nB{number}:\n");
+        let code: String = (0..count).map(block).collect();
+        module("", &format!("setp.eq.s32 %p1, 1, 2;\n{code}"))
+    };
+    let made = |count| with_kernel(&blocks(count), |module, kernel| Kernel::new(module, kernel).err());
+    assert_eq!(made(20_000), Some(Refused::TooLarge));
+    with_kernel(&blocks(1_000), |module, kernel| {
+        let kernel = Kernel::new(module, kernel).expect("it runs");
+        let setup = Setup::new(Launch::of_block([1024, 1, 1]), Schedule::First);
+        let outcome = kernel
+            .run(&setup, &mut world(0), &mut Unobserved)
+            .expect("it runs");
+        assert_eq!((outcome.reached.len(), outcome.failures.len()), (1_000, 0));
     });
 }
