@@ -115,6 +115,7 @@ pub(crate) fn analyse_until(
 /// The drafts of all rules that the settings want, as far as they were found in time, and the number of drafts beyond the limit
 /// for an input.
 fn drafts(context: &ModuleContext<'_>) -> (Vec<Draft>, usize) {
+    analyse_ahead(context);
     let mut drafts = Vec::new();
     let mut left_out = 0;
     for rule in context
@@ -132,6 +133,25 @@ fn drafts(context: &ModuleContext<'_>) -> (Vec<Draft>, usize) {
         }
     }
     (drafts, left_out)
+}
+
+/// Makes the analyses of a large module at the same time, where there are threads for it and rules will ask for them.
+fn analyse_ahead(context: &ModuleContext<'_>) {
+    let wants = |family| {
+        let mut rules = context.settings.registry.rules();
+        rules.any(|rule| rule.family == family && context.settings.wants(rule))
+    };
+    let size = || {
+        let bodies = context.module.bodies();
+        bodies.map(|(_, _, body)| body.instructions.len()).sum::<usize>()
+    };
+    if rayon::current_num_threads() > 1
+        && size() >= PARALLEL_STATEMENTS
+        && wants(Family::Warp)
+        && wants(Family::Space)
+    {
+        context.make_ahead();
+    }
 }
 
 /// Runs one rule over a module; returns the number of its drafts that are not kept. Drafts made while the time runs out may rest

@@ -9,6 +9,7 @@ use nom::{IResult, Parser};
 
 use crate::ast::OperandKind;
 use crate::span::Span;
+use crate::words::name_len;
 
 /// The phrase for what a parser expected, and the number of bytes left there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -300,19 +301,19 @@ pub(crate) fn name(input: &[u8]) -> Parsed<'_, &[u8]> {
     if first_class(input) & NAME_START == 0 {
         return expected("a name", input);
     }
-    let (text, rest) = input.split_at(run(input, NAME));
+    let (text, rest) = input.split_at(name_len(input));
     Ok((rest, text))
 }
 
 /// Parses an opcode's first word: a name in which `::` may stand.
 #[inline(always)]
 pub(crate) fn opcode(input: &[u8]) -> Parsed<'_, &[u8]> {
-    let mut len = run(input, NAME);
+    let mut len = name_len(input);
     while let [b':', b':', next, ..] = input[len..]
         && class(next) & NAME != 0
     {
         len += 2;
-        len += run(&input[len..], NAME);
+        len += name_len(&input[len..]);
     }
     let (text, rest) = input.split_at(len);
     Ok((rest, text))
@@ -429,7 +430,7 @@ pub(crate) fn token_len(input: &[u8]) -> usize {
             .iter()
             .take_while(|&&byte| class(byte) & NAME != 0 && byte != b'%')
             .count(),
-        Some(&first) if class(first) & NAME != 0 => run(input, NAME),
+        Some(&first) if class(first) & NAME != 0 => name_len(input),
         Some(_) => 1,
     }
 }

@@ -61,6 +61,7 @@ mod module;
 mod scalar;
 mod tree;
 mod visitor;
+mod words;
 
 pub use ast::Tree;
 pub use error::{Cause, LocatedError, SyntaxError};

@@ -11,6 +11,7 @@ use crate::lexer::{
 use crate::limits::{MAX_OPERAND_DEPTH, MAX_OPERAND_NODES};
 use crate::module::Parser;
 use crate::span::Span;
+use crate::words::name_len;
 
 const TOO_LARGE: &str = "the operand has more than 65,535 parts";
 
@@ -73,7 +74,7 @@ impl<'s> Parser<'s> {
     pub(crate) fn operand(&mut self, input: &'s [u8], depth: usize) -> Parsed<'s, ()> {
         let classes = first_class(input);
         if classes & NAME_START != 0 {
-            let rest = &input[run(input, NAME)..];
+            let rest = &input[name_len(input)..];
             if first_class(rest) & CLOSER != 0 {
                 self.leaf(name_kind(input), input, rest);
                 return Ok((rest, ()));
@@ -114,7 +115,7 @@ impl<'s> Parser<'s> {
                         OperandKind::Minus
                     };
                     let node = self.open(kind, input);
-                    let rest = &inner[run(inner, NAME)..];
+                    let rest = &inner[name_len(inner)..];
                     self.leaf(name_kind(inner), inner, rest);
                     return self.close(node, rest);
                 }
@@ -218,7 +219,7 @@ impl<'s> Parser<'s> {
                 if first_class(second) & NAME_START == 0 {
                     return expected("the second of two destinations", second);
                 }
-                let (_, next) = self.indexed_name(second, &second[run(second, NAME)..], depth)?;
+                let (_, next) = self.indexed_name(second, &second[name_len(second)..], depth)?;
                 let end = behind_last_token(input, next);
                 self.wrap(node, OperandKind::Pair, input, end)?;
                 Ok((next, ()))
@@ -269,7 +270,7 @@ impl<'s> Parser<'s> {
         }
         let inner = trivia(&input[1..]);
         if first_class(inner) & NAME_START != 0 {
-            let end = &inner[run(inner, NAME)..];
+            let end = &inner[name_len(inner)..];
             let rest = trivia(end);
             if first_class(rest) & CLOSER != 0 {
                 let node = self.open(OperandKind::Offset, input);
@@ -294,7 +295,7 @@ impl<'s> Parser<'s> {
         let base = trivia(&input[1..]);
         let mut rest;
         if first_class(base) & NAME_START != 0 {
-            let end = &base[run(base, NAME)..];
+            let end = &base[name_len(base)..];
             match end {
                 [b']' | b'+' | b',', ..] => {
                     self.leaf(name_kind(base), base, end);

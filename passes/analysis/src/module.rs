@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::names;
@@ -20,6 +21,8 @@ pub struct ModuleAnalyses<'a> {
     collectives: OnceLock<Vec<CollectiveSite>>,
     violations: OnceLock<Vec<Violation>>,
     lanes: OnceLock<Vec<Root>>,
+    /// The results about lanes have been asked for.
+    has_shown_lanes: AtomicBool,
     outside: OnceLock<Vec<Outside>>,
 }
 
@@ -46,14 +49,27 @@ impl<'a> ModuleAnalyses<'a> {
             collectives: OnceLock::new(),
             violations: OnceLock::new(),
             lanes: OnceLock::new(),
+            has_shown_lanes: AtomicBool::new(false),
             outside: OnceLock::new(),
         }
     }
 
     /// The results of the lane analysis, by kernel: findings about the collectives and barriers that lanes meet at.
     pub fn lanes(&self) -> &[Root] {
+        self.has_shown_lanes.store(true, Ordering::Relaxed);
+        self.made_lanes()
+    }
+
+    fn made_lanes(&self) -> &[Root] {
         self.lanes
             .get_or_init(|| lanes::analyse(self, self.options.lanes))
+    }
+
+    /// Makes the analyses of a whole module before they are asked for, that of lanes at the same time as the others: none of them uses
+    /// another.
+    pub fn make_ahead(&self) {
+        let others = || (self.violations(), self.collectives(), self.outside());
+        rayon::join(|| self.made_lanes(), others);
     }
 
     /// The kernels as the lane analysis looks at them, to be solved for many scenarios.
@@ -75,9 +91,12 @@ impl<'a> ModuleAnalyses<'a> {
             .lanes_under(scenario)
     }
 
-    /// A sentence on the kernels that the lane analysis, if it was made, has left out since they exceed a limit.
+    /// A sentence on the kernels that the lane analysis, if it was asked for, has left out since they exceed a limit.
     #[must_use]
     pub fn limit(&self) -> Option<String> {
+        if !self.has_shown_lanes.load(Ordering::Relaxed) {
+            return None;
+        }
         let limited = |root: &&Root| root.is_limited;
         let mut roots = self.lanes.get()?.iter().filter(limited);
         let first = names::in_message(self.module.function_name(roots.next()?.function));

@@ -1,12 +1,12 @@
 //! Places in PTX text, and the places in the program's source that its debug information names.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
 use ptxcheck_ptx_parser::ast::{self, Location, Statement, Tree};
-use ptxcheck_ptx_parser::{LineIndex, Position, Span, debug_info};
+use ptxcheck_ptx_parser::span::LineCounts;
+use ptxcheck_ptx_parser::{Position, Span, debug_info};
 
 use crate::inlined::InlinedCalls;
 use crate::limits::MAX_ASSEMBLY_COMMENTS;
@@ -17,11 +17,7 @@ use ptxcheck_ir::{DebugId, Ends, Instruction, Origin, SymbolId};
 /// The tree behind a module. A [`DebugId`] is the place of a `.loc` among the tree's statements.
 pub struct PtxOrigin<'t> {
     tree: &'t Tree<'t>,
-    lines: OnceLock<LineIndex>,
-    /// Positions that were asked for before there was an index of lines.
-    asked: AtomicU32,
-    /// The line of the last of them in the upper half, and its first byte in the lower.
-    last_line: AtomicU64,
+    lines: OnceLock<LineCounts>,
     files: OnceLock<FxHashMap<u32, String>>,
     strings: OnceLock<debug_info::Strings<'t>>,
     /// The `.loc`s by what they name, in the order of the input.
@@ -30,9 +26,6 @@ pub struct PtxOrigin<'t> {
     columns: OnceLock<FxHashMap<Line, Vec<(u32, u32)>>>,
     inlined: OnceLock<InlinedCalls>,
 }
-
-/// Positions that lines are counted for. An index of all lines takes as long as some thirty counts.
-const FEW_POSITIONS: u32 = 24;
 
 /// File, line and column.
 type Triple = (u32, u32, u32);
@@ -47,8 +40,6 @@ impl<'t> PtxOrigin<'t> {
         Self {
             tree,
             lines: OnceLock::new(),
-            asked: AtomicU32::new(0),
-            last_line: AtomicU64::new(0),
             files: OnceLock::new(),
             strings: OnceLock::new(),
             places: OnceLock::new(),
@@ -63,8 +54,8 @@ impl<'t> PtxOrigin<'t> {
         self.tree.source()
     }
 
-    fn lines(&self) -> &LineIndex {
-        self.lines.get_or_init(|| LineIndex::new(self.tree.source()))
+    fn lines(&self) -> &LineCounts {
+        self.lines.get_or_init(|| LineCounts::new(self.tree.source()))
     }
 
     /// The last `.loc` before one that names this place.
@@ -241,26 +232,11 @@ impl Origin for PtxOrigin<'_> {
     }
 
     fn position(&self, offset: u32) -> Option<Position> {
-        let source = self.tree.source();
-        let is_index_due = || self.asked.fetch_add(1, Ordering::Relaxed) >= FEW_POSITIONS;
-        if offset as usize > source.len() || self.lines.get().is_some() || is_index_due() {
-            return Some(self.lines().position(offset));
-        }
-        let position = Position::of(source, offset);
-        let start = offset - (position.column - 1);
-        let last = u64::from(position.line) << 32 | u64::from(start);
-        self.last_line.store(last, Ordering::Relaxed);
-        Some(position)
+        Some(self.lines().position(self.tree.source(), offset))
     }
 
     fn line(&self, line: u32) -> &[u8] {
-        let last = self.last_line.load(Ordering::Relaxed);
-        if line == 0 || last >> 32 != u64::from(line) {
-            return self.lines().line(self.tree.source(), line);
-        }
-        let rest = self.tree.source().get(last as u32 as usize..).unwrap_or_default();
-        let text = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
-        text.strip_suffix(b"\r").unwrap_or(text)
+        self.lines().line(self.tree.source(), line)
     }
 
     /// Nothing: all symbols have their names.
@@ -322,25 +298,6 @@ impl Origin for PtxOrigin<'_> {
 #[cfg(test)]
 mod tests {
     use super::{is_type, without_guard};
-
-    /// Lines that are counted are those of the index.
-    #[test]
-    fn positions_are_those_of_the_index() {
-        let source = b".version 8.0\r\n.target sm_90\n\n// end";
-        let tree = ptxcheck_ptx_parser::parse(source).unwrap();
-        let index = ptxcheck_ptx_parser::LineIndex::new(source);
-        let length = source.len() as u32;
-        for first in [0, 3, 20] {
-            let origin = super::PtxOrigin::new(&tree);
-            for offset in (first..=length).chain([length + 5]) {
-                let position = ptxcheck_ir::Origin::position(&origin, offset).unwrap();
-                assert_eq!(position, index.position(offset), "{offset}");
-                let line = ptxcheck_ir::Origin::line(&origin, position.line);
-                assert_eq!(line, index.line(source, position.line), "{offset}");
-            }
-            assert_eq!(ptxcheck_ir::Origin::line(&origin, 0), b"");
-        }
-    }
 
     #[test]
     fn guards_are_no_opcodes() {

@@ -42,8 +42,10 @@ pub(super) struct Scopes<'s> {
     innermost: NameMap<&'s [u8], u32>,
     /// Entries that are single registers whose name ends in a digit: they may shadow a register of a range.
     numbered_singles: u32,
-    /// Ranges by their prefixes, as `get` has told them.
+    /// Ranges by their prefixes, as `get` has told them; none while there are `numbered_singles`.
     prefixes: Prefixes,
+    /// The lengths of the prefixes that have ever stood for a range: the bits of their numbers, the highest for all longer ones.
+    prefix_lengths: u64,
 }
 
 /// Ranges that were found by their prefixes: nearly all operands are registers of a few ranges.
@@ -114,7 +116,13 @@ impl<'s> Scopes<'s> {
     /// Binds a name in the innermost scope.
     pub(super) fn bind(&mut self, name: &'s [u8], binding: Binding) {
         let shadowed = self.innermost.insert(name, self.entries.len() as u32);
-        self.numbered_singles += u32::from(is_numbered_single(name, binding));
+        if is_numbered_single(name, binding) {
+            self.numbered_singles += 1;
+            self.prefixes = Prefixes::default();
+        }
+        if matches!(binding, Binding::Range(_)) {
+            self.prefix_lengths |= length_bit(name);
+        }
         self.prefixes.forget(name);
         self.entries.push(Entry {
             name,
@@ -149,8 +157,7 @@ impl<'s> Scopes<'s> {
     #[inline(always)]
     fn numbered(&self, source: &[u8], name: Span) -> Option<(u32, u32)> {
         let (key, number) = short::split(source, name)?;
-        let range = self.prefixes.get(key)?;
-        (self.numbered_singles == 0).then_some((range, number))
+        Some((self.prefixes.get(key)?, number))
     }
 
     /// The binding of a name.
@@ -177,14 +184,23 @@ impl<'s> Scopes<'s> {
 
     /// The register of a range.
     fn of_range(&mut self, name: &[u8], span: Span, registers: &mut Registers) -> Option<Register> {
-        numbered(name).find_map(|(prefix, number)| match self.get(prefix) {
+        let lengths = self.prefix_lengths;
+        let mut splits = numbered(name).filter(|(prefix, _)| lengths & length_bit(prefix) != 0);
+        splits.find_map(|(prefix, number)| match self.get(prefix) {
             Some(Binding::Range(range)) => {
-                self.prefixes.insert(prefix, range);
+                if self.numbered_singles == 0 {
+                    self.prefixes.insert(prefix, range);
+                }
                 registers.of_range(range, number, span)
             }
             _ => None,
         })
     }
+}
+
+/// The bit of a name's length in [`Scopes::prefix_lengths`].
+fn length_bit(name: &[u8]) -> u64 {
+    1 << name.len().min(u64::BITS as usize - 1)
 }
 
 /// Every split of `%r12` into a prefix and a number, the longest number first.
