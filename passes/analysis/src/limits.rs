@@ -137,6 +137,9 @@ pub(crate) const MAX_SYNC_STEPS: usize = 1_000_000;
 /// of them counts the rest.
 pub(crate) const MAX_POTENTIAL_CONTEXTS: usize = 256;
 
+/// Searches for witnesses that a thread makes in a large module, each in its share of the kernels.
+pub(crate) const SEARCHES_PER_THREAD: usize = 8;
+
 /// Kernels whose lanes are looked at before any of their findings are left out.
 pub(crate) const ROOTS_AT_ONCE: usize = 512;
 

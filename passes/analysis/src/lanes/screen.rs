@@ -16,10 +16,17 @@ mod optimistic_reach;
 mod tests;
 mod witness;
 
+use std::sync::Arc;
+
+use ptxcheck_common::limits::PARALLEL_STATEMENTS;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
 use self::facts::ModuleFacts;
 use self::witness::WitnessSearch;
 use super::launch::launch_of;
 use super::value::WARP;
+use crate::limits::SEARCHES_PER_THREAD;
 use crate::shared::Shared;
 use ptxcheck_ir::FunctionId;
 
@@ -31,11 +38,50 @@ pub(super) fn suspects(module: &Shared<'_>, roots: &[FunctionId], holds: &[bool]
         .any(|&root| launch_of(module, root, false).shape.is_some());
     let facts = ModuleFacts::new(module, has_shape);
     let mut search = WitnessSearch::new(&facts, holds);
-    // When the time is over, nobody is looked at any more.
-    let is_open = |root: &FunctionId| {
-        module.deadline.is_over_at_step() || !has_whole_rows(module, *root) || !search.has_witnesses(*root)
+    let known = open_alone(&facts, &search, roots);
+    let is_known_open = |root: &FunctionId| {
+        known
+            .get(root)
+            .copied()
+            .unwrap_or_else(|| is_open(module, &mut search, *root))
     };
-    roots.iter().copied().filter(is_open).collect()
+    roots.iter().copied().filter(is_known_open).collect()
+}
+
+/// True if a root may have a definite finding. When the time is over, nobody is looked at any more.
+fn is_open(module: &Shared<'_>, search: &mut WitnessSearch<'_, '_>, root: FunctionId) -> bool {
+    module.deadline.is_over_at_step() || !has_whole_rows(module, root) || !search.has_witnesses(root)
+}
+
+/// The same of the roots that share nothing with others, searched at the same time in a large module.
+fn open_alone<'m>(
+    facts: &ModuleFacts<'_, 'm>,
+    search: &WitnessSearch<'_, 'm>,
+    roots: &[FunctionId],
+) -> FxHashMap<FunctionId, bool> {
+    let module = facts.module;
+    let threads = rayon::current_num_threads();
+    let size = |&root: &FunctionId| {
+        let body = module.module.function(root).body.as_ref();
+        body.map_or(0, |body| body.instructions.len())
+    };
+    if threads == 1 || roots.iter().map(size).sum::<usize>() < PARALLEL_STATEMENTS {
+        return FxHashMap::default();
+    }
+    let alone: Vec<FunctionId> = roots
+        .iter()
+        .copied()
+        .filter(|&root| facts.is_alone(root))
+        .collect();
+    let share = alone.len().div_ceil(SEARCHES_PER_THREAD * threads).max(1);
+    let shares: Vec<_> = alone.chunks(share).map(|some| (some, facts.apart())).collect();
+    let tables = search.tables();
+    let of_share = |(some, facts): (&[FunctionId], ModuleFacts<'_, '_>)| {
+        let mut search = WitnessSearch::with(&facts, Arc::clone(&tables));
+        let one = |&root: &FunctionId| (root, is_open(facts.module, &mut search, root));
+        some.iter().map(one).collect::<Vec<_>>()
+    };
+    shares.into_par_iter().flat_map_iter(of_share).collect()
 }
 
 /// True if, in every launch, the threads of each warp are lanes 0 to 31 of one row of the CTA.

@@ -1,5 +1,7 @@
 //! Facts about a module that the screen needs before it searches any function.
 
+use std::sync::Arc;
+
 use super::calls::Calls;
 use crate::ends::ends;
 use crate::shared::Shared;
@@ -10,7 +12,7 @@ use ptxcheck_ir::{Body, Callee, FunctionId, Instruction};
 pub(super) struct ModuleFacts<'a, 'm> {
     pub(super) module: &'a Shared<'m>,
     /// By function: lanes may not come back from a call of it.
-    pub(super) ends: Vec<bool>,
+    pub(super) ends: Arc<[bool]>,
     /// The shape of some CTA is known.
     pub(super) has_shape: bool,
     pub(super) calls: Calls,
@@ -21,10 +23,30 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
     pub(super) fn new(module: &'a Shared<'m>, has_shape: bool) -> Self {
         Self {
             module,
-            ends: ends(module),
+            ends: ends(module).into(),
             has_shape,
             calls: Calls::default(),
         }
+    }
+
+    /// The same facts, for a search that shares nothing with others.
+    pub(super) fn apart(&self) -> Self {
+        Self {
+            ends: Arc::clone(&self.ends),
+            calls: Calls::default(),
+            ..*self
+        }
+    }
+
+    /// True for a function that calls none with a body, and that no function calls: nothing that is found about others is asked for.
+    pub(super) fn is_alone(&self, function: FunctionId) -> bool {
+        let graph = self.module.call_graph();
+        let has_body = |callee: FunctionId| {
+            let callee = self.module.module.function(callee);
+            callee.body.is_some() || callee.alias_of.is_some()
+        };
+        graph.calls_to(function).is_empty()
+            && !graph.calls_of(function).iter().any(|site| has_body(site.callee))
     }
 
     /// The function that an instruction calls, if it has a name here.

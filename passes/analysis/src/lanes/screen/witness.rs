@@ -12,6 +12,8 @@
 //! Last, single warps. Where the shape of CTAs is not known, only warp 0 is in all launches: a finding that is not definite
 //! there and in one more warp that comes by is not definite at all.
 
+use std::sync::Arc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::collective_kinds::{CollectiveKinds, Wanted};
@@ -26,13 +28,18 @@ use ptxcheck_ir::{
     BlockId, Body, Function, FunctionId, Instruction, InstructionId, MemberMask, Op, Rare, Value,
 };
 
+/// The collectives of a module by function.
+pub(super) struct Tables {
+    /// The kinds of collectives in it and in its callees.
+    contained: Vec<CollectiveKinds>,
+    /// Some collective there can have no witness.
+    is_open: Vec<bool>,
+}
+
 /// Search for witnesses in one module. Results for a function are shared by all of its callers.
 pub(super) struct WitnessSearch<'a, 'm> {
     facts: &'a ModuleFacts<'a, 'm>,
-    /// For each function: the kinds of collectives in it and in its callees.
-    contained: Vec<CollectiveKinds>,
-    /// For each function: some collective there can have no witness.
-    is_open: Vec<bool>,
+    tables: Arc<Tables>,
     /// For each function: the kinds of collectives that all lanes that call it may come to.
     offered: FxHashMap<FunctionId, CollectiveKinds>,
     /// For each function that whole warps call: its collectives without a witness.
@@ -77,14 +84,23 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
             *caller = caller.with(callee);
             is_more
         });
+        Self::with(facts, Arc::new(Tables { contained, is_open }))
+    }
+
+    /// A search in which nothing has been looked for, with the tables of another in the same module.
+    pub(super) fn with(facts: &'a ModuleFacts<'a, 'm>, tables: Arc<Tables>) -> Self {
         Self {
             facts,
-            contained,
-            is_open,
+            tables,
             offered: FxHashMap::default(),
             rests: FxHashMap::default(),
             left: MAX_SCREEN_STEPS,
         }
+    }
+
+    /// The tables that searches in this module share.
+    pub(super) fn tables(&self) -> Arc<Tables> {
+        Arc::clone(&self.tables)
     }
 
     /// True if there is a witness for every collective that lanes may miss in `root` and its callees.
@@ -92,13 +108,13 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         let Some(body) = self.body(root) else {
             return true;
         };
-        if self.is_open[root.index()] {
+        if self.tables.is_open[root.index()] {
             return false;
         }
         self.find_offers_of_callees(root);
         let mut reach = OptimisticReach::new(self.facts, root, body);
         reach.begin();
-        let mut wanted = Wanted::all(self.contained[root.index()]);
+        let mut wanted = Wanted::all(self.tables.contained[root.index()]);
         self.follow(&mut reach, body, &mut wanted, Wanted::is_empty);
         let asks_for_phases =
             !body.collectives.is_empty() && has_phases(body) && converges(self.facts.module);
@@ -255,7 +271,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
     /// come to the function.
     fn rest_of(&mut self, function: FunctionId) -> &Unwitnessed {
         if !self.rests.contains_key(&function) {
-            let wanted = self.contained[function.index()].without(self.offers(function));
+            let wanted = self.tables.contained[function.index()].without(self.offers(function));
             let rest = match self.body(function) {
                 Some(body) if !wanted.is_empty() => {
                     let mut reach = OptimisticReach::new(self.facts, function, body);
@@ -303,7 +319,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
                 work.push((caller, true));
                 let callees = graph.calls_of(caller).iter().map(|site| site.callee);
                 let is_new = |callee: &FunctionId| {
-                    !self.contained[callee.index()].is_empty() && !self.offered.contains_key(callee)
+                    !self.tables.contained[callee.index()].is_empty() && !self.offered.contains_key(callee)
                 };
                 work.extend(callees.filter(is_new).map(|callee| (callee, false)));
             }
@@ -312,7 +328,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
 
     /// Kinds of collectives that all lanes that call a function may come to, in it or in its callees.
     fn find_offers(&self, function: FunctionId) -> CollectiveKinds {
-        let contained = self.contained[function.index()];
+        let contained = self.tables.contained[function.index()];
         let mut wanted = Wanted::all(contained);
         if let Some(body) = self.body(function) {
             let mut reach = OptimisticReach::new(self.facts, function, body);
@@ -344,7 +360,7 @@ impl<'a, 'm> WitnessSearch<'a, 'm> {
         for (number, instruction) in body.instructions.iter().enumerate() {
             let callee = self.facts.callee(body, instruction);
             let mut missed = match callee {
-                Some(callee) => self.contained[callee.index()],
+                Some(callee) => self.tables.contained[callee.index()],
                 None => CollectiveKinds::at(instruction),
             };
             missed = missed.and(wanted);
