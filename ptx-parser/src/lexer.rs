@@ -1,4 +1,4 @@
-//! Tokens: byte classes, names, numbers, strings, and the blanks and comments between them.
+//! Tokens: names, numbers, strings, and the blanks and comments between them.
 //!
 //! All functions take the rest of the source and return what is left of it, as nom parsers do. Where a token lies
 //! follows from the length of the rest, so nothing has to carry offsets along.
@@ -9,7 +9,10 @@ use nom::{IResult, Parser};
 
 use crate::ast::OperandKind;
 use crate::span::Span;
-use crate::words::name_len;
+
+pub(crate) use crate::bytes::{
+    BLANK, CLOSER, DIGIT, NAME, NAME_START, SLASH, class, first_class, name_len, run,
+};
 
 /// The phrase for what a parser expected, and the number of bytes left there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,60 +85,6 @@ pub(crate) fn lexeme<'s, O>(
     mut parser: impl Parser<&'s [u8], Output = O, Error = Expected>,
 ) -> impl Parser<&'s [u8], Output = O, Error = Expected> {
     move |input: &'s [u8]| parser.parse(input).map(|(rest, out)| (trivia(rest), out))
-}
-
-/// First byte of a name (PTX ISA, Identifiers).
-pub(crate) const NAME_START: u8 = 1;
-/// Further byte of a name. Dots belong to it: component selectors, and names as LLVM's tests have them.
-pub(crate) const NAME: u8 = 2;
-/// Decimal digit.
-pub(crate) const DIGIT: u8 = 4;
-/// Blank or line ending.
-pub(crate) const BLANK: u8 = 8;
-/// `/`, which may begin a comment.
-pub(crate) const SLASH: u8 = 16;
-/// Ends an operand: `,` `;` `]` `}` `)`.
-pub(crate) const CLOSER: u8 = 32;
-
-/// The classes of every byte.
-pub(crate) static CLASS: [u8; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        table[byte] = match byte as u8 {
-            b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | b'%' => NAME_START | NAME,
-            b'0'..=b'9' => NAME | DIGIT,
-            b'.' => NAME,
-            // ptxas passes over the ^Z that ends texts of DOS, wherever it stands.
-            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c | 0x1a => BLANK,
-            b'/' => SLASH,
-            b',' | b';' | b']' | b'}' | b')' => CLOSER,
-            _ => 0,
-        };
-        byte += 1;
-    }
-    table
-};
-
-/// The classes of a byte.
-#[inline(always)]
-pub(crate) fn class(byte: u8) -> u8 {
-    CLASS[byte as usize]
-}
-
-/// The classes of the first byte; 0 at the end.
-#[inline(always)]
-pub(crate) fn first_class(input: &[u8]) -> u8 {
-    input.first().map_or(0, |&byte| class(byte))
-}
-
-/// Number of bytes, from the first on, that are in one of `classes`.
-#[inline(always)]
-pub(crate) fn run(input: &[u8], classes: u8) -> usize {
-    input
-        .iter()
-        .position(|&byte| class(byte) & classes == 0)
-        .unwrap_or(input.len())
 }
 
 /// Skips blanks and comments.

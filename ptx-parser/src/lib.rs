@@ -48,6 +48,7 @@ pub mod operand;
 pub mod printer;
 pub mod span;
 
+mod bytes;
 mod comparison;
 mod declaration;
 mod directive;
@@ -58,16 +59,17 @@ mod instruction;
 mod layout;
 mod lexer;
 mod module;
+mod pieces;
 mod scalar;
 mod tree;
 mod visitor;
-mod words;
 
 pub use ast::Tree;
 pub use error::{Cause, LocatedError, SyntaxError};
 pub use initializer::{Address, Element, Elements};
 pub use module::{parse, parse_declarations};
 pub use operand::{OperandRef, Operands};
+pub use pieces::{Piece, parse_in_pieces};
 pub use span::{LineIndex, Position, Span};
 pub use tree::{Guard, Instruction};
 pub use visitor::{Visitor, Walk};

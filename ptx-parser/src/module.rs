@@ -65,12 +65,23 @@ pub fn parse_declarations(source: &[u8]) -> Result<Tree<'_>, SyntaxError> {
 
 /// The part of a module that is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Depth {
+pub(crate) enum Depth {
     Everything,
     Declarations,
 }
 
 fn read(source: &[u8], depth: Depth) -> Result<Tree<'_>, SyntaxError> {
+    let text = text_of(source)?;
+    let mut parser = Parser::new(source, text, text.len(), depth);
+    parser.module(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text));
+    Ok(parser.finish(text))
+}
+
+/// The mark that a text may begin with.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// A source without the NULs that images in fat binaries are padded with.
+pub(crate) fn text_of(source: &[u8]) -> Result<&[u8], SyntaxError> {
     if source.len() > MAX_SOURCE_BYTES {
         return Err(SyntaxError {
             cause: Cause::Limit,
@@ -78,12 +89,8 @@ fn read(source: &[u8], depth: Depth) -> Result<Tree<'_>, SyntaxError> {
             expected: "the source is longer than 4 GiB",
         });
     }
-    // Images in fat binaries are padded with NULs.
     let padding = source.iter().rev().take_while(|&&byte| byte == 0).count();
-    let text = &source[..source.len() - padding];
-    let mut parser = Parser::new(source, text, depth);
-    parser.module(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text));
-    Ok(parser.finish(text))
+    Ok(&source[..source.len() - padding])
 }
 
 pub(crate) struct Parser<'s> {
@@ -103,33 +110,32 @@ pub(crate) struct Parser<'s> {
 }
 
 impl<'s> Parser<'s> {
-    fn new(source: &'s [u8], text: &'s [u8], depth: Depth) -> Self {
+    /// For a text that ends at the offset `end`, with room for what `estimated` holds.
+    pub(crate) fn new(source: &'s [u8], estimated: &[u8], end: usize, depth: Depth) -> Self {
         let (statements, operands) = match depth {
-            Depth::Everything => capacities(text),
+            Depth::Everything => capacities(estimated),
             Depth::Declarations => (0, 0),
         };
+        let mut tree = Tree::empty(source);
+        tree.statements.reserve(statements);
+        tree.operands.reserve(operands);
         Self {
-            tree: Tree {
-                source,
-                statements: Vec::with_capacity(statements),
-                operands: Vec::with_capacity(operands),
-                variables: Vec::new(),
-                functions: Vec::new(),
-                locations: Vec::new(),
-                inlined: Vec::new(),
-                files: Vec::new(),
-                sections: Vec::new(),
-                comments: Vec::new(),
-                errors: Vec::new(),
-                errors_left_out: 0,
-            },
-            len: text.len(),
+            depth,
+            ..Self::with(tree, end)
+        }
+    }
+
+    /// The same, with what has been read.
+    pub(crate) fn with(tree: Tree<'s>, end: usize) -> Self {
+        Self {
+            tree,
+            len: end,
             in_call: false,
             function: None,
             blocks: Vec::new(),
             blocks_left_out: 0,
             ahead: Ahead::default(),
-            depth,
+            depth: Depth::Everything,
         }
     }
 
@@ -149,7 +155,7 @@ impl<'s> Parser<'s> {
         self.tree.statements.push(statement);
     }
 
-    fn module(&mut self, mut rest: &'s [u8]) {
+    pub(crate) fn module(&mut self, mut rest: &'s [u8]) {
         loop {
             rest = trivia(rest);
             let Some(&first) = rest.first() else { break };
@@ -331,7 +337,7 @@ impl<'s> Parser<'s> {
         });
     }
 
-    fn finish(mut self, text: &'s [u8]) -> Tree<'s> {
+    pub(crate) fn finish(mut self, text: &'s [u8]) -> Tree<'s> {
         let (comments, unterminated) = comments(text);
         self.tree.comments = comments;
         if let Some(span) = unterminated {

@@ -6,12 +6,11 @@ use crate::ast::{Operand, OperandKind, Tree};
 use crate::expression::{self, TOO_DEEP, continues_name, continues_number, expression};
 use crate::lexer::{
     CLOSER, DIGIT, NAME, NAME_START, Parsed, behind_last_token, class, directive, expected, failure,
-    first_class, name, number, over_limit, run, string, trivia,
+    first_class, name, name_len, number, over_limit, run, string, trivia,
 };
 use crate::limits::{MAX_OPERAND_DEPTH, MAX_OPERAND_NODES};
 use crate::module::Parser;
 use crate::span::Span;
-use crate::words::name_len;
 
 const TOO_LARGE: &str = "the operand has more than 65,535 parts";
 

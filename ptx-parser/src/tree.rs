@@ -342,6 +342,24 @@ impl<'s> Tree<'s> {
             + bytes(&self.errors)
     }
 
+    /// The tree of a source that has not been read.
+    pub(crate) const fn empty(source: &'s [u8]) -> Self {
+        Self {
+            source,
+            statements: Vec::new(),
+            operands: Vec::new(),
+            variables: Vec::new(),
+            functions: Vec::new(),
+            locations: Vec::new(),
+            inlined: Vec::new(),
+            files: Vec::new(),
+            sections: Vec::new(),
+            comments: Vec::new(),
+            errors: Vec::new(),
+            errors_left_out: 0,
+        }
+    }
+
     /// Gives back what the estimates of the arenas' sizes had too much.
     pub(crate) fn shrink(&mut self) {
         fn fit<T>(arena: &mut Vec<T>) {

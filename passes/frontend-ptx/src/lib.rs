@@ -6,6 +6,7 @@
 //!
 //! | file | does |
 //! | --- | --- |
+//! | `parse.rs` | parses large texts on several threads |
 //! | `symbols.rs`, `tables.rs`, `weak.rs` | what a module declares |
 //! | `body.rs` | walks the statements of a function |
 //! | `operands.rs`, `calls.rs` | turn operands into values |
@@ -48,6 +49,7 @@ mod opcode;
 mod opcodes;
 mod operands;
 mod origin;
+mod parse;
 mod scope;
 mod short;
 mod stubs;
@@ -61,3 +63,4 @@ pub use module::{declarations, lower, lower_until};
 pub use opcode::{opcodes, operation};
 pub use operands::special;
 pub use origin::PtxOrigin;
+pub use parse::parse;

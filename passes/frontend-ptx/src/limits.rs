@@ -15,3 +15,6 @@ pub(crate) const MAX_INLINED_CALLS: usize = 4 << 20;
 
 /// Bodies of kernels with no more bytes are read where only declarations are, to see if there is an instruction in them.
 pub(crate) const SHORT_BODY_BYTES: usize = 256;
+
+/// Bytes of a text from which on it is parsed in pieces.
+pub(crate) const PARALLEL_BYTES: usize = 4 << 20;

@@ -61,7 +61,7 @@ pub(super) fn analyse_ptx(bytes: &[u8], options: TextOptions<'_>) -> TextReport 
     let parsed = if settings.images_only {
         ptxcheck_ptx_parser::parse_declarations(bytes)
     } else {
-        ptxcheck_ptx_parser::parse(bytes)
+        ptx::parse(bytes)
     };
     let tree = match parsed {
         Ok(tree) => tree,
