@@ -56,7 +56,7 @@ fn pieces_make_the_same_tree() {
     assert!(agree(&with_more) > 30);
 }
 
-/// What looks like the end of a function and is none.
+/// Text that looks like the end of a function and is none.
 #[test]
 fn wrong_cuts_are_noticed() {
     for middle in [

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::names;
 use ptxcheck_ir::{FunctionId, Module};
+use rayon::prelude::*;
 
 use crate::collectives::{self, CollectiveSite};
 use crate::lanes::{self, LaneLayouts, Root, Scenario};
@@ -68,6 +69,13 @@ impl<'a> ModuleAnalyses<'a> {
     /// Makes the analyses of a whole module before they are asked for, that of lanes at the same time as the others: none of them uses
     /// another.
     pub fn make_ahead(&self) {
+        let bodies: Vec<_> = self.module.bodies().collect();
+        // The search for witnesses begins with those of functions with collectives, one after the other.
+        bodies.into_par_iter().for_each(|(id, _, body)| {
+            if !body.collectives.is_empty() {
+                self.function(id).definitions();
+            }
+        });
         let others = || (self.violations(), self.collectives(), self.outside());
         rayon::join(|| self.made_lanes(), others);
     }
