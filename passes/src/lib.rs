@@ -41,6 +41,7 @@ mod bare;
 pub mod baseline;
 pub mod candidates;
 mod comments;
+pub mod conditional;
 pub mod context;
 pub mod driver;
 pub mod drivers;

@@ -108,3 +108,18 @@ pub(crate) const MAX_RATCHET_BYTES: usize = 256 << 20;
 
 /// Most pinnings that the file of a ratchet keeps the reasons of.
 pub(crate) const MAX_RATCHET_PINS: usize = 100;
+
+/// Most inputs of a kernel that scenarios are made of.
+pub(crate) const MAX_CONDITIONAL_INPUTS: usize = 6;
+
+/// Most registers that the search for the inputs of a kernel follows.
+pub(crate) const MAX_INPUT_STEPS: usize = 4_000;
+
+/// Most scenarios that a kernel is looked at under.
+pub(crate) const MAX_SCENARIOS: usize = 120;
+
+/// Most instructions of all threads in a run of a witness.
+pub(crate) const MAX_REPLAY_STEPS: u64 = 500_000;
+
+/// Most instructions of all runs in the search for the witnesses of a kernel.
+pub(crate) const MAX_SEARCH_STEPS: u64 = 20_000_000;

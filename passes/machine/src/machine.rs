@@ -70,6 +70,8 @@ pub(crate) struct Machine<'r> {
     pub(crate) record: Record,
     pub(crate) order: Order,
     pub(crate) deadline: &'r Deadline,
+    /// See [`crate::Setup`].
+    pub(crate) counts_later_rounds: bool,
     pub(crate) steps: u64,
     pub(crate) most_steps: u64,
     /// Collectives meet across instructions (from sm_70 on).

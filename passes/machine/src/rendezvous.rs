@@ -38,7 +38,7 @@ impl Machine<'_> {
 
     fn owe_one(&mut self, thread: usize, other: usize) {
         if let Some(mask) = self.awaits(other, thread)
-            && !self.may_still_come(thread, other)
+            && (self.counts_later_rounds || !self.may_still_come(thread, other))
         {
             let point = self.point(other);
             self.threads[thread].owes.insert((point, mask));

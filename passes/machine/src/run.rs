@@ -29,6 +29,9 @@ pub struct Setup<'a> {
     pub steps: u64,
     /// When the run has to end.
     pub deadline: &'a Deadline,
+    /// What a thread does while others wait for it counts against it even where it could still have come, in a later round of a
+    /// loop, if in the end it does not.
+    pub counts_later_rounds: bool,
 }
 
 impl Setup<'_> {
@@ -40,6 +43,7 @@ impl Setup<'_> {
             schedule,
             steps: MAX_STEPS,
             deadline: Deadline::NEVER,
+            counts_later_rounds: false,
         }
     }
 }
@@ -95,6 +99,7 @@ impl Kernel<'_> {
             record: Record::default(),
             order: Order::new(setup.schedule),
             deadline: setup.deadline,
+            counts_later_rounds: setup.counts_later_rounds,
             steps: 0,
             most_steps: setup.steps,
             converges: self.module.0.target.sm >= 70,

@@ -60,13 +60,12 @@ const LAYERS: &[Layer] = &[
     },
     layer(IMAGES, &[COMMON, IR]),
     layer(PACKAGES, &[COMMON]),
-    Layer {
-        package: PASSES,
-        uses: &[
-            ANALYSIS, COMMON, IMAGES, IR, LLVM, MLIR, PACKAGES, PARSER, PTX, WORKER,
+    layer(
+        PASSES,
+        &[
+            ANALYSIS, COMMON, IMAGES, IR, LLVM, MACHINE, MLIR, PACKAGES, PARSER, PTX, WORKER,
         ],
-        tests_use: &[MACHINE],
-    },
+    ),
     layer(REPORT, &[PASSES]),
     layer("ptxcheck", &[PASSES, REPORT]),
     layer("ptxcheck-fuzz", &[PARSER, PASSES]),

@@ -14,7 +14,7 @@ use super::roots::Calls;
 use super::scenario::{Fixed, Scenario};
 use super::slice::Slices;
 use super::value::{Lanes, Pool, WARP};
-use super::verdict::Site;
+use super::verdict::{self, Site};
 use crate::limits::MAX_SHARED_VECTORS;
 use crate::shared::Shared;
 use ptxcheck_ir::{FunctionId, Value};
@@ -110,6 +110,13 @@ impl<'k> LaneLayout<'k> {
             None => launches_of(self.module, self.function, reads_other)[0],
         };
         scenario.launch(bounds, assumed)
+    }
+
+    /// The collectives and barriers that something can be wrong with, in the order of the code.
+    pub fn judged(&self) -> impl Iterator<Item = Site> + '_ {
+        let nodes = self.order.nodes.iter().copied();
+        let judged = nodes.filter(|&node| verdict::is_judged(&self.graph, node));
+        judged.map(|node| verdict::site(&self.graph, node))
     }
 
     /// The findings under a scenario. Definite is what goes wrong in each run that has its values and reaches the place; `None`

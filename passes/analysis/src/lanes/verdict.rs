@@ -98,6 +98,25 @@ pub struct Issue {
     pub(crate) node: u32,
 }
 
+impl Issue {
+    /// An issue of which no more is known than this.
+    #[must_use]
+    pub const fn new(problem: Problem, certainty: Certainty, site: Site, lanes: Lanes) -> Self {
+        Self {
+            problem,
+            certainty,
+            site,
+            lanes,
+            mask: None,
+            kind: None,
+            here: lanes,
+            split: None,
+            other: None,
+            node: 0,
+        }
+    }
+}
+
 /// Facts about one collective or barrier.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reach {

@@ -1,0 +1,21 @@
+//! Conditional findings: what goes wrong for a named launch and named values, and goes wrong so when it is run.
+//!
+//! ```text
+//! potential findings about lanes        analysis::lanes
+//!   ─► inputs      parameters and loaded values that the branch or the mask depends on, and the constants they are compared with
+//!   ─► search      scenarios: blocks, and values of the inputs; under each, what is definite
+//!   ─► replay      a machine runs the scenario under several schedules: what does not go wrong there is left out
+//!   ─► Conditional
+//! ```
+//!
+//! The kernel itself rules scenarios out: where its guards end the threads, or the bounds of its launch exclude the block, nothing is
+//! definite. What no scenario fixes (what is read through pointers, floating-point numbers, results of atomics) is arbitrary: a
+//! finding that depends on it is not definite under the scenario, and so stays potential.
+
+mod inputs;
+mod replay;
+mod search;
+mod witness;
+
+pub use search::{Conditional, find};
+pub use witness::{Witness, WitnessLoad, WitnessParam};

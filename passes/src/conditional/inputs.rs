@@ -1,0 +1,196 @@
+//! Inputs that decide a finding: the parameters and the loaded values that a branch, a mask or a lane number is computed from.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashSet;
+
+use crate::analysis::call_graph::CallSite;
+use crate::analysis::lanes::Site;
+use crate::context::ModuleContext;
+use crate::ir::evaluate::is_interpreted;
+use crate::ir::{AccessKind, Collective, FunctionId, InstructionId, Op, Register, Space, Value};
+use crate::limits::{MAX_CONDITIONAL_INPUTS, MAX_INPUT_STEPS};
+
+/// A piece of a kernel's parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Piece {
+    pub number: u16,
+    pub offset: u32,
+    pub bytes: u8,
+}
+
+/// The inputs of some places of a kernel.
+#[derive(Debug, Default)]
+pub(super) struct Inputs {
+    /// Integer parameters.
+    pub params: BTreeSet<Piece>,
+    /// Loads from memory that threads share.
+    pub loads: BTreeSet<Site>,
+    /// The constants that occur on the way.
+    pub constants: BTreeSet<i64>,
+}
+
+/// A register, in a function that is called so (innermost first).
+type Asked = (FunctionId, Vec<CallSite>, Register);
+
+/// Search for the inputs of a kernel.
+pub(super) struct InputSearch<'m> {
+    module: &'m ModuleContext<'m>,
+    found: Inputs,
+    seen: FxHashSet<Asked>,
+    open: Vec<Asked>,
+    steps_left: usize,
+}
+
+impl<'m> InputSearch<'m> {
+    pub(super) fn new(module: &'m ModuleContext<'m>) -> Self {
+        Self {
+            module,
+            found: Inputs::default(),
+            seen: FxHashSet::default(),
+            open: Vec::new(),
+            steps_left: MAX_INPUT_STEPS,
+        }
+    }
+
+    /// Adds what an instruction depends on: its guard, and for a collective its mask and the lanes that it names.
+    pub(super) fn add(&mut self, site: &Site) {
+        let Some(body) = self.module.module.function(site.function).body.as_ref() else {
+            return;
+        };
+        let instruction = body.instruction(site.instruction);
+        let uses = body.uses(instruction);
+        let asked: &[usize] = match instruction.op {
+            Op::Collective(Collective::Shuffle(_), _) => &[0, 2],
+            Op::Collective(..) | Op::BranchTable => &[0],
+            _ => &[],
+        };
+        let operands = asked.iter().filter_map(|&place| uses.get(place).copied());
+        let guard = instruction.guard.map(|guard| Value::Register(guard.register));
+        for value in operands.chain(guard) {
+            self.ask(site.function, &site.callers, value);
+        }
+        self.follow();
+    }
+
+    /// Adds what decides the branches of a function that is called so.
+    pub(super) fn add_branches(&mut self, function: FunctionId, callers: &[CallSite]) {
+        let Some(body) = self.module.module.function(function).body.as_ref() else {
+            return;
+        };
+        for instruction in &body.instructions {
+            if matches!(instruction.op, Op::Branch | Op::Return | Op::Exit | Op::Call(_))
+                && let Some(guard) = instruction.guard
+            {
+                self.ask(function, callers, Value::Register(guard.register));
+            }
+        }
+        self.follow();
+    }
+
+    /// The inputs, if there are not too many to try.
+    pub(super) fn finish(self) -> Option<Inputs> {
+        let count = self.found.params.len() + self.found.loads.len();
+        (count <= MAX_CONDITIONAL_INPUTS).then_some(self.found)
+    }
+
+    fn ask(&mut self, function: FunctionId, callers: &[CallSite], value: Value) {
+        let register = match value {
+            Value::Register(register) | Value::Not(register) => register,
+            Value::Integer(constant) => {
+                self.found.constants.insert(constant);
+                return;
+            }
+            _ => return,
+        };
+        let asked = (function, callers.to_vec(), register);
+        if self.seen.insert(asked.clone()) {
+            self.open.push(asked);
+        }
+    }
+
+    fn follow(&mut self) {
+        while let Some((function, callers, register)) = self.open.pop() {
+            let Some(left) = self.steps_left.checked_sub(1) else {
+                return;
+            };
+            self.steps_left = left;
+            let module = self.module;
+            let analyses = module.function(function);
+            for &definition in analyses.definitions().of(register) {
+                self.definition(function, &callers, definition);
+            }
+        }
+    }
+
+    fn definition(&mut self, function: FunctionId, callers: &[CallSite], id: InstructionId) {
+        let module = self.module;
+        let Some(body) = module.module.function(function).body.as_ref() else {
+            return;
+        };
+        let instruction = body.instruction(id);
+        let uses = body.uses(instruction);
+        if let Some(guard) = instruction.guard {
+            self.ask(function, callers, Value::Register(guard.register));
+        }
+        match instruction.op {
+            op if is_interpreted(op) => {
+                for &value in uses {
+                    self.ask(function, callers, value);
+                }
+            }
+            Op::Collective(Collective::Vote(_) | Collective::Shuffle(_) | Collective::Match(..), _) => {
+                if let Some(&value) = uses.get(1) {
+                    self.ask(function, callers, value);
+                }
+            }
+            Op::Access(access) if access.kind == AccessKind::Load => {
+                if let Some((number, offset)) = body.loaded_param(instruction) {
+                    self.param(function, callers, (number, offset), access.bits);
+                } else if access.space == Space::Local {
+                    let store = module.function(function).store_for(id);
+                    let stored = store.and_then(|store| body.uses(body.instruction(store)).get(2).copied());
+                    if let Some(value) = stored {
+                        self.ask(function, callers, value);
+                    }
+                } else if access.space != Space::Param && access.count == 1 {
+                    self.found.loads.insert(Site {
+                        function,
+                        instruction: id,
+                        callers: callers.to_vec(),
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A piece of a parameter: of a kernel, an input; of another function, what its caller passes.
+    fn param(&mut self, function: FunctionId, callers: &[CallSite], (number, offset): (u16, i32), bits: u8) {
+        if let Some((call, outer)) = callers.split_first() {
+            let Some(caller) = self.module.module.function(call.caller).body.as_ref() else {
+                return;
+            };
+            let Op::Call(number_of_call) = caller.instruction(call.instruction).op else {
+                return;
+            };
+            let arguments = caller.arguments(caller.call(number_of_call)).iter();
+            let passed = arguments
+                .filter(|argument| {
+                    argument.param == u32::from(number) && i32::try_from(argument.offset) == Ok(offset)
+                })
+                .map(|argument| argument.value);
+            for value in passed.collect::<Vec<_>>() {
+                self.ask(call.caller, outer, value);
+            }
+        } else if self.module.module.function(function).is_kernel()
+            && let (Ok(offset), bytes @ 1..=8) = (u32::try_from(offset), bits.div_ceil(8))
+        {
+            self.found.params.insert(Piece {
+                number,
+                offset,
+                bytes,
+            });
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Replay: a machine runs a witness, under several schedules.
+
+use std::cell::Cell;
+
+use rustc_hash::FxHashMap;
+
+use super::witness::{Witness, WitnessParam};
+use crate::analysis::call_graph::CallSite;
+use crate::analysis::lanes::{Lanes, Problem, Site};
+use crate::ir::{Collective, FunctionId, Module, Op, Space, SymbolId, params};
+use crate::limits::{MAX_REPLAY_STEPS, MAX_SEARCH_STEPS};
+use ptxcheck_common::deadline::Deadline;
+use ptxcheck_common::externs;
+use ptxcheck_machine::{
+    At, Failure, Given, Kernel, Launch, Observer, Outcome, Outside, Read, Schedule, Setup, Unmodelled,
+    Unobserved, WARP, World, Wrong,
+};
+
+/// Pointers of a witness lie so far apart.
+const OBJECT: u64 = 1 << 32;
+
+/// A world with the values of a witness.
+pub(super) struct WitnessWorld<'m> {
+    module: &'m Module<'m>,
+    given: Given,
+    /// The content of all other memory that threads share, when the kernel begins.
+    memory: Option<u64>,
+}
+
+impl World for WitnessWorld<'_> {
+    fn read(&mut self, read: &Read<'_>) -> Option<u64> {
+        let is_shared = matches!(read.space, Space::Global | Space::Const) && read.is_initial;
+        let rest = self.memory.filter(|_| is_shared);
+        self.given.read(read).or(rest)
+    }
+
+    fn unmodelled(&mut self, at: &At<'_>, value: Unmodelled) -> Option<u64> {
+        self.given.unmodelled(at, value)
+    }
+
+    fn outside(&mut self, _at: &At<'_>, callee: SymbolId) -> Outside {
+        let name = self.module.symbol(callee).name;
+        match name {
+            "vprintf" => Outside::Returns,
+            "__assertfail" => Outside::Ends,
+            _ if externs::is_provided(name) => Outside::Returns,
+            _ => Outside::Unknown,
+        }
+    }
+}
+
+/// A kernel that witnesses are run with.
+pub(super) struct Replay<'m> {
+    module: &'m Module<'m>,
+    function: FunctionId,
+    kernel: Kernel<'m>,
+    deadline: &'m Deadline,
+    /// Instructions that may still be run.
+    steps_left: Cell<u64>,
+    /// By 8-byte piece of a parameter that the kernel loads: an address of its own.
+    pointers: FxHashMap<(u16, u32), u64>,
+    /// The other pieces.
+    scalars: FxHashMap<(u16, u32), u8>,
+}
+
+impl<'m> Replay<'m> {
+    /// `None` if the machine refuses the kernel.
+    pub(super) fn new(module: &'m Module<'m>, function: FunctionId, deadline: &'m Deadline) -> Option<Self> {
+        let kernel = Kernel::new(module, function).ok()?;
+        let body = module.function(function).body.as_ref()?;
+        let (mut pointers, mut scalars) = (FxHashMap::default(), FxHashMap::default());
+        for instruction in &body.instructions {
+            let Some((number, offset)) = body.loaded_param(instruction) else {
+                continue;
+            };
+            let (Ok(offset), crate::ir::Op::Access(access)) = (u32::try_from(offset), instruction.op) else {
+                continue;
+            };
+            if access.bits == 64 {
+                let next = (pointers.len() as u64 + 1) * OBJECT;
+                pointers.entry((number, offset)).or_insert(next);
+            } else {
+                scalars.insert((number, offset), access.bits.div_ceil(8));
+            }
+        }
+        Some(Self {
+            module,
+            function,
+            kernel,
+            deadline,
+            steps_left: Cell::new(MAX_SEARCH_STEPS),
+            pointers,
+            scalars,
+        })
+    }
+
+    /// A witness with a value for each integer parameter that the kernel loads: `rest` for those that it leaves open.
+    pub(super) fn whole(&self, witness: &Witness, rest: u64) -> Witness {
+        let mut whole = witness.clone();
+        for (&(number, offset), &bytes) in &self.scalars {
+            let is_there = |param: &WitnessParam| (param.number, param.offset) == (number, offset);
+            if !whole.params.iter().any(is_there) {
+                whole.params.push(WitnessParam {
+                    number,
+                    offset,
+                    bytes,
+                    value: rest,
+                });
+            }
+        }
+        whole.params.sort_unstable();
+        whole
+    }
+
+    /// True if no more instructions may be run.
+    pub(super) const fn is_spent(&self) -> bool {
+        self.steps_left.get() == 0
+    }
+
+    fn world(&self, witness: &Witness) -> WitnessWorld<'m> {
+        let mut given = Given::default();
+        let offsets = params::layout(&self.module.function(self.function).params).offsets;
+        let mut set = |number: u16, offset: u32, bytes: u8, value: u64| {
+            if let Some(base) = offsets.get(usize::from(number)) {
+                given.parameter(base.saturating_add(u64::from(offset)), bytes, value);
+            }
+        };
+        for (&(number, offset), &address) in &self.pointers {
+            set(number, offset, 8, address);
+        }
+        for param in &witness.params {
+            set(param.number, param.offset, param.bytes, param.value);
+        }
+        for load in &witness.loads {
+            let at = machine_site(&load.site);
+            given.load(at.clone(), None, load.others);
+            for lane in (0..WARP as u32).filter(|lane| load.differing.0 >> lane & 1 == 1) {
+                let thread = witness.warp as usize * WARP + lane as usize;
+                given.load(at.clone(), Some(thread), load.of_lane(lane));
+            }
+        }
+        WitnessWorld {
+            module: self.module,
+            given,
+            memory: witness.memory,
+        }
+    }
+
+    /// Runs a witness under one schedule; `None` if the machine refuses its launch.
+    pub(super) fn run(
+        &self,
+        witness: &Witness,
+        schedule: Schedule,
+        observer: &mut dyn Observer,
+    ) -> Option<Outcome> {
+        let launch = Launch {
+            grid: witness.grid,
+            ctaid: witness.block_index,
+            ..Launch::of_block(witness.block)
+        };
+        let left = self.steps_left.get();
+        let setup = Setup {
+            steps: MAX_REPLAY_STEPS.min(left),
+            deadline: self.deadline,
+            counts_later_rounds: true,
+            ..Setup::new(launch, schedule)
+        };
+        let outcome = self.kernel.run(&setup, &mut self.world(witness), observer).ok()?;
+        self.steps_left.set(left.saturating_sub(outcome.steps));
+        Some(outcome)
+    }
+
+    /// What goes wrong in runs of a witness, before lanes have waited in vain: once for each site, way to go wrong and warp.
+    pub(super) fn failures(&self, witness: &Witness) -> Vec<ReplayedFailure> {
+        let mut found: Vec<ReplayedFailure> = Vec::new();
+        for schedule in [Schedule::First, Schedule::Last] {
+            for failure in self.failures_under(witness, schedule) {
+                if !found.iter().any(|known| known.is_same(&failure)) {
+                    found.push(failure);
+                }
+            }
+        }
+        found
+    }
+
+    fn failures_under(&self, witness: &Witness, schedule: Schedule) -> impl Iterator<Item = ReplayedFailure> {
+        let outcome = self.run(witness, schedule, &mut Unobserved);
+        let failures = outcome.into_iter().flat_map(|outcome| outcome.failures);
+        let failures = failures.filter(|failure| !failure.is_after_break);
+        failures.filter_map(|failure| self.replayed(&failure))
+    }
+
+    fn replayed(&self, failure: &Failure) -> Option<ReplayedFailure> {
+        let body = self.module.function(failure.site.function).body.as_ref()?;
+        let kind = match body.instruction(failure.site.instruction).op {
+            Op::Collective(kind, _) => Some(kind),
+            _ => None,
+        };
+        let problem = match (failure.wrong, kind) {
+            (Wrong::Missing, Some(_)) => Problem::Missing,
+            (Wrong::Deadlock, Some(_)) => Problem::DifferentMasks,
+            (Wrong::Missing | Wrong::Deadlock | Wrong::Unaligned, None) => Problem::SkippedBarrier,
+            (Wrong::NotNamed, _) if failure.mask == Some(0) => Problem::ZeroMask,
+            (Wrong::NotNamed, _) => Problem::NotNamed,
+            (Wrong::AbsentSource, _) => Problem::AbsentSource,
+            _ => return None,
+        };
+        let there = failure
+            .lanes_then
+            .iter()
+            .filter(|group| group.warp == failure.warp && group.site.as_ref() == Some(&failure.site));
+        let mut callee = failure.site.function;
+        let calls = failure.site.calls.iter().rev();
+        let callers = calls.map(|&(caller, instruction)| {
+            let site = CallSite {
+                caller,
+                instruction,
+                callee,
+            };
+            callee = caller;
+            site
+        });
+        Some(ReplayedFailure {
+            problem,
+            kind,
+            lanes: failure.lanes,
+            here: there.fold(0, |all, group| all | group.lanes),
+            mask: failure.mask,
+            warp: failure.warp,
+            site: Site {
+                function: failure.site.function,
+                instruction: failure.site.instruction,
+                callers: callers.collect(),
+            },
+        })
+    }
+
+    /// True if a failure shows in a run of the witness under one of several schedules: lanes run on their own, so that each of them
+    /// may be that of a device.
+    pub(super) fn violates(&self, witness: &Witness, failure: &ReplayedFailure) -> bool {
+        let schedules = [
+            Schedule::First,
+            Schedule::Last,
+            Schedule::Holding(failure.lanes),
+            Schedule::Random(1),
+        ];
+        schedules.into_iter().any(|schedule| {
+            let mut failures = self.failures_under(witness, schedule);
+            failures.any(|other| other.is_same(failure))
+        })
+    }
+}
+
+impl ReplayedFailure {
+    /// True if the same goes wrong in the same warp.
+    fn is_same(&self, other: &Self) -> bool {
+        (&self.site, self.problem, self.warp) == (&other.site, other.problem, other.warp)
+    }
+}
+
+/// A failure of a run, in the terms of the lane analysis.
+#[derive(Clone, Debug)]
+pub(super) struct ReplayedFailure {
+    pub problem: Problem,
+    /// The collective; `None` for a barrier.
+    pub kind: Option<Collective>,
+    pub site: Site,
+    /// The lanes that it concerns.
+    pub lanes: Lanes,
+    /// The lanes that are there.
+    pub here: Lanes,
+    pub mask: Option<Lanes>,
+    pub warp: u32,
+}
+
+/// A site as the machine names it: the calls outermost first.
+fn machine_site(site: &Site) -> ptxcheck_machine::Site {
+    let callers = site.callers.iter().rev();
+    ptxcheck_machine::Site {
+        calls: callers.map(|call| (call.caller, call.instruction)).collect(),
+        function: site.function,
+        instruction: site.instruction,
+    }
+}

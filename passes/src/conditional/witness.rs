@@ -1,0 +1,89 @@
+//! Witness: the launch and the values with which something goes wrong.
+
+use crate::analysis::lanes::{FixedLoad, FixedParam, Lanes, Scenario, Site};
+
+/// The launch and the values with which something goes wrong, and the lanes for which it does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Witness {
+    /// Threads of a block in x, y and z.
+    pub block: [u32; 3],
+    /// Blocks of the grid in x, y and z.
+    pub grid: [u32; 3],
+    /// The index of the block that goes wrong.
+    pub block_index: [u32; 3],
+    /// The warp that goes wrong, by its number in the block.
+    pub warp: u32,
+    /// The lanes of it that the finding is about.
+    pub lanes: Lanes,
+    /// The parameters that it depends on, in their order.
+    pub params: Vec<WitnessParam>,
+    /// The loaded values that it depends on.
+    pub loads: Vec<WitnessLoad>,
+    /// The content of all other memory that threads share, where the run comes to the place with it: what is wrong there does not
+    /// depend on it.
+    pub memory: Option<u64>,
+}
+
+/// The value of a piece of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WitnessParam {
+    /// The parameter, from 0.
+    pub number: u16,
+    /// Bytes before the piece in the parameter.
+    pub offset: u32,
+    /// Bytes of the piece, 1 to 8.
+    pub bytes: u8,
+    /// The value, little-endian.
+    pub value: u64,
+}
+
+/// The values that a load gives to the lanes of the warp that goes wrong; all other warps get `others`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WitnessLoad {
+    /// The load, with the calls that lead there.
+    pub site: Site,
+    /// The value of most lanes.
+    pub others: u64,
+    /// The lanes with another value, and that value.
+    pub differing: (Lanes, u64),
+}
+
+impl WitnessLoad {
+    /// The value of a lane of the warp that goes wrong.
+    #[must_use]
+    pub const fn of_lane(&self, lane: u32) -> u64 {
+        let (lanes, value) = self.differing;
+        if lanes >> (lane % 32) & 1 == 1 {
+            value
+        } else {
+            self.others
+        }
+    }
+}
+
+impl Witness {
+    /// The scenario of the lane analysis that has these values, in all warps, or in the one that goes wrong where loaded values
+    /// differ by lane.
+    #[must_use]
+    pub fn scenario(&self) -> Scenario {
+        let params = self.params.iter().map(|param| FixedParam {
+            number: param.number,
+            offset: param.offset,
+            bytes: param.bytes,
+            value: param.value,
+        });
+        let loads = self.loads.iter().map(|load| FixedLoad {
+            site: load.site.clone(),
+            values: std::array::from_fn(|lane| load.of_lane(lane as u32)),
+        });
+        let is_about_one = self.loads.iter().any(|load| load.differing.0 != 0);
+        Scenario {
+            block: Some(self.block),
+            grid: Some(self.grid),
+            block_index: Some(self.block_index),
+            warp: is_about_one.then_some(self.warp),
+            params: params.collect(),
+            loads: loads.collect(),
+        }
+    }
+}
