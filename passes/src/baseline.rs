@@ -98,9 +98,9 @@ fn analysed(outcome: &Outcome, settings: &Settings) -> HashSet<String> {
 
 /// True if a run with these settings can find what an entry is about.
 fn is_looked_for(entry: &Entry, settings: &Settings) -> bool {
-    use crate::finding::Certainty::{Definite, Potential};
+    use crate::finding::Certainty;
     use crate::rule::Level;
-    let certainty = [Definite, Potential]
+    let certainty = Certainty::ALL
         .into_iter()
         .find(|certainty| certainty.as_str() == entry.certainty);
     settings

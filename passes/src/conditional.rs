@@ -17,5 +17,6 @@ mod replay;
 mod search;
 mod witness;
 
+pub(crate) use search::merged;
 pub use search::{Conditional, find};
 pub use witness::{Witness, WitnessLoad, WitnessParam};

@@ -5,10 +5,12 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 use ptxcheck_analysis::ModuleAnalyses;
+use ptxcheck_analysis::lanes::{Issue, Root};
 pub use ptxcheck_analysis::{Analyses, Place};
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::limits::MANGLED_NAME_BYTES;
 
+use crate::conditional::{self, Conditional, Witness};
 use crate::finding::{Cause, Certainty, Data, Frame, Located, Value, limit};
 use crate::forecast::InputForecast;
 use crate::inventory::{InputReport, Kernel};
@@ -39,6 +41,8 @@ use crate::support::variants::VariantWheel;
 /// ```
 pub struct ModuleContext<'a> {
     analyses: ModuleAnalyses<'a>,
+    conditional: OnceLock<Vec<Conditional>>,
+    lane_roots: OnceLock<Vec<Root>>,
     /// The settings of the run.
     pub settings: &'a Settings,
 }
@@ -55,8 +59,42 @@ impl<'a> ModuleContext<'a> {
     pub fn with_deadline(module: &'a Module<'a>, settings: &'a Settings, deadline: &'a Deadline) -> Self {
         Self {
             analyses: ModuleAnalyses::with_deadline(module, settings.analysis_options(), deadline),
+            conditional: OnceLock::new(),
+            lane_roots: OnceLock::new(),
             settings,
         }
+    }
+
+    /// The conditional findings about lanes, if the settings ask for any.
+    pub fn conditional(&self) -> &[Conditional] {
+        self.conditional.get_or_init(|| {
+            if self.settings.wants_conditional() {
+                conditional::find(self)
+            } else {
+                Vec::new()
+            }
+        })
+    }
+
+    /// The results of the lane analysis by kernel, with the conditional findings in place of the potential ones at their sites.
+    pub(crate) fn lane_roots(&self) -> &[Root] {
+        if self.conditional().is_empty() {
+            return self.lanes();
+        }
+        self.lane_roots
+            .get_or_init(|| conditional::merged(self.lanes(), self.conditional()))
+    }
+
+    /// The witness of a conditional issue.
+    pub(crate) fn witness(&self, issue: &Issue) -> Option<&Witness> {
+        if issue.certainty != Certainty::Conditional {
+            return None;
+        }
+        let mut found = self.conditional().iter();
+        let is_it = |other: &&Conditional| {
+            (&other.found.issue.site, other.found.issue.problem) == (&issue.site, issue.problem)
+        };
+        found.find(is_it).map(|one| &one.witness)
     }
 }
 
@@ -340,6 +378,11 @@ impl<'a, P> Report<'a, P> {
     /// Reports what is wrong on every execution that reaches `place`.
     pub fn definite(&mut self, place: P, message: impl Into<String>) -> &mut Draft<P> {
         self.add(Certainty::Definite, place, message.into())
+    }
+
+    /// Reports what is wrong for the launch and the values that the finding names.
+    pub fn conditional(&mut self, place: P, message: impl Into<String>) -> &mut Draft<P> {
+        self.add(Certainty::Conditional, place, message.into())
     }
 
     /// Reports what may be wrong.

@@ -106,28 +106,32 @@ impl FromIterator<(&'static str, Value)> for Data {
     }
 }
 
-/// Leaves at most [`MAX_FINDINGS`] of what was found, definite findings before potential ones, and says how many are gone.
+/// Leaves at most [`MAX_FINDINGS`] of what was found, the most certain first, and says how many are gone.
 /// Elements without a certainty are no findings, and stay.
 pub(crate) fn limit<T>(found: &mut Vec<T>, certainty: impl Fn(&T) -> Option<Certainty>) -> usize {
-    let count = |wanted| found.iter().filter(|one| certainty(one) == Some(wanted)).count();
-    let (definite, potential) = (count(Certainty::Definite), count(Certainty::Potential));
-    if definite + potential <= MAX_FINDINGS {
+    let counts =
+        Certainty::ALL.map(|wanted| found.iter().filter(|one| certainty(one) == Some(wanted)).count());
+    let all: usize = counts.iter().sum();
+    if all <= MAX_FINDINGS {
         return 0;
     }
-    let mut definite_left = definite.min(MAX_FINDINGS);
-    let mut potential_left = MAX_FINDINGS - definite_left;
+    let mut room = MAX_FINDINGS;
+    let mut left = counts.map(|count| {
+        let kept = count.min(room);
+        room -= kept;
+        kept
+    });
     found.retain(|one| {
-        let left = match certainty(one) {
-            None => return true,
-            Some(Certainty::Definite) => &mut definite_left,
-            Some(Certainty::Potential) => &mut potential_left,
+        let Some(certainty) = certainty(one) else {
+            return true;
         };
+        let left = &mut left[certainty as usize];
         let stays = *left > 0;
         *left = left.saturating_sub(1);
         stays
     });
     found.shrink_to_fit();
-    definite + potential - MAX_FINDINGS
+    all - MAX_FINDINGS
 }
 
 /// The message about so many findings beyond the limit.

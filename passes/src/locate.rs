@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use crate::analysis::call_graph::{CallGraph, CallSite};
 
 use crate::context::{Draft, Place};
-use crate::finding::{Cause, Certainty, Finding, Frame, LineText, Located, Location, Related, Source};
+use crate::finding::{Cause, Finding, Frame, LineText, Located, Location, Related, Source};
 use crate::fingerprint;
 use crate::ir::{DebugId, FunctionId, InstructionId, Module, Op, Origin};
 use crate::limits::{LEAST_CODE, SHOWN_LINE_BYTES};
@@ -428,7 +428,7 @@ pub(crate) fn sort(findings: &mut [Finding]) {
                 finding.image,
                 finding.offset,
                 finding.rule.code,
-                finding.certainty == Certainty::Potential,
+                finding.certainty,
             )
         };
         let frame = |finding: &Finding| finding.source.as_ref().map(|source| source.at.clone());

@@ -199,6 +199,10 @@ mod tests {
             "potential:PTX404",
             "G-2.1",
             "potential:G-S1.5",
+            "conditional",
+            "conditional:warp",
+            "conditional:PTX411",
+            "conditional:G-2.1",
             "ACME001",
         ] {
             assert_eq!(registry.select(text).unwrap().to_string(), text);

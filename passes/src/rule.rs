@@ -126,7 +126,16 @@ impl std::fmt::Debug for Rule {
     }
 }
 
+/// The rules that a run of a machine can show to be broken.
+const CONDITIONAL: [&str; 6] = ["PTX401", "PTX403", "PTX404", "PTX406", "PTX407", "PTX411"];
+
 impl Rule {
+    /// True if it can make conditional findings (off unless the settings switch them on).
+    #[must_use]
+    pub fn can_be_conditional(&self) -> bool {
+        CONDITIONAL.contains(&self.code)
+    }
+
     /// A rule of one's own: its definite findings are errors, it makes no potential ones, and it has no other names. What is
     /// different is set by the functions below.
     ///

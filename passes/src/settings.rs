@@ -37,10 +37,21 @@ pub enum Selector {
     Rule(&'static Rule),
     /// One rule's potential findings.
     PotentialRule(&'static Rule),
+    /// Every rule's conditional findings.
+    Conditional,
+    /// A family's conditional findings.
+    ConditionalFamily(Family),
+    /// The conditional findings of the rules that stand for a guideline.
+    ConditionalGuideline(&'static str),
+    /// One rule's conditional findings.
+    ConditionalRule(&'static Rule),
 }
 
 /// The word before the colon of a selector for potential findings alone.
 const POTENTIAL: &str = "potential";
+
+/// The same for conditional findings alone.
+const CONDITIONAL: &str = "conditional";
 
 /// The selector of all definite findings.
 const ALL: &str = "all";
@@ -57,6 +68,10 @@ impl std::fmt::Display for Selector {
             Self::PotentialGuideline(guideline) => write!(formatter, "{POTENTIAL}:{guideline}"),
             Self::Rule(rule) => formatter.write_str(rule.code),
             Self::PotentialRule(rule) => write!(formatter, "{POTENTIAL}:{}", rule.code),
+            Self::Conditional => formatter.write_str(CONDITIONAL),
+            Self::ConditionalFamily(family) => write!(formatter, "{CONDITIONAL}:{}", family.as_str()),
+            Self::ConditionalGuideline(guideline) => write!(formatter, "{CONDITIONAL}:{guideline}"),
+            Self::ConditionalRule(rule) => write!(formatter, "{CONDITIONAL}:{}", rule.code),
         }
     }
 }
@@ -93,35 +108,28 @@ impl Selector {
     }
 
     pub(crate) fn parse_in(text: &str, registry: &Registry) -> Result<Self, UnknownSelector> {
-        if let Some(rest) = text
-            .strip_prefix(POTENTIAL)
-            .and_then(|rest| rest.strip_prefix(':'))
-        {
+        for (word, certainty) in [
+            (POTENTIAL, Certainty::Potential),
+            (CONDITIONAL, Certainty::Conditional),
+        ] {
+            if text == word {
+                return Ok(Self::All.of(certainty).unwrap_or(Self::All));
+            }
+            let Some(rest) = text.strip_prefix(word).and_then(|rest| rest.strip_prefix(':')) else {
+                continue;
+            };
             if rest.is_empty() {
                 return Err(UnknownSelector {
                     word: text.to_owned(),
                     nearest: None,
                 });
             }
-            return Ok(match Self::parse_in(rest, registry)? {
-                Self::Family(family) => Self::PotentialFamily(family),
-                Self::Guideline(guideline) => Self::PotentialGuideline(guideline),
-                Self::Rule(rule) => Self::PotentialRule(rule),
-                Self::All => Self::Potential,
-                // `potential:potential:…` says it twice.
-                Self::Potential
-                | Self::PotentialFamily(_)
-                | Self::PotentialGuideline(_)
-                | Self::PotentialRule(_) => {
-                    return Err(UnknownSelector::new(rest, registry));
-                }
-            });
+            // `potential:potential:…` says it twice.
+            let selector = Self::parse_in(rest, registry)?.of(certainty);
+            return selector.ok_or_else(|| UnknownSelector::new(rest, registry));
         }
         if text == ALL {
             return Ok(Self::All);
-        }
-        if text == POTENTIAL {
-            return Ok(Self::Potential);
         }
         if let Some(family) = Family::ALL.into_iter().find(|family| family.as_str() == text) {
             return Ok(Self::Family(family));
@@ -135,16 +143,33 @@ impl Selector {
             .ok_or_else(|| UnknownSelector::new(text, registry))
     }
 
-    /// Order by the number of rules that it can be for, from 0 for all to 4 for the potential findings of one: of two selectors
+    /// The selector for the findings of one certainty alone, potential or conditional, of what one without a certainty names; `None`
+    /// for others.
+    const fn of(self, certainty: Certainty) -> Option<Self> {
+        let is_potential = matches!(certainty, Certainty::Potential);
+        Some(match self {
+            Self::All if is_potential => Self::Potential,
+            Self::All => Self::Conditional,
+            Self::Family(family) if is_potential => Self::PotentialFamily(family),
+            Self::Family(family) => Self::ConditionalFamily(family),
+            Self::Guideline(guideline) if is_potential => Self::PotentialGuideline(guideline),
+            Self::Guideline(guideline) => Self::ConditionalGuideline(guideline),
+            Self::Rule(rule) if is_potential => Self::PotentialRule(rule),
+            Self::Rule(rule) => Self::ConditionalRule(rule),
+            _ => return None,
+        })
+    }
+
+    /// Order by the number of rules that it can be for, from 0 for all to 4 for the potential or conditional findings of one: of two selectors
     /// that match, the narrower one counts.
     #[must_use]
     pub const fn narrowness(self) -> u8 {
         match self {
-            Self::All | Self::Potential => 0,
-            Self::Family(_) | Self::PotentialFamily(_) => 1,
-            Self::Guideline(_) | Self::PotentialGuideline(_) => 2,
+            Self::All | Self::Potential | Self::Conditional => 0,
+            Self::Family(_) | Self::PotentialFamily(_) | Self::ConditionalFamily(_) => 1,
+            Self::Guideline(_) | Self::PotentialGuideline(_) | Self::ConditionalGuideline(_) => 2,
             Self::Rule(_) => 3,
-            Self::PotentialRule(_) => 4,
+            Self::PotentialRule(_) | Self::ConditionalRule(_) => 4,
         }
     }
 
@@ -166,6 +191,12 @@ impl Selector {
                 std::ptr::eq(named, rule) && (certainty == Certainty::Definite || !rule.can_be_definite)
             }
             Self::PotentialRule(named) => std::ptr::eq(named, rule) && certainty == Certainty::Potential,
+            Self::Conditional => certainty == Certainty::Conditional,
+            Self::ConditionalFamily(family) => family == rule.family && certainty == Certainty::Conditional,
+            Self::ConditionalGuideline(guideline) => {
+                rule.guidelines.contains(&guideline) && certainty == Certainty::Conditional
+            }
+            Self::ConditionalRule(named) => std::ptr::eq(named, rule) && certainty == Certainty::Conditional,
         }
     }
 }
@@ -426,9 +457,20 @@ impl Settings {
         });
         if shows_potential {
             Certainty::Potential
+        } else if self.wants_conditional() && family == Family::Warp {
+            Certainty::Conditional
         } else {
             Certainty::Definite
         }
+    }
+
+    /// True if a conditional finding of some rule can be reported.
+    #[must_use]
+    pub fn wants_conditional(&self) -> bool {
+        self.registry.rules().any(|rule| {
+            rule.can_be_conditional()
+                && self.level(rule, Certainty::Conditional, rule.definite) > Level::Allow
+        })
     }
 
     /// The options of the analyses: the findings that can be reported under these settings.
@@ -444,7 +486,11 @@ impl Settings {
                 .find(|&certainty| self.level(rule, certainty, rule.definite) > Level::Allow)
         });
         AnalysisOptions {
-            lanes: self.least_certainty(Family::Warp),
+            // Conditional findings are potential ones with a witness.
+            lanes: match self.least_certainty(Family::Warp) {
+                Certainty::Definite => Certainty::Definite,
+                Certainty::Conditional | Certainty::Potential => Certainty::Potential,
+            },
             spaces: wants_spaces.then(|| self.least_certainty(Family::Space)),
             nulls,
             // A global address that is converted twice is not reported unless a setting asks for it.
@@ -458,7 +504,7 @@ impl Settings {
     /// True if a finding of `rule` can be reported: a rule that is off need not run.
     #[must_use]
     pub fn wants(&self, rule: &Rule) -> bool {
-        [Certainty::Definite, Certainty::Potential]
+        Certainty::ALL
             .into_iter()
             .any(|certainty| self.level(rule, certainty, rule.definite) > Level::Allow)
     }
@@ -476,7 +522,7 @@ impl EffectiveLevel {
         Self {
             level: match certainty {
                 Certainty::Definite => own,
-                Certainty::Potential => Level::Allow,
+                Certainty::Conditional | Certainty::Potential => Level::Allow,
             },
             floor: Level::Allow,
         }

@@ -5,16 +5,28 @@
 pub enum Certainty {
     /// Undefined behaviour or failure on every execution that reaches the place, under the stated assumptions.
     Definite,
+    /// The same for a launch and values that the finding names: its witness.
+    Conditional,
     /// Undefined behaviour or failure on some execution, as far as the analysis can tell.
     Potential,
 }
 
 impl Certainty {
-    /// The word in documents: `definite`, `potential`.
+    /// All of them, the most certain first.
+    pub const ALL: [Self; 3] = [Self::Definite, Self::Conditional, Self::Potential];
+
+    /// True if it goes wrong for certain: always, or for a witness.
+    #[must_use]
+    pub const fn is_certain(self) -> bool {
+        !matches!(self, Self::Potential)
+    }
+
+    /// The word in documents: `definite`, `conditional`, `potential`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Definite => "definite",
+            Self::Conditional => "conditional",
             Self::Potential => "potential",
         }
     }

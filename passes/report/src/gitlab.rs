@@ -88,7 +88,7 @@ fn issue(outcome: &Outcome, cause: &Cause<'_>, paths: &mut Paths) -> Issue {
 fn severity(cause: &Cause<'_>) -> &'static str {
     match (cause.group.level, cause.group.certainty) {
         (Level::Error, Certainty::Definite) => "critical",
-        (Level::Error, Certainty::Potential) => "major",
+        (Level::Error, Certainty::Conditional | Certainty::Potential) => "major",
         (Level::Warning | Level::Allow, _) => "minor",
     }
 }

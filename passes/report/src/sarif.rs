@@ -8,7 +8,6 @@ mod rules;
 use std::collections::{BTreeMap, HashMap};
 
 use miniz_oxide::deflate::compress_to_vec;
-use ptxcheck_passes::finding::Certainty;
 use ptxcheck_passes::rule::Rule;
 use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::Root;
@@ -52,7 +51,7 @@ pub struct Options<'a> {
 /// None in practice: the document holds nothing that JSON can't say.
 pub fn render(outcome: &Outcome, options: &Options<'_>) -> serde_json::Result<String> {
     let mut causes: Vec<Cause<'_>> = Cause::all(outcome)
-        .filter(|cause| options.has_potential || cause.group.certainty == Certainty::Definite)
+        .filter(|cause| options.has_potential || cause.group.certainty.is_certain())
         .filter(|cause| options.has_suppressed || cause.group.suppressed.is_none())
         .collect();
     causes.sort_by_key(Cause::severity);

@@ -60,6 +60,27 @@ pub fn find(module: &ModuleContext<'_>) -> Vec<Conditional> {
     found
 }
 
+/// The results of the lane analysis with the conditional findings in place of the potential ones at their sites.
+pub(crate) fn merged(roots: &[Root], conditional: &[Conditional]) -> Vec<Root> {
+    let merged = roots.iter().map(|root| {
+        let own: Vec<&Conditional> = conditional
+            .iter()
+            .filter(|one| one.function == root.function)
+            .collect();
+        let is_kept = |found: &&LaneFinding| {
+            found.issue.certainty != Certainty::Potential
+                || !own.iter().any(|one| one.found.issue.site == found.issue.site)
+        };
+        let kept = root.findings.iter().filter(is_kept).cloned();
+        let found = own.iter().map(|one| one.found.clone());
+        Root {
+            findings: kept.chain(found).collect(),
+            ..*root
+        }
+    });
+    merged.collect()
+}
+
 /// The sites with potential findings and no definite one.
 fn open_sites(root: &Root) -> BTreeSet<Site> {
     let of = |certainty| {
@@ -194,7 +215,12 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
         let mut same = found.filter(|issue| issue.site == failure.site && issue.problem == failure.problem);
         let known = same.next();
         let (split, other) = known.map_or((None, None), |issue| (issue.split.clone(), issue.other.clone()));
-        let mut issue = Issue::new(failure.problem, Certainty::Definite, failure.site, failure.lanes);
+        let mut issue = Issue::new(
+            failure.problem,
+            Certainty::Conditional,
+            failure.site,
+            failure.lanes,
+        );
         issue.split = split;
         issue.other = other;
         issue.mask = failure.mask;

@@ -52,7 +52,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for root in module.lanes() {
+    for root in module.lane_roots() {
         let unnamed = text::UnnamedCallers::of(module, root);
         for found in unnamed.others(Problem::NotNamed) {
             write(
@@ -78,7 +78,7 @@ fn write(
     let (lanes, here) = (issue.lanes | zero, issue.here | zero);
     let operation = text::operation(module, issue);
     let callers = match issue.certainty {
-        Certainty::Definite => text::subject(lanes, "executes", "execute"),
+        Certainty::Definite | Certainty::Conditional => text::subject(lanes, "executes", "execute"),
         Certainty::Potential => format!("{} may execute", text::named(issue.lanes)),
     };
     let message = match issue.mask {

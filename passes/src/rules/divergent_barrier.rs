@@ -61,7 +61,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::SkippedBarrier, |root, found| {
         let issue = &found.issue;
         let message = match (issue.certainty, issue.lanes) {
-            (Certainty::Definite, lanes) => format!(
+            (Certainty::Definite | Certainty::Conditional, lanes) => format!(
                 "{} the barrier that the other lanes of the warp wait at",
                 text::subject(lanes, "skips", "skip")
             ),

@@ -54,7 +54,7 @@ pub static RULE: Rule = Rule {
 const SEPARATE_MASKS: usize = 4;
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
-    for root in module.lanes() {
+    for root in module.lane_roots() {
         let unnamed = text::UnnamedCallers::of(module, root);
         let mut by_call: Vec<Vec<&LaneFinding>> = Vec::new();
         for found in unnamed.others(Problem::DifferentMasks) {

@@ -48,7 +48,6 @@
 
 use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};
-use crate::finding::Certainty;
 use crate::rule::{Check, Family, Level, Rule};
 
 use crate::support::lanes as text;
@@ -70,7 +69,7 @@ pub static RULE: Rule = Rule {
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::Missing, |root, found| {
         let issue = &found.issue;
-        if issue.certainty == Certainty::Definite {
+        if issue.certainty.is_certain() {
             let mask = issue.mask.unwrap_or(0);
             let message = format!(
                 "the mask {} of `{}` names {}, which {} not reach a matching {}",

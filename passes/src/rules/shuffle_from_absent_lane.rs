@@ -41,7 +41,6 @@
 
 use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};
-use crate::finding::Certainty;
 use crate::rule::{Check, Family, Level, Rule};
 
 use crate::support::lanes as text;
@@ -67,7 +66,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let outside = issue.mask.is_some_and(|mask| issue.lanes & mask == 0);
         let reason = match (outside, issue.mask) {
             (true, Some(mask)) => format!("which its mask {} does not name", text::mask_with_lanes(mask)),
-            _ if issue.certainty == Certainty::Definite => {
+            _ if issue.certainty.is_certain() => {
                 format!("which {} not take part", text::verb(issue.lanes, "does", "do"))
             }
             _ => format!(

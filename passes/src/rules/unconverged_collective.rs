@@ -50,7 +50,7 @@ pub static RULE: Rule = Rule {
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::Unconverged, |root, found| {
         let issue = &found.issue;
-        if issue.certainty != crate::finding::Certainty::Definite {
+        if !issue.certainty.is_certain() {
             return;
         }
         let message = format!(

@@ -92,7 +92,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         }
         let lanes = found.issue.lanes;
         let passes = match found.issue.certainty {
-            Certainty::Definite => lanes::subject(lanes, "passes", "pass"),
+            Certainty::Definite | Certainty::Conditional => lanes::subject(lanes, "passes", "pass"),
             Certainty::Potential => format!("{} may pass", lanes::named(lanes)),
         };
         let message = format!(

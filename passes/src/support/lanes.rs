@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::analysis::lanes::{
     Issue, LaneFinding, Lanes, Launch, Problem, Root, ShapeSource, Site, is_full, ranges,
 };
+use crate::conditional::Witness;
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::finding::Certainty;
 use crate::ir::Value;
@@ -16,7 +17,7 @@ use super::wording;
 
 /// Calls `write` with every finding of one kind, but for those that follow from another finding about the same call.
 pub(crate) fn each(module: &ModuleContext<'_>, problem: Problem, mut write: impl FnMut(&Root, &LaneFinding)) {
-    for root in module.lanes() {
+    for root in module.lane_roots() {
         let unnamed = UnnamedCallers::of(module, root);
         for found in unnamed.others(problem) {
             write(root, found);
@@ -52,7 +53,7 @@ impl<'a> UnnamedCallers<'a> {
             .find("PTX403")
             .is_some_and(|rule| settings.level(rule, Certainty::Definite, rule.definite) > Level::Allow);
         let issues = root.findings.iter().map(|found| &found.issue);
-        for issue in issues.filter(|issue| is_wanted && issue.certainty == Certainty::Definite) {
+        for issue in issues.filter(|issue| is_wanted && issue.certainty.is_certain()) {
             let lanes = match (issue.problem, issue.mask) {
                 (Problem::NotNamed, None) => &mut calls.entry(&issue.site).or_default().own_masks,
                 (Problem::NotNamed, Some(_)) => &mut calls.entry(&issue.site).or_default().one_mask,
@@ -87,7 +88,7 @@ impl<'a> UnnamedCallers<'a> {
 
     /// The lanes of a call whose mask is 0, for the finding about the other lanes with masks of their own.
     pub(crate) fn with_zero(&self, issue: &Issue) -> Lanes {
-        let is_about_own_masks = issue.mask.is_none() && issue.certainty == Certainty::Definite;
+        let is_about_own_masks = issue.mask.is_none() && issue.certainty.is_certain();
         let call = self.calls.get(&issue.site).filter(|_| is_about_own_masks);
         call.map_or(0, |call| call.zero)
     }
@@ -104,6 +105,7 @@ pub(crate) fn begin<'r>(
     let place = place(&issue.site);
     let draft = match issue.certainty {
         Certainty::Definite => report.definite(place, message),
+        Certainty::Conditional => report.conditional(place, message),
         Certainty::Potential => report.potential(place, message),
     };
     draft.finished();
@@ -123,12 +125,16 @@ pub(crate) fn begin<'r>(
         };
         let place = place_of(site);
         match issue.certainty {
-            Certainty::Definite => draft.related(place, message),
+            Certainty::Definite | Certainty::Conditional => draft.related(place, message),
             Certainty::Potential => draft.caused_at(place, message),
         };
     }
     if let Some(passed) = passed_mask(module, issue) {
         draft.related(passed, "the mask is passed here");
+    }
+    if let Some(witness) = module.witness(issue) {
+        tell(draft, witness);
+        return draft;
     }
     match found.warps.as_slice() {
         [] => {}
@@ -149,8 +155,74 @@ pub(crate) fn begin<'r>(
     draft
 }
 
-/// Adds the assumption about launches that a finding rests on.
+/// Adds the launch and the values with which something goes wrong.
+fn tell(draft: &mut Draft, witness: &Witness) {
+    let Witness {
+        block: [x, y, z],
+        grid,
+        block_index,
+        warp,
+        ..
+    } = *witness;
+    let threads = match (y, z) {
+        (1, 1) => format!("{x}"),
+        (_, 1) => format!("{x} × {y}"),
+        _ => format!("{x} × {y} × {z}"),
+    };
+    let mut given = vec![format!("blocks of {threads} threads")];
+    if grid != [1; 3] {
+        given.push(format!("block {block_index:?} of a grid of {grid:?}"));
+    }
+    let mut params = Vec::new();
+    for param in &witness.params {
+        let piece = match param.offset {
+            0 => String::new(),
+            offset => format!(" at byte {offset}"),
+        };
+        params.push(format!("parameter {}{piece} = {}", param.number, param.value));
+    }
+    given.extend(params.iter().cloned());
+    let mut loads = Vec::new();
+    for load in &witness.loads {
+        let (lanes, value) = load.differing;
+        loads.push(if lanes == 0 {
+            format!("{} loaded", load.others)
+        } else {
+            format!(
+                "{value} loaded in {}, {} in the others",
+                named(lanes),
+                load.others
+            )
+        });
+        draft.related(place_of(&load.site), "the value is loaded here");
+    }
+    given.extend(loads.iter().cloned());
+    if let Some(memory) = witness.memory {
+        given.push(format!("all other memory {memory}"));
+    }
+    draft.note(format!(
+        "when: {}: warp {warp} of the first block",
+        given.join(", ")
+    ));
+    draft
+        .note("a run of this in the machine of ptxcheck goes wrong here; parameters count from 0, as in PTX");
+    let sides = |sides: [u32; 3]| crate::finding::Value::Numbers(sides.map(u64::from).to_vec());
+    draft.data("block", sides(witness.block));
+    draft.data("grid", sides(witness.grid));
+    draft.data("block_index", sides(witness.block_index));
+    draft.data("warp", u64::from(warp));
+    draft.data("parameters", crate::finding::Value::Texts(params));
+    draft.data("loads", crate::finding::Value::Texts(loads));
+    if let Some(memory) = witness.memory {
+        draft.data("memory", memory);
+    }
+}
+
+/// Adds the assumption about launches that a finding rests on; a conditional one names its launch.
 pub(crate) fn assumption(draft: &mut Draft, launch: &Launch) {
+    if draft.certainty == Certainty::Conditional {
+        return;
+    }
     draft.note(match (launch.source, launch.shape) {
         (ShapeSource::Required, Some([x, y, z])) => format!("`.reqntid` makes every block {x} × {y} × {z} threads"),
         (ShapeSource::Settings, Some([x, y, z])) => {

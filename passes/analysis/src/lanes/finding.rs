@@ -23,6 +23,7 @@ pub struct Root {
 }
 
 /// Something that is wrong, over all warps.
+#[derive(Clone)]
 pub struct LaneFinding {
     /// The defect, in the first warp that has it.
     pub issue: Issue,

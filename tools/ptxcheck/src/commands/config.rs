@@ -194,6 +194,7 @@ fn levels(config: &Config, file: &str, options: &[LevelSetting]) -> Vec<AppliedL
     for rule in rules::ALL {
         for (can_be, certainty) in [
             (rule.can_be_definite, Certainty::Definite),
+            (rule.can_be_conditional(), Certainty::Conditional),
             (rule.can_be_potential, Certainty::Potential),
         ] {
             if can_be && let Some(level) = applied(rule, certainty, &all) {

@@ -100,6 +100,7 @@ impl RuleJson {
     fn new(rule: &'static Rule) -> Self {
         let certainties = [
             (rule.can_be_definite, "definite"),
+            (rule.can_be_conditional(), "conditional"),
             (rule.can_be_potential, "potential"),
         ];
         Self {

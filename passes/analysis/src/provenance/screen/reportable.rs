@@ -87,7 +87,9 @@ impl Reportable {
         match self.nulls {
             None => false,
             Some(Certainty::Potential) => kinds.has(Kinds::CONSTANT.with(Kinds::INDEX)),
-            Some(Certainty::Definite) => kinds.has(Kinds::CONSTANT) && !kinds.has(Kinds::MIXED),
+            Some(Certainty::Definite | Certainty::Conditional) => {
+                kinds.has(Kinds::CONSTANT) && !kinds.has(Kinds::MIXED)
+            }
         }
     }
 }
