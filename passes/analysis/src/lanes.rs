@@ -3,7 +3,7 @@
 //!
 //! Modules: `roots` chooses the entry points, `slice` the variables that matter; `graph`, `order` and `loops` lay out
 //! a kernel's code with its calls in place; `layout` holds all that no launch changes, and `scenario` the values that are fixed for a
-//! solution; `kernel` analyses the launches of one kernel and `launch` knows their
+//! solution, of which `queries` asks; `kernel` analyses the launches of one kernel and `launch` knows their
 //! warps; `live` finds the cells that are read again; `value` and `transfer` are the lattice and its transfer
 //! functions; `flow` solves for lanes and values; `placement` says which lanes arrive, `shuffle` which lane is read,
 //! `membership` what code may know of other lanes; `verdict` judges, and `screen` leaves out kernels without a
@@ -20,10 +20,12 @@ mod loops;
 mod membership;
 mod order;
 mod placement;
+mod queries;
 mod roots;
 mod scenario;
 mod screen;
 mod shuffle;
+mod site;
 mod slice;
 mod transfer;
 mod value;
@@ -44,7 +46,8 @@ use value::ALL;
 pub use finding::{LaneFinding, Root};
 pub(crate) use launch::launches_of;
 pub use launch::{Launch, ShapeSource};
-pub use layout::{LaneLayout, LaneLayouts, LaneSolution};
+pub use layout::LaneLayout;
+pub use queries::{LaneLayouts, LaneSolution};
 pub use scenario::{FixedLoad, FixedParam, Scenario};
 pub use value::Lanes;
 pub use verdict::{Issue, Problem, Site};

@@ -29,8 +29,8 @@ pub struct Setup<'a> {
     pub steps: u64,
     /// When the run has to end.
     pub deadline: &'a Deadline,
-    /// What a thread does while others wait for it counts against it even where it could still have come, in a later round of a
-    /// loop, if in the end it does not.
+    /// Actions of a thread while others wait for it count against it even where it could still have come, in a later round of a loop,
+    /// if in the end it does not.
     pub counts_later_rounds: bool,
 }
 

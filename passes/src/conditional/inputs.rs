@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
+use crate::analysis::ModuleAnalyses;
 use crate::analysis::call_graph::CallSite;
 use crate::analysis::lanes::Site;
-use crate::context::ModuleContext;
 use crate::ir::evaluate::is_interpreted;
 use crate::ir::{AccessKind, Collective, FunctionId, InstructionId, Op, Register, Space, Value};
 use crate::limits::{MAX_CONDITIONAL_INPUTS, MAX_INPUT_STEPS};
@@ -35,7 +35,7 @@ type Asked = (FunctionId, Vec<CallSite>, Register);
 
 /// Search for the inputs of a kernel.
 pub(super) struct InputSearch<'m> {
-    module: &'m ModuleContext<'m>,
+    module: &'m ModuleAnalyses<'m>,
     found: Inputs,
     seen: FxHashSet<Asked>,
     open: Vec<Asked>,
@@ -43,7 +43,7 @@ pub(super) struct InputSearch<'m> {
 }
 
 impl<'m> InputSearch<'m> {
-    pub(super) fn new(module: &'m ModuleContext<'m>) -> Self {
+    pub(super) fn new(module: &'m ModuleAnalyses<'m>) -> Self {
         Self {
             module,
             found: Inputs::default(),

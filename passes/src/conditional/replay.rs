@@ -170,7 +170,7 @@ impl<'m> Replay<'m> {
         Some(outcome)
     }
 
-    /// What goes wrong in runs of a witness, before lanes have waited in vain: once for each site, way to go wrong and warp.
+    /// The failures of runs of a witness, before lanes have waited in vain: once for each site, way to go wrong and warp.
     pub(super) fn failures(&self, witness: &Witness) -> Vec<ReplayedFailure> {
         let mut found: Vec<ReplayedFailure> = Vec::new();
         for schedule in [Schedule::First, Schedule::Last] {

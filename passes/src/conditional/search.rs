@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use super::inputs::{InputSearch, Inputs, Piece};
 use super::replay::{Replay, ReplayedFailure};
 use super::witness::{Witness, WitnessLoad, WitnessParam};
-use crate::analysis::Certainty;
 use crate::analysis::lanes::{Issue, LaneFinding, LaneLayout, Launch, Problem, Root, Site};
-use crate::context::ModuleContext;
+use crate::analysis::{Certainty, ModuleAnalyses};
 use crate::ir::FunctionId;
 use crate::limits::MAX_SCENARIOS;
 
@@ -39,7 +38,7 @@ const OTHER_LANE: u32 = 5;
 /// The conditional findings of a module, by kernel in the order of the input: of the potential ones that the lane analysis has made,
 /// those for which a witness was found.
 #[must_use]
-pub fn find(module: &ModuleContext<'_>) -> Vec<Conditional> {
+pub fn find(module: &ModuleAnalyses<'_>) -> Vec<Conditional> {
     let mut found = Vec::new();
     let is_open = |root: &&Root| !root.is_unknown && (root.has_unknown || !open_sites(root).is_empty());
     let roots: Vec<&Root> = module.lanes().iter().filter(is_open).collect();
@@ -96,7 +95,7 @@ fn open_sites(root: &Root) -> BTreeSet<Site> {
 
 /// The search for scenarios of one kernel.
 struct KernelSearch<'s, 'm> {
-    module: &'s ModuleContext<'m>,
+    module: &'s ModuleAnalyses<'m>,
     root: &'s Root,
     layout: &'s LaneLayout<'s>,
     replay: Replay<'s>,
@@ -108,7 +107,7 @@ struct KernelSearch<'s, 'm> {
 }
 
 impl<'s, 'm> KernelSearch<'s, 'm> {
-    fn new(module: &'s ModuleContext<'m>, root: &'s Root, layout: &'s LaneLayout<'s>) -> Option<Self> {
+    fn new(module: &'s ModuleAnalyses<'m>, root: &'s Root, layout: &'s LaneLayout<'s>) -> Option<Self> {
         let mut open = open_sites(root);
         if open.is_empty() {
             // Nothing was found as operands are not known: those of any collective.

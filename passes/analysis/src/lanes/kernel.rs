@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::finding::{LaneFinding, Root, key};
+use super::flow::Flow;
 use super::launch::{Launch, Layout, ShapeSource, launches_of};
 use super::layout::LaneLayout;
 use super::scenario::Fixed;
@@ -148,7 +149,7 @@ impl<'k> Kernel<'k> {
     /// work.
     fn solved(&self, launch: Launch, warp: Option<u32>, least: Certainty) -> Option<(Verdict, bool)> {
         let launch = Launch { warp, ..launch };
-        let mut flow = self.layout.solve(launch, self.fixed)?;
+        let mut flow = Flow::new(self.layout, launch, self.fixed, self.layout.pool())?;
         let entry = if self.layout.is_kernel { launch.lanes() } else { 0 };
         let verdict = verdict::judge(&mut flow, entry, self.layout.converges, least);
         self.layout.keep(flow.pool);

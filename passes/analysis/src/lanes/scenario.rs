@@ -1,6 +1,6 @@
 //! Scenario: the values of a launch and of its input that are fixed while a kernel is analysed.
 //!
-//! What a scenario does not fix is analysed as ever. What is definite under a scenario is so in each run that has its values.
+//! All that it does not fix is analysed as ever. A finding that is definite under a scenario is so in each run that has its values.
 
 use std::borrow::Cow;
 
@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 
 use super::graph::Graph;
 use super::launch::Launch;
+use super::site::Site;
 use super::value::WARP;
-use super::verdict::Site;
 use crate::launches::Shape;
 use ptxcheck_ir::evaluate::ones;
 use ptxcheck_ir::{InstructionId, LaunchBounds, Special};

@@ -33,11 +33,11 @@ use super::flow::Flow;
 use super::graph::{Graph, NodeKind, is_full_barrier};
 use super::membership::MembershipQueries;
 use super::placement::{Exits, Placement};
+pub use super::site::Site;
 use super::value::{Base, Lanes, lanes};
-use crate::call_graph::CallSite;
 use crate::certainty::Certainty;
 use crate::limits::MAX_USE_STEPS;
-use ptxcheck_ir::{Collective, FunctionId, InstructionId, MemberMask, Op};
+use ptxcheck_ir::{Collective, MemberMask, Op};
 
 /// Kind of a defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,17 +60,6 @@ pub enum Problem {
     SkippedBarrier,
     /// PTX413: the mask names lanes that do not exist.
     BeyondBlock,
-}
-
-/// An instruction with the calls that lead to it, innermost first.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Site {
-    /// The function.
-    pub function: FunctionId,
-    /// The instruction.
-    pub instruction: InstructionId,
-    /// The calls.
-    pub callers: Vec<CallSite>,
 }
 
 /// One thing that is wrong.

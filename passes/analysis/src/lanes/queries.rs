@@ -1,0 +1,136 @@
+//! Queries: the lanes of kernels under scenarios.
+
+use super::finding::Root;
+use super::flow::Flow;
+use super::kernel::Kernel;
+use super::launch::{Launch, launches_of};
+use super::layout::LaneLayout;
+use super::roots::Calls;
+use super::scenario::{Fixed, Scenario};
+use super::slice::Slices;
+use super::value::{Lanes, WARP};
+use super::verdict::{self, Site};
+use crate::shared::Shared;
+use ptxcheck_ir::{FunctionId, Value};
+
+/// The kernels of a module, and the functions that no kernel reaches, as the lane analysis looks at them.
+pub struct LaneLayouts<'a> {
+    module: &'a Shared<'a>,
+    roots: Vec<FunctionId>,
+    slices: Slices,
+}
+
+impl<'a> LaneLayouts<'a> {
+    /// Those of a module. Time and memory are linear in the code.
+    #[must_use]
+    pub fn new(module: &'a Shared<'a>) -> Self {
+        let calls = Calls::new(module);
+        let roots = calls.roots(module);
+        let slices = Slices::new(module, &calls.visited(module, &roots));
+        Self {
+            module,
+            roots,
+            slices,
+        }
+    }
+
+    /// The kernels with collectives or barriers, and the functions with them that no kernel reaches, in the order of the input.
+    #[must_use]
+    pub fn roots(&self) -> &[FunctionId] {
+        &self.roots
+    }
+
+    /// The layout of one of [`Self::roots`]; `None` if its code is not whole, or too large.
+    #[must_use]
+    pub fn of(&self, root: FunctionId) -> Option<LaneLayout<'_>> {
+        LaneLayout::new(self.module, &self.slices, root)
+    }
+}
+
+impl LaneLayout<'_> {
+    /// The launch under a scenario, as far as it says; `None` if the scenario is one that the kernel excludes.
+    fn launch(&self, scenario: &Scenario) -> Option<Launch> {
+        let reads_other = self.module.reads_other_dimensions(self.function);
+        let bounds = &self.module.module.function(self.function).launch;
+        let assumed = match scenario.block {
+            Some(_) => Launch::new(bounds, None, reads_other),
+            None => launches_of(self.module, self.function, reads_other)[0],
+        };
+        scenario.launch(bounds, assumed)
+    }
+
+    /// The collectives and barriers that something can be wrong with, in the order of the code.
+    pub fn judged(&self) -> impl Iterator<Item = Site> + '_ {
+        let nodes = self.order.nodes.iter().copied();
+        let judged = nodes.filter(|&node| verdict::is_judged(&self.graph, node));
+        judged.map(|node| verdict::site(&self.graph, node))
+    }
+
+    /// The findings under a scenario. Definite is what goes wrong in each run that has its values and reaches the place; `None`
+    /// if the kernel excludes the scenario, or if it is too much work.
+    #[must_use]
+    pub fn lanes_under(&self, scenario: &Scenario) -> Option<Root> {
+        let launch = self.launch(scenario)?;
+        let fixed = Fixed::new(&self.graph, scenario);
+        Kernel::new(self, &fixed).under(launch, scenario.warp)
+    }
+
+    /// Calls `ask` with the lanes and values of a warp under a scenario; `None` if the scenario names no warp, if the kernel
+    /// excludes it, or if it is too much work.
+    pub fn with_solution<T>(
+        &self,
+        scenario: &Scenario,
+        ask: impl FnOnce(&mut LaneSolution<'_>) -> T,
+    ) -> Option<T> {
+        let launch = Launch {
+            warp: Some(scenario.warp?),
+            ..self.launch(scenario)?
+        };
+        let fixed = Fixed::new(&self.graph, scenario);
+        let mut solution = LaneSolution {
+            flow: Flow::new(self, launch, &fixed, self.pool())?,
+        };
+        let answer = ask(&mut solution);
+        self.keep(solution.flow.pool);
+        Some(answer)
+    }
+}
+
+/// The lanes and values of one warp.
+pub struct LaneSolution<'s> {
+    flow: Flow<'s>,
+}
+
+impl LaneSolution<'_> {
+    /// The lanes that may come to an instruction, as far as its guard is not concerned: none if there is no such one.
+    #[must_use]
+    pub fn lanes_at(&self, site: &Site) -> Lanes {
+        self.node(site).map_or(0, |node| self.flow.may[node as usize])
+    }
+
+    /// The value of an operand before an instruction, in each lane that may come there; `None` where it is not known. Registers
+    /// that no collective, barrier or branch depends on are not followed, and so not known.
+    pub fn value_at(&mut self, site: &Site, value: Value) -> [Option<u64>; WARP] {
+        let Some(node) = self.node(site) else {
+            return [None; WARP];
+        };
+        let here = self.flow.may[node as usize];
+        let vector = self.flow.value_before(node, site.instruction, value);
+        std::array::from_fn(|lane| vector.at(lane).filter(|_| here >> lane & 1 == 1))
+    }
+
+    /// The node of an instruction.
+    fn node(&self, site: &Site) -> Option<u32> {
+        let graph = self.flow.graph;
+        let is_there = |number: &u32| {
+            graph.contexts[*number as usize].function == site.function
+                && graph.callers(*number) == site.callers
+        };
+        let context = (0..graph.contexts.len() as u32).find(is_there)?;
+        let nodes = graph.nodes.iter().zip(0..);
+        let at = site.instruction.index() as u32;
+        let mut holding =
+            nodes.filter(|(node, _)| node.context == context && node.instructions.contains(&at));
+        holding.next().map(|(_, number)| number)
+    }
+}
