@@ -68,8 +68,9 @@ impl Machine<'_> {
         ways.is_behind((from, &own.rounds), &others.rounds, to) || ways.lead(from, to, has_passed)
     }
 
-    /// Lets one group of lanes meet at a collective, the first that can; true if one could.
-    pub(crate) fn meet(&mut self, meeting: Meeting) -> Step<bool> {
+    /// Lets one group of lanes meet at a collective, the first that can; true if one could. `is_free`: of lanes alone that are
+    /// not held back.
+    pub(crate) fn meet(&mut self, meeting: Meeting, is_free: bool) -> Step<bool> {
         let count = self.threads.len();
         for thread in (0..count).map(|number| (meeting.start + number * meeting.step) % count) {
             let State::Waiting(kind, mask) = self.threads[thread].state else {
@@ -87,6 +88,9 @@ impl Machine<'_> {
                 let group: Vec<usize> = warp_of(thread)
                     .filter(|&other| comes(other) && (is_named(&other) || other == thread))
                     .collect();
+                if is_free && group.iter().any(|&other| self.order.is_held(other)) {
+                    continue;
+                }
                 self.settle(&group, &named, mask)?;
                 self.complete(kind, mask, &group);
                 return Ok(true);

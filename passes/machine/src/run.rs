@@ -121,13 +121,19 @@ impl Machine<'_> {
         loop {
             let is_running = self.run_silently()?;
             let meeting = self.order.meeting(count);
-            if meeting.is_first && (self.meet(meeting)? || self.pass_barrier()?) {
+            if meeting.is_first && (self.meet(meeting, true)? || self.pass_barrier()?) {
                 continue;
             }
-            let points = self.poised();
+            let mut points = self.poised(false);
+            if points.is_empty() {
+                if meeting.is_first && self.meet(meeting, false)? {
+                    continue;
+                }
+                points = self.poised(true);
+            }
             match self.order.pick(&points) {
                 Some(point) => self.visible_step(point)?,
-                None if self.meet(meeting)? || self.pass_barrier()? || is_running => {}
+                None if self.meet(meeting, false)? || self.pass_barrier()? || is_running => {}
                 None if self.threads.iter().all(|thread| thread.state == State::Ended) => return Ok(()),
                 None => self.deadlock()?,
             }
@@ -150,15 +156,14 @@ impl Machine<'_> {
         Ok(is_running)
     }
 
-    /// The points at which threads are poised, in order; those that are held back only if there are no others.
-    fn poised(&self) -> Vec<Point> {
-        let mut poised: Vec<usize> = (0..self.threads.len())
-            .filter(|&thread| matches!(self.threads[thread].state, State::Poised(_)))
-            .collect();
-        if poised.iter().any(|&thread| !self.order.is_held(thread)) {
-            poised.retain(|&thread| !self.order.is_held(thread));
-        }
-        let mut points: Vec<Point> = poised.into_iter().map(|thread| self.point(thread)).collect();
+    /// The points at which threads are poised, in order: those that are held back, or the others.
+    fn poised(&self, is_held: bool) -> Vec<Point> {
+        let is_poised = |thread: &usize| {
+            let is_at = matches!(self.threads[*thread].state, State::Poised(_));
+            is_at && self.order.is_held(*thread) == is_held
+        };
+        let poised = (0..self.threads.len()).filter(is_poised);
+        let mut points: Vec<Point> = poised.map(|thread| self.point(thread)).collect();
         points.sort_unstable();
         points.dedup();
         points

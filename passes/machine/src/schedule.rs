@@ -17,7 +17,8 @@ pub enum Schedule {
     Split(u64),
     /// Any, by a seed, but always the same order of two of them; lanes meet as soon as they can.
     Ranked(u64),
-    /// These lanes, a bit for each, do nothing visible as long as others can go on; lanes meet as soon as they can.
+    /// These lanes, a bit for each, do nothing visible and do not meet others as long as the rest can go on; lanes meet as soon as
+    /// they can.
     Holding(u32),
 }
 

@@ -173,3 +173,21 @@ fn a_loaded_value_splits_a_warp() {
         assert_eq!(told(&outcome), [(Wrong::Missing, 0, 1 << 5, Some(u32::MAX))]);
     });
 }
+
+#[test]
+fn lanes_that_are_held_back_meet_last() {
+    // Lane 0 waits for lanes 1 to 7, which meet others, and end.
+    let code = "mov.u32 %r1, %laneid;\nsetp.ne.s32 %p1, %r1, 0;\n@%p1 bra A;\nactivemask.b32 %r2;\n\
+                shfl.sync.bfly.b32 %r3, %r1, 1, 31, 0xff;\nadd.u32 %r4, %r3, 1;\nret;\nA:\n\
+                bar.warp.sync 0xfffffffe;";
+    let wrongs = |schedule| {
+        let outcome = run(code, 32, 0, schedule);
+        outcome
+            .failures
+            .iter()
+            .map(|one| one.wrong)
+            .collect::<Vec<Wrong>>()
+    };
+    assert!(wrongs(Schedule::Holding(0xfe)).contains(&Wrong::Missing));
+    assert!(!wrongs(Schedule::First).contains(&Wrong::Missing));
+}
