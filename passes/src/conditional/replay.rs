@@ -1,6 +1,7 @@
 //! Replay: a machine runs a witness, under several schedules.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
@@ -170,24 +171,33 @@ impl<'m> Replay<'m> {
         Some(outcome)
     }
 
-    /// The failures of runs of a witness, before lanes have waited in vain: once for each site, way to go wrong and warp.
-    pub(super) fn failures(&self, witness: &Witness) -> Vec<ReplayedFailure> {
-        let mut found: Vec<ReplayedFailure> = Vec::new();
+    /// The failures of runs of a witness, before lanes had waited in vain: once for each site, way to go wrong and warp. `sites`: the
+    /// places of interest.
+    pub(super) fn failures(&self, witness: &Witness, sites: &BTreeSet<Site>) -> Failures {
+        let mut failures = Failures::default();
+        let reached: BTreeSet<ptxcheck_machine::Site> = sites.iter().map(machine_site).collect();
         for schedule in [Schedule::First, Schedule::Last] {
-            for failure in self.failures_under(witness, schedule) {
-                if !found.iter().any(|known| known.is_same(&failure)) {
-                    found.push(failure);
+            let Some(outcome) = self.run(witness, schedule, &mut Unobserved) else {
+                continue;
+            };
+            failures.has_come |= outcome.reached.iter().any(|site| reached.contains(site));
+            for failure in self.replayed_all(&outcome) {
+                if !failures.found.iter().any(|known| known.is_same(&failure)) {
+                    failures.found.push(failure);
                 }
             }
+            // The second run would end at the same place.
+            if !failures.has_come {
+                break;
+            }
         }
-        found
+        failures
     }
 
-    fn failures_under(&self, witness: &Witness, schedule: Schedule) -> impl Iterator<Item = ReplayedFailure> {
-        let outcome = self.run(witness, schedule, &mut Unobserved);
-        let failures = outcome.into_iter().flat_map(|outcome| outcome.failures);
+    fn replayed_all(&self, outcome: &Outcome) -> Vec<ReplayedFailure> {
+        let failures = outcome.failures.iter();
         let failures = failures.filter(|failure| !failure.is_after_break);
-        failures.filter_map(|failure| self.replayed(&failure))
+        failures.filter_map(|failure| self.replayed(failure)).collect()
     }
 
     fn replayed(&self, failure: &Failure) -> Option<ReplayedFailure> {
@@ -245,8 +255,9 @@ impl<'m> Replay<'m> {
             Schedule::Random(1),
         ];
         schedules.into_iter().any(|schedule| {
-            let mut failures = self.failures_under(witness, schedule);
-            failures.any(|other| other.is_same(failure))
+            let outcome = self.run(witness, schedule, &mut Unobserved);
+            let failures = outcome.map_or_else(Vec::new, |outcome| self.replayed_all(&outcome));
+            failures.iter().any(|other| other.is_same(failure))
         })
     }
 }
@@ -256,6 +267,14 @@ impl ReplayedFailure {
     fn is_same(&self, other: &Self) -> bool {
         (&self.site, self.problem, self.warp) == (&other.site, other.problem, other.warp)
     }
+}
+
+/// The outcome of runs of a witness.
+#[derive(Default)]
+pub(super) struct Failures {
+    pub found: Vec<ReplayedFailure>,
+    /// Threads came to a place of interest.
+    pub has_come: bool,
 }
 
 /// A failure of a run, in the terms of the lane analysis.

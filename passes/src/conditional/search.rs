@@ -8,7 +8,7 @@ use super::witness::{Witness, WitnessLoad, WitnessParam};
 use crate::analysis::lanes::{Issue, LaneFinding, LaneLayout, Launch, Problem, Root, Site};
 use crate::analysis::{Certainty, ModuleAnalyses};
 use crate::ir::FunctionId;
-use crate::limits::MAX_SCENARIOS;
+use crate::limits::{MAX_RUNS_ASTRAY, MAX_SCENARIOS};
 
 /// A finding that is definite for its witness.
 pub struct Conditional {
@@ -103,6 +103,8 @@ struct KernelSearch<'s, 'm> {
     /// The sites that have no witness yet.
     open: BTreeSet<Site>,
     tries_left: usize,
+    /// Runs since the last one that came to an open site.
+    astray: usize,
     found: Vec<Conditional>,
 }
 
@@ -137,6 +139,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
             inputs,
             open,
             tries_left: MAX_SCENARIOS,
+            astray: 0,
             found: Vec::new(),
         })
     }
@@ -148,6 +151,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
                 if self.open.is_empty()
                     || self.tries_left == 0
                     || self.replay.is_spent()
+                    || self.astray >= MAX_RUNS_ASTRAY
                     || self.module.deadline.is_over()
                 {
                     return;
@@ -168,11 +172,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
     }
 
     fn try_one(&mut self, witness: &Witness) {
-        let Some(root) = self.layout.lanes_under(&witness.scenario()) else {
-            return;
-        };
-        let is_open = |found: &&LaneFinding| self.open.contains(&found.issue.site);
-        if !root.has_unknown && !root.findings.iter().any(|found| is_open(&found)) {
+        if !self.layout.admits(&witness.scenario()) {
             return;
         }
         for (memory, rest) in REST {
@@ -183,16 +183,18 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
             if self.open.is_empty() {
                 return;
             }
-            for issue in self.replay.failures(&witness) {
-                if self.open.contains(&issue.site) {
-                    self.add(&root, witness.clone(), issue);
+            let failures = self.replay.failures(&witness, &self.open);
+            self.astray = if failures.has_come { 0 } else { self.astray + 1 };
+            for failure in failures.found {
+                if self.open.contains(&failure.site) {
+                    self.add(witness.clone(), failure);
                 }
             }
         }
     }
 
     /// Adds what has gone wrong in a run of a witness, if it does so under all schedules.
-    fn add(&mut self, root: &Root, witness: Witness, failure: ReplayedFailure) {
+    fn add(&mut self, witness: Witness, failure: ReplayedFailure) {
         let witness = Witness {
             warp: failure.warp,
             lanes: failure.lanes,
@@ -202,6 +204,9 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
             return;
         }
         let witness = self.smallest(witness, &failure);
+        let Some(root) = self.layout.lanes_under(&witness.scenario()) else {
+            return;
+        };
         let found = root.findings.iter().map(|found| &found.issue);
         let is_certain = |issue: &Issue| {
             issue.certainty == Certainty::Definite

@@ -66,6 +66,12 @@ impl LaneLayout<'_> {
         judged.map(|node| verdict::site(&self.graph, node))
     }
 
+    /// True if the kernel can be launched as the scenario says.
+    #[must_use]
+    pub fn admits(&self, scenario: &Scenario) -> bool {
+        self.launch(scenario).is_some()
+    }
+
     /// The findings under a scenario. Definite is what goes wrong in each run that has its values and reaches the place; `None`
     /// if the kernel excludes the scenario, or if it is too much work.
     #[must_use]
