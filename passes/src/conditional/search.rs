@@ -23,7 +23,7 @@ pub struct Conditional {
 }
 
 /// Blocks that are tried of kernels that read `%tid.x` alone, the usual ones first.
-const ROWS: [[u32; 3]; 4] = [[128, 1, 1], [256, 1, 1], [32, 1, 1], [1024, 1, 1]];
+const ROWS: [[u32; 3]; 3] = [[128, 1, 1], [256, 1, 1], [32, 1, 1]];
 
 /// Blocks that are tried of kernels that read `%tid.y`.
 const PLANES: [[u32; 3]; 5] = [[16, 16, 1], [32, 8, 1], [8, 16, 1], [8, 128, 1], [64, 4, 1]];
