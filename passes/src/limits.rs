@@ -116,13 +116,13 @@ pub(crate) const MAX_CONDITIONAL_INPUTS: usize = 6;
 pub(crate) const MAX_INPUT_STEPS: usize = 4_000;
 
 /// Most scenarios that a kernel is looked at under.
-pub(crate) const MAX_SCENARIOS: usize = 60;
+pub(crate) const MAX_SCENARIOS: usize = 120;
 
 /// Most instructions of all threads in a run of a witness.
-pub(crate) const MAX_REPLAY_STEPS: u64 = 200_000;
+pub(crate) const MAX_REPLAY_STEPS: u64 = 300_000;
 
 /// Most instructions of all runs in the search for the witnesses of a kernel.
-pub(crate) const MAX_SEARCH_STEPS: u64 = 2_000_000;
+pub(crate) const MAX_SEARCH_STEPS: u64 = 6_000_000;
 
 /// Most runs, one after the other, that come to no place that something may be wrong at, before the search ends.
 pub(crate) const MAX_RUNS_ASTRAY: usize = 12;
