@@ -136,3 +136,13 @@ fn what_floating_point_numbers_decide_stays_potential() {
          setp.gt.f32 %p1, %f1, 0f00000000;\n@%p1 bra L;\nbar.warp.sync -1;\nL:\nst.global.u32 [%rd1], %r1;\nret;\n}\n";
     assert_eq!(found(text), []);
 }
+
+#[test]
+fn blocks_of_a_few_threads_have_scenarios_too() {
+    let text = tail("").replace(")\n{", ")\n.reqntid 8\n{");
+    let found = found(&text);
+    assert!(
+        found.iter().all(|(.., witness)| witness.block == [8, 1, 1]),
+        "{found:?}"
+    );
+}

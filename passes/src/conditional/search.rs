@@ -294,7 +294,7 @@ fn scenarios(inputs: &Inputs, block: [u32; 3], threads: u32) -> Vec<Witness> {
     };
     let threads = u64::from(threads);
     // A number of elements that ends within the last warp, one of a few more than a block, one element.
-    let tail = threads - if threads > 32 { 28 } else { 12 };
+    let tail = threads.saturating_sub(if threads > 32 { 28 } else { 12 }).max(1);
     let mut values = vec![tail, threads + 4, 1];
     for constant in &inputs.constants {
         let around = [constant.checked_add(1), Some(*constant), constant.checked_sub(1)];
