@@ -19,4 +19,4 @@ mod witness;
 
 pub(crate) use search::merged;
 pub use search::{Conditional, find};
-pub use witness::{Witness, WitnessLoad, WitnessParam};
+pub use witness::{Witness, WitnessLoad};

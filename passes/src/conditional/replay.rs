@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::witness::{Witness, WitnessParam};
+use super::witness::Witness;
 use crate::analysis::call_graph::CallSite;
-use crate::analysis::lanes::{Lanes, Problem, Site};
-use crate::ir::{Collective, FunctionId, Module, Op, Space, SymbolId, params};
+use crate::analysis::lanes::{FixedParam, Lanes, Problem, Site};
+use crate::ir::{Collective, FunctionId, Module, Op, Space, SymbolId};
 use crate::limits::{MAX_REPLAY_STEPS, MAX_SEARCH_STEPS};
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::externs;
@@ -53,7 +53,6 @@ impl World for WitnessWorld<'_> {
 /// A kernel that witnesses are run with.
 pub(super) struct Replay<'m> {
     module: &'m Module<'m>,
-    function: FunctionId,
     kernel: Kernel<'m>,
     deadline: &'m Deadline,
     /// Instructions that may still be run.
@@ -86,7 +85,6 @@ impl<'m> Replay<'m> {
         }
         Some(Self {
             module,
-            function,
             kernel,
             deadline,
             steps_left: Cell::new(MAX_SEARCH_STEPS),
@@ -99,9 +97,9 @@ impl<'m> Replay<'m> {
     pub(super) fn whole(&self, witness: &Witness, rest: u64) -> Witness {
         let mut whole = witness.clone();
         for (&(number, offset), &bytes) in &self.scalars {
-            let is_there = |param: &WitnessParam| (param.number, param.offset) == (number, offset);
+            let is_there = |param: &FixedParam| (param.number, param.offset) == (number, offset);
             if !whole.params.iter().any(is_there) {
-                whole.params.push(WitnessParam {
+                whole.params.push(FixedParam {
                     number,
                     offset,
                     bytes,
@@ -120,9 +118,8 @@ impl<'m> Replay<'m> {
 
     fn world(&self, witness: &Witness) -> WitnessWorld<'m> {
         let mut given = Given::default();
-        let offsets = params::layout(&self.module.function(self.function).params).offsets;
         let mut set = |number: u16, offset: u32, bytes: u8, value: u64| {
-            if let Some(base) = offsets.get(usize::from(number)) {
+            if let Some(base) = self.kernel.parameter_offset(number) {
                 given.parameter(base.saturating_add(u64::from(offset)), bytes, value);
             }
         };

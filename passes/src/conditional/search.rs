@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::inputs::{InputSearch, Inputs, Piece};
 use super::replay::{Replay, ReplayedFailure};
-use super::witness::{Witness, WitnessLoad, WitnessParam};
-use crate::analysis::lanes::{Issue, LaneFinding, LaneLayout, Launch, Problem, Root, Site};
+use super::witness::{Witness, WitnessLoad};
+use crate::analysis::lanes::{FixedParam, Issue, LaneFinding, LaneLayout, Launch, Problem, Root, Site};
 use crate::analysis::{Certainty, ModuleAnalyses};
 use crate::ir::FunctionId;
 use crate::limits::{MAX_RUNS_ASTRAY, MAX_SCENARIOS};
@@ -193,7 +193,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
         }
     }
 
-    /// Adds what has gone wrong in a run of a witness, if it does so under all schedules.
+    /// Adds what has gone wrong in a run of a witness, if it does so for the warp that the witness names.
     fn add(&mut self, witness: Witness, failure: ReplayedFailure) {
         let witness = Witness {
             warp: failure.warp,
@@ -244,21 +244,22 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
     }
 
     /// The witness without the values that the failure does not depend on.
-    fn smallest(&self, mut witness: Witness, failure: &ReplayedFailure) -> Witness {
+    fn smallest(&self, witness: Witness, failure: &ReplayedFailure) -> Witness {
+        let witness = self.without_idle(witness, failure, |witness| &mut witness.params);
+        self.without_idle(witness, failure, |witness| &mut witness.loads)
+    }
+
+    /// The witness without those elements of one of its lists that the failure does not depend on.
+    fn without_idle<T>(
+        &self,
+        mut witness: Witness,
+        failure: &ReplayedFailure,
+        list: fn(&mut Witness) -> &mut Vec<T>,
+    ) -> Witness {
         let mut number = 0;
-        while number < witness.params.len() {
+        while number < list(&mut witness).len() {
             let mut without = witness.clone();
-            without.params.remove(number);
-            if self.replay.violates(&without, failure) {
-                witness = without;
-            } else {
-                number += 1;
-            }
-        }
-        number = 0;
-        while number < witness.loads.len() {
-            let mut without = witness.clone();
-            without.loads.remove(number);
+            list(&mut without).remove(number);
             if self.replay.violates(&without, failure) {
                 witness = without;
             } else {
@@ -271,7 +272,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
 
 /// The scenarios to try with a block of so many threads, the simplest first.
 fn scenarios(inputs: &Inputs, block: [u32; 3], threads: u32) -> Vec<Witness> {
-    let witness = |params: Vec<WitnessParam>, loads: Vec<WitnessLoad>| Witness {
+    let witness = |params: Vec<FixedParam>, loads: Vec<WitnessLoad>| Witness {
         block,
         grid: [1; 3],
         block_index: [0; 3],
@@ -281,7 +282,7 @@ fn scenarios(inputs: &Inputs, block: [u32; 3], threads: u32) -> Vec<Witness> {
         loads,
         memory: None,
     };
-    let param = |piece: &Piece, value: u64| WitnessParam {
+    let param = |piece: &Piece, value: u64| FixedParam {
         number: piece.number,
         offset: piece.offset,
         bytes: piece.bytes,

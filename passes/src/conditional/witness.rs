@@ -16,25 +16,12 @@ pub struct Witness {
     /// The lanes of it that the finding is about.
     pub lanes: Lanes,
     /// The parameters that it depends on, in their order.
-    pub params: Vec<WitnessParam>,
+    pub params: Vec<FixedParam>,
     /// The loaded values that it depends on.
     pub loads: Vec<WitnessLoad>,
     /// The content of all other memory that threads share, where the run comes to the place with it: what is wrong there does not
     /// depend on it.
     pub memory: Option<u64>,
-}
-
-/// The value of a piece of a parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct WitnessParam {
-    /// The parameter, from 0.
-    pub number: u16,
-    /// Bytes before the piece in the parameter.
-    pub offset: u32,
-    /// Bytes of the piece, 1 to 8.
-    pub bytes: u8,
-    /// The value, little-endian.
-    pub value: u64,
 }
 
 /// The values that a load gives to the lanes of the warp that goes wrong; all other warps get `others`.
@@ -66,12 +53,6 @@ impl Witness {
     /// differ by lane.
     #[must_use]
     pub fn scenario(&self) -> Scenario {
-        let params = self.params.iter().map(|param| FixedParam {
-            number: param.number,
-            offset: param.offset,
-            bytes: param.bytes,
-            value: param.value,
-        });
         let loads = self.loads.iter().map(|load| FixedLoad {
             site: load.site.clone(),
             values: std::array::from_fn(|lane| load.of_lane(lane as u32)),
@@ -82,7 +63,7 @@ impl Witness {
             grid: Some(self.grid),
             block_index: Some(self.block_index),
             warp: is_about_one.then_some(self.warp),
-            params: params.collect(),
+            params: self.params.clone(),
             loads: loads.collect(),
         }
     }

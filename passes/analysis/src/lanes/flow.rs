@@ -104,7 +104,7 @@ impl<'a> Flow<'a> {
             module,
             graph,
             order,
-            live: layout.live(),
+            live: &layout.live,
             launch,
             fixed,
             pool,
@@ -283,11 +283,11 @@ impl<'a> Flow<'a> {
         let live = self.live;
         let is_changed = |cell| live.is_at_entry(target, cell) && live.is_changed_in(of, cell);
         let mut blurred = state.clone();
-        state.each(is_changed, |cell, value| {
+        for (cell, value) in state.among(is_changed) {
             if value != ValueId::NONE {
-                blurred.set(cell, self.blurred(value));
+                blurred.set(cell as usize, self.blurred(value));
             }
-        });
+        }
         blurred
     }
 
@@ -326,13 +326,8 @@ impl<'a> Flow<'a> {
         let Some(mut state) = self.input[index].clone() else {
             return Vector::UNKNOWN;
         };
-        let current = &self.graph.nodes[index];
-        let steps = current.steps.start as usize..current.steps.end as usize;
-        let context = self.graph.context(node);
-        for &step in context.slice.steps[steps]
-            .iter()
-            .take_while(|step| **step < before)
-        {
+        let steps = self.graph.context(node).steps(&self.graph.nodes[index]);
+        for &step in steps.iter().take_while(|step| **step < before) {
             self.step(node, self.may[index], &mut state, step, 0);
         }
         let id = self.value(node, &state, value);

@@ -38,6 +38,13 @@ pub(super) struct Context<'a> {
     depth: usize,
 }
 
+impl<'a> Context<'a> {
+    /// The instructions of one of its nodes that write cells.
+    pub(super) fn steps(&self, node: &Node) -> &'a [InstructionId] {
+        &self.slice.steps[node.steps.start as usize..node.steps.end as usize]
+    }
+}
+
 /// Kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeKind {

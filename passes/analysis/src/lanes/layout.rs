@@ -21,7 +21,7 @@ pub struct LaneLayout<'k> {
     pub(super) converges: bool,
     pub(super) graph: Graph<'k>,
     pub(super) order: Order,
-    live: Live,
+    pub(super) live: Live,
     /// The nodes that every lane passes, once.
     pub(super) always: Vec<bool>,
     /// The vectors of earlier solutions: much of the next one has been computed for them.
@@ -55,15 +55,10 @@ impl<'k> LaneLayout<'k> {
     pub(super) fn keep(&self, pool: Pool) {
         self.pool.set(pool);
     }
-
-    /// The cells that are alive at each node.
-    pub(super) fn live(&self) -> &Live {
-        &self.live
-    }
 }
 
 /// The nodes that every lane passes: those that dominate the exit, in no loop.
-pub(super) fn always(graph: &Graph<'_>, order: &Order) -> Vec<bool> {
+fn always(graph: &Graph<'_>, order: &Order) -> Vec<bool> {
     let mut always = vec![false; graph.nodes.len()];
     let mut node = graph.exit;
     if order.rank[node as usize] == graph::NONE {

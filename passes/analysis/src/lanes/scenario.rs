@@ -32,7 +32,7 @@ pub struct Scenario {
 }
 
 /// A piece of a parameter of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FixedParam {
     /// The parameter, from 0.
     pub number: u16,

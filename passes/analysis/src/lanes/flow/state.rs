@@ -33,7 +33,7 @@ impl State {
     }
 
     /// The values of the cells that are among `cells`, in their order.
-    fn among(&self, cells: impl Fn(usize) -> bool) -> impl Iterator<Item = (u32, ValueId)> {
+    pub(super) fn among(&self, cells: impl Fn(usize) -> bool) -> impl Iterator<Item = (u32, ValueId)> {
         let held = self.0.iter().copied();
         held.filter(move |(cell, _)| cells(*cell as usize))
     }
@@ -64,13 +64,6 @@ impl State {
                 held.map_or(ValueId::NONE, |(_, value)| *value),
                 theirs,
             );
-        }
-    }
-
-    /// Calls `visit` with each of these cells that has a value, and that value.
-    pub(super) fn each(&self, cells: impl Fn(usize) -> bool, mut visit: impl FnMut(usize, ValueId)) {
-        for (cell, value) in self.among(cells) {
-            visit(cell as usize, value);
         }
     }
 }

@@ -28,8 +28,7 @@ impl Flow<'_> {
         if let NodeKind::Enter(callee) = current.kind {
             self.pass_arguments(node, callee, state);
         }
-        let steps = current.steps.start as usize..current.steps.end as usize;
-        for &step in &context.slice.steps[steps] {
+        for &step in context.steps(current) {
             self.step(node, here, state, step, round);
         }
     }
