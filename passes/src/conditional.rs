@@ -12,8 +12,10 @@
 //! definite. What no scenario fixes (what is read through pointers, floating-point numbers, results of atomics) is arbitrary: a
 //! finding that depends on it is not definite under the scenario, and so stays potential.
 
+mod blocks;
 mod inputs;
 mod replay;
+mod scenarios;
 mod search;
 mod witness;
 

@@ -118,11 +118,14 @@ pub(crate) const MAX_INPUT_STEPS: usize = 4_000;
 /// Most scenarios that a kernel is looked at under.
 pub(crate) const MAX_SCENARIOS: usize = 120;
 
-/// Most instructions of all threads in a run of a witness.
-pub(crate) const MAX_REPLAY_STEPS: u64 = 300_000;
+/// Most instructions of a thread, on average, in a run of a witness.
+pub(crate) const MAX_THREAD_STEPS: u64 = 2_000;
 
-/// Most instructions of all runs in the search for the witnesses of a kernel.
+/// Most instructions of all runs in the search for the witnesses of a kernel with the blocks of one group.
 pub(crate) const MAX_SEARCH_STEPS: u64 = 6_000_000;
+
+/// Most scenarios, one after the other, whose runs go as earlier ones did, before the search ends.
+pub(crate) const MAX_SCENARIOS_ALIKE: usize = 8;
 
 /// Most runs, one after the other, that come to no place that something may be wrong at, before the search ends.
 pub(crate) const MAX_RUNS_ASTRAY: usize = 12;

@@ -111,7 +111,7 @@ impl<'a> Shared<'a> {
     /// `%tid.y` and `%tid.z`: true for one that a function, or one that it may call, reads. A call through a pointer may be one of
     /// any function of the module but kernels.
     #[must_use]
-    pub(crate) fn read_dimensions(&self, root: FunctionId) -> [bool; 2] {
+    pub fn read_dimensions(&self, root: FunctionId) -> [bool; 2] {
         let read = self.read_dimensions.get_or_init(|| {
             let own: Vec<[bool; 2]> = self.functions.iter().map(Analyses::read_dimensions).collect();
             [0, 1].map(|dimension| self.readers(own.iter().map(|read| read[dimension]).collect()))

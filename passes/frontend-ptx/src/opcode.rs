@@ -83,18 +83,19 @@ static ROWS: &[Row] = &[
     ("and", 3, |m| bitwise(m, BinaryOp::And)),
     ("applypriority", 2, |m| touch(m, 0, Space::Generic)),
     ("atom", 3, |m| access(m, AccessKind::Atomic, 1)),
-    ("bar", 0, barrier),
-    ("barrier", 0, barrier),
+    ("bar", 0, |m| barrier(m, true)),
+    ("barrier", 0, |m| barrier(m, m.has("aligned"))),
     ("bfe", 4, |m| int(m, |t| Op::ExtractBits(t.bits, t.signed))),
     ("bfi", 5, |m| {
         m.bits().map_or(OPAQUE, |bits| plain(Op::InsertBits(bits)))
     }),
     ("bfind", 2, |m| {
-        if m.has("shiftamt") {
-            OPAQUE
+        let op = if m.has("shiftamt") {
+            UnaryOp::ShiftToHighest
         } else {
-            unsigned_unary(m, UnaryOp::FindHighestSet)
-        }
+            UnaryOp::FindHighestSet
+        };
+        unsigned_unary(m, op)
     }),
     ("bra", 1, |_| Decoded {
         op: Op::Branch,
@@ -506,15 +507,16 @@ fn vote_mode(m: &Modifiers<'_>) -> Option<Vote> {
     .find_map(|(word, mode)| m.has(word).then_some(mode))
 }
 
-/// `bar`, `barrier`: of the warp, the CTA or the cluster. Whether a count is given is known from the operands.
-fn barrier(m: &Modifiers<'_>) -> Decoded {
+/// `bar`, `barrier`: of the warp, the CTA or the cluster. Whether a count is given is known from the operands. `bar` is
+/// `barrier.aligned` (PTX ISA, bar/barrier).
+fn barrier(m: &Modifiers<'_>, aligned: bool) -> Decoded {
     if m.has("warp") {
         return effect(Op::Collective(Collective::Sync, MemberMask::Operand));
     }
     let op = Op::Barrier(Barrier {
         waits: !m.has("arrive"),
         counted: false,
-        aligned: m.has("aligned"),
+        aligned,
         cluster: m.has("cluster"),
     });
     Decoded {

@@ -200,6 +200,8 @@ fn unary(op: UnaryOp, bits: u8, a: u64) -> u64 {
         UnaryOp::LeadingZeros => u64::from(value.leading_zeros()) - u64::from(64 - bits.min(64)),
         UnaryOp::ReverseBits => value.reverse_bits() >> (64 - bits.min(64)),
         UnaryOp::FindHighestSet => value.checked_ilog2().map_or(ones(32), u64::from),
+        UnaryOp::ShiftToHighest if value == 0 => ones(32),
+        UnaryOp::ShiftToHighest => unary(UnaryOp::LeadingZeros, bits, a),
         UnaryOp::LogicalNot => u64::from(value == 0),
     }
 }

@@ -111,6 +111,8 @@ pub enum UnaryOp {
     ReverseBits,
     /// Position of the most significant bit that is set (unsigned), 0xffffffff without one.
     FindHighestSet,
+    /// Number of places by which that bit lies below the top (unsigned, `bfind.shiftamt`), 0xffffffff without one.
+    ShiftToHighest,
     /// C's negation: 1 for 0, else 0.
     LogicalNot,
 }

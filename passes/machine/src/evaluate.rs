@@ -190,6 +190,10 @@ fn unary(op: UnaryOp, width: Width, a: u64) -> u64 {
             .filter(is_set)
             .fold(0, |reversed, place| reversed | 1 << (bits - 1 - place)),
         UnaryOp::FindHighestSet => (0..bits).rev().find(is_set).unwrap_or(0xffff_ffff),
+        UnaryOp::ShiftToHighest => {
+            let highest = (0..bits).rev().find(is_set);
+            highest.map_or(0xffff_ffff, |place| bits - 1 - place)
+        }
         UnaryOp::LogicalNot => u64::from(number == 0),
     }
 }

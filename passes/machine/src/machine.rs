@@ -50,6 +50,8 @@ pub(crate) struct Record {
     numbers: FxHashMap<(Point, u32, Wrong), usize>,
     pub(crate) is_broken: bool,
     pub(crate) has_passed_counted: bool,
+    /// Shifts by an amount that is computed: true if none was executed with one below the number of bits.
+    pub(crate) shifts: FxHashMap<(FunctionId, InstructionId), bool>,
 }
 
 pub(crate) struct Machine<'r> {

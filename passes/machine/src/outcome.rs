@@ -137,6 +137,9 @@ pub struct Outcome {
     pub is_broken: bool,
     /// A barrier that only some threads of the block take part in, or none waits at, was passed: nobody waited there.
     pub has_passed_counted: bool,
+    /// Some shift was executed with a computed amount, and each time with one of at least as many bits as the number has: PTX
+    /// defines it, C++ does not, so that the code is hardly meant for such values.
+    pub has_shifted_beyond: bool,
     /// The end.
     pub end: End,
     /// Instructions that were executed, by all threads.

@@ -187,6 +187,7 @@ impl Machine<'_> {
             failures: failures.collect(),
             is_broken: self.record.is_broken,
             has_passed_counted: self.record.has_passed_counted,
+            has_shifted_beyond: self.record.shifts.values().any(|all| *all),
             end,
             steps: self.steps,
         }

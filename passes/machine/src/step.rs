@@ -1,6 +1,8 @@
 //! Steps of a thread: what it executes on its own, and what it does where others see it.
 
-use ptxcheck_ir::{Barrier, BlockId, Body, Collective, Instruction, MemberMask, Op, Space};
+use ptxcheck_ir::{
+    Barrier, BinaryOp, BlockId, Body, Collective, Instruction, MemberMask, Op, Space, Value,
+};
 
 use crate::address;
 use crate::evaluate::{self, Word};
@@ -167,6 +169,12 @@ impl Machine<'_> {
                 for &value in body.uses(instruction) {
                     uses.push(self.value(thread, value));
                 }
+                if let Op::Binary(BinaryOp::Shl | BinaryOp::ShrSigned | BinaryOp::ShrUnsigned, bits) = op
+                    && let (Some(Value::Register(_)), Some(&Some(amount))) =
+                        (body.uses(instruction).get(1), uses.get(1))
+                {
+                    self.note_shift(thread, amount & u64::from(u32::MAX) >= u64::from(bits));
+                }
                 for number in 0..results {
                     self.define(thread, number, evaluate::result(op, number, &uses));
                 }
@@ -175,6 +183,14 @@ impl Machine<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Notes a shift by an amount that is not known before the run.
+    fn note_shift(&mut self, thread: usize, is_beyond: bool) {
+        let point = self.point(thread);
+        let shifts = &mut self.record.shifts;
+        let all = shifts.entry((point.function, point.instruction)).or_insert(true);
+        *all &= is_beyond;
     }
 
     /// PTX ISA, mapa: the address in the shared memory of another CTA of the cluster. The CTA that runs has the first part of the

@@ -8,7 +8,7 @@ use crate::analysis::ModuleAnalyses;
 use crate::analysis::call_graph::CallSite;
 use crate::analysis::lanes::Site;
 use crate::ir::evaluate::is_interpreted;
-use crate::ir::{AccessKind, Collective, FunctionId, InstructionId, Op, Register, Space, Value};
+use crate::ir::{AccessKind, BinaryOp, Collective, FunctionId, InstructionId, Op, Register, Space, Special, Value};
 use crate::limits::{MAX_CONDITIONAL_INPUTS, MAX_INPUT_STEPS};
 
 /// A piece of a kernel's parameter.
@@ -26,8 +26,10 @@ pub(super) struct Inputs {
     pub params: BTreeSet<Piece>,
     /// Loads from memory that threads share.
     pub loads: BTreeSet<Site>,
-    /// The constants that occur on the way.
+    /// The constants that something is compared with on the way.
     pub constants: BTreeSet<i64>,
+    /// The sides of the block, x, y and z, that are read on the way (`%ntid`).
+    pub sides: [bool; 3],
 }
 
 /// A register, in a function that is called so (innermost first).
@@ -88,6 +90,11 @@ impl<'m> InputSearch<'m> {
         self.follow();
     }
 
+    /// The sides of the block that have been read so far.
+    pub(super) const fn sides(&self) -> [bool; 3] {
+        self.found.sides
+    }
+
     /// The inputs, if there are not too many to try.
     pub(super) fn finish(self) -> Option<Inputs> {
         let count = self.found.params.len() + self.found.loads.len();
@@ -97,8 +104,10 @@ impl<'m> InputSearch<'m> {
     fn ask(&mut self, function: FunctionId, callers: &[CallSite], value: Value) {
         let register = match value {
             Value::Register(register) | Value::Not(register) => register,
-            Value::Integer(constant) => {
-                self.found.constants.insert(constant);
+            Value::Special(Special::Ntid(side)) => {
+                if let Some(read) = self.found.sides.get_mut(usize::from(side)) {
+                    *read = true;
+                }
                 return;
             }
             _ => return,
@@ -135,6 +144,13 @@ impl<'m> InputSearch<'m> {
         }
         match instruction.op {
             op if is_interpreted(op) => {
+                if is_comparison(op) {
+                    let constants = uses.iter().filter_map(|value| match value {
+                        Value::Integer(constant) => Some(*constant),
+                        _ => None,
+                    });
+                    self.found.constants.extend(constants);
+                }
                 for &value in uses {
                     self.ask(function, callers, value);
                 }
@@ -193,4 +209,13 @@ impl<'m> InputSearch<'m> {
             });
         }
     }
+}
+
+const fn is_comparison(op: Op) -> bool {
+    use BinaryOp::{MaxSigned, MaxUnsigned, MinSigned, MinUnsigned};
+    let is_least_or_most = matches!(
+        op,
+        Op::Binary(MinSigned | MinUnsigned | MaxSigned | MaxUnsigned, _)
+    );
+    is_least_or_most || matches!(op, Op::Compare(..))
 }

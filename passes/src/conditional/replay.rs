@@ -2,19 +2,20 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::hash::{BuildHasher as _, Hash};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::witness::Witness;
 use crate::analysis::call_graph::CallSite;
 use crate::analysis::lanes::{FixedParam, Lanes, Problem, Site};
 use crate::ir::{Collective, FunctionId, Module, Op, Space, SymbolId};
-use crate::limits::{MAX_REPLAY_STEPS, MAX_SEARCH_STEPS};
+use crate::limits::{MAX_SEARCH_STEPS, MAX_THREAD_STEPS};
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::externs;
 use ptxcheck_machine::{
-    At, Failure, Given, Kernel, Launch, Observer, Outcome, Outside, Read, Schedule, Setup, Unmodelled,
-    Unobserved, WARP, World, Wrong,
+    At, Event, Failure, Given, Kernel, Launch, Observer, Outcome, Outside, Read, Schedule, Setup, Unmodelled,
+    Unobserved, View, WARP, World, Wrong,
 };
 
 /// Pointers of a witness lie so far apart.
@@ -111,6 +112,11 @@ impl<'m> Replay<'m> {
         whole
     }
 
+    /// Allows all instructions of a search anew.
+    pub(super) fn refill(&self) {
+        self.steps_left.set(MAX_SEARCH_STEPS);
+    }
+
     /// True if no more instructions may be run.
     pub(super) const fn is_spent(&self) -> bool {
         self.steps_left.get() == 0
@@ -157,8 +163,9 @@ impl<'m> Replay<'m> {
             ..Launch::of_block(witness.block)
         };
         let left = self.steps_left.get();
+        let steps = launch.threads().map_or(0, |threads| threads as u64 * MAX_THREAD_STEPS);
         let setup = Setup {
-            steps: MAX_REPLAY_STEPS.min(left),
+            steps: steps.min(left),
             deadline: self.deadline,
             counts_later_rounds: true,
             ..Setup::new(launch, schedule)
@@ -171,20 +178,29 @@ impl<'m> Replay<'m> {
     /// The failures of runs of a witness, before lanes had waited in vain: once for each site, way to go wrong and warp. `sites`: the
     /// places of interest.
     pub(super) fn failures(&self, witness: &Witness, sites: &BTreeSet<Site>) -> Failures {
-        let mut failures = Failures::default();
-        let reached: BTreeSet<ptxcheck_machine::Site> = sites.iter().map(machine_site).collect();
+        let mut failures = Failures {
+            is_complete: true,
+            ..Failures::default()
+        };
         for schedule in [Schedule::First, Schedule::Last] {
-            let Some(outcome) = self.run(witness, schedule, &mut Unobserved) else {
+            let mut course = Course::default();
+            let outcome = self.run(witness, schedule, &mut course);
+            failures.course = failures.course.wrapping_mul(31).wrapping_add(course.finish());
+            let Some(outcome) = outcome else {
+                failures.is_complete = false;
                 continue;
             };
-            failures.has_come |= outcome.reached.iter().any(|site| reached.contains(site));
+            failures.is_complete &= !outcome.is_unknown();
+            failures.has_shifted_beyond |= outcome.has_shifted_beyond;
+            let reached = sites.iter().filter(|site| outcome.reached.contains(&machine_site(site)));
+            failures.reached.extend(reached.cloned());
             for failure in self.replayed_all(&outcome) {
                 if !failures.found.iter().any(|known| known.is_same(&failure)) {
                     failures.found.push(failure);
                 }
             }
             // The second run would end at the same place.
-            if !failures.has_come {
+            if failures.reached.is_empty() {
                 break;
             }
         }
@@ -270,8 +286,40 @@ impl ReplayedFailure {
 #[derive(Default)]
 pub(super) struct Failures {
     pub found: Vec<ReplayedFailure>,
-    /// Threads came to a place of interest.
-    pub has_come: bool,
+    /// The places of interest that threads came to.
+    pub reached: BTreeSet<Site>,
+    /// Each run came to the end of the kernel.
+    pub is_complete: bool,
+    /// See [`Course::finish`].
+    pub course: u64,
+    /// See [`Outcome::has_shifted_beyond`].
+    pub has_shifted_beyond: bool,
+}
+
+/// The course of a run: the ways that branches went, and the lanes that met.
+#[derive(Default)]
+struct Course(FxHashSet<u64>);
+
+impl Course {
+    /// A number that is the same for runs of the same course.
+    fn finish(self) -> u64 {
+        self.0.into_iter().fold(0, u64::wrapping_add)
+    }
+
+    fn add(&mut self, at: &At<'_>, event: impl Hash) {
+        self.0.insert(FxBuildHasher.hash_one((at.function, at.instruction, event)));
+    }
+}
+
+impl Observer for Course {
+    fn on(&mut self, at: &At<'_>, event: &Event<'_>, _view: &View<'_>) {
+        match *event {
+            Event::Branch(to) => self.add(at, to),
+            Event::Arrived(_, mask) => self.add(at, (mask, at.thread % WARP)),
+            Event::Met(threads) | Event::Passed(threads) => self.add(at, threads),
+            _ => {}
+        }
+    }
 }
 
 /// A failure of a run, in the terms of the lane analysis.

@@ -1,14 +1,18 @@
 //! Search for scenarios in which something goes wrong.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::inputs::{InputSearch, Inputs, Piece};
+use rustc_hash::FxHashSet;
+
+use super::blocks::{Block, groups};
+use super::inputs::{InputSearch, Inputs};
 use super::replay::{Replay, ReplayedFailure};
-use super::witness::{Witness, WitnessLoad};
-use crate::analysis::lanes::{FixedParam, Issue, LaneFinding, LaneLayout, Launch, Problem, Root, Site};
+use super::scenarios::{REST, scenarios};
+use super::witness::Witness;
+use crate::analysis::lanes::{Issue, LaneFinding, LaneLayout, Launch, Problem, Root, Site};
 use crate::analysis::{Certainty, ModuleAnalyses};
-use crate::ir::FunctionId;
-use crate::limits::{MAX_RUNS_ASTRAY, MAX_SCENARIOS};
+use crate::ir::{FunctionId, InstructionId};
+use crate::limits::{MAX_RUNS_ASTRAY, MAX_SCENARIOS, MAX_SCENARIOS_ALIKE};
 
 /// A finding that is definite for its witness.
 pub struct Conditional {
@@ -21,19 +25,6 @@ pub struct Conditional {
     /// The launch and the values with which it goes wrong.
     pub witness: Witness,
 }
-
-/// Blocks that are tried of kernels that read `%tid.x` alone, the usual ones first.
-const ROWS: [[u32; 3]; 3] = [[128, 1, 1], [256, 1, 1], [32, 1, 1]];
-
-/// Blocks that are tried of kernels that read `%tid.y`.
-const PLANES: [[u32; 3]; 5] = [[16, 16, 1], [32, 8, 1], [8, 16, 1], [8, 128, 1], [64, 4, 1]];
-
-/// Contents of memory, and values of integer parameters, that the scenarios leave open: what no input decides is run with each of
-/// them. Loops have one round, or three.
-const REST: [(Option<u64>, u64); 4] = [(None, 1), (Some(0), 1), (None, 3), (Some(0), 3)];
-
-/// The lane that is given another value than the others, where loaded values decide.
-const OTHER_LANE: u32 = 5;
 
 /// The conditional findings of a module, by kernel in the order of the input: of the potential ones that the lane analysis has made,
 /// those for which a witness was found.
@@ -50,10 +41,12 @@ pub fn find(module: &ModuleAnalyses<'_>) -> Vec<Conditional> {
         if module.module.function(root.function).is_kernel()
             && !module.deadline.is_over()
             && let Some(layout) = layouts.of(root.function)
-            && let Some(mut search) = KernelSearch::new(module, root, &layout)
         {
-            search.run();
-            found.append(&mut search.found);
+            let open = sites_to_try(root, &layout);
+            if let Some(mut search) = KernelSearch::new(module, root, &layout, &open) {
+                search.run(open);
+                found.append(&mut search.found);
+            }
         }
     }
     found
@@ -93,6 +86,25 @@ fn open_sites(root: &Root) -> BTreeSet<Site> {
     potential.cloned().collect()
 }
 
+/// The sites that a witness is searched for.
+fn sites_to_try(root: &Root, layout: &LaneLayout<'_>) -> BTreeSet<Site> {
+    let open = open_sites(root);
+    if open.is_empty() {
+        // Nothing was found as operands are not known: those of any collective.
+        return layout.judged().collect();
+    }
+    open
+}
+
+/// Adds what decides the branches at which lanes part that are missing at some of the sites.
+fn add_splits(root: &Root, is_asked: impl Fn(&Site) -> bool, search: &mut InputSearch<'_>) {
+    let issues = root.findings.iter().map(|found| &found.issue);
+    let asked = issues.filter(|issue| is_asked(&issue.site));
+    for (branch, _) in asked.filter_map(|issue| issue.split.as_ref()) {
+        search.add(branch);
+    }
+}
+
 /// The search for scenarios of one kernel.
 struct KernelSearch<'s, 'm> {
     module: &'s ModuleAnalyses<'m>,
@@ -100,34 +112,58 @@ struct KernelSearch<'s, 'm> {
     layout: &'s LaneLayout<'s>,
     replay: Replay<'s>,
     inputs: Inputs,
-    /// The sites that have no witness yet.
-    open: BTreeSet<Site>,
-    tries_left: usize,
-    /// Runs since the last one that came to an open site.
-    astray: usize,
     found: Vec<Conditional>,
 }
 
+/// The outcome of a search in a group of blocks.
+#[derive(Default)]
+struct Trial {
+    /// The sites that have no witness.
+    open: BTreeSet<Site>,
+    found: Vec<Conditional>,
+    /// The sites that threads came to.
+    reached: BTreeSet<Site>,
+    /// Runs since the last one that came to a site of interest.
+    astray: usize,
+    /// The courses of runs so far, and the number of scenarios since the last new one.
+    courses: FxHashSet<u64>,
+    alike: usize,
+    tries_left: usize,
+    /// The search ended before all scenarios were tried.
+    is_cut: bool,
+}
+
+impl Trial {
+    /// The first place in the text of the kernel at which something goes wrong.
+    fn first(&self) -> Option<Place> {
+        self.found.iter().map(|one| place(&one.found.issue.site)).min()
+    }
+}
+
+/// Instructions from the kernel's own to the innermost: the order of the text.
+type Place = Vec<InstructionId>;
+
+fn place(site: &Site) -> Place {
+    let calls = site.callers.iter().rev().map(|call| call.instruction);
+    calls.chain([site.instruction]).collect()
+}
+
 impl<'s, 'm> KernelSearch<'s, 'm> {
-    fn new(module: &'s ModuleAnalyses<'m>, root: &'s Root, layout: &'s LaneLayout<'s>) -> Option<Self> {
-        let mut open = open_sites(root);
-        if open.is_empty() {
-            // Nothing was found as operands are not known: those of any collective.
-            open = layout.judged().collect();
-        }
+    fn new(
+        module: &'s ModuleAnalyses<'m>,
+        root: &'s Root,
+        layout: &'s LaneLayout<'s>,
+        open: &BTreeSet<Site>,
+    ) -> Option<Self> {
         let inputs = |with_branches: bool| {
             let mut search = InputSearch::new(module);
-            for site in &open {
+            for site in open {
                 search.add(site);
                 if with_branches {
                     search.add_branches(site.function, &site.callers);
                 }
             }
-            let issues = root.findings.iter().map(|found| &found.issue);
-            let splits = issues.filter(|issue| open.contains(&issue.site));
-            for (branch, _) in splits.filter_map(|issue| issue.split.as_ref()) {
-                search.add(branch);
-            }
+            add_splits(root, |site| open.contains(site), &mut search);
             search.finish()
         };
         let inputs = inputs(true).or_else(|| inputs(false))?;
@@ -137,76 +173,142 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
             layout,
             replay: Replay::new(module.module, root.function, module.deadline)?,
             inputs,
-            open,
-            tries_left: MAX_SCENARIOS,
-            astray: 0,
             found: Vec::new(),
         })
     }
 
-    fn run(&mut self) {
-        for block in self.blocks() {
-            let threads = block.iter().product();
-            for witness in scenarios(&self.inputs, block, threads) {
-                if self.open.is_empty()
-                    || self.tries_left == 0
-                    || self.replay.is_spent()
-                    || self.astray >= MAX_RUNS_ASTRAY
-                    || self.module.deadline.is_over()
-                {
-                    return;
+    /// Sites by the sides of the block that they depend on.
+    fn by_sides(&self, open: BTreeSet<Site>) -> BTreeMap<[bool; 3], BTreeSet<Site>> {
+        let mut classes: BTreeMap<[bool; 3], BTreeSet<Site>> = BTreeMap::new();
+        for site in open {
+            let mut search = InputSearch::new(self.module);
+            search.add(&site);
+            add_splits(self.root, |other| *other == site, &mut search);
+            classes.entry(search.sides()).or_default().insert(site);
+        }
+        classes
+    }
+
+    /// Searches with a block that is stated or required, or with the usual ones.
+    fn run(&mut self, open: BTreeSet<Site>) {
+        if let Some(shape) = self.root.launch.shape {
+            let trial = self.try_group(&[shape], &open, None);
+            self.found.extend(trial.found);
+            return;
+        }
+        let reads = self.module.read_dimensions(self.root.function);
+        for (sides, sites) in self.by_sides(open) {
+            let found = self.try_groups(&groups(reads, sides), &sites);
+            self.found.extend(found);
+        }
+    }
+
+    /// The findings with the blocks of one group, if something goes wrong with those of each: the kernel may be written for any of
+    /// them. It is taken to be the one with which it gets furthest.
+    fn try_groups(&self, groups: &[Vec<Block>], sites: &BTreeSet<Site>) -> Vec<Conditional> {
+        let mut best: Option<Trial> = None;
+        let mut right: Vec<BTreeSet<Site>> = Vec::new();
+        for group in groups {
+            let first = best.as_ref().and_then(Trial::first);
+            let trial = self.try_group(group, sites, first.as_ref());
+            if trial.is_cut && groups.len() > 1 {
+                return Vec::new();
+            }
+            if trial.found.is_empty() {
+                if sites.is_subset(&trial.reached) {
+                    return Vec::new();
                 }
-                self.tries_left -= 1;
-                self.try_one(&witness);
+                right.push(trial.reached);
+            } else if trial.first() > first {
+                best = Some(trial);
             }
         }
+        let found = best.map_or_else(Vec::new, |best| best.found);
+        let wrong: BTreeSet<Site> = found.iter().map(|one| one.found.issue.site.clone()).collect();
+        let is_right = right.iter().any(|reached| wrong.is_subset(reached));
+        if is_right { Vec::new() } else { found }
     }
 
-    /// The blocks to try: those that are stated or required, or usual ones.
-    fn blocks(&self) -> Vec<[u32; 3]> {
-        match self.root.launch.shape {
-            Some(shape) => vec![shape],
-            None if self.root.launch.is_multidimensional => PLANES.to_vec(),
-            None => ROWS.to_vec(),
+    /// Tries scenarios with the blocks of a group, until each site has a witness, or something is found to go wrong that is not
+    /// behind `first`.
+    fn try_group(&self, group: &[Block], sites: &BTreeSet<Site>, first: Option<&Place>) -> Trial {
+        self.replay.refill();
+        let mut trial = Trial {
+            open: sites.clone(),
+            tries_left: MAX_SCENARIOS,
+            ..Trial::default()
+        };
+        for &block in group {
+            (trial.astray, trial.alike) = (0, 0);
+            trial.courses.clear();
+            for witness in scenarios(&self.inputs, block) {
+                let is_no_better = first.is_some() && trial.first().is_some_and(|own| Some(&own) <= first);
+                let is_idle = trial.astray >= MAX_RUNS_ASTRAY || trial.alike >= MAX_SCENARIOS_ALIKE;
+                if trial.open.is_empty() || is_no_better || is_idle {
+                    break;
+                }
+                if trial.tries_left == 0 || self.replay.is_spent() || self.module.deadline.is_over() {
+                    trial.is_cut = true;
+                    return trial;
+                }
+                trial.tries_left -= 1;
+                let known = trial.courses.len();
+                self.try_one(&witness, &mut trial);
+                trial.alike = if trial.courses.len() > known { 0 } else { trial.alike + 1 };
+            }
         }
+        trial
     }
 
-    fn try_one(&mut self, witness: &Witness) {
+    fn try_one(&self, witness: &Witness, trial: &mut Trial) {
         if !self.layout.admits(&witness.scenario()) {
             return;
         }
-        for (memory, rest) in REST {
+        let mut tried: Vec<Witness> = Vec::new();
+        let mut is_complete = false;
+        for (rest, memory) in REST {
             let witness = Witness {
                 memory,
                 ..self.replay.whole(witness, rest)
             };
-            if self.open.is_empty() {
-                return;
+            // Nothing that was not known decided a run that came to its end.
+            let is_known = is_complete && memory.is_some() || tried.contains(&witness);
+            if trial.open.is_empty() || is_known {
+                continue;
             }
-            let failures = self.replay.failures(&witness, &self.open);
-            self.astray = if failures.has_come { 0 } else { self.astray + 1 };
+            let failures = self.replay.failures(&witness, &trial.open);
+            is_complete = memory.is_none() && failures.is_complete;
+            trial.astray = if failures.reached.is_empty() { trial.astray + 1 } else { 0 };
+            trial.courses.insert(failures.course);
+            tried.push(witness.clone());
+            if failures.has_shifted_beyond {
+                // The code is not meant for these values.
+                continue;
+            }
+            trial.reached.extend(failures.reached);
             for failure in failures.found {
-                if self.open.contains(&failure.site) {
-                    self.add(witness.clone(), failure);
+                if trial.open.contains(&failure.site)
+                    && let Some(found) = self.checked(witness.clone(), failure)
+                {
+                    trial.open.remove(&found.found.issue.site);
+                    trial.found.push(found);
                 }
             }
         }
     }
 
-    /// Adds what has gone wrong in a run of a witness, if it does so for the warp that the witness names.
-    fn add(&mut self, witness: Witness, failure: ReplayedFailure) {
+    /// The finding of what has gone wrong in a run of a witness, if it does so for the warp that the witness names.
+    fn checked(&self, witness: Witness, failure: ReplayedFailure) -> Option<Conditional> {
         let witness = Witness {
             warp: failure.warp,
             lanes: failure.lanes,
             ..witness
         };
         if !self.replay.violates(&witness, &failure) {
-            return;
+            return None;
         }
         let witness = self.smallest(witness, &failure);
-        let Some(root) = self.layout.lanes_under(&witness.scenario()) else {
-            return;
-        };
+        let root = self.layout.lanes_under(&witness.scenario())?;
         let found = root.findings.iter().map(|found| &found.issue);
         let is_certain = |issue: &Issue| {
             issue.certainty == Certainty::Definite
@@ -214,7 +316,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
         };
         // The machine does not say whether the value of a lane that is not there is used; the analysis does.
         if failure.problem == Problem::AbsentSource && !found.clone().any(is_certain) {
-            return;
+            return None;
         }
         let mut same = found.filter(|issue| issue.site == failure.site && issue.problem == failure.problem);
         let known = same.next();
@@ -230,8 +332,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
         issue.mask = failure.mask;
         issue.kind = failure.kind;
         issue.here = failure.here;
-        self.open.remove(&issue.site);
-        self.found.push(Conditional {
+        Some(Conditional {
             function: self.root.function,
             launch: root.launch,
             found: LaneFinding {
@@ -240,7 +341,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
                 more: 0,
             },
             witness,
-        });
+        })
     }
 
     /// The witness without the values that the failure does not depend on.
@@ -268,88 +369,4 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
         }
         witness
     }
-}
-
-/// The scenarios to try with a block of so many threads, the simplest first.
-fn scenarios(inputs: &Inputs, block: [u32; 3], threads: u32) -> Vec<Witness> {
-    let witness = |params: Vec<FixedParam>, loads: Vec<WitnessLoad>| Witness {
-        block,
-        grid: [1; 3],
-        block_index: [0; 3],
-        warp: 0,
-        lanes: 0,
-        params,
-        loads,
-        memory: None,
-    };
-    let param = |piece: &Piece, value: u64| FixedParam {
-        number: piece.number,
-        offset: piece.offset,
-        bytes: piece.bytes,
-        value,
-    };
-    let load = |site: &Site, others: u64, differing| WitnessLoad {
-        site: site.clone(),
-        others,
-        differing,
-    };
-    let threads = u64::from(threads);
-    // A number of elements that ends within the last warp, one of a few more than a block, one element.
-    let tail = threads.saturating_sub(if threads > 32 { 28 } else { 12 }).max(1);
-    let mut values = vec![tail, threads + 4, 1];
-    for constant in &inputs.constants {
-        let around = [constant.checked_add(1), Some(*constant), constant.checked_sub(1)];
-        values.extend(
-            around
-                .into_iter()
-                .flatten()
-                .filter_map(|value| u64::try_from(value).ok()),
-        );
-    }
-    let mut seen = BTreeSet::new();
-    values.retain(|value| *value < 1 << 31 && seen.insert(*value));
-    let (params, loads) = (&inputs.params, &inputs.loads);
-    let all = |value: u64| {
-        let params = params.iter().map(|piece| param(piece, value)).collect();
-        let loads = loads.iter().map(|site| load(site, value, (0, 0))).collect();
-        witness(params, loads)
-    };
-    if params.is_empty() && loads.is_empty() {
-        return vec![witness(Vec::new(), Vec::new())];
-    }
-    // One value for all inputs.
-    let mut made: Vec<Witness> = values.iter().map(|&value| all(value)).collect();
-    // One lane with another value than the rest.
-    let differing: Vec<(u64, u64)> = values
-        .iter()
-        .filter_map(|&value| Some((value, value.checked_sub(1)?)))
-        .flat_map(|(a, b)| [(a, b), (b, a)])
-        .collect();
-    for site in loads {
-        for &(others, other) in &differing {
-            let mut one = all(threads * 4);
-            for given in &mut one.loads {
-                if given.site == *site {
-                    *given = load(site, others, (1 << OTHER_LANE, other));
-                }
-            }
-            made.push(one);
-        }
-    }
-    // One input with each value, the others with a multiple of the block.
-    if params.len() + loads.len() > 1 {
-        for &value in &values {
-            for number in 0..params.len() {
-                let mut one = all(threads * 4);
-                one.params[number].value = value;
-                made.push(one);
-            }
-            for number in 0..loads.len() {
-                let mut one = all(threads * 4);
-                one.loads[number].others = value;
-                made.push(one);
-            }
-        }
-    }
-    made
 }

@@ -29,7 +29,7 @@ const BINARY: [BinaryOp; 21] = [
     BinaryOp::ShrUnsigned,
 ];
 
-const UNARY: [UnaryOp; 8] = [
+const UNARY: [UnaryOp; 9] = [
     UnaryOp::Not,
     UnaryOp::Neg,
     UnaryOp::Abs,
@@ -37,6 +37,7 @@ const UNARY: [UnaryOp; 8] = [
     UnaryOp::LeadingZeros,
     UnaryOp::ReverseBits,
     UnaryOp::FindHighestSet,
+    UnaryOp::ShiftToHighest,
     UnaryOp::LogicalNot,
 ];
 

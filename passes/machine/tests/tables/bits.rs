@@ -24,7 +24,11 @@ fn counts() {
         bfind.u64 | r d | 0 | 0xffffffff
         # Of signed numbers, the highest bit unlike the sign; or its distance from the top: not in the IR.
         bfind.s32 | r r | -2 | ?
-        bfind.shiftamt.u32 | r r | 1 | ?
+        bfind.shiftamt.u32 | r r | 1 | 31
+        bfind.shiftamt.u32 | r r | 0x80000000 | 0
+        bfind.shiftamt.u32 | r r | 0 | 0xffffffff
+        bfind.shiftamt.u64 | r d | 2 | 62
+        bfind.shiftamt.s32 | r r | 1 | ?
         brev.b32 | r r | 1 | 0x80000000
         brev.b32 | r r | 0x0000f00f | 0xf00f0000
         brev.b64 | d d | 1 | 0x8000000000000000
