@@ -124,8 +124,11 @@ pub(crate) const MAX_THREAD_STEPS: u64 = 2_000;
 /// Most instructions of all runs in the search for the witnesses of a kernel with the blocks of one group.
 pub(crate) const MAX_SEARCH_STEPS: u64 = 6_000_000;
 
+/// Scenarios in which the content of memory changed nothing, after which it is left unknown.
+pub(crate) const MAX_IDLE_MEMORY: usize = 2;
+
 /// Most scenarios, one after the other, whose runs go as earlier ones did, before the search ends.
 pub(crate) const MAX_SCENARIOS_ALIKE: usize = 8;
 
 /// Most runs, one after the other, that come to no place that something may be wrong at, before the search ends.
-pub(crate) const MAX_RUNS_ASTRAY: usize = 12;
+pub(crate) const MAX_RUNS_ASTRAY: usize = 6;

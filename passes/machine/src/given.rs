@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ptxcheck_ir::{Space, SymbolId};
+use rustc_hash::FxHashMap;
 
 use crate::evaluate::Word;
 use crate::site::Site;
@@ -28,7 +29,7 @@ struct Loads {
 #[derive(Clone, Debug, Default)]
 pub struct Given {
     /// Bytes by space and address.
-    bytes: BTreeMap<(Space, u64), u8>,
+    bytes: FxHashMap<(Space, u64), u8>,
     loads: BTreeMap<Site, Loads>,
     results: BTreeMap<(Site, usize), u64>,
     callees: BTreeMap<SymbolId, Outside>,

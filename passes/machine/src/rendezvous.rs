@@ -26,19 +26,43 @@ impl Machine<'_> {
 
     /// Notes whom a thread keeps waiting while it does something visible.
     pub(crate) fn owe(&mut self, thread: usize) -> Step {
-        let mut pairs = 0;
-        for other in (0..self.threads.len()).filter(|other| *other != thread) {
-            if self.waits(other) {
-                pairs += 1;
-                self.owe_one(thread, other);
+        let others = (0..self.threads.len()).filter(|&other| other != thread && self.waits(other));
+        let waiting: Vec<usize> = others.collect();
+        self.owe_all(&[thread], &waiting)
+    }
+
+    /// Notes whom threads keep waiting.
+    fn owe_all(&mut self, threads: &[usize], waiting: &[usize]) -> Step {
+        if !self.counts_later_rounds {
+            for &thread in threads {
+                for &other in waiting {
+                    self.owe_one(thread, other);
+                }
+            }
+            return self.spend(threads.len() as u64 * waiting.len() as u64 / PAIRS_PER_STEP);
+        }
+        // Threads that wait at one place for the same lanes are owed alike. Without a warp: at a barrier.
+        let place = |&other: &usize| match self.threads[other].state {
+            State::Waiting(_, mask) => (Some(other / WARP), self.point(other), mask),
+            _ => (None, self.point(other), 0),
+        };
+        let mut places: Vec<(Option<usize>, Point, u32)> = waiting.iter().map(place).collect();
+        places.sort_unstable();
+        places.dedup();
+        for &thread in threads {
+            for &(warp, point, mask) in &places {
+                if warp.is_none_or(|warp| warp == thread / WARP && mask & lane_bit(thread) != 0) {
+                    self.threads[thread].owes.insert((point, mask));
+                }
             }
         }
-        self.spend(pairs / PAIRS_PER_STEP)
+        let pairs = waiting.len() + threads.len() * places.len();
+        self.spend(pairs as u64 / PAIRS_PER_STEP)
     }
 
     fn owe_one(&mut self, thread: usize, other: usize) {
         if let Some(mask) = self.awaits(other, thread)
-            && (self.counts_later_rounds || !self.may_still_come(thread, other))
+            && !self.may_still_come(thread, other)
         {
             let point = self.point(other);
             self.threads[thread].owes.insert((point, mask));
@@ -152,11 +176,7 @@ impl Machine<'_> {
         let waiting: Vec<usize> = (0..self.threads.len())
             .filter(|&thread| self.waits(thread) && !is_in_group[thread])
             .collect();
-        for &thread in group {
-            for &other in &waiting {
-                self.owe_one(thread, other);
-            }
-        }
+        self.owe_all(group, &waiting)?;
         let mut distinct = points.clone();
         distinct.sort_unstable();
         distinct.dedup();
@@ -175,8 +195,7 @@ impl Machine<'_> {
                 }
             }
         }
-        let pairs = group.len() as u64 * (waiting.len() as u64 + 1);
-        self.spend(pairs / PAIRS_PER_STEP)
+        self.spend(group.len() as u64 / PAIRS_PER_STEP)
     }
 
     /// Nobody can go on: the threads that wait for one that is elsewhere are let go. First those at collectives: who waits at a

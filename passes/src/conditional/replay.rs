@@ -177,7 +177,13 @@ impl<'m> Replay<'m> {
 
     /// The failures of runs of a witness, before lanes had waited in vain: once for each site, way to go wrong and warp. `sites`: the
     /// places of interest.
-    pub(super) fn failures(&self, witness: &Witness, sites: &BTreeSet<Site>) -> Failures {
+    /// `courses`: those of earlier runs under the first schedule, so that another one would show nothing new.
+    pub(super) fn failures(
+        &self,
+        witness: &Witness,
+        sites: &BTreeSet<Site>,
+        courses: &FxHashSet<u64>,
+    ) -> Failures {
         let mut failures = Failures {
             is_complete: true,
             ..Failures::default()
@@ -185,7 +191,10 @@ impl<'m> Replay<'m> {
         for schedule in [Schedule::First, Schedule::Last] {
             let mut course = Course::default();
             let outcome = self.run(witness, schedule, &mut course);
-            failures.course = failures.course.wrapping_mul(31).wrapping_add(course.finish());
+            let course = course.finish();
+            if schedule == Schedule::First {
+                failures.course = course;
+            }
             let Some(outcome) = outcome else {
                 failures.is_complete = false;
                 continue;
@@ -199,8 +208,8 @@ impl<'m> Replay<'m> {
                     failures.found.push(failure);
                 }
             }
-            // The second run would end at the same place.
-            if failures.reached.is_empty() {
+            // Another run would end at the same place, or go as an earlier one did.
+            if failures.reached.is_empty() || courses.contains(&course) {
                 break;
             }
         }

@@ -12,7 +12,7 @@ use super::witness::Witness;
 use crate::analysis::lanes::{Issue, LaneFinding, LaneLayout, Launch, Problem, Root, Site};
 use crate::analysis::{Certainty, ModuleAnalyses};
 use crate::ir::{FunctionId, InstructionId};
-use crate::limits::{MAX_RUNS_ASTRAY, MAX_SCENARIOS, MAX_SCENARIOS_ALIKE};
+use crate::limits::{MAX_IDLE_MEMORY, MAX_RUNS_ASTRAY, MAX_SCENARIOS, MAX_SCENARIOS_ALIKE};
 
 /// A finding that is definite for its witness.
 pub struct Conditional {
@@ -128,6 +128,8 @@ struct Trial {
     /// The courses of runs so far, and the number of scenarios since the last new one.
     courses: FxHashSet<u64>,
     alike: usize,
+    /// Scenarios in which the content of memory changed nothing; `None` once it did.
+    memory_is_idle: Option<usize>,
     tries_left: usize,
     /// The search ended before all scenarios were tried.
     is_cut: bool,
@@ -198,23 +200,27 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
         }
         let reads = self.module.read_dimensions(self.root.function);
         for (sides, sites) in self.by_sides(open) {
-            let found = self.try_groups(&groups(reads, sides), &sites);
+            let found = self.try_groups(&groups(reads, sides), sites);
             self.found.extend(found);
         }
     }
 
     /// The findings with the blocks of one group, if something goes wrong with those of each: the kernel may be written for any of
     /// them. It is taken to be the one with which it gets furthest.
-    fn try_groups(&self, groups: &[Vec<Block>], sites: &BTreeSet<Site>) -> Vec<Conditional> {
+    fn try_groups(&self, groups: &[Vec<Block>], mut sites: BTreeSet<Site>) -> Vec<Conditional> {
         let mut best: Option<Trial> = None;
         let mut right: Vec<BTreeSet<Site>> = Vec::new();
         for group in groups {
             let first = best.as_ref().and_then(Trial::first);
-            let trial = self.try_group(group, sites, first.as_ref());
+            let trial = self.try_group(group, &sites, first.as_ref());
             if trial.is_cut && groups.len() > 1 {
                 return Vec::new();
             }
             if trial.found.is_empty() {
+                if best.is_none() {
+                    // All that the kernel came to is right with these blocks.
+                    sites.retain(|site| !trial.reached.contains(site));
+                }
                 if sites.is_subset(&trial.reached) {
                     return Vec::new();
                 }
@@ -236,6 +242,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
         let mut trial = Trial {
             open: sites.clone(),
             tries_left: MAX_SCENARIOS,
+            memory_is_idle: Some(0),
             ..Trial::default()
         };
         for &block in group {
@@ -265,19 +272,23 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
             return;
         }
         let mut tried: Vec<Witness> = Vec::new();
-        let mut is_complete = false;
+        let (mut is_complete, mut course) = (false, 0);
         for (rest, memory) in REST {
             let witness = Witness {
                 memory,
                 ..self.replay.whole(witness, rest)
             };
             // Nothing that was not known decided a run that came to its end.
-            let is_known = is_complete && memory.is_some() || tried.contains(&witness);
-            if trial.open.is_empty() || is_known {
+            let is_decided = is_complete || trial.memory_is_idle >= Some(MAX_IDLE_MEMORY);
+            if trial.open.is_empty() || memory.is_some() && is_decided || tried.contains(&witness) {
                 continue;
             }
-            let failures = self.replay.failures(&witness, &trial.open);
-            is_complete = memory.is_none() && failures.is_complete;
+            let failures = self.replay.failures(&witness, &trial.open, &trial.courses);
+            if memory.is_some() {
+                let is_same = failures.course == course;
+                trial.memory_is_idle = trial.memory_is_idle.filter(|_| is_same).map(|count| count + 1);
+            }
+            (is_complete, course) = (failures.is_complete, failures.course);
             trial.astray = if failures.reached.is_empty() { trial.astray + 1 } else { 0 };
             trial.courses.insert(failures.course);
             tried.push(witness.clone());
