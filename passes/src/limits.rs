@@ -124,6 +124,9 @@ pub(crate) const MAX_THREAD_STEPS: u64 = 2_000;
 /// Most instructions of all runs in the search for the witnesses of a kernel with the blocks of one group.
 pub(crate) const MAX_SEARCH_STEPS: u64 = 6_000_000;
 
+/// Groups of blocks with none of which something was found to go wrong, after which no more are tried.
+pub(crate) const MAX_RIGHT_GROUPS: usize = 3;
+
 /// Scenarios in which the content of memory changed nothing, after which it is left unknown.
 pub(crate) const MAX_IDLE_MEMORY: usize = 2;
 

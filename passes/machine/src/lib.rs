@@ -67,7 +67,7 @@ pub use kernel::Kernel;
 pub use launch::{Launch, WARP, Warps};
 pub use observe::{Accessed, Event, Observer, Unobserved, View};
 pub use outcome::{End, Failure, Group, Outcome, Refused, Standing, Unknown, Wrong};
-pub use run::Setup;
+pub use run::{Setup, Stop};
 pub use schedule::Schedule;
 pub use site::Site;
 pub use trace::{Doing, Moment, Trace};

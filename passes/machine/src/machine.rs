@@ -13,6 +13,7 @@ use crate::limits::{MAX_FAILURES, MAX_SNAPSHOTS};
 use crate::memory::Memory;
 use crate::observe::{Event, Observer, View};
 use crate::outcome::{End, Group, Unknown, Wrong};
+use crate::run::Stop;
 use crate::schedule::Order;
 use crate::site::{Context, Contexts, Point};
 use crate::thread::{Frame, State, Thread};
@@ -74,6 +75,7 @@ pub(crate) struct Machine<'r> {
     pub(crate) deadline: &'r Deadline,
     /// See [`crate::Setup`].
     pub(crate) counts_later_rounds: bool,
+    pub(crate) stop: Stop<'r>,
     pub(crate) steps: u64,
     pub(crate) most_steps: u64,
     /// Collectives meet across instructions (from sm_70 on).
@@ -147,9 +149,19 @@ impl<'r> Machine<'r> {
 
     /// Writes result `number` of the instruction that a thread is at.
     pub(crate) fn define(&mut self, thread: usize, number: usize, word: Word) {
-        let Some((body, instruction)) = self.code_of(thread) else {
-            return;
-        };
+        if let Some((body, instruction)) = self.code_of(thread) {
+            self.define_in(thread, (body, instruction), number, word);
+        }
+    }
+
+    /// Writes result `number` of the instruction that a thread is at, which is this one.
+    pub(crate) fn define_in(
+        &mut self,
+        thread: usize,
+        (body, instruction): (&Body<'_>, &Instruction),
+        number: usize,
+        word: Word,
+    ) {
         let result = body.results(instruction).get(number);
         let Some(register) = result.and_then(|result| result.register()) else {
             return;

@@ -120,6 +120,8 @@ pub enum End {
     Complete,
     /// A thread has ended the grid with an error.
     Trap(Site),
+    /// No more was asked of the run: see [`crate::Stop`].
+    Stopped,
     /// Nothing is known of what would have followed.
     Unknown(Unknown),
 }
@@ -161,6 +163,6 @@ impl Outcome {
     /// True if nothing is known of what would have followed its end.
     #[must_use]
     pub const fn is_unknown(&self) -> bool {
-        matches!(self.end, End::Unknown(_))
+        matches!(self.end, End::Unknown(_) | End::Stopped)
     }
 }

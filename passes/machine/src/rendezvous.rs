@@ -24,11 +24,15 @@ impl Machine<'_> {
         )
     }
 
-    /// Notes whom a thread keeps waiting while it does something visible.
-    pub(crate) fn owe(&mut self, thread: usize) -> Step {
-        let others = (0..self.threads.len()).filter(|&other| other != thread && self.waits(other));
-        let waiting: Vec<usize> = others.collect();
-        self.owe_all(&[thread], &waiting)
+    /// Notes whom threads keep waiting while they do something visible.
+    pub(crate) fn owe(&mut self, threads: &[usize]) -> Step {
+        if threads.is_empty() {
+            return Ok(());
+        }
+        let waiting: Vec<usize> = (0..self.threads.len())
+            .filter(|&other| self.waits(other))
+            .collect();
+        self.owe_all(threads, &waiting)
     }
 
     /// Notes whom threads keep waiting.

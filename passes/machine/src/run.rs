@@ -14,7 +14,7 @@ use crate::memory::Memory;
 use crate::observe::Observer;
 use crate::outcome::{End, Failure, Outcome, Refused, Unknown};
 use crate::schedule::{Order, Schedule};
-use crate::site::{Context, Contexts, Point};
+use crate::site::{Context, Contexts, Point, Site};
 use crate::thread::{Frame, State, Thread};
 use crate::world::World;
 
@@ -32,6 +32,19 @@ pub struct Setup<'a> {
     /// Actions of a thread while others wait for it count against it even where it could still have come, in a later round of a loop,
     /// if in the end it does not.
     pub counts_later_rounds: bool,
+    /// When the run ends early.
+    pub stop: Stop<'a>,
+}
+
+/// The place of a run before its end at which no more is asked of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop<'a> {
+    /// None.
+    Never,
+    /// Lanes have waited in vain: see [`Outcome::is_broken`].
+    WhenBroken,
+    /// The same, or something has gone wrong at this site in the warp with this number.
+    AtFailure(&'a Site, u32),
 }
 
 impl Setup<'_> {
@@ -44,6 +57,7 @@ impl Setup<'_> {
             steps: MAX_STEPS,
             deadline: Deadline::NEVER,
             counts_later_rounds: false,
+            stop: Stop::Never,
         }
     }
 }
@@ -100,6 +114,7 @@ impl Kernel<'_> {
             order: Order::new(setup.schedule),
             deadline: setup.deadline,
             counts_later_rounds: setup.counts_later_rounds,
+            stop: setup.stop,
             steps: 0,
             most_steps: setup.steps,
             converges: self.module.0.target.sm >= 70,
@@ -119,6 +134,9 @@ impl Machine<'_> {
     fn go(&mut self) -> Step {
         let count = self.threads.len();
         loop {
+            if self.is_stopped() {
+                return Err(End::Stopped);
+            }
             let is_running = self.run_silently()?;
             let meeting = self.order.meeting(count);
             if meeting.is_first && (self.meet(meeting, true)? || self.pass_barrier()?) {
@@ -136,6 +154,19 @@ impl Machine<'_> {
                 None if self.meet(meeting, false)? || self.pass_barrier()? || is_running => {}
                 None if self.threads.iter().all(|thread| thread.state == State::Ended) => return Ok(()),
                 None => self.deadlock()?,
+            }
+        }
+    }
+
+    /// True if no more is asked of the run.
+    fn is_stopped(&self) -> bool {
+        let is_broken = self.record.is_broken;
+        match self.stop {
+            Stop::Never => false,
+            Stop::WhenBroken => is_broken,
+            Stop::AtFailure(site, warp) => {
+                let mut failures = self.record.failures.iter();
+                is_broken || failures.any(|one| one.warp == warp && self.contexts.site(one.point) == *site)
             }
         }
     }

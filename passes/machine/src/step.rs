@@ -1,8 +1,6 @@
 //! Steps of a thread: what it executes on its own, and what it does where others see it.
 
-use ptxcheck_ir::{
-    Barrier, BinaryOp, BlockId, Body, Collective, Instruction, MemberMask, Op, Space, Value,
-};
+use ptxcheck_ir::{Barrier, BinaryOp, BlockId, Body, Collective, Instruction, MemberMask, Op, Space, Value};
 
 use crate::address;
 use crate::evaluate::{self, Word};
@@ -176,10 +174,13 @@ impl Machine<'_> {
                     self.note_shift(thread, amount & u64::from(u32::MAX) >= u64::from(bits));
                 }
                 for number in 0..results {
-                    self.define(thread, number, evaluate::result(op, number, &uses));
+                    let word = evaluate::result(op, number, &uses);
+                    self.define_in(thread, (body, instruction), number, word);
                 }
                 self.operands = uses;
-                self.advance(thread);
+                if let Some(frame) = self.frame(thread) {
+                    frame.advance(body);
+                }
             }
         }
         Ok(())
@@ -268,15 +269,15 @@ impl Machine<'_> {
         if let Some(&first) = there.first() {
             self.tell(first, &Event::Visible(&there));
         }
+        let is_sign = |&thread: &usize| self.threads[thread].state != State::Poised(Act::ActiveMask);
+        let signs: Vec<usize> = there.iter().copied().filter(is_sign).collect();
+        self.owe(&signs)?;
         for warp in there.chunk_by(|&one, &other| one / WARP == other / WARP) {
             let lanes = warp.iter().fold(0, |lanes, &thread| lanes | lane_bit(thread));
             for &thread in warp {
                 let State::Poised(act) = self.threads[thread].state else {
                     continue;
                 };
-                if act != Act::ActiveMask {
-                    self.owe(thread)?;
-                }
                 match act {
                     Act::ActiveMask => self.resume(thread, &[Some(u64::from(lanes))]),
                     Act::Access(access) => self.execute_access(thread, access)?,

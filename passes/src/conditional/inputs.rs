@@ -8,7 +8,9 @@ use crate::analysis::ModuleAnalyses;
 use crate::analysis::call_graph::CallSite;
 use crate::analysis::lanes::Site;
 use crate::ir::evaluate::is_interpreted;
-use crate::ir::{AccessKind, BinaryOp, Collective, FunctionId, InstructionId, Op, Register, Space, Special, Value};
+use crate::ir::{
+    AccessKind, BinaryOp, Collective, FunctionId, InstructionId, Op, Register, Space, Special, Value,
+};
 use crate::limits::{MAX_CONDITIONAL_INPUTS, MAX_INPUT_STEPS};
 
 /// A piece of a kernel's parameter.

@@ -14,8 +14,8 @@ use crate::limits::{MAX_SEARCH_STEPS, MAX_THREAD_STEPS};
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::externs;
 use ptxcheck_machine::{
-    At, Event, Failure, Given, Kernel, Launch, Observer, Outcome, Outside, Read, Schedule, Setup, Unmodelled,
-    Unobserved, View, WARP, World, Wrong,
+    At, End, Event, Failure, Given, Kernel, Launch, Observer, Outcome, Outside, Read, Schedule, Setup, Stop,
+    Unknown, Unmodelled, Unobserved, View, WARP, World, Wrong,
 };
 
 /// Pointers of a witness lie so far apart.
@@ -155,6 +155,7 @@ impl<'m> Replay<'m> {
         &self,
         witness: &Witness,
         schedule: Schedule,
+        stop: Stop<'_>,
         observer: &mut dyn Observer,
     ) -> Option<Outcome> {
         let launch = Launch {
@@ -163,11 +164,14 @@ impl<'m> Replay<'m> {
             ..Launch::of_block(witness.block)
         };
         let left = self.steps_left.get();
-        let steps = launch.threads().map_or(0, |threads| threads as u64 * MAX_THREAD_STEPS);
+        let steps = launch
+            .threads()
+            .map_or(0, |threads| threads as u64 * MAX_THREAD_STEPS);
         let setup = Setup {
             steps: steps.min(left),
             deadline: self.deadline,
             counts_later_rounds: true,
+            stop,
             ..Setup::new(launch, schedule)
         };
         let outcome = self.kernel.run(&setup, &mut self.world(witness), observer).ok()?;
@@ -190,7 +194,7 @@ impl<'m> Replay<'m> {
         };
         for schedule in [Schedule::First, Schedule::Last] {
             let mut course = Course::default();
-            let outcome = self.run(witness, schedule, &mut course);
+            let outcome = self.run(witness, schedule, Stop::WhenBroken, &mut course);
             let course = course.finish();
             if schedule == Schedule::First {
                 failures.course = course;
@@ -200,8 +204,11 @@ impl<'m> Replay<'m> {
                 continue;
             };
             failures.is_complete &= !outcome.is_unknown();
+            failures.is_too_long |= outcome.end == End::Unknown(Unknown::Steps);
             failures.has_shifted_beyond |= outcome.has_shifted_beyond;
-            let reached = sites.iter().filter(|site| outcome.reached.contains(&machine_site(site)));
+            let reached = sites
+                .iter()
+                .filter(|site| outcome.reached.contains(&machine_site(site)));
             failures.reached.extend(reached.cloned());
             for failure in self.replayed_all(&outcome) {
                 if !failures.found.iter().any(|known| known.is_same(&failure)) {
@@ -270,6 +277,7 @@ impl<'m> Replay<'m> {
     /// True if a failure shows in a run of the witness under one of several schedules: lanes run on their own, so that each of them
     /// may be that of a device.
     pub(super) fn violates(&self, witness: &Witness, failure: &ReplayedFailure) -> bool {
+        let site = machine_site(&failure.site);
         let schedules = [
             Schedule::First,
             Schedule::Last,
@@ -277,7 +285,8 @@ impl<'m> Replay<'m> {
             Schedule::Random(1),
         ];
         schedules.into_iter().any(|schedule| {
-            let outcome = self.run(witness, schedule, &mut Unobserved);
+            let stop = Stop::AtFailure(&site, failure.warp);
+            let outcome = self.run(witness, schedule, stop, &mut Unobserved);
             let failures = outcome.map_or_else(Vec::new, |outcome| self.replayed_all(&outcome));
             failures.iter().any(|other| other.is_same(failure))
         })
@@ -299,6 +308,8 @@ pub(super) struct Failures {
     pub reached: BTreeSet<Site>,
     /// Each run came to the end of the kernel.
     pub is_complete: bool,
+    /// A run took too many instructions.
+    pub is_too_long: bool,
     /// See [`Course::finish`].
     pub course: u64,
     /// See [`Outcome::has_shifted_beyond`].
@@ -316,7 +327,8 @@ impl Course {
     }
 
     fn add(&mut self, at: &At<'_>, event: impl Hash) {
-        self.0.insert(FxBuildHasher.hash_one((at.function, at.instruction, event)));
+        self.0
+            .insert(FxBuildHasher.hash_one((at.function, at.instruction, event)));
     }
 }
 

@@ -67,16 +67,17 @@ pub(super) fn scenarios(inputs: &Inputs, block: Block) -> Vec<Witness> {
             made.push(one);
         }
     }
-    // One input with each value, the others with a multiple of the block.
+    // One input with each value, the others 1 or a multiple of the block.
     if params.len() + loads.len() > 1 {
-        for &value in &values {
+        let rests = [1, threads * 4];
+        for (&value, others) in values.iter().flat_map(|value| rests.map(|rest| (value, rest))) {
             for number in 0..params.len() {
-                let mut one = all(threads * 4);
+                let mut one = all(others);
                 one.params[number].value = value;
                 made.push(one);
             }
             for number in 0..loads.len() {
-                let mut one = all(threads * 4);
+                let mut one = all(others);
                 one.loads[number].others = value;
                 made.push(one);
             }

@@ -12,7 +12,7 @@ use super::witness::Witness;
 use crate::analysis::lanes::{Issue, LaneFinding, LaneLayout, Launch, Problem, Root, Site};
 use crate::analysis::{Certainty, ModuleAnalyses};
 use crate::ir::{FunctionId, InstructionId};
-use crate::limits::{MAX_IDLE_MEMORY, MAX_RUNS_ASTRAY, MAX_SCENARIOS, MAX_SCENARIOS_ALIKE};
+use crate::limits::{MAX_IDLE_MEMORY, MAX_RIGHT_GROUPS, MAX_RUNS_ASTRAY, MAX_SCENARIOS, MAX_SCENARIOS_ALIKE};
 
 /// A finding that is definite for its witness.
 pub struct Conditional {
@@ -225,6 +225,9 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
                     return Vec::new();
                 }
                 right.push(trial.reached);
+                if best.is_none() && right.len() >= MAX_RIGHT_GROUPS {
+                    return Vec::new();
+                }
             } else if trial.first() > first {
                 best = Some(trial);
             }
@@ -261,7 +264,11 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
                 trial.tries_left -= 1;
                 let known = trial.courses.len();
                 self.try_one(&witness, &mut trial);
-                trial.alike = if trial.courses.len() > known { 0 } else { trial.alike + 1 };
+                trial.alike = if trial.courses.len() > known {
+                    0
+                } else {
+                    trial.alike + 1
+                };
             }
         }
         trial
@@ -289,7 +296,8 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
                 trial.memory_is_idle = trial.memory_is_idle.filter(|_| is_same).map(|count| count + 1);
             }
             (is_complete, course) = (failures.is_complete, failures.course);
-            trial.astray = if failures.reached.is_empty() { trial.astray + 1 } else { 0 };
+            let is_astray = failures.reached.is_empty() || failures.is_too_long;
+            trial.astray = if is_astray { trial.astray + 1 } else { 0 };
             trial.courses.insert(failures.course);
             tried.push(witness.clone());
             if failures.has_shifted_beyond {

@@ -135,7 +135,7 @@ fn holds(row: &str, write: impl Fn(&str, &[String], &[String]) -> String) {
         let is_as_expected = match &end {
             End::Complete => !is_open,
             End::Unknown(Unknown::Branch(_)) => is_open,
-            End::Trap(_) | End::Unknown(_) => false,
+            End::Trap(_) | End::Stopped | End::Unknown(_) => false,
         };
         assert!(is_as_expected, "{row}: result {result} ends with {end:?}");
     }
