@@ -14,8 +14,8 @@ use crate::limits::{MAX_SEARCH_STEPS, MAX_THREAD_STEPS};
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::externs;
 use ptxcheck_machine::{
-    At, End, Event, Failure, Given, Kernel, Launch, Observer, Outcome, Outside, Read, Schedule, Setup, Stop,
-    Unknown, Unmodelled, Unobserved, View, WARP, World, Wrong,
+    At, End, Event, Failure, Given, Kernel, Launch, Observer, Outcome, Outside, Read, Schedule, Setup,
+    Standing, Stop, Unknown, Unmodelled, Unobserved, View, WARP, World, Wrong,
 };
 
 /// Pointers of a witness lie so far apart.
@@ -235,8 +235,17 @@ impl<'m> Replay<'m> {
             Op::Collective(kind, _) => Some(kind),
             _ => None,
         };
+        // Lanes that are waited for at a collective, and wait at a barrier themselves.
+        let of_warp = failure
+            .lanes_then
+            .iter()
+            .filter(|group| group.warp == failure.warp);
+        let at_barrier = of_warp
+            .filter(|group| group.standing == Standing::AtBarrier)
+            .fold(0, |all, group| all | group.lanes & failure.mask.unwrap_or(0));
         let problem = match (failure.wrong, kind) {
             (Wrong::Missing, Some(_)) => Problem::Missing,
+            (Wrong::Deadlock, Some(_)) if at_barrier != 0 => Problem::Missing,
             (Wrong::Deadlock, Some(_)) => Problem::DifferentMasks,
             (Wrong::Missing | Wrong::Deadlock | Wrong::Unaligned, None) => Problem::SkippedBarrier,
             (Wrong::NotNamed, _) if failure.mask == Some(0) => Problem::ZeroMask,
@@ -262,7 +271,10 @@ impl<'m> Replay<'m> {
         Some(ReplayedFailure {
             problem,
             kind,
-            lanes: failure.lanes,
+            lanes: match (failure.wrong, problem) {
+                (Wrong::Deadlock, Problem::Missing) => at_barrier,
+                _ => failure.lanes,
+            },
             here: there.fold(0, |all, group| all | group.lanes),
             mask: failure.mask,
             warp: failure.warp,

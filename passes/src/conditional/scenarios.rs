@@ -48,8 +48,26 @@ pub(super) fn scenarios(inputs: &Inputs, block: Block) -> Vec<Witness> {
     };
     let threads: u64 = block.iter().copied().map(u64::from).product();
     let values = values(&inputs.constants, threads);
-    // One value for all inputs.
-    let mut made: Vec<Witness> = values.iter().map(|&value| all(value)).collect();
+    let mut made = Vec::new();
+    for &value in &values {
+        made.push(all(value));
+        if params.len() + loads.len() == 1 {
+            continue;
+        }
+        // One input with the value, the others with a few rounds of loops.
+        for others in [1, 3, threads * 4] {
+            for number in 0..params.len() {
+                let mut one = all(others);
+                one.params[number].value = value;
+                made.push(one);
+            }
+            for number in 0..loads.len() {
+                let mut one = all(others);
+                one.loads[number].others = value;
+                made.push(one);
+            }
+        }
+    }
     // One lane with another value than the rest.
     let differing: Vec<(u64, u64)> = values
         .iter()
@@ -65,22 +83,6 @@ pub(super) fn scenarios(inputs: &Inputs, block: Block) -> Vec<Witness> {
                 }
             }
             made.push(one);
-        }
-    }
-    // One input with each value, the others 1 or a multiple of the block.
-    if params.len() + loads.len() > 1 {
-        let rests = [1, threads * 4];
-        for (&value, others) in values.iter().flat_map(|value| rests.map(|rest| (value, rest))) {
-            for number in 0..params.len() {
-                let mut one = all(others);
-                one.params[number].value = value;
-                made.push(one);
-            }
-            for number in 0..loads.len() {
-                let mut one = all(others);
-                one.loads[number].others = value;
-                made.push(one);
-            }
         }
     }
     made

@@ -120,7 +120,9 @@ struct KernelSearch<'s, 'm> {
 struct Trial {
     /// The sites that have no witness.
     open: BTreeSet<Site>,
-    found: Vec<Conditional>,
+    found: Vec<(Witness, ReplayedFailure)>,
+    /// Something goes wrong that is not behind what does so with other blocks.
+    is_worse: bool,
     /// The sites that threads came to.
     reached: BTreeSet<Site>,
     /// Runs since the last one that came to a site of interest.
@@ -138,7 +140,7 @@ struct Trial {
 impl Trial {
     /// The first place in the text of the kernel at which something goes wrong.
     fn first(&self) -> Option<Place> {
-        self.found.iter().map(|one| place(&one.found.issue.site)).min()
+        self.found.iter().map(|(_, failure)| place(&failure.site)).min()
     }
 }
 
@@ -195,26 +197,40 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
     fn run(&mut self, open: BTreeSet<Site>) {
         if let Some(shape) = self.root.launch.shape {
             let trial = self.try_group(&[shape], &open, None);
-            self.found.extend(trial.found);
+            self.tell(trial.found);
             return;
         }
         let reads = self.module.read_dimensions(self.root.function);
         for (sides, sites) in self.by_sides(open) {
             let found = self.try_groups(&groups(reads, sides), sites);
-            self.found.extend(found);
+            self.tell(found);
+        }
+    }
+
+    fn tell(&mut self, found: Vec<(Witness, ReplayedFailure)>) {
+        for (witness, failure) in found {
+            let finding = self.finding(witness, failure);
+            self.found.extend(finding);
         }
     }
 
     /// The findings with the blocks of one group, if something goes wrong with those of each: the kernel may be written for any of
     /// them. It is taken to be the one with which it gets furthest.
-    fn try_groups(&self, groups: &[Vec<Block>], mut sites: BTreeSet<Site>) -> Vec<Conditional> {
+    fn try_groups(
+        &self,
+        groups: &[Vec<Block>],
+        mut sites: BTreeSet<Site>,
+    ) -> Vec<(Witness, ReplayedFailure)> {
         let mut best: Option<Trial> = None;
         let mut right: Vec<BTreeSet<Site>> = Vec::new();
         for group in groups {
             let first = best.as_ref().and_then(Trial::first);
             let trial = self.try_group(group, &sites, first.as_ref());
-            if trial.is_cut && groups.len() > 1 {
+            if trial.is_cut && trial.found.is_empty() {
                 return Vec::new();
+            }
+            if trial.is_worse {
+                continue;
             }
             if trial.found.is_empty() {
                 if best.is_none() {
@@ -233,7 +249,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
             }
         }
         let found = best.map_or_else(Vec::new, |best| best.found);
-        let wrong: BTreeSet<Site> = found.iter().map(|one| one.found.issue.site.clone()).collect();
+        let wrong: BTreeSet<Site> = found.iter().map(|(_, failure)| failure.site.clone()).collect();
         let is_right = right.iter().any(|reached| wrong.is_subset(reached));
         if is_right { Vec::new() } else { found }
     }
@@ -252,9 +268,8 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
             (trial.astray, trial.alike) = (0, 0);
             trial.courses.clear();
             for witness in scenarios(&self.inputs, block) {
-                let is_no_better = first.is_some() && trial.first().is_some_and(|own| Some(&own) <= first);
                 let is_idle = trial.astray >= MAX_RUNS_ASTRAY || trial.alike >= MAX_SCENARIOS_ALIKE;
-                if trial.open.is_empty() || is_no_better || is_idle {
+                if trial.open.is_empty() || trial.is_worse || is_idle {
                     break;
                 }
                 if trial.tries_left == 0 || self.replay.is_spent() || self.module.deadline.is_over() {
@@ -263,7 +278,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
                 }
                 trial.tries_left -= 1;
                 let known = trial.courses.len();
-                self.try_one(&witness, &mut trial);
+                self.try_one(&witness, first, &mut trial);
                 trial.alike = if trial.courses.len() > known {
                     0
                 } else {
@@ -274,7 +289,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
         trial
     }
 
-    fn try_one(&self, witness: &Witness, trial: &mut Trial) {
+    fn try_one(&self, witness: &Witness, first: Option<&Place>, trial: &mut Trial) {
         if !self.layout.admits(&witness.scenario()) {
             return;
         }
@@ -306,39 +321,50 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
             }
             trial.reached.extend(failures.reached);
             for failure in failures.found {
-                if trial.open.contains(&failure.site)
-                    && let Some(found) = self.checked(witness.clone(), failure)
-                {
-                    trial.open.remove(&found.found.issue.site);
-                    trial.found.push(found);
+                if !trial.open.contains(&failure.site) {
+                    continue;
+                }
+                if first.is_some_and(|first| place(&failure.site) <= *first) {
+                    trial.is_worse = true;
+                    return;
+                }
+                let witness = Witness {
+                    warp: failure.warp,
+                    lanes: failure.lanes,
+                    ..witness.clone()
+                };
+                if self.goes_wrong(&witness, &failure) {
+                    trial.open.remove(&failure.site);
+                    trial.found.push((witness, failure));
                 }
             }
         }
     }
 
-    /// The finding of what has gone wrong in a run of a witness, if it does so for the warp that the witness names.
-    fn checked(&self, witness: Witness, failure: ReplayedFailure) -> Option<Conditional> {
-        let witness = Witness {
-            warp: failure.warp,
-            lanes: failure.lanes,
-            ..witness
-        };
-        if !self.replay.violates(&witness, &failure) {
-            return None;
+    /// True if a run of a witness goes wrong so.
+    fn goes_wrong(&self, witness: &Witness, failure: &ReplayedFailure) -> bool {
+        if !self.replay.violates(witness, failure) {
+            return false;
         }
+        // The machine does not say whether the value of a lane that is not there is used; the analysis does.
+        failure.problem != Problem::AbsentSource || {
+            let root = self.layout.lanes_under(&witness.scenario());
+            let found = root.iter().flat_map(|root| &root.findings);
+            let mut issues = found.map(|found| &found.issue);
+            issues.any(|issue| {
+                issue.certainty == Certainty::Definite
+                    && (&issue.site, issue.problem) == (&failure.site, failure.problem)
+            })
+        }
+    }
+
+    /// The finding of what goes wrong in a run of a witness.
+    fn finding(&self, witness: Witness, failure: ReplayedFailure) -> Option<Conditional> {
+        self.replay.refill();
         let witness = self.smallest(witness, &failure);
         let root = self.layout.lanes_under(&witness.scenario())?;
-        let found = root.findings.iter().map(|found| &found.issue);
-        let is_certain = |issue: &Issue| {
-            issue.certainty == Certainty::Definite
-                && (&issue.site, issue.problem) == (&failure.site, failure.problem)
-        };
-        // The machine does not say whether the value of a lane that is not there is used; the analysis does.
-        if failure.problem == Problem::AbsentSource && !found.clone().any(is_certain) {
-            return None;
-        }
-        let mut same = found.filter(|issue| issue.site == failure.site && issue.problem == failure.problem);
-        let known = same.next();
+        let mut found = root.findings.iter().map(|found| &found.issue);
+        let known = found.find(|issue| issue.site == failure.site && issue.problem == failure.problem);
         let (split, other) = known.map_or((None, None), |issue| (issue.split.clone(), issue.other.clone()));
         let mut issue = Issue::new(
             failure.problem,
@@ -380,7 +406,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
         while number < list(&mut witness).len() {
             let mut without = witness.clone();
             list(&mut without).remove(number);
-            if self.replay.violates(&without, failure) {
+            if self.goes_wrong(&without, failure) {
                 witness = without;
             } else {
                 number += 1;
