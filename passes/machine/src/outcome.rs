@@ -139,6 +139,8 @@ pub struct Outcome {
     pub is_broken: bool,
     /// A barrier that only some threads of the block take part in, or none waits at, was passed: nobody waited there.
     pub has_passed_counted: bool,
+    /// The warps whose lanes have passed different numbers of barriers of the block.
+    pub uneven_warps: BTreeSet<u32>,
     /// Some shift was executed with a computed amount, and each time with one of at least as many bits as the number has: PTX
     /// defines it, C++ does not, so that the code is hardly meant for such values.
     pub has_shifted_beyond: bool,

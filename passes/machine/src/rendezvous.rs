@@ -163,6 +163,7 @@ impl Machine<'_> {
         self.settle(&group, &all, 0)?;
         self.tell(group[0], &Event::Passed(&group));
         for thread in group {
+            self.threads[thread].barriers += 1;
             self.ask_results(thread);
             self.advance(thread);
         }

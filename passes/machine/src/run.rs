@@ -95,6 +95,7 @@ impl Kernel<'_> {
                     .collect(),
                 state: if runs { State::Running } else { State::Ended },
                 owes: std::collections::BTreeSet::new(),
+                barriers: 0,
                 rounds: vec![0; if runs { self.ways.loops() } else { 0 }],
                 own: Memory::default(),
             }
@@ -202,6 +203,10 @@ impl Machine<'_> {
 
     fn outcome(self, end: End) -> Outcome {
         let site = |point: Point| self.contexts.site(point);
+        let is_uneven = |warp: &[Thread]| warp.iter().any(|thread| thread.barriers != warp[0].barriers);
+        let warps = (0_u32..).zip(self.threads[..self.count].chunks(WARP));
+        let uneven = warps.filter(|(_, warp)| is_uneven(warp));
+        let uneven_warps = uneven.map(|(number, _)| number).collect();
         let reached = self.record.reached.iter().map(|&point| site(point)).collect();
         let failures = self.record.failures.into_iter();
         let failures = failures.map(|failure| Failure {
@@ -218,6 +223,7 @@ impl Machine<'_> {
             failures: failures.collect(),
             is_broken: self.record.is_broken,
             has_passed_counted: self.record.has_passed_counted,
+            uneven_warps,
             has_shifted_beyond: self.record.shifts.values().any(|all| *all),
             end,
             steps: self.steps,

@@ -173,6 +173,8 @@ pub(crate) struct Thread {
     pub(crate) state: State,
     /// Collectives and barriers of others that waited for this thread when it did something visible, with their mask.
     pub(crate) owes: BTreeSet<(Point, u32)>,
+    /// Barriers of the block that it has passed with others.
+    pub(crate) barriers: u64,
     /// The round that it is in, of each loop of the kernel.
     pub(crate) rounds: Vec<u32>,
     /// Its own memory, by generic address: local, and the arguments of calls.

@@ -4,27 +4,20 @@
 //! not read it is written for one width, which is not known: it may be any of those that are tried, so that it has to go wrong with
 //! each of them. Blocks that differ in sides that the kernel reads make a group; the groups are tried one by one.
 
+use crate::analysis::launches::MAX_BLOCK_THREADS;
+
 /// Threads of a block in x, y and z.
 pub(super) type Block = [u32; 3];
 
 /// Blocks of kernels that read `%tid.x` alone, the usual ones first.
-const ROWS: &[Block] = &[
-    [128, 1, 1],
-    [256, 1, 1],
-    [32, 1, 1],
-    [64, 1, 1],
-    [512, 1, 1],
-    [1024, 1, 1],
-];
+const ROWS: &[Block] = &[[128, 1, 1], [256, 1, 1], [32, 1, 1], [64, 1, 1]];
 
 /// Blocks of kernels that read `%tid.y`, but not `%tid.z`.
 const PLANES: &[Block] = &[
     [16, 16, 1],
     [32, 8, 1],
     [8, 16, 1],
-    [32, 32, 1],
     [64, 4, 1],
-    [8, 128, 1],
     [16, 2, 1],
     [8, 4, 1],
     [4, 8, 1],
@@ -67,7 +60,8 @@ const MAX_GROUP: usize = 4;
 
 /// The blocks to try of a kernel that reads `%tid.y` and `%tid.z` so, in groups. `sides`: the sides of the block that what may go
 /// wrong depends on.
-pub(super) fn groups(reads: [bool; 2], sides: [bool; 3]) -> Vec<Vec<Block>> {
+/// `most`: the threads that a block of the kernel has at most.
+pub(super) fn groups(reads: [bool; 2], sides: [bool; 3], most: Option<u32>) -> Vec<Vec<Block>> {
     let blocks = match reads {
         [false, false] => ROWS,
         [true, false] => PLANES,
@@ -76,13 +70,23 @@ pub(super) fn groups(reads: [bool; 2], sides: [bool; 3]) -> Vec<Vec<Block>> {
     };
     // With one side that is read, the number of rows and layers is free, too.
     let is_free = [sides[0], sides != [false; 3], sides != [false; 3]];
+    // A bound is mostly the number of threads that a kernel is launched with.
+    let row =
+        most.filter(|most| most.is_multiple_of(32) && reads == [false; 2] && *most <= MAX_BLOCK_THREADS);
+    let row = row.map(|most| [most, 1, 1]);
+    let is_bound = |block: &&Block| most == Some(block.iter().product());
+    let bound = blocks.iter().filter(is_bound).copied();
+    let others = blocks.iter().filter(|block| !is_bound(block)).copied();
     let mut groups: Vec<Vec<Block>> = Vec::new();
-    for block in blocks {
+    for block in row.into_iter().chain(bound).chain(others) {
+        if groups.iter().flatten().any(|known| *known == block) {
+            continue;
+        }
         let is_near = |other: &Block| (0..3).all(|side| is_free[side] || block[side] == other[side]);
         match groups.iter_mut().find(|group| is_near(&group[0])) {
-            Some(group) if group.len() < MAX_GROUP => group.push(*block),
+            Some(group) if group.len() < MAX_GROUP => group.push(block),
             Some(_) => {}
-            None => groups.push(vec![*block]),
+            None => groups.push(vec![block]),
         }
     }
     groups
@@ -94,19 +98,32 @@ mod tests {
 
     #[test]
     fn sides_that_are_read_are_tried_in_one_group() {
-        assert_eq!(groups([false; 2], [true, false, false]).len(), 1);
-        assert_eq!(groups([false; 2], [false; 3]).len(), 6);
-        let by_width = groups([true, false], [false, true, false]);
+        assert_eq!(groups([false; 2], [true, false, false], None).len(), 1);
+        assert_eq!(groups([false; 2], [false; 3], None).len(), 4);
+        let by_width = groups([true, false], [false, true, false], None);
         assert_eq!(by_width[0], [[16, 16, 1], [16, 2, 1]]);
-        assert_eq!(by_width[1], [[32, 8, 1], [32, 32, 1]]);
-        assert_eq!(groups([true, false], [true, false, false]).len(), 1);
-        assert_eq!(groups([true, false], [false; 3]).len(), 12);
+        assert_eq!(by_width[1], [[32, 8, 1]]);
+        assert_eq!(groups([true, false], [true, false, false], None).len(), 1);
+        assert_eq!(groups([true, false], [false; 3], None).len(), 10);
+    }
+
+    #[test]
+    fn the_bound_of_a_kernel_is_tried_first() {
+        assert_eq!(groups([false; 2], [false; 3], Some(512))[0], [[512, 1, 1]]);
+        assert_eq!(
+            groups([false; 2], [false; 3], Some(32))[..2],
+            [[[32, 1, 1]], [[128, 1, 1]]]
+        );
+        assert_eq!(groups([true, false], [false; 3], Some(128))[0], [[8, 16, 1]]);
+        for odd in [0, 100, 2_048] {
+            assert_eq!(groups([false; 2], [false; 3], Some(odd))[0], [[128, 1, 1]]);
+        }
     }
 
     #[test]
     fn blocks_are_whole_warps() {
         for reads in [[false, false], [true, false], [false, true], [true, true]] {
-            for block in groups(reads, [false; 3]).concat() {
+            for block in groups(reads, [false; 3], None).concat() {
                 let threads: u32 = block.iter().product();
                 assert!(threads.is_multiple_of(32) && threads <= 1_024, "{block:?}");
             }

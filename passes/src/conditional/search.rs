@@ -121,6 +121,8 @@ struct Trial {
     /// The sites that have no witness.
     open: BTreeSet<Site>,
     found: Vec<(Witness, ReplayedFailure)>,
+    /// The number of the scenario in which something went wrong first.
+    scenario: Option<usize>,
     /// Something goes wrong that is not behind what does so with other blocks.
     is_worse: bool,
     /// The sites that threads came to.
@@ -196,13 +198,13 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
     /// Searches with a block that is stated or required, or with the usual ones.
     fn run(&mut self, open: BTreeSet<Site>) {
         if let Some(shape) = self.root.launch.shape {
-            let trial = self.try_group(&[shape], &open, None);
+            let trial = self.try_group(&[shape], &open, None, None);
             self.tell(trial.found);
             return;
         }
         let reads = self.module.read_dimensions(self.root.function);
         for (sides, sites) in self.by_sides(open) {
-            let found = self.try_groups(&groups(reads, sides), sites);
+            let found = self.try_groups(&groups(reads, sides, self.root.launch.most), sites);
             self.tell(found);
         }
     }
@@ -225,7 +227,8 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
         let mut right: Vec<BTreeSet<Site>> = Vec::new();
         for group in groups {
             let first = best.as_ref().and_then(Trial::first);
-            let trial = self.try_group(group, &sites, first.as_ref());
+            let scenario = best.as_ref().and_then(|best| best.scenario);
+            let trial = self.try_group(group, &sites, first.as_ref(), scenario);
             if trial.is_cut && trial.found.is_empty() {
                 return Vec::new();
             }
@@ -255,8 +258,14 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
     }
 
     /// Tries scenarios with the blocks of a group, until each site has a witness, or something is found to go wrong that is not
-    /// behind `first`.
-    fn try_group(&self, group: &[Block], sites: &BTreeSet<Site>, first: Option<&Place>) -> Trial {
+    /// behind `first`. `earlier`: the number of the scenario in which something went wrong with other blocks.
+    fn try_group(
+        &self,
+        group: &[Block],
+        sites: &BTreeSet<Site>,
+        first: Option<&Place>,
+        earlier: Option<usize>,
+    ) -> Trial {
         self.replay.refill();
         let mut trial = Trial {
             open: sites.clone(),
@@ -267,7 +276,12 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
         for &block in group {
             (trial.astray, trial.alike) = (0, 0);
             trial.courses.clear();
-            for witness in scenarios(&self.inputs, block) {
+            let scenarios = scenarios(&self.inputs, block);
+            // First the scenario that goes wrong with other blocks.
+            let numbers = earlier
+                .into_iter()
+                .chain((0..scenarios.len()).filter(|&number| Some(number) != earlier));
+            for (number, witness) in numbers.filter_map(|number| Some((number, scenarios.get(number)?))) {
                 let is_idle = trial.astray >= MAX_RUNS_ASTRAY || trial.alike >= MAX_SCENARIOS_ALIKE;
                 if trial.open.is_empty() || trial.is_worse || is_idle {
                     break;
@@ -278,7 +292,11 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
                 }
                 trial.tries_left -= 1;
                 let known = trial.courses.len();
-                self.try_one(&witness, first, &mut trial);
+                let found = trial.found.len();
+                self.try_one(witness, first, &mut trial);
+                if found == 0 && trial.found.len() > found {
+                    trial.scenario = Some(number);
+                }
                 trial.alike = if trial.courses.len() > known {
                     0
                 } else {
