@@ -156,7 +156,9 @@ impl Machine<'_> {
             let (a, b) = (pair[0], pair[1]);
             let is_apart = warp_of(a).contains(&b) && self.point(a) != self.point(b);
             if is_apart && (is_aligned(self, a) || is_aligned(self, b)) {
-                self.wrong(a, Wrong::Unaligned, lane_bit(a), None);
+                for thread in [a, b] {
+                    self.wrong(thread, Wrong::Unaligned, lane_bit(thread), None);
+                }
             }
         }
         let all: Vec<usize> = (0..self.threads.len()).collect();

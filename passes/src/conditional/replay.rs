@@ -14,7 +14,7 @@ use crate::limits::{MAX_SEARCH_STEPS, MAX_THREAD_STEPS};
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::externs;
 use ptxcheck_machine::{
-    At, End, Event, Failure, Given, Kernel, Launch, Observer, Outcome, Outside, Read, Schedule, Setup,
+    At, End, Event, Failure, Given, Group, Kernel, Launch, Observer, Outcome, Outside, Read, Schedule, Setup,
     Standing, Stop, Unknown, Unmodelled, Unobserved, View, WARP, World, Wrong,
 };
 
@@ -247,6 +247,7 @@ impl<'m> Replay<'m> {
             .iter()
             .filter(|group| group.warp == failure.warp);
         let at_barrier = of_warp
+            .clone()
             .filter(|group| group.standing == Standing::AtBarrier)
             .fold(0, |all, group| all | group.lanes & failure.mask.unwrap_or(0));
         let problem = match (failure.wrong, kind) {
@@ -259,10 +260,9 @@ impl<'m> Replay<'m> {
             (Wrong::AbsentSource, _) => Problem::AbsentSource,
             _ => return None,
         };
-        let there = failure
-            .lanes_then
-            .iter()
-            .filter(|group| group.warp == failure.warp && group.site.as_ref() == Some(&failure.site));
+        let alive = of_warp.filter(|group| group.standing != Standing::Ended);
+        let is_there = |group: &&Group| group.site.as_ref() == Some(&failure.site);
+        let lanes = |groups: &mut dyn Iterator<Item = &Group>| groups.fold(0, |all, group| all | group.lanes);
         let mut callee = failure.site.function;
         let calls = failure.site.calls.iter().rev();
         let callers = calls.map(|&(caller, instruction)| {
@@ -279,9 +279,13 @@ impl<'m> Replay<'m> {
             kind,
             lanes: match (failure.wrong, problem) {
                 (Wrong::Deadlock, Problem::Missing) => at_barrier,
+                // Those that wait elsewhere.
+                (Wrong::Deadlock | Wrong::Unaligned, Problem::SkippedBarrier) => {
+                    lanes(&mut alive.clone().filter(|group| !is_there(group)))
+                }
                 _ => failure.lanes,
             },
-            here: there.fold(0, |all, group| all | group.lanes),
+            here: lanes(&mut alive.clone().filter(is_there)),
             mask: failure.mask,
             warp: failure.warp,
             site: Site {
