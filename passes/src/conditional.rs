@@ -21,4 +21,4 @@ mod witness;
 
 pub(crate) use search::merged;
 pub use search::{Conditional, find};
-pub use witness::{Witness, WitnessLoad};
+pub use witness::{Doing, Witness, WitnessLoad, WitnessRun, WitnessStep, Wrong};

@@ -10,7 +10,7 @@ pub use ptxcheck_analysis::{Analyses, Place};
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::limits::MANGLED_NAME_BYTES;
 
-use crate::conditional::{self, Conditional, Witness};
+use crate::conditional::{self, Conditional};
 use crate::finding::{Cause, Certainty, Data, Frame, Located, Value, limit};
 use crate::forecast::InputForecast;
 use crate::inventory::{InputReport, Kernel};
@@ -85,8 +85,8 @@ impl<'a> ModuleContext<'a> {
             .get_or_init(|| conditional::merged(self.lanes(), self.conditional()))
     }
 
-    /// The witness of a conditional issue.
-    pub(crate) fn witness(&self, issue: &Issue) -> Option<&Witness> {
+    /// The conditional finding with this issue, with its witness.
+    pub(crate) fn conditional_of(&self, issue: &Issue) -> Option<&Conditional> {
         if issue.certainty != Certainty::Conditional {
             return None;
         }
@@ -94,7 +94,7 @@ impl<'a> ModuleContext<'a> {
         let is_it = |other: &&Conditional| {
             (&other.found.issue.site, other.found.issue.problem) == (&issue.site, issue.problem)
         };
-        found.find(is_it).map(|one| &one.witness)
+        found.find(is_it)
     }
 }
 
@@ -143,6 +143,7 @@ pub struct Draft<P = Place> {
     pub(crate) notes: Vec<String>,
     pub(crate) help: Vec<String>,
     pub(crate) related: Vec<(P, String)>,
+    pub(crate) steps: Vec<(P, String)>,
     /// Index of the related place that is to be mended, if it is not the place itself.
     pub(crate) to_mend: Option<usize>,
     pub(crate) cause: Cause,
@@ -173,6 +174,12 @@ impl<P> Draft<P> {
     /// Adds a place that explains it.
     pub fn related(&mut self, place: P, message: impl Into<String>) -> &mut Self {
         self.related.push((place, message.into()));
+        self
+    }
+
+    /// Adds a step of a run that goes wrong so.
+    pub(crate) fn step(&mut self, place: P, message: impl Into<String>) -> &mut Self {
+        self.steps.push((place, message.into()));
         self
     }
 
@@ -405,6 +412,7 @@ impl<'a, P> Report<'a, P> {
             notes: Vec::new(),
             help: Vec::new(),
             related: Vec::new(),
+            steps: Vec::new(),
             to_mend: None,
             cause: Cause::default(),
             data: Data::default(),

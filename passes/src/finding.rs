@@ -24,6 +24,13 @@ pub struct Related {
     pub is_cause: bool,
 }
 
+impl Finding {
+    /// The places that explain it, and those of its steps.
+    pub(crate) fn other_places(&mut self) -> impl Iterator<Item = &mut Related> {
+        self.related.iter_mut().chain(&mut self.steps)
+    }
+}
+
 impl Related {
     /// Places without those on the source line `shown`, which the finding shows already.
     pub(crate) fn beside(places: impl Iterator<Item = Self>, shown: Option<&Frame>) -> Vec<Self> {
@@ -215,6 +222,8 @@ pub struct Finding {
     pub source: Option<Source>,
     /// Other places that explain it, in the order to read them.
     pub related: Vec<Related>,
+    /// The steps of a run that goes wrong here, in their order: of conditional findings.
+    pub steps: Vec<Related>,
     /// The payload of the rule's family.
     pub data: Data,
     /// The part of its cause that no other field has.
@@ -248,6 +257,7 @@ impl Finding {
             line_text: None,
             source: None,
             related: Vec::new(),
+            steps: Vec::new(),
             data: Data::default(),
             cause: Cause::default(),
             suppressed: None,

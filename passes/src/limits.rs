@@ -127,6 +127,12 @@ pub(crate) const MAX_SEARCH_STEPS: u64 = 6_000_000;
 /// Groups of blocks with none of which something was found to go wrong, after which no more are tried.
 pub(crate) const MAX_RIGHT_GROUPS: usize = 3;
 
+/// Most classes of places of a kernel that are searched one by one.
+pub(crate) const MAX_SITE_CLASSES: usize = 4;
+
+/// Most steps of the run of a witness that are told.
+pub(crate) const MAX_WITNESS_STEPS: usize = 80;
+
 /// Scenarios in which the content of memory changed nothing, after which it is left unknown.
 pub(crate) const MAX_IDLE_MEMORY: usize = 2;
 

@@ -111,6 +111,10 @@ impl<'a> Locator<'a> {
                 }
             });
         let related = Related::beside(related, shown);
+        let steps = draft.steps.into_iter();
+        let steps = steps
+            .map(|(place, message)| self.related(&place, message))
+            .collect();
         Some(Finding {
             rule: draft.rule,
             certainty: draft.certainty,
@@ -127,6 +131,7 @@ impl<'a> Locator<'a> {
             location,
             line_text,
             related,
+            steps,
             source,
             data: draft.data,
             cause,

@@ -1,7 +1,7 @@
 //! Conditional findings of small kernels, with their witnesses.
 
 use ptxcheck_passes::analysis::lanes::Problem;
-use ptxcheck_passes::conditional::{self, Witness};
+use ptxcheck_passes::conditional::{self, Doing, Witness};
 use ptxcheck_passes::frontend::ptx::{PtxOrigin, lower};
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector};
 use ptxcheck_passes::{Level, ModuleContext, Settings};
@@ -145,4 +145,83 @@ fn blocks_of_a_few_threads_have_scenarios_too() {
         found.iter().all(|(.., witness)| witness.block == [8, 1, 1]),
         "{found:?}"
     );
+}
+
+#[test]
+fn a_kernel_for_one_width_is_held_against_several() {
+    // The mask of a row: right in blocks of 16 columns, in those of 32 lanes 16-31 are not named.
+    let row = |guard: &str| {
+        format!(
+            ".visible .entry k(.param .u64 out)\n{{\n.reg .pred %p<4>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<3>;\n\
+             ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.y;\nmov.u32 %r2, %tid.x;\n{guard}\
+             @%p1 bra L;\nbar.warp.sync 65535;\nst.global.u32 [%rd1], %r2;\nL:\nst.global.u32 [%rd1], %r2;\nret;\n}}\n"
+        )
+    };
+    assert_eq!(found(&row("setp.ne.s32 %p1, %r1, 0;\n")), []);
+    // One that reads its width is written for several.
+    let by_width = "mov.u32 %r3, %ntid.x;\nmul.lo.s32 %r4, %r1, %r3;\nsetp.ne.s32 %p1, %r4, 0;\n";
+    let found = found(&row(by_width));
+    assert!(matches!(found[..], [(Problem::NotNamed, ..)]), "{found:?}");
+    assert_ne!(found[0].2.block[0], 16);
+}
+
+#[test]
+fn values_that_shift_everything_out_are_no_witness() {
+    // mask = ~0u >> (32 - n): for n up to 32.
+    let text = ".visible .entry k(.param .u64 out, .param .u32 n)\n{\n.reg .pred %p<4>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<3>;\n\
+        ld.param.u64 %rd1, [out];\nld.param.u32 %r1, [n];\nmov.u32 %r2, %laneid;\nsub.s32 %r3, 32, %r1;\nmov.b32 %r4, -1;\n\
+        shr.u32 %r5, %r4, %r3;\nsetp.ge.u32 %p1, %r2, %r1;\n@%p1 bra L;\nbar.warp.sync %r5;\nst.global.u32 [%rd1], %r2;\nL:\nret;\n}\n";
+    assert_eq!(found(text), []);
+}
+
+/// `if (tid < 4) { before; bar.sync } else { other }`, with a place where all meet again.
+fn two_barriers(before: &str, other: &str) -> String {
+    format!(
+        ".visible .entry k(.param .u64 out, .param .u32 n)\n{{\n.reg .pred %p<4>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<3>;\n\
+         ld.param.u64 %rd1, [out];\nld.param.u32 %r1, [n];\nmov.u32 %r2, %tid.x;\nsetp.ge.s32 %p1, %r2, %r1;\n\
+         @%p1 bra L;\n{before}bar.sync 0;\nbra E;\nL:\n{other}E:\nst.global.u32 [%rd1], %r2;\nbar.sync 0;\n\
+         st.global.u32 [%rd1], %r2;\nret;\n}}\n"
+    )
+}
+
+#[test]
+fn lanes_that_pass_as_many_barriers_may_wait_at_different_ones() {
+    assert_eq!(found(&two_barriers("", "bar.sync 0;\n")), []);
+    let found = found(&two_barriers("bar.sync 0;\n", "bar.sync 0;\n"));
+    let is_skipped = |one: &(Problem, u32, Witness)| one.0 == Problem::SkippedBarrier;
+    assert!(!found.is_empty() && found.iter().all(is_skipped), "{found:?}");
+}
+
+#[test]
+fn a_witness_has_a_run_up_to_the_failure() {
+    let text = format!("{HEAD}{}", tail(""));
+    let tree = ptxcheck_ptx_parser::parse(text.as_bytes()).expect("it parses");
+    let origin = PtxOrigin::new(&tree);
+    let module = lower(&tree, &origin);
+    let settings = Settings {
+        levels: vec![LevelSetting {
+            selector: Selector::Potential,
+            level: Level::Warning,
+            change: Change::Raise,
+        }],
+        ..Settings::default()
+    };
+    let context = ModuleContext::new(&module, &settings);
+    let all = conditional::find(&context);
+    let [one] = &all[..] else {
+        panic!("{} findings", all.len())
+    };
+    let steps: Vec<(Doing, u32)> = one
+        .run
+        .steps
+        .iter()
+        .map(|step| (step.doing, step.lanes))
+        .collect();
+    let Some((Doing::Fails(_), _)) = steps.last() else {
+        panic!("{steps:x?}");
+    };
+    let goes = steps.iter().filter(|step| matches!(step.0, Doing::Goes(_)));
+    let ways: Vec<u32> = goes.map(|step| step.1).collect();
+    assert!(ways.contains(&0xf) && ways.contains(&0xffff_fff0), "{steps:x?}");
+    assert_eq!(one.run.left_out, 0);
 }

@@ -175,6 +175,9 @@ struct FindingJson<'a> {
     location: Option<LocationJson<'a>>,
     source: Option<SourceJson<'a>>,
     related: Vec<RelatedJson<'a>>,
+    /// The steps of a run that goes wrong, of conditional findings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    steps: Vec<RelatedJson<'a>>,
     data: BTreeMap<&'a str, ValueJson<'a>>,
     fingerprint: &'a str,
     suppressed: Option<SuppressionJson<'a>>,
@@ -203,6 +206,7 @@ impl<'a> FindingJson<'a> {
             location: finding.location.as_ref().map(LocationJson::new),
             source: finding.source.as_ref().map(SourceJson::new),
             related: finding.related.iter().map(RelatedJson::new).collect(),
+            steps: finding.steps.iter().map(RelatedJson::new).collect(),
             data: finding
                 .data
                 .iter()

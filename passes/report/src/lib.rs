@@ -38,6 +38,7 @@ pub mod known;
 pub mod markdown;
 pub mod paths;
 mod places;
+pub mod replay;
 mod resources;
 #[cfg(test)]
 mod samples;

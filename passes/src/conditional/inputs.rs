@@ -11,7 +11,7 @@ use crate::ir::evaluate::is_interpreted;
 use crate::ir::{
     AccessKind, BinaryOp, Collective, FunctionId, InstructionId, Op, Register, Space, Special, Value,
 };
-use crate::limits::{MAX_CONDITIONAL_INPUTS, MAX_INPUT_STEPS};
+use crate::limits::MAX_INPUT_STEPS;
 
 /// A piece of a kernel's parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,7 +22,7 @@ pub(super) struct Piece {
 }
 
 /// The inputs of some places of a kernel.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Inputs {
     /// Integer parameters.
     pub params: BTreeSet<Piece>,
@@ -32,6 +32,23 @@ pub(super) struct Inputs {
     pub constants: BTreeSet<i64>,
     /// The sides of the block, x, y and z, that are read on the way (`%ntid`).
     pub sides: [bool; 3],
+}
+
+impl Inputs {
+    /// Number of inputs.
+    pub(super) fn len(&self) -> usize {
+        self.params.len() + self.loads.len()
+    }
+
+    /// These and the others.
+    pub(super) fn with(&self, other: &Self) -> Self {
+        Self {
+            params: self.params.union(&other.params).copied().collect(),
+            loads: self.loads.union(&other.loads).cloned().collect(),
+            constants: self.constants.union(&other.constants).copied().collect(),
+            sides: std::array::from_fn(|side| self.sides[side] || other.sides[side]),
+        }
+    }
 }
 
 /// A register, in a function that is called so (innermost first).
@@ -77,30 +94,60 @@ impl<'m> InputSearch<'m> {
         self.follow();
     }
 
-    /// Adds what decides the branches of a function that is called so.
-    pub(super) fn add_branches(&mut self, function: FunctionId, callers: &[CallSite]) {
-        let Some(body) = self.module.module.function(function).body.as_ref() else {
-            return;
-        };
-        for instruction in &body.instructions {
-            if matches!(instruction.op, Op::Branch | Op::Return | Op::Exit | Op::Call(_))
-                && let Some(guard) = instruction.guard
-            {
-                self.ask(function, callers, Value::Register(guard.register));
-            }
+    /// Adds what decides whether, and how often, threads come to an instruction: the branches that lead there or elsewhere, in its
+    /// function and in those that call it.
+    pub(super) fn add_controls(&mut self, site: &Site) {
+        let mut callers = &site.callers[..];
+        let (mut function, mut instruction) = (site.function, site.instruction);
+        loop {
+            self.controls(function, instruction, callers);
+            let Some((call, outer)) = callers.split_first() else {
+                break;
+            };
+            (function, instruction, callers) = (call.caller, call.instruction, outer);
         }
         self.follow();
     }
 
-    /// The sides of the block that have been read so far.
-    pub(super) const fn sides(&self) -> [bool; 3] {
-        self.found.sides
+    fn controls(&mut self, function: FunctionId, instruction: InstructionId, callers: &[CallSite]) {
+        let module = self.module;
+        let Some(body) = module.module.function(function).body.as_ref() else {
+            return;
+        };
+        let analyses = module.function(function);
+        let (cfg, post) = (analyses.cfg(), analyses.post_dominators());
+        let to = body.block_of(instruction);
+        let mut seen = vec![false; body.blocks.len()];
+        let mut open = vec![to];
+        while let Some(block) = open.pop() {
+            for &from in cfg.predecessors(block) {
+                if std::mem::replace(&mut seen[from.index()], true) {
+                    continue;
+                }
+                open.push(from);
+                if post.dominates(to, from) {
+                    continue;
+                }
+                let ends = body.block(from).filter_map(|(_, last)| {
+                    let is_way = matches!(last.op, Op::Branch | Op::BranchTable | Op::Return | Op::Exit);
+                    is_way.then_some(last)
+                });
+                for end in ends {
+                    if let Some(guard) = end.guard {
+                        self.ask(function, callers, Value::Register(guard.register));
+                    }
+                    if end.op == Op::BranchTable
+                        && let Some(&index) = body.uses(end).first()
+                    {
+                        self.ask(function, callers, index);
+                    }
+                }
+            }
+        }
     }
 
-    /// The inputs, if there are not too many to try.
-    pub(super) fn finish(self) -> Option<Inputs> {
-        let count = self.found.params.len() + self.found.loads.len();
-        (count <= MAX_CONDITIONAL_INPUTS).then_some(self.found)
+    pub(super) fn finish(self) -> Inputs {
+        self.found
     }
 
     fn ask(&mut self, function: FunctionId, callers: &[CallSite], value: Value) {

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher as _, Hash};
 
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
-use super::witness::Witness;
+use super::witness::{Witness, WitnessRun};
 use crate::analysis::call_graph::CallSite;
 use crate::analysis::lanes::{FixedParam, Lanes, Problem, Site};
 use crate::ir::{Collective, FunctionId, Module, Op, Space, SymbolId};
@@ -14,8 +14,8 @@ use crate::limits::{MAX_SEARCH_STEPS, MAX_THREAD_STEPS};
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::externs;
 use ptxcheck_machine::{
-    At, End, Event, Failure, Given, Group, Kernel, Launch, Observer, Outcome, Outside, Read, Schedule, Setup,
-    Standing, Stop, Unknown, Unmodelled, Unobserved, View, WARP, World, Wrong,
+    At, Doing, End, Event, Failure, Given, Group, Kernel, Launch, Observer, Outcome, Outside, Read, Schedule,
+    Setup, Standing, Stop, Trace, Unknown, Unmodelled, Unobserved, View, WARP, World, Wrong,
 };
 
 /// Pointers of a witness lie so far apart.
@@ -263,17 +263,6 @@ impl<'m> Replay<'m> {
         let alive = of_warp.filter(|group| group.standing != Standing::Ended);
         let is_there = |group: &&Group| group.site.as_ref() == Some(&failure.site);
         let lanes = |groups: &mut dyn Iterator<Item = &Group>| groups.fold(0, |all, group| all | group.lanes);
-        let mut callee = failure.site.function;
-        let calls = failure.site.calls.iter().rev();
-        let callers = calls.map(|&(caller, instruction)| {
-            let site = CallSite {
-                caller,
-                instruction,
-                callee,
-            };
-            callee = caller;
-            site
-        });
         Some(ReplayedFailure {
             problem,
             kind,
@@ -288,35 +277,68 @@ impl<'m> Replay<'m> {
             here: lanes(&mut alive.clone().filter(is_there)),
             mask: failure.mask,
             warp: failure.warp,
-            site: Site {
-                function: failure.site.function,
-                instruction: failure.site.instruction,
-                callers: callers.collect(),
-            },
+            site: analysis_site(&failure.site),
         })
     }
 
     /// True if a failure shows in a run of the witness under one of several schedules: lanes run on their own, so that each of them
     /// may be that of a device.
     pub(super) fn violates(&self, witness: &Witness, failure: &ReplayedFailure) -> bool {
-        let site = machine_site(&failure.site);
-        let schedules = [
-            Schedule::First,
-            Schedule::Last,
-            Schedule::Holding(failure.lanes),
-            Schedule::Random(1),
-        ];
-        schedules.into_iter().any(|schedule| {
-            let stop = match failure.problem {
-                // That lanes part there shows at the end.
-                Problem::SkippedBarrier => Stop::WhenBroken,
-                _ => Stop::AtFailure(&site, failure.warp),
-            };
-            let outcome = self.run(witness, schedule, stop, &mut Unobserved);
-            let failures = outcome.map_or_else(Vec::new, |outcome| self.replayed_all(&outcome));
-            failures.iter().any(|other| other.is_same(failure))
-        })
+        let mut schedules = schedules(failure).into_iter();
+        schedules.any(|schedule| self.violates_under(schedule, witness, failure, &mut Unobserved))
     }
+
+    fn violates_under(
+        &self,
+        schedule: Schedule,
+        witness: &Witness,
+        failure: &ReplayedFailure,
+        observer: &mut dyn Observer,
+    ) -> bool {
+        let site = machine_site(&failure.site);
+        let stop = match failure.problem {
+            // That lanes part there shows at the end.
+            Problem::SkippedBarrier => Stop::WhenBroken,
+            _ => Stop::AtFailure(&site, failure.warp),
+        };
+        let outcome = self.run(witness, schedule, stop, observer);
+        let failures = outcome.map_or_else(Vec::new, |outcome| self.replayed_all(&outcome));
+        failures.iter().any(|other| other.is_same(failure))
+    }
+
+    /// The steps of a run of the witness, up to the failure: those of its warp, and the number of those between that are left out.
+    pub(super) fn steps(&self, witness: &Witness, failure: &ReplayedFailure) -> WitnessRun {
+        let mut run = WitnessRun::default();
+        for schedule in schedules(failure) {
+            let mut trace = Trace::of_warp(witness.warp);
+            if !self.violates_under(schedule, witness, failure, &mut trace) {
+                continue;
+            }
+            run.left_out = trace.left_out();
+            for moment in trace.moments() {
+                let lanes = moment.lanes.iter().fold(0, |all, (_, lanes)| all | lanes);
+                run.add(analysis_site(&moment.site), moment.doing, lanes);
+                let is_failure = matches!(moment.doing, Doing::Fails(_));
+                if is_failure && analysis_site(&moment.site) == failure.site {
+                    run.left_out = 0;
+                    break;
+                }
+            }
+            run.shorten();
+            break;
+        }
+        run
+    }
+}
+
+/// The schedules that a failure may show under.
+const fn schedules(failure: &ReplayedFailure) -> [Schedule; 4] {
+    [
+        Schedule::First,
+        Schedule::Last,
+        Schedule::Holding(failure.lanes),
+        Schedule::Random(1),
+    ]
 }
 
 impl ReplayedFailure {
@@ -391,5 +413,25 @@ fn machine_site(site: &Site) -> ptxcheck_machine::Site {
         calls: callers.map(|call| (call.caller, call.instruction)).collect(),
         function: site.function,
         instruction: site.instruction,
+    }
+}
+
+/// A site of the machine, as the analyses name it: the calls innermost first.
+fn analysis_site(site: &ptxcheck_machine::Site) -> Site {
+    let mut callee = site.function;
+    let calls = site.calls.iter().rev();
+    let callers = calls.map(|&(caller, instruction)| {
+        let call = CallSite {
+            caller,
+            instruction,
+            callee,
+        };
+        callee = caller;
+        call
+    });
+    Site {
+        function: site.function,
+        instruction: site.instruction,
+        callers: callers.collect(),
     }
 }

@@ -1,6 +1,6 @@
 //! Search for scenarios in which something goes wrong.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
@@ -8,11 +8,14 @@ use super::blocks::{Block, groups};
 use super::inputs::{InputSearch, Inputs};
 use super::replay::{Replay, ReplayedFailure};
 use super::scenarios::{REST, scenarios};
-use super::witness::Witness;
+use super::witness::{Witness, WitnessRun};
 use crate::analysis::lanes::{Issue, LaneFinding, LaneLayout, Launch, Problem, Root, Site};
 use crate::analysis::{Certainty, ModuleAnalyses};
 use crate::ir::{FunctionId, InstructionId};
-use crate::limits::{MAX_IDLE_MEMORY, MAX_RIGHT_GROUPS, MAX_RUNS_ASTRAY, MAX_SCENARIOS, MAX_SCENARIOS_ALIKE};
+use crate::limits::{
+    MAX_CONDITIONAL_INPUTS, MAX_IDLE_MEMORY, MAX_RIGHT_GROUPS, MAX_RUNS_ASTRAY, MAX_SCENARIOS,
+    MAX_SCENARIOS_ALIKE, MAX_SITE_CLASSES,
+};
 
 /// A finding that is definite for its witness.
 pub struct Conditional {
@@ -24,6 +27,8 @@ pub struct Conditional {
     pub found: LaneFinding,
     /// The launch and the values with which it goes wrong.
     pub witness: Witness,
+    /// A run with it.
+    pub run: WitnessRun,
 }
 
 /// The conditional findings of a module, by kernel in the order of the input: of the potential ones that the lane analysis has made,
@@ -42,9 +47,8 @@ pub fn find(module: &ModuleAnalyses<'_>) -> Vec<Conditional> {
             && !module.deadline.is_over()
             && let Some(layout) = layouts.of(root.function)
         {
-            let open = sites_to_try(root, &layout);
-            if let Some(mut search) = KernelSearch::new(module, root, &layout, &open) {
-                search.run(open);
+            if let Some(mut search) = KernelSearch::new(module, root, &layout) {
+                search.run(sites_to_try(root, &layout));
                 found.append(&mut search.found);
             }
         }
@@ -96,10 +100,10 @@ fn sites_to_try(root: &Root, layout: &LaneLayout<'_>) -> BTreeSet<Site> {
     open
 }
 
-/// Adds what decides the branches at which lanes part that are missing at some of the sites.
-fn add_splits(root: &Root, is_asked: impl Fn(&Site) -> bool, search: &mut InputSearch<'_>) {
+/// Adds what decides the branches at which lanes part that are missing at a site.
+fn add_splits(root: &Root, site: &Site, search: &mut InputSearch<'_>) {
     let issues = root.findings.iter().map(|found| &found.issue);
-    let asked = issues.filter(|issue| is_asked(&issue.site));
+    let asked = issues.filter(|issue| issue.site == *site);
     for (branch, _) in asked.filter_map(|issue| issue.split.as_ref()) {
         search.add(branch);
     }
@@ -111,7 +115,6 @@ struct KernelSearch<'s, 'm> {
     root: &'s Root,
     layout: &'s LaneLayout<'s>,
     replay: Replay<'s>,
-    inputs: Inputs,
     found: Vec<Conditional>,
 }
 
@@ -154,57 +157,70 @@ fn place(site: &Site) -> Place {
     calls.chain([site.instruction]).collect()
 }
 
+/// Sites that are searched for together.
+#[derive(Default)]
+struct SiteClass {
+    sites: BTreeSet<Site>,
+    /// The sites that some input decides: the others go the same way in all scenarios with one block.
+    decided: BTreeSet<Site>,
+    inputs: Inputs,
+}
+
 impl<'s, 'm> KernelSearch<'s, 'm> {
-    fn new(
-        module: &'s ModuleAnalyses<'m>,
-        root: &'s Root,
-        layout: &'s LaneLayout<'s>,
-        open: &BTreeSet<Site>,
-    ) -> Option<Self> {
-        let inputs = |with_branches: bool| {
-            let mut search = InputSearch::new(module);
-            for site in open {
-                search.add(site);
-                if with_branches {
-                    search.add_branches(site.function, &site.callers);
-                }
-            }
-            add_splits(root, |site| open.contains(site), &mut search);
-            search.finish()
-        };
-        let inputs = inputs(true).or_else(|| inputs(false))?;
+    fn new(module: &'s ModuleAnalyses<'m>, root: &'s Root, layout: &'s LaneLayout<'s>) -> Option<Self> {
         Some(Self {
             module,
             root,
             layout,
             replay: Replay::new(module.module, root.function, module.deadline)?,
-            inputs,
             found: Vec::new(),
         })
     }
 
-    /// Sites by the sides of the block that they depend on.
-    fn by_sides(&self, open: BTreeSet<Site>) -> BTreeMap<[bool; 3], BTreeSet<Site>> {
-        let mut classes: BTreeMap<[bool; 3], BTreeSet<Site>> = BTreeMap::new();
+    /// Sites in classes that depend on the same sides of the block, and on not too many inputs. Those that depend on too many are
+    /// left out.
+    fn classes(&self, open: BTreeSet<Site>) -> Vec<SiteClass> {
+        let mut classes: Vec<SiteClass> = Vec::new();
         for site in open {
             let mut search = InputSearch::new(self.module);
             search.add(&site);
-            add_splits(self.root, |other| *other == site, &mut search);
-            classes.entry(search.sides()).or_default().insert(site);
+            search.add_controls(&site);
+            add_splits(self.root, &site, &mut search);
+            let own = search.finish();
+            if own.len() > MAX_CONDITIONAL_INPUTS {
+                continue;
+            }
+            let fits = |class: &SiteClass| {
+                class.inputs.sides == own.sides && class.inputs.with(&own).len() <= MAX_CONDITIONAL_INPUTS
+            };
+            let number = match classes.iter().position(fits) {
+                Some(number) => number,
+                None if classes.len() >= MAX_SITE_CLASSES => continue,
+                None => {
+                    classes.push(SiteClass::default());
+                    classes.len() - 1
+                }
+            };
+            let class = &mut classes[number];
+            class.inputs = class.inputs.with(&own);
+            if own.len() > 0 {
+                class.decided.insert(site.clone());
+            }
+            class.sites.insert(site);
         }
         classes
     }
 
     /// Searches with a block that is stated or required, or with the usual ones.
     fn run(&mut self, open: BTreeSet<Site>) {
-        if let Some(shape) = self.root.launch.shape {
-            let trial = self.try_group(&[shape], &open, None, None);
-            self.tell(trial.found);
-            return;
-        }
-        let reads = self.module.read_dimensions(self.root.function);
-        for (sides, sites) in self.by_sides(open) {
-            let found = self.try_groups(&groups(reads, sides, self.root.launch.most), sites);
+        for class in self.classes(open) {
+            let found = if let Some(shape) = self.root.launch.shape {
+                self.try_group(&class, &[shape], None, None).found
+            } else {
+                let reads = self.module.read_dimensions(self.root.function);
+                let groups = groups(reads, class.inputs.sides, self.root.launch.most);
+                self.try_groups(&groups, class)
+            };
             self.tell(found);
         }
     }
@@ -218,17 +234,13 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
 
     /// The findings with the blocks of one group, if something goes wrong with those of each: the kernel may be written for any of
     /// them. It is taken to be the one with which it gets furthest.
-    fn try_groups(
-        &self,
-        groups: &[Vec<Block>],
-        mut sites: BTreeSet<Site>,
-    ) -> Vec<(Witness, ReplayedFailure)> {
+    fn try_groups(&self, groups: &[Vec<Block>], mut class: SiteClass) -> Vec<(Witness, ReplayedFailure)> {
         let mut best: Option<Trial> = None;
         let mut right: Vec<BTreeSet<Site>> = Vec::new();
         for group in groups {
             let first = best.as_ref().and_then(Trial::first);
             let scenario = best.as_ref().and_then(|best| best.scenario);
-            let trial = self.try_group(group, &sites, first.as_ref(), scenario);
+            let trial = self.try_group(&class, group, first.as_ref(), scenario);
             if trial.is_cut && trial.found.is_empty() {
                 return Vec::new();
             }
@@ -238,9 +250,9 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
             if trial.found.is_empty() {
                 if best.is_none() {
                     // All that the kernel came to is right with these blocks.
-                    sites.retain(|site| !trial.reached.contains(site));
+                    class.sites.retain(|site| !trial.reached.contains(site));
                 }
-                if sites.is_subset(&trial.reached) {
+                if class.sites.is_subset(&trial.reached) {
                     return Vec::new();
                 }
                 right.push(trial.reached);
@@ -261,14 +273,14 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
     /// behind `first`. `earlier`: the number of the scenario in which something went wrong with other blocks.
     fn try_group(
         &self,
+        class: &SiteClass,
         group: &[Block],
-        sites: &BTreeSet<Site>,
         first: Option<&Place>,
         earlier: Option<usize>,
     ) -> Trial {
         self.replay.refill();
         let mut trial = Trial {
-            open: sites.clone(),
+            open: class.sites.clone(),
             tries_left: MAX_SCENARIOS,
             memory_is_idle: Some(0),
             ..Trial::default()
@@ -276,14 +288,16 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
         for &block in group {
             (trial.astray, trial.alike) = (0, 0);
             trial.courses.clear();
-            let scenarios = scenarios(&self.inputs, block);
+            let scenarios = scenarios(&class.inputs, block);
             // First the scenario that goes wrong with other blocks.
             let numbers = earlier
                 .into_iter()
                 .chain((0..scenarios.len()).filter(|&number| Some(number) != earlier));
-            for (number, witness) in numbers.filter_map(|number| Some((number, scenarios.get(number)?))) {
+            let tried = numbers.filter_map(|number| Some((number, scenarios.get(number)?)));
+            for (count, (number, witness)) in tried.enumerate() {
                 let is_idle = trial.astray >= MAX_RUNS_ASTRAY || trial.alike >= MAX_SCENARIOS_ALIKE;
-                if trial.open.is_empty() || trial.is_worse || is_idle {
+                let is_decided = count > 0 && trial.open.is_disjoint(&class.decided);
+                if trial.open.is_empty() || trial.is_worse || is_idle || is_decided {
                     break;
                 }
                 if trial.tries_left == 0 || self.replay.is_spent() || self.module.deadline.is_over() {
@@ -380,6 +394,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
     fn finding(&self, witness: Witness, failure: ReplayedFailure) -> Option<Conditional> {
         self.replay.refill();
         let witness = self.smallest(witness, &failure);
+        let run = self.replay.steps(&witness, &failure);
         let root = self.layout.lanes_under(&witness.scenario())?;
         let mut found = root.findings.iter().map(|found| &found.issue);
         let known = found.find(|issue| issue.site == failure.site && issue.problem == failure.problem);
@@ -404,6 +419,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
                 more: 0,
             },
             witness,
+            run,
         })
     }
 

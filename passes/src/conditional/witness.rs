@@ -1,6 +1,9 @@
 //! Witness: the launch and the values with which something goes wrong.
 
 use crate::analysis::lanes::{FixedLoad, FixedParam, Lanes, Scenario, Site};
+use crate::limits::MAX_WITNESS_STEPS;
+
+pub use ptxcheck_machine::{Doing, Wrong};
 
 /// The launch and the values with which something goes wrong, and the lanes for which it does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,5 +69,52 @@ impl Witness {
             params: self.params.clone(),
             loads: loads.collect(),
         }
+    }
+}
+
+/// A run of a witness, up to the place where it goes wrong.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WitnessRun {
+    /// The steps of the warp that goes wrong: the first ones and the last ones.
+    pub steps: Vec<WitnessStep>,
+    /// Number of steps that are left out in the middle.
+    pub left_out: usize,
+    /// Number of the first ones.
+    pub first: usize,
+}
+
+/// The same act of lanes of the warp that goes wrong, at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WitnessStep {
+    /// The place.
+    pub site: Site,
+    /// The act.
+    pub doing: Doing,
+    /// The lanes.
+    pub lanes: Lanes,
+    /// How often they do it, one time after the other.
+    pub times: usize,
+}
+
+impl WitnessRun {
+    /// Adds a step, or one more time to the last one.
+    pub(super) fn add(&mut self, site: Site, doing: Doing, lanes: Lanes) {
+        match self.steps.last_mut() {
+            Some(last) if (&last.site, last.doing, last.lanes) == (&site, doing, lanes) => last.times += 1,
+            _ => self.steps.push(WitnessStep {
+                site,
+                doing,
+                lanes,
+                times: 1,
+            }),
+        }
+    }
+
+    /// Leaves [`MAX_WITNESS_STEPS`] steps at most: a quarter of them from the beginning, and the last ones.
+    pub(super) fn shorten(&mut self) {
+        self.first = self.steps.len().min(MAX_WITNESS_STEPS / 4);
+        let more = self.steps.len().saturating_sub(MAX_WITNESS_STEPS);
+        self.steps.drain(self.first..self.first + more);
+        self.left_out += more;
     }
 }

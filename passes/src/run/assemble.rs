@@ -294,7 +294,7 @@ fn placed(mut finding: Finding, input: usize, image: u32, name: &str) -> Finding
         }
     };
     set_file(&mut finding.location);
-    for related in &mut finding.related {
+    for related in finding.other_places() {
         set_file(&mut related.location);
     }
     finding

@@ -123,6 +123,7 @@ fn finding(
         line_text: at.line_text,
         source: at.source,
         related,
+        steps: Vec::new(),
         data: draft.data,
         cause,
         is_imported: false,

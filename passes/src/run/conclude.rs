@@ -89,11 +89,15 @@ fn map_paths(finding: &mut Finding, settings: &Settings) {
     if settings.path_maps.is_empty() {
         return;
     }
-    let related = finding
-        .related
-        .iter_mut()
-        .filter_map(|related| related.source.as_mut());
-    for source in finding.source.iter_mut().chain(related) {
+    let Finding {
+        source,
+        related,
+        steps,
+        ..
+    } = finding;
+    let others = related.iter_mut().chain(steps);
+    let others = others.filter_map(|related| related.source.as_mut());
+    for source in source.iter_mut().chain(others) {
         let frames = source
             .inside
             .iter_mut()

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::analysis::lanes::{
     Issue, LaneFinding, Lanes, Launch, Problem, Root, ShapeSource, Site, is_full, ranges,
 };
-use crate::conditional::Witness;
+use crate::conditional::{Doing, Witness, WitnessRun, WitnessStep};
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::finding::Certainty;
 use crate::ir::Value;
@@ -132,8 +132,9 @@ pub(crate) fn begin<'r>(
     if let Some(passed) = passed_mask(module, issue) {
         draft.related(passed, "the mask is passed here");
     }
-    if let Some(witness) = module.witness(issue) {
-        tell(draft, witness);
+    if let Some(conditional) = module.conditional_of(issue) {
+        tell(draft, &conditional.witness);
+        tell_run(module, draft, &conditional.run);
         return draft;
     }
     match found.warps.as_slice() {
@@ -204,8 +205,10 @@ fn tell(draft: &mut Draft, witness: &Witness) {
         "when: {}: warp {warp} of the first block",
         given.join(", ")
     ));
-    draft
-        .note("a run of this in the machine of ptxcheck goes wrong here; parameters count from 0, as in PTX");
+    draft.note(
+        "a run of this in the machine of ptxcheck goes wrong here (`ptxcheck replay` shows it step by step); parameters count from 0, as \
+         in PTX",
+    );
     let sides = |sides: [u32; 3]| crate::finding::Value::Numbers(sides.map(u64::from).to_vec());
     draft.data("block", sides(witness.block));
     draft.data("grid", sides(witness.grid));
@@ -215,6 +218,54 @@ fn tell(draft: &mut Draft, witness: &Witness) {
     draft.data("loads", crate::finding::Value::Texts(loads));
     if let Some(memory) = witness.memory {
         draft.data("memory", memory);
+    }
+}
+
+/// Adds the steps of a run that goes wrong.
+fn tell_run(module: &ModuleContext<'_>, draft: &mut Draft, run: &WitnessRun) {
+    for (number, step) in run.steps.iter().enumerate() {
+        let before = match run.left_out {
+            more if more > 0 && number == run.first => format!("{more} steps later, "),
+            _ => String::new(),
+        };
+        let times = match step.times {
+            0 | 1 => String::new(),
+            times => format!(", {times} times"),
+        };
+        draft.step(
+            place_of(&step.site),
+            format!("{before}{}{times}", act(module, step)),
+        );
+    }
+}
+
+/// The act of lanes in a step of a run, in words.
+fn act(module: &ModuleContext<'_>, step: &WitnessStep) -> String {
+    let by = |one, many| subject(step.lanes, one, many);
+    match step.doing {
+        Doing::Goes(block) => {
+            let body = module.module.function(step.site.function).body.as_ref();
+            let is_jump = body.is_some_and(|body| {
+                let from = body.block_of(step.site.instruction);
+                body.successors(from).last() != Some(&block)
+            });
+            if is_jump {
+                by("jumps from here", "jump from here")
+            } else {
+                by("goes on here", "go on here")
+            }
+        }
+        Doing::Arrives(mask) => {
+            let waits = by("comes here and waits", "come here and wait");
+            format!("{waits}, with the mask {mask:#010x}")
+        }
+        Doing::ArrivesAtBarrier => by("comes to the barrier and waits", "come to the barrier and wait"),
+        Doing::Acts => by("does this, which others can see", "do this, which others can see"),
+        Doing::Meets => by("meets its like and goes on", "meet and go on"),
+        Doing::Passes => by("passes the barrier", "pass the barrier"),
+        Doing::Fails(_) => by("goes wrong here", "go wrong here"),
+        Doing::LetGo => by("waits in vain", "wait in vain"),
+        Doing::Ends => by("ends here", "end here"),
     }
 }
 

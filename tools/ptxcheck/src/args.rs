@@ -137,6 +137,8 @@ pub enum Command {
     /// Run a compiler, then check the object that it has made: for CMAKE_CUDA_COMPILER_LAUNCHER
     #[command(long_about = ABOUT_LAUNCH)]
     Launch(LaunchArgs),
+    /// Show the runs in which conditional findings go wrong, step by step
+    Replay(ReplayArgs),
     /// List the rules
     Rules(RulesArgs),
     /// Show the documentation of a rule
@@ -569,6 +571,30 @@ pub struct RulesArgs {
     pub color: Color,
 }
 
+/// Arguments of `replay`.
+#[derive(Args, Debug)]
+pub struct ReplayArgs {
+    /// Files and folders, as `check` takes them
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+
+    /// Only the findings whose fingerprints begin so (`--format json` has them); repeatable
+    #[arg(long, value_name = "FINGERPRINT", value_parser = parse_fingerprint)]
+    pub fingerprint: Vec<String>,
+
+    /// Threads of a block in x, y and z: see `check`
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_block)]
+    pub launch_block: Option<Shape>,
+
+    /// Read the configuration from this file, not from the nearest `ptxcheck.toml` above the working directory
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Colours on the terminal
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
+    pub color: Color,
+}
+
 /// Arguments of `explain`.
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
@@ -706,6 +732,15 @@ fn parse_block(text: &str) -> Result<Shape, String> {
     sides.and_then(|sides| launches::shape(&sides)).ok_or_else(|| {
         "one to three numbers over 0 are wanted, as in `32,4,1`, for at most 1,024 threads".to_owned()
     })
+}
+
+/// The beginning of a fingerprint.
+fn parse_fingerprint(text: &str) -> Result<String, String> {
+    let text = text.to_ascii_lowercase();
+    let is_one = (4..=16).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_one
+        .then_some(text)
+        .ok_or_else(|| "a fingerprint has 16 hexadecimal digits, of which 4 are enough".to_owned())
 }
 
 /// `/build/src=src`.

@@ -11,5 +11,6 @@ pub mod extract;
 pub mod init;
 pub mod launch;
 pub mod merge;
+pub mod replay;
 pub mod rules;
 pub mod worker;

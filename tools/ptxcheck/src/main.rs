@@ -83,6 +83,7 @@ fn command(args: Vec<OsString>) -> Exit {
         Some(Command::Merge(args)) => commands::merge::run(args),
         Some(Command::Extract(args)) => commands::extract::run(args),
         Some(Command::Rules(args)) => commands::rules::run(args),
+        Some(Command::Replay(args)) => commands::replay::run(args),
         Some(Command::Explain(args)) => commands::explain::run(args),
         Some(Command::Config(args)) => commands::config::run(args),
         Some(Command::Init(args)) => commands::init::run(args),

@@ -64,7 +64,7 @@ impl<'a> Results<'a> {
             message: Text::from(message(cause)),
             locations: [self.location(first)],
             related_locations: related,
-            code_flows: self.code_flow(first).into_iter().collect(),
+            code_flows: self.code_flow(first).into_iter().chain(self.run(first)).collect(),
             partial_fingerprints: BTreeMap::from([(
                 FINGERPRINT,
                 cause.group.fingerprint.as_str().to_owned(),
@@ -76,6 +76,22 @@ impl<'a> Results<'a> {
                 places: cause.group.findings.len(),
             },
         }
+    }
+
+    /// The run of a finding that has one.
+    fn run(&mut self, finding: &Finding) -> Option<CodeFlow> {
+        let mut locations = Vec::new();
+        let left_out = finding.steps.len().saturating_sub(SHOWN_FLOW_LOCATIONS);
+        for step in &finding.steps[left_out..] {
+            let location = self.related(step, finding);
+            locations.extend(location.map(|location| ThreadFlowLocation {
+                location,
+                nesting_level: 0,
+            }));
+        }
+        (!locations.is_empty()).then(|| CodeFlow {
+            thread_flows: [ThreadFlow { locations }],
+        })
     }
 
     /// An input, as a file.

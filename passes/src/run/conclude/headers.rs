@@ -24,11 +24,9 @@ pub(super) fn choose(finding: &mut Finding, settings: &Settings, spellings: &mut
     if headers.report_at == ReportAt::Call && headers.system.is_empty() {
         return; // As it was located.
     }
-    let related = finding
-        .related
-        .iter_mut()
-        .filter_map(|related| related.source.as_mut());
-    for source in finding.source.iter_mut().chain(related) {
+    let others = finding.related.iter_mut().chain(&mut finding.steps);
+    let others = others.filter_map(|related| related.source.as_mut());
+    for source in finding.source.iter_mut().chain(others) {
         split(source, settings, spellings);
     }
     let Some(source) = &finding.source else { return };

@@ -85,7 +85,7 @@ impl<'t> Places<'t> {
             let function = names::normalised(finding.function.as_deref().unwrap_or_default());
             finding.fingerprint = fingerprint::of_instruction(finding.rule.code, &function, operation);
         }
-        for related in &mut finding.related {
+        for related in finding.other_places() {
             let found = self.find(related.source.take());
             related.source = found.source;
             related.location = located(found.own.first().copied(), text).0;

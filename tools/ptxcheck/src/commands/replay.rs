@@ -1,0 +1,58 @@
+//! `ptxcheck replay`: the runs of conditional findings, step by step.
+
+use ptxcheck_passes::Outcome;
+use ptxcheck_passes::launches::Launches;
+use ptxcheck_passes::policy::Policy;
+use ptxcheck_passes::rule::Level;
+use ptxcheck_passes::run;
+use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
+use ptxcheck_report::{escape, replay};
+
+use crate::args::ReplayArgs;
+use crate::exit::Exit;
+use crate::{config, inputs, output};
+
+/// Prints the runs of the conditional findings in some inputs.
+#[must_use]
+pub fn run(args: &ReplayArgs) -> Exit {
+    let outcome = match outcome(args) {
+        Ok(outcome) => outcome,
+        Err(problem) => return output::complain(&escape::line(&problem)),
+    };
+    let text = replay::render(&outcome, &args.fingerprint);
+    if text.is_empty() {
+        let which = match &args.fingerprint[..] {
+            [] => String::new(),
+            known => format!(" with the fingerprint {}", known.join(" or ")),
+        };
+        return output::complain(&format!("no conditional finding{which}: nothing to replay"));
+    }
+    output::print(&text, args.color.into())
+}
+
+/// The outcome of a check for conditional findings alone.
+fn outcome(args: &ReplayArgs) -> Result<Outcome, String> {
+    let settings = config::read(args.config.as_deref())?.settings();
+    let level = |selector, level, change| LevelSetting {
+        selector,
+        level,
+        change,
+    };
+    let settings = Settings {
+        levels: vec![
+            level(Selector::All, Level::Allow, Change::Set),
+            level(Selector::Conditional, Level::Warning, Change::Raise),
+        ],
+        launches: Launches {
+            run: args.launch_block,
+            ..settings.launches
+        },
+        policy: Policy::default(),
+        worker: super::worker::command(),
+        mlir_worker: super::worker::mlir_command(),
+        ..settings
+    };
+    let (inputs, left_out) = inputs::collect(&args.paths, &settings);
+    let settings = Settings { left_out, ..settings };
+    Ok(run::check(inputs, &settings))
+}
