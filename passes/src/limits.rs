@@ -122,7 +122,7 @@ pub(crate) const MAX_SCENARIOS: usize = 120;
 pub(crate) const MAX_THREAD_STEPS: u64 = 2_000;
 
 /// Most instructions of all runs in the search for the witnesses of a kernel with the blocks of one group.
-pub(crate) const MAX_SEARCH_STEPS: u64 = 6_000_000;
+pub(crate) const MAX_SEARCH_STEPS: u64 = 3_000_000;
 
 /// Groups of blocks with none of which something was found to go wrong, after which no more are tried.
 pub(crate) const MAX_RIGHT_GROUPS: usize = 3;
@@ -137,7 +137,7 @@ pub(crate) const MAX_WITNESS_STEPS: usize = 80;
 pub(crate) const MAX_IDLE_MEMORY: usize = 2;
 
 /// Most scenarios, one after the other, whose runs go as earlier ones did, before the search ends.
-pub(crate) const MAX_SCENARIOS_ALIKE: usize = 8;
+pub(crate) const MAX_SCENARIOS_ALIKE: usize = 5;
 
 /// Most runs, one after the other, that come to no place that something may be wrong at, before the search ends.
 pub(crate) const MAX_RUNS_ASTRAY: usize = 6;

@@ -191,6 +191,8 @@ impl Machine<'_> {
             let owes = &mut self.threads[thread].owes;
             owes.retain(|(point, with)| *with != mask || distinct.binary_search(point).is_err());
         }
+        // All that goes wrong here does so at once.
+        let mut is_broken = self.record.is_broken;
         for &other in named.iter().filter(|other| !is_in_group[**other]) {
             // It has ended: silently, or after others had begun to wait for it.
             if self.threads[other].owes.is_empty() {
@@ -199,9 +201,11 @@ impl Machine<'_> {
             for (&thread, &point) in group.iter().zip(&points) {
                 if self.threads[other].owes.contains(&(point, mask)) {
                     self.miss(other, thread);
+                    is_broken = true;
                 }
             }
         }
+        self.record.is_broken = is_broken;
         self.spend(group.len() as u64 / PAIRS_PER_STEP)
     }
 
@@ -270,6 +274,7 @@ impl Machine<'_> {
     pub(crate) fn end(&mut self, thread: usize) {
         self.threads[thread].state = State::Ended;
         self.tell(thread, &Event::Ended);
+        let mut is_broken = self.record.is_broken;
         for other in 0..self.threads.len() {
             if self.threads[thread].owes.is_empty() {
                 break;
@@ -278,8 +283,10 @@ impl Machine<'_> {
                 && self.threads[thread].owes.contains(&(self.point(other), mask))
             {
                 self.miss(thread, other);
+                is_broken = true;
             }
         }
+        self.record.is_broken = is_broken;
     }
 
     /// A thread does not come to where another waits for it.
@@ -293,6 +300,5 @@ impl Machine<'_> {
         } else {
             self.wrong(waiting, Wrong::OtherWarp, lane_bit(waiting), mask);
         }
-        self.record.is_broken = true;
     }
 }

@@ -56,7 +56,7 @@ const CUBES: &[Block] = &[
 ];
 
 /// Most blocks of a group.
-const MAX_GROUP: usize = 4;
+const MAX_GROUP: usize = 2;
 
 /// The blocks to try of a kernel that reads `%tid.y` and `%tid.z` so, in groups. `sides`: the sides of the block that what may go
 /// wrong depends on.

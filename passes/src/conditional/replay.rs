@@ -7,11 +7,11 @@ use std::hash::{BuildHasher as _, Hash};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::witness::{Witness, WitnessRun};
+use crate::analysis::ModuleAnalyses;
 use crate::analysis::call_graph::CallSite;
 use crate::analysis::lanes::{FixedParam, Lanes, Problem, Site};
 use crate::ir::{Collective, FunctionId, Module, Op, Space, SymbolId};
 use crate::limits::{MAX_SEARCH_STEPS, MAX_THREAD_STEPS};
-use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::externs;
 use ptxcheck_machine::{
     At, Doing, End, Event, Failure, Given, Group, Kernel, Launch, Observer, Outcome, Outside, Read, Schedule,
@@ -53,9 +53,8 @@ impl World for WitnessWorld<'_> {
 
 /// A kernel that witnesses are run with.
 pub(super) struct Replay<'m> {
-    module: &'m Module<'m>,
+    module: &'m ModuleAnalyses<'m>,
     kernel: Kernel<'m>,
-    deadline: &'m Deadline,
     /// Instructions that may still be run.
     steps_left: Cell<u64>,
     /// By 8-byte piece of a parameter that the kernel loads: an address of its own.
@@ -66,9 +65,9 @@ pub(super) struct Replay<'m> {
 
 impl<'m> Replay<'m> {
     /// `None` if the machine refuses the kernel.
-    pub(super) fn new(module: &'m Module<'m>, function: FunctionId, deadline: &'m Deadline) -> Option<Self> {
-        let kernel = Kernel::new(module, function).ok()?;
-        let body = module.function(function).body.as_ref()?;
+    pub(super) fn new(module: &'m ModuleAnalyses<'m>, function: FunctionId) -> Option<Self> {
+        let kernel = Kernel::new(module.module, function).ok()?;
+        let body = module.module.function(function).body.as_ref()?;
         let (mut pointers, mut scalars) = (FxHashMap::default(), FxHashMap::default());
         for instruction in &body.instructions {
             let Some((number, offset)) = body.loaded_param(instruction) else {
@@ -87,7 +86,6 @@ impl<'m> Replay<'m> {
         Some(Self {
             module,
             kernel,
-            deadline,
             steps_left: Cell::new(MAX_SEARCH_STEPS),
             pointers,
             scalars,
@@ -144,7 +142,7 @@ impl<'m> Replay<'m> {
             }
         }
         WitnessWorld {
-            module: self.module,
+            module: self.module.module,
             given,
             memory: witness.memory,
         }
@@ -169,7 +167,7 @@ impl<'m> Replay<'m> {
             .map_or(0, |threads| threads as u64 * MAX_THREAD_STEPS);
         let setup = Setup {
             steps: steps.min(left),
-            deadline: self.deadline,
+            deadline: self.module.deadline,
             counts_later_rounds: true,
             stop,
             ..Setup::new(launch, schedule)
@@ -226,17 +224,44 @@ impl<'m> Replay<'m> {
     fn replayed_all(&self, outcome: &Outcome) -> Vec<ReplayedFailure> {
         let failures = outcome.failures.iter();
         let failures = failures.filter(|failure| !failure.is_after_break);
-        // Lanes that wait at different barriers, and pass as many of them in the end, meet on devices from sm_70 on.
         let is_shown = |failure: &&Failure| {
             failure.wrong != Wrong::Unaligned
-                || outcome.end == End::Complete && outcome.uneven_warps.contains(&failure.warp)
+                || outcome.end == End::Complete && self.is_ahead(outcome, failure)
         };
         let failures = failures.filter(is_shown);
         failures.filter_map(|failure| self.replayed(failure)).collect()
     }
 
+    /// True if lanes of the warp wait at a later barrier, which those that wait here come to as well, and in the end some have passed
+    /// more barriers than others. Lanes at different barriers that pass as many of them meet on devices from sm_70 on; and compilers
+    /// make several barriers of one.
+    fn is_ahead(&self, outcome: &Outcome, failure: &Failure) -> bool {
+        if !outcome.uneven_warps.contains(&failure.warp) {
+            return false;
+        }
+        let here = &failure.site;
+        let Some(body) = self.module.module.function(here.function).body.as_ref() else {
+            return false;
+        };
+        let post = self.module.function(here.function).post_dominators();
+        let is_later = |there: &ptxcheck_machine::Site| {
+            let (from, to) = (body.block_of(here.instruction), body.block_of(there.instruction));
+            let is_behind = if from == to {
+                there.instruction > here.instruction
+            } else {
+                post.dominates(to, from)
+            };
+            (there.function, &there.calls) == (here.function, &here.calls) && is_behind
+        };
+        let mut groups = failure.lanes_then.iter();
+        groups.any(|group| {
+            let is_waiting = group.warp == failure.warp && group.standing == Standing::AtBarrier;
+            is_waiting && group.site.as_ref().is_some_and(is_later)
+        })
+    }
+
     fn replayed(&self, failure: &Failure) -> Option<ReplayedFailure> {
-        let body = self.module.function(failure.site.function).body.as_ref()?;
+        let body = self.module.module.function(failure.site.function).body.as_ref()?;
         let kind = match body.instruction(failure.site.instruction).op {
             Op::Collective(kind, _) => Some(kind),
             _ => None,

@@ -172,7 +172,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
             module,
             root,
             layout,
-            replay: Replay::new(module.module, root.function, module.deadline)?,
+            replay: Replay::new(module, root.function)?,
             found: Vec::new(),
         })
     }
