@@ -20,5 +20,5 @@ mod search;
 mod witness;
 
 pub(crate) use search::merged;
-pub use search::{Conditional, find};
+pub use search::{Conditional, find, find_assuming};
 pub use witness::{Doing, Witness, WitnessLoad, WitnessRun, WitnessStep, Wrong};

@@ -69,7 +69,7 @@ impl<'a> ModuleContext<'a> {
     pub fn conditional(&self) -> &[Conditional] {
         self.conditional.get_or_init(|| {
             if self.settings.wants_conditional() {
-                conditional::find(self)
+                conditional::find_assuming(self, &self.settings.assumptions)
             } else {
                 Vec::new()
             }

@@ -1,5 +1,7 @@
 //! Runs the analyses and rules over one module: the same in this process and in a worker, for PTX and LLVM IR.
 
+use std::collections::HashMap;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +10,7 @@ use crate::context::{Draft, FunctionContext, ModuleContext, Place, Report, limit
 use crate::deadline::Deadline;
 use crate::finding::Finding;
 use crate::inventory::Facts;
-use crate::ir::{Function, Module};
+use crate::ir::{Function, FunctionId, Module};
 use crate::limits::MAX_FINDINGS;
 use crate::link;
 use crate::locate::Locator;
@@ -99,6 +101,9 @@ pub(crate) fn analyse_until(
     if settings.images_only {
         return report;
     }
+    if settings.assumptions.have_names() {
+        name_parameters(module, &mut report.facts);
+    }
     let context = ModuleContext::with_deadline(module, settings, deadline);
     let (drafts, left_out) = drafts(&context);
     let locator = Locator::unplaced(module);
@@ -110,6 +115,18 @@ pub(crate) fn analyse_until(
     report.is_cut_short = deadline.has_cut();
     report.limit = context.limit();
     report
+}
+
+/// Adds the names of the parameters of kernels.
+fn name_parameters(module: &Module<'_>, facts: &mut Facts) {
+    let functions = (0..).map(FunctionId::new).zip(&module.functions);
+    let kernels = functions.filter(|(_, function)| function.is_kernel());
+    let ids: HashMap<&str, FunctionId> = kernels.map(|(id, _)| (module.function_name(id), id)).collect();
+    for kernel in &mut facts.kernels {
+        if let Some(id) = ids.get(kernel.name.as_str()) {
+            kernel.parameter_names = module.parameter_names(*id);
+        }
+    }
 }
 
 /// The drafts of all rules that the settings want, as far as they were found in time, and the number of drafts beyond the limit

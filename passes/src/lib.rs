@@ -37,6 +37,7 @@ pub mod frontend {
     pub use ptxcheck_frontend_ptx as ptx;
 }
 
+pub mod assumptions;
 mod bare;
 pub mod baseline;
 pub mod candidates;

@@ -56,7 +56,7 @@ pub struct Outcome {
     /// itself if it has none.
     pub inputs: Vec<InputReport>,
     /// Findings at warning level or above, suppressed ones included, sorted by input, image, offset and code. Those about the
-    /// configuration (PTX906) come last; the input of one that lies in none of the inputs is the number of inputs.
+    /// configuration (PTX906, PTX908) come last; the input of one that lies in none of the inputs is the number of inputs.
     pub findings: Vec<Finding>,
     /// The causes of these findings, in the order of the first finding of each.
     pub groups: Vec<Group>,

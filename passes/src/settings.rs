@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ptxcheck_analysis::AnalysisOptions;
 
+use crate::assumptions::Assumptions;
 use crate::exceptions::{Allow, Exclude, Headers};
 use crate::finding::Certainty;
 use crate::launches::Launches;
@@ -363,6 +364,8 @@ pub struct Settings {
     pub whole_program: bool,
     /// The blocks that kernels are launched with. Those with `.reqntid` keep theirs.
     pub launches: Launches,
+    /// The values of integer parameters of kernels: witnesses keep to them.
+    pub assumptions: Assumptions,
     /// Per cent of the limit of kernel parameters from which on they are near it; 90 where it is not said.
     pub near_limit: Option<u8>,
     /// Longest analysis of one input.

@@ -273,6 +273,12 @@ pub fn pairs() -> Vec<RulePair> {
             one(90),
         ),
         pair(
+            "PTX908",
+            &["--assume", "k:0 % 32"],
+            ptx(90, ")").into(),
+            ptx(90, ".param .u32 n)").into(),
+        ),
+        pair(
             "PTX906",
             &["--strict-config"],
             (ptx(90, ")") + "// ptxcheck: allow(PTX407) of old\n").into(),

@@ -450,6 +450,43 @@ fn the_configuration_says_how_kernels_are_launched() {
 }
 
 #[test]
+fn of_several_blocks_each_is_wrong_or_some_are() {
+    let settings = "[launch]\nblock = [[8, 8], [16, 4], [8, 8, 1]]\n";
+    let (code, text) = rows("", &[("ptxcheck.toml", settings)], &["--format", "full"]);
+    assert_eq!(code, Some(1));
+    assert!(text.contains("names lanes 16-31, which do not reach"), "{text}");
+    assert!(
+        text.contains("with each of the blocks that the settings state"),
+        "{text}"
+    );
+    // Right in one: a finding that names the block.
+    let settings = [("ptxcheck.toml", "[launch.rows]\nblock = [[32, 2], [8, 8]]\n")];
+    assert_eq!(rows("", &settings, &[]), (Some(0), String::new()));
+    let (_, text) = rows("", &settings, &["--format", "full", "-W", "conditional"]);
+    assert!(text.contains("names lanes 8-31, which do not reach"), "{text}");
+    assert!(text.contains("when: blocks of 8 × 8 threads"), "{text}");
+    // Options state several, too, and win; a block that the kernel cannot have counts for nothing.
+    let options = ["--launch-block", "8,8", "--launch-block", "32,2"];
+    assert_eq!(rows("", &[], &options).0, Some(0));
+    assert_eq!(rows("", &settings, &["--launch-block", "8,8"]).0, Some(1));
+    let (code, text) = rows(
+        " .maxntid 64",
+        &[],
+        &["--launch-block=64,2", "--launch-block=8,8", "--format=full"],
+    );
+    assert_eq!(code, Some(1));
+    assert!(
+        text.contains("64 × 2 × 1 threads: they give way to `.maxntid`"),
+        "{text}"
+    );
+    let many: Vec<String> = (1..18).map(|side| format!("--launch-block={side}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let (code, text) = rows("", &[], &many);
+    assert_eq!(code, Some(2));
+    assert!(text.contains("more than 16 different blocks"), "{text}");
+}
+
+#[test]
 fn a_module_wins_over_stated_blocks_and_the_finding_says_so() {
     let square = [("ptxcheck.toml", "[launch]\nblock = [8, 8]\n")];
     let (code, text) = rows(" .reqntid 4, 8", &square, &[]);

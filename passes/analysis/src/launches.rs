@@ -9,34 +9,38 @@ pub type Shape = [u32; 3];
 /// Most threads of a block (CUDA C++ Programming Guide, Compute Capabilities).
 pub const MAX_BLOCK_THREADS: u32 = 1_024;
 
-/// Most shapes of the blocks that host code at hand launches a kernel with. Of a kernel with more nothing definite is said.
+/// Most shapes of the blocks that a kernel is launched with, as the user or host code at hand says it. Of a kernel with more nothing
+/// definite is said.
 pub const MAX_LAUNCHED_SHAPES: usize = 16;
 
 /// The block shapes that the user states, and those of host code at hand. A kernel's own `.reqntid` wins over all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Launches {
-    /// For this run: it wins over the following.
-    pub run: Option<Shape>,
-    /// For kernels that are called so ([`names::is_called`]). The last that fits counts.
-    pub kernels: Vec<(Pattern, Shape)>,
+    /// For this run: they win over the following.
+    pub run: Vec<Shape>,
+    /// For kernels that are called so ([`names::is_called`]): at least one shape each. The last pattern that fits counts.
+    pub kernels: Vec<(Pattern, Vec<Shape>)>,
     /// The shapes that host code at hand launches kernels with, by their names in their module: each once, at least one. They win over
     /// the following.
     pub launched: Vec<(String, Vec<Shape>)>,
     /// For all others.
-    pub others: Option<Shape>,
+    pub others: Vec<Shape>,
 }
 
 impl Launches {
-    /// The block that the user states for the kernel with this name in its module.
+    /// The blocks that the user states for the kernel with this name in its module.
     #[must_use]
-    pub fn stated(&self, kernel: &str) -> Option<Shape> {
+    pub fn stated(&self, kernel: &str) -> &[Shape] {
+        if !self.run.is_empty() {
+            return &self.run;
+        }
         let named = || {
             let mut last_first = self.kernels.iter().rev().peekable();
             last_first.peek()?;
             let names = names::spellings(kernel);
             last_first.find(|(pattern, _)| names.iter().any(|name| pattern.fits(name)))
         };
-        self.run.or_else(|| named().map(|(_, shape)| *shape))
+        named().map_or(&[], |(_, shapes)| shapes)
     }
 
     /// The blocks that host code at hand launches the kernel of this name with.
@@ -72,21 +76,25 @@ mod tests {
     #[test]
     fn the_run_wins_over_names_and_the_last_name_over_others() {
         let mut launches = Launches {
-            run: None,
-            kernels: [("_Z3foo*", [32, 4, 1]), ("foo", [8, 8, 1])]
-                .map(|(text, shape)| (Pattern::name(text).unwrap(), shape))
-                .to_vec(),
+            kernels: [
+                ("_Z3foo*", vec![[32, 4, 1]]),
+                ("foo", vec![[8, 8, 1], [64, 1, 1]]),
+            ]
+            .map(|(text, shapes)| (Pattern::name(text).unwrap(), shapes))
+            .to_vec(),
             launched: vec![("_Z3barv".to_owned(), vec![[48, 1, 1]])],
-            others: Some([256, 1, 1]),
+            others: vec![[256, 1, 1]],
+            ..Launches::default()
         };
-        assert_eq!(launches.stated("_Z3fooPi"), Some([8, 8, 1]));
-        assert_eq!(launches.stated("_Z3fooIfEvPT_"), Some([32, 4, 1]));
-        assert_eq!(launches.stated("_Z3barv"), None);
+        let none: [[u32; 3]; 0] = [];
+        assert_eq!(launches.stated("_Z3fooPi"), [[8, 8, 1], [64, 1, 1]]);
+        assert_eq!(launches.stated("_Z3fooIfEvPT_"), [[32, 4, 1]]);
+        assert_eq!(launches.stated("_Z3barv"), none);
         assert_eq!(launches.launched("_Z3barv"), [[48, 1, 1]]);
-        assert_eq!(launches.launched("_Z3fooPi"), [[0; 3]; 0]);
-        launches.run = Some([64, 1, 1]);
-        assert_eq!(launches.stated("_Z3fooPi"), Some([64, 1, 1]));
-        assert_eq!(Launches::default().stated("_Z3fooPi"), None);
+        assert_eq!(launches.launched("_Z3fooPi"), none);
+        launches.run = vec![[64, 1, 1]];
+        assert_eq!(launches.stated("_Z3fooPi"), [[64, 1, 1]]);
+        assert_eq!(Launches::default().stated("_Z3fooPi"), none);
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! So no condition that is not known is passed on the way: whoever executes the kernel with such threads makes the access. That
-//! they exist is known where the shape of the blocks is, or where all 32 lanes of the warp are named by a collective that
+//! they exist is known where the shape of the blocks is (of several, those that exist in all), or where all 32 lanes of the warp are named by a collective that
 //! all ways to the access, or from it, lead through. Only kernels are looked at, since callers may pass functions anything.
 
 use std::cell::LazyCell;
@@ -117,17 +117,21 @@ impl<'a, 'm> Kernel<'a, 'm> {
         if body.instructions.iter().any(ends) {
             return None;
         }
-        // With several shapes, another lane may be outside in each.
-        let [launch] = launches_of(module, id, false)[..] else {
-            return None;
+        let launches = launches_of(module, id, false);
+        let launch = match launches[..] {
+            [launch] => launch,
+            _ => Launch::several(&function.launch, &launches),
         };
+        // The place of a lane does not depend on the shape: what is wrong in all shapes is wrong in the lanes that are in all of them.
+        let rows = launches.iter().filter_map(|launch| launch.shape).map(|[x, ..]| x);
+        let least_row = rows.min();
         let analyses = module.function(id);
         let threads = Threads {
             body,
             definitions: analyses.definitions(),
             warp: 0,
         };
-        let full = match launch.shape {
+        let full = match least_row {
             // Blocks may have fewer threads than they are allowed.
             Some(_) if launch.source == ShapeSource::Bound => return None,
             Some(_) => None,
@@ -145,7 +149,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
             analyses,
             threads,
             launch,
-            row: launch.shape.map_or(WARP, |[x, ..]| x.min(WARP)),
+            row: least_row.map_or(WARP, |x| x.min(WARP)),
             full,
         })
     }

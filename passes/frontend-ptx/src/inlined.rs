@@ -170,12 +170,7 @@ impl<'a> Reader<'a> {
     }
 
     fn text(&self, entry: &Entry<'a, '_>, name: gimli::DwAt) -> Option<String> {
-        let text = match entry.attr_value(name)? {
-            AttributeValue::String(text) => text,
-            AttributeValue::DebugStrRef(offset) => self.strings.get_str(offset).ok()?,
-            _ => return None,
-        };
-        Some(ptxcheck_common::shown::name(text.slice()).into_owned())
+        text(&self.strings, entry, name)
     }
 
     fn ranges(self) -> Vec<Range> {
@@ -199,6 +194,20 @@ impl<'a> Reader<'a> {
         };
         self.found.iter().map(range).collect()
     }
+}
+
+/// The text of an attribute.
+pub(crate) fn text<'a>(
+    strings: &DebugStr<Bytes<'a>>,
+    entry: &Entry<'a, '_>,
+    name: gimli::DwAt,
+) -> Option<String> {
+    let text = match entry.attr_value(name)? {
+        AttributeValue::String(text) => text,
+        AttributeValue::DebugStrRef(offset) => strings.get_str(offset).ok()?,
+        _ => return None,
+    };
+    Some(ptxcheck_common::shown::name(text.slice()).into_owned())
 }
 
 /// The range and the call of a DW_TAG_inlined_subroutine; `None` for one of several ranges, and for one without a line.
@@ -239,7 +248,7 @@ struct Fixup<'t> {
 
 /// The bytes of all sections with a name, at most [`MAX_DEBUG_BYTES`]. Labels in the section are offsets in it, those in the
 /// code offsets in the text if `has_code`, and names of other sections 0.
-fn section(tree: &Tree<'_>, name: &[u8], has_code: bool) -> Vec<u8> {
+pub(crate) fn section(tree: &Tree<'_>, name: &[u8], has_code: bool) -> Vec<u8> {
     let mut bytes: Vec<u8> = Vec::new();
     let mut labels: FxHashMap<&[u8], u64> = FxHashMap::default();
     let mut fixups = Vec::new();

@@ -49,6 +49,7 @@ mod opcode;
 mod opcodes;
 mod operands;
 mod origin;
+mod parameters;
 mod parse;
 mod scope;
 mod short;

@@ -13,6 +13,9 @@ pub(crate) const MAX_DEBUG_BYTES: usize = 256 << 20;
 /// Most inlined calls that are read from the debug data of a module.
 pub(crate) const MAX_INLINED_CALLS: usize = 4 << 20;
 
+/// Most parameters whose names are read from the debug data of a module.
+pub(crate) const MAX_NAMED_PARAMETERS: usize = 1 << 20;
+
 /// Bodies of kernels with no more bytes are read where only declarations are, to see if there is an instruction in them.
 pub(crate) const SHORT_BODY_BYTES: usize = 256;
 

@@ -10,6 +10,7 @@ use ptxcheck_ptx_parser::{Position, Span, debug_info};
 
 use crate::inlined::InlinedCalls;
 use crate::limits::MAX_ASSEMBLY_COMMENTS;
+use crate::parameters::ParameterNames;
 use ptxcheck_ir::limits::MAX_INLINE_DEPTH;
 use ptxcheck_ir::places::Frame;
 use ptxcheck_ir::{DebugId, Ends, Instruction, Origin, SymbolId};
@@ -25,6 +26,7 @@ pub struct PtxOrigin<'t> {
     /// The columns of the `.loc`s with a line, where they have one, with the numbers of the `.loc`s in ascending order.
     columns: OnceLock<FxHashMap<Line, Vec<(u32, u32)>>>,
     inlined: OnceLock<InlinedCalls>,
+    parameters: OnceLock<ParameterNames>,
 }
 
 /// File, line and column.
@@ -45,6 +47,7 @@ impl<'t> PtxOrigin<'t> {
             places: OnceLock::new(),
             columns: OnceLock::new(),
             inlined: OnceLock::new(),
+            parameters: OnceLock::new(),
         }
     }
 
@@ -268,6 +271,11 @@ impl Origin for PtxOrigin<'_> {
             span: u32::try_from(self.tree.source().len()).ok()?,
             debug: u32::try_from(self.tree.statements().len()).ok()?,
         })
+    }
+
+    fn parameter_names(&self, function: &str) -> Vec<Option<String>> {
+        let names = self.parameters.get_or_init(|| ParameterNames::new(self.tree));
+        names.of(function).to_vec()
     }
 
     fn frames(&self, debug: DebugId) -> Vec<Frame> {

@@ -88,6 +88,8 @@ pub struct Kernel {
     pub identity: String,
     /// Offset and size of each parameter in bytes, where they are known.
     pub params: Option<Vec<(u32, u32)>>,
+    /// Names of the parameters in their order; empty unless assumptions name some.
+    pub parameter_names: Vec<Option<String>>,
     /// Launch bounds. Machine code does not keep [`LaunchBounds::min_ctas`].
     pub launch: LaunchBounds,
     /// Bytes of machine code; `None` for other images.
@@ -211,6 +213,7 @@ impl Kernel {
             name: name.to_owned(),
             identity: names::normalised(name).into_owned(),
             params: function.params.iter().zip(&layout.offsets).map(pair).collect(),
+            parameter_names: Vec::new(),
             launch: function.launch,
             code_bytes: None,
             source: module.origin.frames(function.declared).pop(),

@@ -44,6 +44,14 @@ pub struct Parameter<'s> {
     pub span: Span,
 }
 
+/// The number of a parameter in the name that compilers make up for it from its kernel's: 1 for `k_param_1`.
+#[must_use]
+pub fn parameter_number(kernel: &str, name: &str) -> Option<u16> {
+    let digits = name.strip_prefix(kernel)?.strip_prefix("_param_")?;
+    let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    is_number.then(|| digits.parse().ok())?
+}
+
 /// A function or kernel.
 #[derive(Debug)]
 pub struct Function<'s> {

@@ -60,7 +60,7 @@ mod verify;
 pub use fitting::fitting;
 pub use function::{
     Argument, Block, Body, Call, Callee, Function, FunctionKind, LaunchBounds, Parameter, Reference,
-    RegisterInfo, Unresolved,
+    RegisterInfo, Unresolved, parameter_number,
 };
 pub use index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
 pub use instruction::{Guard, Instruction, Value, registers};

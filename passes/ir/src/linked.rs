@@ -105,6 +105,10 @@ impl Origin for LinkedOrigin<'_> {
         origin.is_in_assembly(&instruction)
     }
 
+    fn parameter_names(&self, function: &str) -> Vec<Option<String>> {
+        self.own.parameter_names(function)
+    }
+
     fn text(&self, span: Span) -> &[u8] {
         match self.part(span) {
             None => self.own.text(span),

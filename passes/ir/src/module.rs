@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ptxcheck_ptx_parser::{Position, Span, SyntaxError};
 
-use super::function::{Body, Function};
+use super::function::{Body, Function, parameter_number};
 use super::index::{DebugId, FunctionId, InstructionId, SymbolId};
 use super::instruction::Instruction;
 use super::symbol::{Symbol, SymbolKind};
@@ -123,6 +123,12 @@ pub trait Origin: Sync {
 
     /// The frames of a debug location, innermost first; empty where there is none.
     fn frames(&self, debug: DebugId) -> Vec<Frame>;
+
+    /// The names that debug information has for the parameters of a function with this name, in their order; `None` for one without a
+    /// name, and the list empty where it says nothing of the function.
+    fn parameter_names(&self, _function: &str) -> Vec<Option<String>> {
+        Vec::new()
+    }
 }
 
 /// One image's device code.
@@ -191,6 +197,22 @@ impl<'s> Module<'s> {
     #[must_use]
     pub fn function_name(&self, id: FunctionId) -> &'s str {
         self.symbol(self.function(id).symbol).name
+    }
+
+    /// The names of a function's parameters, in their order: those in debug information, else those in the module that no compiler has
+    /// made up (`k_param_1`). `None` for one without a name.
+    #[must_use]
+    pub fn parameter_names(&self, id: FunctionId) -> Vec<Option<String>> {
+        let (function, name) = (self.function(id), self.function_name(id));
+        let mut source = self.origin.parameter_names(name);
+        if source.len() == function.params.len() {
+            return source;
+        }
+        source.clear();
+        let declared = function.params.iter().map(|param| param.name);
+        let is_real = |of: &&str| !of.is_empty() && parameter_number(name, of).is_none();
+        source.extend(declared.map(|of| Some(of).filter(is_real).map(str::to_owned)));
+        source
     }
 
     /// The span of an instruction, for [`Origin`]; its start is in the order of the input.

@@ -232,6 +232,7 @@ mod tests {
             name: (*name).to_owned(),
             identity: (*name).to_owned(),
             params: None,
+            parameter_names: Vec::new(),
             launch: LaunchBounds::default(),
             code_bytes: None,
             stub: None,

@@ -6,6 +6,8 @@ use super::blocks::Block;
 use super::inputs::{Inputs, Piece};
 use super::witness::{Witness, WitnessLoad};
 use crate::analysis::lanes::{FixedParam, Site};
+use crate::assumptions::Assumed;
+use crate::limits::MAX_SCENARIOS;
 
 /// Values of integer parameters that a scenario leaves open, and contents of memory: what no input decides is run with each of
 /// them. Loops have one round, or three.
@@ -14,8 +16,52 @@ pub(super) const REST: [(u64, Option<u64>); 4] = [(1, None), (1, Some(0)), (3, N
 /// The lane that is given another value than the others, where loaded values decide.
 const OTHER_LANE: u32 = 5;
 
-/// The scenarios to try with a block, the simplest first.
-pub(super) fn scenarios(inputs: &Inputs, block: Block) -> Vec<Witness> {
+/// The scenarios to try with a block that are as assumed, the simplest first.
+pub(super) fn scenarios(inputs: &Inputs, block: Block, assumed: &Assumed) -> Vec<Witness> {
+    let mut made = unbounded(inputs, block);
+    if assumed.is_empty() {
+        return made;
+    }
+    let named = named(inputs, made.first(), assumed);
+    made.splice(made.len().min(BEFORE_NAMED)..made.len().min(BEFORE_NAMED), named);
+    let mut kept: Vec<Witness> = Vec::new();
+    for mut witness in made {
+        assumed.bound(&mut witness.params);
+        if assumed.admits(&witness.params) && !kept.contains(&witness) {
+            kept.push(witness);
+        }
+        if kept.len() == MAX_SCENARIOS {
+            break;
+        }
+    }
+    kept
+}
+
+/// Scenarios before those with the values that assumptions name.
+const BEFORE_NAMED: usize = 3;
+
+/// A scenario with each value that an assumption names for a parameter.
+fn named(inputs: &Inputs, like: Option<&Witness>, assumed: &Assumed) -> Vec<Witness> {
+    let Some(like) = like else {
+        return Vec::new();
+    };
+    let mut made = Vec::new();
+    for piece in &inputs.params {
+        for value in assumed.named(piece.number, piece.offset, piece.bytes) {
+            let mut one = like.clone();
+            let is_it =
+                |param: &&mut FixedParam| (param.number, param.offset) == (piece.number, piece.offset);
+            if let Some(param) = one.params.iter_mut().find(is_it) {
+                param.value = value;
+                made.push(one);
+            }
+        }
+    }
+    made
+}
+
+/// The scenarios to try where nothing is assumed.
+fn unbounded(inputs: &Inputs, block: Block) -> Vec<Witness> {
     let witness = |params: Vec<FixedParam>, loads: Vec<WitnessLoad>| Witness {
         block,
         grid: [1; 3],

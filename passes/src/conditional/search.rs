@@ -11,6 +11,7 @@ use super::scenarios::{REST, scenarios};
 use super::witness::{Witness, WitnessRun};
 use crate::analysis::lanes::{Issue, LaneFinding, LaneLayout, Launch, Problem, Root, Site};
 use crate::analysis::{Certainty, ModuleAnalyses};
+use crate::assumptions::{Assumed, Assumptions};
 use crate::ir::{FunctionId, InstructionId};
 use crate::limits::{
     MAX_CONDITIONAL_INPUTS, MAX_IDLE_MEMORY, MAX_RIGHT_GROUPS, MAX_RUNS_ASTRAY, MAX_SCENARIOS,
@@ -35,6 +36,12 @@ pub struct Conditional {
 /// those for which a witness was found.
 #[must_use]
 pub fn find(module: &ModuleAnalyses<'_>) -> Vec<Conditional> {
+    find_assuming(module, &Assumptions::default())
+}
+
+/// The same, with witnesses that are as assumed.
+#[must_use]
+pub fn find_assuming(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) -> Vec<Conditional> {
     let mut found = Vec::new();
     let is_open = |root: &&Root| !root.is_unknown && (root.has_unknown || !open_sites(root).is_empty());
     let roots: Vec<&Root> = module.lanes().iter().filter(is_open).collect();
@@ -48,6 +55,7 @@ pub fn find(module: &ModuleAnalyses<'_>) -> Vec<Conditional> {
             && let Some(layout) = layouts.of(root.function)
         {
             if let Some(mut search) = KernelSearch::new(module, root, &layout) {
+                search.assumed = assumptions.of_function(module.module, root.function);
                 search.run(sites_to_try(root, &layout));
                 found.append(&mut search.found);
             }
@@ -115,6 +123,7 @@ struct KernelSearch<'s, 'm> {
     root: &'s Root,
     layout: &'s LaneLayout<'s>,
     replay: Replay<'s>,
+    assumed: Assumed,
     found: Vec<Conditional>,
 }
 
@@ -173,6 +182,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
             root,
             layout,
             replay: Replay::new(module, root.function)?,
+            assumed: Assumed::default(),
             found: Vec::new(),
         })
     }
@@ -211,11 +221,12 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
         classes
     }
 
-    /// Searches with a block that is stated or required, or with the usual ones.
+    /// Searches with the blocks that are stated or required, or with the usual ones.
     fn run(&mut self, open: BTreeSet<Site>) {
+        let stated = self.layout.blocks();
         for class in self.classes(open) {
-            let found = if let Some(shape) = self.root.launch.shape {
-                self.try_group(&class, &[shape], None, None).found
+            let found = if !stated.is_empty() {
+                self.try_stated(&stated, class)
             } else {
                 let reads = self.module.read_dimensions(self.root.function);
                 let groups = groups(reads, class.inputs.sides, self.root.launch.most);
@@ -230,6 +241,17 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
             let finding = self.finding(witness, failure);
             self.found.extend(finding);
         }
+    }
+
+    /// The findings with blocks that are stated: of each site, with the first with which something goes wrong there.
+    fn try_stated(&self, stated: &[Block], mut class: SiteClass) -> Vec<(Witness, ReplayedFailure)> {
+        let mut found = Vec::new();
+        for &block in stated {
+            let mut trial = self.try_group(&class, &[block], None, None);
+            found.append(&mut trial.found);
+            class.sites = trial.open;
+        }
+        found
     }
 
     /// The findings with the blocks of one group, if something goes wrong with those of each: the kernel may be written for any of
@@ -288,7 +310,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
         for &block in group {
             (trial.astray, trial.alike) = (0, 0);
             trial.courses.clear();
-            let scenarios = scenarios(&class.inputs, block);
+            let scenarios = scenarios(&class.inputs, block, &self.assumed);
             // First the scenario that goes wrong with other blocks.
             let numbers = earlier
                 .into_iter()
@@ -328,13 +350,15 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
         let mut tried: Vec<Witness> = Vec::new();
         let (mut is_complete, mut course) = (false, 0);
         for (rest, memory) in REST {
-            let witness = Witness {
+            let mut witness = Witness {
                 memory,
                 ..self.replay.whole(witness, rest)
             };
+            self.assumed.bound(&mut witness.params);
             // Nothing that was not known decided a run that came to its end.
             let is_decided = is_complete || trial.memory_is_idle >= Some(MAX_IDLE_MEMORY);
-            if trial.open.is_empty() || memory.is_some() && is_decided || tried.contains(&witness) {
+            let is_known = memory.is_some() && is_decided || tried.contains(&witness);
+            if trial.open.is_empty() || is_known || !self.assumed.admits(&witness.params) {
                 continue;
             }
             let failures = self.replay.failures(&witness, &trial.open, &trial.courses);

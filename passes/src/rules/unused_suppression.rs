@@ -2,8 +2,8 @@
 //!
 //! With `--strict-config`, reports what the configuration and comments say of findings that are not there: exceptions (`[[allow]]`,
 //! `// ptxcheck: allow(…)`) that suppress nothing, comments that do not count because they have no reason or name no rule,
-//! patterns of paths and kernels that nothing fits, and lines of a baseline (`--baseline`) that no longer occur. `audit`, which has the
-//! option, too, reports exceptions for rules about images, and lines of a baseline that an audit wrote.
+//! patterns of paths and kernels that nothing fits, assumptions about parameters that no kernel has, and lines of a baseline
+//! (`--baseline`) that no longer occur. `audit`, which has the option, too, reports exceptions for rules about images, and lines of a baseline that an audit wrote.
 //!
 //! ## Why is this bad?
 //!

@@ -1,6 +1,7 @@
 //! Applies the settings to the findings of a run: paths of sources, the line that is shown, exclusions, levels by place, and
 //! suppressions with their reasons. Rules know nothing of it.
 
+mod assumptions;
 mod configuration;
 mod headers;
 mod places;
@@ -77,8 +78,11 @@ pub(super) fn conclude(
         suppressions.decide(&mut finding, inputs, name, &here.allows);
         concluded.findings.push(finding);
     }
+    concluded.about_settings = assumptions::findings(inputs, settings);
     if let Some(unused) = unused {
-        concluded.about_settings = unused.findings(inputs, &mut suppressions);
+        concluded
+            .about_settings
+            .append(&mut unused.findings(inputs, &mut suppressions));
     }
     concluded.sources = suppressions.sources;
     concluded

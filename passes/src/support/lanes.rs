@@ -279,6 +279,9 @@ pub(crate) fn assumption(draft: &mut Draft, launch: &Launch) {
         (ShapeSource::Settings, Some([x, y, z])) => {
             format!("the settings make every block of this kernel {x} × {y} × {z} threads")
         }
+        (ShapeSource::Settings, None) => {
+            "what is certain here is so with each of the blocks that the settings state for this kernel".to_owned()
+        }
         (ShapeSource::Launched, Some([x, y, z])) => format!(
             "the launches in this file make every block {x} × {y} × {z} threads (those in other files are not seen; --launch-block X,Y,Z \
              wins over them)"

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::assumptions::Assumptions;
 use crate::driver::ModuleReport;
 use crate::launches::Launches;
 use crate::registry::Registry;
@@ -36,6 +37,7 @@ struct Task {
     whole_program: bool,
     images_only: bool,
     launches: Launches,
+    assumptions: Assumptions,
     near_limit: Option<u8>,
 }
 
@@ -53,6 +55,7 @@ pub(super) fn task(settings: &Settings) -> Vec<u8> {
         whole_program: settings.whole_program,
         images_only: settings.images_only,
         launches: settings.launches.clone(),
+        assumptions: settings.assumptions.clone(),
         near_limit: settings.near_limit,
     })
 }
@@ -85,6 +88,7 @@ pub(super) fn settings(message: &[u8], registry: &Registry) -> Option<Settings> 
         whole_program: task.whole_program,
         images_only: task.images_only,
         launches: task.launches,
+        assumptions: task.assumptions,
         near_limit: task.near_limit,
         ..Settings::default()
     })
@@ -122,6 +126,7 @@ fn bytes(message: &impl Serialize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assumptions::Assumption;
     use crate::finding::{
         Cause, Certainty, Finding, Frame, LineText, Located, Location, Related, Source, Value,
     };
@@ -179,6 +184,7 @@ mod tests {
             name: "k".to_owned(),
             identity: "k".to_owned(),
             params: Some(vec![(0, 8), (8, 4)]),
+            parameter_names: Vec::new(),
             launch: LaunchBounds {
                 max_threads: Some([128, 1, 1]),
                 ..LaunchBounds::default()
@@ -289,10 +295,15 @@ mod tests {
             levels: vec![level("potential:PTX404")],
             whole_program: true,
             launches: Launches {
-                run: Some([64, 1, 1]),
-                kernels: vec![(Pattern::name("k*").unwrap(), [32, 2, 1])],
+                run: vec![[64, 1, 1], [32, 1, 1]],
+                kernels: vec![(Pattern::name("k*").unwrap(), vec![[32, 2, 1]])],
                 launched: vec![("k".to_owned(), vec![[64, 1, 1], [48, 1, 1]])],
-                others: None,
+                others: vec![[128, 1, 1]],
+            },
+            assumptions: Assumptions {
+                all: ["k:1 % 32", "k*:n in [1, 2]"]
+                    .map(|text| Assumption::parse(text).unwrap().at(3, 1))
+                    .to_vec(),
             },
             ..Settings::default()
         };

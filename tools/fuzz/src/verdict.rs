@@ -30,7 +30,12 @@ impl Levels {
             threads: 1,
             whole_program: index % 8 == 6,
             launches: Launches {
-                others: [None, Some([8, 8, 1]), Some([48, 1, 1])][(index % 8).saturating_sub(5) as usize % 3],
+                others: match index % 8 {
+                    6 if index % 16 == 6 => vec![[8, 8, 1]],
+                    6 => vec![[64, 1, 1], [8, 8, 1], [48, 1, 1]],
+                    7 => vec![[48, 1, 1]],
+                    _ => Vec::new(),
+                },
                 ..Launches::default()
             },
             ..Settings::default()

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ptxcheck_passes::assumptions::Assumption;
 use ptxcheck_passes::forecast::Gpu;
 use ptxcheck_passes::launches::{self, Shape};
 use ptxcheck_passes::policy::{self, Driver, Policy, StubPolicy};
@@ -206,10 +207,15 @@ pub struct CheckArgs {
     #[arg(long)]
     pub whole_program: bool,
 
-    /// Threads of a block in x, y and z, as every kernel without `.reqntid` is launched (y and z default to 1); wins
-    /// over `[launch]` in the configuration
+    /// Threads of a block in x, y and z, as every kernel without `.reqntid` is launched (y and z default to 1); given several
+    /// times: with each of these; wins over `[launch]` in the configuration
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_block)]
-    pub launch_block: Option<Shape>,
+    pub launch_block: Vec<Shape>,
+
+    /// An integer parameter of some kernels is so: `KERNEL:PARAMETER CONDITION`, as in `forces*:n % 128` or `k:1 <= 1024`; more than one
+    /// can be given. Findings of `-W conditional` keep to it
+    #[arg(long, value_name = "ASSUMPTION", value_parser = parse_assumption)]
+    pub assume: Vec<Assumption>,
 
     /// Read the configuration from this file, not from the nearest `ptxcheck.toml` above the working directory
     #[arg(long, value_name = "FILE")]
@@ -632,7 +638,11 @@ pub struct ConfigArgs {
 
     /// As `check` takes it
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_block, help_heading = "Options of `check`")]
-    pub launch_block: Option<Shape>,
+    pub launch_block: Vec<Shape>,
+
+    /// As `check` takes it
+    #[arg(long, value_name = "ASSUMPTION", value_parser = parse_assumption, help_heading = "Options of `check`")]
+    pub assume: Vec<Assumption>,
 
     /// As `check` takes it
     #[arg(long, help_heading = "Options of `check`")]
@@ -741,6 +751,11 @@ fn parse_fingerprint(text: &str) -> Result<String, String> {
     is_one
         .then_some(text)
         .ok_or_else(|| "a fingerprint has 16 hexadecimal digits, of which 4 are enough".to_owned())
+}
+
+/// `forces*:n % 128`.
+fn parse_assumption(text: &str) -> Result<Assumption, String> {
+    Assumption::parse(text).map_err(|bad| bad.to_string())
 }
 
 /// `/build/src=src`.

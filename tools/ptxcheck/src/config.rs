@@ -1,9 +1,10 @@
-//! `ptxcheck.toml`: levels, exceptions, exclusions, the blocks of kernels (`[launch]`), the size of kernel parameters that is near
+//! `ptxcheck.toml`: levels, exceptions, exclusions, the blocks of kernels (`[launch]`) and their parameters (`[assume]`), the size of kernel parameters that is near
 //! the limit (`[params]`), the policy of audits (`[audit]`).
 //!
 //! The nearest file above the working directory counts. A key that nobody knows is an error with its place: a policy
 //! that is not read is worse than none.
 
+mod assume;
 mod audit;
 mod file;
 mod findings;
@@ -13,6 +14,7 @@ pub mod written;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ptxcheck_passes::assumptions::{Assumption, Assumptions};
 use ptxcheck_passes::exceptions::{Allow, Exclude, Headers};
 use ptxcheck_passes::launches::Launches;
 use ptxcheck_passes::patterns::Written;
@@ -44,6 +46,8 @@ pub struct Config {
     pub policy: Policy,
     /// `[launch]`
     pub launches: Launches,
+    /// `[assume]`
+    pub assumptions: Vec<Assumption>,
     /// `[params]`: `near-limit`, in per cent.
     pub near_limit: Option<u8>,
     /// `[rules]`, the narrower selectors last, with their places.
@@ -74,6 +78,9 @@ impl Config {
             exclude: self.exclude,
             headers: self.headers,
             launches: self.launches,
+            assumptions: Assumptions {
+                all: self.assumptions,
+            },
             near_limit: self.near_limit,
             policy: self.policy,
             root: Root {
@@ -147,6 +154,7 @@ fn parse(text: &str) -> Result<Config, FileError> {
         text: String::new(),
         policy: audit::policy(&file.audit, &mut reader)?,
         launches: launch::read(&mut reader)?,
+        assumptions: assume::read(&mut reader)?,
         near_limit: near_limit(&file.params, text)?,
         levels: reader.levels(&file.rules)?,
         overrides: file
@@ -323,6 +331,13 @@ mod tests {
             ("[[allow]]\nrule = \"PTX401\"\n", false),
             ("[[allow]]\nreason = \"x\"\n", false),
             ("[launch.x]\nblok = [1]\n", false),
+            ("[assume]\nn = \"% 2\"\n", false),
+            ("[assume.k]\nn = [1]\n", false),
+            ("[assume.k]\nn = []\n", false),
+            ("[assume.k]\n1 = 3\n", true),
+            ("[launch]\nblock = [[1], [2]]\n", true),
+            ("[launch]\nblock = [[1], 2]\n", false),
+            ("[launch]\nblock = [[]]\n", false),
             ("[params]\nnear-limit = 100\n", true),
             ("[params]\nnear-limit = 0\n", false),
             ("[params]\nnear-limit = 101\n", false),
@@ -363,7 +378,11 @@ expires = 2999-12-31
 [launch]
 block = [256]
 [launch."_Z*"]
-block = [32, 4, 1]
+block = [[32, 4, 1], [128]]
+[assume."forces*"]
+n = ["% 128", ">= 128"]
+2 = 7
+"3+8" = "in [1, 2]"
 [params]
 near-limit = 75
 [audit]
@@ -512,6 +531,7 @@ max-code = "1M"
             include_str!("../CONFIGURATION.md"),
             include_str!("../../../docs/src/audit.md"),
             include_str!("../../../docs/src/launches.md"),
+            include_str!("../../../docs/src/conditional.md"),
         ];
         let mut count = 0;
         for document in documents {
@@ -521,7 +541,7 @@ max-code = "1M"
                 count += 1;
             }
         }
-        assert!(count >= 6, "{count}");
+        assert!(count >= 7, "{count}");
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! The findings about one kernel, over all warps and all layouts of blocks that it is looked at for.
 //!
 //! A launch is first looked at for all its warps at once, and warp by warp where the index of the warp decides which way lanes
-//! go. Of a kernel that reads `%tid.y` or `%tid.z` and states no shape, each of several layouts is such a launch, and of one that host
-//! code at hand launches with several shapes, each of these:
+//! go. Of a kernel that reads `%tid.y` or `%tid.z` and states no shape, each of several layouts is such a launch, and of one with
+//! several stated shapes, by the user or by host code at hand, each of these:
 //!
 //! ```text
-//! definite(k)   ⋂ definite(k, s) over the layouts s in which lanes may come to the place at all
+//! definite(k)    ⋂ definite(k, s) over the layouts s in which lanes may come to the place at all
+//! potential(k)   with stated shapes: what is left of ⋃ definite(k, s) ∪ potential(k, s)
+//!                else: what is found where nothing is known of the layout
 //! ```
 //!
 //! with the lanes that are concerned in each of them.
@@ -35,14 +37,14 @@ pub(super) fn analyse(module: &Shared<'_>, slices: &Slices, function: FunctionId
         return Root::unknown(function, Launch::new(bounds, None, true));
     };
     let launches = launches_of(module, function, module.reads_other_dimensions(function));
-    let several = Launch::several(bounds);
+    let several = Launch::several(bounds, &launches);
     if launches.len() > MAX_LAUNCHED_SHAPES {
         return Root::unknown(function, several);
     }
     let fixed = Fixed::default();
     let kernel = Kernel::new(&layout, &fixed);
     let [launch] = launches[..] else {
-        let root = kernel.in_each(several, launches, least);
+        let root = kernel.in_stated(several, launches, least);
         return root.unwrap_or_else(|| Root::unknown(function, several));
     };
     let root = kernel.launched(launch, least);
@@ -156,8 +158,51 @@ impl<'k> Kernel<'k> {
         Some((verdict, flow.wants_warp))
     }
 
-    /// A kernel of which the shape of blocks is not known and that reads `%tid.y` or `%tid.z`, or that is launched with several shapes:
-    /// what is definite in each, and what is potential in `launch`.
+    /// A kernel that is launched with several stated shapes: what is definite in each, and what is wrong or may be in some. `launch`: what
+    /// is so with all of them.
+    fn in_stated(&self, launch: Launch, stated: Vec<Launch>, least: Certainty) -> Option<Root> {
+        let mut definite = Common::default();
+        let mut some: BTreeMap<(u32, Problem), Vec<LaneFinding>> = BTreeMap::new();
+        let (mut is_limited, mut has_unknown) = (false, false);
+        for one in stated {
+            let judged = self.judged(one, least)?;
+            is_limited |= judged.root.is_limited;
+            has_unknown |= judged.root.has_unknown;
+            if least != Certainty::Definite {
+                let mut here: BTreeMap<(u32, Problem), Vec<LaneFinding>> = BTreeMap::new();
+                for found in &judged.root.findings {
+                    let key = (found.issue.node, found.issue.problem);
+                    here.entry(key).or_default().push(found.clone());
+                }
+                for (key, found) in here {
+                    some.entry(key).or_insert(found);
+                }
+            }
+            definite.meet(judged);
+            let is_settled = definite.found.is_empty() && self.are_all_judged(&definite.reached);
+            if is_settled && least == Certainty::Definite {
+                break;
+            }
+        }
+        some.retain(|key, _| !definite.found.contains_key(key));
+        let open = some.into_values().flatten().map(|mut found| {
+            found.issue.certainty = Certainty::Potential;
+            found
+        });
+        let mut findings: Vec<LaneFinding> = definite.found.into_values().flatten().chain(open).collect();
+        findings.sort_by(|a, b| key(a).cmp(&key(b)));
+        Some(Root {
+            function: self.layout.function,
+            launch,
+            findings,
+            is_unknown: false,
+            has_unknown,
+            is_limited,
+        })
+    }
+
+    /// A kernel of which the shape of blocks is not known and that reads `%tid.y` or `%tid.z`: what is definite in each layout, and what
+    /// is potential in `launch`.
     fn in_each(&self, launch: Launch, each: Vec<Launch>, least: Certainty) -> Option<Root> {
         let mut definite = Common::default();
         let mut is_limited = false;

@@ -56,9 +56,9 @@ pub enum ShapeSource {
     Required,
     /// `.maxntid`, for CTAs smaller than a warp.
     Bound,
-    /// The settings.
+    /// The settings. Without a shape, they state several, and what is certain is so with each.
     Settings,
-    /// Host code at hand. Without a shape, the kernel is launched with several, and what is certain is so with each.
+    /// Host code at hand. Without a shape, it launches the kernel with several, and what is certain is so with each.
     Launched,
 }
 
@@ -100,19 +100,35 @@ impl Launch {
         }
     }
 
-    /// A launch by host code at hand; `None` if the kernel says another shape itself, or cannot be launched so.
-    fn launched(bounds: &LaunchBounds, shape: Shape, reads_other_dimensions: bool) -> Option<Self> {
-        let launch = Self::new(bounds, Some(shape), reads_other_dimensions);
-        (launch.source == ShapeSource::Settings).then_some(Self {
-            source: ShapeSource::Launched,
+    /// Launches with these shapes, in their order: those that the kernel can be launched with, and does not overrule by a shape of its
+    /// own. Each names the first shape of the settings that it overrules.
+    fn stated(
+        bounds: &LaunchBounds,
+        shapes: &[Shape],
+        source: ShapeSource,
+        reads_other_dimensions: bool,
+    ) -> Vec<Self> {
+        let all = shapes
+            .iter()
+            .map(|shape| Self::new(bounds, Some(*shape), reads_other_dimensions));
+        let (held, refused): (Vec<_>, Vec<_>) =
+            all.partition(|launch| launch.source == ShapeSource::Settings);
+        let refused = refused.first().filter(|_| source == ShapeSource::Settings);
+        let overruled = refused.and_then(|launch| launch.overruled);
+        let held = held.into_iter().map(|launch| Self {
+            overruled,
+            source,
             ..launch
-        })
+        });
+        held.collect()
     }
 
-    /// Launches with several shapes: nothing is known that is not so with each.
-    pub(super) fn several(bounds: &LaunchBounds) -> Self {
+    /// Launches with several shapes: nothing is known that is not so with each of `launches`, which are at least one.
+    pub(crate) fn several(bounds: &LaunchBounds, launches: &[Self]) -> Self {
+        let first = launches.first();
         Self {
-            source: ShapeSource::Launched,
+            source: first.map_or(ShapeSource::Launched, |launch| launch.source),
+            overruled: first.and_then(|launch| launch.overruled),
             ..Self::new(bounds, None, true)
         }
     }
@@ -293,23 +309,27 @@ const CTAID: u64 = u64::MAX - 12;
 const NCTAID: u64 = u64::MAX - 16;
 const OTHER: u64 = u64::MAX - 20;
 
-/// The launches of a kernel, as it bounds them or the user states them: one, or one for each shape that host code at hand launches it
-/// with. `reads_other`: see [`Launch::new`].
+/// The launches of a kernel, as it bounds them or the user states them: one, or one for each of the shapes that the user states or that
+/// host code at hand launches it with. `reads_other`: see [`Launch::new`].
 pub(crate) fn launches_of(module: &Shared<'_>, function: FunctionId, reads_other: bool) -> Vec<Launch> {
     let launches = &module.options.launches;
     let name = module.module.function_name(function);
     let bounds = &module.module.function(function).launch;
-    let stated = launches.stated(name);
-    if stated.is_none() {
-        let launched = launches.launched(name).iter();
-        let launched: Vec<Launch> = launched
-            .filter_map(|shape| Launch::launched(bounds, *shape, reads_other))
-            .collect();
+    let of = |shapes, source| Launch::stated(bounds, shapes, source, reads_other);
+    let mut shapes = launches.stated(name);
+    if shapes.is_empty() {
+        let launched = of(launches.launched(name), ShapeSource::Launched);
         if !launched.is_empty() {
             return launched;
         }
+        shapes = &launches.others;
     }
-    vec![Launch::new(bounds, stated.or(launches.others), reads_other)]
+    let stated = of(shapes, ShapeSource::Settings);
+    if stated.is_empty() {
+        vec![Launch::new(bounds, shapes.first().copied(), reads_other)]
+    } else {
+        stated
+    }
 }
 
 /// The launch of a kernel that stands for all of [`launches_of`] where a lane may be missing or threads of a warp may lie in several
@@ -394,25 +414,40 @@ mod tests {
     }
 
     #[test]
-    fn launches_at_hand_are_those_that_the_module_allows() {
-        let of = |required, most, shape| {
+    fn of_several_shapes_those_count_that_the_module_allows() {
+        let of = |required, most, shapes: &[Shape]| {
             let bounds = LaunchBounds {
                 required_threads: required,
                 max_threads: most,
                 ..LaunchBounds::default()
             };
-            Launch::launched(&bounds, shape, true).map(|launch| (launch.shape, launch.source))
+            let launched = Launch::stated(&bounds, shapes, ShapeSource::Launched, true);
+            let launches = Launch::stated(&bounds, shapes, ShapeSource::Settings, true);
+            assert!(
+                launched
+                    .iter()
+                    .map(|launch| launch.shape)
+                    .eq(launches.iter().map(|launch| launch.shape))
+            );
+            let said = launches
+                .iter()
+                .map(|launch| (launch.shape.unwrap(), launch.overruled));
+            said.collect::<Vec<_>>()
         };
         let (small, large) = ([48, 1, 1], [8, 8, 4]);
-        let launched = |shape| Some((Some(shape), ShapeSource::Launched));
-        assert_eq!(of(None, None, small), launched(small));
-        assert_eq!(of(None, Some([256, 1, 1]), large), launched(large));
-        assert_eq!(of(None, Some([128, 1, 1]), large), None);
-        assert_eq!(of(Some(small), None, large), None);
-        assert_eq!(of(None, None, [0, 1, 1]), None);
-        assert_eq!(of(None, None, [u32::MAX, 2, 1]), None);
-        let several = Launch::several(&LaunchBounds::default());
-        assert_eq!((several.shape, several.source), (None, ShapeSource::Launched));
+        assert_eq!(of(None, None, &[small]), [(small, None)]);
+        assert_eq!(of(None, Some([256, 1, 1]), &[large]), [(large, None)]);
+        assert_eq!(of(None, None, &[small, large]), [(small, None), (large, None)]);
+        assert_eq!(
+            of(None, Some([128, 1, 1]), &[large, small]),
+            [(small, Some(large))]
+        );
+        assert_eq!(of(Some(small), None, &[large, small]), []);
+        assert_eq!(of(None, None, &[[0, 1, 1], [u32::MAX, 2, 1]]), []);
+        let bounds = LaunchBounds::default();
+        let launches = Launch::stated(&bounds, &[small, large], ShapeSource::Settings, true);
+        let several = Launch::several(&bounds, &launches);
+        assert_eq!((several.shape, several.source), (None, ShapeSource::Settings));
     }
 
     #[test]

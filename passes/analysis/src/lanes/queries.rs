@@ -10,6 +10,7 @@ use super::scenario::{Fixed, Scenario};
 use super::slice::Slices;
 use super::value::{Lanes, WARP};
 use super::verdict::{self, Site};
+use crate::launches::Shape;
 use crate::shared::Shared;
 use ptxcheck_ir::{FunctionId, Value};
 
@@ -57,6 +58,14 @@ impl LaneLayout<'_> {
             None => launches_of(self.module, self.function, reads_other)[0],
         };
         scenario.launch(bounds, assumed)
+    }
+
+    /// The blocks that the kernel is launched with, as it says itself, the user states, or host code at hand does; none if nobody says it.
+    #[must_use]
+    pub fn blocks(&self) -> Vec<Shape> {
+        let reads_other = self.module.reads_other_dimensions(self.function);
+        let launches = launches_of(self.module, self.function, reads_other);
+        launches.iter().filter_map(|launch| launch.shape).collect()
     }
 
     /// The collectives and barriers that something can be wrong with, in the order of the code.

@@ -147,6 +147,7 @@ pub(super) fn kernel(name: &str, info: &[u8], code_bytes: u64) -> Kernel {
         name: name.to_owned(),
         identity: names::normalised(name).into_owned(),
         params: is_known.then(|| params.iter().map(|(_, offset, size)| (*offset, *size)).collect()),
+        parameter_names: Vec::new(),
         launch,
         code_bytes: Some(code_bytes),
         stub: None,

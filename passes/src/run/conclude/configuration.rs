@@ -1,11 +1,11 @@
-//! Findings about the settings of a run themselves (PTX906).
+//! Findings about the settings of a run themselves (PTX906, PTX908).
 
 use crate::finding::{Certainty, Finding, Frame, Location, Source};
 use crate::patterns::Written;
-use crate::rule::{Check, Level, Rule};
+use crate::rule::{Level, Rule};
 use crate::settings::Settings;
 
-/// Makes the findings of PTX906.
+/// Makes the findings of one rule about settings.
 pub(crate) struct ConfigurationFindings {
     rule: &'static Rule,
     level: Level,
@@ -14,10 +14,18 @@ pub(crate) struct ConfigurationFindings {
 }
 
 impl ConfigurationFindings {
-    /// `None` if the settings do not want them.
+    /// Those about what matches nothing (PTX906); `None` if the settings do not want them.
     pub(crate) fn new(settings: &Settings, inputs: usize) -> Option<Self> {
-        let is_own = |rule: &&'static Rule| matches!(rule.check, Check::Configuration);
-        let rule = settings.registry.rules().find(is_own)?;
+        Self::of("PTX906", settings, inputs)
+    }
+
+    /// Those about assumptions that contradict a kernel (PTX908); `None` if the settings do not want them.
+    pub(super) fn of_contradictions(settings: &Settings, inputs: usize) -> Option<Self> {
+        Self::of("PTX908", settings, inputs)
+    }
+
+    fn of(code: &str, settings: &Settings, inputs: usize) -> Option<Self> {
+        let rule = settings.registry.find(code)?;
         let level = settings.level_in(rule, Certainty::Definite, rule.definite, |_| false);
         (level > Level::Allow).then_some(Self {
             rule,
@@ -32,6 +40,11 @@ impl ConfigurationFindings {
             input: self.input,
             ..Finding::of_input(self.rule, self.level, message)
         }
+    }
+
+    /// About an option.
+    pub(super) fn without_place(&self, message: String) -> Finding {
+        self.new_finding(message)
     }
 
     pub(super) fn in_file(&self, message: String, file: &str, (line, column): Written) -> Finding {

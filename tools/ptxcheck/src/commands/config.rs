@@ -83,7 +83,7 @@ impl Document {
     fn new(config: &Config, args: &ConfigArgs) -> Self {
         let file = config.file.as_ref().map(|file| file.display().to_string());
         let name = file.as_deref().unwrap_or_default();
-        let launch = args.launch_block.map(launch_option);
+        let launch = (!args.launch_block.is_empty()).then(|| launch_options(&args.launch_block));
         let mut settings: Vec<AppliedSetting> = written::settings(&config.text)
             .into_iter()
             .map(|setting| AppliedSetting {
@@ -99,9 +99,18 @@ impl Document {
             from,
             overruled_by: None,
         };
-        if let (Some(option), Some(shape)) = (launch, args.launch_block) {
-            settings.push(of_option("launch.block", format!("{shape:?}"), option));
+        if let Some(option) = launch {
+            let value = match args.launch_block[..] {
+                [shape] => format!("{shape:?}"),
+                ref shapes => format!("{shapes:?}"),
+            };
+            settings.push(of_option("launch.block", value, option));
         }
+        settings.extend(args.assume.iter().map(|one| {
+            let kernels = one.kernels.as_str();
+            let option = format!("--assume '{kernels}:{}'", one.text);
+            of_option(&format!("assume.{kernels:?}"), format!("{:?}", one.text), option)
+        }));
         settings.extend(args.path_map.iter().map(|map| {
             let option = format!("--path-map {}={}", map.from, map.to);
             of_option("path-map", format!("\"{}\" is \"{}\"", map.from, map.to), option)
@@ -178,8 +187,11 @@ impl Document {
     }
 }
 
-fn launch_option([x, y, z]: Shape) -> String {
-    format!("--launch-block {x},{y},{z}")
+fn launch_options(shapes: &[Shape]) -> String {
+    let options = shapes
+        .iter()
+        .map(|[x, y, z]| format!("--launch-block {x},{y},{z}"));
+    options.collect::<Vec<_>>().join(" ")
 }
 
 /// The levels that differ from what they are without any setting, and what set them last.

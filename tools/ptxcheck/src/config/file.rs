@@ -38,6 +38,14 @@ pub(super) struct File {
     #[serde(rename = "launch")]
     #[cfg_attr(test, schemars(with = "schema::Launch"))]
     pub _launch: Option<IgnoredAny>,
+    /// Conditions of integer parameters, by a pattern of kernels and the parameter: its number, from 0, or its name
+    // Its keys are names of kernels; `assume.rs` reads it.
+    #[serde(rename = "assume")]
+    #[cfg_attr(
+        test,
+        schemars(with = "Option<BTreeMap<String, BTreeMap<String, schema::Conditions>>>")
+    )]
+    pub _assume: Option<IgnoredAny>,
     /// The parameters of kernels
     pub params: Params,
     /// The policy that `ptxcheck audit` checks images against
@@ -355,18 +363,39 @@ pub(super) mod schema {
     #[expect(dead_code, reason = "a shape")]
     pub struct Block(Vec<u32>);
 
+    /// A block, or the blocks that a kernel is launched with
+    #[derive(schemars::JsonSchema)]
+    #[serde(untagged)]
+    #[expect(dead_code, reason = "a shape")]
+    pub enum Blocks {
+        One(Block),
+        #[schemars(extend("minItems" = 1))]
+        Several(Vec<Block>),
+    }
+
+    /// A condition of a parameter, as in `% 32`, those that all hold, or the number that it is
+    #[derive(schemars::JsonSchema)]
+    #[serde(untagged)]
+    #[expect(dead_code, reason = "a shape")]
+    pub enum Conditions {
+        Value(i64),
+        One(String),
+        #[schemars(extend("minItems" = 1))]
+        All(Vec<String>),
+    }
+
     #[derive(schemars::JsonSchema)]
     #[serde(deny_unknown_fields)]
     #[expect(dead_code, reason = "a shape")]
     pub struct KernelLaunch {
-        block: Block,
+        block: Blocks,
     }
 
     /// Blocks of all kernels, and of those that patterns name
     #[derive(schemars::JsonSchema)]
     #[expect(dead_code, reason = "a shape")]
     pub struct Launch {
-        block: Option<Block>,
+        block: Option<Blocks>,
         #[serde(flatten)]
         kernels: BTreeMap<String, KernelLaunch>,
     }

@@ -41,7 +41,7 @@ impl<'t> PatternReader<'t> {
         read(text).map_err(|error| self.error(offset, error.to_string()))
     }
 
-    fn written(&self, offset: usize) -> Written {
+    pub(super) fn written(&self, offset: usize) -> Written {
         let (line, column) = place(self.text, offset);
         (number(line), number(column))
     }
