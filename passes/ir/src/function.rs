@@ -346,6 +346,20 @@ impl Body<'_> {
         }
     }
 
+    /// The pieces of a parameter that an instruction loads, one for each of its results: the number of the parameter, the byte offset
+    /// of the first one, and the bytes of each.
+    #[must_use]
+    pub fn loaded_param_pieces(&self, instruction: &Instruction) -> Option<(u16, i32, u8)> {
+        match (instruction.op, self.uses(instruction)) {
+            (Op::Access(access), &[Value::Param(number, offset), Value::Integer(0), ..])
+                if access.kind == AccessKind::Load && access.space == Space::Param && access.bits <= 64 =>
+            {
+                Some((number, offset, access.bits.div_ceil(8)))
+            }
+            _ => None,
+        }
+    }
+
     /// The piece of the return value that an instruction stores: its byte offset, and the value.
     #[must_use]
     pub fn returned(&self, instruction: &Instruction) -> Option<(i32, Value)> {

@@ -176,12 +176,17 @@ impl<'m> InputSearch<'m> {
             let module = self.module;
             let analyses = module.function(function);
             for &definition in analyses.definitions().of(register) {
-                self.definition(function, &callers, definition);
+                self.definition((function, &callers), register, definition);
             }
         }
     }
 
-    fn definition(&mut self, function: FunctionId, callers: &[CallSite], id: InstructionId) {
+    fn definition(
+        &mut self,
+        (function, callers): (FunctionId, &[CallSite]),
+        register: Register,
+        id: InstructionId,
+    ) {
         let module = self.module;
         let Some(body) = module.module.function(function).body.as_ref() else {
             return;
@@ -210,8 +215,14 @@ impl<'m> InputSearch<'m> {
                 }
             }
             Op::Access(access) if access.kind == AccessKind::Load => {
-                if let Some((number, offset)) = body.loaded_param(instruction) {
-                    self.param(function, callers, (number, offset), access.bits);
+                if let Some((number, first, bytes)) = body.loaded_param_pieces(instruction) {
+                    let results = body.results(instruction).iter();
+                    let pieces = (0_i32..).zip(results);
+                    let own = pieces.filter(|(_, result)| result.register() == Some(register));
+                    for (piece, _) in own.collect::<Vec<_>>() {
+                        let offset = first.saturating_add(piece.saturating_mul(bytes.into()));
+                        self.param(function, callers, (number, offset), bytes);
+                    }
                 } else if access.space == Space::Local {
                     let store = module.function(function).store_for(id);
                     let stored = store.and_then(|store| body.uses(body.instruction(store)).get(2).copied());
@@ -231,7 +242,7 @@ impl<'m> InputSearch<'m> {
     }
 
     /// A piece of a parameter: of a kernel, an input; of another function, what its caller passes.
-    fn param(&mut self, function: FunctionId, callers: &[CallSite], (number, offset): (u16, i32), bits: u8) {
+    fn param(&mut self, function: FunctionId, callers: &[CallSite], (number, offset): (u16, i32), bytes: u8) {
         if let Some((call, outer)) = callers.split_first() {
             let Some(caller) = self.module.module.function(call.caller).body.as_ref() else {
                 return;
@@ -249,7 +260,7 @@ impl<'m> InputSearch<'m> {
                 self.ask(call.caller, outer, value);
             }
         } else if self.module.module.function(function).is_kernel()
-            && let (Ok(offset), bytes @ 1..=8) = (u32::try_from(offset), bits.div_ceil(8))
+            && let (Ok(offset), 1..=8) = (u32::try_from(offset), bytes)
         {
             self.found.params.insert(Piece {
                 number,

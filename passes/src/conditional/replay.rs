@@ -70,17 +70,22 @@ impl<'m> Replay<'m> {
         let body = module.module.function(function).body.as_ref()?;
         let (mut pointers, mut scalars) = (FxHashMap::default(), FxHashMap::default());
         for instruction in &body.instructions {
-            let Some((number, offset)) = body.loaded_param(instruction) else {
+            let Some((number, first, bytes)) = body.loaded_param_pieces(instruction) else {
                 continue;
             };
-            let (Ok(offset), crate::ir::Op::Access(access)) = (u32::try_from(offset), instruction.op) else {
-                continue;
-            };
-            if access.bits == 64 {
-                let next = (pointers.len() as u64 + 1) * OBJECT;
-                pointers.entry((number, offset)).or_insert(next);
-            } else {
-                scalars.insert((number, offset), access.bits.div_ceil(8));
+            for piece in 0..i32::from(instruction.results) {
+                let offset = piece
+                    .checked_mul(bytes.into())
+                    .and_then(|offset| first.checked_add(offset));
+                let Some(offset) = offset.and_then(|offset| u32::try_from(offset).ok()) else {
+                    break;
+                };
+                if bytes == 8 {
+                    let next = (pointers.len() as u64 + 1) * OBJECT;
+                    pointers.entry((number, offset)).or_insert(next);
+                } else {
+                    scalars.insert((number, offset), bytes);
+                }
             }
         }
         Some(Self {
