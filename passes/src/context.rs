@@ -15,6 +15,7 @@ use crate::finding::{Cause, Certainty, Data, Frame, Located, Value, limit};
 use crate::forecast::InputForecast;
 use crate::inventory::{InputReport, Kernel};
 use crate::ir::{Body, Function, FunctionId, Module};
+use crate::launches::ShownKernel;
 use crate::limits::MAX_FINDINGS;
 use crate::link::{self, UndefinedSymbol};
 use crate::policy::Policy;
@@ -95,6 +96,11 @@ impl<'a> ModuleContext<'a> {
             (&other.found.issue.site, other.found.issue.problem) == (&issue.site, issue.problem)
         };
         found.find(is_it)
+    }
+
+    /// The launches of a kernel that compiled host code at hand shows.
+    pub(crate) fn shown_launches(&self, kernel: FunctionId) -> Option<&ShownKernel> {
+        self.settings.launches.shown(self.module.function_name(kernel))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-pub use ptxcheck_images::kinds::{Host, ImageKind, Launchable, Registration, Role, split_target};
+pub use ptxcheck_images::kinds::{Host, HostLaunch, ImageKind, Launchable, Registration, Role, split_target};
 pub use ptxcheck_ir::facts::{
     CodeClass, Facts, Kernel, Resources, Stub, Variable, WeakFunction, is_absolute,
 };

@@ -25,6 +25,7 @@ mod package;
 mod problem;
 mod recompiled;
 mod scanned;
+mod shown;
 mod text;
 mod text_cache;
 mod unpack;

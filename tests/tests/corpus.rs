@@ -34,7 +34,7 @@ fn main() {
             trials.push(trial(&path, ptx_case));
         }
     }
-    for ending in ["fatbin", "cubin"] {
+    for ending in ["fatbin", "cubin", "o"] {
         for path in files("corpus/images", ending) {
             let name = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
             trials.push(Trial::test(name, move || Ok(image_case(&path)?)));

@@ -1,5 +1,7 @@
 //! The blocks that the user says kernels are launched with.
 
+use std::sync::Arc;
+
 use ptxcheck_common::names;
 use ptxcheck_common::patterns::Pattern;
 
@@ -23,8 +25,33 @@ pub struct Launches {
     /// The shapes that host code at hand launches kernels with, by their names in their module: each once, at least one. They win over
     /// the following.
     pub launched: Vec<(String, Vec<Shape>)>,
+    /// The launches that were read off compiled host code at hand, sorted by kernel. Those of kernels all of whose launches are known
+    /// win over the following, too.
+    pub shown: Arc<Vec<ShownKernel>>,
     /// For all others.
     pub others: Vec<Shape>,
+}
+
+/// The launches of a kernel that were read off compiled host code.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct ShownKernel {
+    /// The kernel's name in its module, normalised ([`names::normalised`]).
+    pub kernel: String,
+    /// The shapes of its blocks, each once.
+    pub shapes: Vec<Shape>,
+    /// A host function that launches it with each of them, and its file: "`run_forces` in app.o".
+    pub places: Vec<String>,
+    /// It is launched with no other shapes.
+    pub is_all: bool,
+}
+
+impl ShownKernel {
+    /// The host function that launches it with blocks of this shape.
+    #[must_use]
+    pub fn place(&self, block: Shape) -> Option<&str> {
+        let number = self.shapes.iter().position(|shape| *shape == block)?;
+        self.places.get(number).map(String::as_str)
+    }
 }
 
 impl Launches {
@@ -43,13 +70,28 @@ impl Launches {
         named().map_or(&[], |(_, shapes)| shapes)
     }
 
-    /// The blocks that host code at hand launches the kernel of this name with.
+    /// The blocks that host code at hand launches the kernel of this name with, where all its launches are known.
     #[must_use]
     pub fn launched(&self, kernel: &str) -> &[Shape] {
         let mut known = self.launched.iter();
-        known
-            .find(|(name, _)| name == kernel)
-            .map_or(&[], |(_, shapes)| shapes)
+        if let Some((_, shapes)) = known.find(|(name, _)| name == kernel) {
+            return shapes;
+        }
+        let shown = self.shown(kernel).filter(|shown| shown.is_all);
+        shown.map_or(&[], |shown| &shown.shapes)
+    }
+
+    /// The launches of the kernel of this name that were read off compiled host code.
+    #[must_use]
+    pub fn shown(&self, kernel: &str) -> Option<&ShownKernel> {
+        if self.shown.is_empty() {
+            return None;
+        }
+        let name = names::normalised(kernel);
+        let found = self
+            .shown
+            .binary_search_by(|shown| shown.kernel.as_str().cmp(&name));
+        found.ok().map(|number| &self.shown[number])
     }
 }
 
@@ -70,8 +112,9 @@ pub fn shape(sides: &[u32]) -> Option<Shape> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Launches, shape};
+    use super::{Launches, ShownKernel, shape};
     use ptxcheck_common::patterns::Pattern;
+    use std::sync::Arc;
 
     #[test]
     fn the_run_wins_over_names_and_the_last_name_over_others() {
@@ -95,6 +138,25 @@ mod tests {
         launches.run = vec![[64, 1, 1]];
         assert_eq!(launches.stated("_Z3fooPi"), [[64, 1, 1]]);
         assert_eq!(Launches::default().stated("_Z3fooPi"), none);
+    }
+
+    #[test]
+    fn launches_of_host_code_are_all_or_some() {
+        let shown = |kernel: &str, is_all| ShownKernel {
+            kernel: kernel.to_owned(),
+            shapes: vec![[16, 16, 1], [48, 1, 1]],
+            places: vec!["`a` in k.o".to_owned(), "`b` in k.o".to_owned()],
+            is_all,
+        };
+        let launches = Launches {
+            shown: Arc::new(vec![shown("_Z1kPi", true), shown("_Z1lPi", false)]),
+            ..Launches::default()
+        };
+        assert_eq!(launches.launched("_Z1kPi"), [[16, 16, 1], [48, 1, 1]]);
+        assert_eq!(launches.launched("_Z1lPi"), [[0; 3]; 0]);
+        let place = launches.shown("_Z1lPi").and_then(|shown| shown.place([48, 1, 1]));
+        assert_eq!(place, Some("`b` in k.o"));
+        assert_eq!(launches.shown("_Z1mPi"), None);
     }
 
     #[test]

@@ -5,13 +5,13 @@
 use std::sync::OnceLock;
 
 use ptxcheck_common::deadline::Deadline;
-use ptxcheck_ir::{Call, Callee, FunctionId, Module};
+use ptxcheck_ir::{Call, Callee, FunctionId, Module, SymbolId};
 use rustc_hash::FxHashSet;
 
 use crate::call_graph::{CallGraph, CallSite};
 use crate::certainty::Certainty;
 use crate::function::Analyses;
-use crate::launches::Launches;
+use crate::launches::{Launches, Shape};
 
 /// Options of the analyses: they skip work that only findings nobody reports would need.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +67,7 @@ pub struct Shared<'a> {
     call_graph: OnceLock<CallGraph>,
     call_cycles: OnceLock<Vec<Vec<FunctionId>>>,
     read_dimensions: OnceLock<[Vec<bool>; 2]>,
+    referred_kernels: OnceLock<FxHashSet<SymbolId>>,
 }
 
 impl<'a> Shared<'a> {
@@ -82,6 +83,7 @@ impl<'a> Shared<'a> {
             call_graph: OnceLock::new(),
             call_cycles: OnceLock::new(),
             read_dimensions: OnceLock::new(),
+            referred_kernels: OnceLock::new(),
         }
     }
 
@@ -89,6 +91,36 @@ impl<'a> Shared<'a> {
     #[must_use]
     pub fn function(&self, id: FunctionId) -> &Analyses<'a> {
         &self.functions[id.index()]
+    }
+
+    /// The blocks that host code at hand launches a kernel with, where all its launches are known: none if device code can launch it, too.
+    pub(crate) fn launched(&self, kernel: FunctionId) -> &[Shape] {
+        let shapes = self.options.launches.launched(self.module.function_name(kernel));
+        let is_referred_to = || {
+            let referred = self.referred_kernels.get_or_init(|| {
+                let kernels = self
+                    .module
+                    .functions
+                    .iter()
+                    .filter(|function| function.is_kernel());
+                let kernels: FxHashSet<SymbolId> = kernels.map(|function| function.symbol).collect();
+                let bodies = self.module.bodies();
+                let used = bodies.flat_map(|(_, _, body)| body.references.iter().map(|used| used.symbol));
+                let symbols = self.module.symbols.iter();
+                let initial = symbols
+                    .flat_map(|symbol| self.module.initializer(symbol))
+                    .copied();
+                used.chain(initial)
+                    .filter(|symbol| kernels.contains(symbol))
+                    .collect()
+            });
+            referred.contains(&self.module.function(kernel).symbol)
+        };
+        if shapes.is_empty() || is_referred_to() {
+            &[]
+        } else {
+            shapes
+        }
     }
 
     /// The direct calls.

@@ -120,6 +120,23 @@ pub struct Launchable {
     pub is_settled: bool,
 }
 
+/// A launch that the machine code of host code makes, with a constant block.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub struct HostLaunch {
+    /// The kernel's name in device code, normalised ([`ptxcheck_common::names::normalised`]).
+    pub kernel: String,
+    /// Blocks of the grid in x, y and z, where they are constant.
+    pub grid: [Option<u32>; 3],
+    /// Threads of a block in x, y and z.
+    pub block: [u32; 3],
+    /// The symbol of the host function that launches it.
+    pub caller: String,
+    /// The member of the archive that the function lies in.
+    pub member: Option<String>,
+    /// The kernel has no other launches than those of the file that are listed.
+    pub is_all: bool,
+}
+
 /// The host side of an input.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Host {
@@ -127,6 +144,9 @@ pub struct Host {
     pub registered: Vec<Registration>,
     /// The kernels that it can launch and does not register, sorted.
     pub unregistered: Vec<Launchable>,
+    /// Not serialised: it is asked before. The launches with constant blocks that its machine code shows, sorted.
+    #[serde(skip)]
+    pub launches: Vec<HostLaunch>,
     /// A linker is done with it: an executable or shared library.
     pub is_linked: bool,
     /// It has no symbol table: what it registers is not known.

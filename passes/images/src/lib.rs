@@ -42,8 +42,10 @@ mod exports;
 mod foreign;
 mod format;
 mod host;
+mod host_code;
 pub mod host_names;
 pub mod kinds;
+mod launch_shapes;
 mod launches;
 mod limits;
 mod link_time;
@@ -55,6 +57,7 @@ mod package;
 mod raw;
 mod scan;
 mod sections;
+mod stubs;
 mod windows;
 
 pub use content::{Content, Mapped, ReadError, map_large_files};

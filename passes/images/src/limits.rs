@@ -72,3 +72,18 @@ pub(crate) const MAX_DEBUG_UNITS: usize = 64;
 /// Most bytes of names, attributes and code that are looked at in an ELF file, as a multiple of its size. In honest files
 /// they do not overlap.
 pub(crate) const MAX_OVERLAP: u64 = 16;
+
+/// Most bytes of a frame of host code that are known at a time.
+pub(crate) const MAX_FRAME_BYTES: usize = 1_024;
+
+/// Most instructions of a function of host code that is looked at for launches.
+pub(crate) const MAX_FUNCTION_INSTRUCTIONS: usize = 1 << 16;
+
+/// Most targets of branches in such a function: each has a state of some kilobytes.
+pub(crate) const MAX_FUNCTION_BLOCKS: usize = 4_096;
+
+/// Most instructions that are gone over for the launches of a file, each as often as states change.
+pub(crate) const MAX_WALK_STEPS: usize = 8 << 20;
+
+/// Most launches of a file that are kept.
+pub(crate) const MAX_HOST_LAUNCHES: usize = 1 << 16;

@@ -30,7 +30,7 @@
 //! do so are a potential finding. Masks from memory or kernel parameters are not known, but for bits that are certainly 0:
 //! no lane above 15 is named by `mask & 0xffff`. The mask 0 is PTX407.
 
-use crate::analysis::lanes::{LaneFinding, Lanes, Launch, Problem};
+use crate::analysis::lanes::{LaneFinding, Lanes, Problem, Root};
 use crate::context::{ModuleContext, Report};
 use crate::finding::{Certainty, Value};
 use crate::rule::{Check, Family, Level, Rule};
@@ -55,25 +55,13 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for root in module.lane_roots() {
         let unnamed = text::UnnamedCallers::of(module, root);
         for found in unnamed.others(Problem::NotNamed) {
-            write(
-                module,
-                report,
-                &root.launch,
-                found,
-                unnamed.with_zero(&found.issue),
-            );
+            write(module, report, root, found, unnamed.with_zero(&found.issue));
         }
     }
 }
 
 /// Writes a finding; `zero` are the lanes of the same call whose mask is 0.
-fn write(
-    module: &ModuleContext<'_>,
-    report: &mut Report<'_>,
-    launch: &Launch,
-    found: &LaneFinding,
-    zero: Lanes,
-) {
+fn write(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, found: &LaneFinding, zero: Lanes) {
     let issue = &found.issue;
     let (lanes, here) = (issue.lanes | zero, issue.here | zero);
     let operation = text::operation(module, issue);
@@ -96,7 +84,7 @@ fn write(
         }
     };
     let draft = text::begin(module, report, found, message);
-    text::assumption(draft, launch);
+    text::assumption(draft, module, root.function, &root.launch);
     draft.data("lanes", Value::Numbers(text::numbers(lanes)));
     draft.data("here", Value::Numbers(text::numbers(here)));
     draft.help(format!("name the lanes that call: {}", text::mask_as_code(here)));

@@ -72,7 +72,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             (_, lanes) => format!("{} may skip the barrier that others wait at", text::named(lanes)),
         };
         let draft = text::begin(module, report, found, message);
-        text::assumption(draft, &root.launch);
+        text::assumption(draft, module, root.function, &root.launch);
         draft
             .data("operation", "__syncthreads")
             .help("move the barrier to where all threads of the block reach it");

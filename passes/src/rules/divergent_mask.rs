@@ -98,7 +98,7 @@ fn many(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, call: 
     let lanes = call.iter().fold(0, |lanes, found| lanes | found.issue.lanes);
     let draft = text::begin(module, report, first, message);
     draft.data("lanes", Value::Numbers(text::numbers(lanes)));
-    text::assumption(draft, &root.launch);
+    text::assumption(draft, module, root.function, &root.launch);
     draft.help("let all lanes that the mask names pass the same mask");
 }
 
@@ -113,6 +113,6 @@ fn write(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, found
     );
     let draft = text::begin(module, report, found, message);
     text::relate_other(draft, issue);
-    text::assumption(draft, &root.launch);
+    text::assumption(draft, module, root.function, &root.launch);
     draft.help("let all lanes that the mask names pass the same mask");
 }

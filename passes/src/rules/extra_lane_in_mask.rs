@@ -80,7 +80,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
                 text::noun(module, issue),
             );
             let draft = text::begin(module, report, found, message);
-            text::assumption(draft, &root.launch);
+            text::assumption(draft, module, root.function, &root.launch);
             draft.help(format!(
                 "name the lanes that take part: {}",
                 text::right_mask(&root.launch, mask & !issue.lanes | issue.here)

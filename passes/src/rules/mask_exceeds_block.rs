@@ -62,7 +62,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         );
         let right = issue.mask.unwrap_or(0) & !issue.lanes;
         let draft = text::begin(module, report, found, message);
-        text::assumption(draft, &root.launch);
+        text::assumption(draft, module, root.function, &root.launch);
         draft.help(format!("name only lanes that exist: `{}`", text::mask(right)));
     });
 }

@@ -138,7 +138,7 @@ fn by_thread(module: &ModuleContext<'_>, outside: &Outside, report: &mut Report<
         draft.kind(MISALIGNED);
     }
     draft.note("this is so in warp 0 of each block");
-    lanes::assumption(draft, &outside.launch);
+    lanes::assumption(draft, module, outside.function, &outside.launch);
     draft.help("let only those threads come here whose offset is inside the object");
     draft.data(
         "lanes",

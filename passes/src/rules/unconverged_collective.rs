@@ -63,7 +63,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         );
         let draft = text::begin(module, report, found, message);
         text::relate_other(draft, issue);
-        text::assumption(draft, &root.launch);
+        text::assumption(draft, module, root.function, &root.launch);
         draft.help("move the call to where the lanes are together again, or compile for sm_70 or newer");
     });
 }

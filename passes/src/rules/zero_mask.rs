@@ -100,7 +100,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             lanes::operation(module, &found.issue),
         );
         let draft = lanes::begin(module, report, found, message);
-        lanes::assumption(draft, &root.launch);
+        lanes::assumption(draft, module, root.function, &root.launch);
         draft.help("name the lanes that take part");
     });
 }

@@ -16,6 +16,7 @@ use super::module::is_module;
 use super::problem::{out_of_time, panic};
 use super::recompiled::Recompiled;
 use super::scanned::{ImagePair, ScannedInput};
+use super::shown::ShownLaunches;
 use super::text_cache::{Place, TextCache};
 use super::unpack;
 use crate::deadline::Deadline;
@@ -43,6 +44,7 @@ pub(super) fn scan_content(
     let scanner = ImageScanner {
         input: place,
         settings,
+        shown: &ShownLaunches::default(),
         deadline,
         texts,
         is_mapped: content.is_mapped(),
@@ -59,6 +61,11 @@ pub(super) fn scan_content(
                 ..ScannedInput::without_device_code(name.clone())
             });
         }
+        let shown = ShownLaunches::of(&name, contents.host.as_ref(), settings, texts);
+        let scanner = ImageScanner {
+            shown: &shown,
+            ..scanner
+        };
         let recompiled = Recompiled::of(&name, path, &contents.images, settings);
         contents.images.retain(|image| !recompiled.replaces(image));
         let pairs = unpack::scan_all(&contents.images, content.len() as u64, &scanner);

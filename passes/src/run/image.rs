@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::problem::panic;
 use super::scanned::{ImagePair, ScannedImage};
+use super::shown::{MemberSettings, ShownLaunches};
 use super::text::TextOptions;
 use super::text_cache::{PendingText, Place, TextCache, TextKey};
 use crate::deadline::Deadline;
@@ -20,6 +21,8 @@ pub(super) struct ImageScanner<'a> {
     /// The index of the input, and the number of the member if it is of a package.
     pub(super) input: Place,
     pub(super) settings: &'a Settings,
+    /// The launches that the host code of the file shows.
+    pub(super) shown: &'a ShownLaunches,
     pub(super) deadline: &'a Deadline,
     pub(super) texts: &'a TextCache,
     /// The bytes are mapped: other processes can change them.
@@ -147,32 +150,39 @@ impl ImageScanner<'_> {
         let is_linked = self.settings.is_one_program()
             && !self.settings.images_only
             && may_call_other_inputs(&image.report, with_weak);
+        let member = self.shown.of_member(image.report.member.as_deref());
         let key = TextKey {
             digest: self.texts.digest(text),
             with_weak,
             is_linked,
+            launches: member.map_or(0, |member| member.digest),
         };
         if !self.claim(image, key) {
             return;
         }
         if is_linked {
             let text = text.to_vec();
-            self.texts.defer(self.input, PendingText { key, text });
+            let settings = member.map(|member| Arc::clone(&member.settings));
+            self.texts.defer(self.input, PendingText { key, text, settings });
         } else {
-            self.texts.analyse_ptx(key, text, self.text_options(with_weak));
+            self.texts
+                .analyse_ptx(key, text, self.text_options(member, with_weak));
         }
     }
 
     /// Has a worker analyse LLVM IR.
     #[cfg(feature = "ir")]
     fn llvm_ir(&self, image: &mut ScannedImage, bytes: &[u8]) {
+        let member = self.shown.of_member(image.report.member.as_deref());
         let key = TextKey {
             digest: self.texts.digest(bytes),
             with_weak: false,
             is_linked: false,
+            launches: member.map_or(0, |member| member.digest),
         };
         if self.claim(image, key) {
-            self.texts.analyse_ir(key, bytes, self.text_options(false));
+            self.texts
+                .analyse_ir(key, bytes, self.text_options(member, false));
         }
     }
 
@@ -184,9 +194,14 @@ impl ImageScanner<'_> {
         self.texts.claim(key)
     }
 
-    pub(super) fn text_options(&self, with_weak: bool) -> TextOptions<'_> {
+    /// `member`: the settings for the texts of the member of an archive, if they are others than those of the run.
+    pub(super) fn text_options<'s>(
+        &'s self,
+        member: Option<&'s MemberSettings>,
+        with_weak: bool,
+    ) -> TextOptions<'s> {
         TextOptions {
-            settings: self.settings,
+            settings: member.map_or(self.settings, |member| &member.settings),
             deadline: self.deadline,
             with_weak,
             definitions: None,

@@ -43,7 +43,7 @@ pub(super) fn analyse<'i, I: Iterator<Item = &'i ImageReport>>(
         let deadline = Deadline::after(settings.timeout);
         input.par_iter().for_each(|pending| {
             let options = TextOptions {
-                settings,
+                settings: pending.settings.as_deref().unwrap_or(settings),
                 deadline: &deadline,
                 with_weak: pending.key.with_weak,
                 definitions: Some(&definitions),

@@ -206,6 +206,7 @@ impl<'i> Images<'i> {
             digest: self.scanner.texts.digest(&bytes),
             with_weak: false,
             is_linked: false,
+            launches: 0,
         }
     }
 
@@ -219,7 +220,7 @@ impl<'i> Images<'i> {
                 bitcode,
                 TextOptions {
                     settings: &settings,
-                    ..self.scanner.text_options(false)
+                    ..self.scanner.text_options(None, false)
                 },
             );
             if let Some(places) = &part.places {

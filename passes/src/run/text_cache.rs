@@ -11,6 +11,7 @@ use ptxcheck_common::maps::TextHasher;
 
 use super::problem::panic;
 use super::text::{self, TextOptions, TextReport};
+use crate::settings::Settings;
 #[cfg(feature = "ir")]
 use crate::worker;
 
@@ -40,12 +41,16 @@ pub(super) struct TextKey {
     pub(super) with_weak: bool,
     /// Analysed with the functions of other inputs.
     pub(super) is_linked: bool,
+    /// Digest of the launches that its host code shows; 0 without any.
+    pub(super) launches: u128,
 }
 
 /// A text whose analysis waits until the texts of all inputs are known.
 pub(super) struct PendingText {
     pub(super) key: TextKey,
     pub(super) text: Vec<u8>,
+    /// Its own settings, if they are others than those of the run.
+    pub(super) settings: Option<Arc<Settings>>,
 }
 
 impl TextCache {

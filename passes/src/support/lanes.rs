@@ -10,7 +10,8 @@ use crate::analysis::lanes::{
 use crate::conditional::{Doing, Witness, WitnessRun, WitnessStep};
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::finding::Certainty;
-use crate::ir::Value;
+use crate::ir::{FunctionId, Value};
+use crate::launches::Shape;
 use crate::rule::Level;
 
 use super::wording;
@@ -133,7 +134,12 @@ pub(crate) fn begin<'r>(
         draft.related(passed, "the mask is passed here");
     }
     if let Some(conditional) = module.conditional_of(issue) {
-        tell(draft, &conditional.witness);
+        let witness = &conditional.witness;
+        tell(draft, witness);
+        let shown = module.shown_launches(conditional.function);
+        if let Some(place) = shown.and_then(|shown| shown.place(witness.block)) {
+            draft.note(format!("launched so by {place}"));
+        }
         tell_run(module, draft, &conditional.run);
         return draft;
     }
@@ -156,21 +162,25 @@ pub(crate) fn begin<'r>(
     draft
 }
 
+/// The sides of a block, but for the last that are 1.
+fn sides([x, y, z]: Shape) -> String {
+    match (y, z) {
+        (1, 1) => format!("{x}"),
+        (_, 1) => format!("{x} × {y}"),
+        _ => format!("{x} × {y} × {z}"),
+    }
+}
+
 /// Adds the launch and the values with which something goes wrong.
 fn tell(draft: &mut Draft, witness: &Witness) {
     let Witness {
-        block: [x, y, z],
+        block,
         grid,
         block_index,
         warp,
         ..
     } = *witness;
-    let threads = match (y, z) {
-        (1, 1) => format!("{x}"),
-        (_, 1) => format!("{x} × {y}"),
-        _ => format!("{x} × {y} × {z}"),
-    };
-    let mut given = vec![format!("blocks of {threads} threads")];
+    let mut given = vec![format!("blocks of {} threads", sides(block))];
     if grid != [1; 3] {
         given.push(format!("block {block_index:?} of a grid of {grid:?}"));
     }
@@ -209,10 +219,10 @@ fn tell(draft: &mut Draft, witness: &Witness) {
         "a run of this in the machine of ptxcheck goes wrong here (`ptxcheck replay` shows it step by step); parameters count from 0, as \
          in PTX",
     );
-    let sides = |sides: [u32; 3]| crate::finding::Value::Numbers(sides.map(u64::from).to_vec());
-    draft.data("block", sides(witness.block));
-    draft.data("grid", sides(witness.grid));
-    draft.data("block_index", sides(witness.block_index));
+    let numbers = |sides: Shape| crate::finding::Value::Numbers(sides.map(u64::from).to_vec());
+    draft.data("block", numbers(witness.block));
+    draft.data("grid", numbers(witness.grid));
+    draft.data("block_index", numbers(witness.block_index));
     draft.data("warp", u64::from(warp));
     draft.data("parameters", crate::finding::Value::Texts(params));
     draft.data("loads", crate::finding::Value::Texts(loads));
@@ -270,7 +280,7 @@ fn act(module: &ModuleContext<'_>, step: &WitnessStep) -> String {
 }
 
 /// Adds the assumption about launches that a finding rests on; a conditional one names its launch.
-pub(crate) fn assumption(draft: &mut Draft, launch: &Launch) {
+pub(crate) fn assumption(draft: &mut Draft, module: &ModuleContext<'_>, kernel: FunctionId, launch: &Launch) {
     if draft.certainty == Certainty::Conditional {
         return;
     }
@@ -299,6 +309,20 @@ pub(crate) fn assumption(draft: &mut Draft, launch: &Launch) {
               gives their real shape)"
             .to_owned(),
     });
+    let shown = module
+        .shown_launches(kernel)
+        .filter(|shown| launch.source == ShapeSource::Launched && shown.is_all);
+    if let Some(shown) = shown {
+        let of_this = |shape: Shape| launch.shape.is_none_or(|this| this == shape);
+        for (shape, place) in shown.shapes.iter().zip(&shown.places) {
+            if of_this(*shape) {
+                draft.note(format!(
+                    "launched with blocks of {} threads by {place}",
+                    sides(*shape)
+                ));
+            }
+        }
+    }
     if let Some([x, y, z]) = launch.overruled {
         let bound = match launch.source {
             ShapeSource::Required => "`.reqntid`",

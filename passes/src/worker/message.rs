@@ -125,6 +125,8 @@ fn bytes(message: &impl Serialize) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::assumptions::Assumption;
     use crate::finding::{
@@ -132,6 +134,7 @@ mod tests {
     };
     use crate::inventory::{Facts, Kernel};
     use crate::ir::LaunchBounds;
+    use crate::launches::ShownKernel;
     use crate::link::{Open, Shape, SymbolClass, Symbols};
     use crate::patterns::Pattern;
     use crate::settings::Selector;
@@ -298,6 +301,12 @@ mod tests {
                 run: vec![[64, 1, 1], [32, 1, 1]],
                 kernels: vec![(Pattern::name("k*").unwrap(), vec![[32, 2, 1]])],
                 launched: vec![("k".to_owned(), vec![[64, 1, 1], [48, 1, 1]])],
+                shown: Arc::new(vec![ShownKernel {
+                    kernel: "k".to_owned(),
+                    shapes: vec![[64, 1, 1]],
+                    places: vec!["`run` in k.o".to_owned()],
+                    is_all: true,
+                }]),
                 others: vec![[128, 1, 1]],
             },
             assumptions: Assumptions {

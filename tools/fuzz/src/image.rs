@@ -49,7 +49,7 @@ impl Images {
         };
         let texts = read("rules/PTX407", &["ptx"]).into_iter();
         let texts: Vec<_> = texts.filter_map(|text| String::from_utf8(text).ok()).collect();
-        let files = read("images", &["fatbin", "cubin"]);
+        let files = read("images", &["fatbin", "cubin", "o"]);
         if texts.is_empty() || files.is_empty() {
             return Err(format!("there are no images below {}", corpus.display()));
         }

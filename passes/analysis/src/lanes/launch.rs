@@ -318,7 +318,7 @@ pub(crate) fn launches_of(module: &Shared<'_>, function: FunctionId, reads_other
     let of = |shapes, source| Launch::stated(bounds, shapes, source, reads_other);
     let mut shapes = launches.stated(name);
     if shapes.is_empty() {
-        let launched = of(launches.launched(name), ShapeSource::Launched);
+        let launched = of(module.launched(function), ShapeSource::Launched);
         if !launched.is_empty() {
             return launched;
         }

@@ -1,0 +1,111 @@
+//! Launches that the machine code of host code shows.
+
+use std::collections::BTreeSet;
+
+use super::build::{Build, same};
+use ptxcheck_tests::report;
+use serde_json::Value;
+
+/// Kernels that are wrong where their last warp lacks lanes, and host code that launches them in all ways that there are. `NAME` is wrong
+/// with 48 threads and right with 64.
+const SOURCE: &str = "\
+#include <cuda_runtime.h>
+#define KERNEL(name) name(int *p) { int v = p[threadIdx.x]; v += __shfl_down_sync(0xffffffffu, v, 16); p[threadIdx.x] = v; }
+static __global__ void KERNEL(once)
+static __global__ void KERNEL(twice)
+static __global__ void KERNEL(loop)
+static __global__ void KERNEL(right)
+static __global__ void KERNEL(some)
+static __global__ void KERNEL(variable)
+static __global__ void KERNEL(taken)
+static __global__ void KERNEL(passed)
+namespace ns { namespace { __global__ void KERNEL(inner) } }
+template <class T> static __global__ void KERNEL(instance)
+__global__ void KERNEL(open)
+__global__ void KERNEL(direct)
+extern \"C\" __global__ void KERNEL(plain)
+void other(int *);
+void *kept;
+void run_once(int *p) { once<<<dim3(8, 16), 48>>>(p); }
+void run_twice(int *p) { twice<<<1, dim3(8, 6)>>>(p); twice<<<2, 40>>>(p); }
+void run_loop(int *p, int n) { for (int i = 0; i < n; ++i) loop<<<(n + 255) / 256, 48>>>(p); }
+void run_right(int *p) { right<<<1, 64>>>(p); }
+void run_some(int *p) { some<<<1, 64>>>(p); }
+void run_some_more(int *p) { some<<<3, 48>>>(p); }
+void run_variable(int *p, int n) { variable<<<1, 48>>>(p); variable<<<1, n>>>(p); }
+void run_taken(int *p) { taken<<<1, 48>>>(p); kept = (void *)taken; }
+void run_passed(int *p) { passed<<<1, 48>>>(p); cudaFuncSetCacheConfig((const void *)passed, cudaFuncCachePreferL1); }
+void run_inner(int *p) { dim3 block(16, 3); other(p); ns::inner<<<1, block>>>(p); }
+void run_instance(int *p) { instance<int><<<1, 48>>>(p); }
+void run_open(int *p, cudaStream_t s) { open<<<1, 48, 128, s>>>(p); }
+void run_direct(int *p) { void *args[] = {&p}; cudaLaunchKernel((const void *)&direct, dim3(1), dim3(48), args, 0, 0); }
+void run_plain(int *p, int n) { plain<<<n, 48>>>(p); }
+";
+
+/// Kernels all of whose launches an object shows: each of them is static.
+const KNOWN: [&str; 5] = ["inner", "instance", "loop", "once", "twice"];
+
+/// Those besides for which it shows some.
+const SHOWN: [&str; 6] = ["open", "passed", "plain", "some", "taken", "variable"];
+
+/// The kernels with findings of this certainty, by the names in their source.
+fn kernels(document: &Value, certainty: &str) -> BTreeSet<String> {
+    let findings = report::findings(document).iter();
+    let such = findings.filter(|finding| finding["certainty"] == certainty);
+    such.filter_map(|finding| {
+        let name = finding["kernel"].as_str().or(finding["function"].as_str())?;
+        let all = KNOWN.iter().chain(&SHOWN).chain(&["right", "direct"]);
+        let found = all.into_iter().find(|kernel| name.contains(*kernel));
+        Some(found.map_or(name, |kernel| *kernel).to_owned())
+    })
+    .collect()
+}
+
+fn names<'n>(names: impl IntoIterator<Item = &'n &'n str>) -> BTreeSet<String> {
+    names.into_iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// Builds an object with each of the options, and compares what is found.
+fn objects(
+    options: &[&str],
+    build: &Build,
+    compile: impl Fn(&str) -> Result<(), String>,
+) -> Result<(), String> {
+    build.write("k.cu", SOURCE)?;
+    for option in options {
+        compile(&format!("{option} -c k.cu -o k.o"))?;
+        same(option, kernels(&build.check("k.o")?, "definite"), names(&KNOWN))?;
+        let all = build.check("-W conditional k.o")?;
+        same(option, kernels(&all, "definite"), names(&KNOWN))?;
+        let shown = SHOWN.iter().chain(&["direct"]);
+        same(option, kernels(&all, "conditional"), names(shown))?;
+        for (kernel, note) in [
+            ("once", "launched with blocks of 48 threads by `run_once` in k.o"),
+            (
+                "twice",
+                "launched with blocks of 8 × 6 threads by `run_twice` in k.o",
+            ),
+            ("open", "launched so by `run_open` in k.o"),
+        ] {
+            let text = all.to_string();
+            if !text.contains(note) {
+                return Err(format!("{option}: nothing says of {kernel}: {note}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn of_nvcc(build: &Build) -> Result<(), String> {
+    let options = [
+        "-arch=sm_90 -Xcompiler -O0",
+        "-arch=sm_90 -Xcompiler -O2",
+        "-arch=sm_90 -Xcompiler -O3",
+        "-arch=sm_90 -rdc=true -Xcompiler -O2,-fPIC",
+    ];
+    objects(&options, build, |options| build.nvcc(options))
+}
+
+pub(super) fn of_clang(build: &Build) -> Result<(), String> {
+    objects(&["-O0", "-O2", "-O3"], build, |options| build.clang(options))
+}
