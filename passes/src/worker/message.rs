@@ -223,6 +223,7 @@ mod tests {
                 source: Some(source.clone()),
                 is_cause: true,
             }],
+            steps: Vec::new(),
             data: [
                 ("mask", Value::Number(0)),
                 ("lanes", Value::Numbers(vec![1, 2])),

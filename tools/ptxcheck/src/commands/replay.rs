@@ -44,7 +44,7 @@ fn outcome(args: &ReplayArgs) -> Result<Outcome, String> {
             level(Selector::Conditional, Level::Warning, Change::Raise),
         ],
         launches: Launches {
-            run: args.launch_block,
+            run: args.launch_block.into_iter().collect(),
             ..settings.launches
         },
         policy: Policy::default(),
