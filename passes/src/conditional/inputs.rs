@@ -55,6 +55,7 @@ impl Inputs {
 type Asked = (FunctionId, Vec<CallSite>, Register);
 
 /// Search for the inputs of a kernel.
+#[derive(Clone)]
 pub(super) struct InputSearch<'m> {
     module: &'m ModuleAnalyses<'m>,
     found: Inputs,

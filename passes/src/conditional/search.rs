@@ -187,19 +187,28 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
         })
     }
 
-    /// Sites in classes that depend on the same sides of the block, and on not too many inputs. Those that depend on too many are
-    /// left out.
+    /// The inputs that decide a site; where those are too many, those of its own operands and of the branch that splits the warp; where
+    /// these are, too, none.
+    fn inputs_of(&self, site: &Site) -> Inputs {
+        let mut search = InputSearch::new(self.module);
+        search.add(site);
+        add_splits(self.root, site, &mut search);
+        let near = search.clone().finish();
+        search.add_controls(site);
+        let all = search.finish();
+        let sides = all.sides;
+        let few = [all, near].into_iter().find(|inputs| inputs.len() <= MAX_CONDITIONAL_INPUTS);
+        few.unwrap_or_else(|| Inputs {
+            sides,
+            ..Inputs::default()
+        })
+    }
+
+    /// Sites in classes that depend on the same sides of the block, and on not too many inputs.
     fn classes(&self, open: BTreeSet<Site>) -> Vec<SiteClass> {
         let mut classes: Vec<SiteClass> = Vec::new();
         for site in open {
-            let mut search = InputSearch::new(self.module);
-            search.add(&site);
-            search.add_controls(&site);
-            add_splits(self.root, &site, &mut search);
-            let own = search.finish();
-            if own.len() > MAX_CONDITIONAL_INPUTS {
-                continue;
-            }
+            let own = self.inputs_of(&site);
             let fits = |class: &SiteClass| {
                 class.inputs.sides == own.sides && class.inputs.with(&own).len() <= MAX_CONDITIONAL_INPUTS
             };
