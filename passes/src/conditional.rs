@@ -17,6 +17,7 @@ mod inputs;
 mod replay;
 mod scenarios;
 mod search;
+mod shown;
 mod witness;
 
 pub(crate) use search::merged;

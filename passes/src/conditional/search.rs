@@ -8,6 +8,7 @@ use super::blocks::{Block, groups};
 use super::inputs::{InputSearch, Inputs};
 use super::replay::{Replay, ReplayedFailure};
 use super::scenarios::{REST, scenarios};
+use super::shown::{all_but_definite, is_shown_otherwise, shown};
 use super::witness::{Witness, WitnessRun};
 use crate::analysis::lanes::{Issue, LaneFinding, LaneLayout, Launch, Problem, Root, Site};
 use crate::analysis::{Certainty, ModuleAnalyses};
@@ -43,7 +44,10 @@ pub fn find(module: &ModuleAnalyses<'_>) -> Vec<Conditional> {
 #[must_use]
 pub fn find_assuming(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) -> Vec<Conditional> {
     let mut found = Vec::new();
-    let is_open = |root: &&Root| !root.is_unknown && (root.has_unknown || !open_sites(root).is_empty());
+    let is_open = |root: &&Root| {
+        !root.is_unknown
+            && (root.has_unknown || !open_sites(root).is_empty() || is_shown_otherwise(module, root))
+    };
     let roots: Vec<&Root> = module.lanes().iter().filter(is_open).collect();
     if roots.is_empty() {
         return found;
@@ -56,7 +60,7 @@ pub fn find_assuming(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) -> 
         {
             if let Some(mut search) = KernelSearch::new(module, root, &layout) {
                 search.assumed = assumptions.of_function(module.module, root.function);
-                search.run(sites_to_try(root, &layout));
+                search.run(sites_to_try(module, root, &layout));
                 found.append(&mut search.found);
             }
         }
@@ -99,7 +103,10 @@ fn open_sites(root: &Root) -> BTreeSet<Site> {
 }
 
 /// The sites that a witness is searched for.
-fn sites_to_try(root: &Root, layout: &LaneLayout<'_>) -> BTreeSet<Site> {
+fn sites_to_try(module: &ModuleAnalyses<'_>, root: &Root, layout: &LaneLayout<'_>) -> BTreeSet<Site> {
+    if is_shown_otherwise(module, root) {
+        return all_but_definite(root, layout);
+    }
     let open = open_sites(root);
     if open.is_empty() {
         // Nothing was found as operands are not known: those of any collective.
@@ -230,10 +237,23 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
         classes
     }
 
-    /// Searches with the blocks that are stated or required, or with the usual ones.
+    /// Searches with the blocks that are stated or required, or with those that compiled host code at hand shows and the usual ones.
     fn run(&mut self, open: BTreeSet<Site>) {
         let stated = self.layout.blocks();
-        for class in self.classes(open) {
+        let shown = shown(self.module, self.root);
+        for mut class in self.classes(open) {
+            if let Some(shown) = shown {
+                let trial = self.try_group(&class, &shown.shapes, None, None);
+                // The kernel may be written for these blocks.
+                class
+                    .sites
+                    .retain(|site| trial.open.contains(site) && !trial.reached.contains(site));
+                if is_shown_otherwise(self.module, self.root) && !self.root.has_unknown {
+                    let usual = open_sites(self.root);
+                    class.sites.retain(|site| usual.contains(site));
+                }
+                self.tell(trial.found);
+            }
             let found = if !stated.is_empty() {
                 self.try_stated(&stated, class)
             } else {

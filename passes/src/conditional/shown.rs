@@ -1,0 +1,36 @@
+//! The blocks that compiled host code at hand launches kernels with, for the search.
+
+use std::collections::BTreeSet;
+
+use super::blocks::Block;
+use crate::analysis::lanes::{LaneLayout, Root, ShapeSource, Site};
+use crate::analysis::{Certainty, ModuleAnalyses};
+use crate::launches::ShownKernel;
+
+/// Threads of a warp.
+const WARP: u32 = 32;
+
+/// The launches of a kernel that compiled host code at hand shows, unless its blocks are stated.
+pub(super) fn shown<'m>(module: &'m ModuleAnalyses<'_>, root: &Root) -> Option<&'m ShownKernel> {
+    let name = module.module.function_name(root.function);
+    let shown = module.options.launches.shown(name);
+    shown.filter(|_| root.launch.shape.is_none() && root.launch.source == ShapeSource::Assumed)
+}
+
+/// True if one of these launches has another layout than what is potential was looked for in: a last warp that lacks lanes, or rows that
+/// end within a warp.
+pub(super) fn is_shown_otherwise(module: &ModuleAnalyses<'_>, root: &Root) -> bool {
+    let is_other = |[x, y, z]: &Block| {
+        let rows = if root.launch.is_multidimensional { 1 } else { WARP };
+        !x.is_multiple_of(rows) || !(x * y * z).is_multiple_of(WARP)
+    };
+    shown(module, root).is_some_and(|shown| shown.shapes.iter().any(is_other))
+}
+
+/// The collectives and barriers of a kernel with no definite finding.
+pub(super) fn all_but_definite(root: &Root, layout: &LaneLayout<'_>) -> BTreeSet<Site> {
+    let issues = root.findings.iter().map(|found| &found.issue);
+    let definite = issues.filter(|issue| issue.certainty == Certainty::Definite);
+    let definite: BTreeSet<&Site> = definite.map(|issue| &issue.site).collect();
+    layout.judged().filter(|site| !definite.contains(site)).collect()
+}
