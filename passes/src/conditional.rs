@@ -22,4 +22,4 @@ mod witness;
 
 pub(crate) use search::merged;
 pub use search::{Conditional, find, find_assuming};
-pub use witness::{Doing, Witness, WitnessLoad, WitnessRun, WitnessStep, Wrong};
+pub use witness::{Doing, Memory, Witness, WitnessLoad, WitnessRun, WitnessStep, Wrong};

@@ -133,8 +133,8 @@ pub(crate) const MAX_SITE_CLASSES: usize = 4;
 /// Most steps of the run of a witness that are told.
 pub(crate) const MAX_WITNESS_STEPS: usize = 80;
 
-/// Scenarios in which the content of memory changed nothing, after which it is left unknown.
-pub(crate) const MAX_IDLE_MEMORY: usize = 2;
+/// Runs in which the content of memory changed nothing, after which it is left unknown.
+pub(crate) const MAX_IDLE_MEMORY: usize = 4;
 
 /// Most scenarios, one after the other, whose runs go as earlier ones did, before the search ends.
 pub(crate) const MAX_SCENARIOS_ALIKE: usize = 5;

@@ -1,7 +1,7 @@
 //! Conditional findings of small kernels, with their witnesses.
 
 use ptxcheck_passes::analysis::lanes::Problem;
-use ptxcheck_passes::conditional::{self, Doing, Witness};
+use ptxcheck_passes::conditional::{self, Doing, Memory, Witness};
 use ptxcheck_passes::frontend::ptx::{PtxOrigin, lower};
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector};
 use ptxcheck_passes::{Level, ModuleContext, Settings};
@@ -55,7 +55,7 @@ fn a_tail_has_a_size_that_splits_a_warp() {
         .map(|param| (param.number, param.value))
         .collect();
     assert_eq!(values, [(1, 100)]);
-    assert_eq!(witness.memory, None);
+    assert_eq!(witness.memory, Memory::Unknown);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher as _, Hash};
 
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
-use super::witness::{Witness, WitnessRun};
+use super::witness::{Memory, OBJECT, Witness, WitnessRun};
 use crate::analysis::ModuleAnalyses;
 use crate::analysis::call_graph::CallSite;
 use crate::analysis::lanes::{FixedParam, Lanes, Problem, Site};
@@ -18,22 +18,19 @@ use ptxcheck_machine::{
     Setup, Standing, Stop, Trace, Unknown, Unmodelled, Unobserved, View, WARP, World, Wrong,
 };
 
-/// Pointers of a witness lie so far apart.
-const OBJECT: u64 = 1 << 32;
-
 /// A world with the values of a witness.
 pub(super) struct WitnessWorld<'m> {
     module: &'m Module<'m>,
     given: Given,
     /// The content of all other memory that threads share, when the kernel begins.
-    memory: Option<u64>,
+    memory: Memory,
 }
 
 impl World for WitnessWorld<'_> {
     fn read(&mut self, read: &Read<'_>) -> Option<u64> {
         let is_shared = matches!(read.space, Space::Global | Space::Const) && read.is_initial;
-        let rest = self.memory.filter(|_| is_shared);
-        self.given.read(read).or(rest)
+        let known = self.given.read(read);
+        known.or_else(|| self.memory.load(read.address, read.bytes).filter(|_| is_shared))
     }
 
     fn unmodelled(&mut self, at: &At<'_>, value: Unmodelled) -> Option<u64> {

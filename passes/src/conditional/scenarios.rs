@@ -4,14 +4,21 @@ use std::collections::BTreeSet;
 
 use super::blocks::Block;
 use super::inputs::{Inputs, Piece};
-use super::witness::{Witness, WitnessLoad};
+use super::witness::{Memory, Witness, WitnessLoad};
 use crate::analysis::lanes::{FixedParam, Site};
 use crate::assumptions::Assumed;
 use crate::limits::MAX_SCENARIOS;
 
 /// Values of integer parameters that a scenario leaves open, and contents of memory: what no input decides is run with each of
 /// them. Loops have one round, or three.
-pub(super) const REST: [(u64, Option<u64>); 4] = [(1, None), (1, Some(0)), (3, None), (3, Some(0))];
+pub(super) const REST: [(u64, Memory); 6] = [
+    (1, Memory::Unknown),
+    (1, Memory::Zero),
+    (1, Memory::Counting),
+    (3, Memory::Unknown),
+    (3, Memory::Zero),
+    (3, Memory::Counting),
+];
 
 /// The lane that is given another value than the others, where loaded values decide.
 const OTHER_LANE: u32 = 5;
@@ -70,7 +77,7 @@ fn unbounded(inputs: &Inputs, block: Block) -> Vec<Witness> {
         lanes: 0,
         params,
         loads,
-        memory: None,
+        memory: Memory::Unknown,
     };
     let param = |piece: &Piece, value: u64| FixedParam {
         number: piece.number,

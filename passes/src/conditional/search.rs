@@ -9,7 +9,7 @@ use super::inputs::{InputSearch, Inputs};
 use super::replay::{Replay, ReplayedFailure};
 use super::scenarios::{REST, scenarios};
 use super::shown::{all_but_definite, is_shown_otherwise, shown};
-use super::witness::{Witness, WitnessRun};
+use super::witness::{Memory, Witness, WitnessRun};
 use crate::analysis::lanes::{Issue, LaneFinding, LaneLayout, Launch, Problem, Root, Site};
 use crate::analysis::{Certainty, ModuleAnalyses};
 use crate::assumptions::{Assumed, Assumptions};
@@ -151,7 +151,7 @@ struct Trial {
     /// The courses of runs so far, and the number of scenarios since the last new one.
     courses: FxHashSet<u64>,
     alike: usize,
-    /// Scenarios in which the content of memory changed nothing; `None` once it did.
+    /// Runs in which the content of memory changed nothing; `None` once it did.
     memory_is_idle: Option<usize>,
     tries_left: usize,
     /// The search ended before all scenarios were tried.
@@ -204,7 +204,9 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
         search.add_controls(site);
         let all = search.finish();
         let sides = all.sides;
-        let few = [all, near].into_iter().find(|inputs| inputs.len() <= MAX_CONDITIONAL_INPUTS);
+        let few = [all, near]
+            .into_iter()
+            .find(|inputs| inputs.len() <= MAX_CONDITIONAL_INPUTS);
         few.unwrap_or_else(|| Inputs {
             sides,
             ..Inputs::default()
@@ -386,16 +388,18 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
             self.assumed.bound(&mut witness.params);
             // Nothing that was not known decided a run that came to its end.
             let is_decided = is_complete || trial.memory_is_idle >= Some(MAX_IDLE_MEMORY);
-            let is_known = memory.is_some() && is_decided || tried.contains(&witness);
+            let is_known = memory != Memory::Unknown && is_decided || tried.contains(&witness);
             if trial.open.is_empty() || is_known || !self.assumed.admits(&witness.params) {
                 continue;
             }
             let failures = self.replay.failures(&witness, &trial.open, &trial.courses);
-            if memory.is_some() {
+            if memory != Memory::Unknown {
                 let is_same = failures.course == course;
                 trial.memory_is_idle = trial.memory_is_idle.filter(|_| is_same).map(|count| count + 1);
             }
-            (is_complete, course) = (failures.is_complete, failures.course);
+            if memory == Memory::Unknown {
+                (is_complete, course) = (failures.is_complete, failures.course);
+            }
             let is_astray = failures.reached.is_empty() || failures.is_too_long;
             trial.astray = if is_astray { trial.astray + 1 } else { 0 };
             trial.courses.insert(failures.course);

@@ -22,10 +22,37 @@ pub struct Witness {
     pub params: Vec<FixedParam>,
     /// The loaded values that it depends on.
     pub loads: Vec<WitnessLoad>,
-    /// The content of all other memory that threads share, where the run comes to the place with it: what is wrong there does not
+    /// All other memory that threads share, where the run comes to the place with it: what is wrong there does not
     /// depend on it.
-    pub memory: Option<u64>,
+    pub memory: Memory,
 }
+
+/// The content of memory of which nothing else is said, when the kernel begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Memory {
+    /// Not known.
+    #[default]
+    Unknown,
+    /// Zeros.
+    Zero,
+    /// Each element, of as many bytes as are loaded, is its number in its array plus 1: offsets of rows, and counts, that code
+    /// computes with.
+    Counting,
+}
+
+impl Memory {
+    /// The content at an address, for a load of so many bytes.
+    pub(super) fn load(self, address: u64, bytes: u8) -> Option<u64> {
+        match self {
+            Self::Unknown => None,
+            Self::Zero => Some(0),
+            Self::Counting => Some((address % OBJECT) / u64::from(bytes.max(1)) + 1),
+        }
+    }
+}
+
+/// Arrays of a witness lie so far apart, in bytes.
+pub(super) const OBJECT: u64 = 1 << 32;
 
 /// The values that a load gives to the lanes of the warp that goes wrong; all other warps get `others`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::analysis::lanes::{
     Issue, LaneFinding, Lanes, Launch, Problem, Root, ShapeSource, Site, is_full, ranges,
 };
-use crate::conditional::{Doing, Witness, WitnessRun, WitnessStep};
+use crate::conditional::{Doing, Memory, Witness, WitnessRun, WitnessStep};
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::finding::Certainty;
 use crate::ir::{FunctionId, Value};
@@ -208,9 +208,12 @@ fn tell(draft: &mut Draft, witness: &Witness) {
         draft.related(place_of(&load.site), "the value is loaded here");
     }
     given.extend(loads.iter().cloned());
-    if let Some(memory) = witness.memory {
-        given.push(format!("all other memory {memory}"));
-    }
+    let memory = match witness.memory {
+        Memory::Unknown => None,
+        Memory::Zero => Some("0"),
+        Memory::Counting => Some("1, 2, 3, …"),
+    };
+    given.extend(memory.map(|memory| format!("all other memory {memory}")));
     draft.note(format!(
         "when: {}: warp {warp} of the first block",
         given.join(", ")
@@ -226,7 +229,7 @@ fn tell(draft: &mut Draft, witness: &Witness) {
     draft.data("warp", u64::from(warp));
     draft.data("parameters", crate::finding::Value::Texts(params));
     draft.data("loads", crate::finding::Value::Texts(loads));
-    if let Some(memory) = witness.memory {
+    if let Some(memory) = memory {
         draft.data("memory", memory);
     }
 }
