@@ -35,8 +35,8 @@ pub enum Memory {
     Unknown,
     /// Zeros.
     Zero,
-    /// Each element, of as many bytes as are loaded, is its number in its array plus 1: offsets of rows, and counts, that code
-    /// computes with.
+    /// The elements, of as many bytes as are loaded, are 1 to 8, and so on again: offsets of rows, counts and strides, that code
+    /// computes with and divides by.
     Counting,
 }
 
@@ -46,7 +46,7 @@ impl Memory {
         match self {
             Self::Unknown => None,
             Self::Zero => Some(0),
-            Self::Counting => Some((address % OBJECT) / u64::from(bytes.max(1)) + 1),
+            Self::Counting => Some((address % OBJECT) / u64::from(bytes.max(1)) % 8 + 1),
         }
     }
 }

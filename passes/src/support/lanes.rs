@@ -211,7 +211,7 @@ fn tell(draft: &mut Draft, witness: &Witness) {
     let memory = match witness.memory {
         Memory::Unknown => None,
         Memory::Zero => Some("0"),
-        Memory::Counting => Some("1, 2, 3, …"),
+        Memory::Counting => Some("1 to 8, and so on again"),
     };
     given.extend(memory.map(|memory| format!("all other memory {memory}")));
     draft.note(format!(
