@@ -57,12 +57,11 @@ pub fn find_assuming(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) -> 
         if module.module.function(root.function).is_kernel()
             && !module.deadline.is_over()
             && let Some(layout) = layouts.of(root.function)
+            && let Some(mut search) = KernelSearch::new(module, root, &layout)
         {
-            if let Some(mut search) = KernelSearch::new(module, root, &layout) {
-                search.assumed = assumptions.of_function(module.module, root.function);
-                search.run(sites_to_try(module, root, &layout));
-                found.append(&mut search.found);
-            }
+            search.assumed = assumptions.of_function(module.module, root.function);
+            search.run(sites_to_try(module, root, &layout));
+            found.append(&mut search.found);
         }
     }
     found

@@ -89,9 +89,9 @@ impl<'a> Results<'a> {
                 nesting_level: 0,
             }));
         }
-        (!locations.is_empty()).then(|| CodeFlow {
-            thread_flows: [ThreadFlow { locations }],
-        })
+        let has_run = !locations.is_empty();
+        let thread_flows = [ThreadFlow { locations }];
+        has_run.then_some(CodeFlow { thread_flows })
     }
 
     /// An input, as a file.
