@@ -19,7 +19,7 @@ use super::bytes::{Budget, text};
 use super::elf::{self, Elf};
 use super::named::{RegisteredName, constant_text};
 use super::stubs::{STUB, kernel_of_stub};
-use super::{launch_shapes, launches, offload_entries};
+use super::{launches, offload_entries};
 use crate::host_names::{HostKind, HostNames};
 use crate::kinds::{Host, Registration};
 use crate::limits::MAX_SYMBOL_BYTES;
@@ -74,7 +74,6 @@ pub(super) fn read(elf: &Elf<'_>, member: Option<&str>, host: &mut Host) {
     let is_registered = |name: &str| called.contains(name);
     let launchable = launches::unregistered(elf, member, is_registered);
     host.unregistered.extend(launchable);
-    host.launches.extend(launch_shapes::read(elf, member));
     stubs.retain(|stub| !is_registered(&normalised(stub)) && !c_name(stub).is_some_and(is_registered));
     found.extend(stubs.into_iter().map(|name| RegisteredName {
         name,

@@ -144,9 +144,6 @@ pub struct Host {
     pub registered: Vec<Registration>,
     /// The kernels that it can launch and does not register, sorted.
     pub unregistered: Vec<Launchable>,
-    /// Not serialised: it is asked before. The launches with constant blocks that its machine code shows, sorted.
-    #[serde(skip)]
-    pub launches: Vec<HostLaunch>,
     /// A linker is done with it: an executable or shared library.
     pub is_linked: bool,
     /// It has no symbol table: what it registers is not known.

@@ -46,9 +46,10 @@ use std::collections::BTreeSet;
 use ptxcheck_common::names::normalised;
 
 use super::bytes::Budget;
-use super::elf::Elf;
+use super::elf::{self, Elf};
 use super::host_code::{Code, CodeAddress, covering};
 use super::launches::REGISTERING;
+use super::{FileFormat, archive, file_format};
 use crate::kinds::HostLaunch;
 use crate::limits::{MAX_HOST_LAUNCHES, MAX_WALK_STEPS};
 use events::Event;
@@ -63,13 +64,45 @@ const CLANG_REGISTERING: [&str; 2] = ["__cuda_register_globals", "__cuda_module_
 /// The mark of the function between a template's kernel and its stub.
 const WRAPPER: &str = "__wrapper__device_stub_";
 
-/// The launches that the code of this file makes.
-pub(super) fn read(elf: &Elf<'_>, member: Option<&str>) -> Vec<HostLaunch> {
-    let mut budget = Budget::of(elf.data());
-    launches(elf, member, &mut budget).unwrap_or_default()
+/// The launches with constant blocks that the machine code of host code shows, sorted: in an ELF file, or in those of a static archive,
+/// until `is_late` says that the time is over. Without `wants_some` those of kernels that may have others are left out, and not looked
+/// for longer than it takes to see that they may.
+#[must_use]
+pub fn host_launches(bytes: &[u8], wants_some: bool, is_late: &dyn Fn() -> bool) -> Vec<HostLaunch> {
+    let mut found = Vec::new();
+    let mut add = |bytes: &[u8], member: Option<&str>| {
+        if bytes.starts_with(elf::MAGIC)
+            && let Ok(elf) = elf::parse(bytes)
+            && !elf::is_cubin(&elf)
+        {
+            found.extend(read(&elf, member, wants_some));
+        }
+    };
+    if bytes.starts_with(elf::MAGIC) {
+        add(bytes, None);
+    } else if file_format("", bytes) == FileFormat::Archive
+        && let Ok((members, _)) = archive::members(bytes)
+    {
+        for member in members.iter().take_while(|_| !is_late()) {
+            add(member.bytes, Some(&member.name));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
 }
 
-fn launches(elf: &Elf<'_>, member: Option<&str>, budget: &mut Budget) -> Option<Vec<HostLaunch>> {
+fn read(elf: &Elf<'_>, member: Option<&str>, wants_some: bool) -> Vec<HostLaunch> {
+    let mut budget = Budget::of(elf.data());
+    launches(elf, member, wants_some, &mut budget).unwrap_or_default()
+}
+
+fn launches(
+    elf: &Elf<'_>,
+    member: Option<&str>,
+    wants_some: bool,
+    budget: &mut Budget,
+) -> Option<Vec<HostLaunch>> {
     let program = Program::of(elf, budget)?;
     let mut kernels = Kernels::default();
     kernels.add_stubs(&program);
@@ -83,7 +116,26 @@ fn launches(elf: &Elf<'_>, member: Option<&str>, budget: &mut Budget) -> Option<
     let mut found = Found::default();
     let uses = uses::in_code(&program, &kernels.roles, budget)?;
     found.some.extend(uses.elsewhere);
+    found
+        .some
+        .extend(uses::in_data(&program, &kernels.roles, budget)?);
+    let is_relocatable = uses::is_relocatable(&program);
+    let is_closed = |kernel: &usize| {
+        kernels.known.contains(kernel)
+            && (!kernels.open.contains(kernel) || !program.is_object && !is_relocatable)
+    };
+    found
+        .some
+        .extend((0..kernels.names.len()).filter(|kernel| !is_closed(kernel)));
+    if found.some.len() < kernels.names.len() {
+        found
+            .some
+            .extend(uses::in_data(&program, &kernels.roles, budget)?);
+    }
     for (start, used) in uses.functions {
+        if !wants_some && used.is_subset(&found.some) {
+            continue;
+        }
         let Some(function) = covering(&program.functions, start) else {
             found.some.extend(used);
             continue;
@@ -95,22 +147,17 @@ fn launches(elf: &Elf<'_>, member: Option<&str>, budget: &mut Budget) -> Option<
             }
         }
     }
-    let is_relocatable = uses::is_relocatable(&program);
-    let mut all = found.all(|kernel| {
-        kernels.known.contains(&kernel)
-            && (!kernels.open.contains(&kernel) || !program.is_object && !is_relocatable)
-    });
-    if !all.is_empty() {
-        let in_data = uses::in_data(&program, &kernels.roles, budget)?;
-        all.retain(|kernel| !in_data.contains(kernel));
-    }
+    let is_wanted = |kernel: Option<usize>, is_all: bool| {
+        (wants_some || is_all) && kernel.is_none_or(|kernel| !kernels.several.contains(&kernel))
+    };
     let launches = found.launches.into_iter();
-    let launches =
-        launches.filter(|(kernel, _)| kernel.is_none_or(|kernel| !kernels.several.contains(&kernel)));
-    let launches = launches.map(|(kernel, launch)| HostLaunch {
-        is_all: kernel.is_some_and(|kernel| all.contains(&kernel)),
-        member: member.map(str::to_owned),
-        ..launch
+    let launches = launches.filter_map(|(kernel, launch)| {
+        let is_all = kernel.is_some_and(|kernel| !found.some.contains(&kernel));
+        is_wanted(kernel, is_all).then(|| HostLaunch {
+            is_all,
+            member: member.map(str::to_owned),
+            ..launch
+        })
     });
     Some(launches.collect())
 }
@@ -178,28 +225,17 @@ impl Found {
             self.launches.push((number, launch));
         }
     }
-
-    /// The kernels all of whose launches are known, of those for which `is_closed` holds.
-    fn all(&self, is_closed: impl Fn(usize) -> bool) -> BTreeSet<usize> {
-        let launched = self.launches.iter().filter_map(|(kernel, _)| *kernel);
-        launched
-            .filter(|kernel| !self.some.contains(kernel) && is_closed(*kernel))
-            .collect()
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::read;
-    use crate::elf;
+    use super::host_launches;
     use crate::kinds::HostLaunch;
 
     fn launches(file: &str) -> Vec<HostLaunch> {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/images");
         let bytes = std::fs::read(format!("{folder}/{file}")).unwrap();
-        let mut found = read(&elf::parse(&bytes).unwrap(), None);
-        found.sort();
-        found
+        host_launches(&bytes, true, &|| false)
     }
 
     #[test]
@@ -234,9 +270,8 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/images");
         let bytes = std::fs::read(format!("{folder}/launches.nvcc-O2.o")).unwrap();
         for length in (0..bytes.len()).step_by(97) {
-            if let Ok(elf) = elf::parse(&bytes[..length]) {
-                read(&elf, None);
-            }
+            let found = host_launches(&bytes[..length], true, &|| false);
+            assert!(found.len() <= 3, "{length}");
         }
     }
 }

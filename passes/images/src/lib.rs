@@ -66,5 +66,6 @@ pub use errors::{BadFile, Refusal};
 pub use exports::exports;
 pub use foreign::Foreign;
 pub use format::{FileFormat, file_format};
+pub use launch_shapes::host_launches;
 pub use limits::{LARGE_IMAGE_BYTES, MAX_IMAGE_BYTES};
 pub use scan::{Contents, InputError, PackedImage, scan, scan_with};

@@ -207,8 +207,6 @@ pub fn scan_with<'a>(
         host.registered.dedup();
         host.unregistered.sort();
         host.unregistered.dedup();
-        host.launches.sort();
-        host.launches.dedup();
         host.names.sort();
     }
     let left_out = contents.errors.len().saturating_sub(SHOWN_FILE_PROBLEMS);

@@ -20,10 +20,8 @@ use super::shown::ShownLaunches;
 use super::text_cache::{Place, TextCache};
 use super::unpack;
 use crate::deadline::Deadline;
-use crate::image::{self, Content, Contents, FileFormat, InputError};
-#[cfg(feature = "ir")]
-use crate::inventory::ImageKind;
-use crate::inventory::{ExportedSymbol, is_read};
+use crate::image::{self, Content, Contents, FileFormat, InputError, PackedImage};
+use crate::inventory::{ExportedSymbol, ImageKind, is_read};
 use crate::limits::{MAX_EXPORTED_SYMBOLS, MAX_VARIANT_FILE_BYTES};
 use crate::patterns::Pattern;
 use crate::rule::ProblemKind;
@@ -61,7 +59,13 @@ pub(super) fn scan_content(
                 ..ScannedInput::without_device_code(name.clone())
             });
         }
-        let shown = ShownLaunches::of(&name, contents.host.as_ref(), settings, texts);
+        let is_text = |image: &PackedImage<'_>| matches!(image.kind, ImageKind::Ptx | ImageKind::LlvmIr);
+        let has_text = settings.recompile.is_some() || contents.images.iter().any(is_text);
+        let shown = if has_text && contents.host.is_some() && !settings.images_only {
+            ShownLaunches::of(&name, content, settings, texts, deadline)
+        } else {
+            ShownLaunches::default()
+        };
         let scanner = ImageScanner {
             shown: &shown,
             ..scanner

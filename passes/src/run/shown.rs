@@ -7,7 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::text_cache::TextCache;
-use crate::inventory::{Host, HostLaunch};
+use crate::deadline::Deadline;
+use crate::image;
+use crate::inventory::HostLaunch;
 use crate::launches::{Launches, MAX_LAUNCHED_SHAPES, ShownKernel, shape};
 use crate::names;
 use crate::settings::Settings;
@@ -27,15 +29,20 @@ pub(super) struct MemberSettings {
 }
 
 impl ShownLaunches {
-    /// Those of the host code of a file called `name`: all that findings can depend on.
-    pub(super) fn of(name: &str, host: Option<&Host>, settings: &Settings, texts: &TextCache) -> Self {
+    /// Those of the host code in the content of a file called `name`: all that findings can depend on.
+    pub(super) fn of(
+        name: &str,
+        content: &[u8],
+        settings: &Settings,
+        texts: &TextCache,
+        deadline: &Deadline,
+    ) -> Self {
         let mut members: BTreeMap<Option<String>, BTreeMap<String, Vec<&HostLaunch>>> = BTreeMap::new();
         let wants_some = settings.wants_conditional();
-        for launch in host.iter().flat_map(|host| &host.launches) {
-            if launch.is_all || wants_some {
-                let kernels = members.entry(launch.member.clone()).or_default();
-                kernels.entry(launch.kernel.clone()).or_default().push(launch);
-            }
+        let launches = image::host_launches(content, wants_some, &|| deadline.is_over());
+        for launch in &launches {
+            let kernels = members.entry(launch.member.clone()).or_default();
+            kernels.entry(launch.kernel.clone()).or_default().push(launch);
         }
         let of_member = |(member, kernels): (Option<String>, BTreeMap<String, Vec<&HostLaunch>>)| {
             let kernels = kernels.into_iter();

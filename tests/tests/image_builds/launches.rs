@@ -42,6 +42,13 @@ void run_direct(int *p) { void *args[] = {&p}; cudaLaunchKernel((const void *)&d
 void run_plain(int *p, int n) { plain<<<n, 48>>>(p); }
 ";
 
+/// The rest of a program.
+const PROGRAM: &str = "\
+void run_once(int *);
+void other(int *) {}
+int main() { run_once(nullptr); }
+";
+
 /// Kernels all of whose launches an object shows: each of them is static.
 const KNOWN: [&str; 5] = ["inner", "instance", "loop", "once", "twice"];
 
@@ -94,6 +101,46 @@ fn objects(
         }
     }
     Ok(())
+}
+
+/// The kernels with definite findings in a finished file: all that nobody else can launch.
+fn finished(build: &Build, file: &str, wanted: &[&str]) -> Result<(), String> {
+    let found = kernels(&build.check(file)?, "definite");
+    same(file, found, names(KNOWN.iter().chain(wanted)))
+}
+
+pub(super) fn finished_by_nvcc(build: &Build) -> Result<(), String> {
+    build.write("k.cu", SOURCE)?;
+    build.write("main.cu", PROGRAM)?;
+    let all = ["direct", "open", "plain"];
+    build.nvcc("-arch=sm_90 -Xcompiler -O2 k.cu main.cu -o program")?;
+    finished(build, "program", &all)?;
+    build.nvcc("-arch=sm_90 -Xcompiler -O0,-fno-pie,-no-pie -Xlinker -no-pie k.cu main.cu -o fixed")?;
+    finished(build, "fixed", &all)?;
+    // nvcc hides kernels.
+    build.nvcc("-arch=sm_90 -Xcompiler -O2,-fPIC -shared k.cu main.cu -o lib.so")?;
+    finished(build, "lib.so", &all)?;
+    build.nvcc(
+        "-arch=sm_90 -device-entity-has-hidden-visibility=false -Xcompiler -O2,-fPIC -shared k.cu main.cu -o open.so",
+    )?;
+    finished(build, "open.so", &[])?;
+    // A kernel that is launched from the device, too.
+    build.write(
+        "d.cu",
+        "static __global__ void inner(int *p) { p[threadIdx.x] += __shfl_down_sync(~0u, p[threadIdx.x], 16); }\n\
+         __global__ void outer(int *p) { inner<<<1, p[0]>>>(p); }\n\
+         void run(int *p) { inner<<<1, 48>>>(p); outer<<<1, 1>>>(p); }\n",
+    )?;
+    build.nvcc("-arch=sm_90 -rdc=true -c d.cu -o d.o")?;
+    same("d.o", kernels(&build.check("d.o")?, "definite"), BTreeSet::new())
+}
+
+pub(super) fn finished_by_clang(build: &Build) -> Result<(), String> {
+    build.write("k.cu", SOURCE)?;
+    build.clang("-O2 -fPIC -shared k.cu -o lib.so")?;
+    finished(build, "lib.so", &[])?;
+    build.clang("-O2 -fPIC -fvisibility=hidden -shared k.cu -o hidden.so")?;
+    finished(build, "hidden.so", &["direct", "open", "plain"])
 }
 
 pub(super) fn of_nvcc(build: &Build) -> Result<(), String> {

@@ -82,6 +82,10 @@ const NVCC: &[(&str, Case)] = &[
     ),
     ("kernels of one name in many units", units::kernels_of_many_units),
     ("launches that host code shows", launches::of_nvcc),
+    (
+        "launches that finished host code shows",
+        launches::finished_by_nvcc,
+    ),
     ("images in the data of programs", hosts::data_of_programs),
     ("host code yet to be compiled", hosts::link_time_host),
     ("inline functions in many units", units::functions_of_many_units),
@@ -99,6 +103,10 @@ const NVCC: &[(&str, Case)] = &[
 const CLANG: &[(&str, Case)] = &[
     ("a compiler launcher of clang's", launcher::of_clang),
     ("launches that host code of clang's shows", launches::of_clang),
+    (
+        "launches that finished host code of clang's shows",
+        launches::finished_by_clang,
+    ),
     ("objects compiled again", recompiled::of_clang),
     ("host code yet to be compiled", hosts::clang_link_time_host),
     ("what relocatable objects register", hosts::registered_by_a_table),

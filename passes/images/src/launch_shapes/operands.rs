@@ -84,9 +84,11 @@ impl Stepper<'_, '_, '_> {
 
     /// The place of a function or a handle that a number is the address of, in a program at fixed addresses.
     fn fixed(&self, number: u64) -> Option<CodeAddress> {
+        if !self.program.is_fixed {
+            return None;
+        }
         let place = (0, number);
-        let is_one = self.roles.kernels.contains_key(&place) || self.program.begins(place);
-        (self.program.is_fixed && is_one).then_some(place)
+        (self.roles.kernels.contains_key(&place) || self.program.begins(place)).then_some(place)
     }
 
     /// The address of the memory operand.

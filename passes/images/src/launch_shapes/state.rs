@@ -62,10 +62,18 @@ impl State {
         state
     }
 
-    /// Leaves what is known on both ways.
-    pub(super) fn join(&mut self, other: &Self) {
+    /// Leaves what is known on both ways. True if that is less than before.
+    pub(super) fn join(&mut self, other: &Self) -> bool {
+        let mut is_less = false;
+        let mut join = |mine: &mut Value, theirs: Value| {
+            if *mine != theirs {
+                let joined = mine.join(theirs);
+                is_less |= joined != *mine;
+                *mine = joined;
+            }
+        };
         for (mine, theirs) in self.registers.iter_mut().zip(other.registers) {
-            *mine = mine.join(theirs);
+            join(mine, theirs);
         }
         for (mine, theirs) in self
             .vectors
@@ -73,19 +81,30 @@ impl State {
             .flatten()
             .zip(other.vectors.iter().flatten())
         {
-            *mine = mine.join(*theirs);
+            join(mine, *theirs);
         }
         if self.frame != other.frame {
-            self.frame.retain(|byte| other.frame.binary_search(byte).is_ok());
+            let before = self.frame.len();
+            let mut rest = other.frame.as_slice();
+            self.frame.retain(|byte| {
+                let skipped = rest.partition_point(|other| other < byte);
+                rest = &rest[skipped..];
+                rest.first() == Some(byte)
+            });
+            is_less |= self.frame.len() < before;
         }
+        is_less |= other.is_leaked && !self.is_leaked;
         self.is_leaked |= other.is_leaked;
-        self.pending = match (self.pending, other.pending) {
+        let pending = match (self.pending, other.pending) {
             (Some(a), Some(b)) => Some(Dims {
                 grid: common(a.grid, b.grid),
                 block: common(a.block, b.block),
             }),
             _ => None,
         };
+        is_less |= pending != self.pending;
+        self.pending = pending;
+        is_less
     }
 
     /// The content of `width` bytes of the frame.

@@ -184,18 +184,22 @@ pub(super) fn in_data(
         if !budget.take(data.len()) {
             return None;
         }
-        // A table of relocations, whose fields are aligned, says which addresses are written when a file is loaded.
-        let step = if program.is_fixed { 1 } else { WORD };
-        let first = section.address().wrapping_neg() as usize % WORD;
-        for at in (first % step..data.len()).step_by(step) {
-            let wide = u64_at(data, at);
-            let narrow = u32_at(data, at).filter(|_| program.is_fixed).map(u64::from);
-            for address in wide.into_iter().chain(narrow) {
-                if (least..=most).contains(&address) {
-                    found.extend(roles.kernels.get(&(0, address)));
-                }
+        let mut add = |address: u64| {
+            if (least..=most).contains(&address) {
+                found.extend(roles.kernels.get(&(0, address)));
             }
+        };
+        if program.is_fixed {
+            for at in 0..data.len() {
+                u64_at(data, at).into_iter().for_each(&mut add);
+                u32_at(data, at).map(u64::from).into_iter().for_each(&mut add);
+            }
+            continue;
         }
+        // A table of relocations, whose fields are aligned, says which addresses are written when a file is loaded.
+        let first = section.address().wrapping_neg() as usize % WORD;
+        let (words, _) = data.get(first..).unwrap_or_default().as_chunks::<WORD>();
+        words.iter().map(|word| u64::from_le_bytes(*word)).for_each(add);
     }
     Some(found)
 }

@@ -32,17 +32,24 @@ pub(super) fn events(
     steps: &mut Steps,
 ) -> Option<Vec<Event>> {
     let code = decoded(program, function)?;
-    let leaders = leaders(program, &code);
-    if leaders.len() > MAX_FUNCTION_BLOCKS {
+    let targets = targets(program, &code);
+    let mut is_leader = vec![false; code.len()];
+    for target in targets.iter().flatten() {
+        is_leader[*target] = true;
+    }
+    if is_leader.iter().filter(|is_leader| **is_leader).count() > MAX_FUNCTION_BLOCKS {
         return None;
     }
     let entry = at(&code, function.start)?;
     let mut walk = Walk {
+        ways: Ways {
+            is_leader,
+            states: vec![None; code.len()],
+            open: BTreeSet::new(),
+        },
         code: &code,
-        leaders,
-        states: vec![None; code.len()],
+        targets,
         is_reached: vec![false; code.len()],
-        open: BTreeSet::new(),
         stepper: Stepper {
             program,
             roles,
@@ -51,23 +58,17 @@ pub(super) fn events(
             events: None,
         },
     };
-    walk.join(entry, &State::entry());
-    loop {
-        while let Some(leader) = walk.open.pop_first() {
-            walk.block(leader, steps)?;
+    walk.ways.join(entry, &State::entry());
+    walk.finish(steps)?;
+    // The runtime enters code that nothing leads to, to handle exceptions.
+    for (number, decoded) in code.iter().enumerate() {
+        if !walk.is_reached[number] && !is_padding(decoded) {
+            walk.ways.join(number, &State::handler());
+            walk.finish(steps)?;
         }
-        // The runtime enters code that nothing leads to, to handle exceptions.
-        let unreached =
-            (0..code.len()).find(|number| !walk.is_reached[*number] && !is_padding(&code[*number]));
-        let Some(unreached) = unreached else { break };
-        walk.leaders.insert(unreached);
-        walk.join(unreached, &State::handler());
     }
     walk.stepper.events = Some(Vec::new());
-    let reached: Vec<usize> = (0..code.len())
-        .filter(|number| walk.states[*number].is_some())
-        .collect();
-    for leader in reached {
+    for leader in 0..code.len() {
         walk.block(leader, steps)?;
     }
     walk.stepper.events.take()
@@ -102,16 +103,15 @@ fn at(code: &[Decoded], place: CodeAddress) -> Option<usize> {
     code.binary_search_by_key(&place, |decoded| decoded.at).ok()
 }
 
-/// The instructions that branches lead to.
-fn leaders(program: &Program<'_, '_>, code: &[Decoded]) -> BTreeSet<usize> {
-    let branches = code.iter().filter(|decoded| {
-        matches!(
-            decoded.code.flow_control(),
-            FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch
-        )
-    });
-    let places = branches.filter_map(|decoded| branch(program, decoded).place);
-    places.filter_map(|place| at(code, place)).collect()
+/// For each instruction: the one in the function that it branches to.
+fn targets(program: &Program<'_, '_>, code: &[Decoded]) -> Vec<Option<usize>> {
+    let target = |decoded: &Decoded| match decoded.code.flow_control() {
+        FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch => {
+            at(code, branch(program, decoded).place?)
+        }
+        _ => None,
+    };
+    code.iter().map(target).collect()
 }
 
 fn branch<'a>(program: &Program<'_, 'a>, decoded: &Decoded) -> Target<'a> {
@@ -128,47 +128,62 @@ fn is_padding(decoded: &Decoded) -> bool {
     is_nop || is_self_move
 }
 
-struct Walk<'w, 'e, 'a> {
-    code: &'w [Decoded],
-    leaders: BTreeSet<usize>,
-    /// Before the instructions that are leaders.
+/// The ways to leaders, which are the instructions at which blocks begin.
+struct Ways {
+    is_leader: Vec<bool>,
+    /// Before leaders.
     states: Vec<Option<Box<State>>>,
-    is_reached: Vec<bool>,
     /// Leaders whose states have changed.
     open: BTreeSet<usize>,
+}
+
+impl Ways {
+    /// One more way to an instruction.
+    fn join(&mut self, leader: usize, state: &State) {
+        self.is_leader[leader] = true;
+        let is_new = match &mut self.states[leader] {
+            Some(known) => known.join(state),
+            none => {
+                *none = Some(Box::new(state.clone()));
+                true
+            }
+        };
+        if is_new {
+            self.open.insert(leader);
+        }
+    }
+}
+
+struct Walk<'w, 'e, 'a> {
+    ways: Ways,
+    code: &'w [Decoded],
+    targets: Vec<Option<usize>>,
+    is_reached: Vec<bool>,
     stepper: Stepper<'w, 'e, 'a>,
 }
 
 impl<'a> Walk<'_, '_, 'a> {
-    /// One more way to a leader.
-    fn join(&mut self, leader: usize, state: &State) {
-        match &mut self.states[leader] {
-            Some(known) => {
-                let before = known.clone();
-                known.join(state);
-                if *known == before {
-                    return;
-                }
-            }
-            none => *none = Some(Box::new(state.clone())),
+    /// Goes on until no state changes. `None` where it is not known what follows.
+    fn finish(&mut self, steps: &mut Steps) -> Option<()> {
+        while let Some(leader) = self.ways.open.pop_first() {
+            self.block(leader, steps)?;
         }
-        self.open.insert(leader);
+        Some(())
     }
 
     /// Goes on at an instruction with the state as it is.
     fn go_to(&mut self, number: usize) {
         if self.stepper.events.is_none() {
-            let state = self.stepper.state.clone();
-            self.join(number, &state);
+            self.ways.join(number, &self.stepper.state);
         }
     }
 
     /// Goes over the instructions from a leader to the end of its block. `None` where it is not known what follows.
     fn block(&mut self, leader: usize, steps: &mut Steps) -> Option<()> {
-        let Some(state) = &self.states[leader] else {
+        let Some(state) = &self.ways.states[leader] else {
             return Some(());
         };
-        self.stepper.state = State::clone(state);
+        self.stepper.state.clone_from(state);
         let mut number = leader;
         loop {
             if !steps.take() {
@@ -184,7 +199,7 @@ impl<'a> Walk<'_, '_, 'a> {
             if self.code.get(number).is_none_or(|code| code.at != next) {
                 return Some(());
             }
-            if self.leaders.contains(&number) {
+            if self.ways.is_leader[number] {
                 self.go_to(number);
                 return Some(());
             }
@@ -205,9 +220,9 @@ impl<'a> Walk<'_, '_, 'a> {
                 let target = self.through_slot(decoded);
                 return Some(self.stepper.call(target) == Returns::Yes);
             }
-            FlowControl::ConditionalBranch => self.branch(decoded)?,
+            FlowControl::ConditionalBranch => self.branch(number)?,
             FlowControl::UnconditionalBranch => {
-                self.branch(decoded)?;
+                self.branch(number)?;
                 return Some(false);
             }
             // Through a slot it leads to another function; else it may be a table of this one.
@@ -228,12 +243,12 @@ impl<'a> Walk<'_, '_, 'a> {
     }
 
     /// A branch within the function, or the last call of one. `None` if it leads into the midst of other code.
-    fn branch(&mut self, decoded: &Decoded) -> Option<()> {
-        let target = branch(self.stepper.program, decoded);
-        if let Some(number) = target.place.and_then(|place| at(self.code, place)) {
+    fn branch(&mut self, number: usize) -> Option<()> {
+        if let Some(number) = self.targets[number] {
             self.go_to(number);
             return Some(());
         }
+        let target = branch(self.stepper.program, &self.code[number]);
         self.stepper.program.names(target).next()?;
         // Where the branch is conditional, the state goes on without the call.
         let state = self.stepper.state.clone();
