@@ -12,7 +12,7 @@ const HEAD: &str = ".version 8.8\n.target sm_90\n.address_size 64\n";
 
 /// Of the kernel: the problem, the lanes and the witness of each finding, with stated launches.
 fn found_with(kernel: &str, launches: &Launches) -> Vec<(Problem, u32, Witness)> {
-    found(kernel, launches, Assumptions::default())
+    found(kernel, launches, &Assumptions::default())
 }
 
 /// The same as far as it is as assumed.
@@ -21,10 +21,10 @@ fn found_as(kernel: &str, assumptions: &[&str]) -> Vec<(Problem, u32, Witness)> 
         .iter()
         .map(|text| Assumption::parse(text).expect("an assumption"));
     let assumptions = Assumptions { all: all.collect() };
-    found(kernel, &Launches::default(), assumptions)
+    found(kernel, &Launches::default(), &assumptions)
 }
 
-fn found(kernel: &str, launches: &Launches, assumptions: Assumptions) -> Vec<(Problem, u32, Witness)> {
+fn found(kernel: &str, launches: &Launches, assumptions: &Assumptions) -> Vec<(Problem, u32, Witness)> {
     let text = format!("{HEAD}{kernel}");
     let tree = ptxcheck_ptx_parser::parse(text.as_bytes()).expect("it parses");
     assert!(tree.errors().is_empty(), "{text}");
@@ -40,7 +40,7 @@ fn found(kernel: &str, launches: &Launches, assumptions: Assumptions) -> Vec<(Pr
         ..Settings::default()
     };
     let context = ModuleContext::new(&module, &settings);
-    let all = conditional::find_assuming(&context, &assumptions).into_iter();
+    let all = conditional::find_assuming(&context, assumptions).into_iter();
     all.map(|one| (one.found.issue.problem, one.found.issue.lanes, one.witness))
         .collect()
 }
