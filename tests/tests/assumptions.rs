@@ -135,48 +135,66 @@ fn assumptions_are_listed() {
 
 #[test]
 fn parameters_have_the_names_of_debug_information() {
-    for compiler in [
-        "nvcc-13.5.37/activemask_stale.sm_75",
-        "clang-22.1.8/activemask_stale.sm_90",
+    for (file, known, unknown) in [
+        (
+            "nvcc-13.5.37/activemask_stale.sm_75.G.ptx",
+            &[
+                "at_once:n % 32",
+                "*:out != 0",
+                "at_once:_Z7at_oncePii_param_1 = 3",
+            ][..],
+            "at_once:m",
+        ),
+        (
+            "clang-22.1.8/bare_headers.sm_90.G.ptx",
+            &["energy:out != 0", "energy:samples > 0"],
+            "energy:n",
+        ),
     ] {
-        let text = std::fs::read(root().join(format!("corpus/compilers/{compiler}.G.ptx"))).unwrap();
+        let text = std::fs::read(root().join(format!("corpus/compilers/{file}"))).unwrap();
         let folder = folder(&[("k.ptx", &text)]);
         let with = |option: &str| {
-            let output = run_in(
-                &folder,
-                &[
-                    "-q",
-                    "--format",
-                    "concise",
-                    "--strict-config",
-                    "k.ptx",
-                    "--assume",
-                    option,
-                ],
-            );
-            String::from_utf8(output.stdout).unwrap()
+            let strict = [
+                "-q",
+                "--format",
+                "concise",
+                "--strict-config",
+                "k.ptx",
+                "--assume",
+                option,
+            ];
+            String::from_utf8(run_in(&folder, &strict).stdout).unwrap()
         };
-        for known in [
-            "at_once:n % 32",
-            "at_once:out != 0",
-            "*:n % 32",
-            "at_once:_Z7at_oncePii_param_1 = 3",
-        ] {
+        for known in known {
             let text = with(known);
             assert!(
                 !text.contains("PTX906") && !text.contains("PTX908"),
-                "{compiler}, {known}: {text}"
+                "{file}, {known}: {text}"
             );
         }
-        let text = with("at_once:m % 32");
+        let text = with(&format!("{unknown} % 32"));
         assert!(
-            text.contains("is known to have a parameter `m`"),
-            "{compiler}: {text}"
-        );
-        let text = with("at_once:n = 4294967296");
-        assert!(
-            text.contains("is no signed integer of 4 bytes"),
-            "{compiler}: {text}"
+            text.contains("ptxcheck: warning: no kernel that fits"),
+            "{file}: {text}"
         );
     }
+}
+
+#[test]
+fn a_witness_names_its_parameters_and_what_would_rule_it_out() {
+    let (_, text) = check("", &["-W", "conditional", "--format", "full"]);
+    assert!(text.contains("`n` (parameter 1) = 100"), "{text}");
+    let wanted = "if it is never called so, say it: `[assume.\"forces\"] n = \"% 128\"` in ptxcheck.toml";
+    assert!(text.contains(wanted), "{text}");
+    let suggested = "[assume.\"forces\"]\nn = \"% 128\"\n";
+    assert_eq!(check(suggested, &["-W", "conditional"]), (Some(0), String::new()));
+    let (_, text) = check("", &["-W", "conditional", "--format", "json"]);
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let data = &document["findings"][0]["data"];
+    assert_eq!(
+        data["parameters"],
+        serde_json::json!(["parameter 1 = 100"]),
+        "{text}"
+    );
+    assert_eq!(data["parameter_names"], serde_json::json!(["n"]), "{text}");
 }

@@ -24,6 +24,12 @@ fn line(outcome: &Outcome, cause: &Cause<'_>) -> String {
         Some(place) => place.position(),
         None => input_name(outcome, finding).to_owned(),
     };
+    // A finding about an option has none.
+    let place = if place.is_empty() {
+        "ptxcheck".to_owned()
+    } else {
+        place
+    };
     let style = crate::styles::level(group.level);
     let mut context = context(outcome, finding);
     if let others @ 1.. = group.findings.len() - 1 {

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use rustc_hash::FxHashMap;
 
 use crate::analysis::lanes::{
-    Issue, LaneFinding, Lanes, Launch, Problem, Root, ShapeSource, Site, is_full, ranges,
+    FixedParam, Issue, LaneFinding, Lanes, Launch, Problem, Root, ShapeSource, Site, is_full, ranges,
 };
-use crate::conditional::{Doing, Memory, Witness, WitnessRun, WitnessStep};
+use crate::conditional::{Conditional, Doing, Memory, Witness, WitnessRun, WitnessStep};
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::finding::Certainty;
 use crate::ir::{FunctionId, Value};
@@ -134,10 +134,9 @@ pub(crate) fn begin<'r>(
         draft.related(passed, "the mask is passed here");
     }
     if let Some(conditional) = module.conditional_of(issue) {
-        let witness = &conditional.witness;
-        tell(draft, witness);
+        tell(module, draft, conditional);
         let shown = module.shown_launches(conditional.function);
-        if let Some(place) = shown.and_then(|shown| shown.place(witness.block)) {
+        if let Some(place) = shown.and_then(|shown| shown.place(conditional.witness.block)) {
             draft.note(format!("launched so by {place}"));
         }
         tell_run(module, draft, &conditional.run);
@@ -172,7 +171,8 @@ fn sides([x, y, z]: Shape) -> String {
 }
 
 /// Adds the launch and the values with which something goes wrong.
-fn tell(draft: &mut Draft, witness: &Witness) {
+fn tell(module: &ModuleContext<'_>, draft: &mut Draft, conditional: &Conditional) {
+    let witness = &conditional.witness;
     let Witness {
         block,
         grid,
@@ -184,15 +184,26 @@ fn tell(draft: &mut Draft, witness: &Witness) {
     if grid != [1; 3] {
         given.push(format!("block {block_index:?} of a grid of {grid:?}"));
     }
+    let names = match witness.params[..] {
+        [] => Vec::new(),
+        _ => module.module.parameter_names(conditional.function),
+    };
     let mut params = Vec::new();
     for param in &witness.params {
         let piece = match param.offset {
             0 => String::new(),
             offset => format!(" at byte {offset}"),
         };
-        params.push(format!("parameter {}{piece} = {}", param.number, param.value));
+        let text = format!("parameter {}{piece} = {}", param.number, param.value);
+        given.push(match names.get(usize::from(param.number)) {
+            Some(Some(name)) => {
+                let name = ptxcheck_common::names::shown(name);
+                format!("`{name}` (parameter {}){piece} = {}", param.number, param.value)
+            }
+            _ => text.clone(),
+        });
+        params.push(text);
     }
-    given.extend(params.iter().cloned());
     let mut loads = Vec::new();
     for load in &witness.loads {
         let (lanes, value) = load.differing;
@@ -228,10 +239,71 @@ fn tell(draft: &mut Draft, witness: &Witness) {
     draft.data("block_index", numbers(witness.block_index));
     draft.data("warp", u64::from(warp));
     draft.data("parameters", crate::finding::Value::Texts(params));
+    if names.iter().any(Option::is_some) {
+        let of_one = |param: &FixedParam| {
+            names
+                .get(usize::from(param.number))
+                .cloned()
+                .flatten()
+                .unwrap_or_default()
+        };
+        let names = witness.params.iter().map(of_one).collect();
+        draft.data("parameter_names", crate::finding::Value::Texts(names));
+    }
     draft.data("loads", crate::finding::Value::Texts(loads));
     if let Some(memory) = memory {
         draft.data("memory", memory);
     }
+    if let Some(assumption) = ruling_out(module, conditional, &names) {
+        draft.help(format!(
+            "if it is never called so, say it: `{assumption}` in ptxcheck.toml"
+        ));
+    }
+}
+
+/// An assumption that rules a witness out, as the configuration has it: a parameter is a multiple of the threads of a block, or is not
+/// the value with which something goes wrong. `None` if that depends on no parameter.
+fn ruling_out(
+    module: &ModuleContext<'_>,
+    conditional: &Conditional,
+    names: &[Option<String>],
+) -> Option<String> {
+    let Witness { block, params, .. } = &conditional.witness;
+    let threads: u64 = block.iter().copied().map(u64::from).product();
+    let is_tail = |param: &&FixedParam| !param.value.is_multiple_of(threads.max(1));
+    let param = params.iter().find(is_tail).or(params.first())?;
+    let condition = if is_tail(&param) {
+        format!("% {threads}")
+    } else {
+        format!("!= {}", signed(param))
+    };
+    let (number, offset) = (param.number, param.offset);
+    let function = module.module.function(conditional.function);
+    let is_whole = function.params.get(usize::from(number))?.size == u64::from(param.bytes);
+    let name = names.get(usize::from(number)).and_then(Option::as_deref);
+    let parameter = match name {
+        _ if !is_whole => format!("\"{number}+{offset}\""),
+        Some(name)
+            if name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') =>
+        {
+            name.to_owned()
+        }
+        _ => number.to_string(),
+    };
+    let spellings = ptxcheck_common::names::spellings(module.module.function_name(conditional.function));
+    let kernel = spellings.iter().min_by_key(|name| name.len())?;
+    Some(format!("[assume.{kernel:?}] {parameter} = \"{condition}\""))
+}
+
+/// The value of a piece of a parameter as an integer.
+const fn signed(param: &FixedParam) -> i64 {
+    let bits = param.bytes as u32 * 8;
+    if bits == 0 || bits > 64 {
+        return 0;
+    }
+    (param.value << (64 - bits)).cast_signed() >> (64 - bits)
 }
 
 /// Adds the steps of a run that goes wrong.
