@@ -13,9 +13,9 @@ use crate::limits::{MAX_FAILURES, MAX_SNAPSHOTS};
 use crate::memory::Memory;
 use crate::observe::{Event, Observer, View};
 use crate::outcome::{End, Group, Unknown, Wrong};
-use crate::run::Stop;
 use crate::schedule::Order;
 use crate::site::{Context, Contexts, Point};
+use crate::stop::Stop;
 use crate::thread::{Frame, State, Thread};
 use crate::world::{At, Unmodelled, World};
 

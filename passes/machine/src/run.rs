@@ -14,7 +14,8 @@ use crate::memory::Memory;
 use crate::observe::Observer;
 use crate::outcome::{End, Failure, Outcome, Refused, Unknown};
 use crate::schedule::{Order, Schedule};
-use crate::site::{Context, Contexts, Point, Site};
+use crate::site::{Context, Contexts, Point};
+use crate::stop::Stop;
 use crate::thread::{Frame, State, Thread};
 use crate::world::World;
 
@@ -34,17 +35,6 @@ pub struct Setup<'a> {
     pub counts_later_rounds: bool,
     /// When the run ends early.
     pub stop: Stop<'a>,
-}
-
-/// The place of a run before its end at which no more is asked of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop<'a> {
-    /// None.
-    Never,
-    /// Lanes have waited in vain: see [`Outcome::is_broken`].
-    WhenBroken,
-    /// The same, or something has gone wrong at this site in the warp with this number.
-    AtFailure(&'a Site, u32),
 }
 
 impl Setup<'_> {

@@ -20,6 +20,9 @@ pub(super) const REST: [(u64, Memory); 6] = [
     (3, Memory::Counting),
 ];
 
+/// Values that an input is given whatever the code compares it with.
+const USUAL_VALUES: usize = 3;
+
 /// The lane that is given another value than the others, where loaded values decide.
 const OTHER_LANE: u32 = 5;
 
@@ -101,44 +104,54 @@ fn unbounded(inputs: &Inputs, block: Block) -> Vec<Witness> {
     };
     let threads: u64 = block.iter().copied().map(u64::from).product();
     let values = values(&inputs.constants, threads);
-    let mut made = Vec::new();
+    // One value for most lanes, of all inputs or of one of them, and of the others one with a few rounds of loops.
+    let mut alike = Vec::new();
     for &value in &values {
-        made.push(all(value));
+        alike.push(all(value));
         if params.len() + loads.len() == 1 {
             continue;
         }
-        // One input with the value, the others with a few rounds of loops.
         for others in [1, 3, threads * 4] {
             for number in 0..params.len() {
                 let mut one = all(others);
                 one.params[number].value = value;
-                made.push(one);
+                alike.push(one);
             }
             for number in 0..loads.len() {
                 let mut one = all(others);
                 one.loads[number].others = value;
-                made.push(one);
+                alike.push(one);
             }
         }
     }
-    // One lane with another value than the rest.
-    let differing: Vec<(u64, u64)> = values
-        .iter()
-        .filter_map(|&value| Some((value, value.checked_sub(1)?)))
-        .flat_map(|(a, b)| [(a, b), (b, a)])
-        .collect();
-    for site in loads {
-        for &(others, other) in &differing {
-            let mut one = all(threads * 4);
-            for given in &mut one.loads {
-                if given.site == *site {
+    // One lane loads another value than the rest; first those that the code compares with.
+    let (usual, compared) = values.split_at(values.len().min(USUAL_VALUES));
+    let mut differing = Vec::new();
+    for &value in compared.iter().chain(usual) {
+        let Some(less) = value.checked_sub(1) else {
+            continue;
+        };
+        for (others, other) in [(value, less), (less, value)] {
+            for site in loads {
+                let mut one = all(threads * 4);
+                for given in one.loads.iter_mut().filter(|given| given.site == *site) {
                     *given = load(site, others, (1 << OTHER_LANE, other));
                 }
+                differing.push(one);
             }
-            made.push(one);
         }
     }
-    made
+    // In turn, as the search ends where several in a row show nothing new.
+    let (mut alike, mut differing) = (alike.into_iter(), differing.into_iter());
+    let mut made = Vec::new();
+    loop {
+        let known = made.len();
+        made.extend(alike.next());
+        made.extend(differing.next());
+        if made.len() == known {
+            return made;
+        }
+    }
 }
 
 /// The values that an input is given: a number of elements that ends within the last warp, one of a few more than a block, one
@@ -146,6 +159,7 @@ fn unbounded(inputs: &Inputs, block: Block) -> Vec<Witness> {
 fn values(constants: &BTreeSet<i64>, threads: u64) -> Vec<u64> {
     let tail = threads.saturating_sub(if threads > 32 { 28 } else { 12 }).max(1);
     let mut values = vec![tail, threads + 4, 1];
+    debug_assert_eq!(values.len(), USUAL_VALUES);
     for constant in constants {
         let around = [constant.checked_add(1), Some(*constant), constant.checked_sub(1)];
         let known = around.into_iter().flatten();
