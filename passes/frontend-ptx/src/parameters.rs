@@ -60,7 +60,7 @@ impl ParameterNames {
                 match entry.tag() {
                     gimli::DW_TAG_subprogram => {
                         let name = names_of(&FUNCTION_NAMES).or_else(origin);
-                        // What is only declared has no code, and may be another with the same parameters.
+                        // A declaration without code may be of another function with the same name.
                         let has_code = entry.attr_value(gimli::DW_AT_low_pc).is_some();
                         if let Some(name) = &name
                             && has_code
