@@ -242,7 +242,7 @@ mod tests {
     fn constant_blocks_are_seen_in_objects() {
         for file in ["launches.nvcc-O0.o", "launches.nvcc-O2.o", "launches.clang-O2.o"] {
             let found = launches(file);
-            let found: Vec<_> = found
+            let mut found: Vec<_> = found
                 .iter()
                 .map(|launch| {
                     let kernel = launch.kernel.trim_start_matches("_ZL").trim_start_matches("_Z");
@@ -255,6 +255,7 @@ mod tests {
                     )
                 })
                 .collect();
+            found.sort_unstable();
             let one = Some(1);
             let wanted = [
                 ("3allPi", [None, one, one], [8, 6, 1], "_Z7run_allPii", true),
