@@ -71,8 +71,9 @@ pub(super) fn groups(reads: [bool; 2], sides: [bool; 3], most: Option<u32>) -> V
     // With one side that is read, the number of rows and layers is free, too.
     let is_free = [sides[0], sides != [false; 3], sides != [false; 3]];
     // A bound is mostly the number of threads that a kernel is launched with.
-    let row =
-        most.filter(|most| most.is_multiple_of(32) && reads == [false; 2] && *most <= MAX_BLOCK_THREADS);
+    let row = most.filter(|most| {
+        *most > 0 && most.is_multiple_of(32) && reads == [false; 2] && *most <= MAX_BLOCK_THREADS
+    });
     let row = row.map(|most| [most, 1, 1]);
     let is_bound = |block: &&Block| most == Some(block.iter().product());
     let bound = blocks.iter().filter(is_bound).copied();

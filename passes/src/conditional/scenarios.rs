@@ -23,8 +23,8 @@ pub(super) const REST: [(u64, Memory); 6] = [
 /// Values that an input is given whatever the code compares it with.
 const USUAL_VALUES: usize = 3;
 
-/// The lane that is given another value than the others, where loaded values decide.
-const OTHER_LANE: u32 = 5;
+/// The lanes that are given another value than the others, where loaded values decide: one, or the second half of the warp.
+const OTHER_LANES: [u32; 2] = [1 << 5, 0xffff_0000];
 
 /// The scenarios to try with a block that are as assumed, the simplest first.
 pub(super) fn scenarios(inputs: &Inputs, block: Block, assumed: &Assumed) -> Vec<Witness> {
@@ -131,11 +131,12 @@ fn unbounded(inputs: &Inputs, block: Block) -> Vec<Witness> {
         let Some(less) = value.checked_sub(1) else {
             continue;
         };
-        for (others, other) in [(value, less), (less, value)] {
+        let ways = [(value, less), (less, value)];
+        for (lanes, (others, other)) in OTHER_LANES.iter().flat_map(|lanes| ways.map(|way| (*lanes, way))) {
             for site in loads {
                 let mut one = all(threads * 4);
                 for given in one.loads.iter_mut().filter(|given| given.site == *site) {
-                    *given = load(site, others, (1 << OTHER_LANE, other));
+                    *given = load(site, others, (lanes, other));
                 }
                 differing.push(one);
             }

@@ -119,7 +119,7 @@ pub struct WitnessStep {
     pub doing: Doing,
     /// The lanes.
     pub lanes: Lanes,
-    /// How often they do it, one time after the other.
+    /// Number of times that they do it, one after the other.
     pub times: usize,
 }
 
