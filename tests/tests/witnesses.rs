@@ -1,0 +1,76 @@
+//! Kernels that are wrong for some launch or some argument, and the same mended: `corpus/witnesses`. `-W conditional` finds the former, with
+//! a run, and is silent about the latter.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails")]
+
+use std::collections::BTreeMap;
+
+use ptxcheck_tests::{binary, report, root};
+use serde_json::Value;
+
+/// The rule that finds what is wrong with each kernel.
+const WRONG: [(&str, &str); 10] = [
+    ("early_break", "PTX401"),
+    ("early_return", "PTX401"),
+    ("flag_barrier", "PTX411"),
+    ("half_mask", "PTX403"),
+    ("other_ballot", "PTX403"),
+    ("stride_barrier", "PTX411"),
+    ("tail_reduce", "PTX401"),
+    ("tile_barrier", "PTX411"),
+    ("trip_counts", "PTX401"),
+    ("wide_mask", "PTX401"),
+];
+
+fn path(file: &str) -> String {
+    let path = root().join("corpus/witnesses").join(file);
+    path.to_str().unwrap().to_owned()
+}
+
+fn findings(file: &str) -> Vec<Value> {
+    let output = binary::run(["--format", "json", "-W", "conditional", &path(file)]);
+    let (_, document) = report::document(&output).unwrap();
+    document["findings"].as_array().unwrap().clone()
+}
+
+#[test]
+fn what_is_wrong_for_some_launch_is_found_with_a_run() {
+    let mut found = BTreeMap::new();
+    for finding in findings("wrong.ptx") {
+        assert_eq!(finding["certainty"], "conditional", "{finding}");
+        let steps = finding["steps"].as_array().unwrap();
+        let last = steps.last().unwrap()["message"].as_str().unwrap();
+        assert!(last.contains("wrong here"), "{finding}");
+        let kernel = finding["kernel"].as_str().unwrap().to_owned();
+        found.insert(kernel, finding["code"].as_str().unwrap().to_owned());
+    }
+    let wrong = WRONG.map(|(kernel, code)| (kernel.to_owned(), code.to_owned()));
+    assert_eq!(found, BTreeMap::from(wrong));
+}
+
+#[test]
+fn what_is_mended_is_silent() {
+    assert_eq!(findings("fixed.ptx"), [Value::Null; 0]);
+}
+
+#[test]
+fn runs_are_shown_by_fingerprint() {
+    let all = findings("wrong.ptx");
+    let fingerprint = all[0]["fingerprint"].as_str().unwrap();
+    let file = path("wrong.ptx");
+    let output = binary::run(["replay", "--fingerprint", &fingerprint[..8], &file]);
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let heads = text.lines().filter(|line| line.contains("PTX"));
+    assert_eq!(heads.count(), 1, "{text}");
+    assert!(text.contains("   1  pairs.cu:") && text.contains("wrong here"), "{text}");
+
+    let none = binary::run(["replay", "--fingerprint", "0000000000000000", &file]);
+    assert_eq!(none.status.code(), Some(2));
+    let text = String::from_utf8(none.stderr).unwrap();
+    assert!(text.contains("no conditional finding with the fingerprint"), "{text}");
+    for wrong in ["12", "xyzw", "12345678901234567"] {
+        let output = binary::run(["replay", "--fingerprint", wrong, &file]);
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
+    }
+}
