@@ -122,7 +122,7 @@ pub(crate) const MAX_SCENARIOS: usize = 120;
 pub(crate) const MAX_THREAD_STEPS: u64 = 2_000;
 
 /// Most instructions of all runs in the search for the witnesses of a kernel with the blocks of one group.
-pub(crate) const MAX_SEARCH_STEPS: u64 = 3_000_000;
+pub(crate) const MAX_SEARCH_STEPS: u64 = 1_000_000;
 
 /// Groups of blocks with none of which something was found to go wrong, after which no more are tried.
 pub(crate) const MAX_RIGHT_GROUPS: usize = 3;

@@ -49,8 +49,13 @@ fn page(rule: &Rule) -> String {
         (false, true) => "; all its findings are potential",
         _ => "",
     };
+    let conditional = if rule.can_be_conditional() {
+        ", and so are conditional ones"
+    } else {
+        ""
+    };
     let level = level_word(default_level(rule));
-    let _ = writeln!(text, "level       {level}{potential}");
+    let _ = writeln!(text, "level       {level}{potential}{conditional}");
     let _ = writeln!(text, "family      {}", rule.family.as_str());
     if !rule.aliases.is_empty() {
         let _ = writeln!(text, "aliases     {}", rule.aliases.join(", "));
