@@ -63,12 +63,18 @@ fn runs_are_shown_by_fingerprint() {
     let text = String::from_utf8(output.stdout).unwrap();
     let heads = text.lines().filter(|line| line.contains("PTX"));
     assert_eq!(heads.count(), 1, "{text}");
-    assert!(text.contains("   1  pairs.cu:") && text.contains("wrong here"), "{text}");
+    assert!(
+        text.contains("   1  pairs.cu:") && text.contains("wrong here"),
+        "{text}"
+    );
 
     let none = binary::run(["replay", "--fingerprint", "0000000000000000", &file]);
     assert_eq!(none.status.code(), Some(2));
     let text = String::from_utf8(none.stderr).unwrap();
-    assert!(text.contains("no conditional finding with the fingerprint"), "{text}");
+    assert!(
+        text.contains("no conditional finding with the fingerprint"),
+        "{text}"
+    );
     for wrong in ["12", "xyzw", "12345678901234567"] {
         let output = binary::run(["replay", "--fingerprint", wrong, &file]);
         assert_eq!(output.status.code(), Some(2), "{wrong}");
