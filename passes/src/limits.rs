@@ -127,6 +127,9 @@ pub(crate) const MAX_SEARCH_STEPS: u64 = 1_000_000;
 /// Groups of blocks with none of which something was found to go wrong, after which no more are tried.
 pub(crate) const MAX_RIGHT_GROUPS: usize = 3;
 
+/// Most places of a kernel, in the order of its text, that a witness is searched for.
+pub(crate) const MAX_SEARCHED_SITES: usize = 300;
+
 /// Most classes of places of a kernel that are searched one by one.
 pub(crate) const MAX_SITE_CLASSES: usize = 4;
 

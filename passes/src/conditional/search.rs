@@ -16,7 +16,7 @@ use crate::assumptions::{Assumed, Assumptions};
 use crate::ir::{FunctionId, InstructionId};
 use crate::limits::{
     MAX_CONDITIONAL_INPUTS, MAX_IDLE_MEMORY, MAX_RIGHT_GROUPS, MAX_RUNS_ASTRAY, MAX_SCENARIOS,
-    MAX_SCENARIOS_ALIKE, MAX_SITE_CLASSES,
+    MAX_SCENARIOS_ALIKE, MAX_SEARCHED_SITES, MAX_SITE_CLASSES,
 };
 
 /// A finding that is definite for its witness.
@@ -215,7 +215,10 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
     /// Sites in classes that depend on the same sides of the block, and on not too many inputs.
     fn classes(&self, open: BTreeSet<Site>) -> Vec<SiteClass> {
         let mut classes: Vec<SiteClass> = Vec::new();
-        for site in open {
+        for site in open.into_iter().take(MAX_SEARCHED_SITES) {
+            if self.module.deadline.is_over() {
+                break;
+            }
             let own = self.inputs_of(&site);
             let fits = |class: &SiteClass| {
                 class.inputs.sides == own.sides && class.inputs.with(&own).len() <= MAX_CONDITIONAL_INPUTS
