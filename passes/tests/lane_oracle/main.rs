@@ -19,6 +19,8 @@
 //! each time. `LANE_SEED` says where the fixed range begins; a seed that fails is tried alone with `LANE_SEED=… LANE_KERNELS=1`. Seeds with the bit [`generator::CYCLES`] have cycles that
 //! are entered at two places, those with [`generator::ROWS`] blocks of two and three dimensions or below a warp.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod generator;
 mod world;
 
@@ -30,8 +32,7 @@ use ptxcheck_passes::context::ModuleContext;
 use ptxcheck_passes::finding::Certainty;
 use ptxcheck_passes::frontend::ptx::{self, PtxOrigin};
 use ptxcheck_passes::ir::{Body, FunctionId, InstructionId, Op};
-use ptxcheck_passes::rule::Level;
-use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
+use ptxcheck_passes::settings::Settings;
 use rayon::prelude::*;
 use world::{Inputs, Run};
 
@@ -257,14 +258,7 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
     }
     let origin = PtxOrigin::new(&tree);
     let module = ptx::lower(&tree, &origin);
-    let settings = Settings {
-        levels: vec![LevelSetting {
-            selector: Selector::Potential,
-            level: Level::Warning,
-            change: Change::Raise,
-        }],
-        ..Settings::default()
-    };
+    let settings = common::with_potential();
     let context = ModuleContext::new(&module, &settings);
     let kernel = module
         .bodies()

@@ -10,6 +10,8 @@
 //! many new ones follow from a seed that it takes from the clock and prints. `POINTER_SEED` says where the fixed range begins;
 //! a seed that fails is tried alone with `POINTER_SEED=… POINTER_MODULES=1`.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod generator;
 mod machine;
 
@@ -18,8 +20,6 @@ use ptxcheck_passes::analysis::provenance::{Violation, Wrong};
 use ptxcheck_passes::context::ModuleContext;
 use ptxcheck_passes::frontend::ptx::{self, PtxOrigin};
 use ptxcheck_passes::ir::{Op, Space};
-use ptxcheck_passes::rule::Level;
-use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use rayon::prelude::*;
 
 /// Modules of a run without `POINTER_MODULES`.
@@ -127,14 +127,7 @@ fn try_one(seed: u64) -> Result<Count, String> {
     }
     let origin = PtxOrigin::new(&tree);
     let module = ptx::lower(&tree, &origin);
-    let settings = Settings {
-        levels: vec![LevelSetting {
-            selector: Selector::Potential,
-            level: Level::Warning,
-            change: Change::Raise,
-        }],
-        ..Settings::default()
-    };
+    let settings = common::with_potential();
     let context = ModuleContext::new(&module, &settings);
     let kernel = module
         .bodies()

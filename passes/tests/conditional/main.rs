@@ -1,32 +1,41 @@
 //! Conditional findings of small kernels, with their witnesses.
 
+#[path = "../common/mod.rs"]
+mod common;
+mod stated;
+
 use ptxcheck_passes::analysis::lanes::Problem;
-use ptxcheck_passes::conditional::{self, Doing, Memory, Witness};
+use ptxcheck_passes::assumptions::Assumptions;
+use ptxcheck_passes::conditional::{self, Conditional, Doing, Memory, Witness};
 use ptxcheck_passes::frontend::ptx::{PtxOrigin, lower};
-use ptxcheck_passes::settings::{Change, LevelSetting, Selector};
-use ptxcheck_passes::{Level, ModuleContext, Settings};
+use ptxcheck_passes::launches::Launches;
+use ptxcheck_passes::{ModuleContext, Settings};
 
 const HEAD: &str = ".version 8.8\n.target sm_90\n.address_size 64\n";
 
-/// Of the kernel: the problem, the lanes and the witness of each finding.
-fn found(kernel: &str) -> Vec<(Problem, u32, Witness)> {
+/// The findings of a kernel, with stated launches and assumptions.
+fn conditional(kernel: &str, launches: &Launches, assumptions: &Assumptions) -> Vec<Conditional> {
     let text = format!("{HEAD}{kernel}");
     let tree = ptxcheck_ptx_parser::parse(text.as_bytes()).expect("it parses");
     assert!(tree.errors().is_empty(), "{text}");
     let origin = PtxOrigin::new(&tree);
     let module = lower(&tree, &origin);
     let settings = Settings {
-        levels: vec![LevelSetting {
-            selector: Selector::Potential,
-            level: Level::Warning,
-            change: Change::Raise,
-        }],
-        ..Settings::default()
+        launches: launches.clone(),
+        ..common::with_potential()
     };
-    let context = ModuleContext::new(&module, &settings);
-    let all = conditional::find(&context).into_iter();
+    conditional::find_assuming(&ModuleContext::new(&module, &settings), assumptions)
+}
+
+/// Of each finding, the problem, the lanes and the witness.
+fn told(found: Vec<Conditional>) -> Vec<(Problem, u32, Witness)> {
+    let all = found.into_iter();
     all.map(|one| (one.found.issue.problem, one.found.issue.lanes, one.witness))
         .collect()
+}
+
+fn found(kernel: &str) -> Vec<(Problem, u32, Witness)> {
+    told(conditional(kernel, &Launches::default(), &Assumptions::default()))
 }
 
 /// `if (i < n) { __shfl_down_sync(full); … } out = …`, with another guard before it.
@@ -194,20 +203,7 @@ fn lanes_that_pass_as_many_barriers_may_wait_at_different_ones() {
 
 #[test]
 fn a_witness_has_a_run_up_to_the_failure() {
-    let text = format!("{HEAD}{}", tail(""));
-    let tree = ptxcheck_ptx_parser::parse(text.as_bytes()).expect("it parses");
-    let origin = PtxOrigin::new(&tree);
-    let module = lower(&tree, &origin);
-    let settings = Settings {
-        levels: vec![LevelSetting {
-            selector: Selector::Potential,
-            level: Level::Warning,
-            change: Change::Raise,
-        }],
-        ..Settings::default()
-    };
-    let context = ModuleContext::new(&module, &settings);
-    let all = conditional::find(&context);
+    let all = conditional(&tail(""), &Launches::default(), &Assumptions::default());
     let [one] = &all[..] else {
         panic!("{} findings", all.len())
     };

@@ -2,17 +2,14 @@
 
 use ptxcheck_passes::analysis::lanes::Problem;
 use ptxcheck_passes::assumptions::{Assumption, Assumptions};
-use ptxcheck_passes::conditional::{self, Witness};
-use ptxcheck_passes::frontend::ptx::{PtxOrigin, lower};
+use ptxcheck_passes::conditional::Witness;
 use ptxcheck_passes::launches::Launches;
-use ptxcheck_passes::settings::{Change, LevelSetting, Selector};
-use ptxcheck_passes::{Level, ModuleContext, Settings};
 
-const HEAD: &str = ".version 8.8\n.target sm_90\n.address_size 64\n";
+use super::{conditional, tail, told};
 
-/// Of the kernel: the problem, the lanes and the witness of each finding, with stated launches.
+/// Of the findings with stated launches, the problem, the lanes and the witness.
 fn found_with(kernel: &str, launches: &Launches) -> Vec<(Problem, u32, Witness)> {
-    found(kernel, launches, &Assumptions::default())
+    told(conditional(kernel, launches, &Assumptions::default()))
 }
 
 /// The same as far as it is as assumed.
@@ -21,37 +18,7 @@ fn found_as(kernel: &str, assumptions: &[&str]) -> Vec<(Problem, u32, Witness)> 
         .iter()
         .map(|text| Assumption::parse(text).expect("an assumption"));
     let assumptions = Assumptions { all: all.collect() };
-    found(kernel, &Launches::default(), &assumptions)
-}
-
-fn found(kernel: &str, launches: &Launches, assumptions: &Assumptions) -> Vec<(Problem, u32, Witness)> {
-    let text = format!("{HEAD}{kernel}");
-    let tree = ptxcheck_ptx_parser::parse(text.as_bytes()).expect("it parses");
-    assert!(tree.errors().is_empty(), "{text}");
-    let origin = PtxOrigin::new(&tree);
-    let module = lower(&tree, &origin);
-    let settings = Settings {
-        levels: vec![LevelSetting {
-            selector: Selector::Potential,
-            level: Level::Warning,
-            change: Change::Raise,
-        }],
-        launches: launches.clone(),
-        ..Settings::default()
-    };
-    let context = ModuleContext::new(&module, &settings);
-    let all = conditional::find_assuming(&context, assumptions).into_iter();
-    all.map(|one| (one.found.issue.problem, one.found.issue.lanes, one.witness))
-        .collect()
-}
-
-/// `if (i < n) { __shfl_down_sync(full); … } out = …`
-fn tail() -> String {
-    ".visible .entry k(.param .u64 out, .param .u32 n)\n{\n.reg .pred %p<4>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<3>;\n\
-         ld.param.u64 %rd1, [out];\nld.param.u32 %r1, [n];\nmov.u32 %r2, %tid.x;\n\
-         setp.ge.s32 %p1, %r2, %r1;\n@%p1 bra L;\nshfl.sync.down.b32 %r6|%p2, %r2, 1, 31, -1;\n\
-         st.global.u32 [%rd1], %r6;\nL:\nst.global.u32 [%rd1], %r2;\nret;\n}\n"
-        .to_owned()
+    told(conditional(kernel, &Launches::default(), &assumptions))
 }
 
 #[test]
@@ -73,7 +40,7 @@ fn of_several_blocks_the_one_that_goes_wrong_is_named() {
     // Wrong in each: definite, and so no witness is looked for.
     assert_eq!(found_with(text, &blocks(&[[8, 8, 1], [16, 4, 1]])), []);
     // A lane that is in none but the second.
-    let partial = tail().replace("setp.ge.s32 %p1, %r2, %r1;\n@%p1 bra L;\n", "");
+    let partial = tail("").replace("setp.ge.s32 %p1, %r2, %r1;\n@%p1 bra L;\n", "");
     let found = found_with(&partial, &blocks(&[[64, 1, 1], [48, 1, 1]]));
     assert!(
         found.iter().all(|(.., witness)| witness.block == [48, 1, 1]) && !found.is_empty(),
@@ -84,7 +51,7 @@ fn of_several_blocks_the_one_that_goes_wrong_is_named() {
 #[test]
 fn witnesses_are_as_assumed() {
     let values = |assumptions: &[&str]| -> Vec<u64> {
-        let found = found_as(&tail(), assumptions);
+        let found = found_as(&tail(""), assumptions);
         found
             .iter()
             .map(|(.., witness)| witness.params[0].value)
@@ -113,7 +80,7 @@ fn witnesses_are_as_assumed() {
 
 #[test]
 fn parameters_that_are_no_inputs_are_as_assumed_too() {
-    let text = tail().replace(".param .u32 n)", ".param .u32 n, .param .u64 rounds)");
+    let text = tail("").replace(".param .u32 n)", ".param .u32 n, .param .u64 rounds)");
     let found = found_as(&text, &["k:rounds >= 1"]);
     let [(.., witness)] = &found[..] else {
         panic!("{found:?}");
