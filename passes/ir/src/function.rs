@@ -4,7 +4,7 @@ use ptxcheck_ptx_parser::Span;
 
 use super::index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
 use super::instruction::{Guard, Instruction, Value, registers};
-use super::op::{AccessKind, Op, Rare, Space};
+use super::op::{Access, AccessKind, Op, Rare, Space};
 use super::symbol::Symbol;
 
 /// Kernel or function.
@@ -336,25 +336,25 @@ impl Body<'_> {
     /// The piece of a parameter that an instruction loads: the parameter's number, and the byte offset in it.
     #[must_use]
     pub fn loaded_param(&self, instruction: &Instruction) -> Option<(u16, i32)> {
-        match (instruction.op, self.uses(instruction)) {
-            (Op::Access(access), &[Value::Param(number, offset), Value::Integer(0), ..])
-                if access.kind == AccessKind::Load && access.space == Space::Param && access.count == 1 =>
-            {
-                Some((number, offset))
-            }
-            _ => None,
-        }
+        let (number, offset, access) = self.param_load(instruction)?;
+        (access.count == 1).then_some((number, offset))
     }
 
     /// The pieces of a parameter that an instruction loads, one for each of its results: the number of the parameter, the byte offset
     /// of the first one, and the bytes of each.
     #[must_use]
     pub fn loaded_param_pieces(&self, instruction: &Instruction) -> Option<(u16, i32, u8)> {
+        let (number, offset, access) = self.param_load(instruction)?;
+        (access.bits <= 64).then_some((number, offset, access.bits.div_ceil(8)))
+    }
+
+    /// The parameter that an instruction loads from, the byte offset, and the access.
+    fn param_load(&self, instruction: &Instruction) -> Option<(u16, i32, Access)> {
         match (instruction.op, self.uses(instruction)) {
             (Op::Access(access), &[Value::Param(number, offset), Value::Integer(0), ..])
-                if access.kind == AccessKind::Load && access.space == Space::Param && access.bits <= 64 =>
+                if access.kind == AccessKind::Load && access.space == Space::Param =>
             {
-                Some((number, offset, access.bits.div_ceil(8)))
+                Some((number, offset, access))
             }
             _ => None,
         }

@@ -4,16 +4,13 @@
 //! not read it is written for one width, which is not known: it may be any of those that are tried, so that it has to go wrong with
 //! each of them. Blocks that differ in sides that the kernel reads make a group; the groups are tried one by one.
 
-use crate::analysis::launches::MAX_BLOCK_THREADS;
-
-/// Threads of a block in x, y and z.
-pub(super) type Block = [u32; 3];
+use crate::analysis::launches::{MAX_BLOCK_THREADS, Shape};
 
 /// Blocks of kernels that read `%tid.x` alone, the usual ones first.
-const ROWS: &[Block] = &[[128, 1, 1], [256, 1, 1], [32, 1, 1], [64, 1, 1]];
+const ROWS: &[Shape] = &[[128, 1, 1], [256, 1, 1], [32, 1, 1], [64, 1, 1]];
 
 /// Blocks of kernels that read `%tid.y`, but not `%tid.z`.
-const PLANES: &[Block] = &[
+const PLANES: &[Shape] = &[
     [16, 16, 1],
     [32, 8, 1],
     [8, 16, 1],
@@ -27,7 +24,7 @@ const PLANES: &[Block] = &[
 ];
 
 /// Blocks of kernels that read `%tid.z`, but not `%tid.y`.
-const LAYERS: &[Block] = &[
+const LAYERS: &[Shape] = &[
     [16, 1, 16],
     [32, 1, 8],
     [8, 1, 16],
@@ -41,7 +38,7 @@ const LAYERS: &[Block] = &[
 ];
 
 /// Blocks of kernels that read `%tid.y` and `%tid.z`.
-const CUBES: &[Block] = &[
+const CUBES: &[Shape] = &[
     [8, 8, 4],
     [16, 4, 4],
     [32, 2, 4],
@@ -61,7 +58,7 @@ const MAX_GROUP: usize = 2;
 /// The blocks to try of a kernel that reads `%tid.y` and `%tid.z` so, in groups. `sides`: the sides of the block that what may go
 /// wrong depends on.
 /// `most`: the threads that a block of the kernel has at most.
-pub(super) fn groups(reads: [bool; 2], sides: [bool; 3], most: Option<u32>) -> Vec<Vec<Block>> {
+pub(super) fn groups(reads: [bool; 2], sides: [bool; 3], most: Option<u32>) -> Vec<Vec<Shape>> {
     let blocks = match reads {
         [false, false] => ROWS,
         [true, false] => PLANES,
@@ -75,15 +72,15 @@ pub(super) fn groups(reads: [bool; 2], sides: [bool; 3], most: Option<u32>) -> V
         *most > 0 && most.is_multiple_of(32) && reads == [false; 2] && *most <= MAX_BLOCK_THREADS
     });
     let row = row.map(|most| [most, 1, 1]);
-    let is_bound = |block: &&Block| most == Some(block.iter().product());
+    let is_bound = |block: &&Shape| most == Some(block.iter().product());
     let bound = blocks.iter().filter(is_bound).copied();
     let others = blocks.iter().filter(|block| !is_bound(block)).copied();
-    let mut groups: Vec<Vec<Block>> = Vec::new();
+    let mut groups: Vec<Vec<Shape>> = Vec::new();
     for block in row.into_iter().chain(bound).chain(others) {
         if groups.iter().flatten().any(|known| *known == block) {
             continue;
         }
-        let is_near = |other: &Block| (0..3).all(|side| is_free[side] || block[side] == other[side]);
+        let is_near = |other: &Shape| (0..3).all(|side| is_free[side] || block[side] == other[side]);
         match groups.iter_mut().find(|group| is_near(&group[0])) {
             Some(group) if group.len() < MAX_GROUP => group.push(block),
             Some(_) => {}

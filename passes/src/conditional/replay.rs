@@ -180,8 +180,7 @@ impl<'m> Replay<'m> {
     }
 
     /// The failures of runs of a witness, before lanes had waited in vain: once for each site, way to go wrong and warp. `sites`: the
-    /// places of interest.
-    /// `courses`: those of earlier runs under the first schedule, so that another one would show nothing new.
+    /// places of interest. `courses`: those of earlier runs, after which another schedule would show nothing new.
     pub(super) fn failures(
         &self,
         witness: &Witness,

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::blocks::Block;
 use super::inputs::{Inputs, Piece};
 use super::witness::{Memory, Witness, WitnessLoad};
 use crate::analysis::lanes::{FixedParam, Site};
+use crate::analysis::launches::Shape;
 use crate::assumptions::Assumed;
 use crate::limits::MAX_SCENARIOS;
 
@@ -27,13 +27,14 @@ const USUAL_VALUES: usize = 3;
 const OTHER_LANES: [u32; 2] = [1 << 5, 0xffff_0000];
 
 /// The scenarios to try with a block that are as assumed, the simplest first.
-pub(super) fn scenarios(inputs: &Inputs, block: Block, assumed: &Assumed) -> Vec<Witness> {
+pub(super) fn scenarios(inputs: &Inputs, block: Shape, assumed: &Assumed) -> Vec<Witness> {
     let mut made = unbounded(inputs, block);
     if assumed.is_empty() {
         return made;
     }
     let named = named(inputs, made.first(), assumed);
-    made.splice(made.len().min(BEFORE_NAMED)..made.len().min(BEFORE_NAMED), named);
+    let at = made.len().min(BEFORE_NAMED);
+    made.splice(at..at, named);
     let mut kept: Vec<Witness> = Vec::new();
     for mut witness in made {
         assumed.bound(&mut witness.params);
@@ -71,7 +72,7 @@ fn named(inputs: &Inputs, like: Option<&Witness>, assumed: &Assumed) -> Vec<Witn
 }
 
 /// The scenarios to try where nothing is assumed.
-fn unbounded(inputs: &Inputs, block: Block) -> Vec<Witness> {
+fn unbounded(inputs: &Inputs, block: Shape) -> Vec<Witness> {
     let witness = |params: Vec<FixedParam>, loads: Vec<WitnessLoad>| Witness {
         block,
         grid: [1; 3],
@@ -124,7 +125,7 @@ fn unbounded(inputs: &Inputs, block: Block) -> Vec<Witness> {
             }
         }
     }
-    // One lane loads another value than the rest; first those that the code compares with.
+    // Some lanes load another value than the rest; first the values that the code compares with.
     let (usual, compared) = values.split_at(values.len().min(USUAL_VALUES));
     let mut differing = Vec::new();
     for &value in compared.iter().chain(usual) {

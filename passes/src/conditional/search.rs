@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
-use super::blocks::{Block, groups};
+use super::blocks::groups;
 use super::inputs::{InputSearch, Inputs};
 use super::replay::{Replay, ReplayedFailure};
 use super::scenarios::{REST, scenarios};
 use super::shown::{all_but_definite, is_shown_otherwise, shown};
 use super::witness::{Memory, Witness, WitnessRun};
 use crate::analysis::lanes::{Issue, LaneFinding, LaneLayout, Launch, Problem, Root, Site};
+use crate::analysis::launches::Shape;
 use crate::analysis::{Certainty, ModuleAnalyses};
 use crate::assumptions::{Assumed, Assumptions};
 use crate::ir::{FunctionId, InstructionId};
@@ -57,9 +58,16 @@ pub fn find_assuming(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) -> 
         if module.module.function(root.function).is_kernel()
             && !module.deadline.is_over()
             && let Some(layout) = layouts.of(root.function)
-            && let Some(mut search) = KernelSearch::new(module, root, &layout)
+            && let Some(replay) = Replay::new(module, root.function)
         {
-            search.assumed = assumptions.of_function(module.module, root.function);
+            let mut search = KernelSearch {
+                module,
+                root,
+                layout: &layout,
+                replay,
+                assumed: assumptions.of_function(module.module, root.function),
+                found: Vec::new(),
+            };
             search.run(sites_to_try(module, root, &layout));
             found.append(&mut search.found);
         }
@@ -181,18 +189,7 @@ struct SiteClass {
     inputs: Inputs,
 }
 
-impl<'s, 'm> KernelSearch<'s, 'm> {
-    fn new(module: &'s ModuleAnalyses<'m>, root: &'s Root, layout: &'s LaneLayout<'s>) -> Option<Self> {
-        Some(Self {
-            module,
-            root,
-            layout,
-            replay: Replay::new(module, root.function)?,
-            assumed: Assumed::default(),
-            found: Vec::new(),
-        })
-    }
-
+impl KernelSearch<'_, '_> {
     /// The inputs that decide a site; where those are too many, those of its own operands and of the branch that splits the warp; where
     /// these are, too, none.
     fn inputs_of(&self, site: &Site) -> Inputs {
@@ -245,6 +242,9 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
     fn run(&mut self, open: BTreeSet<Site>) {
         let stated = self.layout.blocks();
         let shown = shown(self.module, self.root);
+        // The sites that are of interest with usual blocks, too, where more are tried with those that are shown.
+        let is_more = is_shown_otherwise(self.module, self.root) && !self.root.has_unknown;
+        let usual = is_more.then(|| open_sites(self.root));
         for mut class in self.classes(open) {
             if let Some(shown) = shown {
                 let trial = self.try_group(&class, &shown.shapes, None, None);
@@ -252,8 +252,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
                 class
                     .sites
                     .retain(|site| trial.open.contains(site) && !trial.reached.contains(site));
-                if is_shown_otherwise(self.module, self.root) && !self.root.has_unknown {
-                    let usual = open_sites(self.root);
+                if let Some(usual) = &usual {
                     class.sites.retain(|site| usual.contains(site));
                 }
                 self.tell(trial.found);
@@ -277,7 +276,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
     }
 
     /// The findings with blocks that are stated: of each site, with the first with which something goes wrong there.
-    fn try_stated(&self, stated: &[Block], mut class: SiteClass) -> Vec<(Witness, ReplayedFailure)> {
+    fn try_stated(&self, stated: &[Shape], mut class: SiteClass) -> Vec<(Witness, ReplayedFailure)> {
         let mut found = Vec::new();
         for &block in stated {
             let mut trial = self.try_group(&class, &[block], None, None);
@@ -289,7 +288,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
 
     /// The findings with the blocks of one group, if something goes wrong with those of each: the kernel may be written for any of
     /// them. It is taken to be the one with which it gets furthest.
-    fn try_groups(&self, groups: &[Vec<Block>], mut class: SiteClass) -> Vec<(Witness, ReplayedFailure)> {
+    fn try_groups(&self, groups: &[Vec<Shape>], mut class: SiteClass) -> Vec<(Witness, ReplayedFailure)> {
         let mut best: Option<Trial> = None;
         let mut right: Vec<BTreeSet<Site>> = Vec::new();
         for group in groups {
@@ -329,7 +328,7 @@ impl<'s, 'm> KernelSearch<'s, 'm> {
     fn try_group(
         &self,
         class: &SiteClass,
-        group: &[Block],
+        group: &[Shape],
         first: Option<&Place>,
         earlier: Option<usize>,
     ) -> Trial {

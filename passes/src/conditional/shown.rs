@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::blocks::Block;
 use crate::analysis::lanes::{LaneLayout, Root, ShapeSource, Site};
+use crate::analysis::launches::Shape;
 use crate::analysis::{Certainty, ModuleAnalyses};
 use crate::launches::ShownKernel;
 
 /// Threads of a warp.
-const WARP: u32 = 32;
+const WARP: u32 = ptxcheck_machine::WARP as u32;
 
 /// The launches of a kernel that compiled host code at hand shows, unless its blocks are stated.
 pub(super) fn shown<'m>(module: &'m ModuleAnalyses<'_>, root: &Root) -> Option<&'m ShownKernel> {
@@ -20,7 +20,7 @@ pub(super) fn shown<'m>(module: &'m ModuleAnalyses<'_>, root: &Root) -> Option<&
 /// True if one of these launches has another layout than what is potential was looked for in: a last warp that lacks lanes, or rows that
 /// end within a warp.
 pub(super) fn is_shown_otherwise(module: &ModuleAnalyses<'_>, root: &Root) -> bool {
-    let is_other = |[x, y, z]: &Block| {
+    let is_other = |[x, y, z]: &Shape| {
         let rows = if root.launch.is_multidimensional { 1 } else { WARP };
         !x.is_multiple_of(rows) || !(x * y * z).is_multiple_of(WARP)
     };

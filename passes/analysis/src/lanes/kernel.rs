@@ -192,13 +192,19 @@ impl<'k> Kernel<'k> {
         let mut findings: Vec<LaneFinding> = definite.found.into_values().flatten().chain(open).collect();
         findings.sort_by(|a, b| key(a).cmp(&key(b)));
         Some(Root {
-            function: self.layout.function,
-            launch,
             findings,
-            is_unknown: false,
             has_unknown,
-            is_limited,
+            ..self.empty_root(launch, is_limited)
         })
+    }
+
+    /// The result for a kernel of which nothing was found, and not all is known.
+    fn empty_root(&self, launch: Launch, is_limited: bool) -> Root {
+        Root {
+            is_unknown: false,
+            is_limited,
+            ..Root::unknown(self.layout.function, launch)
+        }
     }
 
     /// A kernel of which the shape of blocks is not known and that reads `%tid.y` or `%tid.z`: what is definite in each layout, and what
@@ -215,11 +221,7 @@ impl<'k> Kernel<'k> {
             }
         }
         let mut root = if least == Certainty::Definite {
-            Root {
-                is_unknown: false,
-                is_limited,
-                ..Root::unknown(self.layout.function, launch)
-            }
+            self.empty_root(launch, is_limited)
         } else {
             self.judged(launch, least)?.root
         };
@@ -250,11 +252,7 @@ impl<'k> Kernel<'k> {
             let is_clear = issues.all(|issue| issue.certainty == Certainty::Potential);
             let reached = reached(std::iter::once(&verdict));
             if is_clear && self.are_all_judged(&reached) {
-                let root = Root {
-                    is_unknown: false,
-                    is_limited: verdict.is_limited,
-                    ..Root::unknown(self.layout.function, launch)
-                };
+                let root = self.empty_root(launch, verdict.is_limited);
                 return Some(Judged { root, reached });
             }
             first = Some(verdict);
@@ -364,12 +362,9 @@ impl<'k> Kernel<'k> {
         }
         findings.sort_by(|a, b| key(a).cmp(&key(b)));
         let root = Root {
-            function: self.layout.function,
-            launch,
             findings,
-            is_unknown: false,
             has_unknown,
-            is_limited,
+            ..self.empty_root(launch, is_limited)
         };
         Judged { root, reached }
     }
