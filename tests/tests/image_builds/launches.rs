@@ -1,6 +1,7 @@
 //! Launches that the machine code of host code shows.
 
 use std::collections::BTreeSet;
+use std::fs;
 
 use super::build::{Build, same};
 use ptxcheck_tests::report;
@@ -109,12 +110,36 @@ fn finished(build: &Build, file: &str, wanted: &[&str]) -> Result<(), String> {
     same(file, found, names(KNOWN.iter().chain(wanted)))
 }
 
+/// A finished file of which a section says to be loaded at the end of the address space: no analysis fails, whichever section it is.
+fn misplaced(build: &Build, file: &str) -> Result<(), String> {
+    let read = |at: usize, size: usize, image: &[u8]| {
+        let mut bytes = [0; 8];
+        bytes[..size].copy_from_slice(&image[at..at + size]);
+        usize::try_from(u64::from_le_bytes(bytes)).map_err(|error| error.to_string())
+    };
+    let image = fs::read(build.path(file)).map_err(|error| error.to_string())?;
+    // The offset of the section headers, and their size and number.
+    let (headers, size, count) = (read(40, 8, &image)?, read(58, 2, &image)?, read(60, 2, &image)?);
+    for section in 0..count {
+        let mut moved = image.clone();
+        let address = headers + section * size + 16;
+        moved[address..address + 8].copy_from_slice(&(u64::MAX - 64).to_le_bytes());
+        fs::write(build.path("moved"), moved).map_err(|error| error.to_string())?;
+        let document = build.check("moved")?.to_string();
+        if document.contains("PTX904") {
+            return Err(format!("section {section}: {document}"));
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn finished_by_nvcc(build: &Build) -> Result<(), String> {
     build.write("k.cu", SOURCE)?;
     build.write("main.cu", PROGRAM)?;
     let all = ["direct", "open", "plain"];
     build.nvcc("-arch=sm_90 -Xcompiler -O2 k.cu main.cu -o program")?;
     finished(build, "program", &all)?;
+    misplaced(build, "program")?;
     build.nvcc("-arch=sm_90 -Xcompiler -O0,-fno-pie,-no-pie -Xlinker -no-pie k.cu main.cu -o fixed")?;
     finished(build, "fixed", &all)?;
     // nvcc hides kernels.

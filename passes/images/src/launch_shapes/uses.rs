@@ -77,6 +77,10 @@ pub(super) fn in_code(program: &Program<'_, '_>, roles: &Roles, budget: &mut Bud
             continue;
         }
         let Ok(code) = section.data() else { continue };
+        // An address that is read, at which code of this length has no place.
+        if section.address().checked_add(code.len() as u64).is_none() {
+            continue;
+        }
         if !budget.take(code.len()) {
             return None;
         }
