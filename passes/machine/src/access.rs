@@ -50,7 +50,10 @@ impl Machine<'_> {
             AccessKind::Load => true,
             AccessKind::Other => false,
             AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction | AccessKind::ReadModifyWrite => {
-                owner(self.generic(thread, access)?) == Owner::Thread
+                match self.generic(thread, access)? {
+                    Some(start) => owner(start) == Owner::Thread,
+                    None => matches!(access.space, Space::Generic | Space::Local | Space::Param),
+                }
             }
         };
         if is_silent {
@@ -121,8 +124,12 @@ impl Machine<'_> {
         true
     }
 
-    /// The generic address that the instruction of a thread accesses.
-    fn generic(&mut self, thread: usize, access: Access) -> Step<u64> {
+    /// The generic address that the instruction of a thread accesses, if it is known.
+    ///
+    /// # Errors
+    ///
+    /// [`Unknown::Address`]: it lies in another space than the one that the instruction names.
+    fn generic(&mut self, thread: usize, access: Access) -> Step<Option<u64>> {
         let address = self.code_of(thread).and_then(|(body, instruction)| {
             let &[base, by, ..] = body.uses(instruction) else {
                 return None;
@@ -135,16 +142,23 @@ impl Machine<'_> {
                 _ => access.space,
             };
             let raw = self.value(thread, base)?.wrapping_add(self.value(thread, by)?);
-            address::to_generic(space, raw)
+            Some(address::to_generic(space, raw))
         });
-        address.ok_or_else(|| self.unknown(thread, Unknown::Address))
+        match address {
+            Some(None) => Err(self.unknown(thread, Unknown::Address)),
+            Some(known) => Ok(known),
+            None => Ok(None),
+        }
     }
 
     fn load_elements(&mut self, thread: usize, access: Access) -> Step {
         let Some((body, instruction)) = self.code_of(thread) else {
             return Ok(());
         };
-        let start = self.generic(thread, access)?;
+        let Some(start) = self.generic(thread, access)? else {
+            self.ask_results(thread);
+            return Ok(());
+        };
         self.tell_access(thread, access, start);
         let results = body.results(instruction);
         let bytes = element(access).filter(|_| results.len() == usize::from(access.count));
@@ -167,7 +181,10 @@ impl Machine<'_> {
         let Some((body, instruction)) = self.code_of(thread) else {
             return Ok(());
         };
-        let start = self.generic(thread, access)?;
+        let Some(start) = self.generic(thread, access)? else {
+            self.forget_of(thread, access.space);
+            return Ok(());
+        };
         self.tell_access(thread, access, start);
         let Some(bytes) = element(access) else {
             self.forget(address::space_of(start));
@@ -191,7 +208,11 @@ impl Machine<'_> {
         let Some((_, instruction)) = self.code_of(thread) else {
             return Ok(());
         };
-        let start = self.generic(thread, access)?;
+        let Some(start) = self.generic(thread, access)? else {
+            self.forget_of(thread, access.space);
+            self.ask_results(thread);
+            return Ok(());
+        };
         self.tell_access(thread, access, start);
         let Some(bytes) = element(access).filter(|&bytes| bytes <= 8) else {
             self.forget(address::space_of(start));
@@ -234,7 +255,10 @@ impl Machine<'_> {
         let room = match owner(generic) {
             Owner::Thread => {
                 let untouched = self.world.unwritten().map(|word| word as u8);
-                return Ok(self.threads[thread].own.read_or(generic, bytes, untouched));
+                let thread = &self.threads[thread];
+                let is_known = !thread.is_own_forgotten || address::space_of(generic) != Space::Local;
+                let untouched = untouched.filter(|_| is_known);
+                return Ok(thread.own.read_or(generic, bytes, untouched));
             }
             Owner::Shared(number) => number,
         };
@@ -284,6 +308,18 @@ impl Machine<'_> {
         };
         for room in rooms {
             self.forget_room(room);
+        }
+    }
+
+    /// Forgets what a thread may have changed in a space; [`Space::Generic`]: in any.
+    pub(crate) fn forget_of(&mut self, thread: usize, space: Space) {
+        self.forget(space);
+        if matches!(space, Space::Generic | Space::Local) {
+            self.threads[thread].is_own_forgotten = true;
+            let own = &mut self.threads[thread].own;
+            let before = own.len();
+            own.forget_where(|address| address::space_of(address) == Space::Local);
+            self.forgotten_words += (before - own.len()) as u64;
         }
     }
 

@@ -116,12 +116,16 @@ impl Machine<'_> {
         Some(offset.and_then(|offset| returned.read(offset, returned_bytes(bits))))
     }
 
+    /// The effect of a function that is not here.
+    pub(crate) fn outside(&mut self, thread: usize, symbol: SymbolId) -> Outside {
+        let point = self.point(thread);
+        self.world.outside(&at(thread, point, &self.contexts), symbol)
+    }
+
     /// Executes a call of code that is not here.
     pub(crate) fn call_outside(&mut self, thread: usize, symbol: Option<SymbolId>) -> Step {
         let point = self.point(thread);
-        let effect = symbol.map_or(Outside::Unknown, |symbol| {
-            self.world.outside(&at(thread, point, &self.contexts), symbol)
-        });
+        let effect = symbol.map_or(Outside::Unknown, |symbol| self.outside(thread, symbol));
         match effect {
             Outside::Returns | Outside::Writes => {
                 if effect == Outside::Writes {

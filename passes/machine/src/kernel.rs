@@ -4,6 +4,7 @@ use ptxcheck_ir::params::{self, Layout as Params};
 use ptxcheck_ir::{Body, FunctionId, InstructionId, Module};
 
 use crate::address::Layout;
+use crate::detour::Detours;
 use crate::outcome::Refused;
 use crate::ways::{Position, Ways};
 
@@ -16,6 +17,7 @@ pub struct Kernel<'m> {
     pub(crate) ways: Ways,
     pub(crate) symbols: Layout,
     pub(crate) params: Params,
+    pub(crate) detours: Detours,
 }
 
 /// A module, of which nothing is printed.
@@ -44,6 +46,7 @@ impl<'m> Kernel<'m> {
             ways: Ways::new(body)?,
             symbols: Layout::new(module),
             params: params::layout(&known.params),
+            detours: Detours::default(),
         })
     }
 

@@ -14,8 +14,10 @@
 //! could be wrong in both. It has its own [`evaluate`].
 //!
 //! Each register, and each byte of memory, is known or not. What the machine does not model is not known, unless the world has a
-//! value for it; an operation on what is not known has a result that is not known, unless its other operands decide it. A branch,
-//! a mask, the number of a barrier or an address that is not known ends the run: [`Unknown`].
+//! value for it; an operation on what is not known has a result that is not known, unless its other operands decide it. Where it is
+//! not known which way a branch goes, a thread is taken to where its ways meet, if others do not see which one it takes, and what
+//! they may write is not known then. A branch of another kind, a mask or the number of a barrier that is not known ends the run:
+//! [`Unknown`].
 //!
 //! # Who waits for whom
 //!
@@ -41,6 +43,8 @@ mod access;
 mod address;
 mod calls;
 mod collective;
+mod detour;
+mod effects;
 pub mod evaluate;
 mod given;
 mod kernel;

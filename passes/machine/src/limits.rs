@@ -38,5 +38,8 @@ pub const MAX_SNAPSHOTS: usize = 64;
 /// Most moments that a trace keeps.
 pub const MAX_MOMENTS: usize = 65_536;
 
+/// Most blocks between a branch and the block at which all its ways meet.
+pub const MAX_DETOUR_BLOCKS: usize = 4_096;
+
 /// Largest piece of memory on the stack that a thread may ask for, in bytes.
 pub const MAX_STACK: u64 = 1 << 20;

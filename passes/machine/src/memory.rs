@@ -88,6 +88,11 @@ impl Memory {
         self.chunks.clear();
     }
 
+    /// Forgets what lies in the words of 8 bytes whose addresses are such.
+    pub(crate) fn forget_where(&mut self, is_such: impl Fn(u64) -> bool) {
+        self.chunks.retain(|chunk, _| !is_such(chunk * 8));
+    }
+
     /// Chunks of 8 bytes that have been touched.
     pub(crate) fn len(&self) -> usize {
         self.chunks.len()

@@ -88,6 +88,7 @@ impl Kernel<'_> {
                 barriers: 0,
                 rounds: vec![0; if runs { self.ways.loops() } else { 0 }],
                 own: Memory::default(),
+                is_own_forgotten: false,
             }
         };
         let mut machine = Machine {

@@ -3,6 +3,7 @@
 use ptxcheck_ir::{Barrier, BinaryOp, BlockId, Body, Collective, Instruction, MemberMask, Op, Space, Value};
 
 use crate::address;
+use crate::effects::Effects;
 use crate::evaluate::{self, Word};
 use crate::launch::{WARP, lane_bit, warp_of};
 use crate::machine::{Machine, Step};
@@ -37,14 +38,7 @@ impl Machine<'_> {
                 self.pass(thread, body, instruction, block);
                 Ok(())
             }
-            None if is_computation(instruction.op) => {
-                for number in 0..usize::from(instruction.results) {
-                    self.define(thread, number, None);
-                }
-                self.advance(thread);
-                Ok(())
-            }
-            None => Err(self.unknown(thread, Unknown::Branch)),
+            None => self.pass_over(thread, body, instruction, block),
         }
     }
 
@@ -71,6 +65,39 @@ impl Machine<'_> {
         }
     }
 
+    /// Passes over an instruction of which it is not known if its guard holds: no matter if it does, the thread gets to the same
+    /// place.
+    fn pass_over(
+        &mut self,
+        thread: usize,
+        body: &Body<'_>,
+        instruction: &Instruction,
+        block: BlockId,
+    ) -> Step {
+        match instruction.op {
+            Op::Branch | Op::BranchTable => return self.pass_by(thread, block),
+            // A run that it ends is another one.
+            Op::Trap => {
+                self.pass(thread, body, instruction, block);
+                return Ok(());
+            }
+            op if is_computation(op) => {
+                for number in 0..usize::from(instruction.results) {
+                    self.define(thread, number, None);
+                }
+            }
+            _ => {
+                let id = self.point(thread).instruction;
+                let mut effects = Effects::default();
+                let added = effects.add(self.kernel.module.0, body, id, instruction);
+                added.map_err(|_| self.unknown(thread, Unknown::Branch))?;
+                self.suffer(thread, &effects)?;
+            }
+        }
+        self.advance(thread);
+        Ok(())
+    }
+
     /// Goes to a block that a predicate or an index has picked.
     fn branch(&mut self, thread: usize, body: &Body<'_>, to: Option<BlockId>) {
         if let Some(to) = to {
@@ -95,8 +122,9 @@ impl Machine<'_> {
             }
             Op::Branch => self.jump(thread, body, successors.first().copied()),
             Op::BranchTable => {
-                let index = self.uses(thread).first().copied().flatten();
-                let index = index.ok_or_else(|| self.unknown(thread, Unknown::Branch))?;
+                let Some(index) = self.uses(thread).first().copied().flatten() else {
+                    return self.pass_by(thread, block);
+                };
                 let targets =
                     successors.len() - usize::from(instruction.guard.is_some()).min(successors.len());
                 let target = usize::try_from(index).ok().filter(|&index| index < targets);

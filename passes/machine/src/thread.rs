@@ -179,6 +179,8 @@ pub(crate) struct Thread {
     pub(crate) rounds: Vec<u32>,
     /// Its own memory, by generic address: local, and the arguments of calls.
     pub(crate) own: Memory,
+    /// Something that the machine does not follow may have written to its local memory.
+    pub(crate) is_own_forgotten: bool,
 }
 
 impl Thread {

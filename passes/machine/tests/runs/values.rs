@@ -4,14 +4,22 @@ use ptxcheck_machine::{End, Given, Kernel, Launch, Outside, Refused, Schedule, S
 
 use super::{module, run, with_kernel, world};
 
-/// Code that ends with a trap unless a register has a value.
+/// Code that ends with a trap if this guard holds, and the run if it is not known.
+fn refuse(guard: &str) -> String {
+    format!("@{guard} bar.warp.sync -1;\n@{guard} trap;\n")
+}
+
+/// Code that ends with a trap unless a register has a value, and the run if it is not known.
 fn expect(register: &str, value: u64) -> String {
     let (kind, bits) = match register.as_bytes()[1] {
         b'd' => ("u64", "%d7"),
         b'h' => ("u16", "%h7"),
         _ => ("u32", "%r15"),
     };
-    format!("mov.{kind} {bits}, {value};\nsetp.eq.{kind} %p7, {register}, {bits};\n@!%p7 trap;\n")
+    format!(
+        "mov.{kind} {bits}, {value};\nsetp.eq.{kind} %p7, {register}, {bits};\n{}",
+        refuse("!%p7")
+    )
 }
 
 #[track_caller]
@@ -132,72 +140,147 @@ fn code_that_is_not_here() {
     });
 }
 
+/// A load of what nobody knows, and a predicate of it.
+const UNKNOWN: &str =
+    "ld.param.u64 %d1, [out];\nld.global.u64 %d2, [%d1];\ncvt.u32.u64 %r1, %d2;\nsetp.eq.s32 %p1, %r1, 0;\n";
+
+fn is_branch(end: &Unknown) -> bool {
+    matches!(end, Unknown::Branch(_))
+}
+
 #[test]
-fn a_branch_on_an_unknown_value_ends_the_run() {
-    let load = "ld.param.u64 %d1, [out];\nld.global.u32 %r1, [%d1];\n";
-    // Unless nothing depends on it.
+fn an_unknown_branch_is_passed_where_its_ways_meet() {
     completes(&format!(
-        "{load}setp.eq.s32 %p1, %r1, 0;\nselp.b32 %r2, 1, 2, %p1;"
+        "{UNKNOWN}selp.b32 %r2, 1, 2, %p1;\n@%p1 mov.u32 %r2, 1;"
     ));
-    completes(&format!("{load}setp.eq.s32 %p1, %r1, 0;\n@%p1 mov.u32 %r2, 1;"));
-    ends(
-        &format!("{load}setp.eq.s32 %p1, %r1, 0;\n@%p1 bra A;\nA:"),
-        |end| matches!(end, Unknown::Branch(_)),
+    let two = format!(
+        "{UNKNOWN}mov.u32 %r2, 4;\nmov.u32 %r3, 5;\n@%p1 bra A;\nmov.u32 %r2, 6;\nbra B;\nA:\nmov.u32 %r4, 1;\nB:\n"
     );
-    ends(&format!("{load}setp.eq.s32 %p1, %r1, 0;\n@%p1 ret;"), |end| {
-        matches!(end, Unknown::Branch(_))
-    });
-    ends(
-        &format!("{load}setp.eq.s32 %p1, %r1, 0;\n@%p1 bar.sync 0;"),
-        |end| matches!(end, Unknown::Branch(_)),
+    completes(&format!("{two}{}", expect("%r3", 5)));
+    ends(&format!("{two}{}", expect("%r2", 6)), is_branch);
+    ends(&format!("{two}{}", expect("%r4", 1)), is_branch);
+    completes(&format!(
+        "{UNKNOWN}T: .branchtargets A, B;\nbrx.idx %r1, T;\nA:\nB:"
+    ));
+    // A loop of so many rounds; an assertion.
+    let rounds = format!(
+        "{UNKNOWN}mov.u32 %r2, 0;\nmov.u32 %r3, 9;\nL:\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p2, %r2, %r1;\n@%p2 bra L;\n"
     );
-    ends(
-        &format!("{load}T: .branchtargets A, B;\nbrx.idx %r1, T;\nA:\nB:"),
-        |end| matches!(end, Unknown::Branch(_)),
-    );
+    completes(&format!("{rounds}{}", expect("%r3", 9)));
+    ends(&format!("{rounds}{}", expect("%r2", 1)), is_branch);
+    completes(&format!(
+        "{UNKNOWN}@%p1 bra A;\ntrap;\nA:\nsetp.eq.s32 %p2, %r1, 1;\n@%p2 trap;"
+    ));
+}
+
+#[test]
+fn an_unknown_branch_ends_the_run_where_others_see_it() {
+    for seen in [
+        "@%p1 ret;",
+        "@%p1 bar.sync 0;",
+        "@%p1 bra A;\nbar.sync 0;\nA:",
+        "@%p1 bra A;\nret;\nA:",
+        "@%p1 bra A;\nexit;\nA:",
+        "@%p1 bra A;\nbar.warp.sync -1;\nbra B;\nA:\nbar.warp.sync -1;\nB:",
+        "L:\nvote.sync.ballot.b32 %r2, %p1, -1;\n@%p1 bra L;",
+    ] {
+        ends(&format!("{UNKNOWN}{seen}"), is_branch);
+    }
     ends(
         "mov.u32 %r1, 2;\nT: .branchtargets A, B;\nbrx.idx %r1, T;\nA:\nB:",
         |end| matches!(end, Unknown::BeyondTable(_)),
     );
+    // Registers that nothing has written.
+    ends(
+        "mov.u32 %r2, %r1;\nsetp.eq.s32 %p1, %r2, 0;\n@%p1 exit;",
+        is_branch,
+    );
 }
 
 #[test]
-fn so_does_an_unknown_mask_or_address() {
-    let load = "ld.param.u64 %d1, [out];\nld.global.u64 %d2, [%d1];\ncvt.u32.u64 %r1, %d2;\n";
-    ends(&format!("{load}bar.warp.sync %r1;"), |end| {
+fn what_an_unknown_way_may_write_is_not_known() {
+    let before = ".shared .align 8 .b8 s[64];\n.local .align 8 .b8 l[64];\n";
+    let ready = format!(
+        "{before}{UNKNOWN}mov.u32 %r2, 7;\nst.shared.u32 [s], %r2;\nst.local.u32 [l], %r2;\nst.global.u32 [%d1+8], %r2;\n"
+    );
+    for (way, known) in [
+        ("add.u32 %r3, %r2, 1;", [true, true, true]),
+        ("st.shared.u32 [s], %r1;", [false, true, true]),
+        ("st.local.u32 [l], %r1;", [true, false, true]),
+        ("st.global.u32 [%d1+8], %r1;", [true, true, false]),
+        ("red.global.add.u32 [%d1+8], 1;", [true, true, false]),
+        ("st.u32 [%d2], %r1;", [false, false, false]),
+    ] {
+        let loads = [
+            "ld.shared.u32 %r4, [s];\n",
+            "ld.local.u32 %r4, [l];\n",
+            "ld.global.u32 %r4, [%d1+8];\n",
+        ];
+        let guarded = format!("@%p1 {way}\n");
+        let skipped = format!("@%p1 bra A;\n{way}\nA:\n");
+        for passed in [guarded, skipped] {
+            for (load, is_known) in loads.into_iter().zip(known) {
+                let code = format!("{ready}{passed}{load}{}", expect("%r4", 7));
+                if is_known {
+                    completes(&code);
+                } else {
+                    ends(&code, is_branch);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_unknown_mask_ends_the_run_and_an_unknown_address_does_not() {
+    ends(&format!("{UNKNOWN}bar.warp.sync %r1;"), |end| {
         matches!(end, Unknown::Mask(_))
     });
-    ends(&format!("{load}bar.sync %r1;"), |end| {
+    ends(&format!("{UNKNOWN}bar.sync %r1;"), |end| {
         matches!(end, Unknown::Barrier(_))
     });
-    ends(&format!("{load}ld.global.u32 %r2, [%d2];"), |end| {
-        matches!(end, Unknown::Address(_))
-    });
-    ends(&format!("{load}st.global.u32 [%d2], %r1;"), |end| {
-        matches!(end, Unknown::Address(_))
-    });
-    ends(&format!("{load}atom.global.add.u32 %r2, [%d2], 1;"), |end| {
-        matches!(end, Unknown::Address(_))
-    });
+    completes(&format!(
+        "{UNKNOWN}mov.u32 %r2, 3;\nst.global.u32 [%d1], %r2;\nld.global.u32 %r3, [%d2];\nld.global.u32 %r4, [%d1];\n{}",
+        expect("%r4", 3)
+    ));
     ends(
-        "mov.u32 %r2, %r1;\nsetp.eq.s32 %p1, %r2, 0;\n@%p1 bra A;\nA:",
-        |end| matches!(end, Unknown::Branch(_)),
+        &format!("{UNKNOWN}ld.global.u32 %r3, [%d2];\n{}", expect("%r3", 0)),
+        is_branch,
+    );
+    for store in ["st.global.u32 [%d2], %r1;", "atom.global.add.u32 %r5, [%d2], 1;"] {
+        ends(
+            &format!(
+                "{UNKNOWN}mov.u32 %r2, 3;\nst.global.u32 [%d1], %r2;\n{store}\nld.global.u32 %r4, [%d1];\n{}",
+                expect("%r4", 3)
+            ),
+            is_branch,
+        );
+    }
+    // An address in another space than the instruction names.
+    ends(
+        ".shared .b32 s;\ncvta.shared.u64 %d1, s;\nld.global.u32 %r1, [%d1];",
+        |end| matches!(end, Unknown::Address(_)),
     );
 }
 
 #[test]
 fn what_decides_alone_is_known() {
     let load = "ld.param.u64 %d1, [out];\nld.global.u32 %r1, [%d1];\nsetp.eq.s32 %p1, %r1, 0;\nsetp.eq.s32 %p2, 1, 2;\n";
-    completes(&format!("{load}and.pred %p3, %p1, %p2;\n@%p3 trap;"));
-    completes(&format!("{load}or.pred %p3, %p1, !%p2;\n@!%p3 trap;"));
-    completes(&format!("{load}setp.eq.and.s32 %p3, %r1, 5, %p2;\n@%p3 trap;"));
+    completes(&format!("{load}and.pred %p3, %p1, %p2;\n{}", refuse("%p3")));
+    completes(&format!("{load}or.pred %p3, %p1, !%p2;\n{}", refuse("!%p3")));
+    completes(&format!(
+        "{load}setp.eq.and.s32 %p3, %r1, 5, %p2;\n{}",
+        refuse("%p3")
+    ));
     completes(&format!("{load}and.b32 %r2, %r1, 0;\n{}", expect("%r2", 0)));
     completes(&format!(
-        "{load}vote.sync.any.pred %p3, %p1, -1;\nvote.sync.any.pred %p4, !%p2, -1;\n@!%p4 trap;"
+        "{load}vote.sync.any.pred %p3, %p1, -1;\nvote.sync.any.pred %p4, !%p2, -1;\n{}",
+        refuse("!%p4")
     ));
     // A lane that knows decides for all.
     completes(&format!(
-        "{load}mov.u32 %r3, %laneid;\nsetp.eq.s32 %p5, %r3, 0;\nand.pred %p6, %p1, %p5;\nvote.sync.all.pred %p3, %p6, -1;\n@%p3 trap;"
+        "{load}mov.u32 %r3, %laneid;\nsetp.eq.s32 %p5, %r3, 0;\nand.pred %p6, %p1, %p5;\nvote.sync.all.pred %p3, %p6, -1;\n{}",
+        refuse("%p3")
     ));
 }
 
@@ -215,8 +298,10 @@ fn atomics_return_what_was_there_and_leave_what_is_not_known() {
             assert_eq!(outcome.end, End::Complete);
         },
     );
-    let again = format!("{code}ld.global.u32 %r3, [%d1];\nsetp.eq.s32 %p1, %r3, 8;\n@%p1 bra A;\nA:");
-    ends(&again, |end| matches!(end, Unknown::Branch(_)));
+    ends(
+        &format!("{code}ld.global.u32 %r3, [%d1];\n{}", expect("%r3", 8)),
+        is_branch,
+    );
 }
 
 #[test]
