@@ -8,23 +8,18 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ptxcheck_ir::cfg::Cfg;
 use ptxcheck_ir::{BlockId, Body, FunctionId, Module, Op};
 use rustc_hash::FxHashMap;
 
 use crate::effects::Effects;
-use crate::kernel::Kernel;
 use crate::limits::MAX_DETOUR_BLOCKS;
-use crate::machine::{Machine, Step};
-use crate::outcome::Unknown;
-use crate::thread::State;
-use crate::world::Outside;
-use ptxcheck_ir::cfg::Cfg;
 
 /// The ways from a block to the one where they meet.
 #[derive(Debug)]
 pub(crate) struct Detour {
-    to: BlockId,
-    effects: Effects,
+    pub(crate) to: BlockId,
+    pub(crate) effects: Effects,
 }
 
 type Known = FxHashMap<(FunctionId, BlockId), Option<Arc<Detour>>>;
@@ -42,18 +37,21 @@ impl Detours {
         let graph = graphs.entry(function).or_insert_with(|| Arc::new(Cfg::new(body)));
         Arc::clone(graph)
     }
-}
 
-impl Kernel<'_> {
-    /// The detour past the branch at the end of a block, if there is one.
-    fn detour(&self, function: FunctionId, block: BlockId) -> Option<Arc<Detour>> {
-        let lock = || self.detours.known.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The detour past the branch at the end of a block of a function of a module, if there is one.
+    pub(crate) fn past(
+        &self,
+        module: &Module<'_>,
+        function: FunctionId,
+        body: &Body<'_>,
+        block: BlockId,
+    ) -> Option<Arc<Detour>> {
+        let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().get(&(function, block)) {
             return known.clone();
         }
-        let body = self.body(function)?;
-        let graph = self.detours.graph(function, body);
-        let found = find(self.module.0, body, &graph, block).map(Arc::new);
+        let graph = self.graph(function, body);
+        let found = find(module, body, &graph, block).map(Arc::new);
         lock().insert((function, block), found.clone());
         found
     }
@@ -111,49 +109,4 @@ fn is_dead_end(body: &Body<'_>, block: BlockId) -> bool {
     let ends = |op: Op| op == Op::Trap;
     body.block(block)
         .any(|(_, instruction)| ends(instruction.op) && instruction.guard.is_none())
-}
-
-impl Machine<'_> {
-    /// Takes a thread, at a branch at the end of a block whose guard or index is not known, to where all ways meet.
-    pub(crate) fn pass_by(&mut self, thread: usize, block: BlockId) -> Step {
-        let function = self.point(thread).function;
-        let detour = self.kernel.detour(function, block);
-        let (Some(detour), Some(body)) = (detour, self.kernel.body(function)) else {
-            return Err(self.unknown(thread, Unknown::Branch));
-        };
-        // A turn of a loop around it costs as much as the effects are.
-        self.spend(1 + detour.effects.registers.len() as u64 / 64)?;
-        self.suffer(thread, &detour.effects)?;
-        if let Some(frame) = self.frame(thread) {
-            frame.enter(body, detour.to);
-        }
-        self.threads[thread].state = State::Running;
-        Ok(())
-    }
-
-    /// Forgets what code with these effects may have changed.
-    pub(crate) fn suffer(&mut self, thread: usize, effects: &Effects) -> Step {
-        for &symbol in &effects.outside {
-            match self.outside(thread, symbol) {
-                Outside::Returns | Outside::Ends => {}
-                Outside::Writes => self.forget_all(),
-                Outside::Unknown => return Err(self.unknown(thread, Unknown::Callee)),
-            }
-        }
-        for &space in &effects.spaces {
-            self.forget_of(thread, space);
-        }
-        if let Some(frame) = self.frame(thread) {
-            for &register in &effects.registers {
-                frame.registers.set(register, None);
-            }
-            for call in &effects.calls {
-                frame.results.remove(&call.index());
-            }
-            if effects.returns {
-                frame.returned.forget();
-            }
-        }
-        Ok(())
-    }
 }

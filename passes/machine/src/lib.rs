@@ -55,6 +55,7 @@ mod memory;
 mod observe;
 mod operands;
 mod outcome;
+mod passing;
 mod random;
 mod rendezvous;
 mod run;
