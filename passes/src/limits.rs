@@ -121,6 +121,10 @@ pub(crate) const MAX_SCENARIOS: usize = 120;
 /// Most instructions of a thread, on average, in a run of a witness.
 pub(crate) const MAX_THREAD_STEPS: u64 = 2_000;
 
+/// Most instructions of all runs with the witnesses of a kernel, which show what happens, and of half as many before that, which make
+/// them small.
+pub(crate) const MAX_CHECK_STEPS: u64 = 16_000_000;
+
 /// Most instructions of all runs in the search for the witnesses of a kernel with the blocks of one group.
 pub(crate) const MAX_SEARCH_STEPS: u64 = 1_000_000;
 

@@ -68,7 +68,13 @@ impl Machine<'_> {
                 self.store(thread, generic, bytes, word)?;
             }
         }
-        let frame = Frame::new(function, context, callee, self.world.unwritten());
+        let frame = Frame::new(
+            function,
+            context,
+            callee,
+            self.kernel.slice_of(function),
+            self.world.unwritten(),
+        );
         self.threads[thread].frames.push(frame);
         Ok(())
     }

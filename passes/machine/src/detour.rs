@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ptxcheck_ir::cfg::Cfg;
 use ptxcheck_ir::{BlockId, Body, FunctionId, Module, Op};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::effects::Effects;
 use crate::limits::MAX_DETOUR_BLOCKS;
@@ -57,40 +57,58 @@ impl Detours {
     }
 }
 
-/// Takes in the blocks behind a branch in the order of the graph, until one alone is left to be taken in: nothing leads past it.
-fn find(module: &Module<'_>, body: &Body<'_>, graph: &Cfg, from: BlockId) -> Option<Detour> {
-    let mut effects = Effects::default();
-    let mut taken = BTreeSet::new();
-    let mut open = BTreeSet::new();
-    taken.insert(from);
-    let add = |block: BlockId, taken: &BTreeSet<BlockId>, open: &mut BTreeSet<(usize, BlockId)>| {
-        for &successor in body.successors(block) {
-            if !taken.contains(&successor) && !is_dead_end(body, successor) {
-                open.insert((graph.rank(successor)?, successor));
+/// The blocks between a branch and the block at which all its ways meet.
+#[derive(Debug)]
+pub(crate) struct Region {
+    /// Where the ways meet.
+    pub(crate) to: BlockId,
+    /// The blocks on the ways. The block of the branch is one of them if a way leads there again.
+    pub(crate) blocks: Vec<BlockId>,
+    /// Some ways end the grid instead.
+    pub(crate) may_trap: bool,
+}
+
+impl Region {
+    /// Takes in the blocks behind a branch in the order of the graph, until one alone is left to be taken in: nothing leads past it.
+    /// `None` where the ways do not meet, or some end.
+    pub(crate) fn new(body: &Body<'_>, graph: &Cfg, from: BlockId) -> Option<Self> {
+        let mut taken = FxHashSet::default();
+        let mut open = BTreeSet::new();
+        let mut blocks = Vec::new();
+        let (mut is_again, mut may_trap) = (false, false);
+        let mut next = Some(from);
+        while let Some(block) = next {
+            taken.insert(block);
+            if block != from {
+                blocks.push(block);
             }
+            // What has no successor returns.
+            if blocks.len() > MAX_DETOUR_BLOCKS || body.successors(block).is_empty() {
+                return None;
+            }
+            for &successor in body.successors(block) {
+                is_again |= successor == from;
+                if is_dead_end(body, successor) {
+                    may_trap = true;
+                } else if !taken.contains(&successor) {
+                    open.insert((graph.rank(successor)?, successor));
+                }
+            }
+            next = (open.len() > 1).then(|| open.pop_first()).flatten().map(|(_, block)| block);
         }
-        Some(())
-    };
-    add(from, &taken, &mut open)?;
-    while open.len() > 1 {
-        let (_, block) = open.pop_first()?;
-        taken.insert(block);
-        if taken.len() > MAX_DETOUR_BLOCKS {
-            return None;
+        let (_, to) = open.pop_first()?;
+        if is_again {
+            blocks.push(from);
         }
-        add(block, &taken, &mut open)?;
+        Some(Self { to, blocks, may_trap })
     }
-    let (_, to) = open.pop_first()?;
-    for &block in &taken {
-        // The branch is where the thread is; what is before it has been executed, unless one of the ways leads there again.
-        let is_again = |&other: &BlockId| body.successors(other).contains(&from);
-        if block == from && !taken.iter().any(is_again) {
-            continue;
-        }
-        // What has no successor returns.
-        if body.successors(block).is_empty() {
-            return None;
-        }
+}
+
+/// The detour past the branch at the end of a block.
+fn find(module: &Module<'_>, body: &Body<'_>, graph: &Cfg, from: BlockId) -> Option<Detour> {
+    let region = Region::new(body, graph, from)?;
+    let mut effects = Effects::default();
+    for &block in &region.blocks {
         for (id, instruction) in body.block(block) {
             match instruction.op {
                 Op::Branch | Op::BranchTable => {}
@@ -101,6 +119,7 @@ fn find(module: &Module<'_>, body: &Body<'_>, graph: &Cfg, from: BlockId) -> Opt
     }
     effects.registers.sort_unstable();
     effects.registers.dedup();
+    let to = region.to;
     Some(Detour { to, effects })
 }
 

@@ -17,10 +17,14 @@ pub(crate) struct Effects {
     pub(crate) calls: Vec<InstructionId>,
     /// The spaces in which something may have been written; [`Space::Generic`] for any.
     pub(crate) spaces: Vec<Space>,
+    /// The spaces in which something may have been read.
+    pub(crate) reads: Vec<Space>,
     /// The value that the function returns may have been written.
     pub(crate) returns: bool,
     /// Functions that the module does not hold, which may have been called.
     pub(crate) outside: Vec<SymbolId>,
+    /// A function that may have been called ends the grid in some case.
+    pub(crate) may_trap: bool,
 }
 
 /// Others would see that a thread executes an instruction, or it may not come back: nobody can be taken past it.
@@ -63,8 +67,16 @@ impl Effects {
     }
 
     fn add_access(&mut self, access: Access) {
-        if access.kind != AccessKind::Load && !self.spaces.contains(&access.space) {
-            self.spaces.push(access.space);
+        let add = |spaces: &mut Vec<Space>| {
+            if !spaces.contains(&access.space) {
+                spaces.push(access.space);
+            }
+        };
+        if access.kind != AccessKind::Load {
+            add(&mut self.spaces);
+        }
+        if access.kind != AccessKind::Store {
+            add(&mut self.reads);
         }
     }
 
@@ -100,7 +112,8 @@ impl Effects {
                 Op::Access(access) => self.add_access(access),
                 Op::Call(call) => self.add_call(module, body.call(call), open, seen)?,
                 // Its registers and its memory go with it.
-                Op::StackAlloc | Op::Return | Op::Branch | Op::BranchTable | Op::Trap => {}
+                Op::StackAlloc | Op::Return | Op::Branch | Op::BranchTable => {}
+                Op::Trap => self.may_trap = true,
                 op => is_inert(op)?,
             }
         }

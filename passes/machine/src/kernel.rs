@@ -6,6 +6,7 @@ use ptxcheck_ir::{Body, FunctionId, InstructionId, Module};
 use crate::address::Layout;
 use crate::detour::Detours;
 use crate::outcome::Refused;
+use crate::slice::Slice;
 use crate::ways::{Position, Ways};
 
 /// A kernel, prepared to run: which of its blocks lead to which, and where the symbols of its module lie. One serves any number
@@ -18,6 +19,8 @@ pub struct Kernel<'m> {
     pub(crate) symbols: Layout,
     pub(crate) params: Params,
     pub(crate) detours: Detours,
+    /// The part of the kernel that is executed; `None` for all of it.
+    pub(crate) slice: Option<Slice>,
 }
 
 /// A module, of which nothing is printed.
@@ -47,7 +50,23 @@ impl<'m> Kernel<'m> {
             symbols: Layout::new(module),
             params: params::layout(&known.params),
             detours: Detours::default(),
+            slice: None,
         })
+    }
+
+    /// The kernel without what decides neither where its threads meet nor what others see of them. Runs have the same
+    /// failures, and observers do not see the rest.
+    #[must_use]
+    pub fn sliced(mut self) -> Self {
+        if let Some(body) = self.body(self.function) {
+            self.slice = Some(Slice::new(self.module.0, body, self.ways.headers()));
+        }
+        self
+    }
+
+    /// The part of a function that is executed; `None` for all of it.
+    pub(crate) fn slice_of(&self, function: FunctionId) -> Option<&Slice> {
+        self.slice.as_ref().filter(|_| function == self.function)
     }
 
     /// The byte offset, among all parameters, of a parameter by its number, from 0: where its first byte lies.

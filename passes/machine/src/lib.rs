@@ -61,6 +61,7 @@ mod rendezvous;
 mod run;
 mod schedule;
 mod site;
+mod slice;
 mod step;
 mod stop;
 mod thread;

@@ -41,5 +41,8 @@ pub const MAX_MOMENTS: usize = 65_536;
 /// Most blocks between a branch and the block at which all its ways meet.
 pub const MAX_DETOUR_BLOCKS: usize = 4_096;
 
+/// Most blocks between branches and where their ways meet that are looked at to tell which branches matter.
+pub const MAX_SLICE_STEPS: usize = 1 << 22;
+
 /// Largest piece of memory on the stack that a thread may ask for, in bytes.
 pub const MAX_STACK: u64 = 1 << 20;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ptxcheck_common::deadline::Deadline;
-use ptxcheck_ir::{Body, FunctionId, Instruction, InstructionId};
+use ptxcheck_ir::{BlockId, Body, FunctionId, Instruction, InstructionId};
 use rustc_hash::FxHashMap;
 
 use crate::evaluate::Word;
@@ -187,12 +187,26 @@ impl<'r> Machine<'r> {
 
     /// Goes on to the next instruction.
     pub(crate) fn advance(&mut self, thread: usize) {
-        if let Some((body, _)) = self.code_of(thread)
-            && let Some(frame) = self.frame(thread)
-        {
-            frame.advance(body);
+        if let Some((body, _)) = self.code_of(thread) {
+            self.advance_in(thread, body);
         }
         self.threads[thread].state = State::Running;
+    }
+
+    /// Goes on to the next instruction of a body.
+    pub(crate) fn advance_in(&mut self, thread: usize, body: &Body<'_>) {
+        let kernel = self.kernel;
+        if let Some(frame) = self.frame(thread) {
+            frame.advance(body, kernel.slice_of(frame.function));
+        }
+    }
+
+    /// Goes on to a block of a body.
+    pub(crate) fn enter_in(&mut self, thread: usize, body: &Body<'_>, block: BlockId) {
+        let kernel = self.kernel;
+        if let Some(frame) = self.frame(thread) {
+            frame.enter(body, kernel.slice_of(frame.function), block);
+        }
     }
 
     /// Notes a failure at the instruction of a thread, with the lanes that it concerns.

@@ -24,6 +24,13 @@ impl Machine<'_> {
             return Ok(());
         };
         let block = self.enter_block(thread, body);
+        if matches!(instruction.op, Op::Branch | Op::BranchTable)
+            && let Some(slice) = self.kernel.slice_of(self.point(thread).function)
+            && let Some(to) = slice.past(block)
+        {
+            self.jump(thread, body, Some(to));
+            return Ok(());
+        }
         let runs = match instruction.guard {
             None => Some(true),
             Some(guard) => {
@@ -108,9 +115,7 @@ impl Machine<'_> {
 
     fn jump(&mut self, thread: usize, body: &Body<'_>, to: Option<BlockId>) {
         let blocks = body.blocks.len();
-        if let Some(frame) = self.frame(thread) {
-            frame.enter(body, to.unwrap_or(BlockId::new(blocks)));
-        }
+        self.enter_in(thread, body, to.unwrap_or(BlockId::new(blocks)));
     }
 
     fn execute(&mut self, thread: usize, body: &Body<'_>, instruction: &Instruction, block: BlockId) -> Step {
@@ -206,9 +211,7 @@ impl Machine<'_> {
                     self.define_in(thread, (body, instruction), number, word);
                 }
                 self.operands = uses;
-                if let Some(frame) = self.frame(thread) {
-                    frame.advance(body);
-                }
+                self.advance_in(thread, body);
             }
         }
         Ok(())

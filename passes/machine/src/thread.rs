@@ -7,6 +7,7 @@ use ptxcheck_ir::{Access, BlockId, Body, Collective, FunctionId, InstructionId, 
 use crate::evaluate::Word;
 use crate::memory::Memory;
 use crate::site::{Context, Point};
+use crate::slice::Slice;
 use crate::ways::Position;
 
 /// The registers of a frame.
@@ -74,7 +75,13 @@ pub(crate) const END: usize = usize::MAX;
 
 impl Frame {
     /// `unwritten`: the content of registers that nothing has written.
-    pub(crate) fn new(function: FunctionId, context: Context, body: &Body<'_>, unwritten: Word) -> Self {
+    pub(crate) fn new(
+        function: FunctionId,
+        context: Context,
+        body: &Body<'_>,
+        slice: Option<&Slice>,
+        unwritten: Word,
+    ) -> Self {
         let mut frame = Self {
             function,
             context,
@@ -85,12 +92,12 @@ impl Frame {
             results: BTreeMap::new(),
             stack: 0,
         };
-        frame.enter(body, BlockId::new(0));
+        frame.enter(body, slice, BlockId::new(0));
         frame
     }
 
-    /// Goes to the first instruction of a block, or of those that follow it where it has none.
-    pub(crate) fn enter(&mut self, body: &Body<'_>, block: BlockId) {
+    /// Goes to the first instruction of a block that is executed, or of those that follow it where it has none.
+    pub(crate) fn enter(&mut self, body: &Body<'_>, slice: Option<&Slice>, block: BlockId) {
         let mut block = block;
         // Blocks without instructions may make a circle.
         for _ in 0..=body.blocks.len() {
@@ -98,27 +105,41 @@ impl Frame {
                 break;
             };
             let range = known.instructions.range();
-            if !range.is_empty() {
+            let first = match slice {
+                Some(slice) => slice.next(known, range.start),
+                None => (!range.is_empty()).then_some(range.start),
+            };
+            if let Some(first) = first {
                 self.block = block;
-                self.next = range.start;
+                self.next = first;
                 return;
             }
-            match body.successors(block).first() {
-                Some(&successor) => block = successor,
+            let past = slice.and_then(|slice| slice.past(block));
+            match past.or_else(|| body.successors(block).first().copied()) {
+                Some(successor) => block = successor,
                 None => break,
             }
         }
         self.next = END;
     }
 
-    /// Goes to the next instruction, or, with the last of a block, to the block that follows where nothing else is said.
-    pub(crate) fn advance(&mut self, body: &Body<'_>) {
-        self.next += 1;
-        if self.next >= body.blocks[self.block.index()].instructions.range().end {
-            match body.successors(self.block).last() {
-                Some(&successor) => self.enter(body, successor),
-                None => self.next = END,
-            }
+    /// Goes to the next instruction that is executed, or, with the last of a block, to the block that follows where nothing else
+    /// is said.
+    pub(crate) fn advance(&mut self, body: &Body<'_>, slice: Option<&Slice>) {
+        let block = &body.blocks[self.block.index()];
+        let next = self.next + 1;
+        let next = match slice {
+            Some(slice) => slice.next(block, next),
+            None => (next < block.instructions.range().end).then_some(next),
+        };
+        if let Some(next) = next {
+            self.next = next;
+            return;
+        }
+        let past = slice.and_then(|slice| slice.past(self.block));
+        match past.or_else(|| body.successors(self.block).last().copied()) {
+            Some(successor) => self.enter(body, slice, successor),
+            None => self.next = END,
         }
     }
 

@@ -87,6 +87,11 @@ impl Ways {
         Ok(ways)
     }
 
+    /// The headers of the loops.
+    pub(crate) fn headers(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.loops.iter().map(|one| BlockId::new(one.header))
+    }
+
     /// Number of loops.
     pub(crate) fn loops(&self) -> usize {
         self.loops.len()

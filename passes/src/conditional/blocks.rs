@@ -7,7 +7,7 @@
 use crate::analysis::launches::{MAX_BLOCK_THREADS, Shape};
 
 /// Blocks of kernels that read `%tid.x` alone, the usual ones first.
-const ROWS: &[Shape] = &[[128, 1, 1], [256, 1, 1], [32, 1, 1], [64, 1, 1]];
+const ROWS: &[Shape] = &[[128, 1, 1], [256, 1, 1], [512, 1, 1], [32, 1, 1], [64, 1, 1]];
 
 /// Blocks of kernels that read `%tid.y`, but not `%tid.z`.
 const PLANES: &[Shape] = &[
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn sides_that_are_read_are_tried_in_one_group() {
         assert_eq!(groups([false; 2], [true, false, false], None).len(), 1);
-        assert_eq!(groups([false; 2], [false; 3], None).len(), 4);
+        assert_eq!(groups([false; 2], [false; 3], None).len(), 5);
         let by_width = groups([true, false], [false, true, false], None);
         assert_eq!(by_width[0], [[16, 16, 1], [16, 2, 1]]);
         assert_eq!(by_width[1], [[32, 8, 1]]);

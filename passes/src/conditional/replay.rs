@@ -11,7 +11,7 @@ use crate::analysis::ModuleAnalyses;
 use crate::analysis::call_graph::CallSite;
 use crate::analysis::lanes::{FixedParam, Lanes, Problem, Site};
 use crate::ir::{Collective, FunctionId, Module, Op, Space, SymbolId};
-use crate::limits::{MAX_SEARCH_STEPS, MAX_THREAD_STEPS};
+use crate::limits::{MAX_SEARCH_STEPS, MAX_THREAD_STEPS, MAX_CHECK_STEPS};
 use ptxcheck_common::externs;
 use ptxcheck_machine::{
     At, Doing, End, Event, Failure, Given, Group, Kernel, Launch, Observer, Outcome, Outside, Read, Schedule,
@@ -52,8 +52,10 @@ impl World for WitnessWorld<'_> {
 pub(super) struct Replay<'m> {
     module: &'m ModuleAnalyses<'m>,
     kernel: Kernel<'m>,
-    /// Instructions that may still be run.
+    /// Instructions that may still be run to find failures.
     steps_left: Cell<u64>,
+    /// Those that may still be run with witnesses, to make them small and to show their runs.
+    checks_left: Cell<u64>,
     /// By 8-byte piece of a parameter that the kernel loads: an address of its own.
     pointers: FxHashMap<(u16, u32), u64>,
     /// The other pieces.
@@ -63,7 +65,7 @@ pub(super) struct Replay<'m> {
 impl<'m> Replay<'m> {
     /// `None` if the machine refuses the kernel.
     pub(super) fn new(module: &'m ModuleAnalyses<'m>, function: FunctionId) -> Option<Self> {
-        let kernel = Kernel::new(module.module, function).ok()?;
+        let kernel = Kernel::new(module.module, function).ok()?.sliced();
         let body = module.module.function(function).body.as_ref()?;
         let (mut pointers, mut scalars) = (FxHashMap::default(), FxHashMap::default());
         for instruction in &body.instructions {
@@ -89,6 +91,7 @@ impl<'m> Replay<'m> {
             module,
             kernel,
             steps_left: Cell::new(MAX_SEARCH_STEPS),
+            checks_left: Cell::new(MAX_CHECK_STEPS),
             pointers,
             scalars,
         })
@@ -115,6 +118,11 @@ impl<'m> Replay<'m> {
     /// Allows all instructions of a search anew.
     pub(super) fn refill(&self) {
         self.steps_left.set(MAX_SEARCH_STEPS);
+    }
+
+    /// True if instructions may still be run to make witnesses small.
+    pub(super) const fn may_shorten(&self) -> bool {
+        self.checks_left.get() >= MAX_CHECK_STEPS / 2
     }
 
     /// True if no more instructions may be run.
@@ -150,9 +158,11 @@ impl<'m> Replay<'m> {
         }
     }
 
-    /// Runs a witness under one schedule; `None` if the machine refuses its launch.
-    pub(super) fn run(
+    /// Runs a witness under one schedule, with what is left of the instructions that may be run; `None` if the machine refuses its
+    /// launch.
+    fn run(
         &self,
+        left_over: &Cell<u64>,
         witness: &Witness,
         schedule: Schedule,
         stop: Stop<'_>,
@@ -163,7 +173,7 @@ impl<'m> Replay<'m> {
             ctaid: witness.block_index,
             ..Launch::of_block(witness.block)
         };
-        let left = self.steps_left.get();
+        let left = left_over.get();
         let steps = launch
             .threads()
             .map_or(0, |threads| threads as u64 * MAX_THREAD_STEPS);
@@ -175,7 +185,7 @@ impl<'m> Replay<'m> {
             ..Setup::new(launch, schedule)
         };
         let outcome = self.kernel.run(&setup, &mut self.world(witness), observer).ok()?;
-        self.steps_left.set(left.saturating_sub(outcome.steps));
+        left_over.set(left.saturating_sub(outcome.steps));
         Some(outcome)
     }
 
@@ -193,7 +203,7 @@ impl<'m> Replay<'m> {
         };
         for schedule in [Schedule::First, Schedule::Last] {
             let mut course = Course::default();
-            let outcome = self.run(witness, schedule, Stop::WhenBroken, &mut course);
+            let outcome = self.run(&self.steps_left, witness, schedule, Stop::WhenBroken, &mut course);
             let course = course.finish();
             if schedule == Schedule::First {
                 failures.course = course;
@@ -327,13 +337,14 @@ impl<'m> Replay<'m> {
             Problem::SkippedBarrier => Stop::WhenBroken,
             _ => Stop::AtFailure(&site, failure.warp),
         };
-        let outcome = self.run(witness, schedule, stop, observer);
+        let outcome = self.run(&self.checks_left, witness, schedule, stop, observer);
         let failures = outcome.map_or_else(Vec::new, |outcome| self.replayed_all(&outcome));
         failures.iter().any(|other| other.is_same(failure))
     }
 
     /// The steps of a run of the witness, up to the failure: those of its warp, and the number of those between that are left out.
-    pub(super) fn steps(&self, witness: &Witness, failure: &ReplayedFailure) -> WitnessRun {
+    /// `None` where no more instructions may be run.
+    pub(super) fn steps(&self, witness: &Witness, failure: &ReplayedFailure) -> Option<WitnessRun> {
         let mut run = WitnessRun::default();
         for schedule in schedules(failure) {
             let mut trace = Trace::of_warp(witness.warp);
@@ -351,9 +362,9 @@ impl<'m> Replay<'m> {
                 }
             }
             run.shorten();
-            break;
+            return Some(run);
         }
-        run
+        None
     }
 }
 

@@ -418,12 +418,16 @@ impl KernelSearch<'_, '_> {
                     trial.is_worse = true;
                     return;
                 }
+                let is_another = failure.warp != witness.warp;
                 let witness = Witness {
                     warp: failure.warp,
                     lanes: failure.lanes,
                     ..witness.clone()
                 };
-                if self.goes_wrong(&witness, &failure) {
+                // Lanes of the witness's warp are given other values.
+                let is_checked = !is_another || witness.loads.iter().all(|load| load.differing.0 == 0);
+                let fails = is_checked || self.replay.violates(&witness, &failure);
+                if fails && self.is_wrong(&witness, &failure) {
                     trial.open.remove(&failure.site);
                     trial.found.push((witness, failure));
                 }
@@ -433,9 +437,11 @@ impl KernelSearch<'_, '_> {
 
     /// True if a run of a witness goes wrong so.
     fn goes_wrong(&self, witness: &Witness, failure: &ReplayedFailure) -> bool {
-        if !self.replay.violates(witness, failure) {
-            return false;
-        }
+        self.replay.violates(witness, failure) && self.is_wrong(witness, failure)
+    }
+
+    /// True if a failure of a run of a witness is one of the kernel.
+    fn is_wrong(&self, witness: &Witness, failure: &ReplayedFailure) -> bool {
         // The machine does not say whether the value of a lane that is not there is used; the analysis does.
         failure.problem != Problem::AbsentSource || {
             let root = self.layout.lanes_under(&witness.scenario());
@@ -450,9 +456,8 @@ impl KernelSearch<'_, '_> {
 
     /// The finding of what goes wrong in a run of a witness.
     fn finding(&self, witness: Witness, failure: ReplayedFailure) -> Option<Conditional> {
-        self.replay.refill();
         let witness = self.smallest(witness, &failure);
-        let run = self.replay.steps(&witness, &failure);
+        let run = self.replay.steps(&witness, &failure)?;
         let root = self.layout.lanes_under(&witness.scenario())?;
         let mut found = root.findings.iter().map(|found| &found.issue);
         let known = found.find(|issue| issue.site == failure.site && issue.problem == failure.problem);
@@ -495,7 +500,7 @@ impl KernelSearch<'_, '_> {
         list: fn(&mut Witness) -> &mut Vec<T>,
     ) -> Witness {
         let mut number = 0;
-        while number < list(&mut witness).len() {
+        while number < list(&mut witness).len() && self.replay.may_shorten() {
             let mut without = witness.clone();
             list(&mut without).remove(number);
             if self.goes_wrong(&without, failure) {

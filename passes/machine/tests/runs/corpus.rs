@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ptxcheck_frontend_ptx::{PtxOrigin, lower};
 use ptxcheck_ir::{FunctionId, Module, SymbolId};
 use ptxcheck_machine::{
-    At, End, Kernel, Launch, Outside, Read, Schedule, Setup, Unknown, Unmodelled, Unobserved, World,
+    At, End, Kernel, Launch, Outcome, Outside, Read, Schedule, Setup, Unknown, Unmodelled, Unobserved, World,
 };
 
 /// Steps of a run.
@@ -80,19 +80,23 @@ pub struct Count {
 }
 
 pub fn run_all(module: &Module<'_>, function: FunctionId, count: &mut Count) {
-    let Ok(kernel) = Kernel::new(module, function) else {
+    let new = || Kernel::new(module, function);
+    let (Ok(kernel), Ok(slice)) = (new(), new()) else {
         return;
     };
+    let slice = slice.sliced();
     count.kernels += 1;
     let bounds = module.function(function).launch;
     let block = bounds.required_threads.or(bounds.max_threads);
     let block = block
         .filter(|block| Launch::of_block(*block).threads().is_some())
         .unwrap_or([64, 2, 1]);
-    let worlds: [&mut dyn World; 4] = [
+    let worlds: [&mut dyn World; 6] = [
         &mut Parameters,
         &mut Hash { seed: 1, most: 64 },
         &mut Hash { seed: 2, most: 0 },
+        &mut Hash { seed: 4, most: 3 },
+        &mut Hash { seed: 5, most: 300 },
         &mut Hash {
             seed: 3,
             most: u64::MAX,
@@ -103,6 +107,8 @@ pub fn run_all(module: &Module<'_>, function: FunctionId, count: &mut Count) {
             Schedule::First,
             Schedule::Last,
             Schedule::Split(1),
+            Schedule::First,
+            Schedule::Last,
             Schedule::Random(2),
         ][number];
         let setup = Setup {
@@ -112,6 +118,10 @@ pub fn run_all(module: &Module<'_>, function: FunctionId, count: &mut Count) {
         let outcome = kernel
             .run(&setup, world, &mut Unobserved)
             .expect("it is launched");
+        // Others count turns.
+        if matches!(schedule, Schedule::First | Schedule::Last) {
+            compare(&slice, &setup, world, &outcome);
+        }
         assert!(outcome.steps <= STEPS || outcome.end == End::Unknown(Unknown::Steps));
         count.runs += 1;
         count.complete += usize::from(outcome.end == End::Complete);
@@ -125,6 +135,23 @@ pub fn run_all(module: &Module<'_>, function: FunctionId, count: &mut Count) {
             assert!(!site.calls.is_empty() || site.instruction.index() < body);
             assert!(failure.lanes != 0 && failure.warp < 32);
         }
+    }
+}
+
+/// The part of a kernel that matters goes as the whole one does, where that comes to its end.
+fn compare(slice: &Kernel<'_>, setup: &Setup<'_>, world: &mut dyn World, whole: &Outcome) {
+    let part = slice.run(setup, world, &mut Unobserved);
+    let part = part.expect("it is launched");
+    assert!(part.steps <= whole.steps || whole.is_unknown());
+    if !whole.is_unknown() {
+        assert_eq!(part.end, whole.end);
+        assert_eq!(part.reached, whole.reached);
+        assert_eq!(part.wrongs(), whole.wrongs());
+        let lanes = |outcome: &Outcome| -> Vec<_> {
+            let failures = outcome.failures.iter();
+            failures.map(|one| (one.warp, one.lanes, one.mask)).collect()
+        };
+        assert_eq!(lanes(&part), lanes(whole));
     }
 }
 

@@ -1,0 +1,53 @@
+//! Threads that are taken past code of which it is not known if they execute it.
+
+use ptxcheck_ir::BlockId;
+
+use crate::effects::Effects;
+use crate::machine::{Machine, Step};
+use crate::outcome::Unknown;
+use crate::thread::State;
+use crate::world::Outside;
+
+impl Machine<'_> {
+    /// Takes a thread, at a branch at the end of a block whose guard or index is not known, to where all ways meet.
+    pub(crate) fn pass_by(&mut self, thread: usize, block: BlockId) -> Step {
+        let (kernel, function) = (self.kernel, self.point(thread).function);
+        let Some(body) = kernel.body(function) else {
+            return Ok(());
+        };
+        let detour = kernel.detours.past(kernel.module.0, function, body, block);
+        let detour = detour.ok_or_else(|| self.unknown(thread, Unknown::Branch))?;
+        // A turn of a loop around it costs as much as the effects are.
+        self.spend(1 + detour.effects.registers.len() as u64 / 64)?;
+        self.suffer(thread, &detour.effects)?;
+        self.enter_in(thread, body, detour.to);
+        self.threads[thread].state = State::Running;
+        Ok(())
+    }
+
+    /// Forgets what code with these effects may have changed.
+    pub(crate) fn suffer(&mut self, thread: usize, effects: &Effects) -> Step {
+        for &symbol in &effects.outside {
+            match self.outside(thread, symbol) {
+                Outside::Returns | Outside::Ends => {}
+                Outside::Writes => self.forget_all(),
+                Outside::Unknown => return Err(self.unknown(thread, Unknown::Callee)),
+            }
+        }
+        for &space in &effects.spaces {
+            self.forget_of(thread, space);
+        }
+        if let Some(frame) = self.frame(thread) {
+            for &register in &effects.registers {
+                frame.registers.set(register, None);
+            }
+            for call in &effects.calls {
+                frame.results.remove(&call.index());
+            }
+            if effects.returns {
+                frame.returned.forget();
+            }
+        }
+        Ok(())
+    }
+}
