@@ -105,8 +105,8 @@ fn many(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, call: 
 fn write(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, found: &LaneFinding) {
     let issue = &found.issue;
     let message = format!(
-        "the mask {} of `{}` names {}, which {} another mask",
-        text::mask(issue.mask.unwrap_or(0)),
+        "{} of `{}` names {}, which {} another mask",
+        text::the_mask(issue),
         text::operation(module, issue),
         text::named(issue.lanes),
         text::verb(issue.lanes, "passes", "pass"),

@@ -72,8 +72,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         if issue.certainty.is_certain() {
             let mask = issue.mask.unwrap_or(0);
             let message = format!(
-                "the mask {} of `{}` names {}, which {} not reach a matching {}",
-                text::mask(mask),
+                "{} of `{}` names {}, which {} not reach a matching {}",
+                text::the_mask(issue),
                 text::operation(module, issue),
                 text::named(issue.lanes),
                 text::verb(issue.lanes, "does", "do"),

@@ -55,8 +55,8 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         let issue = &found.issue;
         if issue.certainty == Certainty::Potential {
             let message = format!(
-                "the mask {} of `{}` names {}, {} may not reach a matching {}",
-                text::mask(issue.mask.unwrap_or(0)),
+                "{} of `{}` names {}, {} may not reach a matching {}",
+                text::the_mask(issue),
                 text::operation(module, issue),
                 text::named(issue.lanes),
                 text::verb(issue.lanes, "which", "some of which"),

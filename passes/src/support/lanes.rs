@@ -478,6 +478,14 @@ pub(crate) fn mask(mask: Lanes) -> String {
     format!("{mask:#010x}")
 }
 
+/// The mask of a finding: `the mask 0x0000ffff`, or no number where not all of it is known.
+pub(crate) fn the_mask(issue: &Issue) -> String {
+    issue.mask.map_or_else(
+        || "the mask".to_owned(),
+        |known| format!("the mask {}", mask(known)),
+    )
+}
+
 /// A mask with the lanes that it names: `0x0000ffff (lanes 0-15)`.
 pub(crate) fn mask_with_lanes(lanes: Lanes) -> String {
     match lanes {

@@ -1,6 +1,9 @@
 //! Small kernels with warp collectives and barriers under random control flow, as PTX text. Equal seeds make equal
 //! kernels.
 
+mod coordinates;
+mod masks;
+
 use std::fmt::Write as _;
 
 /// Random numbers (xorshift64*).
@@ -37,6 +40,9 @@ pub const CYCLES: u64 = 1 << 40;
 
 /// Seeds with this bit make kernels for blocks of two and three dimensions, and for blocks that are smaller than a warp.
 pub const ROWS: u64 = 1 << 41;
+
+/// Seeds with this bit make kernels with masks of which some bits are known, and with ballots about what branches test.
+pub const MASKS: u64 = 1 << 42;
 
 /// Blocks with a multiple of 32 threads, for kernels that read `%tid.y` or `%tid.z` and do not say theirs.
 const FOLDED: [[u32; 3]; 14] = [
@@ -134,6 +140,8 @@ struct Generator {
     has_cycles: bool,
     /// See [`ROWS`].
     is_folded: bool,
+    /// See [`MASKS`].
+    has_masks: bool,
 }
 
 /// A kernel.
@@ -181,6 +189,7 @@ pub fn kernel(seed: u64) -> Kernel {
     let mut generator = Generator {
         has_cycles: seed & CYCLES != 0,
         is_folded,
+        has_masks: seed & MASKS != 0,
         has_barriers: random.chance(3),
         has_rows: block.is_some() || random.chance(30),
         random,
@@ -240,53 +249,6 @@ impl Generator {
             let value = self.value();
             self.line(&format!("mov.b32 %v{variable}, {value};"));
         }
-    }
-
-    /// A coordinate of the thread, a side of the block, or what is computed of them.
-    fn coordinate(&mut self) -> String {
-        let result = self.temporary();
-        let registers = ["%tid.y", "%tid.z", "%ntid.x", "%ntid.y", "%ntid.z", "%tid.x"];
-        match self.random.below(10) {
-            place @ 0..6 => self.line(&format!("mov.u32 {result}, {};", registers[place])),
-            6 | 7 => {
-                // The number of the thread.
-                let [x, y, z, width, depth] = std::array::from_fn(|_| self.temporary());
-                for (register, special) in [(&x, 'x'), (&y, 'y'), (&z, 'z')] {
-                    self.line(&format!("mov.u32 {register}, %tid.{special};"));
-                }
-                self.line(&format!("mov.u32 {width}, %ntid.x;"));
-                self.line(&format!("mov.u32 {depth}, %ntid.y;"));
-                self.line(&format!("mad.lo.s32 {y}, {depth}, {z}, {y};"));
-                self.line(&format!("mad.lo.s32 {result}, {y}, {width}, {x};"));
-            }
-            8 => {
-                let [x, y] = std::array::from_fn(|_| self.temporary());
-                self.line(&format!("mov.u32 {x}, %ntid.x;"));
-                self.line(&format!("mov.u32 {y}, %ntid.y;"));
-                self.line(&format!("mul.lo.u32 {result}, {x}, {y};"));
-                if self.random.chance(2) {
-                    self.line(&format!("mov.u32 {y}, %ntid.z;"));
-                    self.line(&format!("mul.lo.u32 {result}, {result}, {y};"));
-                }
-            }
-            _ => {
-                // Whole warps of the row, or whether the thread is in one of them.
-                let [width, thread] = std::array::from_fn(|_| self.temporary());
-                self.line(&format!("mov.u32 {width}, %ntid.x;"));
-                self.line(&format!("mov.u32 {thread}, %tid.x;"));
-                match self.random.below(3) {
-                    0 => self.line(&format!("and.b32 {result}, {width}, -32;")),
-                    1 => self.line(&format!("xor.b32 {result}, {width}, {thread};")),
-                    _ => {
-                        let predicate = self.predicate();
-                        self.line(&format!("and.b32 {width}, {width}, -32;"));
-                        self.line(&format!("setp.ge.u32 {predicate}, {thread}, {width};"));
-                        self.line(&format!("selp.b32 {result}, 1, 0, {predicate};"));
-                    }
-                }
-            }
-        }
-        result
     }
 
     /// An operand that holds some number.
@@ -458,6 +420,9 @@ impl Generator {
             "255",
             "0x0000fffe",
         ];
+        if self.has_masks && self.random.chance(2) {
+            return self.partial_mask();
+        }
         let result = self.temporary();
         match self.random.below(15) {
             0 => {
@@ -659,6 +624,12 @@ impl Generator {
         let nested = depth < 3;
         if self.has_cycles && nested && self.random.chance(4) {
             return self.cycle(depth);
+        }
+        if self.has_masks && self.random.chance(4) {
+            return match depth {
+                0 if self.random.chance(3) => self.gathered(),
+                _ => self.related(),
+            };
         }
         match self.random.below(17) {
             14 if self.has_barriers => self.barrier(),

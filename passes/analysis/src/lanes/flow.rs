@@ -28,7 +28,7 @@ use super::live::Live;
 use super::order::Order;
 use super::scenario::Fixed;
 use super::slice::Cell;
-use super::value::{ALL, Lanes, Pool, ValueId, Vector, lanes, set_of};
+use super::value::{ALL, Lanes, Pool, ValueId, Vector, Way, lanes, set_of};
 use crate::limits::{
     LANE_ROUNDS_TO_WIDEN, MAX_LANE_CELLS, MAX_LANE_ROUNDS, MAX_LANE_VECTORS, MAX_LANE_VISITS, MAX_SYNC_STEPS,
 };
@@ -243,7 +243,10 @@ impl<'a> Flow<'a> {
         of: Option<u32>,
         round: usize,
     ) {
-        let together = !self.is_divergent_join[node as usize] && !self.order.is_tangled(node);
+        let way = Way {
+            together: !self.is_divergent_join[node as usize] && !self.order.is_tangled(node),
+            is_round: of.is_some(),
+        };
         let live = self.live;
         // A value that is halved round after round may be equal on both edges in every other one.
         let is_wide = round >= LANE_ROUNDS_TO_WIDEN;
@@ -257,7 +260,7 @@ impl<'a> Flow<'a> {
         });
         for (cell, a, b) in differing.drain(..) {
             let key = (u64::from(node) << 32 | JOIN, cell as u64);
-            let mut joined = self.pool.join((a, had), (b, along), together, key);
+            let mut joined = self.pool.join((a, had), (b, along), way, key);
             if is_wide
                 && self.input[node as usize]
                     .as_ref()

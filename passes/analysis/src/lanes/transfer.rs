@@ -15,7 +15,8 @@
 mod arithmetic;
 mod compare;
 
-use super::value::{Base, Lanes, Pool, ValueId, Vector, lanes};
+use super::known::{self, Bits, keeps_bits};
+use super::value::{Base, Known, Lanes, Pool, ValueId, Vector, WARP, lanes};
 use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{BinaryOp, Op, UnaryOp};
 
@@ -107,6 +108,9 @@ fn computed(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> Vec
             result.bits[lane] &= ones(result.low);
         }
     }
+    if keeps_bits(op) {
+        know(pool, op, uses, site.here & !result.exact, &mut result);
+    }
     if site.here & !result.exact == 0 {
         return known_everywhere(&result, site.here);
     }
@@ -114,6 +118,40 @@ fn computed(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> Vec
         result.bits[lane] = 0;
     }
     result
+}
+
+/// Adds the bits of a result that are known in the lanes `open`, in which it is not exact so far.
+fn know(pool: &Pool, op: Op, uses: &[ValueId], open: Lanes, result: &mut Vector) {
+    let vectors = uses.iter().map(|&id| pool.get(id));
+    // A bound says of the bits above it that they are 0, which most operations hand on to the bound of their result.
+    let moves = matches!(
+        op,
+        Op::Unary(..) | Op::InsertBits(_) | Op::FunnelShift { .. } | Op::Pack(_)
+    );
+    let tells = |vector: &Vector| open & vector.exact != 0 || vector.known != Known::NONE;
+    if open == 0 || !moves && !vectors.clone().any(tells) {
+        return;
+    }
+    let mut all = [Bits::UNKNOWN; WARP];
+    let mut of_uses = [Bits::UNKNOWN; MAX_USES];
+    let (mut exact, mut most) = (0, 0);
+    for lane in lanes(open) {
+        for (bits, vector) in of_uses.iter_mut().zip(vectors.clone()) {
+            *bits = vector.bits_of(lane);
+        }
+        let known = known::result(op, &of_uses[..uses.len()]).with(result.bits_of(lane));
+        match known.value() {
+            Some(value) => {
+                exact |= 1 << lane;
+                result.bits[lane] = value;
+            }
+            None => most |= !known.zeros,
+        }
+        all[lane] = known;
+    }
+    result.exact |= exact;
+    result.limit = result.limit.min(most);
+    result.know(open & !exact, |lane| all[lane]);
 }
 
 /// The vector of a result that is exact in the lanes of `here`: lanes that are not here hold anything.
@@ -186,7 +224,7 @@ fn has_form(
             arithmetic::apply(pool, (BinaryOp::Sub, bits), (zero, uses[0]), open, result)
         }
         Op::Unary(UnaryOp::PopCount, bits) => {
-            result.limit = most_set(pool.get(uses[0]), bits);
+            result.limit = most_set(pool.get(uses[0]), bits, left);
             false
         }
         Op::ExtractBits(bits, false) => extract(pool, bits, uses, left, number, result),
@@ -209,16 +247,10 @@ fn constant(vector: &Vector, among: Lanes) -> Option<u64> {
     all.all(|other| other == Some(first)).then_some(first)
 }
 
-/// Most bits that are set in the lanes that are not exact.
-fn most_set(vector: &Vector, bits: u8) -> u64 {
-    let limit = vector.limit & ones(bits);
-    u64::from(if limit != vector.limit {
-        u32::from(bits)
-    } else if vector.is_set {
-        limit.count_ones()
-    } else {
-        u64::BITS - limit.leading_zeros()
-    })
+/// Most bits that are set in the lanes `left`.
+fn most_set(vector: &Vector, bits: u8, left: Lanes) -> u64 {
+    let may_have = |lane: usize| (!vector.bits_of(lane).zeros & ones(bits)).count_ones();
+    u64::from(lanes(left).map(may_have).max().unwrap_or(0))
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -235,7 +267,6 @@ fn convert(
     let source = pool.get(source);
     let narrow = from.min(to);
     let fits = source.limit <= ones(if signed { narrow.saturating_sub(1) } else { narrow });
-    result.is_set = fits && source.is_set;
     result.least = if fits { source.least } else { 0 };
     result.limit = if fits {
         source.limit

@@ -5,21 +5,24 @@
 //! else, by the base
 //!   Uniform(u)         its value is U + bits[l]; U is one value for all such lanes, unknown, a multiple of 2^low
 //!   Active(i)          the result of the `activemask` with this number; nothing else is known
-//!   Varying            its value is bits[l] modulo 2^low; nothing else is known
+//!   Varying            its value is bits[l] modulo 2^low
+//! and, whatever the base, a lane that is not exact has the bits of `known`, and lies between `least` and `limit`
 //!
 //! order   exact < Uniform < Varying per lane, low falling; ⊤ is Varying with low = 0
 //! join    of what comes along two edges, lane by lane: see [`Pool::join`]
 //! ```
 //!
 //! `Uniform` compares lanes of one warp that are at a point together. What is known of a single lane (exact values,
-//! low bits, limits) never depends on it: the definite findings rest on the former alone.
+//! bits, limits) never depends on it: the definite findings rest on the former alone.
 //!
 //! Vectors are interned: equal vectors have equal ids, and a state of a thousand registers is a thousand words.
 
 use std::hash::BuildHasher;
+use std::rc::Rc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use super::known::Bits;
 use ptxcheck_ir::evaluate::ones;
 
 /// A set of lanes, one bit each.
@@ -40,6 +43,11 @@ pub(super) fn lanes(mut set: Lanes) -> impl Iterator<Item = usize> {
     })
 }
 
+/// Bits that a number needs.
+fn width(number: u64) -> u8 {
+    (u64::BITS - number.leading_zeros()) as u8
+}
+
 /// The set of these lanes.
 pub(super) fn set_of(lanes: impl Iterator<Item = usize>) -> Lanes {
     lanes.fold(0, |set, lane| set | 1 << lane)
@@ -56,6 +64,35 @@ pub(crate) enum Base {
     Varying,
 }
 
+/// Known bits of a value in each lane, where not all of them are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// The same in each.
+    Same(Bits),
+    /// These.
+    ByLane(Rc<[Bits; WARP]>),
+}
+
+impl Known {
+    /// None in any lane.
+    pub(super) const NONE: Self = Self::Same(Bits::UNKNOWN);
+
+    pub(super) fn at(&self, lane: usize) -> Bits {
+        match self {
+            Self::Same(bits) => *bits,
+            Self::ByLane(all) => all[lane],
+        }
+    }
+
+    /// Those that all lanes share, for the hash.
+    pub(super) fn common(&self) -> Bits {
+        match self {
+            Self::Same(bits) => *bits,
+            Self::ByLane(all) => all[0],
+        }
+    }
+}
+
 /// A value in each lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Vector {
@@ -70,8 +107,8 @@ pub(crate) struct Vector {
     pub warp: bool,
     /// The other lanes hold no more than this, as unsigned numbers.
     pub limit: u64,
-    /// `limit` is a set of bits, and the other lanes have no bit outside of it.
-    pub is_set: bool,
+    /// Bits of the other lanes that are known, and that neither `low` nor `limit` tell.
+    pub known: Known,
     /// The other lanes hold no less than this, as unsigned numbers.
     pub least: u64,
     /// Value, offset or low bits by lane: see the module.
@@ -81,7 +118,7 @@ pub(crate) struct Vector {
 /// Four of the lanes tell most vectors apart.
 impl std::hash::Hash for Vector {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        (self.exact, self.low, self.base, self.limit, self.is_set).hash(state);
+        (self.exact, self.low, self.base, self.limit, self.known.common()).hash(state);
         [0, 1, 16, 31].map(|lane: usize| self.bits[lane]).hash(state);
     }
 }
@@ -94,7 +131,7 @@ impl Vector {
         base: Base::Varying,
         warp: false,
         limit: u64::MAX,
-        is_set: false,
+        known: Known::NONE,
         least: 0,
         bits: [0; WARP],
     };
@@ -123,11 +160,47 @@ impl Vector {
     /// The same value, known to be a set of lanes among `all`.
     #[must_use]
     pub(crate) fn among(self, all: Lanes) -> Self {
-        Self {
+        let mut set = Self {
             limit: u64::from(all),
-            is_set: true,
             ..self
+        };
+        set.know(!set.exact, |_| Bits::among(u64::from(all)));
+        set
+    }
+
+    /// The bits that are known in a lane.
+    #[must_use]
+    pub(super) fn bits_of(&self, lane: usize) -> Bits {
+        if self.exact >> lane & 1 == 1 {
+            return Bits::exact(self.bits[lane]);
         }
+        let (low, bits) = (ones(self.low), self.bits[lane]);
+        let told = Bits {
+            zeros: low & !bits | !ones(width(self.limit)),
+            ones: low & bits,
+        };
+        told.with(self.known.at(lane))
+    }
+
+    /// Takes the bits that are known of these lanes, which are not exact, once the low ones and the limit are settled.
+    pub(super) fn know(&mut self, open: Lanes, bits: impl Fn(usize) -> Bits) {
+        let told = (ones(self.low), ones(width(self.limit)));
+        let new = |lane: usize| {
+            let Bits { zeros, ones } = bits(lane);
+            Bits {
+                zeros: zeros & !told.0 & told.1,
+                ones: ones & !told.0 & told.1,
+            }
+        };
+        let mut of_open = lanes(open).map(new);
+        let first = of_open.next().unwrap_or_default();
+        self.known = if of_open.all(|other| other == first) {
+            Known::Same(first)
+        } else {
+            let mut all = [Bits::UNKNOWN; WARP];
+            lanes(open).for_each(|lane| all[lane] = new(lane));
+            Known::ByLane(Rc::new(all))
+        };
     }
 
     /// The lanes that a set may have, in the lanes of `here`.
@@ -139,12 +212,7 @@ impl Vector {
     /// The bits that it may have in the lanes of `here`.
     #[must_use]
     pub(crate) fn may_have(&self, here: Lanes) -> u64 {
-        let rest = match here & !self.exact {
-            0 => 0,
-            _ if self.is_set => self.limit,
-            _ => ones((u64::BITS - self.limit.leading_zeros()) as u8),
-        };
-        lanes(here & self.exact).fold(rest, |all, lane| all | self.bits[lane])
+        lanes(here).fold(0, |all, lane| all | !self.bits_of(lane).zeros)
     }
 
     /// The least number that it may be in the lanes of `here`, unsigned.
@@ -168,8 +236,8 @@ impl Vector {
     /// The lanes in which it is not known, but certainly does not have the bit of that lane.
     #[must_use]
     pub(crate) fn without_own_bit(&self, here: Lanes) -> Lanes {
-        let unknown = here & !self.exact;
-        unknown & !(self.may_have(unknown) as Lanes)
+        let unknown = lanes(here & !self.exact);
+        set_of(unknown.filter(|&lane| self.bits_of(lane).zeros >> lane & 1 == 1))
     }
 
     /// The value in a lane, if it is known.
@@ -219,7 +287,9 @@ impl Vector {
     /// True if nothing tells its lanes apart: all are exact or none is, and the same is known of each.
     #[must_use]
     fn is_flat(&self) -> bool {
-        matches!(self.exact, 0 | ALL) && self.bits.iter().all(|&bits| bits == self.bits[0])
+        matches!(self.exact, 0 | ALL)
+            && matches!(self.known, Known::Same(_))
+            && self.bits.iter().all(|&bits| bits == self.bits[0])
     }
 
     /// Brings the lanes of `here` to what is known of `lane`, and those outside of it to 0 if that is not exact.
@@ -360,13 +430,13 @@ impl Pool {
         self.add(Vector::uniform(number, low, [0; WARP]))
     }
 
-    /// The join of `a`, which comes with the lanes `from_a`, and `b` with `from_b`. `together`: the lanes of a warp
-    /// come all along one edge or all along the other; `key` names the unknown value that then results.
+    /// The join of `a`, which comes with the lanes `from_a`, and `b` with `from_b`; `key` names the unknown value that results
+    /// where lanes come together.
     pub(crate) fn join(
         &mut self,
         (a, from_a): (ValueId, Lanes),
         (b, from_b): (ValueId, Lanes),
-        together: bool,
+        way: Way,
         key: (u64, u64),
     ) -> ValueId {
         if a == b || b == ValueId::NONE || from_b == 0 {
@@ -380,10 +450,10 @@ impl Pool {
         if from_a == from_b && self.is_flat(a) && self.is_flat(b) {
             let lane = from_a.trailing_zeros();
             let one = 1 << lane;
-            self.joined((a, one), (b, one), together, number, &mut joined);
+            self.joined((a, one), (b, one), way, number, &mut joined);
             joined.broadcast(lane as usize, from_a);
         } else {
-            self.joined((a, from_a), (b, from_b), together, number, &mut joined);
+            self.joined((a, from_a), (b, from_b), way, number, &mut joined);
         }
         self.add(joined)
     }
@@ -393,14 +463,14 @@ impl Pool {
         &self,
         (a, from_a): (ValueId, Lanes),
         (b, from_b): (ValueId, Lanes),
-        together: bool,
+        way: Way,
         number: u32,
         joined: &mut Vector,
     ) {
         let (a, b) = (self.get(a), self.get(b));
         let mut low = 64;
         let (mut same, mut shifted) = (None, None);
-        let (mut is_same, mut is_shifted) = (true, together);
+        let (mut is_same, mut is_shifted) = (true, way.together);
         for lane in lanes(from_a | from_b) {
             let (in_a, in_b) = (from_a >> lane & 1 == 1, from_b >> lane & 1 == 1);
             match (a.at(lane).filter(|_| in_a), b.at(lane).filter(|_| in_b)) {
@@ -445,20 +515,11 @@ impl Pool {
             joined.exact = ALL;
             return;
         }
-        joined.limit = if a.is_set && b.is_set {
-            joined.is_set = true;
-            u64::from(a.names_at_most(from_a) | b.names_at_most(from_b))
-        } else if a.limit == b.limit {
-            let exact = |vector: &Vector, from| {
-                lanes(from & vector.exact)
-                    .map(|lane| vector.bits[lane])
-                    .max()
-                    .unwrap_or(0)
-            };
-            let most = exact(a, from_a).max(exact(b, from_b));
-            if most <= a.limit { a.limit } else { u64::MAX }
-        } else {
-            u64::MAX
+        let most = a.at_most(from_a).max(b.at_most(from_b));
+        joined.limit = match way.is_round {
+            false => most,
+            true if most <= a.limit => a.limit,
+            true => u64::MAX,
         };
         // Halved round after round, a least would take as many rounds to settle.
         let least = (a.at_least(from_a), b.at_least(from_b));
@@ -479,7 +540,31 @@ impl Pool {
         for lane in lanes(!(from_a | from_b)) {
             joined.bits[lane] = 0;
         }
+        let (mut of_a, mut of_b) = ([Bits::UNKNOWN; WARP], [Bits::UNKNOWN; WARP]);
+        for lane in lanes(inexact) {
+            (of_a[lane], of_b[lane]) = (a.bits_of(lane), b.bits_of(lane));
+        }
+        joined.know(inexact, |lane| {
+            let (in_a, in_b) = (from_a >> lane & 1 == 1, from_b >> lane & 1 == 1);
+            match (in_a, in_b) {
+                (true, true) if !way.is_round => of_a[lane].shared(of_b[lane]),
+                // Bits that are lost one by one, round after round, would take as many rounds to settle.
+                (true, true) if of_b[lane].includes(of_a[lane]) => of_a[lane],
+                (true, true) => Bits::UNKNOWN,
+                (true, false) => of_a[lane],
+                _ => of_b[lane],
+            }
+        });
     }
+}
+
+/// The way in which values meet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    /// The lanes of a warp come all along one edge or all along the other.
+    pub together: bool,
+    /// The second value is of another round of a loop.
+    pub is_round: bool,
 }
 
 impl Vector {

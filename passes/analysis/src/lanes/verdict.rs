@@ -26,7 +26,7 @@ mod used;
 
 use rustc_hash::FxHashMap;
 
-use self::absent::Absent;
+use self::absent::{Absent, Passed};
 use self::meet::{Call, Passers, call, others, passers, waiting};
 use self::phases::Phases;
 use super::flow::Flow;
@@ -270,14 +270,14 @@ impl Judge<'_, '_> {
             }
         }
         self.not_named(call, &groups, here, must);
-        let mut missing: Vec<(Lanes, Lanes, Absent)> = Vec::new();
+        let mut missing: Vec<(Passed, Absent)> = Vec::new();
         // The lanes that pass a mask with lanes that do not exist.
         let beyond_callers = groups
             .iter()
             .filter(|(mask, _)| mask & !existing != 0)
             .fold(0, |all, (_, callers)| all | callers);
         let is_beyond = beyond_callers & must != 0 || beyond_callers == here;
-        for &(mask, callers) in groups.iter().filter(|(mask, _)| *mask != 0) {
+        for &(mask, _) in groups.iter().filter(|(mask, _)| *mask != 0) {
             let beyond = mask & !existing;
             if beyond != 0 && self.flow.launch.shape.is_some() {
                 let issue = self.issue(Problem::BeyondBlock, call, beyond, Some(mask));
@@ -286,12 +286,14 @@ impl Judge<'_, '_> {
                     ..issue
                 });
             }
-            match self.absent(call, mask, callers) {
-                Some(absent) => missing.push((mask, callers, absent)),
+        }
+        for passed in passed(call, &groups, here & !known) {
+            match self.absent(call, passed) {
+                Some(absent) => missing.push((passed, absent)),
                 None => reach.is_unknown = true,
             }
         }
-        self.missing(number, &missing, here, must, known);
+        self.missing(number, &missing, here, must);
         if let Collective::Shuffle(mode) = call.kind
             && self.sources(call, mode, here, must, &missing)
         {
@@ -376,6 +378,33 @@ impl Judge<'_, '_> {
             self.verdict.issues.push(issue);
         }
     }
+}
+
+/// The masks that lanes pass to a collective: those that are known, with the lanes that pass them, and those of the lanes
+/// `partly` of which it is known that they name some lanes.
+fn passed(call: &Call, known: &[(Lanes, Lanes)], partly: Lanes) -> Vec<Passed> {
+    let known = known.iter().filter(|(mask, _)| *mask != 0);
+    let mut all: Vec<Passed> = known
+        .map(|&(mask, callers)| Passed {
+            mask: Some(mask),
+            named: mask,
+            callers,
+        })
+        .collect();
+    let first = all.len();
+    for lane in lanes(partly) {
+        let named = call.mask.bits_of(lane).ones as Lanes;
+        match all[first..].iter_mut().find(|passed| passed.named == named) {
+            Some(passed) => passed.callers |= 1 << lane,
+            None if named == 0 => {}
+            None => all.push(Passed {
+                mask: None,
+                named,
+                callers: 1 << lane,
+            }),
+        }
+    }
+    all
 }
 
 const fn certainty(is_definite: bool) -> Certainty {

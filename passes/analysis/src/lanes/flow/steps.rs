@@ -242,16 +242,12 @@ impl Flow<'_> {
                     let piece = offset as u64 + part as u64 * u64::from(access.bits / 8);
                     let key = (PARAM | u64::from(number), piece);
                     let fixed = self.fixed.param(number, piece, access.bits).filter(|_| is_kernel);
-                    return if let Some(fixed) = fixed {
-                        let fixed = self.pool.splat(fixed);
-                        let target = context.body.results(instruction).get(part);
-                        let target = target.and_then(|target| target.register());
-                        self.widened(context.body, instruction, target, fixed, site)
-                    } else if is_kernel {
-                        self.pool.unknown_uniform(key, 0)
-                    } else {
-                        ValueId::UNKNOWN
+                    let passed = match fixed {
+                        Some(fixed) => self.pool.splat(fixed),
+                        None if is_kernel => self.pool.unknown_uniform(key, 0),
+                        None => ValueId::UNKNOWN,
                     };
+                    return self.loaded_part(context.body, instruction, part, passed, site);
                 }
                 let number = self.graph.nodes[node as usize].context;
                 if part == 0
@@ -268,11 +264,12 @@ impl Flow<'_> {
                     && uses
                         .get(1)
                         .is_some_and(|offset| matches!(offset, Value::Integer(_)));
-                if is_one {
+                let loaded = if is_one {
                     self.pool.unknown_uniform(site.key, 0)
                 } else {
                     ValueId::UNKNOWN
-                }
+                };
+                self.loaded_part(context.body, instruction, part, loaded, site)
             }
             Op::Collective(kind, MemberMask::Operand) => self.collective(node, state, kind, uses, part, site),
             Op::ActiveMask => {
@@ -328,6 +325,20 @@ impl Flow<'_> {
         self.widened(body, instruction, target, value, site)
     }
 
+    /// Value that a load of `value` leaves in the register that its result number `part` is.
+    fn loaded_part(
+        &mut self,
+        body: &Body<'_>,
+        instruction: &Instruction,
+        part: usize,
+        value: ValueId,
+        site: Application,
+    ) -> ValueId {
+        let target = body.results(instruction).get(part);
+        let target = target.and_then(|target| target.register());
+        self.widened(body, instruction, target, value, site)
+    }
+
     /// Value that a load of `value` leaves in the register `target`.
     fn widened(
         &mut self,
@@ -342,7 +353,7 @@ impl Flow<'_> {
         };
         let target = target.map(|register| body.registers[register.index()].bits);
         let extension = access.extension(target.filter(|&bits| bits > 0).unwrap_or(64));
-        if extension == Op::Copy || value == ValueId::UNKNOWN {
+        if extension == Op::Copy {
             return value;
         }
         transfer::apply(&mut self.pool, extension, &[value], site)

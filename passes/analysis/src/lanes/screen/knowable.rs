@@ -7,6 +7,7 @@
 //! zeros    number of low bits that are certainly 0, and known to be
 //! pattern  a pattern that the value certainly follows
 //! is_set   it may be made from a set of lanes among others: the answer of an `activemask`, a ballot or a match
+//! parts    some of its bits may be known that neither low nor bits tell
 //! floor    it may be known to be no less than a number of so many bits; 0: no such bound
 //! ```
 //!
@@ -16,11 +17,12 @@
 mod arithmetic;
 mod compare;
 
-use ptxcheck_ir::evaluate::{evaluate, is_interpreted};
+use ptxcheck_ir::evaluate::{evaluate, is_interpreted, ones};
 use ptxcheck_ir::{BinaryOp, Logic, Op, Special, UnaryOp, Value};
 
 use self::arithmetic::binary;
 use self::compare::compared;
+use super::super::known::keeps_bits;
 use super::super::transfer::MAX_USES;
 use super::super::value::WARP;
 use crate::launches::MAX_BLOCK_THREADS as MAX_THREADS;
@@ -60,6 +62,7 @@ pub(super) struct Knowable {
     pub zeros: u8,
     pub pattern: Pattern,
     pub is_set: bool,
+    pub parts: bool,
     pub floor: u8,
 }
 
@@ -119,6 +122,7 @@ impl Knowable {
             zeros: 0,
             pattern,
             is_set: false,
+            parts: false,
             floor: 0,
         }
     }
@@ -250,6 +254,7 @@ impl Knowable {
             bits: max(self.bits, other.bits),
             zeros: min(self.zeros, other.zeros),
             is_set: self.is_set || other.is_set,
+            parts: self.parts || other.parts,
             floor: self.common_floor(other),
             ..self
         }
@@ -265,9 +270,11 @@ impl Knowable {
             return self;
         }
         let zeros = |value: i64| value.trailing_zeros().min(64) as u8;
+        let mut parts = false;
         let (low, pattern) = match (self.pattern, other.pattern) {
             (Pattern::Exactly(x), Pattern::Exactly(y)) => {
                 let low = zeros(x ^ y);
+                parts = !(x ^ y) as u64 & ones(max(self.bits, other.bits)) & !ones(low) != 0;
                 (low, Pattern::aligned_if(zeros(x) >= low))
             }
             // A value that is exact by lane may be that number in one of them.
@@ -281,11 +288,13 @@ impl Knowable {
             (one, two) if one == two => (min(self.low, other.low), one),
             _ => (min(self.low, other.low), Pattern::Any),
         };
+        let range = self.either_range(other);
         Self {
             lane: low > 0 && (self.lane || other.lane),
             low,
             pattern,
-            ..self.either_range(other)
+            parts: range.parts || parts,
+            ..range
         }
     }
 
@@ -305,7 +314,7 @@ impl Knowable {
 
     /// True if the lanes that a mask names may be known, or some lane that it does not name.
     pub(super) const fn may_tell_lanes(self) -> bool {
-        self.may_be_exact() || self.bits < WARP as u8 || self.zeros > 0
+        self.may_be_exact() || self.bits < WARP as u8 || self.zeros > 0 || self.parts
     }
 
     /// True if the value may be exact.
@@ -380,8 +389,34 @@ pub(super) fn result(op: Op, kinds: &[Knowable], uses: &[Value]) -> Knowable {
     let result = of_operation(op, kinds, uses);
     Knowable {
         is_set: !matches!(op, Op::Compare(..)) && kinds.iter().any(|kind| kind.is_set),
+        parts: result.parts || keeps_bits(op) && has_parts(op, kinds),
         floor: floor(op, kinds),
         ..result
+    }
+}
+
+/// True if bits of the result of an operation may be known that neither its low ones nor its length tell.
+fn has_parts(op: Op, kinds: &[Knowable]) -> bool {
+    use BinaryOp as B;
+    // A mask of the low bits, or of all but those, leaves what low and bits tell.
+    let is_cut = |kind: &Knowable| match kind.pattern {
+        Pattern::Exactly(mask) => mask & mask.wrapping_add(1) == 0 || !mask & (!mask).wrapping_add(1) == 0,
+        _ => false,
+    };
+    let may_tell = |kind: &Knowable| kind.may_be_exact() && !is_cut(kind);
+    if kinds.iter().any(|kind| kind.parts) {
+        return true;
+    }
+    match (op, kinds) {
+        (Op::Binary(B::And, _), kinds) => kinds.iter().any(may_tell),
+        (Op::Binary(B::Or, _), kinds) => kinds.iter().any(|kind| kind.may_be_exact() && !kind.is_zero()),
+        (Op::Binary(B::Xor, bits), kinds) => kinds.iter().all(|kind| kind.may_be_exact() || kind.bits < bits),
+        (Op::Binary(..), &[_, by]) => by.may_be_exact() && !by.is_literal(),
+        (Op::Unary(_, bits), &[kind]) => kind.bits < bits || kind.zeros > 0,
+        (Op::InsertBits(_) | Op::Lop3(_) | Op::FunnelShift { .. } | Op::Pack(_), kinds) => kinds
+            .iter()
+            .any(|kind| kind.may_be_exact() || kind.bits < WARP as u8),
+        _ => false,
     }
 }
 

@@ -97,7 +97,7 @@ impl<'p> Arithmetic<'p> {
         if let Some(set) = self.most_of_set()
             && set <= result.limit
         {
-            (result.limit, result.is_set) = (set, true);
+            result.limit = set;
             if set == 0 {
                 self.set_exact(result, |_| 0);
                 return true;

@@ -9,6 +9,15 @@ use crate::lanes::value::{Lanes, lanes, set_of};
 use crate::limits::MAX_SHOWN_DEPARTURES;
 use ptxcheck_ir::{Collective, InstructionId};
 
+/// A mask, the lanes that it certainly names, and those that pass it.
+#[derive(Clone, Copy)]
+pub(super) struct Passed {
+    /// The mask, if all of it is known.
+    pub(super) mask: Option<Lanes>,
+    pub(super) named: Lanes,
+    pub(super) callers: Lanes,
+}
+
 /// Lanes that a mask names and that do not come along.
 pub(super) struct Absent {
     pub(super) surely: Lanes,
@@ -17,12 +26,19 @@ pub(super) struct Absent {
 }
 
 impl Judge<'_, '_> {
-    /// Lanes that `mask` names and that do not come to `call`, where `callers` pass it; `None` if the budget is
-    /// spent.
-    pub(super) fn absent(&mut self, call: &Call, mask: Lanes, callers: Lanes) -> Option<Absent> {
+    /// Lanes that the mask of `passed` names and that do not come to `call`; `None` if the budget is spent.
+    pub(super) fn absent(&mut self, call: &Call, passed: Passed) -> Option<Absent> {
+        let Passed { mask, callers, .. } = passed;
         let here = self.flow.may[call.node as usize];
-        let named = mask & self.flow.launch.lanes();
-        let other_mask = here & call.mask.exact & !callers;
+        let mut named = passed.named & self.flow.launch.lanes();
+        if callers.is_power_of_two() {
+            // The one that calls is there.
+            named &= !callers;
+        }
+        let other_mask = match mask {
+            Some(_) => here & call.mask.exact & !callers,
+            None => 0,
+        };
         let mut absent = Absent {
             surely: 0,
             perhaps: 0,
@@ -84,7 +100,7 @@ impl Judge<'_, '_> {
     }
 
     /// Lanes of `open`, which do not execute `call` with `mask`, that execute nothing matching while `callers` wait.
-    fn never_here(&mut self, call: &Call, mask: Lanes, callers: Lanes, open: Lanes) -> Lanes {
+    fn never_here(&mut self, call: &Call, mask: Option<Lanes>, callers: Lanes, open: Lanes) -> Lanes {
         if open == 0 {
             return 0;
         }
@@ -101,7 +117,8 @@ impl Judge<'_, '_> {
                 let number = calls.binary_search_by_key(&rank(node), |other| rank(other.node));
                 number.is_ok_and(|number| {
                     let other = &calls[number];
-                    other.kind == call.kind && other.mask_of(lane).is_none_or(|own| own == mask)
+                    let differs = |own| mask.is_some_and(|mask| own != mask);
+                    other.kind == call.kind && !other.mask_of(lane).is_some_and(differs)
                 })
             };
             let found = phases.misses(flow, &self.placement, (call.node, callers), lane, &may_match);
@@ -110,21 +127,14 @@ impl Judge<'_, '_> {
         set_of(lanes(open).filter(misses))
     }
 
-    pub(super) fn missing(
-        &mut self,
-        number: usize,
-        missing: &[(Lanes, Lanes, Absent)],
-        here: Lanes,
-        must: Lanes,
-        known: Lanes,
-    ) {
+    pub(super) fn missing(&mut self, number: usize, missing: &[(Passed, Absent)], here: Lanes, must: Lanes) {
         let call = &self.calls[number];
         let covered = missing
             .iter()
-            .filter(|(_, _, absent)| absent.surely != 0)
-            .fold(0, |all, (_, callers, _)| all | callers);
-        let is_definite = covered & must != 0 || covered == here && known == here;
-        for (mask, callers, absent) in missing {
+            .filter(|(_, absent)| absent.surely != 0)
+            .fold(0, |all, (passed, _)| all | passed.callers);
+        let is_definite = covered & must != 0 || covered == here;
+        for (Passed { mask, callers, .. }, absent) in missing {
             let sure = is_definite && absent.surely != 0 && (callers & must != 0 || covered == here);
             let set = if sure {
                 absent.surely
@@ -140,17 +150,20 @@ impl Judge<'_, '_> {
                 problem = Problem::DifferentMasks;
             } else if sure
                 && !self.converges
-                && let Some((found, found_lanes)) = self.best_match(number, *mask, set)
+                && let Some((found, found_lanes)) = mask.and_then(|mask| self.best_match(number, mask, set))
             {
                 problem = Problem::Unconverged;
                 other = Some((self.site(found), found_lanes));
-            } else if sure && let Some((found, found_lanes)) = self.sibling(number, *mask, set) {
+            } else if sure
+                && let Some(mask) = *mask
+                && let Some((found, found_lanes)) = self.sibling(number, mask, set)
+            {
                 problem = Problem::DifferentMasks;
                 other = Some((self.site(found), found_lanes));
             }
             let departures = absent.departures.as_deref();
             let split = departures.and_then(|departures| self.parting(&departures.all, set));
-            let issue = self.issue(problem, call, set, Some(*mask));
+            let issue = self.issue(problem, call, set, *mask);
             self.verdict.issues.push(Issue {
                 certainty: certainty(sure),
                 split,

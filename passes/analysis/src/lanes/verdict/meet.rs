@@ -98,12 +98,17 @@ pub(super) fn others(
 }
 
 impl Judge<'_, '_> {
-    /// The lanes that may execute another collective that meets `call` with `mask`.
-    pub(super) fn elsewhere(&self, call: &Call, mask: Lanes) -> Lanes {
+    /// The lanes that may execute another collective that meets `call` with `mask`, or with some mask.
+    pub(super) fn elsewhere(&self, call: &Call, mask: Option<Lanes>) -> Lanes {
         if !self.converges {
             return 0;
         }
-        others(self.flow, &self.passers, call, mask)
+        if let Some(mask) = mask {
+            return others(self.flow, &self.passers, call, mask);
+        }
+        let alike = self.calls.iter();
+        let alike = alike.filter(|other| other.kind == call.kind && other.node != call.node);
+        alike.fold(0, |all, other| all | self.flow.may[other.node as usize])
     }
 
     /// The collectives around the one with this number, in the order of the graph, without itself.

@@ -1,6 +1,6 @@
 //! The lanes that shuffles read.
 
-use super::absent::Absent;
+use super::absent::{Absent, Passed};
 use super::meet::Call;
 use super::{Judge, Problem, certainty, used};
 use crate::lanes::shuffle;
@@ -16,7 +16,7 @@ impl Judge<'_, '_> {
         mode: Shuffle,
         here: Lanes,
         must: Lanes,
-        missing: &[(Lanes, Lanes, Absent)],
+        missing: &[(Passed, Absent)],
     ) -> bool {
         let (Some(from), Some(control)) = (&call.source, &call.control) else {
             return true;
@@ -50,10 +50,10 @@ impl Judge<'_, '_> {
             read[lane] = bit;
             let (missing, sibling) = missing
                 .iter()
-                .find(|group| group.0 == mask)
+                .find(|group| group.0.mask == Some(mask))
                 // The budget is spent: they may all be missing.
                 .map_or((ALL, 0), |group| {
-                    (group.2.surely | group.2.perhaps, self.elsewhere(call, mask))
+                    (group.1.surely | group.1.perhaps, self.elsewhere(call, Some(mask)))
                 });
             if mask & bit == 0
                 || existing & bit == 0

@@ -75,9 +75,7 @@ impl OptimisticReach<'_, '_> {
 fn is_lost(op: Op, first: Knowable) -> bool {
     use BinaryOp as B;
     match op {
-        Op::Binary(B::Add | B::Sub | B::Or | B::Xor, bits) => {
-            bits > 1 && first == Knowable::UNKNOWN.cut(bits)
-        }
+        Op::Binary(B::Add | B::Sub | B::Xor, bits) => bits > 1 && first == Knowable::UNKNOWN.cut(bits),
         // Without its sign, a number is neither less nor more; unsigned, there may be a bound.
         Op::Compare(condition, bits, Logic::None) => {
             use Condition as C;
