@@ -147,3 +147,31 @@ extern "C" __global__ void trip_counts(const int *count, int *out) {
   for (int k = 0; k < c; k++) v += __shfl_xor_sync(m, v + k, 1, 8);
   out[threadIdx.x] = v;
 }
+// Sums that each half of a warp makes, with one mask: behind branches on floating-point numbers, and a number of rounds that 16 warps find.
+extern "C" __global__ void phase_sum(const double *x, double *out, const int *counts, int rows) {
+  __shared__ int count[16], most;
+  if (threadIdx.x % 32 == 0) count[threadIdx.x / 32] = counts[threadIdx.x / 32];
+  __syncthreads();
+  if (threadIdx.x < 16) {
+    int c = count[threadIdx.x];
+    for (int d = 8; d; d /= 2) c = max(c, __shfl_down_sync(0xffffu, c, d));
+    if (threadIdx.x == 0) most = c;
+  }
+  __syncthreads();
+  double sum = 0;
+  for (int k = 0; k < most; k++) {
+    double s, c;
+    __syncthreads();
+    sincos(x[k] * threadIdx.x, &s, &c);
+    sum += s * c;
+  }
+  if (threadIdx.x / 16 < rows) {
+#ifdef FIXED
+    unsigned m = 0xffffu << (threadIdx.x & 16);
+#else
+    unsigned m = 0xffffu;
+#endif
+    for (int d = 8; d; d /= 2) sum += __shfl_down_sync(m, sum, d, 16);
+    out[threadIdx.x] = sum;
+  }
+}

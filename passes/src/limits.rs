@@ -121,6 +121,13 @@ pub(crate) const MAX_SCENARIOS: usize = 120;
 /// Most instructions of a thread, on average, in a run of a witness.
 pub(crate) const MAX_THREAD_STEPS: u64 = 2_000;
 
+/// The same where a run came to a place that a witness is searched for, and was not at its end.
+pub(crate) const MAX_LONG_THREAD_STEPS: u64 = 8_000;
+
+/// Most runs of a kernel for which that holds, and most instructions of one.
+pub(crate) const MAX_LONG_RUNS: u32 = 2;
+pub(crate) const MAX_LONG_RUN_STEPS: u64 = 4_000_000;
+
 /// Most instructions of all runs with the witnesses of a kernel, which show what happens, and of half as many before that, which make
 /// them small.
 pub(crate) const MAX_CHECK_STEPS: u64 = 16_000_000;

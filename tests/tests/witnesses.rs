@@ -9,12 +9,13 @@ use ptxcheck_tests::{binary, report, root};
 use serde_json::Value;
 
 /// The rule that finds what is wrong with each kernel.
-const WRONG: [(&str, &str); 10] = [
+const WRONG: [(&str, &str); 11] = [
     ("early_break", "PTX401"),
     ("early_return", "PTX401"),
     ("flag_barrier", "PTX411"),
     ("half_mask", "PTX403"),
     ("other_ballot", "PTX403"),
+    ("phase_sum", "PTX403"),
     ("stride_barrier", "PTX411"),
     ("tail_reduce", "PTX401"),
     ("tile_barrier", "PTX411"),

@@ -94,7 +94,10 @@ impl Region {
                     open.insert((graph.rank(successor)?, successor));
                 }
             }
-            next = (open.len() > 1).then(|| open.pop_first()).flatten().map(|(_, block)| block);
+            next = (open.len() > 1)
+                .then(|| open.pop_first())
+                .flatten()
+                .map(|(_, block)| block);
         }
         let (_, to) = open.pop_first()?;
         if is_again {

@@ -80,7 +80,15 @@ impl Kernel<'_> {
             let runs = runs(number);
             Thread {
                 frames: runs
-                    .then(|| Frame::new(self.function, Context::default(), body, self.slice.as_ref(), unwritten))
+                    .then(|| {
+                        Frame::new(
+                            self.function,
+                            Context::default(),
+                            body,
+                            self.slice.as_ref(),
+                            unwritten,
+                        )
+                    })
                     .into_iter()
                     .collect(),
                 state: if runs { State::Running } else { State::Ended },

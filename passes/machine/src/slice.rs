@@ -6,8 +6,8 @@
 
 use ptxcheck_ir::cfg::Cfg;
 use ptxcheck_ir::{
-    Access, AccessKind, Block, BlockId, Body, Callee, Collective, Instruction, InstructionId, MemberMask, Module,
-    Op, Register, Space, Value,
+    Access, AccessKind, Block, BlockId, Body, Callee, Collective, Instruction, InstructionId, MemberMask,
+    Module, Op, Register, Space, Value,
 };
 
 use crate::detour::Region;

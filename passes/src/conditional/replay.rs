@@ -11,7 +11,10 @@ use crate::analysis::ModuleAnalyses;
 use crate::analysis::call_graph::CallSite;
 use crate::analysis::lanes::{FixedParam, Lanes, Problem, Site};
 use crate::ir::{Collective, FunctionId, Module, Op, Space, SymbolId};
-use crate::limits::{MAX_SEARCH_STEPS, MAX_THREAD_STEPS, MAX_CHECK_STEPS};
+use crate::limits::{
+    MAX_CHECK_STEPS, MAX_LONG_RUN_STEPS, MAX_LONG_RUNS, MAX_LONG_THREAD_STEPS, MAX_SEARCH_STEPS,
+    MAX_THREAD_STEPS,
+};
 use ptxcheck_common::externs;
 use ptxcheck_machine::{
     At, Doing, End, Event, Failure, Given, Group, Kernel, Launch, Observer, Outcome, Outside, Read, Schedule,
@@ -56,6 +59,8 @@ pub(super) struct Replay<'m> {
     steps_left: Cell<u64>,
     /// Those that may still be run with witnesses, to make them small and to show their runs.
     checks_left: Cell<u64>,
+    /// Runs that may still go on beyond the usual limit.
+    long_runs_left: Cell<u32>,
     /// By 8-byte piece of a parameter that the kernel loads: an address of its own.
     pointers: FxHashMap<(u16, u32), u64>,
     /// The other pieces.
@@ -92,6 +97,7 @@ impl<'m> Replay<'m> {
             kernel,
             steps_left: Cell::new(MAX_SEARCH_STEPS),
             checks_left: Cell::new(MAX_CHECK_STEPS),
+            long_runs_left: Cell::new(MAX_LONG_RUNS),
             pointers,
             scalars,
         })
@@ -158,11 +164,11 @@ impl<'m> Replay<'m> {
         }
     }
 
-    /// Runs a witness under one schedule, with what is left of the instructions that may be run; `None` if the machine refuses its
-    /// launch.
+    /// Runs a witness under one schedule, with what is left of the instructions that may be run, and at most so many of a thread, on
+    /// average; `None` if the machine refuses its launch.
     fn run(
         &self,
-        left_over: &Cell<u64>,
+        (left_over, thread_steps): (&Cell<u64>, u64),
         witness: &Witness,
         schedule: Schedule,
         stop: Stop<'_>,
@@ -176,7 +182,7 @@ impl<'m> Replay<'m> {
         let left = left_over.get();
         let steps = launch
             .threads()
-            .map_or(0, |threads| threads as u64 * MAX_THREAD_STEPS);
+            .map_or(0, |threads| threads as u64 * thread_steps);
         let setup = Setup {
             steps: steps.min(left),
             deadline: self.module.deadline,
@@ -202,9 +208,16 @@ impl<'m> Replay<'m> {
             ..Failures::default()
         };
         for schedule in [Schedule::First, Schedule::Last] {
-            let mut course = Course::default();
-            let outcome = self.run(&self.steps_left, witness, schedule, Stop::WhenBroken, &mut course);
-            let course = course.finish();
+            let comes = |outcome: &Option<Outcome>| {
+                let reached = outcome.as_ref().map(|outcome| &outcome.reached);
+                let is_there = |site| reached.is_some_and(|reached| reached.contains(&machine_site(site)));
+                sites.iter().any(is_there)
+            };
+            let (mut outcome, mut course) = self.search_run(witness, schedule, MAX_THREAD_STEPS);
+            let is_cut = |outcome: &Outcome| outcome.end == End::Unknown(Unknown::Steps);
+            if outcome.as_ref().is_some_and(is_cut) && comes(&outcome) && self.goes_on() {
+                (outcome, course) = self.search_run(witness, schedule, MAX_LONG_THREAD_STEPS);
+            }
             if schedule == Schedule::First {
                 failures.course = course;
             }
@@ -230,6 +243,24 @@ impl<'m> Replay<'m> {
             }
         }
         failures
+    }
+
+    /// A run of the search, up to where lanes have waited in vain, and its course.
+    fn search_run(&self, witness: &Witness, schedule: Schedule, thread_steps: u64) -> (Option<Outcome>, u64) {
+        let mut course = Course::default();
+        let limits = (&self.steps_left, thread_steps);
+        let outcome = self.run(limits, witness, schedule, Stop::WhenBroken, &mut course);
+        (outcome, course.finish())
+    }
+
+    /// Allows a run more instructions, if that has not been done too often.
+    fn goes_on(&self) -> bool {
+        let left = self.long_runs_left.get();
+        self.long_runs_left.set(left.saturating_sub(1));
+        if left > 0 {
+            self.steps_left.set(MAX_SEARCH_STEPS + MAX_LONG_RUN_STEPS);
+        }
+        left > 0
     }
 
     fn replayed_all(&self, outcome: &Outcome) -> Vec<ReplayedFailure> {
@@ -337,7 +368,8 @@ impl<'m> Replay<'m> {
             Problem::SkippedBarrier => Stop::WhenBroken,
             _ => Stop::AtFailure(&site, failure.warp),
         };
-        let outcome = self.run(&self.checks_left, witness, schedule, stop, observer);
+        let limits = (&self.checks_left, MAX_LONG_THREAD_STEPS);
+        let outcome = self.run(limits, witness, schedule, stop, observer);
         let failures = outcome.map_or_else(Vec::new, |outcome| self.replayed_all(&outcome));
         failures.iter().any(|other| other.is_same(failure))
     }

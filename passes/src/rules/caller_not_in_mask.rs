@@ -87,8 +87,12 @@ fn write(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, found
     text::assumption(draft, module, root.function, &root.launch);
     draft.data("lanes", Value::Numbers(text::numbers(lanes)));
     draft.data("here", Value::Numbers(text::numbers(here)));
-    draft.help(format!("name the lanes that call: {}", text::mask_as_code(here)));
-    if let Some(size) = issue.mask.and_then(text::group) {
+    let group = issue.mask.and_then(text::group);
+    // Those of one launch may not be the lanes that the code is meant for.
+    if issue.certainty != Certainty::Conditional || group.is_none() {
+        draft.help(format!("name the lanes that call: {}", text::mask_as_code(here)));
+    }
+    if let Some(size) = group {
         let first = 32 - size;
         let group = text::mask((1 << size) - 1);
         draft.help(format!(
