@@ -13,6 +13,8 @@
 //! finding that depends on it is not definite under the scenario, and so stays potential.
 
 mod blocks;
+mod finding;
+mod general;
 mod inputs;
 mod replay;
 mod scenarios;
@@ -20,6 +22,7 @@ mod search;
 mod shown;
 mod witness;
 
+pub use finding::{Conditional, General};
 pub(crate) use search::merged;
-pub use search::{Conditional, find, find_assuming};
+pub use search::{find, find_assuming};
 pub use witness::{Doing, Memory, Witness, WitnessLoad, WitnessRun, WitnessStep, Wrong};

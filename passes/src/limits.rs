@@ -132,6 +132,12 @@ pub(crate) const MAX_LONG_RUN_STEPS: u64 = 4_000_000;
 /// them small.
 pub(crate) const MAX_CHECK_STEPS: u64 = 16_000_000;
 
+/// Largest value of a parameter that is run to tell with which ones a finding holds.
+pub(crate) const MAX_GENERAL_VALUE: u64 = 512;
+
+/// Most instructions of all those runs, of a finding.
+pub(crate) const MAX_GENERAL_STEPS: u64 = 16_000_000;
+
 /// Most instructions of all runs in the search for the witnesses of a kernel with the blocks of one group.
 pub(crate) const MAX_SEARCH_STEPS: u64 = 1_000_000;
 

@@ -49,6 +49,43 @@ fn what_is_wrong_for_some_launch_is_found_with_a_run() {
     assert_eq!(found, BTreeMap::from(wrong));
 }
 
+/// What is said of other values holds for each of them: it is run again, with the value as the only one.
+#[test]
+fn other_values_that_go_wrong_are_told() {
+    let all = findings("wrong.ptx");
+    let of = |kernel: &str| {
+        let mut own = all.iter().filter(|finding| finding["kernel"] == kernel);
+        let data = &own.next().unwrap()["data"];
+        let number = |key: &str| data[key].as_u64();
+        (
+            number("general_least"),
+            number("general_most"),
+            number("general_no_multiple_of"),
+        )
+    };
+    assert_eq!(of("tail_reduce"), (Some(1), Some(127), Some(32)));
+    assert_eq!(of("stride_barrier"), (Some(1), Some(255), Some(32)));
+    // They depend on loaded values.
+    assert_eq!(of("flag_barrier"), (None, None, None));
+    assert_eq!(of("early_break"), (None, None, None));
+
+    let with = |value: u64| {
+        let assumption = format!("stride_barrier:2 = {value}");
+        let options = ["--format", "json", "-W", "conditional", "--assume", &assumption];
+        let output = binary::run(options.into_iter().chain([path("wrong.ptx").as_str()]));
+        let (_, document) = report::document(&output).unwrap();
+        let findings = document["findings"].as_array().unwrap().clone();
+        findings
+            .iter()
+            .any(|finding| finding["kernel"] == "stride_barrier")
+    };
+    let wrong: Vec<u64> = [1, 31, 32, 33, 127, 129, 160, 255]
+        .into_iter()
+        .filter(|value| with(*value))
+        .collect();
+    assert_eq!(wrong, [1, 31, 33, 127, 129, 255]);
+}
+
 #[test]
 fn what_is_mended_is_silent() {
     assert_eq!(findings("fixed.ptx"), [Value::Null; 0]);
@@ -68,6 +105,18 @@ fn runs_are_shown_by_fingerprint() {
         text.contains("   1  pairs.cu:") && text.contains("wrong here"),
         "{text}"
     );
+
+    // With what `check` takes to say how kernels are launched.
+    let blocks = ["replay", "--launch-block", "64", "--launch-block", "96"];
+    let output = binary::run(
+        blocks
+            .into_iter()
+            .chain(["--assume", "tail_reduce:2 <= 40", &file]),
+    );
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("when: blocks of 64 threads"), "{text}");
+    assert!(text.contains("in general: whenever parameter 2 is "), "{text}");
+    assert!(!text.contains("blocks of 128 threads"), "{text}");
 
     let none = binary::run(["replay", "--fingerprint", "0000000000000000", &file]);
     assert_eq!(none.status.code(), Some(2));

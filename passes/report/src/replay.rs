@@ -53,7 +53,8 @@ fn write_run(text: &mut String, outcome: &Outcome, cause: &Cause<'_>, finding: &
         finding.fingerprint,
         escape::line(&finding.message)
     );
-    for note in finding.notes.iter().filter(|note| note.starts_with("when: ")) {
+    let is_said = |note: &&String| note.starts_with("when: ") || note.starts_with("in general: ");
+    for note in finding.notes.iter().filter(is_said) {
         let _ = writeln!(text, "  {}", escape::line(note));
     }
     let place = |step: &Related| {

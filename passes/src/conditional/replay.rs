@@ -126,6 +126,16 @@ impl<'m> Replay<'m> {
         self.steps_left.set(MAX_SEARCH_STEPS);
     }
 
+    /// Sets the instructions that may be run with witnesses.
+    pub(super) fn allow_checks(&self, steps: u64) {
+        self.checks_left.set(steps);
+    }
+
+    /// True if none may be run any more.
+    pub(super) const fn is_checked_out(&self) -> bool {
+        self.checks_left.get() == 0
+    }
+
     /// True if instructions may still be run to make witnesses small.
     pub(super) const fn may_shorten(&self) -> bool {
         self.checks_left.get() >= MAX_CHECK_STEPS / 2
@@ -353,6 +363,27 @@ impl<'m> Replay<'m> {
     pub(super) fn violates(&self, witness: &Witness, failure: &ReplayedFailure) -> bool {
         let mut schedules = schedules(failure).into_iter();
         schedules.any(|schedule| self.violates_under(schedule, witness, failure, &mut Unobserved))
+    }
+
+    /// The places that go wrong in runs of a witness, and how, in any warp; `wanted`: those that are asked for.
+    pub(super) fn wrong_places(&self, witness: &Witness, wanted: &[(Site, Problem)]) -> Vec<(Site, Problem)> {
+        let run = |schedule| {
+            let limits = (&self.checks_left, MAX_LONG_THREAD_STEPS);
+            self.run(limits, witness, schedule, Stop::WhenBroken, &mut Unobserved)
+        };
+        let mut places = Vec::new();
+        for schedule in [Schedule::First, Schedule::Last] {
+            if wanted.iter().all(|place| places.contains(place)) {
+                break;
+            }
+            let failures = run(schedule).map_or_else(Vec::new, |outcome| self.replayed_all(&outcome));
+            places.extend(
+                failures
+                    .into_iter()
+                    .map(|failure| (failure.site, failure.problem)),
+            );
+        }
+        places
     }
 
     fn violates_under(

@@ -5,34 +5,22 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashSet;
 
 use super::blocks::groups;
+use super::finding::Conditional;
+use super::general::generalise;
 use super::inputs::{InputSearch, Inputs};
 use super::replay::{Replay, ReplayedFailure};
 use super::scenarios::{REST, scenarios};
 use super::shown::{all_but_definite, is_shown_otherwise, shown};
-use super::witness::{Memory, Witness, WitnessRun};
-use crate::analysis::lanes::{Issue, LaneFinding, LaneLayout, Launch, Problem, Root, Site};
+use super::witness::{Memory, Witness};
+use crate::analysis::lanes::{Issue, LaneFinding, LaneLayout, Problem, Root, Site};
 use crate::analysis::launches::Shape;
 use crate::analysis::{Certainty, ModuleAnalyses};
 use crate::assumptions::{Assumed, Assumptions};
-use crate::ir::{FunctionId, InstructionId};
+use crate::ir::InstructionId;
 use crate::limits::{
     MAX_CONDITIONAL_INPUTS, MAX_IDLE_MEMORY, MAX_RIGHT_GROUPS, MAX_RUNS_ASTRAY, MAX_SCENARIOS,
     MAX_SCENARIOS_ALIKE, MAX_SEARCHED_SITES, MAX_SITE_CLASSES,
 };
-
-/// A finding that is definite for its witness.
-pub struct Conditional {
-    /// The kernel.
-    pub function: FunctionId,
-    /// Its launch under the witness.
-    pub launch: Launch,
-    /// The defect, with the lanes of the warp of the witness.
-    pub found: LaneFinding,
-    /// The launch and the values with which it goes wrong.
-    pub witness: Witness,
-    /// A run with it.
-    pub run: WitnessRun,
-}
 
 /// The conditional findings of a module, by kernel in the order of the input: of the potential ones that the lane analysis has made,
 /// those for which a witness was found.
@@ -69,6 +57,7 @@ pub fn find_assuming(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) -> 
                 found: Vec::new(),
             };
             search.run(sites_to_try(module, root, &layout));
+            generalise(&search.replay, &search.assumed, &mut search.found);
             found.append(&mut search.found);
         }
     }
@@ -481,6 +470,7 @@ impl KernelSearch<'_, '_> {
                 warps: vec![witness.warp],
                 more: 0,
             },
+            general: None,
             witness,
             run,
         })

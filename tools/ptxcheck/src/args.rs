@@ -207,15 +207,9 @@ pub struct CheckArgs {
     #[arg(long)]
     pub whole_program: bool,
 
-    /// Threads of a block in x, y and z, as every kernel without `.reqntid` is launched (y and z default to 1); given several
-    /// times: with each of these; wins over `[launch]` in the configuration
-    #[arg(long, value_name = "X,Y,Z", value_parser = parse_block)]
-    pub launch_block: Vec<Shape>,
-
-    /// An integer parameter of some kernels is so: `KERNEL:PARAMETER CONDITION`, as in `forces*:n % 128` or `k:1 <= 1024`; more than one
-    /// can be given. Findings of `-W conditional` keep to it
-    #[arg(long, value_name = "ASSUMPTION", value_parser = parse_assumption)]
-    pub assume: Vec<Assumption>,
+    /// The launches of kernels.
+    #[command(flatten)]
+    pub launched: Launched,
 
     /// Read the configuration from this file, not from the nearest `ptxcheck.toml` above the working directory
     #[arg(long, value_name = "FILE")]
@@ -577,6 +571,20 @@ pub struct RulesArgs {
     pub color: Color,
 }
 
+/// Options that say how kernels are launched.
+#[derive(Args, Debug)]
+pub struct Launched {
+    /// Threads of a block in x, y and z, as every kernel without `.reqntid` is launched (y and z default to 1); given several
+    /// times: with each of these; wins over `[launch]` in the configuration
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_block)]
+    pub launch_block: Vec<Shape>,
+
+    /// An integer parameter of some kernels is so: `KERNEL:PARAMETER CONDITION`, as in `forces*:n % 128` or `k:1 <= 1024`; more than one
+    /// can be given. Findings of `-W conditional` keep to it
+    #[arg(long, value_name = "ASSUMPTION", value_parser = parse_assumption)]
+    pub assume: Vec<Assumption>,
+}
+
 /// Arguments of `replay`.
 #[derive(Args, Debug)]
 pub struct ReplayArgs {
@@ -588,9 +596,9 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "FINGERPRINT", value_parser = parse_fingerprint)]
     pub fingerprint: Vec<String>,
 
-    /// Threads of a block in x, y and z: see `check`
-    #[arg(long, value_name = "X,Y,Z", value_parser = parse_block)]
-    pub launch_block: Option<Shape>,
+    /// The launches of kernels.
+    #[command(flatten)]
+    pub launched: Launched,
 
     /// Read the configuration from this file, not from the nearest `ptxcheck.toml` above the working directory
     #[arg(long, value_name = "FILE")]
@@ -636,13 +644,9 @@ pub struct ConfigArgs {
     #[command(flatten)]
     pub levels: Levels,
 
-    /// As `check` takes it
-    #[arg(long, value_name = "X,Y,Z", value_parser = parse_block, help_heading = "Options of `check`")]
-    pub launch_block: Vec<Shape>,
-
-    /// As `check` takes it
-    #[arg(long, value_name = "ASSUMPTION", value_parser = parse_assumption, help_heading = "Options of `check`")]
-    pub assume: Vec<Assumption>,
+    /// As `check` takes them.
+    #[command(flatten)]
+    pub launched: Launched,
 
     /// As `check` takes it
     #[arg(long, help_heading = "Options of `check`")]

@@ -10,6 +10,7 @@ pub mod explain;
 pub mod extract;
 pub mod init;
 pub mod launch;
+mod launched;
 pub mod merge;
 pub mod replay;
 pub mod rules;

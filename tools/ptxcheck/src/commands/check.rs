@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ptxcheck_passes::assumptions::{Assumption, Assumptions, MAX_ASSUMPTIONS};
-use ptxcheck_passes::launches::{Launches, MAX_LAUNCHED_SHAPES, Shape};
 use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::progress::Progress;
 use ptxcheck_passes::recompile::Recompile;
@@ -123,40 +121,6 @@ impl Checked {
     }
 }
 
-/// The blocks of options, each once.
-///
-/// # Errors
-///
-/// A sentence, if there are too many.
-fn launch_blocks(given: &[Shape]) -> Result<Vec<Shape>, String> {
-    let mut blocks = Vec::new();
-    for block in given {
-        if !blocks.contains(block) {
-            blocks.push(*block);
-        }
-    }
-    if blocks.len() > MAX_LAUNCHED_SHAPES {
-        return Err(format!(
-            "--launch-block is given for more than {MAX_LAUNCHED_SHAPES} different blocks"
-        ));
-    }
-    Ok(blocks)
-}
-
-/// The assumptions of the configuration, and those of options.
-///
-/// # Errors
-///
-/// A sentence, if there are too many.
-fn assumptions(given: &[Assumption], of_file: Assumptions) -> Result<Assumptions, String> {
-    let mut all = of_file.all;
-    all.extend_from_slice(given);
-    if all.len() > MAX_ASSUMPTIONS {
-        return Err(format!("there are more than {MAX_ASSUMPTIONS} assumptions"));
-    }
-    Ok(Assumptions { all })
-}
-
 /// The settings of the configuration file, with the options of the command line over them.
 ///
 /// # Errors
@@ -164,16 +128,11 @@ fn assumptions(given: &[Assumption], of_file: Assumptions) -> Result<Assumptions
 /// A sentence about an error in the file.
 pub(super) fn settings(args: &CheckArgs) -> Result<Settings, String> {
     let config = config::read(args.config.as_deref())?;
-    let settings = config.settings();
+    let settings = super::launched::apply(&args.launched, config.settings())?;
     Ok(Settings {
         levels: args.levels.0.clone(),
         link_set: args.link_set,
         whole_program: args.whole_program,
-        launches: Launches {
-            run: launch_blocks(&args.launch_block)?,
-            ..settings.launches
-        },
-        assumptions: assumptions(&args.assume, settings.assumptions)?,
         // Policies for releases are for audits.
         policy: Policy::default(),
         path_maps: args.path_map.clone(),

@@ -83,7 +83,8 @@ impl Document {
     fn new(config: &Config, args: &ConfigArgs) -> Self {
         let file = config.file.as_ref().map(|file| file.display().to_string());
         let name = file.as_deref().unwrap_or_default();
-        let launch = (!args.launch_block.is_empty()).then(|| launch_options(&args.launch_block));
+        let launch =
+            (!args.launched.launch_block.is_empty()).then(|| launch_options(&args.launched.launch_block));
         let mut settings: Vec<AppliedSetting> = written::settings(&config.text)
             .into_iter()
             .map(|setting| AppliedSetting {
@@ -100,13 +101,13 @@ impl Document {
             overruled_by: None,
         };
         if let Some(option) = launch {
-            let value = match args.launch_block[..] {
+            let value = match args.launched.launch_block[..] {
                 [shape] => format!("{shape:?}"),
                 ref shapes => format!("{shapes:?}"),
             };
             settings.push(of_option("launch.block", value, option));
         }
-        settings.extend(args.assume.iter().map(|one| {
+        settings.extend(args.launched.assume.iter().map(|one| {
             let kernels = one.kernels.as_str();
             let option = format!("--assume '{kernels}:{}'", one.text);
             of_option(&format!("assume.{kernels:?}"), format!("{:?}", one.text), option)

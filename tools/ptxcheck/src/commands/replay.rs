@@ -1,13 +1,13 @@
 //! `ptxcheck replay`: the runs of conditional findings, step by step.
 
 use ptxcheck_passes::Outcome;
-use ptxcheck_passes::launches::Launches;
 use ptxcheck_passes::policy::Policy;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run;
 use ptxcheck_passes::settings::{Change, LevelSetting, Selector, Settings};
 use ptxcheck_report::{escape, replay};
 
+use super::launched;
 use crate::args::ReplayArgs;
 use crate::exit::Exit;
 use crate::{config, inputs, output};
@@ -33,6 +33,7 @@ pub fn run(args: &ReplayArgs) -> Exit {
 /// The outcome of a check for conditional findings alone.
 fn outcome(args: &ReplayArgs) -> Result<Outcome, String> {
     let settings = config::read(args.config.as_deref())?.settings();
+    let settings = launched::apply(&args.launched, settings)?;
     let level = |selector, level, change| LevelSetting {
         selector,
         level,
@@ -43,10 +44,6 @@ fn outcome(args: &ReplayArgs) -> Result<Outcome, String> {
             level(Selector::All, Level::Allow, Change::Set),
             level(Selector::Conditional, Level::Warning, Change::Raise),
         ],
-        launches: Launches {
-            run: args.launch_block.into_iter().collect(),
-            ..settings.launches
-        },
         policy: Policy::default(),
         worker: super::worker::command(),
         mlir_worker: super::worker::mlir_command(),

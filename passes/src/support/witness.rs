@@ -1,0 +1,217 @@
+//! Witnesses of conditional findings in words: the launch, the values, and the run.
+
+use super::lane_words::{named, place_of, sides, subject};
+use crate::analysis::lanes::FixedParam;
+use crate::conditional::{Conditional, Doing, General, Memory, Witness, WitnessRun, WitnessStep};
+use crate::context::{Draft, ModuleContext};
+use crate::launches::Shape;
+
+/// Adds the launch and the values with which something goes wrong.
+pub(super) fn tell(module: &ModuleContext<'_>, draft: &mut Draft, conditional: &Conditional) {
+    let witness = &conditional.witness;
+    let Witness {
+        block,
+        grid,
+        block_index,
+        warp,
+        ..
+    } = *witness;
+    let mut given = vec![format!("blocks of {} threads", sides(block))];
+    if grid != [1; 3] {
+        given.push(format!("block {block_index:?} of a grid of {grid:?}"));
+    }
+    let names = match witness.params[..] {
+        [] => Vec::new(),
+        _ => module.module.parameter_names(conditional.function),
+    };
+    let mut params = Vec::new();
+    for param in &witness.params {
+        let piece = match param.offset {
+            0 => String::new(),
+            offset => format!(" at byte {offset}"),
+        };
+        let text = format!("parameter {}{piece} = {}", param.number, param.value);
+        given.push(match names.get(usize::from(param.number)) {
+            Some(Some(name)) => {
+                let name = ptxcheck_common::names::shown(name);
+                format!("`{name}` (parameter {}){piece} = {}", param.number, param.value)
+            }
+            _ => text.clone(),
+        });
+        params.push(text);
+    }
+    let mut loads = Vec::new();
+    for load in &witness.loads {
+        let (lanes, value) = load.differing;
+        loads.push(if lanes == 0 {
+            format!("{} loaded", load.others)
+        } else {
+            format!(
+                "{value} loaded in {}, {} in the others",
+                named(lanes),
+                load.others
+            )
+        });
+        draft.related(place_of(&load.site), "the value is loaded here");
+    }
+    given.extend(loads.iter().cloned());
+    let memory = match witness.memory {
+        Memory::Unknown => None,
+        Memory::Zero => Some("0"),
+        Memory::Counting => Some("1 to 8, and so on again"),
+    };
+    given.extend(memory.map(|memory| format!("all other memory {memory}")));
+    draft.note(format!(
+        "when: {}: warp {warp} of the first block",
+        given.join(", ")
+    ));
+    if let (Some(general), [param]) = (&conditional.general, &witness.params[..]) {
+        write_general(draft, general, param, &names);
+    }
+    draft.note(
+        "a run of this in the machine of ptxcheck goes wrong here (`ptxcheck replay` shows it step by step); parameters count from 0, as \
+         in PTX",
+    );
+    let numbers = |sides: Shape| crate::finding::Value::Numbers(sides.map(u64::from).to_vec());
+    draft.data("block", numbers(witness.block));
+    draft.data("grid", numbers(witness.grid));
+    draft.data("block_index", numbers(witness.block_index));
+    draft.data("warp", u64::from(warp));
+    draft.data("parameters", crate::finding::Value::Texts(params));
+    if names.iter().any(Option::is_some) {
+        let of_one = |param: &FixedParam| {
+            names
+                .get(usize::from(param.number))
+                .cloned()
+                .flatten()
+                .unwrap_or_default()
+        };
+        let names = witness.params.iter().map(of_one).collect();
+        draft.data("parameter_names", crate::finding::Value::Texts(names));
+    }
+    draft.data("loads", crate::finding::Value::Texts(loads));
+    if let Some(memory) = memory {
+        draft.data("memory", memory);
+    }
+    if let Some(assumption) = ruling_out(module, conditional, &names) {
+        draft.help(format!(
+            "if it is never called so, say it: `{assumption}` in ptxcheck.toml"
+        ));
+    }
+}
+
+/// Tells the other values of the parameter of a witness with which the same goes wrong.
+fn write_general(draft: &mut Draft, general: &General, param: &FixedParam, names: &[Option<String>]) {
+    let name = names.get(usize::from(param.number)).cloned().flatten();
+    let parameter = match name {
+        Some(name) => format!("`{}`", ptxcheck_common::names::shown(&name)),
+        None if param.offset > 0 => format!("parameter {} at byte {}", param.number, param.offset),
+        None => format!("parameter {}", param.number),
+    };
+    let range = format!("{} to {}", general.least, general.most);
+    let but = match general.no_multiple_of {
+        1 => String::new(),
+        width => format!(", and no multiple of {width}"),
+    };
+    draft.note(format!(
+        "in general: whenever {parameter} is {range}{but} (each value from 0 to {} was run)",
+        general.tried
+    ));
+    draft.data("general_least", general.least);
+    draft.data("general_most", general.most);
+    draft.data("general_no_multiple_of", general.no_multiple_of);
+    draft.data("general_tried", general.tried);
+}
+
+/// An assumption that rules a witness out, as the configuration has it: a parameter is a multiple of the threads of a block, or is not
+/// the value with which something goes wrong. `None` if that depends on no parameter.
+fn ruling_out(
+    module: &ModuleContext<'_>,
+    conditional: &Conditional,
+    names: &[Option<String>],
+) -> Option<String> {
+    let Witness { block, params, .. } = &conditional.witness;
+    let threads: u64 = block.iter().copied().map(u64::from).product();
+    let is_tail = |param: &&FixedParam| !param.value.is_multiple_of(threads.max(1));
+    let param = params.iter().find(is_tail).or(params.first())?;
+    let condition = if is_tail(&param) {
+        format!("% {threads}")
+    } else {
+        format!("!= {}", signed(param))
+    };
+    let (number, offset) = (param.number, param.offset);
+    let function = module.module.function(conditional.function);
+    let is_whole = function.params.get(usize::from(number))?.size == u64::from(param.bytes);
+    let name = names.get(usize::from(number)).and_then(Option::as_deref);
+    let parameter = match name {
+        _ if !is_whole => format!("\"{number}+{offset}\""),
+        Some(name)
+            if name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') =>
+        {
+            name.to_owned()
+        }
+        _ => number.to_string(),
+    };
+    let spellings = ptxcheck_common::names::spellings(module.module.function_name(conditional.function));
+    let kernel = spellings.iter().min_by_key(|name| name.len())?;
+    Some(format!("[assume.{kernel:?}] {parameter} = \"{condition}\""))
+}
+
+/// The value of a piece of a parameter as an integer.
+const fn signed(param: &FixedParam) -> i64 {
+    let bits = param.bytes as u32 * 8;
+    if bits == 0 || bits > 64 {
+        return 0;
+    }
+    (param.value << (64 - bits)).cast_signed() >> (64 - bits)
+}
+
+/// Adds the steps of a run that goes wrong.
+pub(super) fn tell_run(module: &ModuleContext<'_>, draft: &mut Draft, run: &WitnessRun) {
+    for (number, step) in run.steps.iter().enumerate() {
+        let before = match run.left_out {
+            more if more > 0 && number == run.first => format!("{more} steps later, "),
+            _ => String::new(),
+        };
+        let times = match step.times {
+            0 | 1 => String::new(),
+            times => format!(", {times} times"),
+        };
+        draft.step(
+            place_of(&step.site),
+            format!("{before}{}{times}", act(module, step)),
+        );
+    }
+}
+
+/// The act of lanes in a step of a run, in words.
+fn act(module: &ModuleContext<'_>, step: &WitnessStep) -> String {
+    let by = |one, many| subject(step.lanes, one, many);
+    match step.doing {
+        Doing::Goes(block) => {
+            let body = module.module.function(step.site.function).body.as_ref();
+            let is_jump = body.is_some_and(|body| {
+                let from = body.block_of(step.site.instruction);
+                body.successors(from).last() != Some(&block)
+            });
+            if is_jump {
+                by("jumps from here", "jump from here")
+            } else {
+                by("goes on here", "go on here")
+            }
+        }
+        Doing::Arrives(mask) => {
+            let waits = by("comes here and waits", "come here and wait");
+            format!("{waits}, with the mask {mask:#010x}")
+        }
+        Doing::ArrivesAtBarrier => by("comes to the barrier and waits", "come to the barrier and wait"),
+        Doing::Acts => by("does this, which others can see", "do this, which others can see"),
+        Doing::Meets => by("meets its like and goes on", "meet and go on"),
+        Doing::Passes => by("passes the barrier", "pass the barrier"),
+        Doing::Fails(_) => by("goes wrong here", "go wrong here"),
+        Doing::LetGo => by("waits in vain", "wait in vain"),
+        Doing::Ends => by("ends here", "end here"),
+    }
+}
