@@ -22,7 +22,7 @@ mod search;
 mod shown;
 mod witness;
 
-pub use finding::{Conditional, General};
+pub use finding::{Conditional, General, Searched};
 pub(crate) use search::merged;
-pub use search::{find, find_assuming};
+pub use search::{find, find_assuming, search_module};
 pub use witness::{Doing, Memory, Witness, WitnessLoad, WitnessRun, WitnessStep, Wrong};

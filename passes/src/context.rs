@@ -10,7 +10,7 @@ pub use ptxcheck_analysis::{Analyses, Place};
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::limits::MANGLED_NAME_BYTES;
 
-use crate::conditional::{self, Conditional};
+use crate::conditional::{self, Conditional, Searched};
 use crate::finding::{Cause, Certainty, Data, Frame, Located, Value, limit};
 use crate::forecast::InputForecast;
 use crate::inventory::{InputReport, Kernel};
@@ -42,7 +42,7 @@ use crate::support::variants::VariantWheel;
 /// ```
 pub struct ModuleContext<'a> {
     analyses: ModuleAnalyses<'a>,
-    conditional: OnceLock<Vec<Conditional>>,
+    conditional: OnceLock<Searched>,
     lane_roots: OnceLock<Vec<Root>>,
     /// The settings of the run.
     pub settings: &'a Settings,
@@ -68,13 +68,20 @@ impl<'a> ModuleContext<'a> {
 
     /// The conditional findings about lanes, if the settings ask for any.
     pub fn conditional(&self) -> &[Conditional] {
-        self.conditional.get_or_init(|| {
+        let searched = self.conditional.get_or_init(|| {
             if self.settings.wants_conditional() {
-                conditional::find_assuming(self, &self.settings.assumptions)
+                conditional::search_module(self, &self.settings.assumptions)
             } else {
-                Vec::new()
+                Searched::default()
             }
-        })
+        });
+        &searched.findings
+    }
+
+    /// Number of kernels in which the search for witnesses ended at a limit.
+    pub(crate) fn unsearched(&self) -> u32 {
+        let searched = self.conditional.get();
+        searched.map_or(0, |searched| searched.cut.len() as u32)
     }
 
     /// The results of the lane analysis by kernel, with the conditional findings in place of the potential ones at their sites.

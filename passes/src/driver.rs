@@ -36,6 +36,8 @@ pub struct ModuleReport {
     pub is_cut_short: bool,
     /// A sentence about code that was not analysed because it exceeds a limit.
     pub limit: Option<String>,
+    /// Number of kernels in which the search for witnesses ended at a limit.
+    pub unsearched: u32,
 }
 
 impl ModuleReport {
@@ -114,6 +116,7 @@ pub(crate) fn analyse_until(
     report.left_out = left_out;
     report.is_cut_short = deadline.has_cut();
     report.limit = context.limit();
+    report.unsearched = context.unsearched();
     report
 }
 

@@ -170,6 +170,9 @@ pub struct ImageReport {
     pub is_read: bool,
     /// A sentence about code that was too much work to analyse.
     pub limit: Option<String>,
+    /// Number of kernels in which the search for witnesses of conditional findings ended at a limit.
+    #[serde(default)]
+    pub unsearched: u32,
     /// Two images with the same digest have the same bytes, unpacked. Of machine code it is made where a policy asks
     /// for duplicates, and where PTX is made of code without.
     #[serde(with = "digest")]

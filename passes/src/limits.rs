@@ -136,7 +136,10 @@ pub(crate) const MAX_CHECK_STEPS: u64 = 16_000_000;
 pub(crate) const MAX_GENERAL_VALUE: u64 = 512;
 
 /// Most instructions of all those runs, of a finding.
-pub(crate) const MAX_GENERAL_STEPS: u64 = 16_000_000;
+pub(crate) const MAX_GENERAL_STEPS: u64 = 8_000_000;
+
+/// Values after whose runs those of the others are estimated.
+pub(crate) const GENERAL_SAMPLE: u64 = 8;
 
 /// Most instructions of all runs in the search for the witnesses of a kernel with the blocks of one group.
 pub(crate) const MAX_SEARCH_STEPS: u64 = 1_000_000;

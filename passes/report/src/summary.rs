@@ -161,6 +161,13 @@ pub fn render_inputs(outcome: &Outcome) -> String {
                 plural(u64::from(image.kernels), "kernel"),
                 plural(u64::from(image.functions), "function")
             );
+            if image.unsearched > 0 {
+                let _ = writeln!(
+                    text,
+                    "    the search for witnesses of {} ended at a limit: what it left open is not reported by `-W conditional`",
+                    plural(u64::from(image.unsearched), "kernel")
+                );
+            }
         }
     }
     text

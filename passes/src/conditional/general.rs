@@ -9,7 +9,7 @@ use super::replay::Replay;
 use super::witness::Witness;
 use crate::analysis::lanes::{Problem, Site};
 use crate::assumptions::Assumed;
-use crate::limits::{MAX_GENERAL_STEPS, MAX_GENERAL_VALUE};
+use crate::limits::{GENERAL_SAMPLE, MAX_GENERAL_STEPS, MAX_GENERAL_VALUE};
 
 /// The shortest description of a set of values, given by number; `None` where it is a single one, or has no description of this
 /// kind. `widths`: the numbers whose multiples may be missing.
@@ -84,17 +84,22 @@ fn wrong_places(
     wanted: &[(Site, Problem)],
 ) -> Option<Vec<Vec<(Site, Problem)>>> {
     let threads: u64 = witness.block.iter().copied().map(u64::from).product();
+    let most = (2 * threads).min(MAX_GENERAL_VALUE);
     replay.allow_checks(MAX_GENERAL_STEPS);
-    let values = 0..=(2 * threads).min(MAX_GENERAL_VALUE);
-    let of_value = |value| {
+    let mut places = Vec::new();
+    for value in 0..=most {
         let mut other = witness.clone();
         other.params[0].value = value;
-        let places = assumed
-            .admits(&other.params)
-            .then(|| replay.wrong_places(&other, wanted));
-        places.filter(|_| !replay.is_checked_out())
-    };
-    values.map(of_value).collect()
+        // The first ones tell whether there is enough for all.
+        let left = replay.checks_left();
+        let is_enough =
+            value != GENERAL_SAMPLE || (MAX_GENERAL_STEPS - left) * most / value <= MAX_GENERAL_STEPS;
+        if left == 0 || !is_enough || !assumed.admits(&other.params) {
+            return None;
+        }
+        places.push(replay.wrong_places(&other, wanted));
+    }
+    (replay.checks_left() > 0).then_some(places)
 }
 
 #[cfg(test)]

@@ -131,9 +131,9 @@ impl<'m> Replay<'m> {
         self.checks_left.set(steps);
     }
 
-    /// True if none may be run any more.
-    pub(super) const fn is_checked_out(&self) -> bool {
-        self.checks_left.get() == 0
+    /// The number of those that may still be run.
+    pub(super) const fn checks_left(&self) -> u64 {
+        self.checks_left.get()
     }
 
     /// True if instructions may still be run to make witnesses small.

@@ -1,11 +1,12 @@
 //! Search for scenarios in which something goes wrong.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
 use super::blocks::groups;
-use super::finding::Conditional;
+use super::finding::{Conditional, Searched};
 use super::general::generalise;
 use super::inputs::{InputSearch, Inputs};
 use super::replay::{Replay, ReplayedFailure};
@@ -32,14 +33,20 @@ pub fn find(module: &ModuleAnalyses<'_>) -> Vec<Conditional> {
 /// The same, with witnesses that are as assumed.
 #[must_use]
 pub fn find_assuming(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) -> Vec<Conditional> {
-    let mut found = Vec::new();
+    search_module(module, assumptions).findings
+}
+
+/// The same, with the kernels in which the search ended at a limit.
+#[must_use]
+pub fn search_module(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) -> Searched {
+    let mut searched = Searched::default();
     let is_open = |root: &&Root| {
         !root.is_unknown
             && (root.has_unknown || !open_sites(root).is_empty() || is_shown_otherwise(module, root))
     };
     let roots: Vec<&Root> = module.lanes().iter().filter(is_open).collect();
     if roots.is_empty() {
-        return found;
+        return searched;
     }
     let layouts = module.lane_layouts();
     for root in roots {
@@ -55,13 +62,17 @@ pub fn find_assuming(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) -> 
                 replay,
                 assumed: assumptions.of_function(module.module, root.function),
                 found: Vec::new(),
+                is_cut: Cell::new(false),
             };
             search.run(sites_to_try(module, root, &layout));
             generalise(&search.replay, &search.assumed, &mut search.found);
-            found.append(&mut search.found);
+            searched.findings.append(&mut search.found);
+            if search.is_cut.get() {
+                searched.cut.push(root.function);
+            }
         }
     }
-    found
+    searched
 }
 
 /// The results of the lane analysis with the conditional findings in place of the potential ones at their sites.
@@ -128,6 +139,8 @@ struct KernelSearch<'s, 'm> {
     replay: Replay<'s>,
     assumed: Assumed,
     found: Vec<Conditional>,
+    /// A limit ended a part of the search.
+    is_cut: Cell<bool>,
 }
 
 /// The outcome of a search in a group of blocks.
@@ -201,8 +214,12 @@ impl KernelSearch<'_, '_> {
     /// Sites in classes that depend on the same sides of the block, and on not too many inputs.
     fn classes(&self, open: BTreeSet<Site>) -> Vec<SiteClass> {
         let mut classes: Vec<SiteClass> = Vec::new();
+        if open.len() > MAX_SEARCHED_SITES {
+            self.is_cut.set(true);
+        }
         for site in open.into_iter().take(MAX_SEARCHED_SITES) {
             if self.module.deadline.is_over() {
+                self.is_cut.set(true);
                 break;
             }
             let own = self.inputs_of(&site);
@@ -211,7 +228,10 @@ impl KernelSearch<'_, '_> {
             };
             let number = match classes.iter().position(fits) {
                 Some(number) => number,
-                None if classes.len() >= MAX_SITE_CLASSES => continue,
+                None if classes.len() >= MAX_SITE_CLASSES => {
+                    self.is_cut.set(true);
+                    continue;
+                }
                 None => {
                     classes.push(SiteClass::default());
                     classes.len() - 1
@@ -345,6 +365,7 @@ impl KernelSearch<'_, '_> {
                 }
                 if trial.tries_left == 0 || self.replay.is_spent() || self.module.deadline.is_over() {
                     trial.is_cut = true;
+                    self.is_cut.set(true);
                     return trial;
                 }
                 trial.tries_left -= 1;
@@ -389,6 +410,9 @@ impl KernelSearch<'_, '_> {
             }
             if memory == Memory::Unknown {
                 (is_complete, course) = (failures.is_complete, failures.course);
+            }
+            if failures.is_too_long {
+                self.is_cut.set(true);
             }
             let is_astray = failures.reached.is_empty() || failures.is_too_long;
             trial.astray = if is_astray { trial.astray + 1 } else { 0 };
@@ -446,7 +470,10 @@ impl KernelSearch<'_, '_> {
     /// The finding of what goes wrong in a run of a witness.
     fn finding(&self, witness: Witness, failure: ReplayedFailure) -> Option<Conditional> {
         let witness = self.smallest(witness, &failure);
-        let run = self.replay.steps(&witness, &failure)?;
+        let Some(run) = self.replay.steps(&witness, &failure) else {
+            self.is_cut.set(true);
+            return None;
+        };
         let root = self.layout.lanes_under(&witness.scenario())?;
         let mut found = root.findings.iter().map(|found| &found.issue);
         let known = found.find(|issue| issue.site == failure.site && issue.problem == failure.problem);

@@ -381,6 +381,7 @@ mod tests {
             is_debug: false,
             is_read: true,
             limit: None,
+            unsearched: 0,
             digest: None,
             facts: Arc::new(Facts {
                 symbols: Some(Symbols {

@@ -140,6 +140,7 @@ impl Assembly<'_> {
         report.functions = text.facts.functions;
         report.facts = text.facts.clone();
         report.limit.clone_from(&text.limit);
+        report.unsearched = text.unsearched;
         report.comments.clone_from(&text.comments);
         self.is_partial |= text.is_partial;
         if text.is_failed || text.is_for_other_target {

@@ -85,6 +85,7 @@ impl ScannedImage {
             is_debug: image.is_debug,
             is_read: false,
             limit: None,
+            unsearched: 0,
             digest: None,
             facts: Arc::default(),
             comments: Vec::new(),

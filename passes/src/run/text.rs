@@ -39,6 +39,8 @@ pub(super) struct TextReport {
     pub(super) is_for_other_target: bool,
     /// A sentence about code that was too much work to analyse.
     pub(super) limit: Option<String>,
+    /// Number of kernels in which the search for witnesses ended at a limit.
+    pub(super) unsearched: u32,
     /// Its comments that suppress findings.
     pub(super) comments: Vec<Comment>,
 }
@@ -179,6 +181,7 @@ impl TextReport {
         self.isa = report.isa;
         self.facts = Arc::new(report.facts);
         self.limit = report.limit;
+        self.unsearched = report.unsearched;
         self.add_left_out(settings, report.left_out);
         if report.is_cut_short {
             self.cut_short(settings, too_long());

@@ -258,6 +258,7 @@ mod tests {
             left_out: 3,
             is_cut_short: true,
             limit: Some("too large".to_owned()),
+            unsearched: 2,
         }))
     }
 
