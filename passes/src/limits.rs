@@ -125,7 +125,7 @@ pub(crate) const MAX_THREAD_STEPS: u64 = 2_000;
 pub(crate) const MAX_LONG_THREAD_STEPS: u64 = 8_000;
 
 /// Most runs of a kernel for which that holds, and most instructions of one.
-pub(crate) const MAX_LONG_RUNS: u32 = 2;
+pub(crate) const MAX_LONG_RUNS: u32 = 1;
 pub(crate) const MAX_LONG_RUN_STEPS: u64 = 4_000_000;
 
 /// Most instructions of all runs with the witnesses of a kernel, which show what happens, and of half as many before that, which make
@@ -142,7 +142,7 @@ pub(crate) const MAX_GENERAL_STEPS: u64 = 8_000_000;
 pub(crate) const GENERAL_SAMPLE: u64 = 8;
 
 /// Most instructions of all runs in the search for the witnesses of a kernel with the blocks of one group.
-pub(crate) const MAX_SEARCH_STEPS: u64 = 1_000_000;
+pub(crate) const MAX_SEARCH_STEPS: u64 = 600_000;
 
 /// Groups of blocks with none of which something was found to go wrong, after which no more are tried.
 pub(crate) const MAX_RIGHT_GROUPS: usize = 3;

@@ -223,8 +223,12 @@ impl<'m> Replay<'m> {
                 let is_there = |site| reached.is_some_and(|reached| reached.contains(&machine_site(site)));
                 sites.iter().any(is_there)
             };
+            let before = self.steps_left.get();
             let (mut outcome, mut course) = self.search_run(witness, schedule, MAX_THREAD_STEPS);
-            let is_cut = |outcome: &Outcome| outcome.end == End::Unknown(Unknown::Steps);
+            // Not where the search is at its end.
+            let is_cut = |outcome: &Outcome| {
+                outcome.end == End::Unknown(Unknown::Steps) && outcome.steps <= before
+            };
             if outcome.as_ref().is_some_and(is_cut) && comes(&outcome) && self.goes_on() {
                 (outcome, course) = self.search_run(witness, schedule, MAX_LONG_THREAD_STEPS);
             }
