@@ -4,8 +4,8 @@
 //! Modules: `roots` chooses the entry points, `slice` the variables that matter; `graph`, `order` and `loops` lay out
 //! a kernel's code with its calls in place; `layout` holds all that no launch changes, and `scenario` the values that are fixed for a
 //! solution, of which `queries` asks; `kernel` analyses the launches of one kernel and `launch` knows their
-//! warps; `live` finds the cells that are read again; `value`, with the bits of `known`, and `transfer` are the lattice and its
-//! transfer functions; `flow` solves for lanes and values; `placement` says which lanes arrive, `shuffle` which lane is read,
+//! warps; `live` finds the cells that are read again; `value`, with the bits of `known` and the `meaning` of values, and `transfer`
+//! are the lattice and its transfer functions; `flow` solves for lanes and values; `placement` says which lanes arrive, `shuffle` which lane is read,
 //! `membership` what code may know of other lanes; `verdict` judges, and `screen` leaves out kernels without a
 //! definite finding.
 
@@ -18,7 +18,9 @@ mod launch;
 mod layout;
 mod live;
 mod loops;
+mod meaning;
 mod membership;
+mod numbers;
 mod order;
 mod placement;
 mod queries;

@@ -117,6 +117,18 @@ pub(crate) const MAX_LANE_ROUNDS: usize = 256;
 /// Most nodes that are looked at in all rounds over one kernel, as a multiple of those that it has.
 pub(crate) const MAX_LANE_VISITS: usize = 32;
 
+/// Deepest nesting of predicates and masks made of each other that are followed.
+pub(crate) const MAX_MEANING_DEPTH: usize = 32;
+
+/// Most loops that the instructions of a value with a known meaning are in.
+pub(crate) const MAX_MEANING_LOOPS: usize = 8;
+
+/// Most products in a sum of the coordinates of a thread.
+pub(crate) const MAX_MEANING_TERMS: usize = 8;
+
+/// Most dominators of a collective whose branches are looked at for what they say of the lanes that come.
+pub(crate) const MAX_FACT_STEPS: usize = 4_096;
+
 /// Rounds after which values that still change are given up.
 pub(crate) const LANE_ROUNDS_TO_WIDEN: usize = 12;
 

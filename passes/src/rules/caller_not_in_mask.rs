@@ -28,7 +28,9 @@
 //!
 //! A definite finding names lanes that certainly execute the collective whenever it is reached; lanes that only may
 //! do so are a potential finding. Masks from memory or kernel parameters are not known, but for bits that are certainly 0:
-//! no lane above 15 is named by `mask & 0xffff`. The mask 0 is PTX407.
+//! no lane above 15 is named by `mask & 0xffff`. A ballot names the lanes in which its predicate holds: in the other arm of
+//! a branch on that predicate it names none of those that come, which is definite. Where ballot and branch compare one
+//! value with different numbers, a finding is potential. The mask 0 is PTX407.
 
 use crate::analysis::lanes::{LaneFinding, Lanes, Problem, Root};
 use crate::context::{ModuleContext, Report};
@@ -75,6 +77,12 @@ fn write(module: &ModuleContext<'_>, report: &mut Report<'_>, root: &Root, found
             text::mask_with_lanes(mask),
             them(issue.lanes)
         ),
+        None if issue.certainty == Certainty::Potential => {
+            format!(
+                "{callers} `{operation}` with a mask that need not name {}",
+                them(issue.lanes)
+            )
+        }
         None if lanes.count_ones() == 1 => format!(
             "{callers} `{operation}`, and bit {} of its mask is always 0",
             lanes.trailing_zeros()

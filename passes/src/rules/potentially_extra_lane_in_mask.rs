@@ -27,7 +27,9 @@
 //!
 //! Off by default; `-W PTX402` switches it on. A condition that is the same in all lanes for a reason that the code
 //! does not show (data laid out so) is reported. A condition on kernel parameters, on the index of the block or the
-//! warp, or on a value that a vote or a shuffle has given to all lanes is the same in all lanes, and silent.
+//! warp, or on a value that a vote or a shuffle has given to all lanes is the same in all lanes, and silent. Masks that are
+//! not known are silent, but for lanes that they name all the same (`mask | 0x100`), and for ballots of a value that the
+//! branch to the call compares with another number: `__ballot_sync(0xffffffff, v > 1)`, passed where `v > 2`.
 
 use crate::analysis::lanes::Problem;
 use crate::context::{ModuleContext, Report};

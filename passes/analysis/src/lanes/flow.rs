@@ -12,6 +12,7 @@
 //! leaves while lanes stay behind: what such a loop computes is no longer one value outside of it.
 
 mod cells;
+mod collectives;
 mod state;
 mod steps;
 mod ways;
@@ -25,6 +26,7 @@ use super::graph::NONE;
 use super::launch::Launch;
 use super::layout::LaneLayout;
 use super::live::Live;
+use super::meaning::{Meanings, Name};
 use super::order::Order;
 use super::scenario::Fixed;
 use super::slice::Cell;
@@ -259,6 +261,10 @@ impl<'a> Flow<'a> {
             }
         });
         for (cell, a, b) in differing.drain(..) {
+            let b = match of {
+                Some(of) => self.passed_on(b, of),
+                None => b,
+            };
             let key = (u64::from(node) << 32 | JOIN, cell as u64);
             let mut joined = self.pool.join((a, had), (b, along), way, key);
             if is_wide
@@ -271,6 +277,18 @@ impl<'a> Flow<'a> {
             into.set(cell, joined);
         }
         self.differing = differing;
+    }
+
+    /// A value in the next round of a loop: it is no longer what the instructions in it give.
+    fn passed_on(&mut self, value: ValueId, of: u32) -> ValueId {
+        let (name, order) = (self.pool.get(value).name, self.order);
+        let is_inside = |inner: u32| order.is_in(order.loops[inner as usize].header, of);
+        let is_of = |meanings: &Meanings| meanings.is_of(name, is_inside);
+        if self.pool.meanings.as_ref().is_some_and(is_of) {
+            self.pool.named(value, Name::NONE)
+        } else {
+            value
+        }
     }
 
     /// The state along an edge: what a loop that lanes leave one by one has computed is not one value outside.

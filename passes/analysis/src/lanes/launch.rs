@@ -202,6 +202,20 @@ impl Launch {
         }
     }
 
+    /// The number of the thread in its CTA, by x, then y, then z.
+    pub(super) fn rank(&self, pool: &mut Pool) -> ValueId {
+        let first = |warp: u32| u64::from(warp) * WARP as u64;
+        if let Some(warp) = self.warp {
+            return pool.add(Vector::exact(std::array::from_fn(|lane| {
+                first(warp) + lane as u64
+            })));
+        }
+        let mut rank = Vector::uniform(pool.number((RANK, 0)), 5, std::array::from_fn(|lane| lane as u64));
+        rank.warp = true;
+        rank.limit = u64::from(self.most.unwrap_or(MAX_THREADS).clamp(1, MAX_THREADS)) - 1;
+        pool.add(rank)
+    }
+
     fn uniform(&self, pool: &mut Pool, what: u64, site: u64) -> ValueId {
         pool.unknown_uniform((what, site), 0)
     }
@@ -308,6 +322,7 @@ const NTID: u64 = u64::MAX - 8;
 const CTAID: u64 = u64::MAX - 12;
 const NCTAID: u64 = u64::MAX - 16;
 const OTHER: u64 = u64::MAX - 20;
+const RANK: u64 = u64::MAX - 24;
 
 /// The launches of a kernel, as it bounds them or the user states them: one, or one for each of the shapes that the user states or that
 /// host code at hand launches it with. `reads_other`: see [`Launch::new`].

@@ -3,15 +3,16 @@
 
 use std::cell::Cell;
 
-use super::graph::{self, Graph};
+use super::graph::{self, Graph, NodeKind};
 use super::launch::converges;
 use super::live::Live;
+use super::meaning::Meanings;
 use super::order::Order;
 use super::slice::Slices;
 use super::value::Pool;
 use crate::limits::MAX_SHARED_VECTORS;
 use crate::shared::Shared;
-use ptxcheck_ir::FunctionId;
+use ptxcheck_ir::{FunctionId, Value};
 
 /// The layout of one kernel, or of a function that no kernel reaches.
 pub struct LaneLayout<'k> {
@@ -24,6 +25,8 @@ pub struct LaneLayout<'k> {
     pub(super) live: Live,
     /// The nodes that every lane passes, once.
     pub(super) always: Vec<bool>,
+    /// Some mask is computed, or threads have coordinates from which their number may be.
+    follows_meanings: bool,
     /// The vectors of earlier solutions: much of the next one has been computed for them.
     pool: Cell<Pool>,
 }
@@ -32,7 +35,15 @@ impl<'k> LaneLayout<'k> {
     pub(super) fn new(module: &'k Shared<'k>, slices: &'k Slices, function: FunctionId) -> Option<Self> {
         let graph = Graph::new(module, slices, function)?;
         let order = Order::new(&graph);
+        let computes_mask = |node: &u32| {
+            let body = graph.context(*node).body;
+            let is_collective = graph.nodes[*node as usize].kind == NodeKind::Collective;
+            let mask = || body.uses(body.instruction(graph.instruction(*node))).first();
+            is_collective && !matches!(mask(), Some(Value::Integer(_)))
+        };
+        let reads = module.read_dimensions(function);
         Some(Self {
+            follows_meanings: reads[0] || reads[1] || order.nodes.iter().any(computes_mask),
             module,
             function,
             is_kernel: module.module.function(function).is_kernel(),
@@ -48,7 +59,12 @@ impl<'k> LaneLayout<'k> {
     /// The vectors of an earlier solution, if they are not too many: much of the next one has been computed for them.
     pub(super) fn pool(&self) -> Pool {
         let pool = Some(self.pool.take()).filter(|pool| pool.size() <= MAX_SHARED_VECTORS);
-        pool.unwrap_or_default()
+        let mut pool = pool.unwrap_or_default();
+        if self.follows_meanings {
+            let reads = self.module.read_dimensions(self.function);
+            pool.meanings.get_or_insert_with(|| Meanings::new(reads));
+        }
+        pool
     }
 
     /// Keeps the vectors of a solution for the next one.

@@ -278,6 +278,13 @@ impl Search<'_, '_> {
                     uses.iter().take(1).for_each(|&value| self.value(function, value));
                 }
             }
+            // Values that lanes hand each other.
+            Op::Collective(Collective::Shuffle(_) | Collective::Match(..) | Collective::Vote(_), _) => {
+                uses.iter()
+                    .skip(1)
+                    .take(1)
+                    .for_each(|&value| self.value(function, value));
+            }
             Op::CallResult(call) => {
                 if let Some(callee) = self.callee(body, call)
                     && let [Value::Integer(offset), ..] = uses

@@ -12,25 +12,16 @@
 //! else                              ⊤, with the low bits that the operation keeps
 //! ```
 
+mod application;
 mod arithmetic;
 mod compare;
+mod naming;
 
+pub(super) use self::application::{Application, MAX_USES};
 use super::known::{self, Bits, keeps_bits};
 use super::value::{Base, Known, Lanes, Pool, ValueId, Vector, WARP, lanes};
 use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{BinaryOp, Op, UnaryOp};
-
-/// Most uses of an interpreted operation.
-pub(super) const MAX_USES: usize = 8;
-
-/// An operation to apply: the lanes that execute it, and what names the unknown value it makes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Application {
-    /// The lanes that may be here.
-    pub here: Lanes,
-    /// Two operations with equal keys make the same unknown value.
-    pub key: (u64, u64),
-}
 
 /// The one result of `op`.
 pub(super) fn apply(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application) -> ValueId {
@@ -41,11 +32,12 @@ pub(super) fn apply(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application
         return uses[0];
     }
     let is_plain = !matches!(op, Op::Compare(..) | Op::Convert { .. } | Op::ExtractBits(..));
-    if is_plain && uses.iter().all(|&id| id == ValueId::UNKNOWN) {
+    if is_plain && pool.meanings.is_none() && uses.iter().all(|&id| id == ValueId::UNKNOWN) {
         return ValueId::UNKNOWN;
     }
     if uses.len() > 3 {
-        return compute(pool, op, uses, site);
+        let result = compute(pool, op, uses, site);
+        return naming::named(pool, op, uses, site, result);
     }
     let mut three = [ValueId::NONE; 3];
     three[..uses.len()].copy_from_slice(uses);
@@ -53,7 +45,13 @@ pub(super) fn apply(pool: &mut Pool, op: Op, uses: &[ValueId], site: Application
     if let Some(&known) = pool.applied.get(&applied) {
         return known;
     }
-    let result = compute(pool, op, uses, site);
+    let result = match naming::told(pool, op, uses) {
+        Some(value) => pool.splat(value),
+        None => {
+            let result = compute(pool, op, uses, site);
+            naming::named(pool, op, uses, site, result)
+        }
+    };
     pool.applied.insert(applied, result);
     result
 }

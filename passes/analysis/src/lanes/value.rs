@@ -23,6 +23,7 @@ use std::rc::Rc;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::known::Bits;
+use super::meaning::{Meanings, Name};
 use ptxcheck_ir::evaluate::ones;
 
 /// A set of lanes, one bit each.
@@ -105,6 +106,8 @@ pub(crate) struct Vector {
     pub base: Base,
     /// They would be exact if the index of the warp were known.
     pub warp: bool,
+    /// The meaning of the value, of all of its lanes.
+    pub name: Name,
     /// The other lanes hold no more than this, as unsigned numbers.
     pub limit: u64,
     /// Bits of the other lanes that are known, and that neither `low` nor `limit` tell.
@@ -118,7 +121,15 @@ pub(crate) struct Vector {
 /// Four of the lanes tell most vectors apart.
 impl std::hash::Hash for Vector {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        (self.exact, self.low, self.base, self.limit, self.known.common()).hash(state);
+        (
+            self.exact,
+            self.low,
+            self.base,
+            self.limit,
+            self.known.common(),
+            self.name,
+        )
+            .hash(state);
         [0, 1, 16, 31].map(|lane: usize| self.bits[lane]).hash(state);
     }
 }
@@ -130,6 +141,7 @@ impl Vector {
         low: 0,
         base: Base::Varying,
         warp: false,
+        name: Name::NONE,
         limit: u64::MAX,
         known: Known::NONE,
         least: 0,
@@ -343,6 +355,8 @@ pub(crate) struct Pool {
     pub(super) negated: FxHashMap<ValueId, ValueId>,
     /// Cache of [`super::transfer::apply`].
     pub(super) applied: FxHashMap<Applied, ValueId>,
+    /// The meanings of values, where they are followed.
+    pub(super) meanings: Option<Meanings>,
 }
 
 /// Three uses or fewer of an operation, the lanes that execute it, and what names its unknown value, which is another for each
@@ -360,6 +374,7 @@ impl Default for Pool {
             numbers: FxHashMap::default(),
             negated: FxHashMap::default(),
             applied: FxHashMap::default(),
+            meanings: None,
         };
         pool.add(Vector::UNKNOWN);
         pool
@@ -400,6 +415,17 @@ impl Pool {
         self.flat.push(vector.is_flat());
         self.vectors.push(vector);
         id
+    }
+
+    /// The same value with another name.
+    pub(super) fn named(&mut self, id: ValueId, name: Name) -> ValueId {
+        let vector = self.get(id);
+        if vector.exact == ALL || vector.name == name {
+            return id;
+        }
+        let mut named = vector.clone();
+        named.name = name;
+        self.add(named)
     }
 
     /// True if nothing tells the lanes of a vector apart.
@@ -505,6 +531,9 @@ impl Pool {
         }
         joined.low = low;
         joined.warp = false;
+        if a.name == b.name {
+            joined.name = a.name;
+        }
         let inexact = (from_a | from_b) & !joined.exact;
         if inexact == 0 {
             // Lanes that never come here hold anything, the values that are there included.

@@ -15,12 +15,13 @@
 //! "comes along" and "perhaps".
 //!
 //! `meet.rs` says which collectives lanes may meet at, `phases.rs` between which barriers, `absent.rs` which lanes do not
-//! come, `sources.rs` which are read, `used.rs` whether what was read is used, `barrier.rs` judges barriers.
+//! come, `relations.rs` which ones an unknown mask names, `sources.rs` which are read, `used.rs` whether what was read is used, `barrier.rs` judges barriers.
 
 mod absent;
 mod barrier;
 mod meet;
 mod phases;
+mod relations;
 mod sources;
 mod used;
 
@@ -29,6 +30,7 @@ use rustc_hash::FxHashMap;
 use self::absent::{Absent, Passed};
 use self::meet::{Call, Passers, call, others, passers, waiting};
 use self::phases::Phases;
+use self::relations::Relation;
 use super::flow::Flow;
 use super::graph::{Graph, NodeKind, is_full_barrier};
 use super::membership::MembershipQueries;
@@ -269,7 +271,8 @@ impl Judge<'_, '_> {
                 None => groups.push((mask, 1 << lane)),
             }
         }
-        self.not_named(call, &groups, here, must);
+        let relation = self.relation_of(call, here & !known);
+        self.not_named(call, &groups, here, must, relation);
         let mut missing: Vec<(Passed, Absent)> = Vec::new();
         // The lanes that pass a mask with lanes that do not exist.
         let beyond_callers = groups
@@ -294,6 +297,9 @@ impl Judge<'_, '_> {
             }
         }
         self.missing(number, &missing, here, must);
+        if relation.may_name_others && missing.is_empty() {
+            self.others_named(number, call, here);
+        }
         if let Collective::Shuffle(mode) = call.kind
             && self.sources(call, mode, here, must, &missing)
         {
@@ -337,7 +343,43 @@ impl Judge<'_, '_> {
         }
     }
 
-    fn not_named(&mut self, call: &Call, groups: &[(Lanes, Lanes)], here: Lanes, must: Lanes) {
+    /// The relation of the mask with the lanes that pass it, if none of them knows it.
+    fn relation_of(&self, call: &Call, unknown: Lanes) -> Relation {
+        if unknown == self.flow.may[call.node as usize] {
+            relations::of(self.flow, call.node, call.mask.name)
+        } else {
+            Relation::default()
+        }
+    }
+
+    /// Lanes that a ballot may name, and that may have left the way to where it is passed.
+    fn others_named(&mut self, number: usize, call: &Call, here: Lanes) {
+        if self.least == Certainty::Definite {
+            return;
+        }
+        let passed = Passed {
+            mask: None,
+            named: call.mask.names_at_most(here),
+            callers: here,
+        };
+        if let Some(absent) = self.absent(call, passed) {
+            let perhaps = Absent {
+                surely: 0,
+                perhaps: absent.surely | absent.perhaps,
+                ..absent
+            };
+            self.missing(number, &[(passed, perhaps)], here, 0);
+        }
+    }
+
+    fn not_named(
+        &mut self,
+        call: &Call,
+        groups: &[(Lanes, Lanes)],
+        here: Lanes,
+        must: Lanes,
+        relation: Relation,
+    ) {
         let (mut outside, mut zero) = (0, 0);
         for &(mask, callers) in groups {
             if mask == 0 {
@@ -348,7 +390,15 @@ impl Judge<'_, '_> {
         }
         // Code may ask an unknown mask for the bit before it calls: who comes perhaps is no reason to say anything.
         let without = call.mask.without_own_bit(here);
-        outside |= if without == here { here } else { without & must };
+        outside |= if without == here || relation.names == Some(false) {
+            here
+        } else {
+            without & must
+        };
+        if outside == 0 && relation.may_leave_out {
+            let issue = self.issue(Problem::NotNamed, call, here, None);
+            self.verdict.issues.push(issue);
+        }
         for (problem, set) in [(Problem::NotNamed, outside), (Problem::ZeroMask, zero)] {
             if set == 0 {
                 continue;

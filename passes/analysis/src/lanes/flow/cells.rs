@@ -3,7 +3,7 @@
 use super::super::graph::NONE;
 use super::super::slice::Cell;
 use super::super::transfer::{self, Application};
-use super::super::value::{Base, ValueId, WARP, lanes};
+use super::super::value::{Base, Known, ValueId, WARP, lanes};
 use super::{Flow, State};
 use ptxcheck_ir::evaluate::ones;
 use ptxcheck_ir::{Op, Register, Value};
@@ -42,7 +42,14 @@ impl Flow<'_> {
                     return self.pool.splat(fixed);
                 }
                 let site = u64::from(node) << 32 | SPECIAL;
-                self.launch.special(&mut self.pool, special, site)
+                let value = self.launch.special(&mut self.pool, special, site);
+                match &mut self.pool.meanings {
+                    Some(meanings) => {
+                        let name = meanings.special(special);
+                        self.pool.named(value, name)
+                    }
+                    None => value,
+                }
             }
             Value::Symbol(symbol, offset) => {
                 let key = (SYMBOL | symbol.index() as u64, offset as u64);
@@ -69,6 +76,10 @@ impl Flow<'_> {
             };
         }
         (vector.low, vector.least) = (0, 0);
+        vector.known = Known::NONE;
+        if let Some(meanings) = &mut self.pool.meanings {
+            vector.name = meanings.not(vector.name);
+        }
         if let Base::Uniform(number) = vector.base {
             vector.base = Base::Uniform(self.pool.number((NEGATED, u64::from(number))));
         }

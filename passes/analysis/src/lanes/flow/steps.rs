@@ -1,16 +1,16 @@
 //! Transfer of the instructions of a node: the values that they write into cells.
 
-use super::super::graph::NodeKind;
+use super::super::graph::{NONE, NodeKind};
+use super::super::meaning::{Around, Name};
 use super::super::slice::Cell;
 use super::super::transfer::{self, Application, MAX_USES};
-use super::super::value::{ALL, Base, Lanes, ValueId, Vector, WARP, lanes};
+use super::super::value::{ALL, Base, Lanes, ValueId, Vector, lanes};
 use super::{Flow, State};
 use crate::limits::LANE_ROUNDS_TO_WIDEN;
 use crate::slots::{Effect, Slot};
 use ptxcheck_ir::evaluate::{is_interpreted, ones};
 use ptxcheck_ir::{
-    AccessKind, BinaryOp, Body, Collective, Instruction, InstructionId, Logic, Match, MemberMask, Op,
-    Register, Shuffle, Space, Value, Vote,
+    AccessKind, BinaryOp, Body, Instruction, InstructionId, Logic, MemberMask, Op, Register, Space, Value,
 };
 
 // Mark the keys of the unknown values that instructions make ([`Application::key`]).
@@ -19,6 +19,7 @@ const WINDOW: u64 = 1 << 60;
 const GUARDED: u64 = 0x1000;
 const CUT: u64 = 0x2000;
 const SLOT: u64 = 0x4000;
+const RESULT: u64 = 0x8000;
 
 impl Flow<'_> {
     pub(super) fn instructions(&mut self, node: u32, here: Lanes, state: &mut State, round: usize) {
@@ -67,10 +68,16 @@ impl Flow<'_> {
         let context = self.graph.context(node);
         let (body, slice) = (context.body, context.slice);
         let instruction = body.instruction(step);
+        let around = match self.order.loop_of[node as usize] {
+            _ if self.order.is_tangled(node) => Around::Unknown,
+            NONE => Around::Nothing,
+            of => Around::Loop(of),
+        };
         let identity = u64::from(self.graph.nodes[node as usize].context) << 32 | step.index() as u64;
         let site = |part: u64| Application {
             here,
             key: (identity, part << 48),
+            around,
         };
         let guard = instruction.guard.map(|guard| {
             let value = self.guard(node, state, guard.register, guard.negated);
@@ -88,6 +95,7 @@ impl Flow<'_> {
             if (1..64).contains(&bits) {
                 value = self.cut(value, bits, site(CUT + number as u64));
             }
+            value = self.meant(value, site(RESULT + number as u64));
             if round >= LANE_ROUNDS_TO_WIDEN
                 && let Cell::Single(cell) = place
             {
@@ -105,6 +113,23 @@ impl Flow<'_> {
             self.write(node, state, place, value, guard);
         }
         self.slots(node, state, step, instruction, guard, site(SLOT));
+    }
+
+    /// A result with a name, if it has none; the number of the thread, if that is its meaning.
+    fn meant(&mut self, value: ValueId, site: Application) -> ValueId {
+        let vector = self.pool.get(value);
+        let (name, is_known) = (vector.name, vector.exact == ALL);
+        match &mut self.pool.meanings {
+            Some(meanings) if !is_known && meanings.is_rank(name) => {
+                let rank = self.launch.rank(&mut self.pool);
+                self.pool.named(rank, name)
+            }
+            Some(meanings) if !is_known && name == Name::NONE => {
+                let name = meanings.result(site.key, site.around);
+                self.pool.named(value, name)
+            }
+            _ => value,
+        }
     }
 
     pub(super) fn guard(&mut self, node: u32, state: &State, register: Register, negated: bool) -> ValueId {
@@ -244,7 +269,11 @@ impl Flow<'_> {
                     let fixed = self.fixed.param(number, piece, access.bits).filter(|_| is_kernel);
                     let passed = match fixed {
                         Some(fixed) => self.pool.splat(fixed),
-                        None if is_kernel => self.pool.unknown_uniform(key, 0),
+                        None if is_kernel => {
+                            let passed = self.pool.unknown_uniform(key, 0);
+                            let name = self.pool.meanings.as_mut().map(|meanings| meanings.lasting(key));
+                            self.pool.named(passed, name.unwrap_or_default())
+                        }
                         None => ValueId::UNKNOWN,
                     };
                     return self.loaded_part(context.body, instruction, part, passed, site);
@@ -396,103 +425,6 @@ impl Flow<'_> {
         }
     }
 
-    fn collective(
-        &mut self,
-        node: u32,
-        state: &State,
-        kind: Collective,
-        uses: &[Value],
-        number: usize,
-        site: Application,
-    ) -> ValueId {
-        let mask = uses.first().copied().unwrap_or(Value::Unknown);
-        let mask = self.value(node, state, mask);
-        let mask = self.pool.get(mask);
-        // Ballots and matches answer with lanes that the mask names.
-        let is_set = number == 0 && names_lanes(kind);
-        let answer = is_set.then(|| mask.names_at_most(site.here));
-        if !mask.is_splat(site.here) {
-            return self.answered(Vector::UNKNOWN, answer);
-        }
-        let named = mask
-            .at(site.here.trailing_zeros().min(31) as usize)
-            .map(|mask| mask as Lanes);
-        // The answer would be known if the index of the warp were.
-        let mut by_warp = false;
-        let is_one = match kind {
-            Collective::Vote(vote) => {
-                if let (Vote::Ballot, Some(named), Some(&predicate)) = (vote, named, uses.get(1))
-                    && self.always[node as usize]
-                {
-                    let predicate = self.value(node, state, predicate);
-                    let predicate = self.pool.get(predicate);
-                    // Lanes that do not exist answer 0.
-                    let asked = named & self.launch.lanes();
-                    if asked & !(predicate.exact & site.here) == 0 {
-                        let ballot =
-                            lanes(asked).fold(0, |ballot, lane| ballot | (predicate.bits[lane] & 1) << lane);
-                        return self.pool.splat(ballot);
-                    }
-                    by_warp = predicate.warp;
-                }
-                true
-            }
-            Collective::Reduce | Collective::Match(Match::All, _) => true,
-            Collective::Elect => number == 0,
-            Collective::Shuffle(Shuffle::Index) => {
-                let of = |place: usize| uses.get(place).copied().unwrap_or(Value::Unknown);
-                let (source, control) = (self.value(node, state, of(2)), self.value(node, state, of(3)));
-                let whole = self.pool.get(control);
-                self.pool.get(source).is_splat(site.here)
-                    && lanes(site.here).all(|lane| whole.at(lane) == Some(31))
-            }
-            _ => false,
-        };
-        // Several groups may meet here, each with a result of its own, unless all lanes are in one.
-        let is_one = is_one && named.is_some_and(|named| site.here & !named == 0);
-        let result = if is_one {
-            Vector::uniform(self.pool.number(site.key), 0, [0; WARP])
-        } else {
-            Vector::UNKNOWN
-        };
-        let result = Vector {
-            warp: by_warp,
-            ..result
-        };
-        self.answered(result, answer)
-    }
-
-    /// The lanes that a ballot or a match may answer with.
-    pub(crate) fn answer(&mut self, node: u32) -> Option<Lanes> {
-        let body = self.graph.context(node).body;
-        let instruction = body.instruction(self.graph.instruction(node));
-        let (kind, uses) = match instruction.op {
-            Op::Collective(kind, MemberMask::Operand) => (kind, body.uses(instruction)),
-            _ => return None,
-        };
-        let here = self.may[node as usize];
-        let mask = self.operand(node, *uses.first()?);
-        let names = self.pool.get(mask).names_at_most(here);
-        match (kind, uses.get(1)) {
-            (Collective::Vote(Vote::Ballot), Some(&predicate)) if self.always[node as usize] => {
-                let predicate = self.operand(node, predicate);
-                let predicate = self.pool.get(predicate);
-                let is_against = |lane: &usize| predicate.at(*lane).is_some_and(|value| value & 1 == 0);
-                let against = lanes(here).filter(is_against);
-                Some(against.fold(names, |names, lane| names & !(1 << lane)))
-            }
-            _ => names_lanes(kind).then_some(names),
-        }
-    }
-
-    /// A result of a collective, which is a set of lanes that are among `answer` if there is one.
-    fn answered(&mut self, result: Vector, answer: Option<Lanes>) -> ValueId {
-        self.pool.add(match answer {
-            Some(all) => result.among(all),
-            None => result,
-        })
-    }
-
     fn result_of(&mut self, node: u32, state: &State, call: InstructionId, uses: &[Value]) -> ValueId {
         let [Value::Integer(offset), ..] = uses else {
             return ValueId::UNKNOWN;
@@ -510,9 +442,4 @@ impl Flow<'_> {
             None => ValueId::UNKNOWN,
         }
     }
-}
-
-/// True if the first result of a collective is a set of lanes that its mask names.
-const fn names_lanes(kind: Collective) -> bool {
-    matches!(kind, Collective::Vote(Vote::Ballot) | Collective::Match(..))
 }

@@ -77,13 +77,16 @@ fn masks_that_are_not_full_are_not() {
         "shl.b32 %r7, 1, %r2;",
         "setp.lt.u32 %p2, %r2, 8; vote.sync.ballot.b32 %r7, %p2, -1;",
         "rem.u32 %r7, %r0, 1;",
+        // Branches may say of the lanes that come whether it names them.
+        "setp.lt.u32 %p2, %r2, %r0; vote.sync.ballot.b32 %r7, %p2, -1;",
+        "and.b32 %r7, %r0, 0xffffff0f;",
+        "or.b32 %r7, %r0, 256;",
     ] {
         assert_eq!(suspects(&format!("{mask} bar.warp.sync %r7;")), 1, "{mask}");
     }
     for mask in [
         "mov.u32 %r7, -1;",
         "mov.u32 %r7, %r0;",
-        "setp.lt.u32 %p2, %r2, %r0; vote.sync.ballot.b32 %r7, %p2, -1;",
         "ld.global.u32 %r7, [%a0];",
     ] {
         assert_eq!(suspects(&format!("{mask} bar.warp.sync %r7;")), 0, "{mask}");

@@ -2,12 +2,14 @@
 
 use super::super::value::{ALL, Base, Lanes, Pool, ValueId, Vector, WARP, lanes};
 use super::{Application, apply};
+use crate::lanes::meaning::{Around, Meanings};
 use ptxcheck_ir::evaluate::{evaluate, ones};
 use ptxcheck_ir::{BinaryOp as B, Condition as C, Logic, Op, UnaryOp};
 
 const SITE: Application = Application {
     here: ALL,
     key: (1, 1),
+    around: Around::Nothing,
 };
 
 /// The index of a thread in a block of one dimension: 32w + l.
@@ -351,6 +353,7 @@ fn vectors_hold_what_operations_compute() {
     let (mut exact, mut uniform) = (0, 0);
     for _ in 0..2_000 {
         let mut pool = Pool::default();
+        pool.meanings = (random.below(2) == 0).then(|| Meanings::new([false; 2]));
         let mut known = inputs(&mut pool, &mut random);
         let here: Lanes = random.pick(&[ALL, ALL, 0xffff, 0x5555_5555, 0x8000_0100]);
         for step in 0..12 {
@@ -373,6 +376,7 @@ fn vectors_hold_what_operations_compute() {
             let site = Application {
                 here,
                 key: (20, step),
+                around: Around::Nothing,
             };
             let id = apply(&mut pool, op, &ids, site);
             let vector = pool.get(id).clone();

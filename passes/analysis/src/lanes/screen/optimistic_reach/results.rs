@@ -37,6 +37,10 @@ impl OptimisticReach<'_, '_> {
         let instruction = body.instruction(id);
         let uses = body.uses(instruction);
         match instruction.op {
+            // A value and itself.
+            Op::Binary(BinaryOp::Xor | BinaryOp::Sub, _) if uses.len() == 2 && uses[0] == uses[1] => {
+                Knowable::of_integer(0)
+            }
             op if is_interpreted(op) => {
                 let mut kinds = [Knowable::UNKNOWN; MAX_USES];
                 let Some(kinds) = kinds.get_mut(..uses.len()) else {
@@ -62,8 +66,23 @@ impl OptimisticReach<'_, '_> {
             Op::Collective(Collective::Vote(Vote::Ballot), _) => match uses.get(1) {
                 // The ballot of what is known in each lane is a constant.
                 Some(&predicate) if self.kind(predicate).may_be_exact() => Knowable::CONSTANT,
-                _ => Knowable::SET,
+                // It says of the lanes that come whether the predicate holds in them.
+                _ => Knowable {
+                    parts: true,
+                    ..Knowable::SET
+                },
             },
+            // Values that lanes hand each other may be known where all of them come.
+            Op::Collective(Collective::Shuffle(_), _) if uses.len() > 1 => self.kind(uses[1]).split(),
+            Op::Collective(Collective::Vote(_), _) if uses.len() > 1 && self.kind(uses[1]).may_be_exact() => {
+                Knowable::CONSTANT
+            }
+            Op::Collective(Collective::Match(..), _) if uses.len() > 1 && self.kind(uses[1]).low > 0 => {
+                Knowable {
+                    is_set: true,
+                    ..Knowable::LANE
+                }
+            }
             Op::ActiveMask | Op::Collective(Collective::Match(..), _) => Knowable::SET,
             Op::CallResult(call) => self.returned(call),
             _ => Knowable::UNKNOWN,

@@ -1,0 +1,267 @@
+//! Values that collectives give.
+//!
+//! ```text
+//! where all lanes come, once, with masks that are known (M of lane l):
+//!   ballot p            { j ∈ M | p(j) }, where p is known in all of M; else known in the lanes in which p is
+//!   any, all, uni p     likewise
+//!   shuffle v           v(j) of the lane j that l reads, if M names it
+//!   match v             { j ∈ M | v(j) = v(l) }, where that is known of each
+//! elsewhere, of one mask for all lanes that come
+//!   votes, reductions   one unknown value
+//! ```
+
+use super::super::known::Bits;
+use super::super::meaning::{Meaning, Name};
+use super::super::shuffle;
+use super::super::transfer::Application;
+use super::super::value::{Base, Lanes, ValueId, Vector, WARP, lanes, set_of};
+use super::{Flow, State};
+use ptxcheck_ir::evaluate::ones;
+use ptxcheck_ir::{Collective, Match, MemberMask, Op, Shuffle, Value, Vote};
+
+/// The operands of a collective that all lanes come to, once.
+struct Gathering {
+    kind: Collective,
+    /// The lanes that come.
+    here: Lanes,
+    /// By lane, the lanes that exist and that its mask names, where that is known.
+    named: [Option<Lanes>; WARP],
+    value: Vector,
+    /// Of a shuffle: source lane or delta, and control.
+    from: Option<(Vector, Vector)>,
+}
+
+impl Flow<'_> {
+    pub(super) fn collective(
+        &mut self,
+        node: u32,
+        state: &State,
+        kind: Collective,
+        uses: &[Value],
+        number: usize,
+        site: Application,
+    ) -> ValueId {
+        let mut operand = |place: usize| {
+            let of = uses.get(place).copied().unwrap_or(Value::Unknown);
+            self.value(node, state, of)
+        };
+        let (mask, value, source, control) = (operand(0), operand(1), operand(2), operand(3));
+        let name = self.pool.number(site.key);
+        let (mask, value) = (self.pool.get(mask), self.pool.get(value));
+        let (source, control) = (self.pool.get(source), self.pool.get(control));
+        let mut result = if is_shared(kind, (mask, source, control), number, site.here) {
+            Vector::uniform(name, 0, [0; WARP])
+        } else {
+            Vector::UNKNOWN
+        };
+        // Ballots and matches answer with lanes that the mask names.
+        if number == 0 && names_lanes(kind) {
+            result = result.among(mask.names_at_most(site.here));
+        }
+        if self.always[node as usize] {
+            let existing = self.launch.lanes();
+            let is_shuffle = matches!(kind, Collective::Shuffle(_));
+            let gathering = Gathering {
+                kind,
+                here: site.here,
+                named: std::array::from_fn(|lane| mask.at(lane).map(|mask| mask as Lanes & existing)),
+                value: value.clone(),
+                from: is_shuffle.then(|| (source.clone(), control.clone())),
+            };
+            gathering.give(number, &mut result);
+        }
+        if kind == Collective::Vote(Vote::Ballot) {
+            let predicate = value.name;
+            if let Some(meanings) = self.pool.meanings.as_mut().filter(|_| predicate != Name::NONE) {
+                result.name = meanings.made(Meaning::Ballot(predicate), [predicate]);
+            }
+        }
+        self.pool.add(result)
+    }
+
+    /// The lanes that a ballot or a match may answer with.
+    pub(crate) fn answer(&mut self, node: u32) -> Option<Lanes> {
+        let body = self.graph.context(node).body;
+        let instruction = body.instruction(self.graph.instruction(node));
+        let (kind, uses) = match instruction.op {
+            Op::Collective(kind, MemberMask::Operand) => (kind, body.uses(instruction)),
+            _ => return None,
+        };
+        let here = self.may[node as usize];
+        let mask = self.operand(node, *uses.first()?);
+        let names = self.pool.get(mask).names_at_most(here);
+        match (kind, uses.get(1)) {
+            (Collective::Vote(Vote::Ballot), Some(&predicate)) if self.always[node as usize] => {
+                let predicate = self.operand(node, predicate);
+                let predicate = self.pool.get(predicate);
+                let is_against = |lane: &usize| predicate.at(*lane).is_some_and(|value| value & 1 == 0);
+                let against = lanes(here).filter(is_against);
+                Some(against.fold(names, |names, lane| names & !(1 << lane)))
+            }
+            _ => names_lanes(kind).then_some(names),
+        }
+    }
+}
+
+impl Gathering {
+    /// Adds what is known of a result, by lane.
+    fn give(&self, number: usize, result: &mut Vector) {
+        let mut open = 0;
+        for lane in lanes(self.here) {
+            match self.named[lane].and_then(|named| self.in_lane(lane, named, number)) {
+                Some(value) => {
+                    result.exact |= 1 << lane;
+                    result.bits[lane] = value;
+                }
+                None => open |= 1 << lane,
+            }
+        }
+        // It would be known if the index of the warp were.
+        result.warp = self.value.warp && !matches!(self.kind, Collective::Reduce | Collective::Elect);
+        match self.kind {
+            _ if open == 0 => {
+                let some = result.bits[self.here.trailing_zeros().min(31) as usize];
+                for lane in lanes(!self.here) {
+                    result.bits[lane] = some;
+                }
+                result.exact = u32::MAX;
+            }
+            Collective::Vote(Vote::Ballot) => self.know_ballot(open, result),
+            Collective::Shuffle(_) if number == 0 => self.move_bits(open, result),
+            _ => {}
+        }
+    }
+
+    /// A result in one lane, if it is known.
+    fn in_lane(&self, lane: usize, named: Lanes, number: usize) -> Option<u64> {
+        let value = &self.value;
+        // Lanes that are named and do not come, come elsewhere, or never.
+        let come = named & self.here;
+        let is_all = named & !self.here == 0;
+        match self.kind {
+            Collective::Vote(vote) => {
+                let holds = set_of(lanes(come & value.exact).filter(|&lane| value.bits[lane] & 1 == 1));
+                let fails = come & value.exact & !holds;
+                let is_known = is_all && named & !value.exact == 0;
+                match vote {
+                    Vote::Ballot => is_known.then_some(u64::from(holds)),
+                    Vote::Any if holds != 0 => Some(1),
+                    Vote::All if fails != 0 => Some(0),
+                    Vote::Uniform if holds != 0 && fails != 0 => Some(0),
+                    Vote::Any => is_known.then_some(0),
+                    Vote::All | Vote::Uniform => is_known.then_some(1),
+                }
+            }
+            Collective::Shuffle(_) if number == 0 => value.at(self.source(lane, come)?),
+            Collective::Match(which, bits) => {
+                let alike = |other: usize, to: usize| self.are_alike(other, to, bits);
+                let (mut same, mut is_open): (Lanes, bool) = (0, !is_all);
+                for other in lanes(come) {
+                    match alike(other, lane) {
+                        Some(true) => same |= 1 << other,
+                        // One that differs is enough.
+                        Some(false) if which == Match::All => return Some(0),
+                        Some(false) => {}
+                        None => is_open = true,
+                    }
+                }
+                match (which, number) {
+                    _ if is_open => None,
+                    (Match::All, 1) => Some(1),
+                    (_, 0) => Some(u64::from(same)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The lane that a lane reads, if that is known and comes.
+    fn source(&self, lane: usize, come: Lanes) -> Option<usize> {
+        let (Collective::Shuffle(mode), Some((b, c))) = (self.kind, &self.from) else {
+            return None;
+        };
+        let source = shuffle::source(mode, lane, b.at(lane)?, c.at(lane)?);
+        (source == lane || come >> source & 1 == 1).then_some(source)
+    }
+
+    /// True if the values of two lanes are equal, false if they differ.
+    fn are_alike(&self, a: usize, b: usize, bits: u8) -> Option<bool> {
+        let value = &self.value;
+        let differ = (value.bits[a] ^ value.bits[b]) & ones(bits) != 0;
+        match (value.exact >> a & 1, value.exact >> b & 1, value.base) {
+            _ if a == b => Some(true),
+            (1, 1, _) | (0, 0, Base::Uniform(_)) => Some(!differ),
+            _ => {
+                let ((low_a, x), (low_b, y)) = (value.low_bits(a), value.low_bits(b));
+                ((x ^ y) & ones(low_a.min(low_b).min(bits)) != 0).then_some(false)
+            }
+        }
+    }
+
+    /// The bits of a ballot in the lanes `open`: of lanes in which the predicate is known.
+    fn know_ballot(&self, open: Lanes, result: &mut Vector) {
+        let value = &self.value;
+        let mut all = [Bits::UNKNOWN; WARP];
+        for lane in lanes(open) {
+            let known = self.here & value.exact;
+            let holds = set_of(lanes(known).filter(|&lane| value.bits[lane] & 1 == 1));
+            let told = Bits {
+                zeros: u64::from(known & !holds),
+                ones: u64::from(holds & self.named[lane].unwrap_or(0)),
+            };
+            all[lane] = result.bits_of(lane).with(told);
+        }
+        result.know(open, |lane| all[lane]);
+    }
+
+    /// A shuffled value that is not exact is that of the lane that is read.
+    fn move_bits(&self, open: Lanes, result: &mut Vector) {
+        let value = &self.value;
+        let source = |lane: usize| self.source(lane, self.named[lane].unwrap_or(0) & self.here);
+        if lanes(open).any(|lane| source(lane).is_none()) || matches!(value.base, Base::Active(_)) {
+            return;
+        }
+        let moved = |lane: usize| source(lane).unwrap_or(lane);
+        (result.low, result.limit, result.least) = (value.low, value.limit, value.least);
+        let is_uniform = matches!(value.base, Base::Uniform(_));
+        if is_uniform {
+            result.base = value.base;
+        }
+        for lane in lanes(open) {
+            result.bits[lane] = match is_uniform {
+                true => value.bits[moved(lane)],
+                false => value.bits[moved(lane)] & ones(value.low),
+            };
+        }
+        for lane in lanes(!(self.here | result.exact)) {
+            result.bits[lane] = 0;
+        }
+        result.know(open, |lane| value.bits_of(moved(lane)));
+    }
+}
+
+/// True if all lanes that come get the same result.
+fn is_shared(
+    kind: Collective,
+    (mask, source, control): (&Vector, &Vector, &Vector),
+    number: usize,
+    here: Lanes,
+) -> bool {
+    let is_one = match kind {
+        Collective::Vote(_) | Collective::Reduce | Collective::Match(Match::All, _) => true,
+        Collective::Elect => number == 0,
+        Collective::Shuffle(Shuffle::Index) => {
+            source.is_splat(here) && lanes(here).all(|lane| control.at(lane) == Some(31))
+        }
+        _ => false,
+    };
+    // Several groups may meet here, each with a result of its own, unless all lanes are in one.
+    let named = mask.at(here.trailing_zeros().min(31) as usize);
+    is_one && mask.is_splat(here) && named.is_some_and(|named| here & !(named as Lanes) == 0)
+}
+
+/// True if the first result of a collective is a set of lanes that its mask names.
+const fn names_lanes(kind: Collective) -> bool {
+    matches!(kind, Collective::Vote(Vote::Ballot) | Collective::Match(..))
+}

@@ -1,0 +1,383 @@
+//! Meanings of values: where the value of a lane comes from, so that two values can be compared of which neither is known.
+//!
+//! ```text
+//! Result(i)          what instruction i gave
+//! Among(v, s)        the predicate that v is one of the numbers s             Order(c, v, w)   v c w, of two values
+//! Plus(v, k)         v + k
+//! Not(v), Both       of predicates, and of masks bit by bit; a complement of so many bits
+//! Number(p)          1 where p holds, and else 0
+//! Ballot(p)          the lanes in which p holds
+//! Shifted(m), Own(m) m moved right by the number of the lane; the bit of the lane alone
+//! OwnBit(m)          the predicate that m names the lane
+//! Threads(s)         a sum of products of the thread's coordinates and the sides of its block
+//! ```
+//!
+//! Two values of one lane that have the same name are equal as long as no instruction that they come from has been executed again
+//! between them. Values lose the names that come from within a loop where they pass on to its next round (see [`Meanings::is_of`]);
+//! and what reaches a place without such a step is of the last time that each instruction was executed: else there would be a
+//! way round through a loop that holds both.
+
+use rustc_hash::FxHashMap;
+
+use super::numbers::Numbers;
+use crate::limits::{MAX_MEANING_DEPTH, MAX_MEANING_LOOPS, MAX_MEANING_TERMS};
+use ptxcheck_ir::evaluate::ones;
+use ptxcheck_ir::{Condition, Logic, Special};
+
+/// Number of a meaning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Name(u32);
+
+impl Name {
+    /// Of a value of which this is not followed.
+    pub(super) const NONE: Self = Self(0);
+}
+
+/// The innermost loop around an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Around {
+    /// There is none.
+    Nothing,
+    Loop(u32),
+    /// Which it is, is not known.
+    Unknown,
+}
+
+/// One meaning: see the module.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Meaning {
+    Result((u64, u64)),
+    /// At so many bits.
+    Among(Name, u8, Numbers),
+    Plus(Name, u8, u64),
+    Order(Condition, u8, Name, Name),
+    Not(Name, u8),
+    Both(Logic, Name, Name),
+    Number(Name),
+    Ballot(Name),
+    /// With copies of the sign above, or zeros.
+    Shifted(Name, bool),
+    Own(Name),
+    OwnBit(Name),
+    Threads(Terms),
+}
+
+/// Products by their exponents, each with its factor.
+pub(super) type Terms = Vec<(Exponents, u32)>;
+
+/// The number of times that each of `%tid.x`, `.y`, `.z` and `%ntid.x`, `.y`, `.z` is a factor.
+pub(super) type Exponents = [u8; 6];
+
+/// The meanings of one kernel's values.
+pub(super) struct Meanings {
+    all: Vec<Entry>,
+    names: FxHashMap<Meaning, Name>,
+    /// The number of the thread in its block, if more of it is read than `%tid.x`.
+    rank: Option<Terms>,
+}
+
+struct Entry {
+    meaning: Meaning,
+    /// The innermost loops of the instructions that it comes from.
+    loops: Vec<u32>,
+}
+
+impl Meanings {
+    /// None so far. `reads`: the kernel reads `%tid.y` and `%tid.z`.
+    pub(super) fn new(reads: [bool; 2]) -> Self {
+        // x + nx·(y + ny·z), without the dimensions that it does not read, and its blocks are taken not to have.
+        let x = ([1, 0, 0, 0, 0, 0], 1);
+        let y = ([0, 1, 0, 1, 0, 0], 1);
+        let z = ([0, 0, 1, 1, 1, 0], 1);
+        let rank = match reads {
+            [true, true] => Some(vec![z, y, x]),
+            [true, false] => Some(vec![y, x]),
+            _ => None,
+        };
+        let nothing = Entry {
+            meaning: Meaning::Result((0, 0)),
+            loops: Vec::new(),
+        };
+        Self {
+            all: vec![nothing],
+            names: FxHashMap::default(),
+            rank: rank.map(sorted),
+        }
+    }
+
+    pub(super) fn of(&self, name: Name) -> &Meaning {
+        &self.all[name.0 as usize].meaning
+    }
+
+    /// True if a value comes from an instruction in one of the loops for which `is_inside` holds.
+    pub(super) fn is_of(&self, name: Name, is_inside: impl Fn(u32) -> bool) -> bool {
+        self.all[name.0 as usize].loops.iter().any(|&of| is_inside(of))
+    }
+
+    /// True if the number of the thread is followed.
+    pub(super) fn follows_rank(&self) -> bool {
+        self.rank.is_some()
+    }
+
+    /// True if a value is the number of the thread in its block.
+    pub(super) fn is_rank(&self, name: Name) -> bool {
+        match self.of(name) {
+            Meaning::Threads(terms) => self.rank.as_ref() == Some(terms),
+            _ => false,
+        }
+    }
+
+    /// The name of the result of an instruction of which no more is known.
+    pub(super) fn result(&mut self, key: (u64, u64), around: Around) -> Name {
+        let loops = match around {
+            Around::Nothing => Vec::new(),
+            Around::Loop(of) => vec![of],
+            Around::Unknown => return Name::NONE,
+        };
+        self.add(Meaning::Result(key), loops)
+    }
+
+    /// The name of a value that is the same whenever it is read.
+    pub(super) fn lasting(&mut self, key: (u64, u64)) -> Name {
+        self.add(Meaning::Result(key), Vec::new())
+    }
+
+    /// The name of a coordinate or a side, if the number of the thread is followed.
+    pub(super) fn special(&mut self, special: Special) -> Name {
+        let mut exponents = [0; 6];
+        match special {
+            Special::Tid(dimension @ 0..=2) => exponents[usize::from(dimension)] = 1,
+            Special::Ntid(dimension @ 0..=2) => exponents[3 + usize::from(dimension)] = 1,
+            _ => return Name::NONE,
+        }
+        match self.rank {
+            Some(_) => self.add(Meaning::Threads(vec![(exponents, 1)]), Vec::new()),
+            None => Name::NONE,
+        }
+    }
+
+    /// The complement of a predicate.
+    pub(super) fn not(&mut self, predicate: Name) -> Name {
+        self.complement(predicate, 1)
+    }
+
+    /// The complement of so many bits.
+    pub(super) fn complement(&mut self, name: Name, bits: u8) -> Name {
+        match *self.of(name) {
+            _ if name == Name::NONE => name,
+            Meaning::Not(of, width) if width == bits => of,
+            Meaning::Among(value, width, ref numbers) if bits == 1 => {
+                let others = numbers.complement(width);
+                self.made(Meaning::Among(value, width, others), [value])
+            }
+            _ => {
+                let loops = self.loops([name]);
+                self.add(Meaning::Not(name, bits), loops)
+            }
+        }
+    }
+
+    pub(super) fn add(&mut self, meaning: Meaning, loops: Vec<u32>) -> Name {
+        if let Some(&known) = self.names.get(&meaning) {
+            return known;
+        }
+        if loops.len() > MAX_MEANING_LOOPS {
+            return Name::NONE;
+        }
+        let name = Name(self.all.len() as u32);
+        self.names.insert(meaning.clone(), name);
+        self.all.push(Entry { meaning, loops });
+        name
+    }
+
+    /// The innermost loops of the instructions that values come from.
+    fn loops<const N: usize>(&self, names: [Name; N]) -> Vec<u32> {
+        let all = names.iter().flat_map(|name| &self.all[name.0 as usize].loops);
+        let mut all: Vec<u32> = all.copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The name of a meaning that is made of others.
+    pub(super) fn made<const N: usize>(&mut self, meaning: Meaning, from: [Name; N]) -> Name {
+        let loops = self.loops(from);
+        self.add(meaning, loops)
+    }
+
+    pub(super) fn both(&mut self, logic: Logic, a: Name, b: Name) -> Name {
+        let (a, b) = (a.min(b), a.max(b));
+        self.made(Meaning::Both(logic, a, b), [a, b])
+    }
+
+    /// The predicate that a mask names the lane.
+    pub(super) fn own_bit(&mut self, mask: Name) -> Name {
+        match *self.of(mask) {
+            Meaning::Ballot(predicate) => predicate,
+            _ => self.made(Meaning::OwnBit(mask), [mask]),
+        }
+    }
+
+    /// The predicate that a value is one of these numbers of so many bits.
+    pub(super) fn among(&mut self, value: Name, bits: u8, numbers: Numbers) -> Name {
+        match *self.of(value) {
+            Meaning::Plus(of, width, by) if width == bits => {
+                let before = numbers.before(by, bits);
+                self.made(Meaning::Among(of, bits, before), [of])
+            }
+            _ => self.made(Meaning::Among(value, bits, numbers), [value]),
+        }
+    }
+
+    /// A value and a number, added at so many bits.
+    pub(super) fn plus(&mut self, value: Name, bits: u8, by: u64) -> Name {
+        match *self.of(value) {
+            Meaning::Plus(of, width, first) if width == bits => {
+                let by = first.wrapping_add(by) & ones(bits);
+                self.made(Meaning::Plus(of, bits, by), [of])
+            }
+            _ => self.made(Meaning::Plus(value, bits, by), [value]),
+        }
+    }
+
+    /// Orders that say the same have the same name.
+    pub(super) fn order(&mut self, condition: Condition, bits: u8, a: Name, b: Name) -> Option<Name> {
+        use Condition as C;
+        let (condition, is_not) = match condition {
+            C::NotEqual => (C::Equal, true),
+            C::GreaterEqualSigned => (C::LessSigned, true),
+            C::GreaterEqualUnsigned => (C::LessUnsigned, true),
+            C::GreaterSigned | C::GreaterUnsigned | C::LessEqualSigned | C::LessEqualUnsigned => {
+                return self.order(turned(condition), bits, b, a);
+            }
+            of => (of, false),
+        };
+        let (a, b) = if condition == C::Equal {
+            (a.min(b), a.max(b))
+        } else {
+            (a, b)
+        };
+        let order = self.made(Meaning::Order(condition, bits, a, b), [a, b]);
+        Some(if is_not { self.not(order) } else { order })
+    }
+
+    /// A sum at so many bits, if it is certainly below their end.
+    pub(super) fn threads(&mut self, bits: u8, terms: Option<Terms>) -> Option<Name> {
+        // No coordinate and no side is above 2^10.
+        let most = |(exponents, factor): &(Exponents, u32)| {
+            let degree: u32 = exponents.iter().map(|&exponent| u32::from(exponent)).sum();
+            1_u64
+                .checked_shl(10 * degree.min(6))
+                .map_or(u64::MAX, |most| most.saturating_mul(u64::from(*factor)))
+        };
+        let fits = |terms: &Terms| terms.iter().map(most).fold(0, u64::saturating_add) <= u64::from(u32::MAX);
+        let terms = terms.filter(|terms| bits >= 32 && !terms.is_empty() && fits(terms))?;
+        Some(self.add(Meaning::Threads(sorted(terms)), Vec::new()))
+    }
+
+    /// True or false, if a predicate certainly is so in a lane.
+    fn truth_at(&self, name: Name, known: &impl Fn(Name) -> Option<bool>, depth: usize) -> Option<bool> {
+        if depth > MAX_MEANING_DEPTH || name == Name::NONE {
+            return None;
+        }
+        if let Some(known) = known(name) {
+            return Some(known);
+        }
+        let part = |name: Name| self.truth_at(name, known, depth + 1);
+        match *self.of(name) {
+            Meaning::Not(of, _) => part(of).map(|holds| !holds),
+            Meaning::Number(of) => part(of),
+            Meaning::OwnBit(mask) => self.names_lane_at(mask, known, depth + 1),
+            Meaning::Both(logic, a, b) => connected(logic, part(a), part(b)),
+            _ => None,
+        }
+    }
+
+    /// True if it may be known which lanes a mask names, of those that hold it.
+    pub(super) fn may_name_lanes(&self, mask: Name) -> bool {
+        let is_asked = self.names.contains_key(&Meaning::OwnBit(mask));
+        is_asked
+            || matches!(
+                self.of(mask),
+                Meaning::Ballot(_) | Meaning::Not(..) | Meaning::Own(_) | Meaning::Both(..)
+            )
+    }
+
+    /// True or false, if a mask certainly names the lane that holds it, or not. `known`: the outcomes of predicates that are known.
+    pub(super) fn names_lane(&self, mask: Name, known: &impl Fn(Name) -> Option<bool>) -> Option<bool> {
+        self.names_lane_at(mask, known, 0)
+    }
+
+    fn names_lane_at(&self, mask: Name, known: &impl Fn(Name) -> Option<bool>, depth: usize) -> Option<bool> {
+        if depth > MAX_MEANING_DEPTH || mask == Name::NONE {
+            return None;
+        }
+        let part = |name: Name| self.names_lane_at(name, known, depth + 1);
+        match *self.of(mask) {
+            Meaning::Ballot(predicate) => self.truth_at(predicate, known, depth + 1),
+            Meaning::Not(of, 32) => part(of).map(|names| !names),
+            Meaning::Own(of) => part(of),
+            Meaning::Both(logic, a, b) => connected(logic, part(a), part(b)),
+            _ => {
+                let own = self.names.get(&Meaning::OwnBit(mask));
+                own.and_then(|&own| known(own))
+            }
+        }
+    }
+}
+
+fn connected(logic: Logic, a: Option<bool>, b: Option<bool>) -> Option<bool> {
+    match logic {
+        Logic::And if a == Some(false) || b == Some(false) => Some(false),
+        Logic::Or if a == Some(true) || b == Some(true) => Some(true),
+        Logic::None => a,
+        _ => a.zip(b).map(|(a, b)| match logic {
+            Logic::And => a & b,
+            Logic::Or => a | b,
+            _ => a ^ b,
+        }),
+    }
+}
+
+/// The condition that holds where its operands are exchanged.
+pub(super) const fn turned(condition: Condition) -> Condition {
+    use Condition as C;
+    match condition {
+        C::LessSigned => C::GreaterSigned,
+        C::LessEqualSigned => C::GreaterEqualSigned,
+        C::GreaterSigned => C::LessSigned,
+        C::GreaterEqualSigned => C::LessEqualSigned,
+        C::LessUnsigned => C::GreaterUnsigned,
+        C::LessEqualUnsigned => C::GreaterEqualUnsigned,
+        C::GreaterUnsigned => C::LessUnsigned,
+        C::GreaterEqualUnsigned => C::LessEqualUnsigned,
+        C::Equal => C::Equal,
+        C::NotEqual => C::NotEqual,
+    }
+}
+
+fn sorted(mut terms: Terms) -> Terms {
+    terms.sort_unstable();
+    terms
+}
+
+pub(super) fn added(mut a: Terms, b: &Terms) -> Option<Terms> {
+    for &(exponents, factor) in b {
+        match a.iter_mut().find(|term| term.0 == exponents) {
+            Some(term) => term.1 = term.1.checked_add(factor)?,
+            None => a.push((exponents, factor)),
+        }
+    }
+    (a.len() <= MAX_MEANING_TERMS).then_some(a)
+}
+
+pub(super) fn multiplied(a: &Terms, b: &Terms) -> Option<Terms> {
+    let mut product = Vec::new();
+    for (of_a, x) in a {
+        for (of_b, y) in b {
+            let exponents = std::array::from_fn(|place| of_a[place].saturating_add(of_b[place]));
+            product = added(product, &vec![(exponents, x.checked_mul(*y)?)])?;
+        }
+    }
+    Some(product)
+}

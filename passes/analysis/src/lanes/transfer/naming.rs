@@ -1,0 +1,294 @@
+//! Names of results, from those of the operands.
+
+use super::application::{Application, MAX_USES};
+use crate::lanes::meaning::{Meaning, Meanings, Name, Terms, added, multiplied, turned};
+use crate::lanes::numbers::Numbers;
+use crate::lanes::value::{Lanes, Pool, ValueId, Vector, lanes};
+use ptxcheck_ir::evaluate::{evaluate, ones};
+use ptxcheck_ir::{BinaryOp, Condition, Logic, Op, UnaryOp};
+
+/// The result of an operation on a value and itself, or its complement.
+pub(super) fn told(pool: &Pool, op: Op, uses: &[ValueId]) -> Option<u64> {
+    let (Op::Binary(op, _), &[a, b]) = (op, uses) else {
+        return None;
+    };
+    let (a, b) = (pool.get(a).name, pool.get(b).name);
+    let meanings = pool
+        .meanings
+        .as_ref()
+        .filter(|_| a != Name::NONE && b != Name::NONE)?;
+    match op {
+        BinaryOp::Xor | BinaryOp::Sub if a == b => Some(0),
+        BinaryOp::And if are_complements(meanings, a, b) => Some(0),
+        _ => None,
+    }
+}
+
+/// True if no bit is set in both.
+fn are_complements(meanings: &Meanings, a: Name, b: Name) -> bool {
+    let is_not = |a: Name, b: Name| matches!(*meanings.of(b), Meaning::Not(of, _) if of == a);
+    is_not(a, b) || is_not(b, a)
+}
+
+/// A result with its name.
+pub(super) fn named(
+    pool: &mut Pool,
+    op: Op,
+    uses: &[ValueId],
+    site: Application,
+    result: ValueId,
+) -> ValueId {
+    if pool.get(result).exact == u32::MAX {
+        return result;
+    }
+    let Some(mut meanings) = pool.meanings.take() else {
+        return result;
+    };
+    let mut vectors = [pool.get(result); MAX_USES];
+    for (vector, &id) in vectors.iter_mut().zip(uses) {
+        *vector = pool.get(id);
+    }
+    let mut naming = Naming {
+        meanings: &mut meanings,
+        site,
+    };
+    let name = naming.of(op, &vectors[..uses.len()]);
+    pool.meanings = Some(meanings);
+    pool.named(result, name)
+}
+
+/// An operand, in the lanes that execute an operation.
+#[derive(Clone, Copy)]
+struct Operand<'v> {
+    vector: &'v Vector,
+    here: Lanes,
+}
+
+impl Operand<'_> {
+    fn name(self) -> Option<Name> {
+        Some(self.vector.name).filter(|name| *name != Name::NONE)
+    }
+
+    /// Its one number.
+    fn number(self) -> Option<u64> {
+        let mut all = lanes(self.here).map(|lane| self.vector.at(lane));
+        let first = all.next()??;
+        all.all(|other| other == Some(first)).then_some(first)
+    }
+
+    fn is_truth(self) -> bool {
+        self.vector.at_most(self.here) <= 1
+    }
+
+    /// True if each lane holds what `of` says of it.
+    fn is(self, of: impl Fn(usize) -> u64) -> bool {
+        self.here != 0 && lanes(self.here).all(|lane| self.vector.at(lane) == Some(of(lane)))
+    }
+}
+
+/// Finds the name of one result.
+struct Naming<'m> {
+    meanings: &'m mut Meanings,
+    site: Application,
+}
+
+impl Naming<'_> {
+    /// The name of the result of an operation.
+    fn of(&mut self, op: Op, uses: &[&Vector]) -> Name {
+        let site = self.site;
+        let operand = |place: usize| Operand {
+            vector: uses[place],
+            here: site.here,
+        };
+        let name = match (op, uses.len()) {
+            (Op::Copy, 1) => operand(0).name(),
+            (Op::Convert { from, signed, to }, 1) => {
+                let narrow = from.min(to);
+                let most = ones(if signed { narrow.saturating_sub(1) } else { narrow });
+                let fits = operand(0).vector.at_most(site.here) <= most;
+                operand(0).name().filter(|_| fits)
+            }
+            (Op::Unary(UnaryOp::Not, bits), 1) => {
+                operand(0).name().map(|name| self.meanings.complement(name, bits))
+            }
+            (Op::Binary(op, bits), 2) => self.binary(op, bits, operand(0), operand(1)),
+            (Op::MulAdd(op, bits), 3) => {
+                let product = self.product(op, operand(0), operand(1));
+                let last = self.terms(operand(2));
+                product
+                    .zip(last)
+                    .and_then(|(a, b)| self.meanings.threads(bits, added(a, &b)))
+            }
+            (Op::Select, 3) => self.select(operand(0), operand(1), operand(2)),
+            (Op::Compare(condition, bits, logic), 2 | 3) => {
+                let outcome = self.compare(condition, bits, operand(0), operand(1));
+                match (logic, outcome) {
+                    (Logic::None, _) => outcome,
+                    (_, Some(first)) if uses.len() == 3 => operand(2)
+                        .name()
+                        .map(|second| self.meanings.both(logic, first, second)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        match name {
+            Some(name) if name != Name::NONE => name,
+            _ => self.meanings.result(site.key, site.around),
+        }
+    }
+
+    fn binary(&mut self, op: BinaryOp, bits: u8, a: Operand<'_>, b: Operand<'_>) -> Option<Name> {
+        use BinaryOp as B;
+        // Numbers, and values known by lane, second.
+        let is_known = |operand: Operand<'_>| operand.here & !operand.vector.exact == 0;
+        let (a, b) = match op {
+            B::And | B::Or | B::Xor if is_known(a) => (b, a),
+            _ => (a, b),
+        };
+        let number = b.number().map(|number| number & ones(bits));
+        match (op, number) {
+            (B::And, Some(1)) if bits == 1 => return a.name(),
+            (B::And, Some(mask)) if a.vector.may_have(a.here) & !mask == 0 => return a.name(),
+            (B::Or | B::Xor, Some(0)) => return a.name(),
+            (B::Xor, Some(all)) if all == ones(bits) => {
+                return a.name().map(|name| self.meanings.complement(name, bits));
+            }
+            (B::Xor, Some(1)) => {
+                if let Meaning::Number(predicate) = *self.meanings.of(a.name()?) {
+                    let not = self.meanings.not(predicate);
+                    return Some(self.meanings.made(Meaning::Number(not), [not]));
+                }
+            }
+            (B::And, Some(1)) => {
+                if let Meaning::Shifted(mask, _) = *self.meanings.of(a.name()?) {
+                    let own = self.meanings.own_bit(mask);
+                    return Some(self.meanings.made(Meaning::Number(own), [own]));
+                }
+            }
+            _ => {}
+        }
+        match op {
+            B::And if b.is(|lane| 1 << lane) => {
+                let mask = a.name()?;
+                Some(self.meanings.made(Meaning::Own(mask), [mask]))
+            }
+            B::ShrUnsigned | B::ShrSigned if bits == 32 && b.is(|lane| lane as u64) => {
+                let mask = a.name()?;
+                Some(
+                    self.meanings
+                        .made(Meaning::Shifted(mask, op == B::ShrSigned), [mask]),
+                )
+            }
+            B::And | B::Or | B::Xor if number.is_none() => {
+                let logic = match op {
+                    B::And => Logic::And,
+                    B::Or => Logic::Or,
+                    _ => Logic::Xor,
+                };
+                Some(self.meanings.both(logic, a.name()?, b.name()?))
+            }
+            B::Add | B::Sub => {
+                if op == B::Add
+                    && let (Some(a), Some(b)) = (self.terms(a), self.terms(b))
+                {
+                    return self.meanings.threads(bits, added(a, &b));
+                }
+                let (value, by) = match (a.number(), number) {
+                    (_, Some(by)) => (a, by),
+                    (Some(by), None) if op == B::Add => (b, by & ones(bits)),
+                    _ => return None,
+                };
+                let by = if op == B::Add {
+                    by
+                } else {
+                    by.wrapping_neg() & ones(bits)
+                };
+                Some(self.meanings.plus(value.name()?, bits, by))
+            }
+            B::MulLow | B::MulWideUnsigned | B::MulWideSigned => {
+                let product = self.product(op, a, b)?;
+                self.meanings.threads(bits, Some(product))
+            }
+            B::Shl => {
+                let factor = 1_u32.checked_shl(u32::try_from(number?).ok()?)?;
+                let product = multiplied(&self.terms(a)?, &vec![([0; 6], factor)])?;
+                self.meanings.threads(bits, Some(product))
+            }
+            _ => None,
+        }
+    }
+
+    fn select(&mut self, a: Operand<'_>, b: Operand<'_>, predicate: Operand<'_>) -> Option<Name> {
+        let predicate = predicate.name()?;
+        let number = match (a.number(), b.number()) {
+            (Some(1), Some(0)) => predicate,
+            (Some(0), Some(1)) => self.meanings.not(predicate),
+            (None, Some(0)) if a.is_truth() => {
+                return Some(self.meanings.both(Logic::And, a.name()?, predicate));
+            }
+            (Some(1), None) if b.is_truth() => {
+                return Some(self.meanings.both(Logic::Or, b.name()?, predicate));
+            }
+            _ => return None,
+        };
+        Some(self.meanings.made(Meaning::Number(number), [number]))
+    }
+
+    fn compare(&mut self, condition: Condition, bits: u8, a: Operand<'_>, b: Operand<'_>) -> Option<Name> {
+        if bits == 0 {
+            return None;
+        }
+        if a.number().is_some() && b.number().is_none() {
+            return self.compare(turned(condition), bits, b, a);
+        }
+        let value = a.name()?;
+        let Some(number) = b.number() else {
+            return self.meanings.order(condition, bits, value, b.name()?);
+        };
+        let number = number & ones(bits);
+        let holds =
+            |value: u64| evaluate(Op::Compare(condition, bits, Logic::None), &[value, number]) == Some(1);
+        match *self.meanings.of(value) {
+            Meaning::Number(predicate) => match (holds(0), holds(1)) {
+                (false, true) => Some(predicate),
+                (true, false) => Some(self.meanings.not(predicate)),
+                _ => None,
+            },
+            Meaning::Own(mask) if number == 0 => {
+                let own = self.meanings.own_bit(mask);
+                match condition {
+                    Condition::NotEqual | Condition::GreaterUnsigned => Some(own),
+                    Condition::Equal | Condition::LessEqualUnsigned => Some(self.meanings.not(own)),
+                    _ => None,
+                }
+            }
+            _ => {
+                let numbers = Numbers::that_are(condition, bits, number);
+                Some(self.meanings.among(value, bits, numbers))
+            }
+        }
+    }
+
+    /// An operand as a sum of products of coordinates.
+    fn terms(&self, operand: Operand<'_>) -> Option<Terms> {
+        if !self.meanings.follows_rank() {
+            return None;
+        }
+        if let Meaning::Threads(terms) = self.meanings.of(operand.name().unwrap_or_default()) {
+            return Some(terms.clone());
+        }
+        match u32::try_from(operand.number()?).ok()? {
+            0 => Some(Vec::new()),
+            number => Some(vec![([0; 6], number)]),
+        }
+    }
+
+    fn product(&self, op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Option<Terms> {
+        matches!(
+            op,
+            BinaryOp::MulLow | BinaryOp::MulWideUnsigned | BinaryOp::MulWideSigned
+        )
+        .then(|| multiplied(&self.terms(a)?, &self.terms(b)?))?
+    }
+}
