@@ -49,7 +49,7 @@ fn what_is_wrong_for_some_launch_is_found_with_a_run() {
     assert_eq!(found, BTreeMap::from(wrong));
 }
 
-/// What is said of other values holds for each of them: it is run again, with the value as the only one.
+/// Other values of a parameter that are said to go wrong do so where they are the only one.
 #[test]
 fn other_values_that_go_wrong_are_told() {
     let all = findings("wrong.ptx");

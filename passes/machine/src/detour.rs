@@ -82,7 +82,7 @@ impl Region {
             if block != from {
                 blocks.push(block);
             }
-            // What has no successor returns.
+            // A block without a successor returns.
             if blocks.len() > MAX_DETOUR_BLOCKS || body.successors(block).is_empty() {
                 return None;
             }

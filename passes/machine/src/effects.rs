@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 
 use crate::limits::MAX_CALL_DEPTH;
 
-/// What is not known any more of a thread that executed some of the instructions of a piece of code, or none.
+/// The part of a thread that is not known any more once it has executed some of the instructions of a piece of code, or none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Effects {
     /// Registers of the innermost frame.
