@@ -226,9 +226,8 @@ impl<'m> Replay<'m> {
             let before = self.steps_left.get();
             let (mut outcome, mut course) = self.search_run(witness, schedule, MAX_THREAD_STEPS);
             // Not where the search is at its end.
-            let is_cut = |outcome: &Outcome| {
-                outcome.end == End::Unknown(Unknown::Steps) && outcome.steps <= before
-            };
+            let is_cut =
+                |outcome: &Outcome| outcome.end == End::Unknown(Unknown::Steps) && outcome.steps <= before;
             if outcome.as_ref().is_some_and(is_cut) && comes(&outcome) && self.goes_on() {
                 (outcome, course) = self.search_run(witness, schedule, MAX_LONG_THREAD_STEPS);
             }
