@@ -12,7 +12,7 @@ use ptxcheck_ir::cfg::Cfg;
 use ptxcheck_ir::{BlockId, Body, FunctionId, Module, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::effects::Effects;
+use crate::effects::{Callees, Effects};
 use crate::limits::MAX_DETOUR_BLOCKS;
 
 /// The ways from a block to the one where they meet.
@@ -29,6 +29,7 @@ type Known = FxHashMap<(FunctionId, BlockId), Option<Arc<Detour>>>;
 pub(crate) struct Detours {
     known: Mutex<Known>,
     graphs: Mutex<FxHashMap<FunctionId, Arc<Cfg>>>,
+    pub(crate) callees: Callees,
 }
 
 impl Detours {
@@ -51,7 +52,7 @@ impl Detours {
             return known.clone();
         }
         let graph = self.graph(function, body);
-        let found = find(module, body, &graph, block).map(Arc::new);
+        let found = find(&self.callees, module, body, &graph, block).map(Arc::new);
         lock().insert((function, block), found.clone());
         found
     }
@@ -70,8 +71,8 @@ pub(crate) struct Region {
 
 impl Region {
     /// Takes in the blocks behind a branch in the order of the graph, until one alone is left to be taken in: nothing leads past it.
-    /// `None` where the ways do not meet, or some end.
-    pub(crate) fn new(body: &Body<'_>, graph: &Cfg, from: BlockId) -> Option<Self> {
+    /// `None` where the ways do not meet, or some end, or there are more blocks than are left.
+    pub(crate) fn new(body: &Body<'_>, graph: &Cfg, from: BlockId, left: &mut usize) -> Option<Self> {
         let mut taken = FxHashSet::default();
         let mut open = BTreeSet::new();
         let mut blocks = Vec::new();
@@ -83,10 +84,12 @@ impl Region {
                 blocks.push(block);
             }
             // A block without a successor returns.
-            if blocks.len() > MAX_DETOUR_BLOCKS || body.successors(block).is_empty() {
+            let successors = body.successors(block);
+            *left = left.checked_sub(1 + successors.len())?;
+            if successors.is_empty() {
                 return None;
             }
-            for &successor in body.successors(block) {
+            for &successor in successors {
                 is_again |= successor == from;
                 if is_dead_end(body, successor) {
                     may_trap = true;
@@ -108,15 +111,22 @@ impl Region {
 }
 
 /// The detour past the branch at the end of a block.
-fn find(module: &Module<'_>, body: &Body<'_>, graph: &Cfg, from: BlockId) -> Option<Detour> {
-    let region = Region::new(body, graph, from)?;
+fn find(
+    callees: &Callees,
+    module: &Module<'_>,
+    body: &Body<'_>,
+    graph: &Cfg,
+    from: BlockId,
+) -> Option<Detour> {
+    let mut left = MAX_DETOUR_BLOCKS;
+    let region = Region::new(body, graph, from, &mut left)?;
     let mut effects = Effects::default();
     for &block in &region.blocks {
         for (id, instruction) in body.block(block) {
             match instruction.op {
                 Op::Branch | Op::BranchTable => {}
                 Op::Return | Op::Exit => return None,
-                _ => effects.add(module, body, id, instruction).ok()?,
+                _ => effects.add(callees, module, body, id, instruction).ok()?,
             }
         }
     }
@@ -128,7 +138,6 @@ fn find(module: &Module<'_>, body: &Body<'_>, graph: &Cfg, from: BlockId) -> Opt
 
 /// True for a block that ends the grid.
 fn is_dead_end(body: &Body<'_>, block: BlockId) -> bool {
-    let ends = |op: Op| op == Op::Trap;
-    body.block(block)
-        .any(|(_, instruction)| ends(instruction.op) && instruction.guard.is_none())
+    let last = body.terminator(block);
+    last.is_some_and(|last| last.op == Op::Trap && last.guard.is_none())
 }

@@ -1,10 +1,12 @@
 //! The effects of code that a thread is taken past: what is not known after it.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use ptxcheck_ir::{
     Access, AccessKind, Body, Call, Callee, FunctionId, Instruction, InstructionId, Module, Op, Register,
     Space, SymbolId, Value,
 };
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use crate::limits::MAX_CALL_DEPTH;
 
@@ -39,6 +41,7 @@ impl Effects {
     /// [`Decisive`]: a collective, a barrier, the end of the thread, or a call of code in which those may be.
     pub(crate) fn add(
         &mut self,
+        callees: &Callees,
         module: &Module<'_>,
         body: &Body<'_>,
         id: InstructionId,
@@ -52,12 +55,7 @@ impl Effects {
             Op::Access(access) => self.add_access(access),
             Op::Call(call) => {
                 self.calls.push(id);
-                self.add_call(
-                    module,
-                    body.call(call),
-                    &mut Vec::new(),
-                    &mut FxHashSet::default(),
-                )?;
+                self.add_call(callees, module, body.call(call), 0)?;
             }
             // Its memory would be part of the frame.
             Op::StackAlloc => return Err(Decisive),
@@ -67,26 +65,21 @@ impl Effects {
     }
 
     fn add_access(&mut self, access: Access) {
-        let add = |spaces: &mut Vec<Space>| {
-            if !spaces.contains(&access.space) {
-                spaces.push(access.space);
-            }
-        };
         if access.kind != AccessKind::Load {
-            add(&mut self.spaces);
+            insert(&mut self.spaces, access.space);
         }
         if access.kind != AccessKind::Store {
-            add(&mut self.reads);
+            insert(&mut self.reads, access.space);
         }
     }
 
-    /// Adds those of a call. `open`: the functions that lead to it; `seen`: those whose effects are there.
+    /// Adds those of a call, of which registers and the value that is returned are not part.
     fn add_call(
         &mut self,
+        callees: &Callees,
         module: &Module<'_>,
         call: &Call,
-        open: &mut Vec<FunctionId>,
-        seen: &mut FxHashSet<FunctionId>,
+        depth: usize,
     ) -> Result<(), Decisive> {
         let Callee::Direct(symbol) = call.callee else {
             return Err(Decisive);
@@ -97,28 +90,66 @@ impl Effects {
             self.outside.push(symbol);
             return Ok(());
         };
-        // Recursion may never come back.
-        let is_too_deep = open.contains(&function) || open.len() >= MAX_CALL_DEPTH;
-        if is_too_deep || module.function(function).is_damaged {
+        if module.function(function).is_damaged {
             return Err(Decisive);
         }
-        if !seen.insert(function) {
-            return Ok(());
+        let of_callee = callees.of(module, function, body, depth)?;
+        for &space in &of_callee.spaces {
+            insert(&mut self.spaces, space);
         }
-        open.push(function);
+        for &space in &of_callee.reads {
+            insert(&mut self.reads, space);
+        }
+        for &symbol in &of_callee.outside {
+            insert(&mut self.outside, symbol);
+        }
+        self.may_trap |= of_callee.may_trap;
+        Ok(())
+    }
+}
+
+fn insert<T: PartialEq>(list: &mut Vec<T>, one: T) {
+    if !list.contains(&one) {
+        list.push(one);
+    }
+}
+
+/// The effects of the functions of a module that calls have asked for; `None` for those that nobody can be taken past.
+#[derive(Debug, Default)]
+pub(crate) struct Callees(Mutex<FxHashMap<FunctionId, Option<Arc<Effects>>>>);
+
+impl Callees {
+    fn of(
+        &self,
+        module: &Module<'_>,
+        function: FunctionId,
+        body: &Body<'_>,
+        depth: usize,
+    ) -> Result<Arc<Effects>, Decisive> {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&function) {
+            return known.clone().ok_or(Decisive);
+        }
+        // Recursion may never come back: until more is known, the function is one that nobody can be taken past.
+        lock().insert(function, None);
+        if depth >= MAX_CALL_DEPTH {
+            return Err(Decisive);
+        }
+        let mut effects = Effects::default();
         for instruction in &body.instructions {
             match instruction.op {
                 Op::Access(_) if is_returned(body, instruction) => {}
-                Op::Access(access) => self.add_access(access),
-                Op::Call(call) => self.add_call(module, body.call(call), open, seen)?,
+                Op::Access(access) => effects.add_access(access),
+                Op::Call(call) => effects.add_call(self, module, body.call(call), depth + 1)?,
                 // Its registers and its memory go with it.
                 Op::StackAlloc | Op::Return | Op::Branch | Op::BranchTable => {}
-                Op::Trap => self.may_trap = true,
+                Op::Trap => effects.may_trap = true,
                 op => is_inert(op)?,
             }
         }
-        open.pop();
-        Ok(())
+        let effects = Arc::new(effects);
+        lock().insert(function, Some(Arc::clone(&effects)));
+        Ok(effects)
     }
 }
 

@@ -38,7 +38,7 @@ pub const MAX_SNAPSHOTS: usize = 64;
 /// Most moments that a trace keeps.
 pub const MAX_MOMENTS: usize = 65_536;
 
-/// Most blocks between a branch and the block at which all its ways meet.
+/// Most blocks, and edges from them, between a branch and the block at which all its ways meet.
 pub const MAX_DETOUR_BLOCKS: usize = 4_096;
 
 /// Most blocks between branches and where their ways meet that are looked at to tell which branches matter.

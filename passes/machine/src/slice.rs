@@ -11,8 +11,8 @@ use ptxcheck_ir::{
 };
 
 use crate::detour::Region;
-use crate::effects::Effects;
-use crate::limits::MAX_SLICE_STEPS;
+use crate::effects::{Callees, Effects};
+use crate::limits::{MAX_DETOUR_BLOCKS, MAX_SLICE_STEPS};
 
 /// The part of a body that matters.
 #[derive(Debug)]
@@ -100,6 +100,7 @@ struct Search<'b> {
     module: &'b Module<'b>,
     body: &'b Body<'b>,
     writers: Writers,
+    callees: Callees,
     /// By instruction.
     matters: Vec<bool>,
     /// By register: its content matters.
@@ -120,6 +121,7 @@ impl<'b> Search<'b> {
             module,
             body,
             writers: Writers::new(body),
+            callees: Callees::default(),
             matters: vec![false; body.instructions.len()],
             is_read: vec![false; body.registers.len()],
             is_entered: vec![false; body.blocks.len()],
@@ -161,7 +163,7 @@ impl<'b> Search<'b> {
     /// The ways of all branches, as long as that is no more than a limit.
     fn find_regions(&mut self) {
         let graph = Cfg::new(self.body);
-        let mut steps = 0;
+        let mut left = MAX_SLICE_STEPS;
         for number in 0..self.body.blocks.len() {
             let block = BlockId::new(number);
             let Some(last) = self.body.terminator(block) else {
@@ -171,9 +173,11 @@ impl<'b> Search<'b> {
                 Op::Branch => last.guard.is_some(),
                 op => op == Op::BranchTable,
             };
-            if decides && steps <= MAX_SLICE_STEPS {
-                let found = Region::new(self.body, &graph, block);
-                steps += found.as_ref().map_or(1, |region| 1 + region.blocks.len());
+            if decides {
+                let of_one = left.min(MAX_DETOUR_BLOCKS);
+                let mut left_of_one = of_one;
+                let found = Region::new(self.body, &graph, block, &mut left_of_one);
+                left -= of_one - left_of_one;
                 self.branches[number] = found.filter(|region| !region.may_trap);
             }
         }
@@ -192,7 +196,7 @@ impl<'b> Search<'b> {
             },
             Op::Call(_) => {
                 let mut effects = Effects::default();
-                let added = effects.add(self.module, self.body, id, instruction);
+                let added = effects.add(&self.callees, self.module, self.body, id, instruction);
                 let writes = effects.spaces.iter().any(|space| *space != Space::Local);
                 added.is_err() || writes || effects.may_trap || !effects.outside.is_empty()
             }
@@ -233,7 +237,10 @@ impl<'b> Search<'b> {
             Op::Call(call) => {
                 let mut effects = Effects::default();
                 let known = body.call(call);
-                if effects.add(self.module, body, id, instruction).is_err() {
+                if effects
+                    .add(&self.callees, self.module, body, id, instruction)
+                    .is_err()
+                {
                     effects.reads = vec![Space::Generic];
                 }
                 if let Callee::Indirect(value) = known.callee {
@@ -299,7 +306,7 @@ impl<'b> Search<'b> {
                 }
                 Op::Call(_) if !self.matters[id.index()] => {
                     let mut effects = Effects::default();
-                    let added = effects.add(self.module, self.body, id, instruction);
+                    let added = effects.add(&self.callees, self.module, self.body, id, instruction);
                     if added.is_err() || effects.spaces.iter().any(|&space| self.is_loaded(space)) {
                         self.take(id);
                     }

@@ -96,7 +96,8 @@ impl Machine<'_> {
             _ => {
                 let id = self.point(thread).instruction;
                 let mut effects = Effects::default();
-                let added = effects.add(self.kernel.module.0, body, id, instruction);
+                let kernel = self.kernel;
+                let added = effects.add(&kernel.detours.callees, kernel.module.0, body, id, instruction);
                 added.map_err(|_| self.unknown(thread, Unknown::Branch))?;
                 self.suffer(thread, &effects)?;
             }

@@ -348,3 +348,24 @@ fn kernels_that_are_too_large_are_refused() {
         assert_eq!((outcome.reached.len(), outcome.failures.len()), (1_000, 0));
     });
 }
+
+/// Branches whose ways meet far from them, each with all others on its ways, and calls of a function that calls itself, and of many.
+#[test]
+fn slices_take_limited_work() {
+    let branches = "@%p1 bra E;\nadd.u32 %r2, %r2, 1;\n".repeat(20_000);
+    let calls = "call.uni f;\ncall.uni g;\n".repeat(2_000);
+    let work = "add.u32 %r1, %r1, 1;\n".repeat(2_000);
+    let before =
+        format!(".func f() {{\ncall.uni f;\nret;\n}}\n.func g() {{\n.reg .b32 %r<3>;\n{work}ret;\n}}\n");
+    let code = format!("{UNKNOWN}mov.u32 %r2, 0;\n{calls}{branches}E:\nbar.sync 0;");
+    let module_text = module(&before, &code);
+    with_kernel(&module_text, |module, function| {
+        let started = std::time::Instant::now();
+        if let Ok(kernel) = Kernel::new(module, function) {
+            let setup = Setup::new(Launch::of_block([32, 1, 1]), Schedule::First);
+            let outcome = kernel.sliced().run(&setup, &mut world(100), &mut Unobserved);
+            assert!(outcome.expect("it runs").steps <= ptxcheck_machine::limits::MAX_STEPS + 1_000);
+        }
+        assert!(started.elapsed() < std::time::Duration::from_secs(60));
+    });
+}
