@@ -57,9 +57,11 @@ impl Effects {
                 self.calls.push(id);
                 self.add_call(callees, module, body.call(call), 0)?;
             }
-            // Its memory would be part of the frame.
-            Op::StackAlloc => return Err(Decisive),
-            _ => is_inert(instruction.op)?,
+            // The lanes that execute it together are none of its effects.
+            Op::ActiveMask => {}
+            op if is_computation(op) => {}
+            // Among them memory on the stack, which is part of the frame.
+            _ => return Err(Decisive),
         }
         Ok(())
     }
@@ -144,7 +146,8 @@ impl Callees {
                 // Its registers and its memory go with it.
                 Op::StackAlloc | Op::Return | Op::Branch | Op::BranchTable => {}
                 Op::Trap => effects.may_trap = true,
-                op => is_inert(op)?,
+                op if is_computation(op) || op == Op::ActiveMask => {}
+                _ => return Err(Decisive),
             }
         }
         let effects = Arc::new(effects);
@@ -158,8 +161,8 @@ fn is_returned(body: &Body<'_>, instruction: &Instruction) -> bool {
     matches!(body.uses(instruction), [Value::ReturnSlot(..), ..])
 }
 
-/// An operation of which nothing is left but its results.
-const fn is_inert(op: Op) -> Result<(), Decisive> {
+/// True for what has no effect but its results.
+pub(crate) const fn is_computation(op: Op) -> bool {
     match op {
         Op::Copy
         | Op::Binary(..)
@@ -179,11 +182,11 @@ const fn is_inert(op: Op) -> Result<(), Decisive> {
         | Op::FromGeneric(..)
         | Op::IsSpace(_)
         | Op::MapShared(_)
-        | Op::ActiveMask
         | Op::CallResult(_)
-        | Op::Opaque => Ok(()),
-        Op::Access(_)
-        | Op::Collective(..)
+        | Op::Opaque => true,
+        Op::Access(access) => matches!(access.kind, AccessKind::Load),
+        Op::Collective(..)
+        | Op::ActiveMask
         | Op::Barrier(_)
         | Op::Call(_)
         | Op::StackAlloc
@@ -191,6 +194,6 @@ const fn is_inert(op: Op) -> Result<(), Decisive> {
         | Op::BranchTable
         | Op::Return
         | Op::Exit
-        | Op::Trap => Err(Decisive),
+        | Op::Trap => false,
     }
 }

@@ -3,7 +3,7 @@
 use ptxcheck_ir::{Barrier, BinaryOp, BlockId, Body, Collective, Instruction, MemberMask, Op, Space, Value};
 
 use crate::address;
-use crate::effects::Effects;
+use crate::effects::{Effects, is_computation};
 use crate::evaluate::{self, Word};
 use crate::launch::{WARP, lane_bit, warp_of};
 use crate::machine::{Machine, Step};
@@ -329,42 +329,5 @@ impl Machine<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// True for what has no effect but its results.
-const fn is_computation(op: Op) -> bool {
-    match op {
-        Op::Copy
-        | Op::Binary(..)
-        | Op::Unary(..)
-        | Op::MulAdd(..)
-        | Op::ExtractBits(..)
-        | Op::InsertBits(..)
-        | Op::Lop3(_)
-        | Op::FunnelShift { .. }
-        | Op::Compare(..)
-        | Op::CompareOther
-        | Op::Select
-        | Op::Convert { .. }
-        | Op::Pack(_)
-        | Op::Unpack(_)
-        | Op::ToGeneric(..)
-        | Op::FromGeneric(..)
-        | Op::IsSpace(_)
-        | Op::MapShared(_)
-        | Op::CallResult(_)
-        | Op::Opaque => true,
-        Op::Access(access) => matches!(access.kind, ptxcheck_ir::AccessKind::Load),
-        Op::Collective(..)
-        | Op::ActiveMask
-        | Op::Barrier(_)
-        | Op::Call(_)
-        | Op::StackAlloc
-        | Op::Branch
-        | Op::BranchTable
-        | Op::Return
-        | Op::Exit
-        | Op::Trap => false,
     }
 }
