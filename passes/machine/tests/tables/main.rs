@@ -64,19 +64,25 @@ impl Writer {
         }
     }
 
-    /// The code that traps unless a register has a value.
+    /// The code that traps unless a register has a value, and ends the run where that is not known.
     fn expect(&mut self, letter: &str, register: &str, value: u64) {
         if letter == "p" {
             let sign = if value == 1 { "!" } else { "" };
-            self.code.push_str(&format!("@{sign}{register} trap;\n"));
+            self.refuse(&format!("{sign}{register}"));
             return;
         }
         let (_, kind) = class(letter);
         let other = format!("%{letter}30");
         self.load(letter, &other, value);
-        self.code.push_str(&format!(
-            "setp.ne.{kind} %p30, {register}, {other};\n@%p30 trap;\n"
-        ));
+        self.code
+            .push_str(&format!("setp.ne.{kind} %p30, {register}, {other};\n"));
+        self.refuse("%p30");
+    }
+
+    /// The code that traps where a guard holds. A guard that is not known ends the run at the collective before.
+    fn refuse(&mut self, guard: &str) {
+        self.code
+            .push_str(&format!("@{guard} bar.warp.sync 1;\n@{guard} trap;\n"));
     }
 
     fn run(&mut self) -> End {
