@@ -6,7 +6,7 @@ namespace cg = cooperative_groups;
 __global__ void tile_right(int *out, const int *in) {
   auto tile = cg::tiled_partition<8>(cg::this_thread_block());
   int v = in[threadIdx.x];
-  for (int i = 4; i > 0; i /= 2) v += tile.shfl_down(v, i); //~[clang-G] PTX402?
+  for (int i = 4; i > 0; i /= 2) v += tile.shfl_down(v, i); //~[clang-G,!ir-G] PTX402?
   if (tile.thread_rank() == 0) out[tile.meta_group_rank()] = v;
 }
 
@@ -37,7 +37,7 @@ __global__ void tile_of_rows(int *out, const int *in) {
   auto block = cg::this_thread_block();
   auto tile = cg::tiled_partition<16>(block);
   int v = in[block.thread_rank()];
-  for (int i = 8; i > 0; i /= 2) v += tile.shfl_xor(v, i); //~[clang-G] PTX402?
+  for (int i = 8; i > 0; i /= 2) v += tile.shfl_xor(v, i); //~[clang-G,!ir-G] PTX402?
   if (tile.thread_rank() == 0) out[block.thread_rank() + threadIdx.y] = v;
 }
 

@@ -192,6 +192,13 @@ fn try_case(case: &Case, mode: &str, flags: &[&str]) -> Result<Completion, Faile
     Ok(Completion::Completed)
 }
 
+/// The tags of a configuration of clang of which IR is analysed, not PTX.
+fn tags_of_ir(target: &str, mode: &str) -> Vec<String> {
+    let mut all = tags("clang", target, mode);
+    all.extend(["ir".to_owned(), format!("ir-{mode}")]);
+    all
+}
+
 /// Holds the findings of one program in a compiled case against the case's markers.
 fn try_program(
     program: &Program,
@@ -205,12 +212,12 @@ fn try_program(
     args.push(compiled.into());
     let (code, document) = program.check(args)?;
     let found = report::by_source_line(&document, &format!("{}.cu", case.stem()))?;
-    let mut wanted = expected(&case.text, &tags("clang", target, mode))?;
+    let mut wanted = expected(&case.text, &tags_of_ir(target, mode))?;
     wanted.dedup();
     // IR keeps what a code generator loses, such as stores that optimised PTX does not have and casts whose result it
     // leaves undefined: what holds for one of clang's modes may be found in IR of the other.
     for (_, other, _) in MODES {
-        let allowed = expected(&case.text, &tags("clang", target, other))?;
+        let allowed = expected(&case.text, &tags_of_ir(target, other))?;
         wanted.extend(allowed.into_iter().filter(|one| found.contains(one)));
     }
     // Where clang leaves a register that nothing writes, IR has the cast that it could not make sense of.
