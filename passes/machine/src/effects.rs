@@ -157,7 +157,7 @@ impl Callees {
 }
 
 /// True for an access of the value that the function returns.
-fn is_returned(body: &Body<'_>, instruction: &Instruction) -> bool {
+pub(crate) fn is_returned(body: &Body<'_>, instruction: &Instruction) -> bool {
     matches!(body.uses(instruction), [Value::ReturnSlot(..), ..])
 }
 

@@ -11,7 +11,7 @@ use ptxcheck_ir::{
 };
 
 use crate::detour::Region;
-use crate::effects::{Callees, Effects};
+use crate::effects::{Callees, Effects, is_returned};
 use crate::limits::{MAX_DETOUR_BLOCKS, MAX_SLICE_STEPS};
 
 /// The part of a body that matters.
@@ -194,14 +194,20 @@ impl<'b> Search<'b> {
                 AccessKind::Load => false,
                 _ => is_returned(self.body, instruction) || access.space != Space::Local,
             },
-            Op::Call(_) => {
-                let mut effects = Effects::default();
-                let added = effects.add(&self.callees, self.module, self.body, id, instruction);
+            Op::Call(_) => self.effects_of(id).is_none_or(|effects| {
                 let writes = effects.spaces.iter().any(|space| *space != Space::Local);
-                added.is_err() || writes || effects.may_trap || !effects.outside.is_empty()
-            }
+                writes || effects.may_trap || !effects.outside.is_empty()
+            }),
             _ => false,
         }
+    }
+
+    /// The effects of an instruction; `None` if nobody can be taken past it.
+    fn effects_of(&self, id: InstructionId) -> Option<Effects> {
+        let mut effects = Effects::default();
+        let instruction = self.body.instruction(id);
+        let added = effects.add(&self.callees, self.module, self.body, id, instruction);
+        added.is_ok().then_some(effects)
     }
 
     fn take_branch(&mut self, block: usize) {
@@ -235,21 +241,16 @@ impl<'b> Search<'b> {
             Op::Access(access) => self.take_access(access, instruction),
             // A call may read what is stored.
             Op::Call(call) => {
-                let mut effects = Effects::default();
+                let effects = self.effects_of(id);
                 let known = body.call(call);
-                if effects
-                    .add(&self.callees, self.module, body, id, instruction)
-                    .is_err()
-                {
-                    effects.reads = vec![Space::Generic];
-                }
                 if let Callee::Indirect(value) = known.callee {
                     self.read(value);
                 }
                 for argument in body.arguments(known) {
                     self.read(argument.value);
                 }
-                for space in effects.reads {
+                let reads = effects.map_or_else(|| vec![Space::Generic], |effects| effects.reads);
+                for space in reads {
                     self.load(space);
                 }
             }
@@ -305,9 +306,8 @@ impl<'b> Search<'b> {
                     }
                 }
                 Op::Call(_) if !self.matters[id.index()] => {
-                    let mut effects = Effects::default();
-                    let added = effects.add(&self.callees, self.module, self.body, id, instruction);
-                    if added.is_err() || effects.spaces.iter().any(|&space| self.is_loaded(space)) {
+                    let writes = |effects: Effects| effects.spaces.iter().any(|&space| self.is_loaded(space));
+                    if self.effects_of(id).is_none_or(writes) {
                         self.take(id);
                     }
                 }
@@ -362,9 +362,4 @@ impl<'b> Search<'b> {
             }
         }
     }
-}
-
-/// True for an access of the value that the function returns.
-fn is_returned(body: &Body<'_>, instruction: &Instruction) -> bool {
-    matches!(body.uses(instruction), [Value::ReturnSlot(..), ..])
 }

@@ -57,7 +57,7 @@ pub(super) fn generalise(replay: &Replay<'_>, assumed: &Assumed, found: &mut [Co
         let Some(wrong) = wrong_places(replay, assumed, &witness, &places) else {
             continue;
         };
-        let threads: u64 = witness.block.iter().copied().map(u64::from).product();
+        let threads = witness.threads();
         let widths: Vec<u64> = (1..=9).rev().map(|power| 1 << power).collect();
         let widths: Vec<u64> = std::iter::once(threads)
             .chain(widths.into_iter().filter(|width| *width < threads))
@@ -83,7 +83,7 @@ fn wrong_places(
     witness: &Witness,
     wanted: &[(Site, Problem)],
 ) -> Option<Vec<Vec<(Site, Problem)>>> {
-    let threads: u64 = witness.block.iter().copied().map(u64::from).product();
+    let threads = witness.threads();
     let most = (2 * threads).min(MAX_GENERAL_VALUE);
     replay.allow_checks(MAX_GENERAL_STEPS);
     let mut places = Vec::new();

@@ -79,6 +79,12 @@ impl WitnessLoad {
 }
 
 impl Witness {
+    /// Threads of the block.
+    #[must_use]
+    pub fn threads(&self) -> u64 {
+        self.block.iter().copied().map(u64::from).product()
+    }
+
     /// The scenario of the lane analysis that has these values, in all warps, or in the one that goes wrong where loaded values
     /// differ by lane.
     #[must_use]

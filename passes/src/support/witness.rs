@@ -130,8 +130,8 @@ fn ruling_out(
     conditional: &Conditional,
     names: &[Option<String>],
 ) -> Option<String> {
-    let Witness { block, params, .. } = &conditional.witness;
-    let threads: u64 = block.iter().copied().map(u64::from).product();
+    let Witness { params, .. } = &conditional.witness;
+    let threads = conditional.witness.threads();
     let is_tail = |param: &&FixedParam| !param.value.is_multiple_of(threads.max(1));
     let param = params.iter().find(is_tail).or(params.first())?;
     let condition = if is_tail(&param) {
