@@ -4,7 +4,7 @@
 //! Module ─► function::Analyses   of one function: CFG, dominators, definitions, slots, what is reached
 //!        ─► shared::Shared       of all functions, with the call graph and what is asked for
 //!        ─► lanes, provenance, collectives      of the module; they take Shared, and not each other's results
-//!        ─► out_of_bounds                       of the module, on its own
+//!        ─► out_of_bounds, misaligned           of the module, each on its own
 //!        ─► module::ModuleAnalyses              keeps all of that for the rules
 //! ```
 //!
@@ -44,6 +44,8 @@ mod function;
 pub mod lanes;
 pub mod launches;
 mod limits;
+mod low_bits;
+pub mod misaligned;
 mod module;
 pub mod operand_origin;
 pub mod out_of_bounds;

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 
 use crate::collectives::{self, CollectiveSite};
 use crate::lanes::{self, LaneLayouts, Root, Scenario};
+use crate::misaligned::{self, Misaligned};
 use crate::out_of_bounds::{self, Outside};
 use crate::provenance::{self, Violation};
 
@@ -25,6 +26,7 @@ pub struct ModuleAnalyses<'a> {
     /// The results about lanes have been asked for.
     has_shown_lanes: AtomicBool,
     outside: OnceLock<Vec<Outside>>,
+    misaligned: OnceLock<Vec<Misaligned>>,
 }
 
 impl<'a> Deref for ModuleAnalyses<'a> {
@@ -52,6 +54,7 @@ impl<'a> ModuleAnalyses<'a> {
             lanes: OnceLock::new(),
             has_shown_lanes: AtomicBool::new(false),
             outside: OnceLock::new(),
+            misaligned: OnceLock::new(),
         }
     }
 
@@ -76,7 +79,12 @@ impl<'a> ModuleAnalyses<'a> {
                 self.function(id).definitions();
             }
         });
-        let others = || (self.violations(), self.collectives(), self.outside());
+        let others = || {
+            self.violations();
+            self.collectives();
+            self.outside();
+            self.misaligned();
+        };
         rayon::join(|| self.made_lanes(), others);
     }
 
@@ -124,6 +132,11 @@ impl<'a> ModuleAnalyses<'a> {
     /// the input.
     pub fn outside(&self) -> &[Outside] {
         self.outside.get_or_init(|| out_of_bounds::find(self))
+    }
+
+    /// The accesses at addresses whose low bits are known, and not those that the access needs; in the order of the input.
+    pub fn misaligned(&self) -> &[Misaligned] {
+        self.misaligned.get_or_init(|| misaligned::find(self))
     }
 
     /// The uses of addresses that are wrong for them, in the order of the input.

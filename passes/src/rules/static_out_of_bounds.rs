@@ -2,7 +2,8 @@
 //!
 //! Finds accesses at a constant offset from a variable or a parameter that begin before it, end after it, or are not
 //! aligned to the size of the access although the object is; and accesses of kernels at an offset that the number of the
-//! thread decides, where threads of the first warp certainly make them outside. LLVM IR says of each access how its address is aligned, and
+//! thread decides, where threads of the first warp certainly make them outside; and accesses at an address whose last bits are known,
+//! and wrong for their size, whatever the rest of it is. LLVM IR says of each access how its address is aligned, and
 //! compilers take it apart where that is less than its size: it is held to what it says.
 //!
 //! ## Why is this bad?
@@ -22,6 +23,11 @@
 //! if (threadIdx.x < 32) value = sums[threadIdx.x];
 //! ```
 //!
+//! ```cuda
+//! __shared__ __align__(16) char packets[4096];
+//! value = *reinterpret_cast<float4 *>(&packets[n * 16 + 8]);      // 8 bytes past a multiple of 16, whatever n is
+//! ```
+//!
 //! ## Use instead
 //!
 //! An offset inside the object:
@@ -32,7 +38,7 @@
 //!
 //! ## Limits
 //!
-//! Definite where the access is on every path through each other access of the object that may be inside it, else
+//! An access at a constant offset is definite where it is on every path through each other access of the object that may be inside it, else
 //! potential: where a compiler unrolls a loop over an array, it writes accesses past its end behind tests that the
 //! program never passes. Of offsets that are computed at run time, those outside of global memory are known that hang off
 //! `threadIdx.x` and constants alone; they are followed where nothing but such conditions decides whether the thread
@@ -40,9 +46,14 @@
 //! known (`.reqntid`, --launch-block), or a collective on the way names all 32 lanes. A mask that names lanes is taken to
 //! say that they exist, in line with the assumption that blocks have a multiple of 32 threads: a kernel that is launched
 //! with 16 threads and names 32 lanes is reported, and silent once its shape is stated. Not known are the sizes of `extern` arrays and of definitions that another
-//! module may replace. Compilers put all local variables of a function into one object: leaving one of them for the next
+//! module may replace. Of an address that is computed at run time, the last bits are known where they follow from the alignment of
+//! its object, or from a mask, and from constants that are added and multiplied with; a branch on the way that may be a test of the same
+//! address, or asks a function, makes it potential. The alignment of what a pointer from elsewhere points to is not known. Compilers put all local variables of a function into one object: leaving one of them for the next
 //! is not seen.
 
+use rustc_hash::FxHashSet;
+
+use crate::analysis::misaligned::Misaligned;
 use crate::analysis::out_of_bounds::Outside;
 use crate::analysis::provenance::{Base, Violation, Wrong};
 use crate::context::{ModuleContext, Place, Report};
@@ -94,9 +105,56 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             draft.data("size", size);
         }
     }
-    for outside in module.outside() {
-        by_thread(module, outside, report);
+    let known = addresses::of_kind(module, &[Wrong::OutOfBounds, Wrong::Misaligned])
+        .map(|violation| (violation.function, violation.instruction))
+        .collect::<FxHashSet<_>>();
+    let whatever: Vec<&Misaligned> = module
+        .misaligned()
+        .iter()
+        .filter(|one| !known.contains(&(one.function, one.instruction)))
+        .collect();
+    for misaligned in &whatever {
+        by_low_bits(module, misaligned, report);
     }
+    for outside in module.outside() {
+        let place = (outside.function, outside.instruction);
+        // All threads are said to, not only those of one warp.
+        let is_said = |one: &&Misaligned| one.is_definite && (one.function, one.instruction) == place;
+        if outside.wrong != Wrong::Misaligned || !whatever.iter().any(is_said) {
+            by_thread(module, outside, report);
+        }
+    }
+}
+
+/// Reports an access at an address whose low bits are wrong for it.
+fn by_low_bits(module: &ModuleContext<'_>, misaligned: &Misaligned, report: &mut Report<'_>) {
+    let Misaligned { unit, past, .. } = *misaligned;
+    let object = misaligned.symbol.map(|symbol| {
+        let known = module.module.symbol(symbol);
+        addresses::named(module, known.space, symbol)
+    });
+    let to = object.map(|object| format!(" to {object}")).unwrap_or_default();
+    let message = format!(
+        "this access{to} begins {} past a multiple of {unit} whatever the rest of its address is, and has to be aligned to {}",
+        wording::bytes(past.into()),
+        wording::bytes(unit.into())
+    );
+    let place = Place::instruction(misaligned.function, misaligned.instruction);
+    let draft = if misaligned.is_definite {
+        report.definite(place, message)
+    } else {
+        report.potential(place, message)
+    };
+    draft.kind(MISALIGNED);
+    if misaligned.is_uncalled {
+        draft.note(addresses::UNCALLED);
+    } else if !misaligned.is_definite {
+        draft.note("a branch on the way hangs off an address, or off what a function returns: it may be a test for alignment");
+    }
+    draft.help(
+        "access elements at multiples of the size of the access, or align the object and its rows to it",
+    );
+    draft.data("unit", u64::from(unit)).data("past", u64::from(past));
 }
 
 /// Reports an access at an offset that the number of the thread decides.

@@ -178,10 +178,13 @@ pub(crate) fn report<'r>(
     draft
 }
 
+/// The reason why a finding in a function that nothing calls is not definite.
+pub(crate) const UNCALLED: &str = "neither a kernel nor anything that other modules see leads to this function: it may be a copy that nobody needs";
+
 /// Adds the reason why a finding that is certain is not definite.
 pub(crate) fn note_doubt(violation: &Violation, draft: &mut Draft) {
     if violation.is_uncalled {
-        draft.note("neither a kernel nor anything that other modules see leads to this function: it may be a copy that nobody needs");
+        draft.note(UNCALLED);
     }
 }
 

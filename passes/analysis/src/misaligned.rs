@@ -1,0 +1,311 @@
+//! Accesses at addresses of which the low bits are known, whatever the rest is, and are not those that the access needs:
+//! `b[n * 16 + 8]` read as 16 bytes.
+//!
+//! ```text
+//! wrong     low bits of the address known (see `low_bits`) as far as the access has to be aligned, and not all 0
+//! reached   some way from the entry leads there that no branch decides against, by constants or by low bits
+//! definite  no branch on the way hangs off something that may be a test of the same address: the address of an object, or
+//!           what a function returns
+//! ```
+//!
+//! The last is what tells a wrong access from code that a compiler has kept behind a test for alignment.
+
+use rustc_hash::FxHashSet;
+
+use crate::function::Analyses;
+use crate::limits::{MAX_ALIGNMENT_BLOCKS, MAX_ALIGNMENT_STEPS};
+use crate::low_bits::LowBits;
+use crate::reached;
+use crate::shared::Shared;
+use crate::slots::Effect;
+use ptxcheck_ir::{
+    Access, AccessKind, BinaryOp, BlockId, Body, Function, FunctionId, InstructionId, Op, Register, Space,
+    SymbolId, SymbolKind, Value,
+};
+
+/// An access at an address that is not aligned to its size, whatever is not known of the address.
+#[derive(Clone, Copy, Debug)]
+pub struct Misaligned {
+    /// The function.
+    pub function: FunctionId,
+    /// The access.
+    pub instruction: InstructionId,
+    /// The variable that it is in, where that is plain.
+    pub symbol: Option<SymbolId>,
+    /// Bytes that the address has to be a multiple of.
+    pub unit: u32,
+    /// Bytes by which it is more than such a multiple.
+    pub past: u32,
+    /// It is wrong whenever it is executed, and nothing keeps it from being executed.
+    pub is_definite: bool,
+    /// Nothing leads to the function.
+    pub is_uncalled: bool,
+}
+
+/// All of a module, in the order of the input.
+pub(crate) fn find(module: &Shared<'_>) -> Vec<Misaligned> {
+    let mut found = Vec::new();
+    for (id, function, body) in module.module.bodies() {
+        let is_source = |value: &Value| is_source(module, *value);
+        if function.is_damaged || !body.values.iter().any(is_source) || module.deadline.is_over_at_step() {
+            continue;
+        }
+        let mut search = Search::new(module, id, function, body);
+        for (number, instruction) in body.instructions.iter().enumerate() {
+            if let Op::Access(access) = instruction.op
+                && let &[Value::Register(address), Value::Integer(past), ..] = body.uses(instruction)
+                && access.unit() > 1
+            {
+                found.extend(search.judge(InstructionId::new(number), &access, (address, past)));
+            }
+        }
+    }
+    if found.iter().any(|one| one.is_definite) {
+        let is_reached = reached::functions(module);
+        for one in &mut found {
+            one.is_uncalled = !is_reached[one.function.index()];
+            one.is_definite &= !one.is_uncalled;
+        }
+    }
+    found
+}
+
+/// True for what the low bits of an address can come from: a variable, or a mask that rounds down. Addresses of parameters
+/// are not looked for, since all kernels read those.
+fn is_source(module: &Shared<'_>, value: Value) -> bool {
+    match value {
+        Value::Symbol(symbol, _) => !matches!(module.module.symbol(symbol).kind, SymbolKind::Function(_)),
+        Value::Integer(mask) => (-128..0).contains(&mask) && mask & 1 == 0,
+        _ => false,
+    }
+}
+
+struct Search<'a, 'm> {
+    module: &'a Shared<'m>,
+    id: FunctionId,
+    body: &'a Body<'m>,
+    analyses: &'a Analyses<'m>,
+    low_bits: LowBits<'a, 'm>,
+    /// For each block: true if some way leads there that no branch decides against; once it is asked for.
+    is_reached: Option<Vec<bool>>,
+}
+
+impl<'a, 'm> Search<'a, 'm> {
+    fn new(module: &'a Shared<'m>, id: FunctionId, function: &'a Function<'m>, body: &'a Body<'m>) -> Self {
+        let analyses = module.function(id);
+        Self {
+            module,
+            id,
+            body,
+            analyses,
+            low_bits: LowBits::new(module.module, function, body, analyses),
+            is_reached: None,
+        }
+    }
+
+    /// Judges an access to an address, so many bytes past a register.
+    fn judge(
+        &mut self,
+        at: InstructionId,
+        access: &Access,
+        (address, past): (Register, i64),
+    ) -> Option<Misaligned> {
+        if access.kind == AccessKind::Other
+            || access.space == Space::Tensor
+            || self.low_bits.is_unknown(address)
+        {
+            return None;
+        }
+        let (unit, address) = (access.unit(), Value::Register(address));
+        let low = self.low_bits.of(address);
+        // A constant is an address that the program means, or none.
+        if low.known >= u64::BITS as u8 || u32::from(low.known) < unit.trailing_zeros() {
+            return None;
+        }
+        let past = low.bits.wrapping_add(past as u64) & u64::from(unit - 1);
+        if past == 0 || !self.may_be_executed(at) {
+            return None;
+        }
+        Some(Misaligned {
+            function: self.id,
+            instruction: at,
+            symbol: self.object(address),
+            unit,
+            past: past as u32,
+            is_definite: !self.may_be_tested(at),
+            is_uncalled: false,
+        })
+    }
+
+    /// False for what constants or low bits keep from being executed.
+    fn may_be_executed(&mut self, at: InstructionId) -> bool {
+        if self.is_reached.is_none() {
+            self.is_reached = Some(self.reached());
+        }
+        let block = self.body.block_of(at).index();
+        let is_block_reached = self.is_reached.as_ref().is_some_and(|reached| reached[block]);
+        is_block_reached && self.holds(at) != Some(false) && self.analyses.is_reached(at)
+    }
+
+    /// True or false if low bits decide the guard of an instruction; true without one.
+    fn holds(&mut self, at: InstructionId) -> Option<bool> {
+        let Some(guard) = self.body.instruction(at).guard else {
+            return Some(true);
+        };
+        let low = self.low_bits.of(Value::Register(guard.register));
+        low.truth().map(|holds| holds != guard.negated)
+    }
+
+    fn reached(&mut self) -> Vec<bool> {
+        let mut is_reached = vec![false; self.body.blocks.len()];
+        let mut open: Vec<BlockId> = is_reached.first().map(|_| BlockId::new(0)).into_iter().collect();
+        while let Some(block) = open.pop() {
+            if std::mem::replace(&mut is_reached[block.index()], true) {
+                continue;
+            }
+            let successors = self.body.successors(block);
+            match (self.decided(block), successors) {
+                (Some(takes_first), &[first, second]) => {
+                    open.push(if takes_first { first } else { second });
+                }
+                _ => open.extend(successors),
+            }
+        }
+        is_reached
+    }
+
+    /// True if the branch at the end of a block certainly goes to its first successor, false if to its second.
+    fn decided(&mut self, block: BlockId) -> Option<bool> {
+        let (last, instruction) = self.body.block(block).next_back()?;
+        if instruction.op != Op::Branch || instruction.guard.is_none() {
+            return None;
+        }
+        self.holds(last)
+    }
+
+    /// True if a branch on the way to an instruction, or its guard, may be a test of an address.
+    fn may_be_tested(&mut self, at: InstructionId) -> bool {
+        let block = self.body.block_of(at);
+        let (cfg, post) = (self.analyses.cfg(), self.analyses.post_dominators());
+        let mut conditions: Vec<Value> = Vec::new();
+        let guard = self.body.instruction(at).guard;
+        conditions.extend(guard.map(|guard| Value::Register(guard.register)));
+        let (mut open, mut seen) = (vec![block], FxHashSet::default());
+        while let Some(before) = open.pop() {
+            for &block_before in cfg.predecessors(before) {
+                if !seen.insert(block_before) {
+                    continue;
+                }
+                if seen.len() > MAX_ALIGNMENT_BLOCKS {
+                    return true;
+                }
+                open.push(block_before);
+                if post.dominates(block, block_before) || self.decided(block_before).is_some() {
+                    continue;
+                }
+                let Some((_, last)) = self.body.block(block_before).next_back() else {
+                    continue;
+                };
+                conditions.extend(last.guard.map(|guard| Value::Register(guard.register)));
+                if last.op == Op::BranchTable {
+                    conditions.extend(self.body.uses(last));
+                }
+            }
+        }
+        self.hang_off_addresses(conditions)
+    }
+
+    /// True if values are computed from the address of an object, or from what functions return.
+    fn hang_off_addresses(&self, mut open: Vec<Value>) -> bool {
+        let mut seen: FxHashSet<Register> = FxHashSet::default();
+        while let Some(value) = open.pop() {
+            let register = match value {
+                Value::Register(register) | Value::Not(register) => register,
+                Value::Symbol(symbol, _) if !self.is_function(symbol) => return true,
+                Value::Param(..) => return true,
+                _ => continue,
+            };
+            if !seen.insert(register) {
+                continue;
+            }
+            if seen.len() > MAX_ALIGNMENT_STEPS {
+                return true;
+            }
+            for &definition in self.analyses.definitions().of(register) {
+                let instruction = self.body.instruction(definition);
+                match instruction.op {
+                    Op::Call(_) | Op::CallResult(_) => return true,
+                    // A value in memory is no address that is computed here, unless it was stored on the stack.
+                    Op::Access(_) => {
+                        if let Some(slot) = self.analyses.loaded_slot(definition, instruction) {
+                            open.extend(self.stored(slot));
+                        }
+                    }
+                    _ => open.extend(self.body.uses(instruction)),
+                }
+            }
+        }
+        false
+    }
+
+    /// The values that are stored to a slot by name.
+    fn stored(&self, slot: u32) -> impl Iterator<Item = Value> + '_ {
+        let slots = self.analyses.slots();
+        let stores = slots
+            .stores(slot)
+            .iter()
+            .map(|&store| (store, self.body.instruction(store)));
+        stores
+            .filter(move |(store, instruction)| matches!(slots.effect(*store, instruction), Effect::Store(_)))
+            .filter_map(|(_, instruction)| self.body.uses(instruction).get(2).copied())
+    }
+
+    fn is_function(&self, symbol: SymbolId) -> bool {
+        matches!(self.module.module.symbol(symbol).kind, SymbolKind::Function(_))
+    }
+
+    /// The variable that an address is computed from, where that is plain.
+    fn object(&self, address: Value) -> Option<SymbolId> {
+        let definitions = self.analyses.definitions();
+        let mut found = None;
+        let end = definitions.trace(self.body, address, |at| {
+            let instruction = self.body.instruction(at);
+            let uses = self.body.uses(instruction);
+            match instruction.op {
+                Op::Binary(BinaryOp::Add, _) => {
+                    let leads = |value: &&Value| self.leads_to_object(**value);
+                    uses.iter().find(leads).copied()
+                }
+                Op::MulAdd(..) => uses.get(2).copied(),
+                Op::Copy | Op::ToGeneric(..) | Op::FromGeneric(..) | Op::Convert { .. } => {
+                    uses.first().copied()
+                }
+                Op::Binary(BinaryOp::Sub | BinaryOp::And | BinaryOp::Or, _) => uses.first().copied(),
+                _ => None,
+            }
+        });
+        if let Value::Symbol(symbol, _) = end
+            && !self.is_function(symbol)
+        {
+            found = Some(symbol);
+        }
+        found
+    }
+
+    /// True if an operand of a sum is computed from the address of a variable by moves, conversions and constants.
+    fn leads_to_object(&self, value: Value) -> bool {
+        let end = self.analyses.definitions().trace(self.body, value, |at| {
+            let instruction = self.body.instruction(at);
+            let is_move = matches!(
+                instruction.op,
+                Op::Binary(BinaryOp::Add, _)
+                    | Op::Copy
+                    | Op::ToGeneric(..)
+                    | Op::FromGeneric(..)
+                    | Op::Convert { .. }
+            );
+            self.body.uses(instruction).first().copied().filter(|_| is_move)
+        });
+        matches!(end, Value::Symbol(symbol, _) if !self.is_function(symbol))
+    }
+}
