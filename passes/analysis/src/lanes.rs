@@ -5,7 +5,7 @@
 //! a kernel's code with its calls in place; `layout` holds all that no launch changes, and `scenario` the values that are fixed for a
 //! solution, of which `queries` asks; `kernel` analyses the launches of one kernel and `launch` knows their
 //! warps; `live` finds the cells that are read again; `value`, with the bits of `known` and the `meaning` of values, and `transfer`
-//! are the lattice and its transfer functions; `flow` solves for lanes and values; `placement` says which lanes arrive, `shuffle` which lane is read,
+//! are the lattice and its transfer functions, `rounding` one of two operations together, and `lasting` says which memory nobody writes; `flow` solves for lanes and values; `placement` says which lanes arrive, `shuffle` which lane is read,
 //! `membership` what code may know of other lanes; `verdict` judges, and `screen` leaves out kernels without a
 //! definite finding.
 
@@ -14,6 +14,7 @@ mod flow;
 mod graph;
 mod kernel;
 mod known;
+mod lasting;
 mod launch;
 mod layout;
 mod live;
@@ -25,6 +26,7 @@ mod order;
 mod placement;
 mod queries;
 mod roots;
+mod rounding;
 mod scenario;
 mod screen;
 mod shuffle;

@@ -202,3 +202,6 @@ pub(crate) const MAX_ALIGNMENT_BLOCKS: usize = 512;
 
 /// Most operations behind the conditions of these branches that are looked at. Beyond, it is not definite.
 pub(crate) const MAX_ALIGNMENT_STEPS: usize = 2_048;
+
+/// Most operations behind the addresses that one kernel writes. Beyond, it may write any memory.
+pub(crate) const MAX_LASTING_STEPS: usize = 100_000;

@@ -23,6 +23,7 @@ use self::state::State;
 use self::ways::Walk;
 use super::graph::Graph;
 use super::graph::NONE;
+use super::lasting::Lasting;
 use super::launch::Launch;
 use super::layout::LaneLayout;
 use super::live::Live;
@@ -50,6 +51,8 @@ pub(super) struct Flow<'a> {
     pub launch: Launch,
     /// The values that a scenario fixes.
     fixed: &'a Fixed<'a>,
+    /// The memory that the kernel does not write.
+    lasting: &'a Lasting<'a>,
     /// The vectors.
     pub pool: Pool,
     /// The lanes that may take each edge.
@@ -109,6 +112,7 @@ impl<'a> Flow<'a> {
             live: &layout.live,
             launch,
             fixed,
+            lasting: &layout.lasting,
             pool,
             edges: vec![0; graph.targets.len()],
             may: vec![0; nodes],

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 
 use super::graph::{self, Graph, NodeKind};
+use super::lasting::Lasting;
 use super::launch::converges;
 use super::live::Live;
 use super::meaning::Meanings;
@@ -25,6 +26,7 @@ pub struct LaneLayout<'k> {
     pub(super) live: Live,
     /// The nodes that every lane passes, once.
     pub(super) always: Vec<bool>,
+    pub(super) lasting: Lasting<'k>,
     /// Some mask is computed, or threads have coordinates from which their number may be.
     follows_meanings: bool,
     /// The vectors of earlier solutions: much of the next one has been computed for them.
@@ -44,6 +46,7 @@ impl<'k> LaneLayout<'k> {
         let reads = module.read_dimensions(function);
         Some(Self {
             follows_meanings: reads[0] || reads[1] || order.nodes.iter().any(computes_mask),
+            lasting: Lasting::new(module, function),
             module,
             function,
             is_kernel: module.module.function(function).is_kernel(),

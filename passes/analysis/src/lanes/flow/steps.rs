@@ -1,7 +1,8 @@
 //! Transfer of the instructions of a node: the values that they write into cells.
 
-use super::super::graph::{NONE, NodeKind};
+use super::super::graph::{NONE, NodeKind, is_full_barrier};
 use super::super::meaning::{Around, Name};
+use super::super::rounding::rounded_down;
 use super::super::slice::Cell;
 use super::super::transfer::{self, Application, MAX_USES};
 use super::super::value::{ALL, Base, Lanes, ValueId, Vector, lanes};
@@ -15,11 +16,14 @@ use ptxcheck_ir::{
 
 // Mark the keys of the unknown values that instructions make ([`Application::key`]).
 const PARAM: u64 = 1 << 62;
+const LASTING: u64 = 1 << 61;
 const WINDOW: u64 = 1 << 60;
 const GUARDED: u64 = 0x1000;
 const CUT: u64 = 0x2000;
 const SLOT: u64 = 0x4000;
 const RESULT: u64 = 0x8000;
+// A part of a result.
+const QUOTIENT: u64 = 1 << 41;
 
 impl Flow<'_> {
     pub(super) fn instructions(&mut self, node: u32, here: Lanes, state: &mut State, round: usize) {
@@ -244,6 +248,15 @@ impl Flow<'_> {
         let context = self.graph.context(node);
         let uses = context.body.uses(instruction);
         match instruction.op {
+            Op::Binary(BinaryOp::Sub, bits)
+                if let Some((number, divisor)) = rounded_down(
+                    context.body,
+                    self.module.function(context.function).definitions(),
+                    step,
+                ) =>
+            {
+                self.rounded(node, state, bits, (number, divisor), site)
+            }
             op if is_interpreted(op) => self.computed(node, state, op, uses, part, site),
             Op::Access(access) if access.kind == AccessKind::Load => {
                 let slots = self.module.function(context.function).slots();
@@ -294,13 +307,24 @@ impl Flow<'_> {
                         .get(1)
                         .is_some_and(|offset| matches!(offset, Value::Integer(_)));
                 let loaded = if is_one {
-                    self.pool.unknown_uniform(site.key, 0)
+                    let lasting = context.caller.is_none().then(|| self.lasting.load(instruction));
+                    let key = match lasting.flatten() {
+                        // Wherever it is loaded.
+                        Some((param, at)) => {
+                            let piece = at as u64 + part as u64 * u64::from(access.bits / 8);
+                            (LASTING | u64::from(param) << 8 | u64::from(access.bits), piece)
+                        }
+                        None => site.key,
+                    };
+                    self.pool.unknown_uniform(key, 0)
                 } else {
                     ValueId::UNKNOWN
                 };
                 self.loaded_part(context.body, instruction, part, loaded, site)
             }
             Op::Collective(kind, MemberMask::Operand) => self.collective(node, state, kind, uses, part, site),
+            // All threads of the block get the same (PTX ISA, bar.red).
+            Op::Barrier(_) if is_full_barrier(instruction) => self.pool.unknown_uniform(site.key, 0),
             Op::ActiveMask => {
                 let name = self.pool.number(site.key);
                 self.active.insert(name, node);
@@ -319,6 +343,26 @@ impl Flow<'_> {
             }
             _ => ValueId::UNKNOWN,
         }
+    }
+
+    /// A number that is rounded down to a multiple: a product, with the zeros of the divisor.
+    fn rounded(
+        &mut self,
+        node: u32,
+        state: &State,
+        bits: u8,
+        (number, divisor): (Value, Value),
+        site: Application,
+    ) -> ValueId {
+        let (number, divisor) = (self.value(node, state, number), self.value(node, state, divisor));
+        let part = |part: u64| Application {
+            key: (site.key.0, site.key.1 | part),
+            ..site
+        };
+        let divide = Op::Binary(BinaryOp::DivUnsigned, bits);
+        let quotient = transfer::apply(&mut self.pool, divide, &[number, divisor], part(QUOTIENT));
+        let multiply = Op::Binary(BinaryOp::MulLow, bits);
+        transfer::apply(&mut self.pool, multiply, &[quotient, divisor], site)
     }
 
     /// An address after the begin of the window of a space has been added or taken away.

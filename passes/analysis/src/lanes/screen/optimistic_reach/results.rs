@@ -2,6 +2,7 @@
 
 use super::super::knowable::{self, Knowable, Pattern};
 use super::OptimisticReach;
+use crate::lanes::rounding::rounded_down;
 use crate::lanes::transfer::MAX_USES;
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
@@ -40,6 +41,16 @@ impl OptimisticReach<'_, '_> {
             // A value and itself.
             Op::Binary(BinaryOp::Xor | BinaryOp::Sub, _) if uses.len() == 2 && uses[0] == uses[1] => {
                 Knowable::of_integer(0)
+            }
+            Op::Binary(BinaryOp::Sub, bits)
+                if let Some((number, divisor)) =
+                    rounded_down(body, self.facts.module.function(self.function).definitions(), id) =>
+            {
+                let (number_kind, divisor_kind) = (self.kind(number), self.kind(divisor));
+                let divide = Op::Binary(BinaryOp::DivUnsigned, bits);
+                let quotient = knowable::result(divide, &[number_kind, divisor_kind], &[number, divisor]);
+                let multiply = Op::Binary(BinaryOp::MulLow, bits);
+                knowable::result(multiply, &[quotient, divisor_kind], &[Value::Unknown, divisor])
             }
             op if is_interpreted(op) => {
                 let mut kinds = [Knowable::UNKNOWN; MAX_USES];

@@ -1,0 +1,166 @@
+//! Memory that a kernel does not write: loads there give the same wherever they are made.
+//!
+//! ```text
+//! from(v)      the parameters that a value of 64 bits may be computed from; unknown: it may be an address from elsewhere
+//! written      ⋃ from(address) over the stores, atomics and copies of the kernel, other than to shared and local memory
+//! lasting      a load of p + k, a parameter and a number, with p not in written
+//! ```
+//!
+//! What two parameters point to is taken not to overlap, unless addresses of one are made of both, and other kernels not to write it
+//! meanwhile. Kernels that call functions with code of their own are not looked at.
+
+use std::cell::OnceCell;
+
+use ptxcheck_common::externs;
+use rustc_hash::FxHashSet;
+
+use crate::function::Analyses;
+use crate::limits::MAX_LASTING_STEPS;
+use crate::shared::Shared;
+use crate::slots::Effect;
+use ptxcheck_ir::{
+    AccessKind, BinaryOp, Body, Callee, FunctionId, Instruction, InstructionId, Op, Register, Space, Value,
+};
+
+/// The memory that one kernel does not write.
+pub(super) struct Lasting<'k> {
+    module: &'k Shared<'k>,
+    kernel: FunctionId,
+    /// The parameters whose memory may be written, by number; `None`: any memory may be.
+    written: OnceCell<Option<Params>>,
+}
+
+/// A set of parameters by number; those beyond are in no set, and nothing is known of what is computed from them.
+type Params = u64;
+
+impl<'k> Lasting<'k> {
+    pub(super) const fn new(module: &'k Shared<'k>, kernel: FunctionId) -> Self {
+        Self {
+            module,
+            kernel,
+            written: OnceCell::new(),
+        }
+    }
+
+    /// The parameter and the distance in bytes that a load of the kernel reads from, where that is never written.
+    pub(super) fn load(&self, instruction: &Instruction) -> Option<(u16, i64)> {
+        let body = self.module.module.function(self.kernel).body.as_ref()?;
+        let &[address, Value::Integer(past), ..] = body.uses(instruction) else {
+            return None;
+        };
+        let (param, at) = self.place(body, address)?;
+        let written = self.written.get_or_init(|| self.find(body)).as_ref()?;
+        (written >> param & 1 == 0).then_some((param, at.checked_add(past)?))
+    }
+
+    fn analyses(&self) -> &'k Analyses<'k> {
+        self.module.function(self.kernel)
+    }
+
+    /// The parameter whose value an address is a number of bytes past.
+    fn place(&self, body: &Body<'_>, address: Value) -> Option<(u16, i64)> {
+        let mut at = 0_i64;
+        let definitions = self.analyses().definitions();
+        let end = definitions.trace(body, address, |definition| {
+            let instruction = body.instruction(definition);
+            match (instruction.op, body.uses(instruction)) {
+                (Op::Copy | Op::ToGeneric(Space::Global, _) | Op::FromGeneric(Space::Global, _), &[from]) => {
+                    Some(from)
+                }
+                (Op::Binary(BinaryOp::Add, 64), &[from, Value::Integer(by)]) => {
+                    at = at.checked_add(by)?;
+                    Some(from)
+                }
+                _ => None,
+            }
+        });
+        let load = definitions.only(body, end.register()?)?;
+        let (param, 0) = body.loaded_param(body.instruction(load))? else {
+            return None;
+        };
+        (u32::from(param) < Params::BITS).then_some((param, at))
+    }
+
+    /// The parameters whose memory a kernel may write.
+    fn find(&self, body: &Body<'_>) -> Option<Params> {
+        let is_known = |callee: &Callee| match callee {
+            Callee::Direct(symbol) => self.module.module.called(*symbol).is_some_and(|callee| {
+                let function = self.module.module.function(callee);
+                function.body.is_none() && externs::is_provided(self.module.module.function_name(callee))
+            }),
+            Callee::Indirect(_) => false,
+        };
+        if !body.calls.iter().all(|call| is_known(&call.callee)) {
+            return None;
+        }
+        let mut written = 0;
+        let mut left = MAX_LASTING_STEPS;
+        for instruction in &body.instructions {
+            let uses = body.uses(instruction);
+            match instruction.op {
+                Op::Access(access) => match (access.kind, access.space) {
+                    (AccessKind::Load, _)
+                    | (
+                        _,
+                        Space::Shared | Space::SharedCluster | Space::Local | Space::Param | Space::Tensor,
+                    ) => {}
+                    _ => written |= self.params(body, *uses.first()?, &mut left)?,
+                },
+                // It may be a store that is not known.
+                Op::Opaque if body.results(instruction).is_empty() => return None,
+                _ => {}
+            }
+        }
+        Some(written)
+    }
+
+    /// The parameters that a value may be computed from; `None`: it may be an address from elsewhere.
+    fn params(&self, body: &Body<'_>, value: Value, left: &mut usize) -> Option<Params> {
+        let (mut open, mut params) = (vec![value], 0);
+        let mut seen: FxHashSet<Register> = FxHashSet::default();
+        let (analyses, slots) = (self.analyses(), self.analyses().slots());
+        while let Some(value) = open.pop() {
+            let register = match value {
+                Value::Register(register) | Value::Not(register) => register,
+                Value::Unknown | Value::Param(..) | Value::ReturnSlot(..) => return None,
+                // Variables are no parameter's memory; whole addresses are in no special register.
+                Value::Integer(_) | Value::Symbol(..) | Value::Special(_) => continue,
+            };
+            // Fewer bits hold no address.
+            if body.registers[register.index()].bits < 64 || !seen.insert(register) {
+                continue;
+            }
+            let definitions = analyses.definitions().of(register);
+            if definitions.is_empty() {
+                return None;
+            }
+            for &definition in definitions {
+                *left = left.checked_sub(1)?;
+                let instruction = body.instruction(definition);
+                if let Some((param, _)) = body.loaded_param(instruction) {
+                    params |= 1_u64.checked_shl(param.into())?;
+                    continue;
+                }
+                match instruction.op {
+                    Op::Access(_) => open.extend(self.stored(body, slots.effect(definition, instruction))?),
+                    Op::Call(_) | Op::CallResult(_) | Op::Collective(..) | Op::Opaque | Op::MapShared(_) => {
+                        return None;
+                    }
+                    _ => open.extend(body.uses(instruction)),
+                }
+            }
+        }
+        Some(params)
+    }
+
+    /// The values that are stored to the slot that an instruction loads; `None` if it loads something else.
+    fn stored(&self, body: &Body<'_>, effect: Effect) -> Option<Vec<Value>> {
+        let Effect::Load(slot) = effect else { return None };
+        let slots = self.analyses().slots();
+        if slots.is_spoiled(slot) {
+            return None;
+        }
+        let stored = |id: &InstructionId| body.uses(body.instruction(*id)).get(2).copied();
+        slots.stores(slot).iter().map(stored).collect()
+    }
+}
