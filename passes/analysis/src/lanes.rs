@@ -9,6 +9,7 @@
 //! `membership` what code may know of other lanes; `verdict` judges, and `screen` leaves out kernels without a
 //! definite finding.
 
+mod exchange;
 mod finding;
 mod flow;
 mod graph;
@@ -48,6 +49,8 @@ use roots::{Budget, Calls};
 use slice::Slices;
 use value::ALL;
 
+pub(crate) use exchange::find as exchanges;
+pub use exchange::{Exchange, Pair, PairKind};
 pub use finding::{LaneFinding, Root};
 pub(crate) use launch::launches_of;
 pub use launch::{Launch, ShapeSource};

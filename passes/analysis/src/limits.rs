@@ -179,6 +179,12 @@ pub(crate) const MAX_USE_STEPS: usize = 250_000;
 /// The same for one shuffle: what is read is used nearby, or not at all.
 pub(crate) const MAX_USE_STEPS_OF_ONE: usize = 10_000;
 
+/// Most bytes by lane, in units of the smallest access, that the exchanges of one segment are searched through. Beyond, it has none.
+pub(crate) const MAX_EXCHANGE_PLACES: usize = 1 << 18;
+
+/// Most pairs of accesses that are reported of the exchanges of one kernel.
+pub(crate) const MAX_EXCHANGE_PAIRS: usize = 256;
+
 /// Most instructions that one operand of a warp collective is followed through, beyond moves, to see what it is made of.
 pub(crate) const MAX_OPERAND_STEPS: usize = 32;
 

@@ -10,7 +10,7 @@ use ptxcheck_ir::{FunctionId, Module};
 use rayon::prelude::*;
 
 use crate::collectives::{self, CollectiveSite};
-use crate::lanes::{self, LaneLayouts, Root, Scenario};
+use crate::lanes::{self, Exchange, LaneLayouts, Root, Scenario};
 use crate::misaligned::{self, Misaligned};
 use crate::out_of_bounds::{self, Outside};
 use crate::provenance::{self, Violation};
@@ -27,6 +27,7 @@ pub struct ModuleAnalyses<'a> {
     has_shown_lanes: AtomicBool,
     outside: OnceLock<Vec<Outside>>,
     misaligned: OnceLock<Vec<Misaligned>>,
+    exchanges: OnceLock<Vec<Exchange>>,
 }
 
 impl<'a> Deref for ModuleAnalyses<'a> {
@@ -55,6 +56,7 @@ impl<'a> ModuleAnalyses<'a> {
             has_shown_lanes: AtomicBool::new(false),
             outside: OnceLock::new(),
             misaligned: OnceLock::new(),
+            exchanges: OnceLock::new(),
         }
     }
 
@@ -137,6 +139,11 @@ impl<'a> ModuleAnalyses<'a> {
     /// The accesses at addresses whose low bits are known, and not those that the access needs; in the order of the input.
     pub fn misaligned(&self) -> &[Misaligned] {
         self.misaligned.get_or_init(|| misaligned::find(self))
+    }
+
+    /// The exchanges of lanes through shared memory that nothing orders, in the order of the input.
+    pub fn exchanges(&self) -> &[Exchange] {
+        self.exchanges.get_or_init(|| lanes::exchanges(self))
     }
 
     /// The uses of addresses that are wrong for them, in the order of the input.

@@ -359,6 +359,24 @@ impl<'a> Flow<'a> {
         self.pool.get(id).clone()
     }
 
+    /// The values of operands before instructions of a node, which are asked for in the order of the instructions.
+    pub(super) fn values_before(&mut self, node: u32, asked: &[(InstructionId, Value)]) -> Vec<ValueId> {
+        let index = node as usize;
+        let Some(mut state) = self.input[index].clone() else {
+            return vec![ValueId::UNKNOWN; asked.len()];
+        };
+        let steps = self.graph.context(node).steps(&self.graph.nodes[index]);
+        let mut steps = steps.iter().copied().peekable();
+        let mut values = Vec::with_capacity(asked.len());
+        for &(before, value) in asked {
+            while let Some(step) = steps.next_if(|step| *step < before) {
+                self.step(node, self.may[index], &mut state, step, 0);
+            }
+            values.push(self.value(node, &state, value));
+        }
+        values
+    }
+
     /// The value of an operand of the instruction that a node is.
     pub(super) fn operand(&mut self, node: u32, value: Value) -> ValueId {
         match self.input[node as usize].clone() {

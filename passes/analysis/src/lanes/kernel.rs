@@ -80,7 +80,7 @@ const DEEP_LAYOUTS: [Shape; 9] = [
 ];
 
 /// The layouts of the blocks of a kernel that reads `%tid.y` or `%tid.z`, in the order in which they rule most out.
-fn layouts(launch: Launch, reads: [bool; 2]) -> Vec<Launch> {
+pub(super) fn layouts(launch: Launch, reads: [bool; 2]) -> Vec<Launch> {
     let of = |layout| Launch { layout, ..launch };
     let most = launch.most.unwrap_or(MAX_BLOCK_THREADS);
     if most < WARP as u32 {

@@ -357,7 +357,7 @@ pub(crate) fn launch_of(module: &Shared<'_>, function: FunctionId, reads_other: 
 }
 
 /// The first target whose lanes are scheduled on their own.
-const INDEPENDENT_LANES: u32 = 70;
+pub(super) const INDEPENDENT_LANES: u32 = 70;
 
 /// True if lanes may meet at different instructions.
 pub(super) fn converges(module: &Shared<'_>) -> bool {

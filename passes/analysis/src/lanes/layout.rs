@@ -29,6 +29,8 @@ pub struct LaneLayout<'k> {
     pub(super) lasting: Lasting<'k>,
     /// Some mask is computed, or threads have coordinates from which their number may be.
     follows_meanings: bool,
+    /// Addresses in shared memory are followed.
+    follows_addresses: bool,
     /// The vectors of earlier solutions: much of the next one has been computed for them.
     pool: Cell<Pool>,
 }
@@ -47,6 +49,7 @@ impl<'k> LaneLayout<'k> {
         Some(Self {
             follows_meanings: reads[0] || reads[1] || order.nodes.iter().any(computes_mask),
             lasting: Lasting::new(module, function),
+            follows_addresses: slices.has_addresses,
             module,
             function,
             is_kernel: module.module.function(function).is_kernel(),
@@ -63,6 +66,7 @@ impl<'k> LaneLayout<'k> {
     pub(super) fn pool(&self) -> Pool {
         let pool = Some(self.pool.take()).filter(|pool| pool.size() <= MAX_SHARED_VECTORS);
         let mut pool = pool.unwrap_or_default();
+        pool.follows_addresses = self.follows_addresses;
         if self.follows_meanings {
             let reads = self.module.read_dimensions(self.function);
             pool.meanings.get_or_insert_with(|| Meanings::new(reads));

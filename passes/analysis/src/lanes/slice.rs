@@ -13,7 +13,7 @@ use crate::slots::{Effect, SlotId, Slots};
 use crate::variable::{FrameVariable, Variable};
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
-    AccessKind, Body, Callee, Collective, FunctionId, InstructionId, Op, Register, Value, Vote,
+    AccessKind, Body, Callee, Collective, FunctionId, InstructionId, Op, Register, Space, Value, Vote,
 };
 
 /// Storage of one variable of the slice.
@@ -86,12 +86,24 @@ impl Slice {
 /// The slices of the functions that a module's analysis visits, and which calls it follows.
 pub(super) struct Slices {
     of: Vec<Option<Slice>>,
+    /// They hold the addresses of loads and stores in shared memory, and what is stored there.
+    pub has_addresses: bool,
 }
 
 impl Slices {
     /// Slices of all functions that `visited` names; only calls among these are followed.
     #[must_use]
     pub(super) fn new(module: &Shared<'_>, visited: &[bool]) -> Self {
+        Self::made(module, visited, false)
+    }
+
+    /// The same with the addresses of loads and stores that may be in shared memory, and with what is stored there.
+    #[must_use]
+    pub(super) fn with_addresses(module: &Shared<'_>, visited: &[bool]) -> Self {
+        Self::made(module, visited, true)
+    }
+
+    fn made(module: &Shared<'_>, visited: &[bool], has_addresses: bool) -> Self {
         let mut search = Search {
             module,
             visited,
@@ -106,6 +118,9 @@ impl Slices {
                     ..Slice::default()
                 });
                 search.seed(id, body);
+                if has_addresses {
+                    search.seed_addresses(id, body);
+                }
             }
         }
         while let Some((function, key)) = search.queue.pop() {
@@ -120,7 +135,7 @@ impl Slices {
                 finish(module, id, body, slice);
             }
         }
-        Self { of }
+        Self { of, has_addresses }
     }
 
     /// The slice of a function.
@@ -187,6 +202,25 @@ impl Search<'_, '_> {
                 _ => false,
             };
             if let (true, Some(guard)) = (decides, instruction.guard) {
+                self.add(function, FrameVariable::register(guard.register));
+            }
+        }
+    }
+
+    fn seed_addresses(&mut self, function: FunctionId, body: &Body<'_>) {
+        for instruction in &body.instructions {
+            let Op::Access(access) = instruction.op else {
+                continue;
+            };
+            if !matches!(access.space, Space::Shared | Space::Generic)
+                || !matches!(access.kind, AccessKind::Load | AccessKind::Store)
+            {
+                continue;
+            }
+            for &value in body.uses(instruction) {
+                self.value(function, value);
+            }
+            if let Some(guard) = instruction.guard {
                 self.add(function, FrameVariable::register(guard.register));
             }
         }

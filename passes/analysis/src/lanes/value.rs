@@ -20,7 +20,7 @@
 use std::hash::BuildHasher;
 use std::rc::Rc;
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::known::Bits;
 use super::meaning::{Meanings, Name};
@@ -357,6 +357,10 @@ pub(crate) struct Pool {
     pub(super) applied: FxHashMap<Applied, ValueId>,
     /// The meanings of values, where they are followed.
     pub(super) meanings: Option<Meanings>,
+    /// Addresses count from the begin of their variable: sums and conversions between spaces keep which one it is.
+    pub(super) follows_addresses: bool,
+    /// The numbers of the unknown values that begins of variables are, where addresses are followed.
+    pub(super) begins: FxHashSet<u32>,
 }
 
 /// Three uses or fewer of an operation, the lanes that execute it, and what names its unknown value, which is another for each
@@ -375,6 +379,8 @@ impl Default for Pool {
             negated: FxHashMap::default(),
             applied: FxHashMap::default(),
             meanings: None,
+            follows_addresses: false,
+            begins: FxHashSet::default(),
         };
         pool.add(Vector::UNKNOWN);
         pool

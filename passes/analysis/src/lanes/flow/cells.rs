@@ -3,10 +3,10 @@
 use super::super::graph::NONE;
 use super::super::slice::Cell;
 use super::super::transfer::{self, Application};
-use super::super::value::{Base, Known, ValueId, WARP, lanes};
+use super::super::value::{Base, Known, ValueId, Vector, WARP, lanes};
 use super::{Flow, State};
 use ptxcheck_ir::evaluate::ones;
-use ptxcheck_ir::{Op, Register, Value};
+use ptxcheck_ir::{Op, Register, SymbolId, Value};
 
 // Mark the keys of the unknown values that operands are ([`Application::key`]).
 const SPECIAL: u64 = 1 << 30;
@@ -51,6 +51,11 @@ impl Flow<'_> {
                     None => value,
                 }
             }
+            Value::Symbol(symbol, offset) if self.pool.follows_addresses => {
+                let begin = self.begin_of(symbol);
+                let offset = i64::from(offset) as u64;
+                self.pool.add(Vector::uniform(begin, 0, [offset; WARP]))
+            }
             Value::Symbol(symbol, offset) => {
                 let key = (SYMBOL | symbol.index() as u64, offset as u64);
                 self.pool.unknown_uniform(key, 0)
@@ -58,6 +63,13 @@ impl Flow<'_> {
             Value::Param(..) | Value::ReturnSlot(..) => self.pool.unknown_uniform((SYMBOL, u64::MAX), 0),
             Value::Unknown => ValueId::UNKNOWN,
         }
+    }
+
+    /// The number of the unknown value that the begin of a variable is, where addresses are followed.
+    pub(in crate::lanes) fn begin_of(&mut self, symbol: SymbolId) -> u32 {
+        let begin = self.pool.number((SYMBOL | symbol.index() as u64, 0));
+        self.pool.begins.insert(begin);
+        begin
     }
 
     pub(super) fn negated(&mut self, id: ValueId) -> ValueId {

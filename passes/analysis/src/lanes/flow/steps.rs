@@ -379,6 +379,10 @@ impl Flow<'_> {
             return ValueId::UNKNOWN;
         };
         let address = self.value(node, state, address);
+        if self.pool.follows_addresses {
+            // The same place in the same variable.
+            return address;
+        }
         let window = self.pool.unknown_uniform((WINDOW, space as u64), 0);
         transfer::apply(&mut self.pool, Op::Binary(op, bits), &[address, window], site)
     }
@@ -449,6 +453,12 @@ impl Flow<'_> {
             *value = self.value(node, state, operand);
         }
         let values = &values[..uses.len()];
+        if self.pool.follows_addresses
+            && let (Op::Convert { from: 32, to: 64, .. }, [address]) = (op, values)
+            && let Some(widened) = self.widened_address(*address)
+        {
+            return widened;
+        }
         match op {
             Op::Unpack(bits) => {
                 let start = self.pool.splat(number as u64 * u64::from(bits));
@@ -467,6 +477,23 @@ impl Flow<'_> {
             op if number == 0 => transfer::apply(&mut self.pool, op, values, site),
             _ => ValueId::UNKNOWN,
         }
+    }
+
+    /// An address of 32 bits in shared memory at 64 bits: no variable lies across the end of what 32 bits address.
+    fn widened_address(&mut self, address: ValueId) -> Option<ValueId> {
+        let vector = self.pool.get(address);
+        let Base::Uniform(begin) = vector.base else {
+            return None;
+        };
+        if vector.exact != 0 || !self.pool.begins.contains(&begin) {
+            return None;
+        }
+        let mut widened = vector.clone();
+        for offset in &mut widened.bits {
+            *offset = i64::from(*offset as i32) as u64;
+        }
+        (widened.limit, widened.least) = (u64::MAX, 0);
+        Some(self.pool.add(widened))
     }
 
     fn result_of(&mut self, node: u32, state: &State, call: InstructionId, uses: &[Value]) -> ValueId {

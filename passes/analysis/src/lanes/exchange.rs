@@ -1,0 +1,247 @@
+//! Exchanges: lanes of one warp that read in shared memory what others write, with nothing between that orders the two.
+//!
+//! Since sm_70 the lanes of a warp advance on their own, and the order of their accesses to memory is only what synchronisation
+//! makes of it (PTX ISA, Memory Consistency Model: two accesses to a location, one of them a write, that are not ordered by
+//! causality are a race, or, where both are strong, in either order). Modules: `screen` leaves out kernels that certainly have no
+//! pair; `touches` knows the places that lanes access, `segments` the code that nothing orders, `clashes` the lanes that
+//! access the same bytes there, `pairs` which of them certainly do.
+//!
+//! ```text
+//! definite(k)    the pairs that are definite in warp 0 of each layout in which lanes come to the place, where warp 0 certainly
+//!                comes there, or it is so in each warp that may
+//! ```
+
+mod clashes;
+mod pairs;
+mod screen;
+mod segments;
+mod touches;
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use self::clashes::Clash;
+use self::pairs::{Reached, definite};
+use self::touches::Touches;
+use super::flow::Flow;
+use super::kernel::layouts;
+use super::launch::{INDEPENDENT_LANES, Launch, launches_of};
+use super::layout::LaneLayout;
+use super::roots::Calls;
+use super::scenario::Fixed;
+use super::site::Site;
+use super::slice::Slices;
+use super::value::Lanes;
+use super::verdict;
+use crate::launches::MAX_LAUNCHED_SHAPES;
+use crate::shared::Shared;
+use ptxcheck_ir::{FunctionId, SymbolId};
+
+/// Accesses of lanes of one warp to the same bytes, one of them a write, in no order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// A write.
+    pub write: Site,
+    /// The other access.
+    pub other: Site,
+    /// The kind of the other access.
+    pub kind: PairKind,
+    /// The lanes that write.
+    pub writers: Lanes,
+    /// The lanes that make the other access.
+    pub others: Lanes,
+    /// A lane that writes, and one that accesses what it writes.
+    pub example: (u8, u8),
+    /// Both are volatile.
+    pub is_volatile: bool,
+}
+
+/// Kind of the access that a write comes in the way of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PairKind {
+    /// A read behind the write.
+    ReadAfterWrite,
+    /// A read before it.
+    WriteAfterRead,
+    /// A write of another value.
+    TwoWrites,
+}
+
+/// The pairs of one kernel in one variable.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// The kernel.
+    pub function: FunctionId,
+    /// The variable in shared memory.
+    pub symbol: SymbolId,
+    /// The pairs, in the order of the code; at least one.
+    pub pairs: Vec<Pair>,
+    /// The known or assumed launches of the kernel.
+    pub launch: Launch,
+}
+
+/// All of a module, in the order of the input.
+pub(crate) fn find(module: &Shared<'_>) -> Vec<Exchange> {
+    if module.module.target.sm < INDEPENDENT_LANES {
+        return Vec::new();
+    }
+    let suspects = screen::suspects(module);
+    if suspects.is_empty() {
+        return Vec::new();
+    }
+    let calls = Calls::new(module);
+    let visited = calls.visited(module, &suspects);
+    let slices = Slices::with_addresses(module, &visited);
+    let of_one = |&function: &FunctionId| {
+        let found = of_kernel(module, &slices, function).unwrap_or_default();
+        // What the deadline cut short proves nothing.
+        if module.deadline.is_over() {
+            Vec::new()
+        } else {
+            found
+        }
+    };
+    suspects.par_iter().map(of_one).flatten().collect()
+}
+
+/// The pairs of a kernel; `None` if it is too much work.
+fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Option<Vec<Exchange>> {
+    let layout = LaneLayout::new(module, slices, function)?;
+    let bounds = &module.module.function(function).launch;
+    let launches = launches_of(module, function, module.reads_other_dimensions(function));
+    if launches.len() > MAX_LAUNCHED_SHAPES {
+        return None;
+    }
+    let kernel = Kernel { layout: &layout };
+    let shown = match launches[..] {
+        [launch] => launch,
+        _ => Launch::several(bounds, &launches),
+    };
+    let each = match launches[..] {
+        [launch] if launch.is_multidimensional => layouts(launch, module.read_dimensions(function)),
+        _ => launches,
+    };
+    let mut common: Option<BTreeMap<Key, (SymbolId, Pair)>> = None;
+    for launch in each {
+        let found = kernel.launched(launch)?;
+        let known = match common.take() {
+            None => found.pairs,
+            Some(mut known) => {
+                known.retain(|key, _| !found.reached.contains(&key.2) || found.pairs.contains_key(key));
+                known
+            }
+        };
+        if known.is_empty() {
+            return Some(Vec::new());
+        }
+        common = Some(known);
+    }
+    let mut exchanges: Vec<Exchange> = Vec::new();
+    for (symbol, pair) in common.into_iter().flat_map(BTreeMap::into_values) {
+        match exchanges.iter_mut().find(|known| known.symbol == symbol) {
+            Some(known) => known.pairs.push(pair),
+            None => exchanges.push(Exchange {
+                function,
+                symbol,
+                pairs: vec![pair],
+                launch: shown,
+            }),
+        }
+    }
+    Some(exchanges)
+}
+
+/// The accesses of a pair, by the places of their nodes in the order of the graph and their instructions, the node of the place
+/// that is reported last: `(later, earlier, node)`.
+type Key = ([(u32, u32); 2], bool, u32);
+
+/// The definite pairs of one launch.
+struct Found {
+    pairs: BTreeMap<Key, (SymbolId, Pair)>,
+    /// The nodes that lanes of some warp that was looked at may come to.
+    reached: Vec<u32>,
+}
+
+struct Kernel<'k> {
+    layout: &'k LaneLayout<'k>,
+}
+
+impl Kernel<'_> {
+    /// What is definite with one launch; `None` if it is too much work.
+    fn launched(&self, launch: Launch) -> Option<Found> {
+        let (mut found, mut open, reached) = self.in_warp(launch, 0)?;
+        let mut warp = 1;
+        while !open.is_empty() && warp < launch.warps() {
+            let (others, _, reached) = self.in_warp(launch, warp)?;
+            open.retain(|key| {
+                let holds = reached.binary_search(&key.2).is_err() || others.contains_key(key);
+                if !holds {
+                    found.remove(key);
+                }
+                holds
+            });
+            warp += 1;
+        }
+        Some(Found {
+            pairs: found,
+            reached,
+        })
+    }
+
+    /// What is definite in one warp, those pairs of it at places that the warp need not come to, and the nodes that it may come to.
+    #[allow(clippy::type_complexity, reason = "one use")]
+    fn in_warp(
+        &self,
+        launch: Launch,
+        warp: u32,
+    ) -> Option<(BTreeMap<Key, (SymbolId, Pair)>, Vec<Key>, Vec<u32>)> {
+        let launch = Launch {
+            warp: Some(warp),
+            ..launch
+        };
+        let fixed = Fixed::default();
+        let mut flow = Flow::new(self.layout, launch, &fixed, self.layout.pool())?;
+        let found = definite(&mut flow, launch.lanes());
+        let (mut pairs, mut open) = (BTreeMap::new(), Vec::new());
+        for (clash, reached) in &found.clashes {
+            let (key, pair) = self.pair(&found.touches, clash);
+            if *reached == Reached::Perhaps {
+                open.push(key);
+            }
+            pairs.insert(key, pair);
+        }
+        let nodes = 0..flow.may.len() as u32;
+        let reached = nodes.filter(|&node| flow.may[node as usize] != 0).collect();
+        self.layout.keep(flow.pool);
+        Some((pairs, open, reached))
+    }
+
+    fn pair(&self, touches: &Touches, clash: &Clash) -> (Key, (SymbolId, Pair)) {
+        let (graph, order) = (&self.layout.graph, &self.layout.order);
+        let (write, other) = (&touches.all[clash.write], &touches.all[clash.other]);
+        let place = |touch: &touches::Touch| (order.rank[touch.node as usize], touch.at.index() as u32);
+        let site = |touch: &touches::Touch| Site {
+            instruction: touch.at,
+            ..verdict::site(graph, touch.node)
+        };
+        let is_behind = place(other) > place(write);
+        let kind = match other.is_store {
+            true => PairKind::TwoWrites,
+            false if is_behind => PairKind::ReadAfterWrite,
+            false => PairKind::WriteAfterRead,
+        };
+        let mut both = [place(write), place(other)];
+        both.sort_unstable_by(|a, b| b.cmp(a));
+        let pair = Pair {
+            write: site(write),
+            other: site(other),
+            kind,
+            writers: clash.writers,
+            others: clash.others,
+            example: clash.example,
+            is_volatile: write.is_volatile && other.is_volatile,
+        };
+        ((both, is_behind, other.node), (write.symbol, pair))
+    }
+}

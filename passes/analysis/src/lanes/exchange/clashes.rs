@@ -1,0 +1,125 @@
+//! Clashes: accesses of two lanes to the same bytes, one of them a write, that nothing orders.
+
+use rustc_hash::FxHashMap;
+
+use super::touches::{Touch, Touches};
+use crate::lanes::value::{Lanes, Pool, lanes};
+use crate::limits::MAX_EXCHANGE_PLACES;
+use ptxcheck_ir::SymbolId;
+
+/// Accesses of different lanes to the same bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Clash {
+    /// The number of a write.
+    pub write: usize,
+    /// The number of the other access: a read, or another write.
+    pub other: usize,
+    /// The lanes that write.
+    pub writers: Lanes,
+    /// The lanes that make the other access.
+    pub others: Lanes,
+    /// A lane that writes, and one that makes the other access to what it writes.
+    pub example: (u8, u8),
+}
+
+/// The bytes that one lane accesses, as far as they are told apart.
+type Place = (SymbolId, i64);
+
+/// The clashes among accesses that certain lanes make, without an ordering in between. `may_clash`: true for lanes whose accesses
+/// nothing orders.
+pub(super) fn clashes(
+    touches: &Touches,
+    pool: &Pool,
+    made: &[(usize, Lanes)],
+    may_clash: impl Fn(usize, usize) -> bool,
+) -> Vec<Clash> {
+    let Some(granule) = made.iter().map(|&(touch, _)| touches.all[touch].bytes).min() else {
+        return Vec::new();
+    };
+    let granule = i64::from(granule.max(1));
+    let all = |touch: &Touch, lane: usize| {
+        let first = touch.places[lane].div_euclid(granule);
+        let last = touch.places[lane]
+            .saturating_add(i64::from(touch.bytes) - 1)
+            .div_euclid(granule);
+        let symbol = touch.symbol;
+        (first..=last).map(move |place| (symbol, place))
+    };
+    let mut left = MAX_EXCHANGE_PLACES;
+    let mut writes: FxHashMap<Place, Vec<(u32, u8)>> = FxHashMap::default();
+    for &(number, set) in made {
+        let touch = &touches.all[number];
+        if !touch.is_store {
+            continue;
+        }
+        for lane in lanes(set) {
+            for place in all(touch, lane) {
+                left = left.saturating_sub(1);
+                writes.entry(place).or_default().push((number as u32, lane as u8));
+            }
+        }
+    }
+    let mut found: Vec<Clash> = Vec::new();
+    let mut by_pair: FxHashMap<(usize, usize), usize> = FxHashMap::default();
+    for &(number, set) in made {
+        let touch = &touches.all[number];
+        for lane in lanes(set) {
+            for place in all(touch, lane) {
+                let Some(writes) = writes.get(&place) else {
+                    continue;
+                };
+                // What a lane reads where it writes itself is a matter of the writes.
+                if !touch.is_store && writes.iter().any(|write| usize::from(write.1) == lane) {
+                    continue;
+                }
+                for &(write, writer) in writes {
+                    let (write, writer) = (write as usize, usize::from(writer));
+                    left = left.saturating_sub(1);
+                    if left == 0 {
+                        return Vec::new();
+                    }
+                    let is_pair = writer != lane
+                        && (!touch.is_store || write <= number)
+                        && overlap(&touches.all[write], writer, touch, lane)
+                        && may_clash(writer, lane)
+                        && (!touch.is_store || differ(pool, &touches.all[write], writer, touch, lane));
+                    if !is_pair {
+                        continue;
+                    }
+                    let at = *by_pair.entry((write, number)).or_insert_with(|| {
+                        found.push(Clash {
+                            write,
+                            other: number,
+                            writers: 0,
+                            others: 0,
+                            example: (writer as u8, lane as u8),
+                        });
+                        found.len() - 1
+                    });
+                    found[at].writers |= 1 << writer;
+                    found[at].others |= 1 << lane;
+                }
+            }
+        }
+    }
+    found
+}
+
+/// True if two accesses have bytes in common.
+fn overlap(one: &Touch, by: usize, other: &Touch, of: usize) -> bool {
+    let (a, b) = (one.places[by], other.places[of]);
+    a < b.saturating_add(i64::from(other.bytes)) && b < a.saturating_add(i64::from(one.bytes))
+}
+
+/// True if two writes certainly leave different values.
+fn differ(pool: &Pool, one: &Touch, by: usize, other: &Touch, of: usize) -> bool {
+    let known = |touch: &Touch, lane: usize| pool.get(touch.stored?).at(lane);
+    let is_same_place = one.bytes == other.bytes && one.places[by] == other.places[of];
+    match (known(one, by), known(other, of)) {
+        (Some(a), Some(b)) if is_same_place && one.bytes <= 8 => {
+            let width = ptxcheck_ir::evaluate::ones(one.bytes * 8);
+            a & width != b & width
+        }
+        _ => false,
+    }
+}

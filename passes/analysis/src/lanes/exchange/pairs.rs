@@ -1,0 +1,217 @@
+//! Definite pairs in the solution of one warp.
+//!
+//! ```text
+//! together(a, b)   at each ordering of the graph, and at each loop that may wait, both lanes are, whenever one of them is, or
+//!                  neither ever is: so both have passed equally many of them wherever they are in one segment
+//! definite         a clash of lanes a, b on their ways from a head h, with a, b ∈ must(h), together(a, b), h a dominator of
+//!                  the place that is reported
+//! ```
+//!
+//! Whoever comes to the place has come through h; a and b are at h then, and certainly make their accesses, past no ordering
+//! since h. The orderings before h, and those behind, a and b pass alike, so that none of them can have come between.
+
+use rustc_hash::FxHashSet;
+
+use super::clashes::{Clash, clashes};
+use super::segments::{self, is_ordering};
+use super::touches::Touches;
+use crate::lanes::flow::Flow;
+use crate::lanes::graph::{NONE, NodeKind};
+use crate::lanes::placement::{Exits, Placement};
+use crate::lanes::value::{Lanes, WARP, lanes};
+use crate::limits::MAX_EXCHANGE_PAIRS;
+use ptxcheck_ir::{AccessKind, InstructionId, Op};
+
+/// The clashes of a solution that are definite, with what is known of their places.
+pub(super) struct Definite {
+    /// The accesses.
+    pub touches: Touches,
+    /// The clashes, in the order of the code.
+    pub clashes: Vec<(Clash, Reached)>,
+}
+
+/// Lanes come to the place of a clash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reached {
+    /// On every execution.
+    Surely,
+    /// On some.
+    Perhaps,
+}
+
+/// The definite clashes of a solution that follows addresses. `entry`: the lanes that surely begin together.
+pub(super) fn definite(flow: &mut Flow<'_>, entry: Lanes) -> Definite {
+    let touches = Touches::new(flow);
+    let flow = &*flow;
+    let mut search = Search {
+        flow,
+        touches: &touches,
+        placement: Placement::new(flow, entry, &FxHashSet::default()),
+        classes: None,
+    };
+    let mut found: Vec<(Clash, Reached)> = Vec::new();
+    let mut known: FxHashSet<(usize, usize)> = FxHashSet::default();
+    for head in segments::heads(flow, &touches) {
+        if flow.module.deadline.is_over_at_step() || found.len() >= MAX_EXCHANGE_PAIRS {
+            break;
+        }
+        for (clash, reached) in search.of_head(head) {
+            if known.insert((clash.write, clash.other)) {
+                found.push((clash, reached));
+            }
+        }
+    }
+    found.sort_by_key(|(clash, _)| (clash.write.max(clash.other), clash.write.min(clash.other)));
+    Definite {
+        touches,
+        clashes: found,
+    }
+}
+
+struct Search<'s, 'f, 'a> {
+    flow: &'s Flow<'a>,
+    touches: &'s Touches,
+    placement: Placement<'f, 'a>,
+    /// By lane: lanes of one class pass all orderings together. Once it is needed.
+    classes: Option<[Option<u64>; WARP]>,
+}
+
+impl Search<'_, '_, '_> {
+    fn of_head(&mut self, head: segments::Head) -> Vec<(Clash, Reached)> {
+        let touches = self.touches;
+        let way = segments::way(self.flow, touches, head);
+        let made = |among: Lanes| -> Vec<(usize, Lanes)> {
+            let all = way.iter().flat_map(|stretch| {
+                let of_part = touches
+                    .of(stretch.node)
+                    .filter(move |&number| touches.all[number].part == stretch.part);
+                of_part.map(move |number| (number, touches.all[number].lanes & stretch.lanes & among))
+            });
+            all.filter(|(_, lanes)| *lanes != 0).collect()
+        };
+        let at_most = made(Lanes::MAX);
+        let has_store = at_most.iter().any(|&(number, _)| touches.all[number].is_store);
+        if !has_store || clashes(touches, &self.flow.pool, &at_most, |_, _| true).is_empty() {
+            return Vec::new();
+        }
+        let here = self.placement.must(head.node, Exits::All) & self.flow.may[head.node as usize];
+        if here == 0 {
+            return Vec::new();
+        }
+        let classes = *self.classes();
+        let may_clash = |a: usize, b: usize| classes[a].is_some() && classes[a] == classes[b];
+        let found = clashes(touches, &self.flow.pool, &made(here), may_clash);
+        let mut settled = Vec::new();
+        for clash in found {
+            let place = self.place(&clash);
+            if self.flow.order.dominates(head.node, place) && self.is_used(&clash) {
+                let reached = match self.placement.certain(place) {
+                    Some(certain) if certain != 0 => Reached::Surely,
+                    _ => Reached::Perhaps,
+                };
+                settled.push((clash, reached));
+            }
+        }
+        settled
+    }
+
+    /// The node that a clash is reported at.
+    fn place(&self, clash: &Clash) -> u32 {
+        self.touches.all[clash.other].node
+    }
+
+    /// True if the value that is read is not one that a selection drops again in the lanes that read it: a compiler may read
+    /// before it asks.
+    fn is_used(&self, clash: &Clash) -> bool {
+        let read = &self.touches.all[clash.other];
+        if read.is_store || read.is_volatile {
+            return true;
+        }
+        let body = self.flow.graph.context(read.node).body;
+        let results = body.results(body.instruction(read.at));
+        let is_dropped = |(_, instruction): (InstructionId, &ptxcheck_ir::Instruction)| {
+            let uses = body.uses(instruction);
+            instruction.op == Op::Select && uses.iter().take(2).any(|value| results.contains(value))
+        };
+        !body.iter().any(is_dropped)
+    }
+
+    /// The classes of lanes that pass all orderings together.
+    fn classes(&mut self) -> &[Option<u64>; WARP] {
+        if self.classes.is_none() {
+            self.classes = Some(self.find_classes());
+        }
+        self.classes.get_or_insert([None; WARP])
+    }
+
+    fn find_classes(&mut self) -> [Option<u64>; WARP] {
+        let flow = self.flow;
+        let mut classes = [Some(0_u64); WARP];
+        let mut seen: FxHashSet<(Lanes, Lanes)> = FxHashSet::default();
+        for &node in &flow.order.nodes {
+            let may = flow.may[node as usize];
+            if may == 0 || !self.keeps_apart(node) {
+                continue;
+            }
+            let must = self.placement.must(node, Exits::All) & may;
+            if !seen.insert((may, must)) {
+                continue;
+            }
+            let number = seen.len() as u64;
+            for lane in lanes(may) {
+                classes[lane] = match classes[lane] {
+                    Some(class) if must >> lane & 1 == 1 => {
+                        // Lanes with the same history have the same number.
+                        Some(class.wrapping_mul(MULTIPLIER).wrapping_add(number))
+                    }
+                    _ => None,
+                };
+            }
+        }
+        classes
+    }
+
+    /// True if lanes that pass a node may wait for others there, and others need not.
+    fn keeps_apart(&self, node: u32) -> bool {
+        let (graph, order) = (self.flow.graph, self.flow.order);
+        let own = order.loop_of[node as usize];
+        if own != NONE && order.loops[own as usize].header == node {
+            return self.may_wait(own);
+        }
+        let is_aligned = || {
+            let body = graph.context(node).body;
+            matches!(body.instruction(graph.instruction(node)).op, Op::Barrier(barrier) if barrier.aligned)
+        };
+        match graph.nodes[node as usize].kind {
+            // All lanes of a warp execute it together (PTX ISA, bar).
+            NodeKind::Barrier => !is_aligned(),
+            NodeKind::Quiet => false,
+            _ => is_ordering(self.flow, node),
+        }
+    }
+
+    /// True if a loop has a load that others may end it through.
+    fn may_wait(&self, of: u32) -> bool {
+        let (graph, order) = (self.flow.graph, self.flow.order);
+        let inside = order.nodes.iter().filter(|&&node| order.is_in(node, of));
+        inside.copied().any(|node| {
+            let body = graph.context(node).body;
+            let range = graph.nodes[node as usize].instructions.clone();
+            range.into_iter().any(|number| {
+                let instruction = body.instruction(InstructionId::new(number as usize));
+                match instruction.op {
+                    Op::Access(access) => match access.kind {
+                        AccessKind::Load => access.volatile,
+                        AccessKind::Store | AccessKind::Reduction => false,
+                        _ => true,
+                    },
+                    Op::Opaque => body.results(instruction).is_empty(),
+                    _ => false,
+                }
+            })
+        })
+    }
+}
+
+/// Odd, so that different histories rarely have one number.
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;

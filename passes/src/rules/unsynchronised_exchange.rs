@@ -1,0 +1,150 @@
+//! ## What it does
+//!
+//! Finds lanes of a warp that read in shared memory what other lanes of the warp write, or write other values to the same place, with
+//! no `__syncwarp`, barrier or other `.sync` operation in between. Targets from sm_70 on.
+//!
+//! ## Why is this bad?
+//!
+//! Since sm_70 each lane advances on its own: none waits for another but where the code says so. Two accesses of two threads to one
+//! location, one of them a write, that no synchronisation orders are a data race, and the result is not defined (PTX ISA, Memory
+//! Consistency Model). `volatile` makes the compiler access memory each time, and orders no lanes: what is read may be the old
+//! value or the new one. Both orders count: in the unrolled end of a reduction, a lane may read before the other has written, and may
+//! write the next value before the other has read the last one.
+//!
+//! Such code seems to work as long as the compiler and the scheduler happen to keep the lanes together. The CUDA C++ Programming
+//! Guide (Independent Thread Scheduling) asks for `__syncwarp()` there. NVIDIA's racecheck reports what one run shows.
+//!
+//! ## Example
+//!
+//! ```cuda
+//! if (threadIdx.x < 32) {
+//!     volatile float *v = sums;
+//!     v[threadIdx.x] += v[threadIdx.x + 16];
+//!     v[threadIdx.x] += v[threadIdx.x + 8];
+//! }
+//! ```
+//!
+//! ## Use instead
+//!
+//! A shuffle, which needs no memory:
+//!
+//! ```cuda
+//! if (threadIdx.x < 32) {
+//!     float sum = sums[threadIdx.x];
+//!     for (int by = 16; by > 0; by /= 2) sum += __shfl_down_sync(0xffffffff, sum, by);
+//! }
+//! ```
+//!
+//! Or a `__syncwarp()` behind the reads and one behind the write of each step:
+//!
+//! ```cuda
+//! float sum = sums[lane];
+//! sum += sums[lane + 16]; __syncwarp();
+//! sums[lane] = sum;       __syncwarp();
+//! ```
+//!
+//! ## Limits
+//!
+//! A finding is definite: both lanes certainly make their accesses, in code without a loop or an undecided branch between the two, to
+//! bytes that are known to be the same. Addresses are known that count from a variable in shared memory by a number that hangs off
+//! the number of the thread and constants. Silent are atomics, asynchronous copies, matrix operations, equal values that several lanes
+//! write, and whatever lies on two sides of a collective or a barrier, though a collective other than `__syncwarp` orders no memory.
+//! Lanes of different warps are not judged, nor is global memory.
+
+use crate::analysis::lanes::{Exchange, Pair, PairKind};
+use crate::context::{ModuleContext, Report};
+use crate::rule::{Check, Family, Level, Rule};
+use crate::support::{addresses, lanes as text};
+
+/// The rule.
+pub static RULE: Rule = Rule {
+    code: "PTX415",
+    name: "unsynchronised-exchange",
+    aliases: &[],
+    guidelines: &[],
+    family: Family::Warp,
+    summary: "lanes read what others write to shared memory, and nothing orders the two",
+    definite: Level::Warning,
+    can_be_definite: true,
+    can_be_potential: false,
+    check: Check::Module(check),
+};
+
+/// Most further accesses of one exchange that are shown.
+const MAX_SHOWN: usize = 6;
+
+fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
+    for exchange in module.exchanges() {
+        one(module, exchange, report);
+    }
+}
+
+fn one(module: &ModuleContext<'_>, exchange: &Exchange, report: &mut Report<'_>) {
+    let Some((first, further)) = exchange.pairs.split_first() else {
+        return;
+    };
+    let name = addresses::named(
+        module,
+        module.module.symbol(exchange.symbol).space,
+        exchange.symbol,
+    );
+    let (writers, writes) = (
+        text::named(first.writers),
+        text::verb(first.writers, "writes", "write"),
+    );
+    let readers = text::subject(first.others, "reads", "read");
+    let message = match first.kind {
+        PairKind::ReadAfterWrite => format!(
+            "{readers} what {writers} {writes} to {name}, and nothing in between makes them wait for it"
+        ),
+        PairKind::WriteAfterRead => format!(
+            "{readers} in {name} where {writers} {writes} next, and nothing in between makes those wait"
+        ),
+        PairKind::TwoWrites if first.write == first.other => format!(
+            "{writers} write different values to the same bytes of {name}: which of them stays is open"
+        ),
+        PairKind::TwoWrites => format!(
+            "{writers} and {} write different values to the same bytes of {name}, and nothing in between makes any wait",
+            text::named(first.others)
+        ),
+    };
+    let draft = report.definite(text::place_of(&first.other), message);
+    draft.finished();
+    if first.write != first.other {
+        draft.related(
+            text::place_of(&first.write),
+            format!("{} here", text::subject(first.writers, "writes", "write")),
+        );
+    }
+    let (writer, other) = first.example;
+    let access = if first.kind == PairKind::TwoWrites {
+        "writes"
+    } else {
+        "reads"
+    };
+    draft.note(format!(
+        "lane {other} {access} what lane {writer} writes, for example"
+    ));
+    let mut shown = vec![&first.other, &first.write];
+    for pair in further {
+        if !shown.contains(&&pair.other) && shown.len() < MAX_SHOWN {
+            draft.related(text::place_of(&pair.other), further_words(pair));
+            shown.push(&pair.other);
+        }
+    }
+    if first.is_volatile {
+        draft.note("`volatile` orders no lanes: it only makes the compiler access memory each time");
+    }
+    text::assumption(draft, module, exchange.function, &exchange.launch);
+    draft
+        .help("put `__syncwarp()` between the write and the read, behind the reads and behind the writes of each step, or use a shuffle")
+        .data("readers", crate::finding::Value::Numbers(text::numbers(first.others)))
+        .data("writers", crate::finding::Value::Numbers(text::numbers(first.writers)));
+}
+
+fn further_words(pair: &Pair) -> &'static str {
+    match pair.kind {
+        PairKind::TwoWrites => "so is this write",
+        PairKind::ReadAfterWrite | PairKind::WriteAfterRead => "so is this read",
+    }
+}
