@@ -17,5 +17,5 @@ __device__ __noinline__ void put(int *p, int value) {
 __global__ void through_a_function(int *p) {
   __shared__ int tile[64];
   put(tile + threadIdx.x, 1);
-  put(p, tile[0]);
+  put(p, tile[threadIdx.x]);
 }

@@ -183,8 +183,10 @@ impl Search<'_, '_, '_> {
             matches!(body.instruction(graph.instruction(node)).op, Op::Barrier(barrier) if barrier.aligned)
         };
         match graph.nodes[node as usize].kind {
-            // All lanes of a warp execute it together (PTX ISA, bar).
-            NodeKind::Barrier => !is_aligned(),
+            // All lanes of a warp execute it together (PTX ISA, bar): those that certainly skip it are a defect of its own.
+            NodeKind::Barrier => {
+                !is_aligned() || self.flow.launch.lanes() & !self.flow.may[node as usize] != 0
+            }
             NodeKind::Quiet => false,
             _ => is_ordering(self.flow, node),
         }
