@@ -182,6 +182,9 @@ pub(crate) const MAX_USE_STEPS_OF_ONE: usize = 10_000;
 /// Most bytes by lane, in units of the smallest access, that the exchanges of one segment are searched through. Beyond, it has none.
 pub(crate) const MAX_EXCHANGE_PLACES: usize = 1 << 18;
 
+/// Most blocks and accesses that the screen for exchanges looks at in one function. Beyond, the function is analysed.
+pub(crate) const MAX_EXCHANGE_STEPS: usize = 1 << 20;
+
 /// Most pairs of accesses that are reported of the exchanges of one kernel.
 pub(crate) const MAX_EXCHANGE_PAIRS: usize = 256;
 

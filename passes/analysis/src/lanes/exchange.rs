@@ -95,7 +95,7 @@ pub(crate) fn find(module: &Shared<'_>) -> Vec<Exchange> {
     let slices = Slices::with_addresses(module, &visited);
     let of_one = |&function: &FunctionId| {
         let found = of_kernel(module, &slices, function).unwrap_or_default();
-        // What the deadline cut short proves nothing.
+        // A search that the deadline cut short proves nothing.
         if module.deadline.is_over() {
             Vec::new()
         } else {
@@ -168,7 +168,7 @@ struct Kernel<'k> {
 }
 
 impl Kernel<'_> {
-    /// What is definite with one launch; `None` if it is too much work.
+    /// The pairs that are definite with one launch; `None` if it is too much work.
     fn launched(&self, launch: Launch) -> Option<Found> {
         let (mut found, mut open, reached) = self.in_warp(launch, 0)?;
         let mut warp = 1;
@@ -189,7 +189,7 @@ impl Kernel<'_> {
         })
     }
 
-    /// What is definite in one warp, those pairs of it at places that the warp need not come to, and the nodes that it may come to.
+    /// The pairs that are definite in one warp, those of them at places that the warp need not come to, and the nodes that it may come to.
     #[allow(clippy::type_complexity, reason = "one use")]
     fn in_warp(
         &self,

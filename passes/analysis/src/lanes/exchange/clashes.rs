@@ -68,7 +68,7 @@ pub(super) fn clashes(
                 let Some(writes) = writes.get(&place) else {
                     continue;
                 };
-                // What a lane reads where it writes itself is a matter of the writes.
+                // A read where the lane writes itself is a matter of the writes.
                 if !touch.is_store && writes.iter().any(|write| usize::from(write.1) == lane) {
                     continue;
                 }

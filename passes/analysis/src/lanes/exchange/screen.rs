@@ -1,22 +1,31 @@
-//! Kernels that may have an exchange: those that write to shared memory and access it once more with no ordering in between.
+//! Kernels that may have an exchange: those in which two lanes may access the same bytes of shared memory, one of them to write, on
+//! their ways from one place, past no ordering.
 //!
 //! ```text
 //! piece        the instructions of a block between two orderings
-//! region       pieces that edges join: whoever goes from one to another passes no ordering
-//! suspect      a kernel with a region in which a write to shared memory is, and an access whose place is not certainly the
-//!              same lane's
+//! way(h, l)    the pieces that lane l comes to from the piece h past no ordering, while its branches are decided
+//! suspect      a kernel, or one that calls a function, with a piece from which the ways of two lanes lead to such accesses
 //! ```
 //!
-//! Places are what [`Threads`] knows of warp 0. What it does not know, the lane analysis does not know either, but for variables that
-//! lie in slots of the stack: those kernels are suspects as soon as a region has a write and another access.
+//! Places and branches are what [`Threads`] knows of warp 0. What it does not know, the lane analysis does not know either, except in
+//! functions that are passed addresses, that keep variables on the stack, that read other dimensions, or whose blocks have a known shape:
+//! there, an unknown place may be any, and lanes may go either way at an unknown branch.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::touches::{orders, touched};
-use crate::lanes::value::WARP;
+use super::touches::{orders, stored, touched};
+use crate::lanes::launch::launches_of;
+use crate::lanes::value::{Lanes, WARP, lanes};
+use crate::limits::MAX_EXCHANGE_STEPS;
 use crate::shared::Shared;
 use crate::threads::{Start, Threads};
-use ptxcheck_ir::{AccessKind, BlockId, Body, FunctionId, Instruction, Op, Rare, Register, Space, Value};
+use ptxcheck_ir::cfg::Cfg;
+use ptxcheck_ir::{
+    AccessKind, BlockId, Body, FunctionId, Guard, Instruction, Op, Rare, Register, Space, Value,
+};
 
 /// The kernels that may have an exchange, in the order of the input.
 pub(super) fn suspects(module: &Shared<'_>) -> Vec<FunctionId> {
@@ -24,19 +33,14 @@ pub(super) fn suspects(module: &Shared<'_>) -> Vec<FunctionId> {
     if !symbols.any(|symbol| symbol.space == Space::Shared) {
         return Vec::new();
     }
-    let count = module.module.functions.len();
-    let mut marked = vec![false; count];
-    let mut any = false;
+    let mut marked = vec![false; module.module.functions.len()];
     for (id, function, body) in module.module.bodies() {
         if module.deadline.is_over_at_step() {
             return Vec::new();
         }
-        if !function.is_damaged && may_exchange(module, id, body) {
-            marked[id.index()] = true;
-            any = true;
-        }
+        marked[id.index()] = !function.is_damaged && may_exchange(module, id, body);
     }
-    if !any {
+    if !marked.contains(&true) {
         return Vec::new();
     }
     module.call_graph().mark_callers(&mut marked);
@@ -47,7 +51,7 @@ pub(super) fn suspects(module: &Shared<'_>) -> Vec<FunctionId> {
     kernels.map(|(id, ..)| id).collect()
 }
 
-/// True if a function has a region with a write and another access that may be another lane's.
+/// True if the ways of two lanes through a function may lead to such accesses.
 fn may_exchange(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
     let is_write = |instruction: &Instruction| {
         touched(body, instruction).is_some_and(|(access, ..)| access.kind == AccessKind::Store)
@@ -62,44 +66,92 @@ fn may_exchange(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
         )
     };
     let is_kernel = module.module.function(id).is_kernel();
+    if is_kernel && !refers_to(Space::Shared) {
+        return false;
+    }
     let has_stack = refers_to(Space::Local) || body.has(Rare::STACK_ALLOC);
-    let places = Places {
+    let reads_other = module.reads_other_dimensions(id);
+    let has_shape = || {
+        let launches = launches_of(module, id, reads_other);
+        launches.iter().any(|launch| launch.shape.is_some())
+    };
+    let is_open = !is_kernel || has_stack || reads_other || has_shape();
+    let search = Search {
+        body,
+        pieces: Pieces::new(body),
+        order: module.function(id).cfg().reverse_postorder(),
+        predecessors: module.function(id).cfg(),
+        is_open,
+        generic_counts: !is_kernel || has_stack,
         threads: Threads {
             body,
             definitions: module.function(id).definitions(),
             warp: 0,
         },
-        known: FxHashMap::default(),
-        others_count: !is_kernel || has_stack || module.reads_other_dimensions(id),
-        generic_counts: !is_kernel || has_stack && refers_to(Space::Shared),
+        places: FxHashMap::default(),
+        predicates: FxHashMap::default(),
+        steps: MAX_EXCHANGE_STEPS,
     };
-    let by_region = regions(body);
-    let mut search = places;
-    by_region.values().any(|accesses| search.clash(accesses))
+    search.finds()
 }
 
-/// The accesses of each region that has several.
-fn regions(body: &Body<'_>) -> FxHashMap<u32, Vec<Access>> {
-    let mut regions = Regions::new(body);
-    let mut by_region: FxHashMap<u32, Vec<Access>> = FxHashMap::default();
-    for (number, block) in body.blocks.iter().enumerate() {
-        let mut piece = regions.first[number];
-        for instruction in &body.instructions[block.instructions.range()] {
-            if cuts(body, instruction) {
-                piece += 1;
-            } else if let Some((access, address, past)) = touched(body, instruction) {
-                by_region.entry(regions.of(piece)).or_default().push(Access {
-                    is_store: access.kind == AccessKind::Store,
-                    is_shared: access.space == Space::Shared,
-                    address,
-                    past,
-                    bytes: i64::from(access.bytes()),
-                });
+/// An access of a piece.
+struct Access {
+    is_store: bool,
+    is_shared: bool,
+    address: Value,
+    past: i64,
+    bytes: i64,
+    guard: Option<Guard>,
+    /// The value that a store of one element writes.
+    stored: Option<Value>,
+}
+
+/// The pieces of a body.
+struct Pieces {
+    /// By block, the number of its first piece; the others follow.
+    first: Vec<u32>,
+    /// By piece, its accesses.
+    accesses: Vec<Range<usize>>,
+    all: Vec<Access>,
+}
+
+impl Pieces {
+    fn new(body: &Body<'_>) -> Self {
+        let mut pieces = Self {
+            first: Vec::with_capacity(body.blocks.len()),
+            accesses: Vec::new(),
+            all: Vec::new(),
+        };
+        for block in &body.blocks {
+            pieces.first.push(pieces.accesses.len() as u32);
+            let mut start = pieces.all.len();
+            for instruction in &body.instructions[block.instructions.range()] {
+                if cuts(body, instruction) {
+                    pieces.accesses.push(start..pieces.all.len());
+                    start = pieces.all.len();
+                } else if let Some((access, address, past)) = touched(body, instruction) {
+                    pieces.all.push(Access {
+                        is_store: access.kind == AccessKind::Store,
+                        is_shared: access.space == Space::Shared,
+                        address,
+                        past,
+                        bytes: i64::from(access.bytes()),
+                        guard: instruction.guard,
+                        stored: stored(body, instruction),
+                    });
+                }
             }
+            pieces.accesses.push(start..pieces.all.len());
         }
+        pieces
     }
-    by_region.retain(|_, accesses| accesses.iter().any(|access| access.is_store));
-    by_region
+
+    /// The pieces of a block.
+    fn of(&self, block: usize) -> Range<usize> {
+        let end = self.first.get(block + 1).copied();
+        self.first[block] as usize..end.map_or(self.accesses.len(), |end| end as usize)
+    }
 }
 
 /// True if lanes may be ordered at an instruction.
@@ -107,123 +159,197 @@ fn cuts(body: &Body<'_>, instruction: &Instruction) -> bool {
     matches!(instruction.op, Op::Collective(..) | Op::Barrier(_) | Op::Call(_)) || orders(body, instruction)
 }
 
-/// The pieces of a body, joined to regions.
-struct Regions {
-    /// By block, the number of its first piece; the others follow.
-    first: Vec<u32>,
-    /// By piece, one that it is joined to; itself for one of each region.
-    joined: Vec<u32>,
-}
-
-impl Regions {
-    fn new(body: &Body<'_>) -> Self {
-        let (mut first, mut last, mut count) = (Vec::new(), Vec::new(), 0);
-        for block in &body.blocks {
-            let instructions = &body.instructions[block.instructions.range()];
-            first.push(count);
-            count += instructions.iter().filter(|one| cuts(body, one)).count() as u32;
-            last.push(count);
-            count += 1;
-        }
-        let mut regions = Self {
-            first,
-            joined: (0..count).collect(),
-        };
-        for (number, &last) in last.iter().enumerate() {
-            for next in body.successors(BlockId::new(number)) {
-                let (one, other) = (regions.of(last), regions.of(regions.first[next.index()]));
-                regions.joined[one as usize] = other;
-            }
-        }
-        regions
-    }
-
-    /// The region of a piece.
-    fn of(&mut self, mut piece: u32) -> u32 {
-        while self.joined[piece as usize] != piece {
-            let next = self.joined[self.joined[piece as usize] as usize];
-            self.joined[piece as usize] = next;
-            piece = next;
-        }
-        piece
-    }
-}
-
-/// An access of a region.
-struct Access {
-    is_store: bool,
-    is_shared: bool,
-    address: Value,
-    past: i64,
-    bytes: i64,
-}
-
 /// The number of a variable, and the offset in it by lane.
 type Place = (usize, [i64; WARP]);
 
-/// The places that a function accesses.
-struct Places<'a, 'm> {
+/// The search in one function.
+struct Search<'a, 'm> {
+    body: &'a Body<'m>,
+    pieces: Pieces,
+    /// The blocks, in reverse postorder.
+    order: &'a [BlockId],
+    predecessors: &'a Cfg,
     threads: Threads<'a, 'm>,
-    /// By the register that holds the address.
-    known: FxHashMap<Register, Option<Place>>,
-    /// The lane analysis may know places in shared memory that [`Threads`] does not.
-    others_count: bool,
-    /// It may know generic ones.
+    /// The lane analysis may know what [`Threads`] does not.
+    is_open: bool,
+    /// It may know generic addresses in shared memory that [`Threads`] does not.
     generic_counts: bool,
+    /// By the register that holds the address.
+    places: FxHashMap<Register, Option<Place>>,
+    /// The lanes in which a predicate holds, where that is known of all.
+    predicates: FxHashMap<Register, Option<Lanes>>,
+    steps: usize,
 }
 
-impl Places<'_, '_> {
-    fn of(&mut self, access: &Access) -> Option<Place> {
+impl Search<'_, '_> {
+    fn finds(mut self) -> bool {
+        let mut rank = vec![u32::MAX; self.body.blocks.len()];
+        for (number, block) in (0..).zip(self.order) {
+            rank[block.index()] = number;
+        }
+        let mut made = Vec::new();
+        let mut is_passed = vec![false; self.body.blocks.len()];
+        for &block in self.order {
+            for piece in self.pieces.of(block.index()) {
+                let is_first = piece == self.pieces.first[block.index()] as usize;
+                if is_first && is_passed[block.index()] {
+                    continue;
+                }
+                made.clear();
+                self.way(block, piece, &rank, &mut made, &mut is_passed);
+                let has_store = made.iter().any(|&(access, _)| self.pieces.all[access].is_store);
+                if self.steps == 0 || has_store && self.clash(&made) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// The accesses on the ways of all lanes from a piece, with the lanes that make them. Marks blocks that lanes come to on such ways
+    /// alone.
+    fn way(
+        &mut self,
+        head: BlockId,
+        piece: usize,
+        rank: &[u32],
+        made: &mut Vec<(usize, Lanes)>,
+        is_passed: &mut [bool],
+    ) {
+        let mut open = BTreeMap::new();
+        let (mut at, mut here, mut piece) = (head, Lanes::MAX, piece);
+        loop {
+            self.steps = self.steps.saturating_sub(1);
+            for access in self.pieces.accesses[piece].clone() {
+                let guard = self.pieces.all[access].guard;
+                let set = here & guard.map_or(Lanes::MAX, |guard| self.holds(guard).unwrap_or(Lanes::MAX));
+                if set != 0 {
+                    made.push((access, set));
+                }
+            }
+            if piece + 1 == self.pieces.of(at.index()).end {
+                for (next, set) in self.successors(at, here).into_iter().flatten() {
+                    is_passed[next.index()] |= self.predecessors.predecessors(next).len() == 1;
+                    let next = rank[next.index()];
+                    if set != 0 && next > rank[at.index()] && next != u32::MAX {
+                        *open.entry(next).or_insert(0) |= set;
+                    }
+                }
+            }
+            let Some((next, set)) = open.pop_first() else {
+                return;
+            };
+            if self.steps == 0 {
+                return;
+            }
+            (at, here) = (self.order[next as usize], set);
+            piece = self.pieces.first[at.index()] as usize;
+        }
+    }
+
+    /// The blocks that lanes go on to where that is decided, and the lanes of each.
+    fn successors(&mut self, block: BlockId, here: Lanes) -> [Option<(BlockId, Lanes)>; 2] {
+        let body = self.body;
+        let test = body.terminator(block).and_then(|last| last.guard);
+        match (test, body.successors(block)) {
+            (_, &[next]) => [Some((next, here)), None],
+            (Some(guard), &[one, other]) => match self.holds(guard) {
+                Some(holds) => [Some((one, here & holds)), Some((other, here & !holds))],
+                None if self.is_open => [Some((one, here)), Some((other, here))],
+                None => [None, None],
+            },
+            _ => [None, None],
+        }
+    }
+
+    /// The lanes in which a guard holds, where that is known of all of them.
+    fn holds(&mut self, guard: Guard) -> Option<Lanes> {
+        let threads = &self.threads;
+        let holds = *self.predicates.entry(guard.register).or_insert_with(|| {
+            let values = threads.by_lane(Value::Register(guard.register))?;
+            let set = values.iter().enumerate().filter(|(_, value)| **value & 1 == 1);
+            Some(set.fold(0, |set, (lane, _)| set | 1 << lane))
+        });
+        holds.map(|holds| if guard.negated { !holds } else { holds })
+    }
+
+    fn place(&mut self, access: usize) -> Option<Place> {
+        let access = &self.pieces.all[access];
         let threads = &self.threads;
         let find = |value| match threads.addresses(value)? {
             (Start::Symbol(symbol), by) => Some((symbol.index(), by)),
             (Start::Param(_), _) => None,
         };
         let (symbol, by) = match access.address {
-            Value::Register(register) => *self.known.entry(register).or_insert_with(|| find(access.address)),
+            Value::Register(register) => *self
+                .places
+                .entry(register)
+                .or_insert_with(|| find(access.address)),
             address => find(address),
         }?;
         Some((symbol, by.map(|by| by.saturating_add(access.past))))
     }
 
-    /// True if two accesses of a region may be those of different lanes to the same bytes.
-    fn clash(&mut self, accesses: &[Access]) -> bool {
-        let granule = accesses.iter().map(|access| access.bytes).min().unwrap_or(1);
+    /// True if two of these accesses may be those of different lanes to the same bytes.
+    fn clash(&mut self, made: &[(usize, Lanes)]) -> bool {
+        let bytes = made.iter().map(|&(access, _)| self.pieces.all[access].bytes);
+        let granule = bytes.min().unwrap_or(1);
         let words =
             |at: i64, bytes: i64| at.div_euclid(granule)..=at.saturating_add(bytes - 1).div_euclid(granule);
-        // By variable and word, the first lane that writes it, and that others do, too.
-        let mut writers: FxHashMap<(usize, i64), (usize, bool)> = FxHashMap::default();
+        let mut written: FxHashMap<(usize, i64), Written> = FxHashMap::default();
         let mut unknown = 0;
-        for access in accesses {
-            let Some((symbol, by)) = self.of(access) else {
+        for &(number, set) in made {
+            let place = self.place(number);
+            let access = &self.pieces.all[number];
+            let Some((symbol, by)) = place else {
                 let counts = if access.is_shared {
-                    self.others_count
+                    self.is_open
                 } else {
                     self.generic_counts
                 };
                 unknown += usize::from(counts);
                 continue;
             };
-            for (lane, at) in by.into_iter().enumerate().filter(|_| access.is_store) {
-                for word in words(at, access.bytes) {
-                    let entry = writers.entry((symbol, word)).or_insert((lane, false));
-                    entry.1 |= entry.0 != lane;
+            let values = access.stored.and_then(|value| self.threads.by_lane(value));
+            for lane in lanes(set).filter(|_| access.is_store) {
+                let value = values.map(|values| values[lane]);
+                for word in words(by[lane], access.bytes) {
+                    let entry = written.entry((symbol, word)).or_insert(Written {
+                        lanes: 0,
+                        first: (lane, value),
+                    });
+                    entry.lanes |= 1 << lane;
+                    let (first, known) = entry.first;
+                    if first != lane && known.zip(value).is_some_and(|(known, value)| known != value) {
+                        return true;
+                    }
                 }
             }
         }
-        if unknown > 0 && accesses.len() > 1 {
+        self.steps = self.steps.saturating_sub(made.len());
+        if unknown > 0 && made.len() > 1 {
             return true;
         }
-        accesses.iter().any(|access| {
-            let Some((symbol, by)) = self.of(access) else {
+        made.iter().any(|&(number, set)| {
+            let Some((symbol, by)) = self.place(number) else {
                 return false;
             };
-            by.into_iter().enumerate().any(|(lane, at)| {
-                words(at, access.bytes).any(|word| {
-                    let writer = writers.get(&(symbol, word));
-                    writer.is_some_and(|&(first, several)| several || first != lane)
+            let access = &self.pieces.all[number];
+            !access.is_store
+                && lanes(set).any(|lane| {
+                    words(by[lane], access.bytes).any(|word| {
+                        // A read where the lane writes itself is a matter of the writes.
+                        let written = written.get(&(symbol, word));
+                        written.is_some_and(|written| written.lanes >> lane & 1 == 0)
+                    })
                 })
-            })
         })
     }
+}
+
+/// The writes to a word.
+struct Written {
+    lanes: Lanes,
+    /// The first one: its lane, and its value, where that is known.
+    first: (usize, Option<u64>),
 }

@@ -201,7 +201,7 @@ pub(super) fn touched(body: &Body<'_>, instruction: &Instruction) -> Option<(Acc
 }
 
 /// The value that a store of one element writes.
-fn stored(body: &Body<'_>, instruction: &Instruction) -> Option<Value> {
+pub(super) fn stored(body: &Body<'_>, instruction: &Instruction) -> Option<Value> {
     match (instruction.op, body.uses(instruction)) {
         (Op::Access(access), &[_, _, value]) if access.kind == AccessKind::Store => Some(value),
         _ => None,
