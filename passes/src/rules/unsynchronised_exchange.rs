@@ -49,7 +49,7 @@
 //! bytes that are known to be the same. Addresses are known that count from a variable in shared memory by a number that hangs off
 //! the number of the thread and constants. Silent are atomics, asynchronous copies, matrix operations, equal values that several lanes
 //! write, and whatever lies on two sides of a collective or a barrier, though a collective other than `__syncwarp` orders no memory.
-//! Lanes of different warps are not judged, nor is global memory.
+//! Warp 0, which every block has, is looked at. Lanes of different warps are not judged, nor is global memory.
 
 use crate::analysis::lanes::{Exchange, Pair, PairKind};
 use crate::context::{ModuleContext, Report};
@@ -125,6 +125,7 @@ fn one(module: &ModuleContext<'_>, exchange: &Exchange, report: &mut Report<'_>)
     draft.note(format!(
         "lane {other} {access} what lane {writer} writes, for example"
     ));
+    draft.note("this is so in warp 0 of each block");
     let mut shown = vec![&first.other, &first.write];
     for pair in further {
         if !shown.contains(&&pair.other) && shown.len() < MAX_SHOWN {

@@ -7,8 +7,7 @@
 //! access the same bytes there, `pairs` which of them certainly do.
 //!
 //! ```text
-//! definite(k)    the pairs that are definite in warp 0 of each layout in which lanes come to the place, where warp 0 certainly
-//!                comes there, or it is so in each warp that may
+//! definite(k)    the pairs that are definite in warp 0, which every launch has, of each layout in which its lanes come to the place
 //! ```
 
 mod clashes;
@@ -22,7 +21,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use self::clashes::Clash;
-use self::pairs::{Reached, definite};
+use self::pairs::definite;
 use self::touches::Touches;
 use super::flow::Flow;
 use super::kernel::layouts;
@@ -128,7 +127,9 @@ fn of_kernel(module: &Shared<'_>, slices: &Slices, function: FunctionId) -> Opti
         let known = match common.take() {
             None => found.pairs,
             Some(mut known) => {
-                known.retain(|key, _| !found.reached.contains(&key.2) || found.pairs.contains_key(key));
+                known.retain(|key, _| {
+                    found.reached.binary_search(&key.2).is_err() || found.pairs.contains_key(key)
+                });
                 known
             }
         };
@@ -159,7 +160,7 @@ type Key = ([(u32, u32); 2], bool, u32);
 /// The definite pairs of one launch.
 struct Found {
     pairs: BTreeMap<Key, (SymbolId, Pair)>,
-    /// The nodes that lanes of some warp that was looked at may come to.
+    /// The nodes that lanes of warp 0 may come to.
     reached: Vec<u32>,
 }
 
@@ -168,53 +169,21 @@ struct Kernel<'k> {
 }
 
 impl Kernel<'_> {
-    /// The pairs that are definite with one launch; `None` if it is too much work.
+    /// The pairs that are definite in warp 0 with one launch; `None` if it is too much work.
     fn launched(&self, launch: Launch) -> Option<Found> {
-        let (mut found, mut open, reached) = self.in_warp(launch, 0)?;
-        let mut warp = 1;
-        while !open.is_empty() && warp < launch.warps() {
-            let (others, _, reached) = self.in_warp(launch, warp)?;
-            open.retain(|key| {
-                let holds = reached.binary_search(&key.2).is_err() || others.contains_key(key);
-                if !holds {
-                    found.remove(key);
-                }
-                holds
-            });
-            warp += 1;
-        }
-        Some(Found {
-            pairs: found,
-            reached,
-        })
-    }
-
-    /// The pairs that are definite in one warp, those of them at places that the warp need not come to, and the nodes that it may come to.
-    #[allow(clippy::type_complexity, reason = "one use")]
-    fn in_warp(
-        &self,
-        launch: Launch,
-        warp: u32,
-    ) -> Option<(BTreeMap<Key, (SymbolId, Pair)>, Vec<Key>, Vec<u32>)> {
         let launch = Launch {
-            warp: Some(warp),
+            warp: Some(0),
             ..launch
         };
         let fixed = Fixed::default();
         let mut flow = Flow::new(self.layout, launch, &fixed, self.layout.pool())?;
         let found = definite(&mut flow, launch.lanes());
-        let (mut pairs, mut open) = (BTreeMap::new(), Vec::new());
-        for (clash, reached) in &found.clashes {
-            let (key, pair) = self.pair(&found.touches, clash);
-            if *reached == Reached::Perhaps {
-                open.push(key);
-            }
-            pairs.insert(key, pair);
-        }
+        let pairs = found.clashes.iter().map(|clash| self.pair(&found.touches, clash));
+        let pairs = pairs.collect();
         let nodes = 0..flow.may.len() as u32;
         let reached = nodes.filter(|&node| flow.may[node as usize] != 0).collect();
         self.layout.keep(flow.pool);
-        Some((pairs, open, reached))
+        Some(Found { pairs, reached })
     }
 
     fn pair(&self, touches: &Touches, clash: &Clash) -> (Key, (SymbolId, Pair)) {

@@ -22,21 +22,12 @@ use crate::lanes::value::{Lanes, WARP, lanes};
 use crate::limits::MAX_EXCHANGE_PAIRS;
 use ptxcheck_ir::{AccessKind, InstructionId, Op};
 
-/// The clashes of a solution that are definite, with what is known of their places.
+/// The clashes of a solution that are definite.
 pub(super) struct Definite {
     /// The accesses.
     pub touches: Touches,
     /// The clashes, in the order of the code.
-    pub clashes: Vec<(Clash, Reached)>,
-}
-
-/// Lanes come to the place of a clash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reached {
-    /// On every execution.
-    Surely,
-    /// On some.
-    Perhaps,
+    pub clashes: Vec<Clash>,
 }
 
 /// The definite clashes of a solution that follows addresses. `entry`: the lanes that surely begin together.
@@ -49,19 +40,17 @@ pub(super) fn definite(flow: &mut Flow<'_>, entry: Lanes) -> Definite {
         placement: Placement::new(flow, entry, &FxHashSet::default()),
         classes: None,
     };
-    let mut found: Vec<(Clash, Reached)> = Vec::new();
+    let mut found: Vec<Clash> = Vec::new();
     let mut known: FxHashSet<(usize, usize)> = FxHashSet::default();
     for head in segments::heads(flow, &touches) {
         if flow.module.deadline.is_over_at_step() || found.len() >= MAX_EXCHANGE_PAIRS {
             break;
         }
-        for (clash, reached) in search.of_head(head) {
-            if known.insert((clash.write, clash.other)) {
-                found.push((clash, reached));
-            }
-        }
+        let mut of_head = search.of_head(head);
+        of_head.retain(|clash| known.insert((clash.write, clash.other)));
+        found.extend(of_head);
     }
-    found.sort_by_key(|(clash, _)| (clash.write.max(clash.other), clash.write.min(clash.other)));
+    found.sort_by_key(|clash| (clash.write.max(clash.other), clash.write.min(clash.other)));
     Definite {
         touches,
         clashes: found,
@@ -77,7 +66,7 @@ struct Search<'s, 'f, 'a> {
 }
 
 impl Search<'_, '_, '_> {
-    fn of_head(&mut self, head: segments::Head) -> Vec<(Clash, Reached)> {
+    fn of_head(&mut self, head: segments::Head) -> Vec<Clash> {
         let touches = self.touches;
         let way = segments::way(self.flow, touches, head);
         let made = |among: Lanes| -> Vec<(usize, Lanes)> {
@@ -100,19 +89,9 @@ impl Search<'_, '_, '_> {
         }
         let classes = *self.classes();
         let may_clash = |a: usize, b: usize| classes[a].is_some() && classes[a] == classes[b];
-        let found = clashes(touches, &self.flow.pool, &made(here), may_clash);
-        let mut settled = Vec::new();
-        for clash in found {
-            let place = self.place(&clash);
-            if self.flow.order.dominates(head.node, place) && self.is_used(&clash) {
-                let reached = match self.placement.certain(place) {
-                    Some(certain) if certain != 0 => Reached::Surely,
-                    _ => Reached::Perhaps,
-                };
-                settled.push((clash, reached));
-            }
-        }
-        settled
+        let mut found = clashes(touches, &self.flow.pool, &made(here), may_clash);
+        found.retain(|clash| self.flow.order.dominates(head.node, self.place(clash)) && self.is_used(clash));
+        found
     }
 
     /// The node that a clash is reported at.

@@ -7,9 +7,9 @@
 //! suspect      a kernel, or one that calls a function, with a piece from which the ways of two lanes lead to such accesses
 //! ```
 //!
-//! Places and branches are what [`Threads`] knows of warp 0. What it does not know, the lane analysis does not know either, except in
-//! functions that are passed addresses, that keep variables on the stack, that read other dimensions, or whose blocks have a known shape:
-//! there, an unknown place may be any, and lanes may go either way at an unknown branch.
+//! Places and branches are what [`Threads`] knows of warp 0. The lane analysis may know more of what is computed from constants, the number
+//! of the thread and variables alone, through slots of the stack and parameters of functions, from other
+//! dimensions, and from the shape of blocks where that is stated: such a place may be any, and lanes may go either way at such a branch.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,14 +17,17 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::touches::{orders, stored, touched};
+use crate::function::Analyses;
 use crate::lanes::launch::launches_of;
 use crate::lanes::value::{Lanes, WARP, lanes};
 use crate::limits::MAX_EXCHANGE_STEPS;
 use crate::shared::Shared;
+use crate::slots::Effect;
 use crate::threads::{Start, Threads};
 use ptxcheck_ir::cfg::Cfg;
+use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
-    AccessKind, BlockId, Body, FunctionId, Guard, Instruction, Op, Rare, Register, Space, Value,
+    AccessKind, BlockId, Body, FunctionId, Guard, Instruction, Op, Rare, Register, Space, Special, Value,
 };
 
 /// The kernels that may have an exchange, in the order of the input.
@@ -54,51 +57,58 @@ pub(super) fn suspects(module: &Shared<'_>) -> Vec<FunctionId> {
 /// True if the ways of two lanes through a function may lead to such accesses.
 fn may_exchange(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
     let is_write = |instruction: &Instruction| {
-        touched(body, instruction).is_some_and(|(access, ..)| access.kind == AccessKind::Store)
+        matches!(instruction.op, Op::Access(access)
+            if access.kind == AccessKind::Store && matches!(access.space, Space::Shared | Space::Generic))
     };
     if !body.instructions.iter().any(is_write) {
         return false;
     }
-    let refers_to = |space| {
-        let mut values = body.values.iter();
-        values.any(
-            |value| matches!(value, Value::Symbol(symbol, _) if module.module.symbol(*symbol).space == space),
-        )
-    };
+    let (mut names_shared, mut names_local) = (false, false);
+    for value in &body.values {
+        if let Value::Symbol(symbol, _) = value {
+            let space = module.module.symbol(*symbol).space;
+            names_shared |= space == Space::Shared;
+            names_local |= space == Space::Local;
+        }
+    }
     let is_kernel = module.module.function(id).is_kernel();
-    if is_kernel && !refers_to(Space::Shared) {
+    if is_kernel && !names_shared {
         return false;
     }
-    let has_stack = refers_to(Space::Local) || body.has(Rare::STACK_ALLOC);
+    let analyses = module.function(id);
     let reads_other = module.reads_other_dimensions(id);
     let has_shape = || {
         let launches = launches_of(module, id, reads_other);
         launches.iter().any(|launch| launch.shape.is_some())
     };
-    let is_open = !is_kernel || has_stack || reads_other || has_shape();
     let search = Search {
         body,
         pieces: Pieces::new(body),
-        order: module.function(id).cfg().reverse_postorder(),
-        predecessors: module.function(id).cfg(),
-        is_open,
-        generic_counts: !is_kernel || has_stack,
+        order: analyses.cfg().reverse_postorder(),
+        predecessors: analyses.cfg(),
+        analyses,
+        is_kernel,
+        has_slots: names_local || body.has(Rare::STACK_ALLOC),
+        has_shape: has_shape(),
         threads: Threads {
             body,
-            definitions: module.function(id).definitions(),
+            definitions: analyses.definitions(),
             warp: 0,
         },
         places: FxHashMap::default(),
         predicates: FxHashMap::default(),
+        knowable: FxHashMap::default(),
         steps: MAX_EXCHANGE_STEPS,
     };
     search.finds()
 }
 
+/// Most operations one behind the other that are looked through.
+const MAX_DEPTH: usize = 48;
+
 /// An access of a piece.
 struct Access {
     is_store: bool,
-    is_shared: bool,
     address: Value,
     past: i64,
     bytes: i64,
@@ -133,7 +143,6 @@ impl Pieces {
                 } else if let Some((access, address, past)) = touched(body, instruction) {
                     pieces.all.push(Access {
                         is_store: access.kind == AccessKind::Store,
-                        is_shared: access.space == Space::Shared,
                         address,
                         past,
                         bytes: i64::from(access.bytes()),
@@ -170,14 +179,18 @@ struct Search<'a, 'm> {
     order: &'a [BlockId],
     predecessors: &'a Cfg,
     threads: Threads<'a, 'm>,
-    /// The lane analysis may know what [`Threads`] does not.
-    is_open: bool,
-    /// It may know generic addresses in shared memory that [`Threads`] does not.
-    generic_counts: bool,
+    analyses: &'a Analyses<'m>,
+    is_kernel: bool,
+    /// It has variables on the stack.
+    has_slots: bool,
+    /// The shape of its blocks is known.
+    has_shape: bool,
     /// By the register that holds the address.
     places: FxHashMap<Register, Option<Place>>,
     /// The lanes in which a predicate holds, where that is known of all.
     predicates: FxHashMap<Register, Option<Lanes>>,
+    /// The registers of which the lane analysis may know more than [`Threads`].
+    knowable: FxHashMap<Register, bool>,
     steps: usize,
 }
 
@@ -255,7 +268,9 @@ impl Search<'_, '_> {
             (_, &[next]) => [Some((next, here)), None],
             (Some(guard), &[one, other]) => match self.holds(guard) {
                 Some(holds) => [Some((one, here & holds)), Some((other, here & !holds))],
-                None if self.is_open => [Some((one, here)), Some((other, here))],
+                None if self.is_knowable(Value::Register(guard.register), MAX_DEPTH) => {
+                    [Some((one, here)), Some((other, here))]
+                }
                 None => [None, None],
             },
             _ => [None, None],
@@ -290,6 +305,48 @@ impl Search<'_, '_> {
         Some((symbol, by.map(|by| by.saturating_add(access.past))))
     }
 
+    /// True if a value is computed from what the lane analysis may know alone; `depth`: of operations that are looked through.
+    fn is_knowable(&mut self, value: Value, depth: usize) -> bool {
+        let register = match value {
+            Value::Integer(_) | Value::Symbol(..) => return true,
+            Value::Special(Special::Ntid(_)) => return self.has_shape,
+            Value::Special(Special::Tid(_) | Special::LaneId) => return true,
+            Value::Param(..) => return !self.is_kernel,
+            Value::Register(register) | Value::Not(register) => register,
+            _ => return false,
+        };
+        if let Some(&known) = self.knowable.get(&register) {
+            return known;
+        }
+        let body = self.body;
+        let definition = self.threads.definitions.only(body, register);
+        let is_knowable = depth > 0
+            && definition.is_some_and(|definition| {
+                let instruction = body.instruction(definition);
+                let is_computed = match instruction.op {
+                    Op::ToGeneric(..) | Op::FromGeneric(..) => true,
+                    Op::Access(access) => match access.space {
+                        Space::Param => true,
+                        _ if access.kind != AccessKind::Load || !self.has_slots => false,
+                        _ => {
+                            return matches!(
+                                self.analyses.slots().effect(definition, instruction),
+                                Effect::Load(_)
+                            );
+                        }
+                    },
+                    op => is_interpreted(op),
+                };
+                is_computed
+                    && body
+                        .uses(instruction)
+                        .iter()
+                        .all(|&used| self.is_knowable(used, depth - 1))
+            });
+        self.knowable.insert(register, is_knowable);
+        is_knowable
+    }
+
     /// True if two of these accesses may be those of different lanes to the same bytes.
     fn clash(&mut self, made: &[(usize, Lanes)]) -> bool {
         let bytes = made.iter().map(|&(access, _)| self.pieces.all[access].bytes);
@@ -302,12 +359,8 @@ impl Search<'_, '_> {
             let place = self.place(number);
             let access = &self.pieces.all[number];
             let Some((symbol, by)) = place else {
-                let counts = if access.is_shared {
-                    self.is_open
-                } else {
-                    self.generic_counts
-                };
-                unknown += usize::from(counts);
+                let address = access.address;
+                unknown += usize::from(self.is_knowable(address, MAX_DEPTH));
                 continue;
             };
             let values = access.stored.and_then(|value| self.threads.by_lane(value));

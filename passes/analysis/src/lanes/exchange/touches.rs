@@ -188,14 +188,14 @@ fn shared_symbols(flow: &mut Flow<'_>) -> FxHashMap<u32, SymbolId> {
 
 /// The access of a plain load or store that may be to shared memory, its address, and the constant that is added to it.
 pub(super) fn touched(body: &Body<'_>, instruction: &Instruction) -> Option<(Access, Value, i64)> {
-    match (instruction.op, body.uses(instruction)) {
-        (Op::Access(access), &[address, Value::Integer(past), ..])
-            if matches!(access.kind, AccessKind::Load | AccessKind::Store)
-                && matches!(access.space, Space::Shared | Space::Generic)
-                && (1..=64).contains(&access.bytes()) =>
-        {
-            Some((access, address, past))
-        }
+    let Op::Access(access) = instruction.op else {
+        return None;
+    };
+    let may_be = matches!(access.kind, AccessKind::Load | AccessKind::Store)
+        && matches!(access.space, Space::Shared | Space::Generic)
+        && (1..=64).contains(&access.bytes());
+    match body.uses(instruction) {
+        &[address, Value::Integer(past), ..] if may_be => Some((access, address, past)),
         _ => None,
     }
 }
