@@ -185,6 +185,9 @@ pub(crate) const MAX_EXCHANGE_PLACES: usize = 1 << 18;
 /// Most blocks and accesses that the screen for exchanges looks at in one function. Beyond, the function is analysed.
 pub(crate) const MAX_EXCHANGE_STEPS: usize = 1 << 20;
 
+/// Most instructions of a function that is searched for exchanges: those with more are made by unrolling, and take most of the time.
+pub(crate) const MAX_EXCHANGE_INSTRUCTIONS: usize = 2048;
+
 /// Most pairs of accesses that are reported of the exchanges of one kernel.
 pub(crate) const MAX_EXCHANGE_PAIRS: usize = 256;
 

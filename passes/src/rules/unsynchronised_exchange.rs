@@ -49,7 +49,8 @@
 //! bytes that are known to be the same. Addresses are known that count from a variable in shared memory by a number that hangs off
 //! the number of the thread and constants. Silent are atomics, asynchronous copies, matrix operations, equal values that several lanes
 //! write, and whatever lies on two sides of a collective or a barrier, though a collective other than `__syncwarp` orders no memory.
-//! Warp 0, which every block has, is looked at. Lanes of different warps are not judged, nor is global memory.
+//! Warp 0, which every block has, is looked at. Lanes of different warps are not judged, nor is global memory,
+//! nor functions of more than 2,048 instructions.
 
 use crate::analysis::lanes::{Exchange, Pair, PairKind};
 use crate::context::{ModuleContext, Report};

@@ -20,7 +20,7 @@ use super::touches::{orders, stored, touched};
 use crate::function::Analyses;
 use crate::lanes::launch::launches_of;
 use crate::lanes::value::{Lanes, WARP, lanes};
-use crate::limits::MAX_EXCHANGE_STEPS;
+use crate::limits::{MAX_EXCHANGE_INSTRUCTIONS, MAX_EXCHANGE_STEPS};
 use crate::shared::Shared;
 use crate::slots::Effect;
 use crate::threads::{Start, Threads};
@@ -56,6 +56,9 @@ pub(super) fn suspects(module: &Shared<'_>) -> Vec<FunctionId> {
 
 /// True if the ways of two lanes through a function may lead to such accesses.
 fn may_exchange(module: &Shared<'_>, id: FunctionId, body: &Body<'_>) -> bool {
+    if body.instructions.len() > MAX_EXCHANGE_INSTRUCTIONS {
+        return false;
+    }
     let is_write = |instruction: &Instruction| {
         matches!(instruction.op, Op::Access(access)
             if access.kind == AccessKind::Store && matches!(access.space, Space::Shared | Space::Generic))
@@ -165,7 +168,7 @@ impl Pieces {
 
 /// True if lanes may be ordered at an instruction.
 fn cuts(body: &Body<'_>, instruction: &Instruction) -> bool {
-    matches!(instruction.op, Op::Collective(..) | Op::Barrier(_) | Op::Call(_)) || orders(body, instruction)
+    matches!(instruction.op, Op::Collective(..) | Op::Barrier(_)) || orders(body, instruction)
 }
 
 /// The number of a variable, and the offset in it by lane.
