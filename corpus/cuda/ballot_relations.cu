@@ -8,7 +8,7 @@ __global__ void other_arm(int *out, const int *in) {
     v += 1;
     out[threadIdx.x + 1024] = v;
   } else {
-    v += __shfl_xor_sync(mask, v, 0); //~[!ir-G] PTX403
+    v += __shfl_xor_sync(mask, v, 0); //~PTX403
   }
   out[threadIdx.x] = v;
 }
@@ -18,7 +18,7 @@ __global__ void other_arm_float(float *out, const float *in) {
   bool large = v > 1.0f;
   unsigned mask = __ballot_sync(0xffffffffu, large);
   if (!large) {
-    __syncwarp(mask); //~[!ir-G] PTX403
+    __syncwarp(mask); //~PTX403
     out[threadIdx.x] = v;
   }
 }
@@ -36,7 +36,7 @@ __global__ void disjoint(int *out, const int *in) {
   int v = in[threadIdx.x];
   unsigned mask = __ballot_sync(0xffffffffu, v > 1);
   if (v < 0) {
-    v += __any_sync(mask, v); //~[!ir-G] PTX403
+    v += __any_sync(mask, v); //~PTX403
   }
   out[threadIdx.x] = v;
 }
@@ -45,7 +45,7 @@ __global__ void wider(int *out, const int *in) {
   int v = in[threadIdx.x];
   unsigned mask = __ballot_sync(0xffffffffu, v > 2);
   if (v > 1) {
-    v += __any_sync(mask, v); //~[!ir-G] PTX403?
+    v += __any_sync(mask, v); //~PTX403?
   }
   out[threadIdx.x] = v;
 }
@@ -54,7 +54,7 @@ __global__ void narrower(int *out, const int *in) {
   int v = in[threadIdx.x];
   unsigned mask = __ballot_sync(0xffffffffu, v > 1);
   if (v > 2) {
-    v += __any_sync(mask, v); //~[!ir-G] PTX402?
+    v += __any_sync(mask, v); //~PTX402?
   }
   out[threadIdx.x] = v;
 }
@@ -99,7 +99,7 @@ __global__ void negated_wrong(int *out, const int *in) {
   int v = in[threadIdx.x];
   unsigned mask = __ballot_sync(0xffffffffu, v > 1);
   if (v > 1) {
-    v += __any_sync(~mask, v); //~[!ir-G] PTX403
+    v += __any_sync(~mask, v); //~PTX403
   }
   out[threadIdx.x] = v;
 }
@@ -111,7 +111,7 @@ __global__ void in_a_loop(int *out, const int *in, int n) {
     if (v > 1) {
       out[i + 4096] = v;
     } else {
-      v += __any_sync(mask, v); //~[!ir-G] PTX403
+      v += __any_sync(mask, v); //~PTX403
     }
     out[i] = v;
   }

@@ -68,11 +68,22 @@ pub use verdict::{Issue, Problem, Site};
 #[must_use]
 pub(crate) fn analyse(module: &Shared<'_>, least: Certainty) -> Vec<Root> {
     let calls = Calls::new(module);
-    let mut roots = calls.roots(module);
+    let roots = calls.roots(module);
     if roots.is_empty() {
         return Vec::new();
     }
     let suspects = screen::suspects(module, &roots, &calls.holds);
+    analyse_suspects(module, &calls, roots, suspects, least)
+}
+
+/// The same where the roots that may have a definite finding are known.
+fn analyse_suspects(
+    module: &Shared<'_>,
+    calls: &Calls,
+    mut roots: Vec<FunctionId>,
+    suspects: Vec<FunctionId>,
+    least: Certainty,
+) -> Vec<Root> {
     if least == Certainty::Definite {
         roots.clone_from(&suspects);
     }
@@ -83,7 +94,12 @@ pub(crate) fn analyse(module: &Shared<'_>, least: Certainty) -> Vec<Root> {
         novel: MAX_LIBRARY_BLOCKS,
         repeated: MAX_REPEATED_BLOCKS,
     };
-    let affordable = calls.affordable(module, &roots, &visited, budget);
+    // Those that may have a definite finding first: they are looked at, whatever is asked for.
+    let is_suspect = |root: &FunctionId| suspects.contains(root);
+    let (mut in_order, others): (Vec<FunctionId>, Vec<FunctionId>) =
+        roots.iter().copied().partition(is_suspect);
+    in_order.extend(others);
+    let affordable = calls.affordable(module, &in_order, &visited, budget);
     let one = |&function: &FunctionId| {
         let nothing = || {
             Root::unknown(

@@ -217,3 +217,9 @@ pub(crate) const MAX_ALIGNMENT_STEPS: usize = 2_048;
 
 /// Most operations behind the addresses that one kernel writes. Beyond, it may write any memory.
 pub(crate) const MAX_LASTING_STEPS: usize = 100_000;
+
+/// Most moves that operands are followed through to tell if they are one value. Beyond, they may be.
+pub(crate) const MAX_SAME_STEPS: usize = 128;
+
+/// Most operations, one in another, that are compared for it. Beyond, they may be the same.
+pub(crate) const MAX_SAME_DEPTH: usize = 6;

@@ -187,9 +187,8 @@ impl Slots {
         let slot = self.accesses.get(id.index()).filter(|slot| **slot != NO_SLOT);
         match instruction.op {
             Op::Access(access) => match (slot, access.kind) {
-                (Some(&slot), AccessKind::Load) if access.count == 1 && !access.volatile => {
-                    Effect::Load(slot)
-                }
+                // Nobody but the thread writes them, whatever a program calls volatile.
+                (Some(&slot), AccessKind::Load) if access.count == 1 => Effect::Load(slot),
                 (_, AccessKind::Load) => Effect::None,
                 (Some(&slot), AccessKind::Store) if access.count == 1 => Effect::Store(slot),
                 (Some(&slot), _) => Effect::Spoil(slot),

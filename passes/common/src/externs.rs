@@ -9,6 +9,9 @@ use rustc_hash::FxHashMap;
 /// The function that a failed assertion calls: it ends the grid.
 pub const ASSERT_FAIL: &str = "__assertfail";
 
+/// The function that `printf` calls: with a format, and a buffer of the arguments.
+pub const PRINT: &str = "vprintf";
+
 /// A list of names by what they belong to.
 struct Table {
     exact: FxHashMap<&'static str, &'static str>,

@@ -302,6 +302,18 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
     let machine = Kernel::new(&module, kernel).map_err(|refused| refused.to_string())?;
     let layouts = context.lane_layouts();
     let layout = layouts.of(kernel);
+    // A kernel that the screen leaves out is not solved, and has no definite finding: nor may it have any where it is solved.
+    let solved = layout
+        .as_ref()
+        .and_then(|layout| layout.lanes_under(&Scenario::default()));
+    if let Some(solved) = solved.as_ref().map(definite_of)
+        && solved != claims.definite
+    {
+        return Err(format!(
+            "{:?} with the screen, {solved:?} without",
+            claims.definite
+        ));
+    }
     let mut problem = None;
     for number in 0..INPUTS {
         let mut random = generator::Random::new(seed.wrapping_mul(31).wrapping_add(number));

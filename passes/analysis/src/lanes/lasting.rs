@@ -6,7 +6,7 @@
 //! lasting      a load of p + k, a parameter and a number, with p not in written
 //! ```
 //!
-//! What two parameters point to is taken not to overlap, unless addresses of one are made of both, and other kernels not to write it
+//! The memory of two parameters is taken not to overlap, unless addresses of one are made of both, and other kernels not to write it
 //! meanwhile. Kernels that call functions with code of their own are not looked at.
 
 use std::cell::OnceCell;

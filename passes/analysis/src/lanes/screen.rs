@@ -9,9 +9,12 @@
 
 mod calls;
 mod collective_kinds;
+#[cfg(test)]
+mod corpus_tests;
 mod facts;
 mod knowable;
 mod optimistic_reach;
+mod same;
 #[cfg(test)]
 mod tests;
 mod witness;

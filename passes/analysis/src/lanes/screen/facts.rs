@@ -1,12 +1,13 @@
 //! Facts about a module that the screen needs before it searches any function.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::calls::Calls;
 use crate::ends::ends;
 use crate::shared::Shared;
 use ptxcheck_common::externs;
-use ptxcheck_ir::{Body, Callee, FunctionId, Instruction};
+use ptxcheck_ir::{Body, Callee, FunctionId, Instruction, InstructionId, Special, Value};
 
 /// Facts about a module that hold for all functions.
 pub(super) struct ModuleFacts<'a, 'm> {
@@ -15,6 +16,8 @@ pub(super) struct ModuleFacts<'a, 'm> {
     pub(super) ends: Arc<[bool]>,
     /// The shape of some CTA is known.
     pub(super) has_shape: bool,
+    /// Some kernel may be looked at with names of its values: some mask is computed, or coordinates are read.
+    names_values: OnceCell<bool>,
     pub(super) calls: Calls,
 }
 
@@ -25,6 +28,7 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
             module,
             ends: ends(module).into(),
             has_shape,
+            names_values: OnceCell::new(),
             calls: Calls::default(),
         }
     }
@@ -33,9 +37,15 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
     pub(super) fn apart(&self) -> Self {
         Self {
             ends: Arc::clone(&self.ends),
+            names_values: OnceCell::new(),
             calls: Calls::default(),
             ..*self
         }
+    }
+
+    /// True if some kernel may be looked at with names of its values.
+    pub(super) fn names_values(&self) -> bool {
+        *self.names_values.get_or_init(|| names_values(self.module))
     }
 
     /// True for a function that calls none with a body, and that no function calls: nothing that is found about others is asked for.
@@ -72,4 +82,16 @@ impl<'a, 'm> ModuleFacts<'a, 'm> {
         self.callee(body, call)
             .is_some_and(|callee| self.ends[callee.index()])
     }
+}
+
+/// True if some mask is computed, or some code reads `%tid.y` or `%tid.z`.
+fn names_values(module: &Shared<'_>) -> bool {
+    let computes_mask = |body: &Body<'_>| {
+        let mask = |id: &InstructionId| body.uses(body.instruction(*id)).first();
+        let mut masks = body.collectives.iter().filter_map(mask);
+        masks.any(|mask| !matches!(mask, Value::Integer(_)))
+    };
+    let reads = |value: &Value| matches!(value, Value::Special(Special::Tid(1 | 2)));
+    let mut bodies = module.module.bodies();
+    bodies.any(|(.., body)| computes_mask(body) || body.values.iter().any(reads))
 }

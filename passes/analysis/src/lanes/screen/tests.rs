@@ -34,6 +34,31 @@ fn each(starts: &[&str], expected: usize) {
 
 const MEET: &str = "shfl.sync.down.b32 %r8, %r8, 1, 31, -1;";
 
+/// A mask that is 0 since it is computed of a value and itself, which comes from memory or from a slot of the stack.
+#[test]
+fn masks_that_cancel_are_looked_at() {
+    for (keep, again) in [
+        ("", "mov.u32 %r4, %r3;"),
+        ("st.local.u32 [slot], %r3;", "ld.local.u32 %r4, [slot];"),
+        ("", "not.b32 %r4, %r3;"),
+        (
+            "st.local.u32 [slot], %r3;",
+            "ld.local.u32 %r4, [slot]; not.b32 %r4, %r4;",
+        ),
+    ] {
+        let operation = if again.contains("not") { "and" } else { "xor" };
+        let code = format!(
+            ".local .align 4 .b8 slot[4]; ld.global.u32 %r3, [%a0]; {keep} {again} {operation}.b32 %r5, %r3, %r4; \
+             bar.warp.sync %r5;"
+        );
+        assert_eq!(suspects(&code), 1, "{code}");
+    }
+    // Two values of which nothing says that they are one.
+    let code =
+        "ld.global.u32 %r3, [%a0]; ld.global.u32 %r4, [%a0+4]; xor.b32 %r5, %r3, %r4; bar.warp.sync %r5;";
+    assert_eq!(suspects(code), 0);
+}
+
 #[test]
 fn converged_code_is_passed_over() {
     assert_eq!(suspects(MEET), 0);

@@ -102,6 +102,21 @@ impl Naming<'_> {
         };
         let name = match (op, uses.len()) {
             (Op::Copy, 1) => operand(0).name(),
+            // Unoptimised LLVM IR keeps predicates as integers.
+            (
+                Op::Convert {
+                    from: 1,
+                    signed: false,
+                    to: 2..,
+                },
+                1,
+            ) => operand(0)
+                .name()
+                .map(|predicate| self.meanings.made(Meaning::Number(predicate), [predicate])),
+            (Op::Convert { to: 1, .. }, 1) => match *self.meanings.of(operand(0).vector.name) {
+                Meaning::Number(predicate) => Some(predicate),
+                _ => None,
+            },
             (Op::Convert { from, signed, to }, 1) => {
                 let narrow = from.min(to);
                 let most = ones(if signed { narrow.saturating_sub(1) } else { narrow });

@@ -26,12 +26,13 @@ use super::super::shuffle;
 use super::super::value::{Lanes, WARP, lanes, set_of};
 use super::super::visible;
 use super::meet::Call;
-use crate::slots::Effect;
+use crate::slots::{Effect, Slot, SlotId};
 use crate::variable::{FrameVariable, Variable};
+use ptxcheck_common::externs;
 use ptxcheck_ir::evaluate::{evaluate, is_interpreted};
 use ptxcheck_ir::{
-    AccessKind, BinaryOp, Body, Callee, Collective, Guard, Instruction, InstructionId, Logic, Op, Register,
-    Space, Value,
+    AccessKind, Argument, BinaryOp, Body, Callee, Collective, Guard, Instruction, InstructionId, Logic, Op,
+    Register, Space, SymbolId, Value,
 };
 
 /// Lanes and the undefined values that they hold at one point: see the module.
@@ -382,6 +383,13 @@ impl Point<'_, '_> {
             NodeKind::Enter(inner) => Some(inner),
             _ => None,
         };
+        let is_printf = |symbol: SymbolId| {
+            let callee = module.called(symbol);
+            callee.is_some_and(|callee| module.function_name(callee) == externs::PRINT)
+        };
+        if leaves && matches!(call.callee, Callee::Direct(symbol) if is_printf(symbol)) {
+            self.printed(body, body.arguments(call));
+        }
         for argument in body.arguments(call) {
             if leaves {
                 self.uses(argument.value);
@@ -393,6 +401,37 @@ impl Point<'_, '_> {
                     lanes,
                 );
             }
+        }
+    }
+
+    /// The value at the start of the buffer that `printf` is passed is printed. Of what lies behind it, the format would have to say how
+    /// much is.
+    fn printed(&mut self, body: &Body<'_>, arguments: &[Argument]) {
+        let function = self.flow.graph.context(self.node).function;
+        let analyses = self.flow.module.function(function);
+        let Some(buffer) = arguments.get(1) else { return };
+        let mut offset = 0_i64;
+        let start = analyses.definitions().trace(body, buffer.value, |at| {
+            let instruction = body.instruction(at);
+            match (instruction.op, body.uses(instruction)) {
+                (Op::Copy | Op::ToGeneric(Space::Local, _), &[from]) => Some(from),
+                (Op::Binary(BinaryOp::Add, _), &[from, Value::Integer(by)]) => {
+                    offset = offset.checked_add(by)?;
+                    Some(from)
+                }
+                _ => None,
+            }
+        });
+        let Value::Symbol(symbol, by) = start else { return };
+        let Some(offset) = offset.checked_add(by.into()) else {
+            return;
+        };
+        let slots = &analyses.slots().slots;
+        let from = slots.partition_point(|slot| (slot.symbol, slot.offset) < (symbol, offset));
+        let at_start = |slot: &&Slot| (slot.symbol, slot.offset) == (symbol, offset);
+        let count = slots[from..].iter().take_while(at_start).count();
+        for slot in from..from + count {
+            self.held.on &= !self.at(FrameVariable::slot(slot as SlotId));
         }
     }
 

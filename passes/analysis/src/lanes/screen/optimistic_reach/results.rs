@@ -1,6 +1,7 @@
 //! Results of instructions, from the bounds of their operands.
 
 use super::super::knowable::{self, Knowable, Pattern};
+use super::super::same::may_cancel;
 use super::OptimisticReach;
 use crate::lanes::rounding::rounded_down;
 use crate::lanes::transfer::MAX_USES;
@@ -32,6 +33,14 @@ impl OptimisticReach<'_, '_> {
         of_result(instruction.op, kind, is_first)
     }
 
+    /// True if the lane analysis may know that an operation gives 0, since its operands are one value. It names values where masks
+    /// are computed, or the number of the thread may be.
+    fn may_cancel(&self, op: Op, uses: &[Value]) -> bool {
+        let module = self.facts.module.module;
+        let is_kernel = || module.function(self.function).is_kernel();
+        may_cancel(self.body, self.analyses, (op, uses), is_kernel) && self.facts.names_values()
+    }
+
     /// Bound of the first result of an instruction.
     fn result(&mut self, id: InstructionId) -> Knowable {
         let body = self.body;
@@ -57,13 +66,24 @@ impl OptimisticReach<'_, '_> {
                 let Some(kinds) = kinds.get_mut(..uses.len()) else {
                     return Knowable::LANE;
                 };
+                let mut is_nothing = false;
                 for (number, &value) in uses.iter().enumerate() {
                     kinds[number] = self.kind(value);
                     if number == 0 && is_lost(op, kinds[0]) {
-                        return Knowable::UNKNOWN;
+                        is_nothing = true;
+                        break;
                     }
                 }
-                knowable::result(op, kinds, uses)
+                let result = if is_nothing {
+                    Knowable::UNKNOWN
+                } else {
+                    knowable::result(op, kinds, uses)
+                };
+                if self.may_cancel(op, uses) {
+                    result.join(Knowable::of_integer(0))
+                } else {
+                    result
+                }
             }
             Op::Access(access) if access.kind == AccessKind::Load => {
                 let kind = self.loaded(id, instruction).cut(access.bits);
@@ -94,7 +114,12 @@ impl OptimisticReach<'_, '_> {
                     ..Knowable::LANE
                 }
             }
-            Op::ActiveMask | Op::Collective(Collective::Match(..), _) => Knowable::SET,
+            // Of a value that is the same in all lanes, it is all of them.
+            Op::Collective(Collective::Match(..), _) => Knowable {
+                is_set: true,
+                ..Knowable::CONSTANT
+            },
+            Op::ActiveMask => Knowable::SET,
             Op::CallResult(call) => self.returned(call),
             _ => Knowable::UNKNOWN,
         }

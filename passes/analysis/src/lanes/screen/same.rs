@@ -1,0 +1,257 @@
+//! Operands that may be one value, so that an operation on both gives 0: `m ^ m`, `m - m`, `m & ~m`.
+//!
+//! The lane analysis names values by how they are computed (`meaning.rs`); two have the same name only if they are computed in the same
+//! way:
+//!
+//! ```text
+//! origins(v)    v, or what it is moved, converted or masked from, through copies and slots of the stack; with a number added to it
+//! same(a, b)    some origin of a is one of b; or both are results of one operation, on operands that are the same
+//! ```
+//!
+//! Whatever comes from another function, or is too much work, may be the same.
+
+use crate::function::Analyses;
+use crate::limits::{MAX_SAME_DEPTH, MAX_SAME_STEPS};
+use crate::slots::Effect;
+use ptxcheck_ir::evaluate::is_interpreted;
+use ptxcheck_ir::{AccessKind, BinaryOp, Body, InstructionId, Op, Register, Space, UnaryOp, Value};
+
+/// True if the result of an operation may be known to be 0 since its operands are one value, or complements. `is_kernel`: the host
+/// passes parameters, and not code that may pass one value for two.
+pub(super) fn may_cancel(
+    body: &Body<'_>,
+    analyses: &Analyses<'_>,
+    (op, uses): (Op, &[Value]),
+    is_kernel: impl FnOnce() -> bool,
+) -> bool {
+    let (Op::Binary(op, _), &[a, b]) = (op, uses) else {
+        return false;
+    };
+    let is_number = |value: Value| matches!(value, Value::Integer(_));
+    let may = matches!(op, BinaryOp::Xor | BinaryOp::Sub | BinaryOp::And);
+    if !may || is_number(a) || is_number(b) {
+        return false;
+    }
+    if op != BinaryOp::And
+        && let (Some(of_a), Some(of_b)) = (plain(body, analyses, a), plain(body, analyses, b))
+        && a != b
+        && (of_a != of_b || matches!(of_a, Op::Access(_)))
+    {
+        return false;
+    }
+    let mut same = Same {
+        body,
+        analyses,
+        is_kernel: is_kernel(),
+        steps_left: MAX_SAME_STEPS,
+    };
+    let answer = match op {
+        BinaryOp::Xor | BinaryOp::Sub => same.may_be(a, b, 0),
+        BinaryOp::And => same.may_be_complements(a, b),
+        _ => Some(false),
+    };
+    answer.unwrap_or(true)
+}
+
+/// The operation that gives a value, if that is no move of another value: most operands are told apart by it.
+fn plain(body: &Body<'_>, analyses: &Analyses<'_>, value: Value) -> Option<Op> {
+    let &[one] = analyses.definitions().of(value.register()?) else {
+        return None;
+    };
+    let instruction = body.instruction(one);
+    let has_number = || {
+        body.uses(instruction)
+            .iter()
+            .any(|value| matches!(value, Value::Integer(_)))
+    };
+    match instruction.op {
+        op @ (Op::MulAdd(..) | Op::Binary(BinaryOp::MulLow | BinaryOp::Shl | BinaryOp::MulWideSigned, _)) => {
+            Some(op)
+        }
+        op @ Op::Binary(..) if !has_number() => Some(op),
+        op @ Op::Access(access) => matches!(access.space, Space::Global | Space::Shared).then_some(op),
+        _ => None,
+    }
+}
+
+/// The value that another one is, with a number that is added.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Origin {
+    value: Value,
+    plus: i64,
+}
+
+struct Same<'s, 'm> {
+    body: &'s Body<'m>,
+    analyses: &'s Analyses<'m>,
+    is_kernel: bool,
+    steps_left: usize,
+}
+
+impl Same<'_, '_> {
+    /// True if two values may have one name; `None` if that is too much work, or if one comes from another function.
+    fn may_be(&mut self, a: Value, b: Value, depth: usize) -> Option<bool> {
+        if let (Value::Integer(a), Value::Integer(b)) = (a, b) {
+            return Some(a == b);
+        }
+        if depth > MAX_SAME_DEPTH {
+            return None;
+        }
+        let (of_a, of_b) = (self.origins(a)?, self.origins(b)?);
+        for a in &of_a {
+            for b in &of_b {
+                if a.plus == b.plus && (a.value == b.value || self.are_made_alike(a.value, b.value, depth)?) {
+                    return Some(true);
+                }
+            }
+        }
+        Some(false)
+    }
+
+    /// True if the one may be the complement of the other.
+    fn may_be_complements(&mut self, a: Value, b: Value) -> Option<bool> {
+        for (not, other) in [(a, b), (b, a)] {
+            for origin in self.origins(not)? {
+                let of = match origin.value {
+                    Value::Not(register) => vec![Value::Register(register)],
+                    Value::Register(register) => self.complemented(register),
+                    _ => Vec::new(),
+                };
+                for of in of {
+                    if self.may_be(of, other, 0)? {
+                        return Some(true);
+                    }
+                }
+            }
+        }
+        Some(false)
+    }
+
+    /// The values that a register may be the complement of; of a comparison, itself, since another may say the opposite.
+    fn complemented(&self, register: Register) -> Vec<Value> {
+        let of = |&id: &InstructionId| {
+            let instruction = self.body.instruction(id);
+            match (instruction.op, self.body.uses(instruction)) {
+                (Op::Unary(UnaryOp::Not | UnaryOp::LogicalNot, _), &[of, ..])
+                | (Op::Binary(BinaryOp::Xor, _), &[of, Value::Integer(_)] | &[Value::Integer(_), of]) => {
+                    Some(of)
+                }
+                (Op::Compare(..), _) => Some(Value::Register(register)),
+                _ => None,
+            }
+        };
+        let definitions = self.analyses.definitions().of(register);
+        definitions.iter().filter_map(of).collect()
+    }
+
+    /// True if two values may be results of one operation on the same operands.
+    fn are_made_alike(&mut self, a: Value, b: Value, depth: usize) -> Option<bool> {
+        let (Value::Register(a), Value::Register(b)) = (a, b) else {
+            return Some(false);
+        };
+        let definitions = self.analyses.definitions();
+        for &of_a in definitions.of(a) {
+            for &of_b in definitions.of(b) {
+                self.steps_left = self.steps_left.checked_sub(1)?;
+                if self.are_alike(of_a, of_b, depth)? {
+                    return Some(true);
+                }
+            }
+        }
+        Some(false)
+    }
+
+    /// True if two instructions may give one value.
+    fn are_alike(&mut self, a: InstructionId, b: InstructionId, depth: usize) -> Option<bool> {
+        let (a, b) = (self.body.instruction(a), self.body.instruction(b));
+        let is_alike = match (a.op, b.op) {
+            // Conditions can be turned around.
+            (Op::Compare(..), Op::Compare(..)) => true,
+            (a, b) => a == b,
+        };
+        let (of_a, of_b) = (self.body.uses(a), self.body.uses(b));
+        if !is_alike || !is_interpreted(a.op) || of_a.len() != of_b.len() {
+            return Some(false);
+        }
+        if self.all_are(of_a.iter().zip(of_b), depth)? {
+            return Some(true);
+        }
+        // The first two may stand in either order.
+        let turned = [1, 0].into_iter().chain(2..of_b.len());
+        let can_turn = of_a.len() >= 2;
+        Some(can_turn && self.all_are(of_a.iter().zip(turned.map(|place| &of_b[place])), depth)?)
+    }
+
+    fn all_are<'v>(
+        &mut self,
+        mut pairs: impl Iterator<Item = (&'v Value, &'v Value)>,
+        depth: usize,
+    ) -> Option<bool> {
+        loop {
+            match pairs.next() {
+                Some((&a, &b)) if self.may_be(a, b, depth + 1)? => {}
+                Some(_) => return Some(false),
+                None => return Some(true),
+            }
+        }
+    }
+
+    /// The origins of a value.
+    fn origins(&mut self, value: Value) -> Option<Vec<Origin>> {
+        let mut open = vec![Origin { value, plus: 0 }];
+        let mut found: Vec<Origin> = Vec::new();
+        while let Some(origin) = open.pop() {
+            if found.contains(&origin) {
+                continue;
+            }
+            self.steps_left = self.steps_left.checked_sub(1)?;
+            found.push(origin);
+            let Value::Register(register) = origin.value else {
+                continue;
+            };
+            for &definition in self.analyses.definitions().of(register) {
+                let instruction = self.body.instruction(definition);
+                let uses = self.body.uses(instruction);
+                let from = |value: Value| Origin { value, ..origin };
+                match (instruction.op, uses) {
+                    (Op::Copy | Op::Convert { .. }, &[value]) => open.push(from(value)),
+                    (
+                        Op::Binary(BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, _),
+                        &[value, Value::Integer(_)] | &[Value::Integer(_), value],
+                    ) => open.push(from(value)),
+                    (
+                        Op::Binary(BinaryOp::Add, _),
+                        &[value, Value::Integer(by)] | &[Value::Integer(by), value],
+                    ) => {
+                        let plus = origin.plus.wrapping_add(by);
+                        open.push(Origin { value, plus });
+                    }
+                    (Op::Binary(BinaryOp::Sub, _), &[value, Value::Integer(by)]) => {
+                        let plus = origin.plus.wrapping_sub(by);
+                        open.push(Origin { value, plus });
+                    }
+                    (Op::Select, &[a, b, _]) => open.extend([from(a), from(b)]),
+                    (Op::CallResult(_), _) => return None,
+                    (Op::Access(access), _) if access.kind == AccessKind::Load => {
+                        if !self.is_kernel && self.body.loaded_param(instruction).is_some() {
+                            return None;
+                        }
+                        if let Some((param, offset)) = self.body.loaded_param(instruction) {
+                            found.push(from(Value::Param(param, offset)));
+                            continue;
+                        }
+                        let slots = self.analyses.slots();
+                        if let Effect::Load(slot) = slots.effect(definition, instruction) {
+                            let all = std::iter::once(slot).chain(slots.overlapping(slot));
+                            let stores = all.flat_map(|slot| slots.stores(slot));
+                            let stored = |store| self.body.uses(self.body.instruction(store)).get(2).copied();
+                            open.extend(stores.filter_map(|&store| stored(store)).map(from));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Some(found)
+    }
+}
