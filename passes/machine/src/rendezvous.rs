@@ -93,7 +93,9 @@ impl Machine<'_> {
         };
         let ways = &self.kernel.ways;
         let has_passed = own.frames.len() > 1 || own.state != State::Running;
-        ways.is_behind((from, &own.rounds), &others.rounds, to) || ways.lead(from, to, has_passed)
+        let from = (from, own.rounds.as_slice());
+        ways.is_behind(from, &others.rounds, to)
+            || !ways.is_ahead(from, &others.rounds, to) && ways.lead(from.0, to, has_passed)
     }
 
     /// Lets one group of lanes meet at a collective, the first that can; true if one could. `is_free`: of lanes alone that are

@@ -214,6 +214,11 @@ impl Ways {
             })
     }
 
+    /// True if the thread of `rounds` is in a later round of a loop around an instruction than the one of `others`.
+    pub(crate) fn is_ahead(&self, from: (Position, &[u32]), others: &[u32], at: Position) -> bool {
+        self.is_behind((from.0, others), from.1, at)
+    }
+
     /// True if control may get from an instruction to another in one round; `passed`: the first has been executed.
     pub(crate) fn lead(&self, from: Position, to: Position, passed: bool) -> bool {
         if from.block == to.block {
